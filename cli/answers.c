@@ -343,12 +343,12 @@ static const char *why_no_books(const struct daemon *daemon)
         return "windows are given by routes, which cannot hold out single connections: --apply "
                "connections can";
     if (backend == RIPTIDE_BOTH)
-        return "with --apply both a route gives its window to whatever connection the program "
-               "passes by: --apply connections holds some out";
+        return "with --apply both the route gives its window to connections that are held out, "
+               "too: --apply connections holds some out";
     if (daemon->settings->agent.holdout_percent + daemon->settings->agent.trial_percent == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
     if (!riptide_agent_get_books(daemon->agent))
-        return "riptided reads no ends of connections: --destroy-events yes, or policy careful";
+        return "riptided reads no destroy events: --destroy-events yes, or policy careful";
     return NULL;
 }
 

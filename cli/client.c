@@ -132,7 +132,7 @@ static int read_answer(FILE *file, const char *path, json_t **answerp, struct ri
     if (feof(file) || ferror(file))
         reason = "riptided ended before its answer did";
     snprintf(error->text, sizeof(error->text), "%s",
-             reason ? reason : "riptided gave an answer that is none");
+             reason ? reason : "the answer of riptided is malformed");
     r = json_is_false(json_object_get(answer, "is_served")) ? -ENONET : -EREMOTEIO;
     json_decref(answer);
     return r;

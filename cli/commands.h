@@ -39,7 +39,7 @@ struct command_options {
 
 /* The end of each table. */
 #define COMMAND_END                                                                                \
-    COMMAND_ROW("help", flag, settings.help, "print this; so does -h"),                            \
+    COMMAND_ROW("help", flag, settings.help, "print this help; also -h"),                          \
     {                                                                                              \
         .name = NULL                                                                               \
     }
@@ -47,7 +47,7 @@ struct command_options {
 /* Of commands for which riptided's file is read. */
 #define COMMAND_CONFIG                                                                             \
     COMMAND_ROW("config", path, settings.config,                                                   \
-                "riptided's, which counts where no option is given")
+                "riptided's configuration, for values that no option gives")
 
 /* Of those that ask riptided. */
 #define COMMAND_CONTROL                                                                            \
@@ -58,7 +58,7 @@ struct command_options {
 /* Of those that look for what is ours in the kernel. */
 #define COMMAND_KERNEL                                                                             \
     COMMAND_ROW("table", u32, settings.router.table, "riptided's routing table"),                  \
-        COMMAND_ROW("protocol", u8, settings.router.protocol, "of its routes and rules"),          \
+        COMMAND_ROW("protocol", u8, settings.router.protocol, "protocol of its routes and rules"), \
         COMMAND_NETNS
 
 /* One subcommand. */

@@ -265,7 +265,7 @@ void config_print(FILE *out, const struct settings *settings)
 {
     const char *section = "";
 
-    fprintf(out, "# riptided %s: what is in force, and where it comes from\n", riptide_version());
+    fprintf(out, "# riptided %s: the values in force, and the source of each\n", riptide_version());
     for (const struct option_row *row = settings_rows; row->name; row++) {
         if (!row->section)
             continue;

@@ -179,8 +179,8 @@ static int finish(const struct daemon *daemon)
         return status;
     if (daemon->ending == ENDING_ONCE) {
         log_line(LOG_LEVEL_WARNING,
-                 "the rule and its routes (%" PRIu64 ") stay until `riptide flush --table %" PRIu32
-                 " --protocol %u`; nobody follows changes of the network meanwhile",
+                 "the rule and its routes (%" PRIu64
+                 ") stay, unmaintained, until `riptide flush --table %" PRIu32 " --protocol %u`",
                  routes, router->table, router->protocol);
         return status;
     }

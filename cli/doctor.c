@@ -21,10 +21,10 @@ const struct option_row doctor_rows[] = {
     COMMAND_CONTROL,
     COMMAND_ROW("cwnd-max", u32, settings.estimator.cwnd_max, "its largest window, segments"),
     COMMAND_KERNEL,
-    COMMAND_ROW("mark", mark, settings.router.mark, "of its route queries"),
+    COMMAND_ROW("mark", mark, settings.router.mark, "mark of its route queries"),
     COMMAND_ROW("rule-priority", u32, settings.router.rule_priority,
-                "of its rules; 0: directly before `lookup main`"),
-    COMMAND_ROW("root", directory, root, "look for configuration files below this directory"),
+                "priority of its rules; 0: directly before `lookup main`"),
+    COMMAND_ROW("root", directory, root, "read configuration files below this directory"),
     COMMAND_END,
 };
 

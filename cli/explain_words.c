@@ -32,15 +32,15 @@
     "|{?program}" BY_PROGRAM "|nothing yet: the program does not have it" STARTS "]"               \
     "|{?program}{!program.reason}{?lookup.starts_with}" BY_PROGRAM                                 \
     "[{!route.state=applied}; no route: {route.state}: [{route.reason}|no reason known]"           \
-    "|; the route is not looked at: {rules.reason}"                                                \
+    "|; the route is not in use: {rules.reason}"                                                   \
     "|{!kernel}; the kernel does not have the route that riptided has written"                     \
     "|; not with the {kernel.initcwnd} of our route: {lookup.not_ours}]"                           \
     "|{!route.state=applied}no route: {route.state}: [{route.reason}|no reason known]" STARTS      \
     "|{?dry_run}" DRY_RUN                                                                          \
     "|{!kernel}the kernel does not have the route that riptided has written"                       \
     "|{!lookup.starts_with}no connections: {lookup.not_ours}"                                      \
-    "|connections start with {lookup.starts_with} segments[, without us, the route is not looked " \
-    "at: {rules.reason}|, not with the {kernel.initcwnd} of our route: {lookup.not_ours}]]"
+    "|connections start with {lookup.starts_with} segments[, as the route is not in use: "         \
+    "{rules.reason}|, not with the {kernel.initcwnd} of our route: {lookup.not_ours}]]"
 
 /* Of a route, where no riptided answers. */
 #define OF_KERNEL                                                                                  \

@@ -9,7 +9,8 @@
 
 /* Who manages the network namespace where no riptided answers that does. */
 #define EXPLAIN_MANAGER                                                                            \
-    "[{+holder}[{?holder}process {holder}|a process out of sight] manages this network namespace " \
+    "[{+holder}[{?holder}process {holder}|a process that this user cannot see] manages this "      \
+    "network namespace "                                                                           \
     "(an agent that embeds the library, or a riptided out of reach of --control)"                  \
     "|riptided is not running]"
 

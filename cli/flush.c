@@ -29,7 +29,7 @@ static const char paused_sentence[] =
 /* What is removed comes back, unless somebody stops who manages the namespace. */
 static void warn_of(int holder, const char *why, struct riptide_error *line)
 {
-    char process[32] = "a process out of sight";
+    char process[48] = "a process that this user cannot see";
 
     if (client_has_program(holder) > 0) {
         snprintf(

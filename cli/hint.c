@@ -12,11 +12,11 @@
 
 const struct option_row hint_rows[] = {
     COMMAND_UNSET("max", u32, hint_cwnd_max, "no window above N segments"),
-    COMMAND_UNSET("scale", weight, hint_scale, "this share of the windows that there would be"),
+    COMMAND_UNSET("scale", weight, hint_scale, "multiply the windows by this share"),
     COMMAND_UNSET("for", duration, hint_for_ns,
-                  "how long; the same PREFIX again replaces its hint"),
+                  "duration; the same PREFIX again replaces its hint"),
     COMMAND_ROW("remove", flag, hint_remove,
-                "take the hint for PREFIX back, but no section of the file"),
+                "remove the hint for PREFIX; sections of the file stay"),
     COMMAND_ROW("json", flag, json, "print JSON"),
     COMMAND_CONTROL,
     COMMAND_NETNS,
@@ -69,7 +69,7 @@ static int list(const struct command_options *options)
                    "[at most {cwnd_max}, ][for another {for_ms:milli} s|as configured]\n",
                    answer, hint, &style);
     }
-    return command_print(options, answer, NULL, "[{?hints}|no hint holds\n]");
+    return command_print(options, answer, NULL, "[{?hints}|no hint is in force\n]");
 }
 
 int hint_run(const struct command_options *options)

@@ -28,8 +28,8 @@ const struct option_row metrics_rows[] = {
 int pause_run(const struct command_options *options)
 {
     return client_run(options, json_pack("{s:s}", "request", options->command),
-                      "[{?/paused}paused: new connections start without us, until `riptide resume` "
-                      "or a restart|resumed[{?/stepped_back_s}; still stepped back for "
+                      "[{?/paused}paused: windows disabled until `riptide resume` or a "
+                      "restart|resumed[{?/stepped_back_s}; still stepped back for "
                       "{/stepped_back_s:clock}]]\n");
 }
 

@@ -102,7 +102,7 @@ static void write_line(enum log_level level, const char *format, va_list args, c
     }
     if (log_dropped > 0) {
         write_prefix(LOG_LEVEL_INFO);
-        fprintf(stderr, "%u lines were dropped, nobody read them\n", log_dropped);
+        fprintf(stderr, "%u lines were dropped: standard error was not read\n", log_dropped);
         log_dropped = 0;
         if (!is_writable())
             return;

@@ -16,12 +16,12 @@
 const struct option_row observe_rows[] = {
     COMMAND_ROW("json", flag, json, "print JSON; null is not known"),
     COMMAND_ROW("exclude", prefixes, settings.observer.scope.exclude,
-                "without these destinations (many times)"),
+                "leave these destinations out (many times)"),
     COMMAND_ROW("local-port", ports, settings.observer.scope.local_ports,
-                "of this port alone (many times)"),
+                "only connections of this local port (many times)"),
     COMMAND_ROW("remote-port", ports, settings.observer.scope.remote_ports,
-                "to this port alone (many times)"),
-    COMMAND_ROW("netns", path, settings.netns, "of this network namespace, a name or a file"),
+                "only connections to this port (many times)"),
+    COMMAND_ROW("netns", path, settings.netns, "network namespace, a name or a file"),
     COMMAND_END,
 };
 

@@ -45,7 +45,7 @@ static const struct {
     { "policy min", "careful takes its place" },
     { "policy percentile", "paper takes its place" },
     { "policy traffic", "paper takes its place" },
-    { "slices", "--max-share bounds what looks take" },
+    { "slices", "--max-share bounds the time of dumps" },
     { "smoothing", "each policy has its own" },
     { "socket-mark", "--scope, --local-port and --remote-port choose connections" },
     { "step-percent", "small moves are not written" },

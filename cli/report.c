@@ -20,8 +20,8 @@ static void report_filter(const struct riptide_agent *agent)
     riptide_observer_get_stats(riptide_agent_get_observer(agent), &stats, sizeof(stats));
     if (stats.filter == RIPTIDE_FILTER_PARTIAL)
         log_line(LOG_LEVEL_WARNING,
-                 "too many prefixes in --scope and --exclude for a filter in the kernel: it leaves "
-                 "out what wider prefixes can tell, and the rest is described and dropped here");
+                 "too many prefixes in --scope and --exclude for the kernel's filter: it filters "
+                 "by wider prefixes, and riptided drops the rest");
 }
 
 void report_start(const struct settings *settings, const struct riptide_agent *agent)
@@ -139,12 +139,12 @@ static void report_failed(int error)
 static void report_destroy_events(int error)
 {
     if (error == 0)
-        log_line(LOG_LEVEL_INFO, "connections that close are read again");
+        log_line(LOG_LEVEL_INFO, "destroy events are read again");
     else if (error == -ENOBUFS)
-        log_line(LOG_LEVEL_WARNING, "more connections close than can be read: only open ones count"
-                                    " for a while");
+        log_line(LOG_LEVEL_WARNING,
+                 "more connections close than can be read: no destroy events for a while");
     else
-        log_line(LOG_LEVEL_WARNING, "the kernel announces no connection that closes: %s",
+        log_line(LOG_LEVEL_WARNING, "the kernel refuses destroy events: %s",
                  strerror(-error));
 }
 
@@ -155,9 +155,9 @@ static void report_rules(const struct riptide_agent_event *event, bool is_paused
     /* A pause was asked for; as a warning it would stand in `riptide status` long after it. */
     if (event->reason)
         log_line(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
-                 "%s: off, connections start without us: %s", family, event->reason);
+                 "%s: windows disabled: %s", family, event->reason);
     else
-        log_line(LOG_LEVEL_INFO, "%s: on again", family);
+        log_line(LOG_LEVEL_INFO, "%s: windows enabled again", family);
 }
 
 static void report_backend(const struct settings *settings, const struct riptide_agent_event *event,
@@ -168,9 +168,9 @@ static void report_backend(const struct settings *settings, const struct riptide
 
     if (is_begun && event->reason)
         log_line(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
-                 "windows per connection: off: %s", event->reason);
+                 "windows per connection: disabled: %s", event->reason);
     else if (is_begun)
-        log_line(LOG_LEVEL_INFO, "windows per connection: on again");
+        log_line(LOG_LEVEL_INFO, "windows per connection: enabled again");
     else if (is_program && settings->router.dry_run)
         log_line(LOG_LEVEL_INFO,
                  "windows would be given per connection%s, if the kernel takes the "
@@ -178,7 +178,8 @@ static void report_backend(const struct settings *settings, const struct riptide
                  event->backend == RIPTIDE_BOTH ? ", and by routes" : "");
     else if (is_program)
         log_line(LOG_LEVEL_INFO, "windows are given per connection%s",
-                 event->backend == RIPTIDE_BOTH ? ", and by routes" : "; no route or rule is ours");
+                 event->backend == RIPTIDE_BOTH ? ", and by routes"
+                                                : "; no route or rule is installed");
     else if (event->reason)
         log_line(LOG_LEVEL_INFO, "windows are given by routes, not per connection: %s",
                  event->reason);
@@ -208,7 +209,7 @@ static void report_share(const struct settings *settings, const struct riptide_t
 
     if (is_exceeded && !is_said)
         log_line(LOG_LEVEL_WARNING,
-                 "a look takes %.1f ms of a core: even at %g s, the longest interval that --ttl "
+                 "a dump takes %.1f ms of a core: even at %g s, the longest interval that --ttl "
                  "allows, that is a share of %.2g, %.2g times --max-share %g",
                  (double)tick->observe_mean_ns / 1e6, (double)tick->interval_ns / 1e9, share,
                  share / max_share, max_share);
@@ -228,7 +229,7 @@ void report_event(const struct settings *settings, const struct riptide_agent *a
         log_line(LOG_LEVEL_DEBUG,
                  "tick: %" PRIu64 " connections, %" PRIu64 " destinations, %" PRIu64
                  " changes, %" PRIu64 " refused, %.1f ms; %" PRIu64
-                 " closed, a look took %.1f ms of a core, the next is after %.3f s",
+                 " closed, the dump took %.1f ms of a core, the next is after %.3f s",
                  event->tick->samples, event->tick->destinations, event->tick->changes,
                  event->tick->overflow,
                  (double)(event->tick->finished_ns - event->tick->started_ns) / 1e6,

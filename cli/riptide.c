@@ -24,34 +24,36 @@ static const struct option_row no_rows[] = { COMMAND_END };
 
 static const struct command commands[] = {
     { "observe", "[PREFIX...]", observe_rows, observe_run,
-      "what open connections know, per destination: segments, ms, bytes, bytes/s", "" },
-    { "status", NULL, status_rows, status_run, "how the daemon is", NEEDS_DAEMON },
+      "open connections per destination: cwnd (segments), round trips (ms), bytes, bytes/s", "" },
+    { "status", NULL, status_rows, status_run, "state of the daemon", NEEDS_DAEMON },
     { "show", "[PREFIX]", show_rows, show_run,
-      "our routes as the kernel has them, beside what the daemon believes", "" },
+      "riptided's routes in the kernel, compared with the windows that riptided wants", "" },
     { "explain", "DST", explain_rows, explain_run,
       "from connections to route, step by step; without a daemon, what the kernel has", "" },
     { "hint", "[PREFIX]", hint_rows, hint_run,
-      "lower windows for a while; without PREFIX: which hints hold", NEEDS_DAEMON },
-    { "pause", NULL, pause_rows, pause_run, "all off at once, nothing forgotten", NEEDS_DAEMON },
-    { "resume", NULL, pause_rows, pause_run, "on again", NEEDS_DAEMON },
-    { "save", "FILE", pause_rows, keep_run, "what the daemon knows, into a file", NEEDS_DAEMON },
-    { "load", "FILE", pause_rows, keep_run, "the file takes the place of what the daemon knows",
+      "lower windows for a while; without PREFIX: list the hints in force", NEEDS_DAEMON },
+    { "pause", NULL, pause_rows, pause_run, "disable all windows at once; nothing learned is lost",
       NEEDS_DAEMON },
-    { "merge", "FILE", pause_rows, keep_run, "the file joins what the daemon knows, newer wins",
+    { "resume", NULL, pause_rows, pause_run, "enable windows again", NEEDS_DAEMON },
+    { "save", "FILE", pause_rows, keep_run, "write the learned state to a file", NEEDS_DAEMON },
+    { "load", "FILE", pause_rows, keep_run, "replace the learned state by that of a file",
+      NEEDS_DAEMON },
+    { "merge", "FILE", pause_rows, keep_run,
+      "add the state of a file to the learned one; the newer window wins",
       NEEDS_DAEMON },
     { "flush", NULL, flush_rows, flush_run,
-      "the emergency exit: rules and routes are removed, and riptided, where it runs, is paused",
+      "emergency: remove rules and routes, and pause riptided if it runs",
       "" },
-    { "metrics", NULL, metrics_rows, metrics_run, "what the daemon counts, as Prometheus text",
+    { "metrics", NULL, metrics_rows, metrics_run, "metrics of the daemon, as Prometheus text",
       NEEDS_DAEMON },
     { "doctor", NULL, doctor_rows, doctor_run,
-      "what stands in the way on this host, and what to do", ", 3 warnings, 4 errors" },
+      "problems on this host, and the command that solves each", ", 3 warnings, 4 errors" },
     { "verify", "ADDRESS PORT", verify_rows, verify_run,
-      "open a connection, send nothing, see whether it got our window",
+      "open a connection, send nothing, and report whether it got our window",
       ", 3 bounded, 4 overridden, 5 unknown" },
     { "verdict", "[FILE...]", verdict_rows, verdict_run,
-      "whether windows help: connections that got them against those that were held out; with FILE: "
-      "by what the states of several hosts have seen together",
+      "whether windows help: connections with windows compared with those held out; with FILE: by "
+      "the states of several hosts",
       NEEDS_DAEMON ", 4 they harm" },
     { "netns", NULL, netns_rows, netns_run, "which network namespaces --all-netns serves",
       NEEDS_DAEMON },
@@ -128,9 +130,8 @@ static int help_run(const struct command_options *options)
         print_command(&commands[i], "\n");
     printf(
         "\nIn an emergency, whatever state riptided is in: riptide flush; back: riptide resume.\n"
-        "Where riptided is configured by /etc/riptide/riptided.conf or the file of --config, "
-        "what\n"
-        "is not given here is as it says there.\n"
+        "Numbers and the socket of riptided that no option gives are those of\n"
+        "/etc/riptide/riptided.conf, or of the file of --config.\n"
         "Windows (cwnd, initcwnd, initrwnd) are in segments; - is not known or not set.\n"
         "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided is not\n"
         "running. Of doctor and verify, 3 to 5 are verdicts: doctor has warnings, errors; verify\n"

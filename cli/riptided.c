@@ -28,7 +28,7 @@ static void print_help(void)
     settings_init(&defaults);
     printf("Usage: riptided [OPTION]...\n\n"
            "Learns initial TCP windows from open connections and gives them to the kernel.\n"
-           "Ends on SIGTERM or SIGINT, and takes everything back. Needs CAP_NET_ADMIN.\n\n");
+           "On SIGTERM or SIGINT it removes its routes and rules. Needs CAP_NET_ADMIN.\n\n");
     options_print_help(stdout, settings_rows, &defaults);
     printf("\nPolicies:\n");
     for (size_t i = 0; riptide_policy_get(i); i++)
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     } else if (settings.print_config) {
         config_print(stdout, &settings);
     } else if (settings.flush && (settings.check || settings.router.dry_run)) {
-        log_answer("--flush removes what is there; --check and --dry-run change nothing: not both");
+        log_answer("--flush removes rules and routes, --check and --dry-run nothing: not both");
         status = EXIT_USAGE;
     } else if (settings.once && settings.agent.apply != RIPTIDE_ROUTES &&
                !settings.router.dry_run) {

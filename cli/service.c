@@ -35,7 +35,8 @@ static bool find_manager(struct service *service)
     if (len == 0)
         return false;
     if ((name[0] != '/' && name[0] != '@') || len >= sizeof(service->manager.sun_path)) {
-        log_line(LOG_LEVEL_WARNING, "NOTIFY_SOCKET=%s: not a Unix socket; nobody is notified",
+        log_line(LOG_LEVEL_WARNING,
+                 "NOTIFY_SOCKET=%s: not a Unix socket; the service manager is not notified",
                  name);
         return false;
     }

@@ -36,7 +36,7 @@ const struct option_row verify_rows[] = {
     COMMAND_ROW("timeout", duration, timeout_ns, "how long to wait for an answer"),
     COMMAND_CONTROL,
     COMMAND_KERNEL,
-    COMMAND_ROW("router-mark", mark, settings.router.mark, "of its route queries"),
+    COMMAND_ROW("router-mark", mark, settings.router.mark, "mark of its route queries"),
     COMMAND_END,
 };
 
@@ -196,7 +196,7 @@ static const char text[] =
     "[ initcwnd {route.initcwnd}]\n"
     "[  program     gives {program.initcwnd}[{!program.has_given}, but not to this connection]\n]"
     "  peer        takes [{connection.peer_window_bytes} bytes at first, {/segments} segments"
-    "|what this kernel does not tell]\n"
+    "|a window that this kernel does not show]\n"
     "[  note        {note}\n]";
 
 static int report(const struct command_options *options, const struct evidence *evidence)

@@ -384,9 +384,9 @@ static void check_program(struct workers *workers)
     const char *reason = riptide_agent_check_program(workers->daemon.agent);
 
     if (reason && !workers->reason)
-        log_line(LOG_LEVEL_WARNING, "windows per connection: off: %s", reason);
+        log_line(LOG_LEVEL_WARNING, "windows per connection: disabled: %s", reason);
     else if (!reason && workers->reason)
-        log_line(LOG_LEVEL_INFO, "windows per connection: on again");
+        log_line(LOG_LEVEL_INFO, "windows per connection: enabled again");
     workers->reason = reason;
     snprintf(workers->why_none.text, sizeof(workers->why_none.text),
              "riptided does not serve this network namespace: %s",

@@ -251,7 +251,7 @@ void checks_judge(size_t n, const struct host *host, struct finding *finding)
     if (checks[n].is_of_routes && finding->severity != SEVERITY_OK &&
         !strcmp(host->apply, "connections")) {
         finding_is(finding, SEVERITY_OK,
-                   "no rule or route is ours: windows are given per connection");
+                   "no rule or route is installed: windows are given per connection");
         finding_do(finding, "%s", "");
     }
 }

@@ -70,7 +70,7 @@ void check_daemon(const struct host *host, struct finding *finding)
     if (host->has_holder && host->holder_pid > 0)
         snprintf(holder, sizeof(holder), "held by process %d", host->holder_pid);
     else if (host->has_holder)
-        snprintf(holder, sizeof(holder), "held by a process out of sight");
+        snprintf(holder, sizeof(holder), "held by a process that this user cannot see");
     finding_read(finding,
                  "claim of this network namespace: %s; our rules in place: IPv4 %s, IPv6 %s; our "
                  "routes: %zu",
@@ -79,8 +79,8 @@ void check_daemon(const struct host *host, struct finding *finding)
     if (!host->has_holder &&
         (has_rule(host, AF_INET, true) || has_rule(host, AF_INET6, true) || host->n_routes > 0)) {
         finding_is(finding, SEVERITY_WARNING,
-                   "rules or routes of ours are there, and nobody looks after them: left by --once "
-                   "or by a crash");
+                   "rules or routes of riptided exist, and no process maintains them: left by "
+                   "--once or by a crash");
         finding_do(finding, "systemctl start riptided, or riptide flush");
     } else if (!host->has_holder && host->control_error == -ENONET) {
         finding_is(finding, SEVERITY_NOTE, "%s", host->control_failure.text);
@@ -92,7 +92,7 @@ void check_daemon(const struct host *host, struct finding *finding)
         find_hanging(host, finding);
     } else if (is_riptided && host->is_paused) {
         finding_is(finding, SEVERITY_NOTE,
-                   "a riptided runs and is paused: connections start without us");
+                   "a riptided runs and is paused: windows disabled");
         finding_do(finding, "riptide resume");
     } else if (is_riptided && !strcmp(host->apply, "connections") && host->reason[0]) {
         finding_is(finding, host->is_stepped_back ? SEVERITY_WARNING : SEVERITY_ERROR,
@@ -111,9 +111,10 @@ void check_daemon(const struct host *host, struct finding *finding)
     } else if (lacks4 || lacks6) {
         finding_is(finding, SEVERITY_ERROR,
                    "%s, but its rules for %s are not in place (or its table and protocol are "
-                   "others): connections start without us",
+                   "others): connections start with the kernel's window",
                    manager, lacks4 ? "IPv4" : "IPv6");
-        finding_do(finding, is_riptided ? "journalctl -u riptided says why: a line `off`"
+        finding_do(finding, is_riptided
+                                ? "journalctl -u riptided says why: a line `windows disabled`"
                                         : "the log of that process says why");
     } else {
         /* Why AUTO has chosen routes, or the program of both is off. */
@@ -184,7 +185,8 @@ void check_rules(const struct host *host, struct finding *finding)
     } else if (first) {
         rules_describe(text, sizeof(text), first);
         finding_is(finding, SEVERITY_NOTE,
-                   "rules of others come before ours: what they take starts without us");
+                   "rules of others come before ours: connections that match them do not use our "
+                   "routes");
         finding_read(finding, "RTM_GETRULE: the first is %s", text);
         finding_do(finding, "riptide verify ADDRESS PORT, with --mark or --source of the "
                             "application, shows whether it is meant");
@@ -236,7 +238,8 @@ void check_destinations(const struct host *host, struct finding *finding)
         riptide_prefix_format(&connections->left_alone.dst, dst);
         finding_is(finding, n == connections->n_destinations ? SEVERITY_WARNING : SEVERITY_NOTE,
                    "%" PRIu64 " of %" PRIu64
-                   " destinations of open connections are left alone: they start without us",
+                   " destinations of open connections are left alone: they start with the window "
+                   "of their own route",
                    n, connections->n_destinations);
         finding_read(finding, "a dry run of the router; the first is %s: %s", dst,
                      connections->left_alone.reason);

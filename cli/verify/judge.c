@@ -40,7 +40,7 @@ static void judge_without_route(const struct evidence *evidence, struct verdict 
         verdict->kind = VERDICT_UNKNOWN;
         say(verdict,
             "process %d gives windows per connection and does not say which (no answer on "
-            "--control): whether it got its window cannot be told",
+            "--control): it is unknown whether this connection got its window",
             evidence->silent_pid);
     } else if (evidence->dry.state == RIPTIDE_ROUTE_LEFT_ALONE)
         say(verdict, "Riptide leaves this destination alone: %s", evidence->dry.reason);
@@ -118,8 +118,8 @@ static void judge_program(const struct evidence *evidence, struct verdict *verdi
         judge_other_window(evidence, verdict);
     else if (evidence->cgroup[0])
         say(verdict,
-            "this command runs outside of the cgroup %s: its connections get nothing of the %" PRIu32
-            " that riptided gives per connection, and prove nothing of those in there",
+            "this command runs outside of the cgroup %s: its connections do not get the %" PRIu32
+            " segments that riptided gives per connection; run it in that cgroup",
             evidence->cgroup, evidence->program_cwnd);
     else if (probe->cwnd > evidence->program_cwnd && probe->cwnd == evidence->answer.initcwnd)
         say(verdict,

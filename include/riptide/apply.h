@@ -42,7 +42,7 @@ struct riptide_router;
 struct riptide_router_config {
     size_t size;            /* of this struct, as the caller was compiled */
     uint32_t table;         /* our routing table; default 7230 */
-    uint8_t protocol;       /* marks our routes and rules; default 230 */
+    uint8_t protocol;       /* protocol of our routes and rules; default 230 */
     uint32_t rule_priority; /* 0 (default): directly before the rule `lookup main` */
     uint32_t mark;          /* queries with it skip our rule; default 0x72697074 */
     uint32_t cwnd_max;      /* base routes with an initrwnd below it get it; default 100 */

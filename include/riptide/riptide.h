@@ -87,7 +87,7 @@ enum riptide_outcome {
     RIPTIDE_E_DONE,      /* the dump is complete */
     RIPTIDE_E_RESTARTED, /* the dump was interrupted and begins anew: forget its samples */
     RIPTIDE_E_FULL,      /* the configured number of destinations is reached */
-    RIPTIDE_E_INVALID,   /* the value cannot be true (a window of 0, time that runs backwards) */
+    RIPTIDE_E_INVALID,   /* the value is impossible (a window of 0, time that runs backwards) */
     RIPTIDE_E_UNKNOWN,   /* nothing is known about that destination */
     RIPTIDE_E_MORE,      /* something was done, there may be more to do: pop, and dispatch again */
 };

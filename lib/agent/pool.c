@@ -79,13 +79,13 @@ static int add(struct books *pool, struct arm_config *arms, bool is_first, const
     if (is_first)
         *arms = has;
     if (n_skipped > 0) {
-        error_set(error, "lines of books that cannot be true: %u", n_skipped);
+        error_set(error, "invalid lines of books: %u", n_skipped);
         return -EINVAL;
     }
     if (has.holdout_percent != arms->holdout_percent || has.trial_percent != arms->trial_percent) {
         error_set(error,
                   "books of --holdout-percent %u, --trial-percent %u are not added to those of %u "
-                  "and %u: what differs between hosts would look like an effect",
+                  "and %u: differences between the hosts would count as an effect",
                   has.holdout_percent, has.trial_percent, arms->holdout_percent,
                   arms->trial_percent);
         return -EINVAL;
@@ -108,7 +108,7 @@ int riptide_states_add_books(struct books *pool, struct arm_config *arms, const 
         for (size_t i = 0; host > 0 && i < *atp && r == 0; i++)
             r = state_host(states[i], sizes[i]) == host ? -EEXIST : 0;
         if (r < 0)
-            error_set(error, "of a host that one of the others is of as well");
+            error_set(error, "of the same host as another of the states");
         else
             r = add(pool, arms, *atp == 0, states[*atp], sizes[*atp], error);
     }

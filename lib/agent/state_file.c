@@ -274,7 +274,7 @@ static void load_books(struct riptide_agent *agent, const char *state, size_t si
     if (r == 0 && agent->books)
         load_ended(agent, text + n, are_other ? text : NULL, n, had.holdout_percent);
     if (n_skipped > 0)
-        error_set(&reason, "lines that cannot be true: %u", n_skipped);
+        error_set(&reason, "invalid lines: %u", n_skipped);
     error_set(outcomes, "outcomes of connections: %llu%s%s",
               (unsigned long long)(agent->books ? books_count(agent->books) : 0),
               reason.text[0] ? ": " : "", reason.text);

@@ -343,7 +343,7 @@ static const char *reason_of(const struct target *target)
         return target->reason;
     /* What was asked for once has been resolved before it was written. */
     return target->state == RIPTIDE_ROUTE_WITHDRAWN && target->wanted.initcwnd == 0 && !target->base
-               ? "nobody asked for it"
+               ? "written by another program"
                : "";
 }
 
@@ -369,7 +369,7 @@ void plan_describe(const struct plan *plan, const struct target *target,
         snprintf(route->reason, sizeof(route->reason), "%s", reason_of(target));
     else if (target_is_at_former_base(target))
         snprintf(route->reason, sizeof(route->reason),
-                 "its base route had initcwnd %" PRIu32 " until now; the next round asks anew",
+                 "its base route had initcwnd %" PRIu32 " until now; the next round reads it again",
                  target->judged_initcwnd);
     else
         snprintf(route->reason, sizeof(route->reason),

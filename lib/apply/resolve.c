@@ -111,7 +111,7 @@ static void check_plain(struct resolve *resolve, const struct target *target,
         return;
     resolve->reason = parse(resolve, &base, target, answer);
     if (!resolve->reason && !base_equal(&resolve->base, &base))
-        resolve->reason = "rules of this host tell marks apart";
+        resolve->reason = "rules of this host treat our mark differently";
 }
 
 /* A link that has gone was announced. */

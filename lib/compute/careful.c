@@ -644,7 +644,7 @@ static bool careful_is_cut(const void *memory)
 
 const struct riptide_policy policy_careful = {
     .name = "careful",
-    .help = "what first flights fit: more while they lose nothing, less at once where they lose",
+    .help = "by losses of first flights: grows while there are none, shrinks at once otherwise",
     .needs = "cwnd delivery_rate_Bps app_limited min_rtt_us rtt_us mss_bytes data_segs_out "
              "retrans_segs acked_bytes last_data_sent_ms busy_time_us congestion_control closed",
     .tick_bytes = offsetof(struct careful, known),

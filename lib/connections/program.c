@@ -246,8 +246,8 @@ int program_attach(struct program *program, struct riptide_error *error)
     if (fd < 0) {
         if (fd == -EPERM)
             error_set_field(error, "cgroup",
-                            "%s: somebody else's program has it, or one above it, to itself; "
-                            "detach that, or name another cgroup",
+                            "%s: another program is attached to it, or above it, and allows no "
+                            "other; detach that program, or name another cgroup",
                             program->cgroup);
         else if (fd == -E2BIG)
             error_set_field(error, "cgroup",
@@ -286,8 +286,7 @@ void program_check(struct program *program)
         note(&program->state, why.text, true);
     } else {
         error_set(&why,
-                  "somebody detached the program from %s, or put another in its place; it is "
-                  "attached again",
+                  "the program was detached from %s, or replaced there; it is attached again",
                   program->cgroup);
         note(&program->state, why.text, false);
     }

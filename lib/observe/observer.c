@@ -86,7 +86,7 @@ static int observer_new(struct riptide_observer **observerp,
         return r;
     if (prefix_set_is_empty(&observer->filter.prefixes))
         return error_set_field(error, "observer.scope.exclude",
-                               "all that is to be learned is excluded as well: nothing matches");
+                               "exclude covers all of scope: nothing matches");
     r = netns_call(config.netns_fd, "observer.netns_fd", open_sockets, observer, error);
     if (r < 0)
         return r;

@@ -427,10 +427,10 @@ def test_a_program_that_somebody_detaches_is_attached_again(pods, daemon, cgroup
         assert status(pod.control())["netns"]["cgroup"] == "/"
         (cgroup / "cgroup.procs").write_text(str(pod.process.pid))
         below.rmdir()
-        wait_until(lambda: f"windows per connection: off: cgroup: {below} is gone; " in one.said(), "that it is gone")
+        wait_until(lambda: f"windows per connection: disabled: cgroup: {below} is gone; " in one.said(), "that it is gone")
         wait_until(lambda: not os.path.exists(pod.control()), "the end of its worker")
         below.mkdir()
-        wait_until(lambda: "windows per connection: on again" in one.said(), "the program on the new one")
+        wait_until(lambda: "windows per connection: enabled again" in one.said(), "the program on the new one")
         (below / "cgroup.procs").write_text(str(pod.process.pid))
         cgroups.enter(below)
         wait_windows(pod)
@@ -457,7 +457,7 @@ def test_while_somebody_keeps_the_program_away_no_worker_takes_its_windows_for_g
         with cgroups.OtherProgram(cgroup, is_alone=True):
             wait_until(lambda: status(pod.control())["health"] == "off", "that it knows")
             why = status(pod.control())["reason"]
-            assert why.startswith(f"cgroup: {cgroup}: somebody else's program has it, ")
+            assert why.startswith(f"cgroup: {cgroup}: another program is attached to it, or above it, and allows no other; ")
             assert riptide_json(pod.host, "explain", SHARED)["program"]["reason"] == why
             assert why in pod.host.run(RIPTIDE, "show").stdout
             assert metric(pod, "program_in_place") == 0
@@ -482,9 +482,9 @@ def test_a_worker_whose_rounds_are_longer_than_an_outage_knows_of_it(pods, daemo
         wait_until(lambda: has_learned(pod), "a round", deadline_s=30)
         with cgroups.Maps(one.pid) as maps:
             maps.detach()
-        line = f"netns {pod.cookie}: windows per connection: off: somebody detached the program from "
+        line = f"netns {pod.cookie}: windows per connection: disabled: the program was detached from "
         wait_until(lambda: line in one.said(), "the line", deadline_s=30)
-        wait_until(lambda: f"netns {pod.cookie}: windows per connection: on again" in one.said(), "its end", deadline_s=30)
+        wait_until(lambda: f"netns {pod.cookie}: windows per connection: enabled again" in one.said(), "its end", deadline_s=30)
         wait_until(pod.is_right, "its window")
 
 
@@ -518,7 +518,7 @@ def test_one_that_serves_nothing_yet_is_found(host, daemon, cgroup):
             assert done.returncode == 3 and done.stderr.startswith(f"riptide: {words[0]}: {none}")
         assert finding()["summary"].startswith(none) and "start riptided" not in finding()["remedy"]
         below.rmdir()
-        wait_until(lambda: "windows per connection: off: " in one.said(), "that it is gone")
+        wait_until(lambda: "windows per connection: disabled: " in one.said(), "that it is gone")
         assert f"network namespace: cgroup: {below} is gone; " in host.run(RIPTIDE, "netns").stderr
         assert f"cgroup: {below} is gone; " in finding()["summary"]
         below.mkdir()

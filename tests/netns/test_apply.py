@@ -64,8 +64,8 @@ def test_a_program_that_somebody_takes_away_is_attached_again_with_a_line(net, c
                 program.replace(other)
             else:
                 program.detach()
-        wait_until(lambda: "windows per connection: on again" in riptided.said(), "the line")
-        assert "off: somebody detached the program from " in riptided.said()
+        wait_until(lambda: "windows per connection: enabled again" in riptided.said(), "the line")
+        assert "disabled: the program was detached from " in riptided.said()
         assert net.connect("203.0.113.1").cwnd() > 10
 
 
@@ -225,7 +225,7 @@ def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
             assert riptide_json(near, "explain", "10.9.2.1")["kernel"]["initcwnd"] == 24
         with cgroups.Maps(riptided.pid) as maps:  # attached again at once: nothing has to be learned anew
             maps.detach()
-        wait_until(lambda: "windows per connection: on again" in riptided.said(), "the line")
+        wait_until(lambda: "windows per connection: enabled again" in riptided.said(), "the line")
         assert riptide_json(near, "explain", "10.9.2.1")["window"]["cwnd"] == 100
         bulk.close()
 
@@ -308,7 +308,7 @@ def test_auto_takes_routes_where_the_program_cannot_load(net, daemon):
 def test_connections_alone_are_refused_where_the_program_cannot_load(net, cgroup):
     with cgroups.OtherProgram(cgroup, is_alone=True):
         done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, check=False)
-    assert done.returncode == 1 and f"--cgroup: {cgroup}: somebody else's program" in done.stderr
+    assert done.returncode == 1 and f"--cgroup: {cgroup}: another program is attached to it" in done.stderr
 
 
 def test_connections_alone_name_the_capability_that_they_lack(net, cgroup):
@@ -333,8 +333,8 @@ def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
         net.host.ip("rule", "del", "pref", 0, "lookup", "main")
         below.mkdir()
         wait_until(lambda: not status()["reason"], "both again")
-        assert riptided.said().count("per connection: off: ") == 1
-        assert "windows per connection: on again" in riptided.said()
+        assert riptided.said().count("per connection: disabled: ") == 1
+        assert "windows per connection: enabled again" in riptided.said()
     with Daemon(net.host, "--apply", "both", "--cgroup", below):
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: status()["reason"], "rules without a place")

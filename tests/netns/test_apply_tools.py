@@ -72,8 +72,8 @@ def test_verify_proves_it(net, cgroup, daemon, apply):
         cgroups.enter(cgroup)
         for found, figure in ((done, "[34][0-9]"), (as_many, "10")):
             assert found.returncode == 4
-            assert re.search(f"starts with 10 segments: this command runs outside of the cgroup {cgroup}: its connections get "
-                             f"nothing of the {figure} that riptided gives per connection, and prove nothing of those in there\n",
+            assert re.search(f"starts with 10 segments: this command runs outside of the cgroup {cgroup}: its connections do "
+                             f"not get the {figure} segments that riptided gives per connection; run it in that cgroup\n",
                              found.stdout)
             assert re.search(f"\n  program     gives {figure}, but not to this connection\n", found.stdout)
         assert net.host.run(*words).stdout.startswith(f"applied: 203.0.113.1 port {words[-1]} starts with 10 segments\n")
@@ -153,7 +153,7 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
                                        "holdout_seed": document["program"]["holdout_seed"], "trial_percent": 0,
                                        "given": status()["apply"]["given"]}
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
-        wait_until(lambda: f"=> connections start with {cwnd} segments, given per connection; the route is not looked at: "
+        wait_until(lambda: f"=> connections start with {cwnd} segments, given per connection; the route is not in use: "
                    in said("explain", "203.0.113.2"), "rules without a place")
         net.host.run(RIPTIDE, "pause")
         assert "5 ms or more, not at present: paused\n" in said("explain", "203.0.113.1")

@@ -70,10 +70,10 @@ def test_once_ends_with_its_rules_in_place_whatever_moves(net):
 def test_lost_place_of_the_rules_is_said_and_so_is_its_return(net):
     with Daemon(net.host, "--rule-priority", "1000") as daemon:
         net.host.ip("rule", "add", "pref", "2000", "fwmark", "9", "lookup", "55")
-        wait_until(lambda: "IPv4: off" in daemon.said(), "the warning")
+        wait_until(lambda: "IPv4: windows disabled" in daemon.said(), "the warning")
         assert not [rule for rule in rules(net.host) if "1000:" in rule][1:]  # IPv6's alone
         net.host.ip("rule", "del", "pref", "2000")
-        wait_until(lambda: "IPv4: on again" in daemon.said(), "the return")
+        wait_until(lambda: "IPv4: windows enabled again" in daemon.said(), "the return")
         assert len(rules(net.host)) == 2
 
 
@@ -118,8 +118,8 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
                     TABLE)
         foreign = in_table(net.host, family)
         assert len(foreign) == 1
-        wait_until(lambda: f"IPv{family}: off" in daemon.said(), "the line that says so")
-        line = [line for line in daemon.said().splitlines() if ": off" in line]
+        wait_until(lambda: f"IPv{family}: windows disabled" in daemon.said(), "the line that says so")
+        line = [line for line in daemon.said().splitlines() if ": windows disabled" in line]
         assert len(line) == 1
         for word in (f"table {TABLE}", "protocol 3", "delete it", "choose another table"):
             assert word in line[0]
@@ -132,9 +132,9 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
         net.host.ip("rule", "add", "pref", "100", "fwmark", "9", "lookup", "55")
         wait_rounds(3)
         assert in_table(net.host, family) == foreign
-        assert is_as_without_us(net.host, PEER[family]) and "on again" not in daemon.said()
+        assert is_as_without_us(net.host, PEER[family]) and "enabled again" not in daemon.said()
         net.host.ip(f"-{family}", "route", "flush", "table", TABLE, "proto", "boot")
-        wait_until(lambda: f"IPv{family}: on again" in daemon.said(), "the return")
+        wait_until(lambda: f"IPv{family}: windows enabled again" in daemon.said(), "the return")
         for dst in (PEER[family], OTHER[family]):
             wait_window(net.host, dst)
             wait_ours(net.host, dst)
@@ -150,9 +150,9 @@ def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_us(ne
     before = net.host.ip("-4", "rule") + net.host.ip("-6", "rule")
     with Daemon.learned(net, PEER[family], "--mark", hex(mark)) as daemon:
         net.host.ip(f"-{family}", "route", "add", "default", "dev", "apart", "table", TABLE)
-        wait_until(lambda: f"IPv{family}: off" in daemon.said(), "the warning")
+        wait_until(lambda: f"IPv{family}: windows disabled" in daemon.said(), "the warning")
         net.host.ip("link", "set", "apart", "down")
-        wait_until(lambda: f"IPv{family}: on again" in daemon.said(), "the return")
+        wait_until(lambda: f"IPv{family}: windows enabled again" in daemon.said(), "the return")
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         daemon.kill()
     net.host.ip(f"-{family}", "route", "add", "default", "via", SECOND[family], "table", TABLE)

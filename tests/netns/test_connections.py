@@ -411,7 +411,7 @@ def test_a_cgroup_that_somebody_has_to_himself_is_refused(net, cgroup):
     with cgroups.OtherProgram(cgroup, is_alone=True):
         for where in (cgroup, below):
             windows = Windows(net.host, where)
-            assert windows.number == "-1" and f"{where}: somebody else's" in windows.words
+            assert windows.number == "-1" and f"{where}: another program is attached to it" in windows.words
 
 
 def test_a_cgroup_that_has_no_room_for_another_program_is_refused(net, cgroup):
@@ -563,8 +563,8 @@ def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgro
         windows.set("203.0.113.1", 20)
         below.mkdir()
         with cgroups.OtherProgram(below, is_alone=True):
-            wait_said(f"cgroup: {below}: somebody else's program has it, or one above it, to itself; "
-                      "detach that, or name another cgroup")
+            wait_said(f"cgroup: {below}: another program is attached to it, or above it, and allows no other; "
+                      "detach that program, or name another cgroup")
         wait_said("")
         cgroups.enter(below)
         assert net.connect("203.0.113.1").cwnd() == 20

@@ -21,9 +21,9 @@ def test_status_says_how_it_is(net):
         assert "2 of at most 16384 in the kernel" in screen
         net.host.run(RIPTIDE, "pause")
         assert riptide_json(net.host, "status")["health"] == "paused"
-        wait_until(lambda: "without us: paused" in daemon.said(), "the line")
+        wait_until(lambda: "windows disabled: paused" in daemon.said(), "the line")
         net.host.run(RIPTIDE, "resume")
-        wait_until(lambda: daemon.said().count("on again") == 2, "the return")
+        wait_until(lambda: daemon.said().count("enabled again") == 2, "the return")
         found = riptide_json(net.host, "status")
         assert (found["health"], found["paused"], found["messages"]) == ("ok", False, [])
         assert "paused" not in net.host.run(RIPTIDE, "status").stdout

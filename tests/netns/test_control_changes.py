@@ -72,7 +72,7 @@ def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
             assert one_line(done) == f"riptide: hint: {said}\n"
     with Daemon(net.host):
         assert riptide_json(net.host, "hint") == {"hints": []}
-        assert hint(net) == "no hint holds\n"
+        assert hint(net) == "no hint is in force\n"
         assert "hints" not in net.host.run(RIPTIDE, "status").stdout
         hint(net, "203.0.113.0/24", "--max", "20", "--for", "10h")
         hint(net, "2001:db8::/32", "--max", "9", "--scale", "25%", "--for", "9h")
@@ -146,7 +146,7 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
         assert riptide_json(net.host, "resume") == {"paused": False, "stepped_back_s": 0}
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         assert net.connect("2001:db8::1").cwnd() == before["2001:db8::1"]
-        wait_until(lambda: "on again" in daemon.said(), "a line in the log")
+        wait_until(lambda: "enabled again" in daemon.said(), "a line in the log")
     assert rules(net.host) == []
 
 

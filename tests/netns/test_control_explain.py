@@ -31,8 +31,8 @@ def test_explain_follows_a_window_from_connection_to_route(net):
         net.host.run(RIPTIDE, "pause")
         found = verdict(net.host, "203.0.113.1")
         assert net.connect("203.0.113.1").cwnd() == 10
-        assert found["verdict"] == ("connections start with 10 segments, without us, the route is "
-                                    "not looked at: paused")
+        assert found["verdict"] == ("connections start with 10 segments, as the route is "
+                                    "not in use: paused")
         shown = riptide_json(net.host, "show")
         assert shown["daemon_is_paused"] is True and shown["routes"][0]["starts_with"] == 10
         assert riptide_json(net.host, "status")["not_taken"] == 2

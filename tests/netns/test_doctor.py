@@ -95,7 +95,7 @@ def test_daemon_that_is_paused_is_a_note_and_one_that_hangs_or_has_no_place_an_e
         assert f"kill -CONT {daemon.pid}," in finding["remedy"]
         assert severity(net.host, "daemon", *control) == "ok"
         net.host.ip("rule", "delete", "lookup", "main")
-        wait_until(lambda: "IPv4: off" in daemon.said(), "the daemon to notice")
+        wait_until(lambda: "IPv4: windows disabled" in daemon.said(), "the daemon to notice")
         findings = doctor(net.host, *control)
         assert findings["daemon"]["severity"] == findings["numbers"]["severity"] == "error"
         assert "rules for IPv4" in findings["daemon"]["summary"]

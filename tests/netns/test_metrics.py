@@ -74,7 +74,7 @@ def test_figures_are_those_of_kernel_and_log(net, tmp_path):
     assert figures["riptide_tick_duration_seconds_count"] == ticks <= said.count("tick:")
     assert figures["riptide_interval_seconds"] == 0.01
     for name, pattern in {"riptide_tick_duration_seconds_sum": r"refused, ([\d.]+) ms",
-                          "riptide_dump_cpu_seconds_total": r"a look took ([\d.]+) ms"}.items():
+                          "riptide_dump_cpu_seconds_total": r"the dump took ([\d.]+) ms"}.items():
         milliseconds = [float(text) for text in re.findall(pattern, said)]
         assert figures[name] * 1000 == pytest.approx(sum(milliseconds[:int(ticks)]),
                                                      abs=0.05 * ticks + 0.1)

@@ -91,4 +91,4 @@ def test_what_another_process_says_in_the_kernels_name_changes_nothing(net):
         assert wait_window(net.host, NEIGHBOUR) == connection.cwnd()
         assert malformed(net.host) == 0
         assert windows(net.host)[PEER] == before[0][PEER] and rules(net.host) == before[1]
-        assert "off, connections start without us" not in daemon.said()
+        assert "windows disabled" not in daemon.said()

@@ -94,7 +94,7 @@ def put_huge_route(host, dst):
         assert struct.unpack_from("=i", rtnl.recv(1 << 16), 16)[0] == 0
 
 
-TOO_LARGE = "IPv4: off, connections start without us: main has a route too large"
+TOO_LARGE = "IPv4: windows disabled: main has a route too large"
 
 
 def test_route_too_large_for_a_message_does_not_keep_the_other_family_out(net):
@@ -129,4 +129,4 @@ def test_route_too_large_for_a_message_is_followed(net):
             assert cpu_ticks(daemon) - before < 10, "it spins"
             net.host.ip("route", "del", "203.0.113.128/25")
             net.host.ip("route", *mended.split())
-            wait_until(lambda: daemon.said().count("IPv4: on again") == n, "on again")
+            wait_until(lambda: daemon.said().count("IPv4: windows enabled again") == n, "enabled again")

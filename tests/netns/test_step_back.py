@@ -184,8 +184,8 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
         assert load.share_again(back, again - 1) < held_out + 0.01 < load.share_again(began, back)
         assert wait_until(stepped_back, "stepping back again", 60)["step_backs"] == 2
         lines = riptided.said().splitlines()
-        for line in (f"windows per connection: off: stepped back for {WAIT_S} s: time +", "windows per connection: on again",
-                     f"windows per connection: off: stepped back for {2 * WAIT_S} s: time +"):
+        for line in (f"windows per connection: disabled: stepped back for {WAIT_S} s: time +", "windows per connection: enabled again",
+                     f"windows per connection: disabled: stepped back for {2 * WAIT_S} s: time +"):
             assert len([each for each in lines if line in each]) >= 1, line
         figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
         config.write_text(f"{text}step-back-percent = 0\n".replace("holdout-percent = 20", "holdout-percent = 10"))
@@ -255,7 +255,7 @@ def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path)
         assert "outcomes of connections: 5000000\n" in riptided.said()
         assert status()["apply"]["effect"]["verdict"] == "helps"
         wait_until(lambda: status()["apply"]["stepped_back_s"] > 0, "stepping back", 60)
-        assert "off: stepped back for 600 s: time +" in riptided.said()
+        assert "disabled: stepped back for 600 s: time +" in riptided.said()
 
 
 def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path):
@@ -276,11 +276,11 @@ def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path):
             apply = status()["apply"]
             assert 0 < apply["stepped_back_s"] <= 8 and apply["step_backs"] == 3
             assert net.connect("203.0.113.1").cwnd() == 10
-            left_s = re.search("windows per connection: off: stepped back before the last start, for another ([0-9]+) s; ", daemon.said())
+            left_s = re.search("windows per connection: disabled: stepped back before the last start, for another ([0-9]+) s; ", daemon.said())
             assert 0 <= int(left_s[1]) <= 8
         assert kept() == [3, pytest.approx(until_ns, abs=10**9), 2400 * 10**9]
     with riptided() as daemon:
-        wait_until(lambda: "windows per connection: on again" in daemon.said(), "the end of the wait")
+        wait_until(lambda: "windows per connection: enabled again" in daemon.said(), "the end of the wait")
         assert time.time_ns() > until_ns - 10**9
         assert 40 in {net.connect("203.0.113.1").cwnd() for _ in range(4)}
         assert status()["apply"]["stepped_back_s"] == 0
@@ -297,7 +297,7 @@ SHARES = "holdout_percent=5 trial_percent=0\n"
 @pytest.mark.parametrize("books, said, counted", [
     (BOOKS + SHARES, "2000", 2000),
     (BOOKS.replace("books 1", "books 2") + SHARES, "0: books: not books of riptide, or of another version than 1", 0),
-    (BOOKS.replace("n=100 ", "n=-100 ") + SHARES, "1900: lines that cannot be true: 1", 1900),
+    (BOOKS.replace("n=100 ", "n=-100 ") + SHARES, "1900: invalid lines: 1", 1900),
     (BOOKS + SHARES.replace("5", "6"), "0: books of --holdout-percent 6, --trial-percent 0 are not taken, as these are 5 and 0 now", 2000),
     (BOOKS + SHARES + "books_since_s=1790000000\n" + BOOKS + "ended_due=77\n", "2000", 4000),
     (BOOKS + SHARES[:-1], "0: books are cut off, and not taken", 0),

@@ -169,8 +169,8 @@ def test_trials_start_with_other_windows_and_have_books(path, cgroup):
 
 @pytest.mark.parametrize("apply, events, percent, reason", [
     ("connections", "yes", 0, "no connection is held out: --holdout-percent 5 "),
-    ("connections", "no", 5, "riptided reads no ends of connections: --destroy-events yes"),
-    ("both", "yes", 5, "with --apply both a route gives its window"),
+    ("connections", "no", 5, "riptided reads no destroy events: --destroy-events yes"),
+    ("both", "yes", 5, "with --apply both the route gives its window"),
     ("routes", "yes", 5, "windows are given by routes, which cannot hold out single connections"),
 ])
 def test_it_says_why_nothing_is_compared(net, cgroup, apply, events, percent, reason):
@@ -219,7 +219,7 @@ def test_states_of_several_hosts_are_judged_as_one(net, tmp_path):
     void.write_text(void.read_text().replace("holdout_percent=10", "holdout_percent=5"))
     write_state(tmp_path / "bare", {})
     for path, why in ((other, "books of --holdout-percent 20, --trial-percent 0 are not added to those of 5 and 0: "),
-                      (copied, "of a host that one of the others is of as well"), (void, "void: "),
+                      (copied, "of the same host as another of the states"), (void, "void: "),
                       (tmp_path / "bare", "no books in it: "), (tmp_path / "none", "No such file")):
         assert one_line(net.host.run(RIPTIDE, "verdict", *states, path, check=False)).startswith(f"riptide: verdict: {path}: {why}")
 

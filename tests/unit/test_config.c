@@ -174,9 +174,10 @@ TEST(comments_behind_values)
 TEST(keys_of_earlier_versions)
 {
     assert_refused("[observe]\nslices = 2\n",
-                   "a.conf:2: slices: is gone: --max-share bounds what looks take");
+                   "a.conf:2: slices: is gone: --max-share bounds the time of dumps");
     assert_refused("[metrics]\nmetrics-prefix = ::/0\n",
-                   "a.conf:2: metrics-prefix: is gone: `riptide show PREFIX --json` has the windows "
+                   "a.conf:2: metrics-prefix: is gone: `riptide show PREFIX --json` has the "
+                   "windows "
                    "within a prefix");
 }
 
@@ -189,7 +190,8 @@ TEST(wrong_values_and_lines)
     assert_refused("[compute]\nttl = 5s\nttl = 6s", "a.conf:3: ttl: was given in line 2 already");
     assert_refused("[prefix ::/0]\nscale = 0%", "a.conf:2: scale 0: must be above 0");
     assert_refused("[prefix ::/0]\npacing-percent = 0",
-                   "a.conf:2: pacing-percent 0: not a number of percent from 1 to 100, nor at-once");
+                   "a.conf:2: pacing-percent 0: not a number of percent from 1 to 100, nor "
+                   "at-once");
     assert_refused("[prefix 10.0.0.1/8]\n",
                    "a.conf:1: [prefix 10.0.0.1/8]: not a prefix (write 203.0.113.0/24 or "
                    "2001:db8::1, host bits zero)");

@@ -44,9 +44,10 @@ TEST(errors_name_option_and_value)
     assert_error(ARGV("--ttl", "--once"),
                  "--ttl --once: not a duration (write 500ms, 1s, 10min, 1d)");
     assert_error(ARGV("--protocol", "256"), "--protocol 256: not a number from 0 to 255");
-    assert_error(ARGV("--pacing-percent", "-1"), "--pacing-percent -1: not a number of percent from 0 to 100 "
+    assert_error(ARGV("--pacing-percent", "-1"), "--pacing-percent -1: not a number of percent "
+                                                 "from 0 to 100 "
                                              "(write 50)");
-    assert_error(ARGV("--slices", "4"), "--slices: is gone: --max-share bounds what looks take");
+    assert_error(ARGV("--slices", "4"), "--slices: is gone: --max-share bounds the time of dumps");
     assert_error(ARGV("--socket-mark=7"),
                  "--socket-mark=7: is gone: --scope, --local-port and --remote-port choose "
                  "connections");

@@ -94,7 +94,8 @@ TEST(three_hosts_show_what_none_of_them_does)
         n_alone_no += together && !alone;
         forget_states(&states);
     }
-    print_message("# 20 %% less time, %d connections of each of three hosts, %u runs: shown by one alone in %u, by "
+    print_message("# 20 %% less time, %d connections of each of three hosts, %u runs: shown by "
+                  "one alone in %u, by "
                   "all together in %u, by these where none of them does in %u\n",
                   EACH, runs, n_alone, n_together, n_alone_no);
     assert_true(n_together > n_alone);
@@ -140,11 +141,12 @@ TEST(what_would_make_an_effect_is_refused)
     put_state(&states, 1, &books, 20);
     put_state(&states, 2, &books, 5);
     assert_refused(&states, -EINVAL,
-                   "states[1]: books of --holdout-percent 5, --trial-percent 0 are not added to those of 20 and 0");
+                   "states[1]: books of --holdout-percent 5, --trial-percent 0 are not added to "
+                   "those of 20 and 0");
     put_state(&states, 1, &books, 20);
     put_state(&states, 2, &books, 20);
     put_state(&states, 1, &books, 20);
-    assert_refused(&states, -EEXIST, "states[2]: of a host that one of the others is of as well");
+    assert_refused(&states, -EEXIST, "states[2]: of the same host as another of the states");
     /* Of 2,100 connections it would not show. */
     put_state(&states, 1, &books, 20);
     put_state(&states, 2, &lossy, 20);
@@ -167,6 +169,6 @@ TEST(states_without_books_are_refused)
     put_state(&states, 1, &books, 20);
     shares = strstr(states.texts[0], " n=");
     shares[3] = 'x';
-    assert_refused(&states, -EINVAL, "states[0]: lines of books that cannot be true: 1");
+    assert_refused(&states, -EINVAL, "states[0]: invalid lines of books: 1");
     assert_int_equal(judge(&states, &(struct riptide_verdict){ 0 }, NULL), RIPTIDE_E_UNKNOWN);
 }

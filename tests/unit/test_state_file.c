@@ -114,7 +114,7 @@ TEST_WITH(outcome_has_a_reason, make_directory, remove_directory)
     save(30);
     riptide_estimator_tick(estimator, INT64_MAX);
     assert_int_equal(riptide_state_load(estimator, path, NULL, &error), RIPTIDE_E_INVALID);
-    snprintf(expected, sizeof(expected), "%s: the value cannot be true", path);
+    snprintf(expected, sizeof(expected), "%s: the value is impossible", path);
     assert_string_equal(error.text, expected);
 }
 

@@ -442,7 +442,7 @@ TEST(a_base_that_gave_as_much_until_now_is_what_is_said)
     target.judged_initcwnd = target.wanted.initcwnd = 33;
     plan_describe(&plan, &target, &route);
     assert_string_equal(route.reason,
-                        "its base route had initcwnd 33 until now; the next round asks anew");
+                        "its base route had initcwnd 33 until now; the next round reads it again");
     target.wanted.initcwnd = 0;
     plan_describe(&plan, &target, &route);
     assert_string_equal(route.reason, "");

@@ -172,7 +172,7 @@ def _read_answer(line: bytes) -> dict[str, Any]:
     if isinstance(answer, dict) and answer.pop("ok", False):
         return answer
     raise RefusedError(answer["error"] if isinstance(answer, dict) and "error" in answer
-                       else f"riptided gave an answer that is none: {shown(line)}")
+                       else f"the answer of riptided is malformed: {shown(line)}")
 
 
 def _read_line(connection: socket.socket, deadline_s: float) -> bytes:
