@@ -128,6 +128,9 @@ static int conclude(struct verdict *verdict, struct verdict result, const struct
                                                      rounds_of(time, &result, log_time.high),
                                                      rounds_of(time, &result, log_time.low) };
     result.again = compare(again, &result, unseen_again, sharp_again, alpha);
+    /* Shares differ by all of it at most. */
+    result.again.low = greater(result.again.low, -1);
+    result.again.high = lesser(result.again.high, 1);
     result.again_control = again->control_mean / again->weight;
     share = held / all;
     width = half_width(share * (1 - share) / all, sharp_share, share_alpha);

@@ -48,7 +48,7 @@ static struct looks look(const struct world *world, double again_truth)
         enum arm arm = arm_of(n, seed, &shares);
         struct riptide_sample sample = draw_for(world, arm == ARM_WINDOW);
 
-        books_enter(&books, arm, below(3) ? 0 : 2, &sample, 10);
+        books_enter(&books, arm, below(3) ? 0 : 2, &sample, 0, 10);
         if (n % 50 != 0 ||
             verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95) != 0)
             continue;
@@ -203,7 +203,7 @@ static bool claims_by_turns(unsigned int n_entered)
             for (unsigned int i = 0; i < n_entered; i++) {
                 struct riptide_sample sample = draw_connection(drawn_rtts_us[dst % 4], load, 1);
 
-                books_enter(&books, arm, 0, &sample, 10);
+                books_enter(&books, arm, 0, &sample, 0, 10);
             }
         }
         if (verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95) == 0)
@@ -240,7 +240,7 @@ TEST(without_those_that_live_long_an_effect_is_smaller)
         struct riptide_sample sample = draw_for(&world, arm == ARM_WINDOW);
 
         if ((double)sample.busy_time_us < uniform() * 1000000)
-            books_enter(&books, arm, 0, &sample, 10);
+            books_enter(&books, arm, 0, &sample, 0, 10);
     }
     assert_int_equal(verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95),
                      0);
@@ -300,6 +300,21 @@ TEST(an_example_by_hand)
     assert_near(verdict.time.estimate, 1 / 0.75 - 1);
     assert_near(verdict.rounds_saved.low, -1.3036);
     assert_near(verdict.again.high, 0.0047);
+}
+
+/* The interval of a few that send all or nothing again is wide, and shares end at 0 and at 1. */
+TEST(what_is_sent_again_differs_by_all_of_it_at_most)
+{
+    struct books books = { 0 };
+    struct verdict verdict;
+
+    books.cells[0][ARM_WINDOW] = cell_of(20, 2, 0.5, 19, 1);
+    books.cells[0][ARM_HOLDOUT] = cell_of(20, 2, 0.5, 1, 1);
+    assert_int_equal(verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95), 0);
+    assert_near(verdict.again.estimate, 0.9);
+    assert_true(verdict.again.high == 1 && verdict.again.low > -1);
+    assert_int_equal(verdict_compute(&verdict, &books, ARM_HOLDOUT, ARM_WINDOW, all_classes, 0.95), 0);
+    assert_true(verdict.again.low == -1 && verdict.again.high < 1);
 }
 
 TEST(more_confidence_is_a_wider_interval)
