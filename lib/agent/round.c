@@ -246,6 +246,7 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
                                 : arm_cwnd(ARM_SMALLER, cwnd, 0);
     enum book_entry entry;
     struct riptide_prefix dst;
+    uint32_t path_rtt_us;
     enum arm arm;
 
     if (cwnd == 0)
@@ -255,15 +256,17 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
         agent->left_out[arm][BOOK_SMALL]++;
         return;
     }
+    path_rtt_us = estimator_min_rtt_us(agent->estimator, &sample->dst);
     if (arms->trial_percent > 0 && arm != ARM_HOLDOUT &&
-        book_judge(sample, KERNEL_CWND) == BOOK_ENTERED)
+        book_judge(sample, path_rtt_us, KERNEL_CWND) == BOOK_ENTERED)
         estimator_enter(agent->estimator, sample, arm, cwnd);
-    entry = books_enter(agent->books, arm, agent->book_control, sample, smaller_cwnd);
+    entry = books_enter(agent->books, arm, agent->book_control, sample, path_rtt_us,
+                        smaller_cwnd);
     if (entry != BOOK_ENTERED) {
         agent->left_out[arm][entry]++;
         return;
     }
-    books_enter(agent->recent, arm, agent->book_control, sample, smaller_cwnd);
+    books_enter(agent->recent, arm, agent->book_control, sample, path_rtt_us, smaller_cwnd);
     agent->n_recent++;
     riptide_estimator_group(agent->estimator, &sample->dst, &dst);
     watch_enter(&agent->watch, &dst, arm, sample, agent->tick.started_ns);

@@ -243,6 +243,10 @@ uint32_t find_slot(const struct riptide_estimator *estimator, const struct ripti
 /* The policy's evidence for its window, all else but `cwnd` empty. */
 struct riptide_explanation evidence_of(const struct destination *destination);
 
+/* By that, the smallest round trip time of what a peer is counted as; 0: not known. */
+uint32_t estimator_min_rtt_us(const struct riptide_estimator *estimator,
+                              const struct riptide_prefix *peer);
+
 /* As it is popped. */
 struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
                                              const struct destination *destination);

@@ -67,6 +67,14 @@ uint32_t find_slot(const struct riptide_estimator *estimator, const struct ripti
     return prefix_table_find(&estimator->table, &group);
 }
 
+uint32_t estimator_min_rtt_us(const struct riptide_estimator *estimator,
+                              const struct riptide_prefix *peer)
+{
+    uint32_t slot = find_slot(estimator, peer);
+
+    return slot == NONE ? 0 : evidence_of(destination_at(estimator, slot)).evidence.min_rtt_us;
+}
+
 RIPTIDE_PUBLIC int riptide_estimator_find(const struct riptide_estimator *estimator,
                                           const struct riptide_prefix *dst,
                                           struct riptide_estimate *estimate)

@@ -85,15 +85,21 @@ bool book_cell_is_valid(const struct book_cell *cell)
            sums_fit(cell->n, cell->again_sum, cell->again_squares, BOOK_AGAIN_ONE);
 }
 
-enum book_entry book_judge(const struct riptide_sample *sample, uint32_t smaller_cwnd)
+static uint32_t class_rtt_us(const struct riptide_sample *sample, uint32_t path_rtt_us)
+{
+    return path_rtt_us > 0 ? path_rtt_us : sample->min_rtt_us;
+}
+
+enum book_entry book_judge(const struct riptide_sample *sample, uint32_t path_rtt_us,
+                           uint32_t smaller_cwnd)
 {
     uint64_t sent = sample->data_segs_out, mss_bytes = sample->mss_bytes;
     uint64_t once = sent > sample->retrans_segs ? sent - sample->retrans_segs : 1;
 
     if (!sample->closed)
         return BOOK_OPEN;
-    if (sample->busy_time_us == 0 || sample->min_rtt_us < book_rtt_us[0] || mss_bytes == 0 ||
-        sent == 0)
+    if (sample->busy_time_us == 0 || sample->min_rtt_us == 0 || mss_bytes == 0 || sent == 0 ||
+        class_rtt_us(sample, path_rtt_us) < book_rtt_us[0])
         return BOOK_UNMEASURED;
     if (sample->acked_bytes <= smaller_cwnd * mss_bytes)
         return BOOK_SMALL;
@@ -137,9 +143,10 @@ void book_cell_enter(struct book_cell *cell, const struct riptide_sample *sample
 }
 
 enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
-                            const struct riptide_sample *sample, uint32_t smaller_cwnd)
+                            const struct riptide_sample *sample, uint32_t path_rtt_us,
+                            uint32_t smaller_cwnd)
 {
-    enum book_entry entry = book_judge(sample, smaller_cwnd);
+    enum book_entry entry = book_judge(sample, path_rtt_us, smaller_cwnd);
     unsigned int size, rtt;
     uint64_t time, again;
 
@@ -148,7 +155,7 @@ enum book_entry books_enter(struct books *books, enum arm arm, unsigned int cont
     time = time_of(sample);
     again = again_of(sample);
     size = find_group(book_size_bytes, BOOK_SIZES, sample->acked_bytes);
-    rtt = book_rtt_group(sample->min_rtt_us);
+    rtt = book_rtt_group(class_rtt_us(sample, path_rtt_us));
     add(&books->cells[book_class(size, rtt, control)][arm],
         (struct book_cell){ 1, sample->retrans_segs > 0, time, time * time, again, again * again });
     return BOOK_ENTERED;

@@ -79,7 +79,8 @@ static inline unsigned int book_class(unsigned int size, unsigned int rtt, unsig
 
 /*
  * Why a connection does not count: those that a window cannot help dilute what it does for others.
- * None of these may depend on the arm. Nothing tells when a connection opened: let some time pass
+ * None of these may depend on the arm, as a connection's own smallest round trip time does: one that
+ * takes more round trips measures more of them. Nothing tells when a connection opened: let some time pass
  * between an arm's begin and the first entry, as older ones have another window than their arm
  * says; those left make an effect smaller, and never one.
  */
@@ -93,13 +94,15 @@ enum book_entry {
 };
 
 /* Whether this one counts: as books_enter, for those that enter it elsewhere. */
-enum book_entry book_judge(const struct riptide_sample *sample, uint32_t smaller_cwnd);
+enum book_entry book_judge(const struct riptide_sample *sample, uint32_t path_rtt_us,
+                           uint32_t smaller_cwnd);
 
 /*
  * Takes a connection that has closed into its arm. All that closed are to be given here, those
- * that a dump has shown among them, and all were drawn with the same shares. `smaller_cwnd` is the
- * smallest window of the arms in force, segments; the holdout's is the kernel's 10. `control` is
- * its place in book_control.
+ * that a dump has shown among them, and all were drawn with the same shares. `path_rtt_us` is the
+ * smallest round trip time of its destination, of all arms, by which it has its class; 0: not known,
+ * its own. `smaller_cwnd` is the smallest window of the arms in force, segments; the holdout's is
+ * the kernel's 10. `control` is its place in book_control.
  *
  * From tcp_info, of which a destroy event has all: tcpi_busy_time (time with data not yet
  * acknowledged, so pauses between requests do not count), tcpi_min_rtt, tcpi_bytes_acked,
@@ -109,7 +112,8 @@ enum book_entry book_judge(const struct riptide_sample *sample, uint32_t smaller
  * arm. A connection that was reset counts with what was acknowledged by then.
  */
 enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
-                            const struct riptide_sample *sample, uint32_t smaller_cwnd);
+                            const struct riptide_sample *sample, uint32_t path_rtt_us,
+                            uint32_t smaller_cwnd);
 
 /*
  * Both into `books`, which is for the same shares of arms: where one host holds out more than

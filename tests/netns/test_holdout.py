@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Which connections keep the window of the kernel, and the books of both arms."""
 
+import contextlib
 import signal
 import socket
 
 import pytest
+import wanbox
 from control import status, wait_rounds
-from netns import RIPTIDE, Daemon, wait_until
+from netns import RIPTIDE, Daemon, Host, wait_until
+from test_metrics import figures_of
+from test_step_back import Load
 
 
 def test_a_share_is_held_out_and_reload_changes_it(net, cgroup, tmp_path):
@@ -42,6 +46,23 @@ def test_a_share_is_held_out_and_reload_changes_it(net, cgroup, tmp_path):
         n_held_out = status()["apply"]["held_out"]
         assert 10 not in windows(30)
         assert (status()["apply"]["holdout_percent"], status()["apply"]["held_out"]) == (0, n_held_out)
+
+
+def test_a_path_counts_in_both_arms_or_in_none(cgroup):
+    """Of 3 to 7 ms: those held out take more round trips, so that fewer of them measure none below 5."""
+    with contextlib.ExitStack() as stack:
+        near, far = (stack.enter_context(contextlib.closing(Host(name))) for name in ("near", "far"))
+        ports = [f"name={host.name},netns={host.name},net={address}/32" for host, address in ((near, "10.9.1.1"), (far, "10.9.2.1"))]
+        stack.enter_context(wanbox.Wan(ports, ["delay=1500us,jitter=2ms"], {near.name: ["10.9.1.1"], far.name: ["10.9.2.1"]}))
+        stack.enter_context(Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 50,
+                                   interval="100ms", has_rules=False))
+        stack.enter_context(Load(near, far, "10.9.2.1", per_second=100))
+
+        def left_out(arm):
+            return figures_of(near.run(RIPTIDE, "metrics").stdout)[f"riptide_books_left_out_total{{arm={arm},reason=unmeasured}}"]
+        wait_until(lambda: min(left_out("window"), left_out("holdout")) > 50, "ends in both arms", 20)
+        effect = status()["apply"]["effect"]
+        assert effect["connections"] == effect["held_out"] == 0
 
 
 @pytest.mark.parametrize("apply, events, percent", [("connections", "yes", 20), ("auto", "yes", 20), ("connections", "no", 0),

@@ -27,7 +27,7 @@ static const unsigned int usual_class = (2 * BOOK_RTTS + 4) * BOOK_CONTROLS + 1;
 static struct riptide_sample changed;
 #define ENTER(books, change)                                                                       \
     (changed = usual, changed.change,                                                              \
-     books_enter(books, ARM_WINDOW, LOSS, &changed, KERNELS))
+     books_enter(books, ARM_WINDOW, LOSS, &changed, 0, KERNELS))
 
 static const struct book_cell *only_cell(const struct books *books)
 {
@@ -93,7 +93,7 @@ TEST(outcomes_stay_within_their_units)
         sample.retrans_segs = cases[i].retrans_segs;
         if (cases[i].retrans_segs >= usual.data_segs_out)
             sample.acked_bytes = 11 * MSS;
-        assert_int_equal(books_enter(&books, ARM_WINDOW, LOSS, &sample, KERNELS), BOOK_ENTERED);
+        assert_int_equal(books_enter(&books, ARM_WINDOW, LOSS, &sample, 0, KERNELS), BOOK_ENTERED);
         assert_int_equal(only_cell(&books)->time_sum, cases[i].time);
         assert_int_equal(only_cell(&books)->again_sum, cases[i].again);
     }
@@ -119,6 +119,36 @@ TEST(connections_that_a_window_cannot_help_do_not_count)
     assert_int_equal(ENTER(&books, app_limited = true), BOOK_ENTERED);
 }
 
+/* One that takes more round trips measures more of them, and so a smaller least one. */
+TEST(the_path_decides_over_floor_and_class_and_not_the_connection)
+{
+    static const struct {
+        uint32_t own_us, path_us;
+        enum book_entry entry;
+        unsigned int rtt;
+    } cases[] = {
+        { 4200, 5000, BOOK_ENTERED, 0 },   { 5200, 4999, BOOK_UNMEASURED, 0 },
+        { 0, 5000, BOOK_UNMEASURED, 0 },   { 19000, 21000, BOOK_ENTERED, 1 },
+        { 21000, 19000, BOOK_ENTERED, 0 }, { 21000, 0, BOOK_ENTERED, 1 },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct books books = { 0 };
+        struct riptide_sample sample = usual;
+
+        sample.min_rtt_us = cases[i].own_us;
+        sample.busy_time_us = cases[i].own_us > 0 ? UINT64_C(8) * cases[i].own_us : 40000;
+        assert_int_equal(books_enter(&books, ARM_WINDOW, LOSS, &sample, cases[i].path_us, KERNELS), cases[i].entry);
+        assert_int_equal(book_judge(&sample, cases[i].path_us, KERNELS), cases[i].entry);
+        if (cases[i].entry != BOOK_ENTERED)
+            continue;
+        assert_ptr_equal(only_cell(&books),
+                         &books.cells[book_class(2, cases[i].rtt, LOSS)][ARM_WINDOW]);
+        /* The outcome is by its own. */
+        assert_int_equal(only_cell(&books)->time_sum, 3 * BOOK_TIME_ONE);
+    }
+}
+
 TEST(classes_begin_where_the_tables_say)
 {
     static const char *const names[] = { "", "reno", "bbr", "bbr3" };
@@ -137,7 +167,7 @@ TEST(classes_begin_where_the_tables_say)
                 continue;
             sample.acked_bytes = last ? book_size_bytes[size + 1] - 1 : book_size_bytes[size] + 11;
             sample.min_rtt_us = last ? book_rtt_us[rtt + 1] - 1 : book_rtt_us[rtt];
-            assert_int_equal(books_enter(&books, ARM_LARGER, controls[name], &sample, 1),
+            assert_int_equal(books_enter(&books, ARM_LARGER, controls[name], &sample, 0, 1),
                              BOOK_ENTERED);
         }
         assert_ptr_equal(only_cell(&books),
@@ -156,8 +186,8 @@ static void enter_drawn(struct books *books, struct books *others)
     sample.busy_time_us = sample.min_rtt_us * (uint64_t)(1 + below(1 << below(12)));
     sample.data_segs_out = (uint32_t)sample.acked_bytes / MSS + 14;
     control = below(BOOK_CONTROLS);
-    books_enter(books, arm, control, &sample, KERNELS);
-    books_enter(others, arm, control, &sample, KERNELS);
+    books_enter(books, arm, control, &sample, 0, KERNELS);
+    books_enter(others, arm, control, &sample, 0, KERNELS);
 }
 
 /* Two hosts' books, in either order, by memory and by text, are those of one that had all. */

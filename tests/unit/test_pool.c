@@ -25,7 +25,7 @@ static struct books draw_books(double time_factor, unsigned int percent, unsigne
         struct riptide_sample sample = draw_connection(0, arm == ARM_WINDOW ? time_factor : 1, 1);
 
         if (arm == ARM_WINDOW || below(100) >= lost_percent)
-            books_enter(&books, arm, 0, &sample, 10);
+            books_enter(&books, arm, 0, &sample, 0, 10);
     }
     return books;
 }

@@ -221,7 +221,7 @@ static struct end play(const struct world *world)
 
         n_first += dst == 0;
         watch_enter(&watch, &prefix, arm, &sample, n * S);
-        books_enter(books, arm, 0, &sample, 10);
+        books_enter(books, arm, 0, &sample, 0, 10);
         if (n % 50 != 0)
             continue;
         FOR_EACH_WATCHED(&watch, slot) {
