@@ -578,6 +578,13 @@ def test_without_the_capability_it_says_which(net, cgroup, lacks):
     assert windows.number == "-1" and f"CAP_{lacks.upper()}" in windows.words, windows.words
 
 
+def test_it_needs_no_more_than_the_capabilities_of_the_unit(net, cgroup):
+    kept = "-all,+net_admin,+bpf"
+    with Windows(net.host, cgroup, prefix=("setpriv", "--bounding-set", kept, "--inh-caps", kept, "--")) as windows:
+        windows.set("203.0.113.1", 40)
+        assert net.connect("203.0.113.1").cwnd() == 40
+
+
 def test_a_cgroup_that_is_none_is_named(net, tmp_path):
     windows = Windows(net.host, tmp_path)
     assert windows.number == "-22" and f"{tmp_path} is no directory of cgroup2" in windows.words
