@@ -84,6 +84,7 @@ struct workers {
     const char *reason;        /* likewise: why the program gives nothing */
     struct riptide_error why_none; /* what whoever has no worker is answered */
     bool is_child;
+    bool has_failed; /* a worker of --once */
 };
 
 static uint64_t now(void)
@@ -205,6 +206,11 @@ static void on_end(struct workers *workers, struct worker *worker, int status)
     /* The process had ended before it could be followed to its namespace. */
     if (!cookie && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
         return;
+    if (workers->daemon.settings->once) {
+        worker->retry_ns = UINT64_MAX;
+        workers->has_failed |= status != 0;
+        return;
+    }
     if (now() - worker->begun_ns > WELL_NS)
         worker->n_failures = 0;
     delay_s = 1u << worker->n_failures;
@@ -364,7 +370,7 @@ static void sweep_states(const struct workers *workers, bool is_start)
     uint64_t *cookies;
     glob_t found;
 
-    if (!settings->state || netns_find(settings->state, &found, &cookies) < 0)
+    if (!settings->state || settings->router.dry_run || netns_find(settings->state, &found, &cookies) < 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         struct stat file;
@@ -468,6 +474,12 @@ static void on_signals(struct workers *workers)
     reap(workers);
 }
 
+/* With --once: each that was found has had its round, or failed. */
+static bool is_over(const struct workers *workers)
+{
+    return workers->daemon.settings->once && workers->next_ns > 0 && workers->n_running == 0;
+}
+
 static int run(struct workers *workers)
 {
     struct daemon *daemon = &workers->daemon;
@@ -477,7 +489,7 @@ static int run(struct workers *workers)
                               .events = POLLIN } };
     int status = 0;
 
-    while (daemon->ending == ENDING_NONE || workers->n_running > 0) {
+    while ((daemon->ending == ENDING_NONE && !is_over(workers)) || workers->n_running > 0) {
         uint64_t now_ns = now();
         uint64_t wait_ns = workers->next_ns > now_ns ? workers->next_ns - now_ns : 0;
 
@@ -505,7 +517,7 @@ static int run(struct workers *workers)
             control_dispatch(daemon->control);
     }
     log_line(LOG_LEVEL_INFO, "all workers have ended");
-    return EXIT_SUCCESS;
+    return workers->has_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int open_all(struct workers *workers, struct riptide_error *error)

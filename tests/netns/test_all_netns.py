@@ -417,6 +417,17 @@ def test_a_dry_run_says_what_each_would_get(pods, daemon):
         assert pod.starts() == 10 and sockets() == []
 
 
+def test_a_dry_run_of_one_round_ends_with_the_last_worker(host, pods, cgroup):
+    made = pods(30, 40)
+    words = (RIPTIDED, "--all-netns", "--apply", "connections", "--cgroup", cgroup, "--policy", "paper", "--dry-run", "--once")
+    done = host.run(*words)
+    for pod in made:
+        assert done.stderr.count(f": netns {pod.cookie}: would set {SHARED} initcwnd ") == 1
+    assert "all workers have ended" in done.stderr and "begins again" not in done.stderr
+    done = host.run("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", "--", *words, check=False)
+    assert done.returncode == 1 and "needs CAP_SYS_ADMIN" in done.stderr
+
+
 def test_a_program_that_somebody_detaches_is_attached_again(pods, daemon, cgroup):
     (pod,) = pods(30)
     below = cgroup / "below"
