@@ -150,7 +150,10 @@ static void check_pacing(const struct host *host, struct finding *finding)
     } else if (queues->n_paced > 0 && !queues->ifindex) {
         finding_is(finding, SEVERITY_OK, "first flights leave paced: by queue fq");
     } else if (is_per_connection(host) && host->is_pacing && !host->reason[0]) {
-        finding_is(finding, SEVERITY_OK, "first flights leave paced: by riptided");
+        finding_is(finding, SEVERITY_OK,
+                   host->is_careful ? "first flights leave at once where none lost, and elsewhere paced: "
+                                      "by riptided, policy careful"
+                                    : "first flights leave paced: by riptided");
     } else if (is_per_connection(host) && (host->control_error || !host_is_riptided(host))) {
         finding_is(finding, SEVERITY_OK,
                    "first flights leave paced, unless that agent has a pacing_percent of 0");

@@ -7,6 +7,8 @@
 
 #include "host.h"
 
+#include <string.h>
+
 enum severity { SEVERITY_OK, SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
 
 struct finding {
@@ -18,6 +20,12 @@ struct finding {
 };
 
 const char *severity_name(enum severity severity);
+
+/* Also where there is no route of ours: with `both`, as long as the program is on. */
+static inline bool gives_without_routes(const struct host *host)
+{
+    return !strcmp(host->apply, "both") && !host->reason[0];
+}
 
 /*
  * What the single checks are made of, for the table in checks.c. Each fills a finding whose

@@ -15,6 +15,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#define REMEDY_PROGRAM                                                                             \
+    "put right what it names (a cgroup that is gone: make it again); riptided takes it up by itself"
+
 static bool has_rule(const struct host *host, uint8_t family, bool is_ours)
 {
     for (size_t i = 0; i < host->n_rules; i++) {
@@ -97,10 +100,10 @@ void check_daemon(const struct host *host, struct finding *finding)
     } else if (is_riptided && !strcmp(host->apply, "connections") && host->reason[0]) {
         finding_is(finding, host->is_stepped_back ? SEVERITY_WARNING : SEVERITY_ERROR,
                    "a riptided runs and gives nothing per connection: %s", host->reason);
-        finding_do(finding, host->is_stepped_back
-                                ? "riptide verdict has sizes and paths; a smaller --cwnd-max"
-                                : "put right what it names (a cgroup that is gone: make it again); "
-                                  "riptided takes it up by itself");
+        finding_do(finding, "%s",
+                   host->is_stepped_back
+                       ? "riptide verdict has sizes and paths; a smaller --cwnd-max"
+                       : REMEDY_PROGRAM);
     } else if (!strcmp(host->apply, "connections")) {
         finding_is(finding, SEVERITY_OK, "%s and gives windows per connection", manager);
     } else if ((lacks4 || lacks6) && host->is_holder_hidden) {
@@ -109,17 +112,23 @@ void check_daemon(const struct host *host, struct finding *finding)
                    manager);
         finding_do(finding, "run it as root: what that process has open is hidden from this user");
     } else if (lacks4 || lacks6) {
-        finding_is(finding, SEVERITY_ERROR,
+        finding_is(finding, gives_without_routes(host) ? SEVERITY_WARNING : SEVERITY_ERROR,
                    "%s, but its rules for %s are not in place (or its table and protocol are "
-                   "others): connections start with the kernel's window",
-                   manager, lacks4 ? "IPv4" : "IPv6");
+                   "others): connections %s",
+                   manager, lacks4 ? "IPv4" : "IPv6",
+                   gives_without_routes(host) ? "have windows per connection alone"
+                                              : "start with the kernel's window");
         finding_do(finding, is_riptided
                                 ? "journalctl -u riptided says why: a line `windows disabled`"
                                         : "the log of that process says why");
     } else {
-        /* Why AUTO has chosen routes, or the program of both is off. */
+        /* Why AUTO has chosen routes, which it was to do, or the program of both is off. */
         finding_is(finding, SEVERITY_OK, "%s and its rules are in place%s%s", manager,
                    host->reason[0] ? ": by routes, not per connection: " : "", host->reason);
+        if (host->reason[0] && !strcmp(host->apply, "both")) {
+            finding->severity = SEVERITY_WARNING;
+            finding_do(finding, "%s", REMEDY_PROGRAM);
+        }
     }
 }
 
@@ -146,12 +155,18 @@ static void find_not_taken(const struct host *host, struct finding *finding)
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     riptide_prefix_format(&host->not_taken_dst, dst);
-    finding_is(finding, SEVERITY_WARNING,
-               "a rule of others takes TCP around our table: connections to %zu of %zu "
-               "destinations start with the base route's window",
-               host->n_not_taken, host->n_routes);
-    finding_read(finding, "RTM_GETROUTE: %s starts with %" PRIu32 ": %s", dst, host->not_taken.cwnd,
-                 host->not_taken.text);
+    if (gives_without_routes(host))
+        finding_is(finding, SEVERITY_NOTE,
+                   "a rule of others takes TCP around our table: connections to %zu of %zu "
+                   "destinations have their window per connection alone",
+                   host->n_not_taken, host->n_routes);
+    else
+        finding_is(finding, SEVERITY_WARNING,
+                   "a rule of others takes TCP around our table: connections to %zu of %zu "
+                   "destinations start with the base route's window",
+                   host->n_not_taken, host->n_routes);
+    finding_read(finding, "RTM_GETROUTE: by its route %s starts with %" PRIu32 ": %s", dst,
+                 host->not_taken.cwnd, host->not_taken.text);
     finding_do(finding, "take the rule away where it is not needed (ip rule del), or give those "
                         "routes an initcwnd of their own; riptide show names the destinations");
 }
@@ -236,11 +251,14 @@ void check_destinations(const struct host *host, struct finding *finding)
         finding_read(finding, "a dry run of the router: %s", strerror(-connections->routes_error));
     } else if (n > 0) {
         riptide_prefix_format(&connections->left_alone.dst, dst);
-        finding_is(finding, n == connections->n_destinations ? SEVERITY_WARNING : SEVERITY_NOTE,
-                   "%" PRIu64 " of %" PRIu64
-                   " destinations of open connections are left alone: they start with the window "
-                   "of their own route",
-                   n, connections->n_destinations);
+        bool are_all = n == connections->n_destinations && !gives_without_routes(host);
+
+        finding_is(finding, are_all ? SEVERITY_WARNING : SEVERITY_NOTE,
+                   "%" PRIu64 " of %" PRIu64 " destinations of open connections are left alone: %s",
+                   n, connections->n_destinations,
+                   gives_without_routes(host)
+                       ? "they have no route, and windows per connection alone"
+                       : "they start with the window of their own route");
         finding_read(finding, "a dry run of the router; the first is %s: %s", dst,
                      connections->left_alone.reason);
         finding_do(finding, "riptided --dry-run --once names the reason for each");

@@ -75,6 +75,7 @@ struct host {
     char reason[256];   /* why it gives nothing per connection; empty: it does, or is not to */
     bool is_stepped_back; /* that is why */
     bool is_pacing;     /* per connection, unless there is a reason */
+    bool is_careful;    /* and by evidence of losses alone: policy careful */
     bool all_netns;     /* as its file says */
     int keeper_pid;     /* that goes to other network namespaces for it; 0: does not run */
     uint64_t keeper_capabilities; /* its effective ones */

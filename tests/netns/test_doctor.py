@@ -173,7 +173,7 @@ def test_rule_that_takes_tcp_around_our_table_is_a_warning(net, family, dst, sub
                              "a warning")
         assert finding["summary"] == ("a rule of others takes TCP around our table: connections to 1 of 1 "
                                       "destinations start with the base route's window")
-        assert finding["evidence"] == (f"RTM_GETROUTE: {dst} starts with 17: a rule comes before ours: "
+        assert finding["evidence"] == (f"RTM_GETROUTE: by its route {dst} starts with 17: a rule comes before ours: "
                                        f"IPv{family[1]} {rule}")
         assert net.connect(dst).cwnd() == 17
         net.host.run(RIPTIDE, "pause")
@@ -312,11 +312,40 @@ def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
     below.mkdir()
     with Daemon(net.host, *apply, "--pacing-percent", "0", has_rules=False):
         assert severity(net.host, "pacing") == "warning"
+    with Daemon(net.host, *apply, "--policy", "careful", has_rules=False):
+        assert find(net.host, "pacing")["summary"].startswith("first flights leave at once where none lost")
     with Daemon(net.host, "--apply", "both", "--cgroup", below):
         findings = doctor(net.host)
         for check in ("daemon", "pacing", "idle-restart"):
             assert findings[check]["severity"] == "ok", findings[check]
         assert findings["rules"]["severity"] == "note"
+        below.rmdir()
+        off = wait_until(lambda: (found := find(net.host, "daemon"))["severity"] == "warning" and found, "the end of the program")
+        assert off["summary"].startswith("a riptided runs and its rules are in place: by routes, not per connection: cgroup: ")
+
+
+def test_with_both_what_no_route_gives_is_given_per_connection(net, cgroup):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    net.learned("203.0.113.2", 30)
+    net.host.ip("route", "add", "203.0.113.1", "via", "10.0.0.1", "table", "100")
+    with Daemon(net.host, "--apply", "both", "--cgroup", cgroup):
+        for dst in ("203.0.113.1", "203.0.113.2"):
+            wait_window(net.host, dst)
+        net.host.ip("rule", "add", "pref", "100", "to", "203.0.113.1", "lookup", "100")
+        wait_until(lambda: severity(net.host, "destinations") == "note", "the rule")
+        findings = doctor(net.host)
+        assert net.connect("203.0.113.1").cwnd() == cwnd
+        assert findings["destinations"]["summary"] == ("1 of 2 destinations of open connections are left alone: they have no "
+                                                       "route, and windows per connection alone")
+        assert findings["rules"]["severity"] == "note"
+        add_wg_quick_rules(net.host)
+        net.host.ip("route", "add", "203.0.113.2", "via", "10.0.0.1")
+        taken = wait_until(lambda: (found := find(net.host, "rules"))["summary"].startswith("a rule of others takes") and found,
+                           "that")
+        assert taken["severity"] == "note" and taken["summary"].endswith("destinations have their window per connection alone")
+        net.host.ip("rule", "add", "pref", 0, "lookup", "main")
+        finding = wait_until(lambda: (found := find(net.host, "daemon"))["severity"] == "warning" and found, "rules without a place")
+        assert finding["summary"].endswith("connections have windows per connection alone")
 
 
 def test_what_cannot_load_is_not_recommended(net, cgroup):
