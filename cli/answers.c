@@ -362,6 +362,8 @@ json_t *daemon_verdict(struct daemon *daemon)
     if (books)
         json_object_set_new(document, "since",
                             time_json((time_t)riptide_agent_get_books_since(daemon->agent)));
+    if (riptide_agent_are_books_tainted(daemon->agent))
+        json_object_set_new(document, "has_stepped_back", json_true());
     return document;
 }
 

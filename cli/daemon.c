@@ -270,14 +270,17 @@ static int serve(struct daemon *daemon)
 
     if (r < 0)
         return daemon_refuse(daemon->settings, &error, r);
-    state_load(daemon);
     daemon->metrics.settings = daemon->settings;
     r = daemon_open_signals(daemon);
     if (r == 0)
         r = riptide_agent_start(daemon->agent, &error);
-    if (r == 0 && !daemon->settings->router.dry_run)
+    if (r < 0)
+        return daemon_refuse(daemon->settings, &error, r);
+    /* Behind the start, which has chosen by what windows are given: books are of connections. */
+    state_load(daemon);
+    if (!daemon->settings->router.dry_run)
         state_remove_left(daemon);
-    return r < 0 ? daemon_refuse(daemon->settings, &error, r) : live(daemon, &privileges);
+    return live(daemon, &privileges);
 }
 
 /* Who is named must exist. Whether we may become that user is for the start to see. */

@@ -96,6 +96,8 @@ int verdict_run(const struct command_options *options)
     status = command_print(options, answer, NULL,
                            "[nothing is compared: {reason}\n]"
                            "[counted since {since}\n]"
+                           "[{?has_stepped_back}these have the harm of destinations that stepped back alone, and "
+                           "are not judged\n]"
                            "[{?stepped_back_s}stepped back: windows are given again in "
                            "{stepped_back_s:clock}, `riptide status` says why\n]");
     return status == EXIT_SUCCESS && is_harm ? EXIT_HARM : status;

@@ -159,6 +159,9 @@ const struct harm *riptide_agent_get_harm(const struct riptide_agent *agent);
 /* Destinations that are judged each by its own, and those that have stepped back. */
 const struct watch *riptide_agent_get_watch(const struct riptide_agent *agent);
 
+/* Whether its books have the harm of a destination that stepped back alone: they are not judged. */
+bool riptide_agent_are_books_tainted(const struct riptide_agent *agent);
+
 /* is_idle of struct riptide_router_stats. */
 bool riptide_router_is_idle(const struct riptide_router *router);
 

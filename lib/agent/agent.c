@@ -85,10 +85,24 @@ static void begin_books(struct riptide_agent *agent, const struct stages *stages
     agent->books =
         has_arms(&has->arms) && !has->dry_run ? calloc(2, sizeof(*agent->books)) : NULL;
     agent->recent = agent->books ? agent->books + 1 : NULL;
+    agent->n_recents = 0;
+    if (agent->books) {
+        free(agent->kept);
+        agent->kept = NULL;
+    }
     agent->books_wait = BOOKS_WAIT;
     if (agent->books)
         netns_call(stages->router.netns_fd, "router.netns_fd", read_congestion_control,
                    &agent->book_control, NULL);
+}
+
+/* Destinations may be others now: windows come back with these. */
+static void forget_regrouped(struct riptide_agent *agent)
+{
+    FOR_EACH_WATCHED(&agent->watch, slot) {
+        if (!destination_is_ours(agent->estimator, &watched_at(&agent->watch, slot)->dst))
+            watch_forget(&agent->watch, slot);
+    }
 }
 
 static void keep_stages(struct riptide_agent *agent, const struct stages *stages)
@@ -158,6 +172,7 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     closep(&agent->timer_fd);
     closep(&agent->epoll_fd);
     free(agent->books);
+    free(agent->kept);
     free(agent->ended);
     watch_deinit(&agent->watch);
     free(agent);
@@ -284,6 +299,7 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
     }
     begin_books(agent, &stages);
     keep_stages(agent, &stages);
+    forget_regrouped(agent);
     backends_reconfigure(&agent->backends, &stages.connections);
     /* A child of fork(2) may hold it open: closed by us alone, it would go on waking us. */
     epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, riptide_observer_get_fd(agent->observer), NULL);

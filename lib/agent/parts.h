@@ -64,10 +64,12 @@ struct riptide_agent {
     struct books *books;  /* of what closes; NULL: none is held out */
     struct books *recent; /* behind them, of the last up to RECENT that count */
     uint32_t n_recent;
+    uint32_t n_recents; /* times that these have begun anew */
     uint32_t books_wait;   /* rounds until they begin */
     uint64_t books_since_s; /* CLOCK_REALTIME */
     struct books *ended;    /* sums of all books that have ended; NULL: none has */
     uint64_t ended_due;     /* connections of these that were to be held out */
+    char *kept;             /* of a state, while there are no books: text that goes into the next */
     uint64_t left_out[ARMS][BOOK_ENTRIES]; /* connections that no books have, and why */
     uint32_t flights_wait; /* rounds until first flights are judged, which had no window */
     struct first_flights flights[ARMS];

@@ -105,9 +105,11 @@ int riptide_states_add_books(struct books *pool, struct arm_config *arms, const 
     for (*atp = 0; r == 0 && *atp < n; *atp += r == 0) {
         uint64_t host = state_host(states[*atp], sizes[*atp]);
 
-        for (size_t i = 0; host > 0 && i < *atp && r == 0; i++)
+        for (size_t i = 0; i < *atp && r == 0; i++)
             r = state_host(states[i], sizes[i]) == host ? -EEXIST : 0;
-        if (r < 0)
+        if (r < 0 && host == 0)
+            error_set(error, "names no host, and nor does another of the states: save it again");
+        else if (r < 0)
             error_set(error, "of the same host as another of the states");
         else
             r = add(pool, arms, *atp == 0, states[*atp], sizes[*atp], error);

@@ -148,6 +148,8 @@ int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t 
 
 enum { SHARES_BYTES = 64 };
 
+static const char tainted_line[] = "books_tainted=1\n";
+
 /* Of the destinations whose windows did harm, a line each; as large as it may be. */
 enum { HARMED_BYTES = RIPTIDE_PREFIX_TEXT_BYTES + HARM_LINE_BYTES + 16 };
 
@@ -177,9 +179,15 @@ static int put_books(const struct riptide_agent *agent, char **textp, size_t *np
     size_t size = books ? books_save(books, NULL, 0) : 0, n = 0;
     size_t ended_size = agent->ended ? books_save(agent->ended, NULL, 0) : 0;
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
-    char *text = malloc(size + ended_size + (size_t)3 * SHARES_BYTES + HARM_LINE_BYTES +
-                        (size_t)agent->watch.table.n * HARMED_BYTES);
+    char *text;
 
+    if (!books && agent->kept) {
+        *textp = strdup(agent->kept);
+        *np = strlen(agent->kept);
+        return *textp ? 0 : ENOMEM;
+    }
+    text = malloc(size + ended_size + (size_t)4 * SHARES_BYTES + HARM_LINE_BYTES +
+                  (size_t)agent->watch.table.n * HARMED_BYTES);
     if (!text)
         return ENOMEM;
     if (books) {
@@ -189,8 +197,8 @@ static int put_books(const struct riptide_agent *agent, char **textp, size_t *np
                               arms->holdout_percent, arms->trial_percent);
         n += harm_save(&agent->harm, now_ns, realtime_ns, text + n);
         n += put_harmed(text + n, &agent->watch, now_ns, realtime_ns);
-        n += (size_t)snprintf(text + n, SHARES_BYTES, "books_since_s=%" PRIu64 "\n",
-                              agent->books_since_s);
+        n += (size_t)snprintf(text + n, SHARES_BYTES, "books_since_s=%" PRIu64 "\n%s",
+                              agent->books_since_s, agent->are_books_tainted ? tainted_line : "");
     }
     if (books && agent->ended) {
         n += books_save(agent->ended, text + n, ended_size);
@@ -296,7 +304,6 @@ static void load_harmed(struct riptide_agent *agent, const char *at, uint64_t no
         harm_load(&watched->harm, at + n, now_ns, realtime_ns);
         agent->watch.n_back += watched_is_back(watched);
         watched->n_wait = watched_is_back(watched) ? BOOKS_WAIT : 0;
-        agent->are_books_tainted = true;
     }
 }
 
@@ -307,14 +314,24 @@ static void load_harm(struct riptide_agent *agent, const char *text)
     const char *line = strstr(text, "\nstepped_back=");
 
     load_harmed(agent, text, now_ns, realtime_ns);
+    agent->are_books_tainted = strstr(text, tainted_line);
     if (line)
         harm_load(&agent->harm, line + 1, now_ns, realtime_ns);
-    if (agent->harm.until_ns == 0 || !agent->backends.connections)
+    if (agent->harm.until_ns == 0)
         return;
     snprintf(agent->why_back, sizeof(agent->why_back),
              "stepped back before the last start, for another %llu s; `riptide verdict` has why",
              (unsigned long long)((agent->harm.until_ns - now_ns) / NS_PER_S));
     connections_step_back(agent->backends.connections, agent->why_back);
+}
+
+/* Books, and the waits of what they have shown, of which this agent has none: for another time. */
+static void keep_books(struct riptide_agent *agent, const char *text)
+{
+    const char *begin = strstr(text, "\nriptide books ");
+
+    free(agent->kept);
+    agent->kept = begin ? strdup(begin + 1) : NULL;
 }
 
 RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
@@ -342,9 +359,13 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
                                text, n, false, counts, &reason);
     if (r != 0)
         error_set(error, "%s: %s", path, reason.text[0] ? reason.text : riptide_strerror(r));
-    if (agent) {
+    if (agent && riptide_agent_get_books(agent)) {
         load_books(agent, text, n, outcomes);
         load_harm(agent, text);
+    } else if (agent) {
+        keep_books(agent, text);
+        error_set(outcomes, "outcomes of connections: 0%s",
+                  agent->kept ? ": those of the file are left in it, as none is held out now" : "");
     }
     return r;
 }

@@ -78,9 +78,10 @@ static enum harm_step judge_all(struct riptide_agent *agent, const struct harm_c
     enum harm_step step = HARM_STAYS;
 
     for (int i = 0; i < 2 && step == HARM_STAYS; i++) {
+        double confidence = i == 0 ? VERDICT_CONFIDENCE : verdict_nth_confidence(agent->n_recents + 1);
         bool is_known = books[i] && agent->n_recent < RECENT &&
                         verdict_compute(verdict, books[i], ARM_WINDOW, ARM_HOLDOUT,
-                                        (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) == 0;
+                                        (struct verdict_classes){ 0 }, confidence) == 0;
 
         if (is_known && has_cause(agent, config, verdict, now_ns))
             is_known = false;
@@ -127,6 +128,7 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
     if (agent->recent && agent->n_recent >= RECENT) {
         *agent->recent = (struct books){ 0 };
         agent->n_recent = 0;
+        agent->n_recents++;
     }
     if (connections_get_reason(connections))
         agent->books_wait = BOOKS_WAIT;

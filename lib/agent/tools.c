@@ -153,6 +153,11 @@ const struct first_flights *riptide_agent_get_flights(const struct riptide_agent
     return agent->flights;
 }
 
+bool riptide_agent_are_books_tainted(const struct riptide_agent *agent)
+{
+    return riptide_agent_get_books(agent) && agent->are_books_tainted;
+}
+
 const struct watch *riptide_agent_get_watch(const struct riptide_agent *agent)
 {
     return &agent->watch;

@@ -27,6 +27,15 @@ enum { VERDICT_MIN_CONNECTIONS = 20 };
 /* Of what users read, and of what windows step back by. */
 #define VERDICT_CONFIDENCE 0.95
 
+/*
+ * Of sums that begin anew for ever: all that there ever are err together as often as one of
+ * VERDICT_CONFIDENCE, if the k-th, from 1 on, is asked with 1 - (1 - VERDICT_CONFIDENCE) / (k (k + 1)).
+ */
+static inline double verdict_nth_confidence(uint32_t k)
+{
+    return 1 - (1 - VERDICT_CONFIDENCE) / ((double)k * ((double)k + 1));
+}
+
 /* Which classes: bit n for the n-th of books.h. 0: all of them. */
 struct verdict_classes {
     uint8_t sizes, rtts, controls;

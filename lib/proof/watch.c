@@ -8,9 +8,6 @@
 
 #include <string.h>
 
-/* Of all hosts without any harm, so many ever take a window from a destination by chance. */
-#define WATCH_ALPHA (1 - VERDICT_CONFIDENCE)
-
 /* Connections without room for their destination, until those give way that have few themselves. */
 enum { REFUSALS = 16 * WATCHED };
 
@@ -63,10 +60,12 @@ static void make_room(struct watch *watch, uint64_t now_ns)
 
 struct watched *watch_get(struct watch *watch, const struct riptide_prefix *dst, uint64_t now_ns)
 {
+    struct watched *watched = watch_find(watch, dst);
     uint32_t slot;
 
-    if (watch->table.n == WATCHED && !watch_find(watch, dst) &&
-        ++watch->n_refused % REFUSALS == 0)
+    if (watched)
+        return watched;
+    if (watch->table.n == WATCHED && ++watch->n_refused % REFUSALS == 0)
         make_room(watch, now_ns);
     return prefix_table_insert(&watch->table, dst, &slot) == 0 ? watched_at(watch, slot) : NULL;
 }
@@ -82,6 +81,12 @@ void watch_enter(struct watch *watch, const struct riptide_prefix *dst, enum arm
     book_cell_enter(arm == ARM_HOLDOUT ? &watched->holdout : &watched->window, sample);
 }
 
+void watch_forget(struct watch *watch, uint32_t slot)
+{
+    watch->n_back -= watched_is_back(watched_at(watch, slot));
+    prefix_table_remove(&watch->table, slot);
+}
+
 static void begin_anew(struct watched *watched)
 {
     watched->rank = 0;
@@ -94,18 +99,13 @@ void watch_begin_anew(struct watch *watch)
         begin_anew(watched_at(watch, slot));
 }
 
-/*
- * Of sums that are judged the k-th ones may err with a probability of WATCH_ALPHA / (k (k + 1)):
- * over all that there ever are, of one destination or of several, that is WATCH_ALPHA together.
- */
+/* Sums that are judged are counted over all that there ever are, of one destination or of several. */
 int watched_verdict(const struct watched *watched, struct verdict *verdict)
 {
-    double rank = watched->rank;
-
     if (watched->rank == 0)
         return RIPTIDE_E_UNKNOWN;
     return verdict_of_cells(verdict, &watched->window, &watched->holdout,
-                            1 - WATCH_ALPHA / (rank * (rank + 1)));
+                            verdict_nth_confidence(watched->rank));
 }
 
 void watched_step_back(struct watch *watch, struct watched *watched,

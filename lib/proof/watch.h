@@ -81,6 +81,9 @@ struct watched *watch_find_cause(const struct watch *watch, const struct harm_co
 void watched_step_back(struct watch *watch, struct watched *watched,
                        const struct harm_config *config, uint64_t now_ns);
 
+/* With its window, where that was withdrawn. */
+void watch_forget(struct watch *watch, uint32_t slot);
+
 /* All sums begin anew. */
 void watch_begin_anew(struct watch *watch);
 

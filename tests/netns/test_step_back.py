@@ -287,6 +287,59 @@ def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path):
     assert kept() == [3, 0, 2400 * 10**9]
 
 
+def harmed_state(state, wait_s):
+    """Of a host whose windows help all but 203.0.113.1, which has stepped back for so long."""
+    write_state(state, {"203.0.113.1": 40, "203.0.113.2": 40})
+    harmed = (f"harmed=203.0.113.1 stepped_back=1 until_ns={time.time_ns() + int(wait_s * 1e9)} "
+              f"wait_ns={3600 * 10**9} given_ns=0 shown_ns={5 * 10**9}\n")
+    slower = BOOKS.replace("time=3891200,7969177600", "time=5836800,17930649600")
+    state.write_text(f"{state.read_text()}{slower}{SHARES}{harmed}books_tainted=1\n")
+
+
+@pytest.mark.parametrize("words", [("--apply", "routes"), ("--apply", "auto", "--cgroup", "/nonexistent"),
+                                   ("--apply", "both"), ("--apply", "connections", "--holdout-percent", 0)])
+def test_without_arms_windows_are_given_and_books_are_left_for_another_time(net, cgroup, tmp_path, words):
+    state = tmp_path / "state"
+    harmed_state(state, 3600)
+    tail = state.read_text().partition("riptide books ")[2]
+    with Daemon(net.host, *(("--cgroup", cgroup) if "--cgroup" not in words else ()), "--policy", "careful", "--holdout-percent", 5,
+                *words, "--state", state, has_rules="connections" not in words) as daemon:
+        assert "outcomes of connections: 0: those of the file are left in it, as none is held out now\n" in daemon.said()
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        assert not status()["apply"]["destinations_stepped_back"]
+        assert figures_of(net.host.run(RIPTIDE, "metrics").stdout)["riptide_destinations_stepped_back"] == 0
+    assert state.read_text().partition("riptide books ")[2] == tail
+
+
+def test_the_harm_of_one_destination_is_its_own_over_restarts(net, cgroup, tmp_path):
+    state = tmp_path / "state"
+    harmed_state(state, 2)
+    for _ in range(3):
+        with Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5,
+                    "--state", state, has_rules=False):
+            wait_until(lambda: not status()["apply"]["destinations_stepped_back"], "the end of the wait")
+            wait_until(lambda: 40 in {net.connect("203.0.113.1").cwnd() for _ in range(4)}, "its window")
+            began = status()["round"]
+            count = status()["round"]["number"]
+            wait_until(lambda: status()["round"]["number"] > count + 1, "judgements")
+            assert not status()["apply"]["stepped_back_s"]
+            said = net.host.run(RIPTIDE, "verdict", check=False).stdout
+            assert "windows harm" in said and "these have the harm of destinations that stepped back alone" in said
+        state.write_text(re.sub(r"\nharmed=.*", "", state.read_text()))  # as a long time later
+
+
+def test_a_destination_that_is_none_any_more_waits_for_nothing(net, cgroup, tmp_path):
+    state, config = tmp_path / "state", tmp_path / "riptided.conf"
+    harmed_state(state, 3600)
+    config.write_text("")
+    with Daemon(net.host, "--config", config, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5,
+                "--state", state, has_rules=False) as daemon:
+        assert status()["apply"]["destinations_stepped_back"] == 1
+        config.write_text("[compute]\nprefix-len4 = 24\n")
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: not status()["apply"]["destinations_stepped_back"], "the reload")
+
+
 BOOKS = """riptide books 1
 window bytes=65536 rtt_us=150000 control=loss n=1900 n_again=0 time=3891200,7969177600 again=0,0
 holdout bytes=65536 rtt_us=150000 control=loss n=100 n_again=0 time=204800,419430400 again=0,0

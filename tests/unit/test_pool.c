@@ -147,6 +147,9 @@ TEST(what_would_make_an_effect_is_refused)
     put_state(&states, 2, &books, 20);
     put_state(&states, 1, &books, 20);
     assert_refused(&states, -EEXIST, "states[2]: of the same host as another of the states");
+    put_state(&states, 0, &books, 20);
+    put_state(&states, 0, &books, 20);
+    assert_refused(&states, -EEXIST, "states[1]: names no host, and nor does another of the states: ");
     /* Of 2,100 connections it would not show. */
     put_state(&states, 1, &books, 20);
     put_state(&states, 2, &lossy, 20);

@@ -338,6 +338,15 @@ TEST(more_confidence_is_a_wider_interval)
 }
 
 /* Long transfers are held out more often: their times are no effect of the window. */
+TEST(verdicts_without_end_err_together_as_often_as_one)
+{
+    double alpha = 0;
+
+    for (uint32_t k = 1; k <= 100000; k++)
+        alpha += 1 - verdict_nth_confidence(k);
+    assert_true(fabs(alpha - (1 - VERDICT_CONFIDENCE)) < 1e-5);
+}
+
 TEST(classes_are_compared_each_with_itself)
 {
     struct books books = { 0 };
