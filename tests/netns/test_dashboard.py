@@ -51,7 +51,7 @@ def exporter(host):
     """The port at which the host's metrics are, as they are when somebody asks."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):  # noqa: N802
-            text = host.run(RIPTIDE, "metrics").stdout.encode()
+            text = host.run(RIPTIDE, "metrics", check=False).stdout.encode()
             self.send_response(200)
             self.send_header("Content-Type", "text/plain; version=0.0.4")
             self.send_header("Content-Length", str(len(text)))
@@ -84,10 +84,11 @@ def has_begun(host):
 
 @contextlib.contextmanager
 def prometheus(host, port, path):
-    """One that scrapes that port."""
-    config = path / "prometheus.yml"
+    """One that scrapes that port; sums of the last day grow each second, not each five minutes."""
+    config, rules = path / "prometheus.yml", path / "rules.yaml"
+    rules.write_text(RULES.read_text().replace("interval: 5m", "interval: 1s"))
     config.write_text(json.dumps({
-        "global": {"scrape_interval": "500ms", "scrape_timeout": "400ms", "evaluation_interval": "500ms"}, "rule_files": [str(RULES)],
+        "global": {"scrape_interval": "500ms", "scrape_timeout": "400ms", "evaluation_interval": "500ms"}, "rule_files": [str(rules)],
         "scrape_configs": [{"job_name": "riptide", "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}]}))
     process = host.start("prometheus", f"--config.file={config}", f"--storage.tsdb.path={path}/data", f"--web.listen-address={PROMETHEUS}",
                          "--log.level=error")
@@ -111,12 +112,20 @@ def instant(host, expression):
 def test_each_question_has_an_answer_of_a_riptided_that_helps(net, cgroup, tmp_path):
     """Its books are the example of docs/proof.md; connections are its own."""
     state = tmp_path / "state"
-    write_state(state, {"203.0.113.1": 30})
+    begun = ("window bytes=65536 rtt_us=150000 control=loss n=2 n_again=0 time=3246,5268258 again=0,0",
+             "holdout bytes=65536 rtt_us=150000 control=loss n=2 n_again=0 time=4096,8388608 again=0,0")
     cells = ("window bytes=65536 rtt_us=150000 control=loss n=4112 n_again=493 time=6673783,11909495942 again=807731,1323386798",
              "holdout bytes=65536 rtt_us=150000 control=loss n=232 n_again=23 time=475136,1033895936 again=37683,61740155")
-    state.write_text("\n".join([state.read_text() + "riptide books 1", *cells, "holdout_percent=5 trial_percent=0\n"]))
-    with Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
-                has_rules=False), exporter(net.host) as port, prometheus(net.host, port, tmp_path):
+
+    def started(cells):
+        write_state(state, {"203.0.113.1": 30})
+        state.write_text("\n".join([state.read_text() + "riptide books 1", *cells, "holdout_percent=5 trial_percent=0\n"]))
+        return Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5,
+                      "--state", state, has_rules=False)
+    with exporter(net.host) as port, prometheus(net.host, port, tmp_path), contextlib.ExitStack() as stack:
+        with started(begun):
+            wait_until(lambda: instant(net.host, "riptide_arm_again_squares_total"), "the sums before")
+        stack.enter_context(started(cells))
         missing = [(title, target["expr"]) for title, target in TARGETS]
 
         def is_answered():
@@ -127,9 +136,11 @@ def test_each_question_has_an_answer_of_a_riptided_that_helps(net, cgroup, tmp_p
             wait_until(is_answered, "all answers", 60)
         finally:
             assert not missing, missing
-        effect = instant(net.host, "riptide:effect_rounds_saved")
-        assert effect == pytest.approx({(("__name__", "riptide:effect_rounds_saved"), ("bound", bound)): value for bound, value in
-                                        {"estimate": 1.00, "low": 0.72, "high": 1.30}.items()}, abs=0.01)
+        effect = instant(net.host, 'riptide:effect_rounds_saved{span="all"}')
+        assert effect == pytest.approx({(("__name__", "riptide:effect_rounds_saved"), ("bound", bound), ("span", "all")): value
+                                        for bound, value in {"estimate": 1.00, "low": 0.72, "high": 1.30}.items()}, abs=0.01)
+        of_day = instant(net.host, 'sum(riptide:effect_rounds_saved{bound="estimate",span="day"})')
+        assert list(of_day.values()) == [pytest.approx(1.00, abs=0.02)]
         rules = [rule for group in ask(net.host, "rules")["groups"] for rule in group["rules"]]
         assert {rule["health"] for rule in rules} == {"ok"}
         assert [rule["name"] for rule in rules if rule.get("alerts")] == []
