@@ -244,11 +244,17 @@ json_t *daemon_status(struct daemon *daemon)
 
 bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *row)
 {
+    const char *unused;
+
     if (riptide_agent_next(daemon->agent, cursor, &row->route) != 0)
         return false;
     row->estimate = (struct riptide_estimate){ .cwnd = 0 };
     riptide_estimator_find(riptide_agent_get_estimator(daemon->agent), &row->route.dst,
                            &row->estimate);
+    row->initrwnd = riptide_agent_get_backend(daemon->agent, &unused) != RIPTIDE_ROUTES &&
+                            row->route.state != RIPTIDE_ROUTE_WITHDRAWN && row->estimate.cwnd > 0
+                        ? row->estimate.cwnd_max
+                        : 0;
     return true;
 }
 
@@ -279,9 +285,12 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     /* The one for all is the least of any; and where the path is too short nothing is paced. */
     if (of_prefix < agent->pacing_percent || (percent == 0 && of_prefix != RIPTIDE_AT_ONCE))
         of_prefix = 0;
-    return json_pack("{s:s, s:I, s:b, s:I, s:o, s:f, s:s?, s:I, s:I, s:I, s:I}", "cgroup",
+    return json_pack("{s:s, s:I, s:o, s:o, s:b, s:I, s:o, s:f, s:s?, s:I, s:I, s:I, s:I}", "cgroup",
                      riptide_agent_get_cgroup(daemon->agent), "initcwnd",
-                     (json_int_t)window.initcwnd, "may_lower", window.may_lower, "pacing_percent",
+                     (json_int_t)window.initcwnd, "receive_bytes",
+                     figure_or_null(window.receive_bytes), "rto_min_ms",
+                     window.rto_min_us ? json_real(window.rto_min_us / 1e3) : json_null(),
+                     "may_lower", window.may_lower, "pacing_percent",
                      (json_int_t)percent, "pacing_by",
                      explanation_prefix(of_prefix > 0 ? &explanation->override : &none),
                      "pacing_rtt_min_ms", (double)agent->pacing_rtt_min_us / 1e3, "reason", off,

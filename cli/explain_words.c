@@ -94,7 +94,10 @@ const char explain_steps[] =
     "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
     "[{?program.trial_percent}, {program.trial_percent} % try a smaller window and as many a "
     "larger one]"
-    "[{?program.reason}, not at present[{!route.state=" PER_CONNECTION "}: {program.reason}]]\n]"
+    "[{?program.reason}, not at present[{!route.state=" PER_CONNECTION "}: {program.reason}]]\n"
+    "[  receive      {program.receive_bytes} bytes in the first window, where this host opens the "
+    "connection\n]"
+    "[  rto_min      {program.rto_min_ms:.1} ms, set by the program\n]]"
     "[  apply        by routes, not per connection: {why_routes}\n]";
 
 const char explain_trial[] =

@@ -158,16 +158,18 @@ json_t *explanation_route(const struct riptide_route *route, const char *dev)
 }
 
 /* One line, which is a fifth of the work that an array of its places would be, at both ends. */
-json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate)
+json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate,
+                        uint32_t initrwnd)
 {
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], line[sizeof(dst) + sizeof(route->reason) + 64];
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], line[sizeof(dst) + sizeof(route->reason) + 80];
     json_t *text;
     int n;
 
     riptide_prefix_format(&route->dst, dst);
-    n = snprintf(line, sizeof(line), "%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32, dst,
+    n = snprintf(line, sizeof(line),
+                 "%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32, dst,
                  explanation_route_state(route), route->initcwnd, estimate->cwnd,
-                 estimate->samples);
+                 estimate->samples, initrwnd);
     if (route->reason[0])
         snprintf(line + n, sizeof(line) - (size_t)n, "\t%s", route->reason);
     text = json_string(line);
@@ -181,7 +183,10 @@ bool explanation_read_row(struct explanation_row *row, const json_t *text)
 
     row->reason[0] = '\0';
     return line &&
-           sscanf(line, "%49[^\t]\t%15[^\t]\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32 "\t%95[^\n]", dst,
-                  row->state, &row->initcwnd, &row->cwnd, &row->connections, row->reason) >= 5 &&
+           sscanf(line,
+                  "%49[^\t]\t%15[^\t]\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32
+                  "\t%95[^\n]",
+                  dst, row->state, &row->initcwnd, &row->cwnd, &row->connections, &row->initrwnd,
+                  row->reason) >= 6 &&
            riptide_prefix_parse(&row->dst, dst) == 0;
 }

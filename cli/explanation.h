@@ -44,10 +44,12 @@ struct explanation_row {
     uint32_t initcwnd; /* as written, segments */
     uint32_t cwnd;     /* as wanted; 0: no window */
     uint32_t connections;
+    uint32_t initrwnd; /* that the program asks the kernel for, segments; 0: none */
     char reason[96]; /* empty: none */
 };
 
-json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate);
+json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate,
+                        uint32_t initrwnd);
 
 /* False where it is none. */
 bool explanation_read_row(struct explanation_row *row, const json_t *text);

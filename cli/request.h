@@ -28,6 +28,7 @@
 struct request_row {
     struct riptide_route route;
     struct riptide_estimate estimate; /* cwnd 0: none */
+    uint32_t initrwnd; /* that the program asks for, of PEER_MSS_BYTES each; 0: none */
 };
 
 /* What a hint is about. */

@@ -288,6 +288,7 @@ static void put_row(const struct sides *sides, const struct destination *row)
         put_figure(stdout, ",\"wanted\":", told->cwnd, "null");
         put_words(",\"move\":", describe_move(sides, told));
         printf(",\"connections\":%" PRIu32, told->connections);
+        put_figure(stdout, ",\"initrwnd\":", told->initrwnd, "null");
         put_text(",\"reason\":", told->reason[0] ? told->reason : NULL);
     }
     fputs(told ? "}}" : ",\"daemon\":null}", stdout);
@@ -319,6 +320,14 @@ static const char *colour_of(const struct sides *sides, const struct destination
     if (row->difference || not_ours_of(sides, row))
         return "error";
     return row->told && row->told->reason[0] ? "warning" : "";
+}
+
+/* As INITCWND: the route's, and where that has none the program's. */
+static uint32_t initrwnd_of(const struct sides *sides, const struct destination *row)
+{
+    if (row->route && row->route->initrwnd)
+        return row->route->initrwnd;
+    return row->told && !sides->why_off[0] ? row->told->initrwnd : 0;
 }
 
 static void print_state(FILE *out, const struct sides *sides, const struct destination *row)
@@ -361,7 +370,7 @@ static int print_table(const struct sides *sides)
         put_figure(table.rows, "\t", route ? route->initcwnd : row->starts_with, "");
         put_figure(table.rows, "\t", row->told ? row->told->cwnd : 0, "");
         put_figure(table.rows, "\t", row->told ? row->told->connections : 0, "");
-        put_figure(table.rows, "\t", route ? route->initrwnd : 0, "");
+        put_figure(table.rows, "\t", initrwnd_of(sides, row), "");
         fprintf(table.rows, "\t%s\t%s\t", gateway ? gateway : "", dev ? dev : "");
         print_state(table.rows, sides, row);
         fputc('\n', table.rows);

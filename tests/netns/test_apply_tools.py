@@ -19,8 +19,8 @@ def test_show_and_explain_say_that_no_route_gives_it(net, daemon):
         shown = json.loads(net.host.run(RIPTIDE, "show", "--json").stdout)
         assert shown["differences"] == 0
         (row,) = shown["routes"]
-        assert (row["daemon"]["state"], row["starts_with"]) == ("per connection", cwnd)
-        assert f" {cwnd} " in net.host.run(RIPTIDE, "show").stdout
+        assert (row["daemon"]["state"], row["daemon"]["initrwnd"], row["starts_with"]) == ("per connection", 100, cwnd)
+        assert re.search(f"\n203.0.113.1 +{cwnd} +{cwnd} +1 +100 +- +- +per connection\n", net.host.run(RIPTIDE, "show").stdout)
         explained = json.loads(net.host.run(RIPTIDE, "explain", "203.0.113.1", "--json").stdout)
         assert explained["route"]["state"] == "per connection"
         assert "per connection" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
@@ -117,10 +117,14 @@ def test_explain_says_of_no_short_path_that_it_is_paced(net, daemon):
 
     def explain():
         return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
-    with daemon("connections", "--policy", "bdp", has_rules=False):  # which knows the round trip time
+    with daemon("connections", "--policy", "bdp", "--rto-min-floor", "60ms", has_rules=False):  # which knows the round trip time
         wait_until(lambda: "\n  program      initcwnd " in explain(), "a window")
         assert "paced" not in explain()
-        assert riptide_json(net.host, "explain", "203.0.113.1")["program"]["pacing_percent"] == 0
+        program = riptide_json(net.host, "explain", "203.0.113.1")["program"]
+        assert program["pacing_percent"] == 0
+        assert (program["receive_bytes"], program["rto_min_ms"]) == (146_000, 60)
+        assert "\n  receive      146000 bytes in the first window, where this host opens the connection\n" in explain()
+        assert "\n  rto_min      60.0 ms, set by the program\n" in explain()
         net.connect("203.0.113.1")
         assert (status()["apply"]["given"], status()["apply"]["paced"]) == (1, 0)
 
@@ -149,6 +153,7 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         assert " per connection; left alone: " in said("show")
         document = riptide_json(net.host, "explain", "203.0.113.1")
         assert document["program"] == {"cgroup": str(cgroup), "initcwnd": cwnd, "may_lower": False, "kept": None,
+                                       "receive_bytes": 146_000, "rto_min_ms": None,
                                        "pacing_percent": 50, "pacing_by": None, "pacing_rtt_min_ms": 5, "reason": None, "holdout_percent": 0,
                                        "holdout_seed": document["program"]["holdout_seed"], "trial_percent": 0,
                                        "given": status()["apply"]["given"]}

@@ -65,7 +65,7 @@ class Control(Handle):
 
     def show(self, prefix: PrefixLike | None = None) -> list[dict[str, Any]]:
         """Its destinations, or those within the prefix: dst, state, initcwnd, cwnd, connections,
-        and where it is not as asked, reason.
+        initrwnd (of the program per connection), and where it is not as asked, reason.
         """
         members: dict[str, Any] = {} if prefix is None else {"prefix": prefix_text("prefix", prefix)}
         shown: list[dict[str, Any]] = []
