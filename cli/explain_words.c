@@ -81,7 +81,7 @@ const char explain_steps[] =
     "  bounds       {window.cwnd_min} to {window.cwnd_max} segments"
     "[ by \\[prefix {window.override}\\]][, times {window.override_scale}]"
     "[, base route {window.base_cwnd}][, hint at most {window.hint_cwnd_max}]"
-    "[, hint times {window.hint_scale}][{?window.bounds}; what bit: {window.bounds:list}]\n"
+    "[, hint times {window.hint_scale}][{?window.bounds}; limited by: {window.bounds:list}]\n"
     "  window       {window.cwnd} segments, computed {window.age_s:.1} s ago"
     "[, expires in {window.expires_s:.0} s]\n"
     "|  window       none\n]"

@@ -13,7 +13,7 @@
  * Popping is optional: windows reach the kernel without it.
  *
  * The default policy, careful, learns from first flights, most of which only connections that
- * closed between two dumps show. So an agent has its observer hear of these (destroy_events in
+ * closed between two dumps show. So an agent's observer reads destroy events (destroy_events in
  * observe.h) unless its configuration says no. riptided is an agent with these defaults.
  */
 #ifndef RIPTIDE_AGENT_H
@@ -35,7 +35,7 @@ struct riptide_agent;
 
 /*
  * The stages' own configurations; NULL means defaults. The router's cwnd_max is taken from the
- * estimator, the largest of its hints included, so that both speak of the same bound. Its
+ * estimator, the largest of its hints included, so that both have the same bound. Its
  * max_routes is at most the estimator's max_destinations: that without a router's configuration,
  * the smaller of both with one, whose default is 16384 there too.
  */
@@ -70,11 +70,12 @@ struct riptide_agent_config {
     void (*on_sample)(void *user, const struct riptide_sample *sample);
     void *user;
     /*
-     * The program per connection. It serves connections whose sockets are made in this cgroup or
+     * The program per connection. It serves connections whose sockets are created in this cgroup or
      * below, and in the network namespace; NULL (default): /sys/fs/cgroup, or where that is of the
-     * first version unified in it, which is all of the host. It also opens the first receive window
-     * of what this host opens to a destination: to its cwnd_max, in segments of 1,460 bytes.
-     * Its path is looked up in each round, as it may be made anew: an absolute one.
+     * first version unified in it, which is all of the host. It also raises the first receive
+     * window of connections that this host opens to a destination: to its cwnd_max, in segments of
+     * 1,460 bytes. An absolute path, which each round resolves again, as the cgroup may be created
+     * anew.
      */
     const char *cgroup;
     /*
@@ -88,28 +89,28 @@ struct riptide_agent_config {
      * one program serves 4,096 namespaces. It is on the cgroup of the agent that was made first,
      * both belong to one thread, and either may be freed first; `cgroup` is not read then. In a
      * child of fork(2) it may be an agent of the parent: the program then ends with the parent at
-     * the latest, whose rounds see whether somebody has detached it, and put it back. NULL
+     * the latest, whose rounds attach it again where another program has detached it. NULL
      * (default), or an agent that has none: a program of its own. To reconfigure, NULL stands for
      * the one that the agent was made with.
      */
     struct riptide_agent *program_of;
     /*
-     * So many of all connections to destinations with a window start as without us, 0 to 50
-     * percent: what becomes of them is what riptide_agent_get_verdict compares the others with.
+     * Percent of connections, to destinations with a window, that keep the kernel's own: 0 to 50.
+     * riptide_agent_get_verdict compares the outcomes of the others with theirs.
      * Drawn from the socket's cookie and the seed, which is for each host to choose. Default 0:
      * none. In force where windows are given per connection alone and with destroy_events, without
-     * which no end is known; with RIPTIDE_BOTH none is, as the route would give the window to those
-     * that the program passes by.
+     * which no end is known; with RIPTIDE_BOTH none is held out, as the route would give its window
+     * to these connections.
      */
     uint32_t holdout_percent;
     uint32_t holdout_seed;
     /*
-     * As many more start with a smaller window, and again as many with a larger one, by the square
-     * root of two: not below the kernel's 10, not above cwnd_max. Both are paced over the same part
-     * of a round trip, so at a rate as much lower or higher. In force where holdout_percent is,
-     * with which half of all at least keep the window: 0 to 25 percent, less half of
-     * holdout_percent. No policy sees the samples of either; each destination's window moves to
-     * the side that does better, near the policy's own (docs/proof.md). Default 0: none.
+     * Percent of connections that start with a smaller window, and as many with a larger one, by
+     * the square root of two: not below the kernel's 10, not above cwnd_max. Both are paced over
+     * the same part of a round trip, so at a rate as much lower or higher. In force where
+     * holdout_percent is, with which half of all at least keep the window: 0 to 25, less half of
+     * holdout_percent. No policy sees the samples of either; each destination's window moves to the
+     * side that does better, near the policy's own (docs/proof.md). Default 0: none.
      */
     uint32_t trial_percent;
     /*
@@ -125,7 +126,7 @@ struct riptide_agent_config {
     uint64_t step_back_wait_ns;
     /*
      * A point of segments sent again is worth so many per cent of time, 0 to 10, default 1: where
-     * trials move a window by both, and for a gain of time that makes up for what is sent again.
+     * trials move a window by both, and where a gain of time offsets segments sent again.
      */
     double again_price;
 };
@@ -147,7 +148,7 @@ struct riptide_tick {
     uint64_t observe_mean_ns; /* observe_cpu_ns as max_share judges it: moving average */
 };
 
-/* An estimate, and between what it lies with 95 %, however often one asks. */
+/* An estimate with its 95 % confidence interval, valid however often one asks. */
 struct riptide_interval {
     double estimate, low, high;
 };
@@ -164,7 +165,7 @@ struct riptide_verdict {
     struct riptide_interval again;        /* 0.01: of 100 segments one more was sent again */
     /*
      * Held out, of all that count: 0.05 is one in twenty. Where holdout_percent / 100.0 is below
-     * `low` or above `high` the verdict is void: believe nothing above.
+     * `low` or above `high` the verdict is void: the figures above are not valid.
      */
     struct riptide_interval share;
 };
@@ -175,7 +176,7 @@ enum riptide_agent_event_kind {
     RIPTIDE_AGENT_FAILED,         /* a dump was given up; the next tick tries again: `error` */
     RIPTIDE_AGENT_RULES,          /* our rules lost or regained their place: `family`, `reason` */
     /*
-     * Where not only routes are asked for: by what windows are given (`backend`, which is never
+     * Where `apply` is not RIPTIDE_ROUTES: the backend in use (`backend`, which is never
      * AUTO), once it has started; then whenever the program per connection begins (`reason`) or ends
      * (NULL) to give none. At the start `reason` is why AUTO has not chosen connections.
      */
@@ -212,15 +213,16 @@ struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
 /*
  * Starts the router (errors: riptide_router_start), the program per connection, and the first tick
  * at once. -EALREADY: it has started before, and goes on. Errors of the program, for which
- * RIPTIDE_AUTO takes routes: -EPERM (CAP_BPF or CAP_NET_ADMIN is missing, or somebody else's
- * program has the cgroup to itself), -E2BIG (64 programs are on it), -EBUSY (another agent gives
- * windows to the namespace by this program), those of bpf(2), but -EOPNOTSUPP in place of EINVAL.
+ * RIPTIDE_AUTO takes routes: -EPERM (CAP_BPF or CAP_NET_ADMIN is missing, or another program is
+ * attached to the cgroup and allows no other), -E2BIG (64 programs are on it), -EBUSY (another
+ * agent gives windows to the namespace by this program), those of bpf(2), but -EOPNOTSUPP in place
+ * of EINVAL.
  */
 int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
 
 /*
  * Removes all from the kernel: riptide_router_stop, and the program. The agent does nothing any
- * more: what it knows may be read and saved, and riptide_agent_dispatch finds nothing to do; but
+ * more: its state may be read and saved, and riptide_agent_dispatch finds nothing to do; but
  * start, reconfigure and pauses are refused with -ESHUTDOWN. -ECHILD in a child of fork(2), such as
  * its exit handlers: the parent's agent goes on.
  */
@@ -231,7 +233,7 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
 
 /*
  * Does one bounded piece of work: a netlink buffer, a tick or a batch; but with a scope the
- * kernel passes by what does not match until a buffer is full (riptide_observer_dispatch).
+ * kernel skips connections that do not match until a buffer is full (riptide_observer_dispatch).
  * Outcomes: RIPTIDE_E_MORE; 0: there is nothing to do until the fd is readable.
  * Errors: -errno that leaves the agent unable to go on; -ECHILD in a child of fork(2).
  */
@@ -239,9 +241,9 @@ int riptide_agent_dispatch(struct riptide_agent *agent);
 
 /*
  * Goes on with another configuration from the next round on; routes, rules, windows and hints that
- * end stay; the observer is new, its counters too. Destinations keep history and age, and what
- * their policies know where that is the same one. What is no destination any more, or lies outside
- * the new scope, is withdrawn with the next round.
+ * end stay; the observer is new, its counters too. Destinations keep history and age, and the
+ * memory of their policies where these are the same. The next round withdraws what is no
+ * destination any more, or lies outside the new scope.
  * Errors, with nothing changed: as riptide_agent_new; -EINVAL also where the configuration's hints
  * and those that end are more than RIPTIDE_MAX_HINTS; -EBUSY where apply, cgroup, program_of, the
  * router's table, protocol, rule_priority, mark, dry_run or the network namespace would be another
@@ -255,7 +257,7 @@ int riptide_agent_reconfigure(struct riptide_agent *agent,
 /*
  * Adds a sample of the host's own to the coming round: of a stack that the kernel does not know, or
  * from another host. A round whose dump begins anew or is given up forgets it, and so does
- * riptide_agent_reconfigure. Whether the peer is this host itself, the caller has to know. Outcomes
+ * riptide_agent_reconfigure. The caller must not add samples whose peer is this host. Outcomes
  * and errors: as riptide_estimator_add; RIPTIDE_E_UNKNOWN, it lies outside the observer's scope;
  * -ESHUTDOWN.
  */
@@ -265,17 +267,17 @@ int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *
 int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_event **eventp);
 
 /*
- * Keeps what an estimator knows in a file, whole or not at all: written beside `path`, synced,
+ * Saves the state of an estimator in a file, whole or not at all: written beside `path`, synced,
  * renamed. Blocks for as long as the disk takes. In a child of fork(2) an older state would take a
  * newer one's place. Errors, each with a line that names the file: -EINVAL where `path` is no
- * regular file (a link, FIFO or device, which is not replaced), -ENAMETOOLONG also where it has no
- * room for seven bytes more, those of open(2), write(2), fsync(2) and rename(2).
+ * regular file (a link, FIFO or device, which is not replaced), -ENAMETOOLONG also where seven
+ * bytes more would be too long, those of open(2), write(2), fsync(2) and rename(2).
  */
 int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
                        struct riptide_error *error);
 
 /*
- * Takes over what a file knows: riptide_estimator_load, whose errors and outcomes it has as well as
+ * Loads the state in a file: riptide_estimator_load, whose errors and outcomes it has as well as
  * those of open(2) and read(2); -ENOENT where there is none. The estimator stays as it was.
  */
 int riptide_state_load(struct riptide_estimator *estimator, const char *path,
@@ -313,8 +315,8 @@ int riptide_states_get_verdict(const char *const *states, const size_t *sizes, s
 
 /*
  * The stages of the agent, to read their counters. They belong to the agent. Hints are added to the
- * estimator and removed from it, and states loaded into it, which is felt at the end of the round;
- * a state is best loaded before the start. All else that would change it is the agent's to call.
+ * estimator and removed from it, and states loaded into it, with effect at the end of the round;
+ * a state is best loaded before the start. Only the agent calls other functions that change it.
  */
 const struct riptide_observer *riptide_agent_get_observer(const struct riptide_agent *agent);
 struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent);

@@ -2,28 +2,28 @@
 /*
  * Apply: gives windows to the kernel, and changes nothing else.
  *
- * A router owns a routing table that two rules, directly before `lookup main`, show to TCP of this
- * host alone:
+ * A router owns a routing table. Two rules directly before `lookup main` lead TCP that this host
+ * itself sends to it, and nothing else:
  *
  *     PRIORITY: fwmark MARK iif lo ipproto tcp goto MAIN
  *     PRIORITY: iif lo ipproto tcp lookup TABLE
  *
  * Its routes carry over whatever the kernel would use without them (asked with MARK, which the
- * first rule leads around the table) and add initcwnd. They say the MTU as well that the kernel
+ * first rule leads around the table) and add initcwnd. They also have the MTU that the kernel
  * would take from the link, or that connections have found. Destinations
  * whose route is not a plain unicast route of the main table are left alone. Needs CAP_NET_ADMIN,
- * but for dry_run and what only reads.
+ * but for dry_run and functions that only read.
  *
- * A change of routing is followed as soon as dispatch has read of it: it lifts the rule first, so
- * that TCP is without us until our routes are right. A host that does not dispatch leaves TCP on
- * the next hops of before.
+ * A change of routing is followed as soon as dispatch has read its notification: it lifts the rule
+ * first, so that TCP uses main until our routes are right. A host that does not dispatch leaves TCP
+ * on the former next hops.
  *
- * If the process dies without riptide_router_stop, rules and routes stay as they were, and nobody
- * follows changes of routing: TCP goes on to the next hops of then. The claim on the namespace ends
+ * If the process dies without riptide_router_stop, rules and routes stay in place, unmaintained:
+ * TCP goes on to the next hops of that moment. The claim on the namespace ends
  * with the process; the next riptide_router_start in it begins by removing all of that, and
  * riptide_router_flush does it at once. So a service manager calls that behind the process
  * (`riptided --flush` in ExecStopPost=). Where neither can run, removing the two rules with ip(8)
- * is enough: without them nothing looks at the table.
+ * is enough: without them the kernel does not use the table.
  *
  * Work is queued by riptide_router_set and done by riptide_router_dispatch, in bounded pieces:
  * the fd is readable as long as there is some.
@@ -61,14 +61,15 @@ struct riptide_router_config {
 enum riptide_route_state {
     RIPTIDE_ROUTE_APPLIED,    /* in the kernel (dry_run: would be) */
     RIPTIDE_ROUTE_WITHDRAWN,  /* no longer in the kernel, as asked; else `reason` says why */
-    RIPTIDE_ROUTE_LEFT_ALONE, /* not ours to touch; `reason` says why */
+    RIPTIDE_ROUTE_LEFT_ALONE, /* gets no route; `reason` says why */
     RIPTIDE_ROUTE_FAILED,     /* the kernel refused; `error` and `reason` are its words */
 };
 
 /*
- * By what connections get their windows. A route counts for all connections of the namespace, and
- * again where one has been idle; a program of the kernel on a cgroup for each connection of it that
- * opens. It changes nothing of the routing, can pace first flights, and needs Linux 5.15.
+ * How connections get their windows. A route gives its window to all connections of the namespace,
+ * and again where one restarts after idle time; a BPF program on a cgroup to each connection of
+ * that cgroup as it opens. The program does not change routing, can pace first flights, and needs
+ * Linux 5.15.
  */
 enum riptide_backend {
     RIPTIDE_ROUTES,
@@ -77,7 +78,7 @@ enum riptide_backend {
     RIPTIDE_AUTO, /* connections where the program can be loaded and attached, else routes */
 };
 
-/* One destination as the kernel has it because of us. */
+/* One destination, with its route or window in the kernel. */
 struct riptide_route {
     struct riptide_prefix dst;
     enum riptide_route_state state;
@@ -99,12 +100,12 @@ struct riptide_router_stats {
     uint64_t written;    /* route messages sent: add, replace, delete */
     uint64_t failed;     /* of those, refused by the kernel */
     uint64_t batches;    /* writes to the kernel, each with many messages */
-    uint64_t resolved;   /* base routes asked for */
-    uint64_t events;     /* notifications about somebody's routes, rules, links, addresses */
+    uint64_t resolved;   /* base routes read */
+    uint64_t events;     /* notifications about routes, rules, links, addresses of others */
     uint64_t resyncs;    /* times that everything was resolved again */
     uint64_t overruns;   /* notifications lost; the rule was lifted until the resync was done */
     uint64_t lifts;      /* times that a rule was lifted until what an event touched was resolved */
-    uint64_t malformed;  /* messages that cannot be what they claim; skipped */
+    uint64_t malformed;  /* malformed messages; skipped */
     /*
      * 1: every set has taken effect, nothing waits to be resolved and the rules are in place, or
      * lifted by riptide_router_set_paused; else 0.
@@ -128,14 +129,14 @@ int riptide_router_new(struct riptide_router **routerp, const struct riptide_rou
 struct riptide_router *riptide_router_free(struct riptide_router *router);
 
 /*
- * Claims the namespace, removes what a crashed predecessor left, installs the rule.
+ * Claims the namespace, removes rules and routes of a crashed predecessor, installs the rules.
  * Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN), -EBUSY (another router holds this
  * namespace, or a child that the process of one forked; the line names the process), -EEXIST
- * (somebody else uses our table, protocol, rule priority or mark; error names the field),
- * -EOPNOTSUPP (no unconditional rule `lookup main` to stand before), -EALREADY (it was started
- * or stopped before), -ENOMEM, -ECHILD (here and below: in a child of fork(2)), others of
- * the kernel. Where our table holds somebody else's route, a predecessor's rules go all the same:
- * they would go on showing it to local TCP.
+ * (another program uses our table, protocol, rule priority or mark; error names the field),
+ * -EOPNOTSUPP (no unconditional rule `lookup main`), -EALREADY (it was started or stopped before),
+ * -ENOMEM, -ECHILD (here and below: in a child of fork(2)), others of the kernel. Where our table
+ * holds another program's route, a predecessor's rules are removed nevertheless: they would lead
+ * local TCP to it.
  */
 int riptide_router_start(struct riptide_router *router, struct riptide_error *error);
 
@@ -150,30 +151,30 @@ int riptide_router_stop(struct riptide_router *router);
 int riptide_router_get_fd(const struct riptide_router *router);
 
 /*
- * What new connections to a destination are to start with. Zeros ask for nothing: who sets the
- * members that he knows by name goes on being right when there are more.
+ * What new connections to a destination are to start with. Zeros ask for nothing, so code that
+ * sets members by name stays right when later versions add some.
  */
 struct riptide_wanted {
     struct riptide_prefix dst;
     /*
      * An initcwnd of the base route is its owner's, and the least that a destination gets: at or
      * below it there is no route of ours, and none is made within a step above
-     * (RIPTIDE_ROUTE_LEFT_ALONE). Unless may_lower: what took the window down, such as losses or a
-     * hint, holds there, too.
+     * (RIPTIDE_ROUTE_LEFT_ALONE). With may_lower the window may go below it, as where losses or a
+     * hint took the window down.
      */
     bool may_lower;
     uint32_t initcwnd;    /* segments; 0 withdraws */
     uint32_t cwnd_max;    /* no route gets or keeps more, segments; 0: no such bound */
     /*
-     * 0: as without us. By a route in whole ms, rounded up; by the program up to 200 ms, and only
+     * 0: the kernel's. By a route in whole ms, rounded up; by the program up to 200 ms, and only
      * once its first round trips are over.
      */
     uint32_t rto_min_us;
     /*
      * Of a host: the path MTU that its connections have found, from RIPTIDE_PMTU_MIN_BYTES; 0: not
-     * known. The route says it where it is less than what the base route, or its link, says, and as
-     * long as the base route stays and connections find no less than the route says: otherwise
-     * something takes room of its own from it, such as IPsec. Ignored for a prefix.
+     * known. The route has it where it is less than that of the base route, or of its link, and as
+     * long as the base route stays and connections find no less than the route has: otherwise
+     * headers are taken from it, such as those of IPsec. Ignored for a prefix.
      */
     uint32_t pmtu_bytes;
     /*
@@ -182,12 +183,12 @@ struct riptide_wanted {
      * round trip, at most 100, and no fewer than an agent's configuration says; RIPTIDE_AT_ONCE: it
      * is not paced. Up to 50 is TCP's own rate in slow start, two windows a round trip; more is a
      * lower rate, until the first acknowledgement of data. A limit of the application's own stays,
-     * and there is no pacing then, nor before Linux 6.1, which does not tell of one.
+     * and there is no pacing then, nor before Linux 6.1, which does not show it.
      */
     uint32_t pacing_percent;
     uint32_t rtt_us; /* of the path, where a handshake measures none; 0: not known */
     /*
-     * The first receive window of connections that this host opens; 0: as without us. By
+     * The first receive window of connections that this host opens; 0: the kernel's. By
      * SO_RCVLOWAT, which keeps the buffer's autotuning. Since Linux 6.1.
      */
     uint32_t receive_bytes;
@@ -195,34 +196,33 @@ struct riptide_wanted {
 };
 
 /*
- * Asks for that, in the place of what was asked for its destination before. Takes effect in
- * dispatch, all changes since the last one right after another; before riptide_router_start, or
- * where that failed, it waits for a start. With max_routes reached, what waits for
- * riptide_router_pop is dropped unseen, of any destination, until a withdrawn one makes room: pop
- * first. Outcomes: RIPTIDE_E_FULL (max_routes), RIPTIDE_E_INVALID (no prefix, a window beyond
- * RIPTIDE_CWND_LIMIT, a timeout beyond RIPTIDE_RTO_MIN_LIMIT_US, a path MTU below
- * RIPTIDE_PMTU_MIN_BYTES, something in `reserved`).
+ * Sets that for its destination, instead of the former one. Takes effect in dispatch, all changes
+ * since the last one right after another; before riptide_router_start, or where that failed, it
+ * waits for a start. With max_routes reached, events that wait for riptide_router_pop are dropped,
+ * of any destination, until a withdrawn one can be replaced: pop first. Outcomes: RIPTIDE_E_FULL
+ * (max_routes), RIPTIDE_E_INVALID (no prefix, a window beyond RIPTIDE_CWND_LIMIT, a timeout beyond
+ * RIPTIDE_RTO_MIN_LIMIT_US, a path MTU below RIPTIDE_PMTU_MIN_BYTES, something in `reserved`).
  * Errors: -ENOMEM, -ECHILD, -ESHUTDOWN (behind riptide_router_stop, but for dry_run).
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_wanted *wanted);
 
 /*
- * Paused, the rules that show our table are lifted: at once all local TCP is without us. Where
- * somebody puts them back, dispatch lifts them again. Everything else goes on, routes follow
- * windows and the network, so that the end of it gives all back as soon as the router is idle.
- * Errors: those of the kernel; what could be lifted is. -ECHILD.
+ * Paused, the rules that lead to our table are lifted: at once no local TCP uses our routes. Where
+ * another program restores them, dispatch lifts them again. Everything else goes on, routes follow
+ * windows and the network, so that the rules return as soon as the router is idle after the pause.
+ * Errors: those of the kernel; rules that can be lifted are. -ECHILD.
  */
 int riptide_router_set_paused(struct riptide_router *router, bool is_paused);
 
 /*
- * For a host's regular round; the agent does it in each of its own. Tries again what the kernel
- * refused or what found no memory since the last time: base routes, RIPTIDE_ROUTE_FAILED; a
- * destination that fails as before is not popped again. Looks for what the kernel does not
- * announce: changes of advertised routes and of their lifetimes, and of the MTU that IPv6 has for a
- * link. Without it those are followed when something else happens. A destination whose base route
- * ends within ten seconds is left alone (an agent's: or within two rounds), as ours have no
- * lifetime: to see it in time, this is to be called each five seconds. Pays for what a storm of
- * route changes has cost: beyond a bound the rules stay lifted until the next rounds.
+ * For a host's regular round; the agent does it in each of its own. Tries requests again that the
+ * kernel refused or that found no memory since the last time: base routes, RIPTIDE_ROUTE_FAILED; a
+ * destination that fails as before is not popped again. Checks what the kernel does not announce:
+ * changes of advertised routes and of their lifetimes, and of the MTU that IPv6 has for a link.
+ * Without it those are followed when something else happens. A destination whose base route ends
+ * within ten seconds is left alone (an agent's: or within two rounds), as ours have no lifetime: to
+ * see it in time, call this each five seconds. It also bounds the work that a storm of route
+ * changes may cause: beyond a bound the rules stay lifted until the next rounds.
  */
 void riptide_router_retry(struct riptide_router *router);
 
@@ -230,7 +230,7 @@ void riptide_router_retry(struct riptide_router *router);
  * Does one piece of work: one buffer of notifications, or one batch of queries or changes.
  * Outcomes: RIPTIDE_E_MORE; 0: there is nothing to do until the fd is readable.
  * Errors: -ECHILD, -ENOMEM, those of send(2) and recv(2) on the netlink sockets; where they may
- * pass, only after some more dispatches that lifted the rules and looked at everything anew. A
+ * pass, only after some more dispatches that lifted the rules and read everything again. A
  * change that the kernel refuses is no error here: it is popped as RIPTIDE_ROUTE_FAILED.
  */
 int riptide_router_dispatch(struct riptide_router *router);
@@ -242,15 +242,15 @@ int riptide_router_dispatch(struct riptide_router *router);
 int riptide_router_pop(struct riptide_router *router, const struct riptide_route **routep);
 
 /*
- * What is known of the destination `dst`, as it would be popped. Outcomes: RIPTIDE_E_UNKNOWN.
+ * The route of destination `dst`, as it would be popped. Outcomes: RIPTIDE_E_UNKNOWN.
  */
 int riptide_router_find(const struct riptide_router *router, const struct riptide_prefix *dst,
                         struct riptide_route *route);
 
 /*
  * Why our rules are not in place for that family (AF_INET, AF_INET6), so that its routes are not
- * looked at: somebody moved rules so that there is no place for ours, our table holds a route of
- * another protocol, main cannot be read to its end, or riptide_router_set_paused.
+ * used: other rules leave no place for ours, our table holds a route of another protocol, main
+ * cannot be read to its end, or riptide_router_set_paused.
  * NULL where they are, or return as soon as the router is idle. The router's, until it is freed.
  */
 const char *riptide_router_get_reason(const struct riptide_router *router, uint8_t family);
@@ -269,7 +269,7 @@ struct riptide_flush_counts {
  * Removes every rule that looks up config->table, those that lead marked queries around it, and
  * every route in it, whoever made them. A goto leads around the table that a rule beside it, of its
  * priority, looks up; where it stands alone, one of config->protocol is removed. `counts` and `error` may be NULL.
- * Errors: -EPERM (CAP_NET_ADMIN), those of the kernel; what can be removed is.
+ * Errors: -EPERM (CAP_NET_ADMIN), those of the kernel; all that can be removed is.
  */
 int riptide_router_flush(const struct riptide_router_config *config,
                          struct riptide_flush_counts *counts, struct riptide_error *error);

@@ -8,7 +8,7 @@
  *     for each sample: riptide_estimator_add(estimator, sample)
  *     riptide_estimator_tick(estimator, now_ns)
  *     while (riptide_estimator_pop(estimator, &estimate) == 0)
- *         tell the kernel about estimate->dst and estimate->cwnd
+ *         give estimate->cwnd for estimate->dst to the kernel
  *
  * Memory is bounded by the number of destinations; no connection is kept.
  */
@@ -38,7 +38,7 @@ enum riptide_left_out {
 struct riptide_estimator_config;
 struct riptide_explanation;
 
-/* What a policy's functions are given beside their own memory of the destination. */
+/* Input of a policy's functions, beside their own memory of the destination. */
 struct riptide_policy_input {
     const struct riptide_estimator_config *config; /* as the estimator keeps it */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
@@ -50,14 +50,14 @@ struct riptide_policy_input {
      * not started with it, as it was held out or none is given at present.
      */
     uint32_t cwnd;
-    uint32_t base_cwnd; /* what its connections start with without us, segments; 0: unknown */
+    uint32_t base_cwnd; /* its window without ours, segments; 0: unknown */
     void *user;         /* the policy's own */
 };
 
-/* What combine returns where the tick says nothing: the destination stays as it was, and ages. */
+/* combine's result for a tick without evidence: the destination stays as it was, and ages. */
 #define RIPTIDE_NO_EVIDENCE (-1.0)
 
-/* What a policy can keep for a destination. */
+/* Memory of a policy for each destination. */
 #define RIPTIDE_POLICY_MEMORY_BYTES 48
 
 /*
@@ -75,7 +75,7 @@ struct riptide_policy {
     size_t tick_bytes;
     size_t bytes; /* tick_bytes included; up to RIPTIDE_POLICY_MEMORY_BYTES */
     /*
-     * Of the layout of what it keeps from tick to tick, to be raised with each change: a state has
+     * Of the layout of its memory from tick to tick, to be raised with each change: a state has
      * that memory too, for a load by the same policy and version. 0: a state has only the window.
      */
     uint32_t version;
@@ -99,8 +99,8 @@ struct riptide_policy {
     /* Optional: fills the explanation's evidence and adds bounds; of the rest `cwnd` is there. */
     void (*explain)(const void *memory, struct riptide_explanation *explanation);
     /*
-     * Optional: whether losses took the window down, so that it may be below what connections start
-     * with without us. Where they did not, that is the least that a destination gets.
+     * Optional: whether losses took the window down, so that it may be below the window without
+     * ours. Where they did not, that one is the least that a destination gets.
      */
     bool (*is_cut)(const void *memory);
     /*
@@ -117,13 +117,13 @@ struct riptide_policy {
 const struct riptide_policy *riptide_policy_find(const char *name);
 
 /*
- * What is different for the destinations within `dst`; what is 0 or NULL is as for all others.
+ * Other values for the destinations within `dst`; members of 0 or NULL are as for all others.
  *
- * One without an end takes the place of what the configuration says for all: of several that hold a
+ * One without an end replaces the configuration's values for all: of several that hold a
  * destination the longest alone decides, by cwnd_min, cwnd_max, policy, scale and pacing_percent.
  *
- * One that ends is for what the host knows and connections cannot (paper, Sec. V: "higher level
- * information"): that traffic is about to be moved to these destinations, for example. It only
+ * One that ends is for knowledge that the host has and connections have not (paper, Sec. V: "higher
+ * level information"), such as traffic that is about to move to these destinations. It only
  * lowers windows, and never below cwnd_min; of several the lowest of each figure counts.
  */
 struct riptide_hint {
@@ -148,10 +148,10 @@ struct riptide_hint {
 struct riptide_estimator_config {
     size_t size; /* of this struct, as the caller was compiled */
     /*
-     * Must outlive the estimator. Default "careful", which learns from first flights: most of them
-     * it is shown where the observer has congestion_control, which is on by default, and
+     * Must outlive the estimator. Default "careful", which learns from first flights: it gets most
+     * of them where the observer has congestion_control, which is on by default, and
      * destroy_events, which an agent turns on for it; an observer that stands alone has to be given
-     * both. Without them "careful" is a window of 24 that comes down where that loses, and
+     * both. Without them "careful" is a window of 24 that shrinks where that loses, and
      * saves 13.7 % of the time, not 21.7 (`./dev lab duel`).
      */
     const struct riptide_policy *policy;
@@ -207,7 +207,7 @@ struct riptide_estimator_config {
     uint32_t rto_min_floor_us;
 };
 
-/* What is known of one destination, and how it came about. */
+/* The window of one destination, and how it was computed. */
 struct riptide_estimate {
     struct riptide_prefix dst;
     uint32_t samples;    /* connections seen in the last tick that saw any; up to 65535 */
@@ -222,7 +222,7 @@ struct riptide_estimate {
     bool may_lower;      /* losses or a hint took it down: for struct riptide_wanted */
     /*
      * Of a host: the smallest path MTU that open connections have shown which had sent within
-     * half a minute. Let go each ten minutes, for a minute, to see whether the path has grown. 0:
+     * half a minute. Left out each ten minutes, for a minute, to see whether the path has grown. 0:
      * not known.
      */
     uint32_t pmtu_bytes;
@@ -246,9 +246,9 @@ enum riptide_bound {
 };
 
 /*
- * Everything that can be asked about a window: how it came about, figure by figure. `evidence` is
- * zero where the policy has none of that kind. Where no window has come of the samples, `cwnd` and
- * all that is of a window is 0, and `left_out` says why they do not count.
+ * How a window was computed, figure by figure. `evidence` is zero where the policy has none of that
+ * kind. Where the samples gave no window, `cwnd` and the other members of a window are 0, and
+ * `left_out` says why they do not count.
  */
 struct riptide_explanation {
     struct riptide_prefix dst;
@@ -258,7 +258,7 @@ struct riptide_explanation {
     double combined;                             /* segments, to seven digits */
     double smoothed;                             /* segments, unbounded */
     bool is_drop;                                /* the drop guard had history forgotten */
-    uint32_t bounds;                             /* enum riptide_bound: those that bit */
+    uint32_t bounds;                             /* enum riptide_bound: in effect */
     struct riptide_prefix override; /* of the hint without an end that decides; family 0: none */
     uint32_t cwnd_min;                           /* that hold for it, */
     uint32_t cwnd_max;                           /* segments */
@@ -350,13 +350,13 @@ int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                   const struct riptide_prefix *dst);
 
 /*
- * What is known about the destination `dst`, or about that of the peer `dst`, as it was popped.
+ * The estimate for destination `dst`, or for that of the peer `dst`, as it was popped.
  * Outcomes: RIPTIDE_E_UNKNOWN.
  */
 int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
 
-/* What counts as one destination with this peer: a prefix that riptide_estimator_find takes. */
+/* The destination of this peer: a prefix that riptide_estimator_find takes. */
 void riptide_estimator_group(const struct riptide_estimator *estimator,
                              const struct riptide_prefix *peer, struct riptide_prefix *dst);
 
@@ -369,16 +369,16 @@ int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *
                            struct riptide_estimate *estimate);
 
 /*
- * Why the destination `dst`, or that of the peer `dst`, has its window, or why none has come of its
- * samples: what the last tick that saw any made of them is known for the time to live, unless
- * others need the room of max_destinations. Writes the first `size` bytes.
+ * Why the destination `dst`, or that of the peer `dst`, has its window, or why its samples gave
+ * none: the result of the last tick that saw any is kept for the time to live, unless
+ * max_destinations is reached. Writes the first `size` bytes.
  * Outcomes: RIPTIDE_E_UNKNOWN: neither window nor samples.
  */
 int riptide_estimator_explain(const struct riptide_estimator *estimator,
                               const struct riptide_prefix *dst,
                               struct riptide_explanation *explanation, size_t size);
 
-/* What became of the destinations of a state. */
+/* The destinations of a state, by what a load did with them. */
 struct riptide_load_counts {
     uint32_t loaded;    /* taken over, to be popped */
     uint32_t skipped;   /* lines that are damaged, or cut off at the end */
@@ -390,7 +390,7 @@ struct riptide_load_counts {
 };
 
 /*
- * Writes what is known as text, to be loaded by a successor, another host, or the same one with
+ * Writes the state as text, to be loaded by a successor, another host, or the same one with
  * another configuration: a line with the version and a line for each destination. now_ns is the
  * estimator's clock, realtime_ns CLOCK_REALTIME at the same moment. Returns how many bytes it has
  * written; where `size` may be too small, it writes nothing and returns how many are enough.
@@ -404,15 +404,14 @@ size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_
 
 /*
  * Takes over the destinations of a state, each with the age it has by now; of a destination that is
- * known here, the newer window wins. Where it is replacing, nothing is known here: what the state
- * does not name, or names with an age beyond the time to live, is withdrawn. Of another policy than
- * the destination has here, only the window counts. What is taken over waits to be popped. What
- * trials have shown (docs/proof.md) is added to what this host and others have seen, in the place
- * of what the state's host had said before, until its time to live has passed. `counts` and `error`
- * may be NULL.
- * Outcomes: RIPTIDE_E_INVALID where now_ns lies before the last tick's. Errors: -EINVAL with a line
- * in `error` and nothing changed (foreign, of another version, from the future); -ENOMEM, with a
- * part of it loaded.
+ * known here, the newer window wins. Where it is replacing, nothing is known here: destinations
+ * that the state does not name, or names with an age beyond the time to live, are withdrawn. Of
+ * another policy than the destination has here, only the window counts. What is taken over waits to
+ * be popped. What trials have shown (docs/proof.md) is added to the results of this host and
+ * others, and replaces an earlier state of the same host, until its time to live has passed.
+ * `counts` and `error` may be NULL. Outcomes: RIPTIDE_E_INVALID where now_ns lies before the last
+ * tick's. Errors: -EINVAL with a line in `error` and nothing changed (foreign, of another version,
+ * from the future); -ENOMEM, with a part of it loaded.
  */
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                            uint64_t realtime_ns, const char *text, size_t size, bool is_replacing,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Observe: what the open TCP connections of this network namespace know about their paths.
+ * Observe: the state of the open TCP connections of this network namespace, as samples.
  *
  * An observer dumps the established sockets, and those that have closed with data under way, through
  * sock_diag(7), one netlink buffer per call:
@@ -14,10 +14,10 @@
  * Needs no privilege. Which namespace: the one that the calling thread was in at
  * riptide_observer_new, unless netns_fd says another.
  *
- * With `destroy_events` it also hears of each socket that the kernel destroys, so that connections
- * which open and close between two dumps are not missed: the fd is readable between dumps as well,
- * and what is popped then are closed connections. They are given out from the end of the first dump
- * on, which finds out which addresses are this host's own.
+ * With `destroy_events` it also reads the kernel's messages about sockets that it destroys, so that
+ * connections which open and close between two dumps are not missed: the fd is readable between
+ * dumps as well, and closed connections are popped then. That begins at the end of the first dump,
+ * which finds the host's own addresses.
  */
 #ifndef RIPTIDE_OBSERVE_H
 #define RIPTIDE_OBSERVE_H
@@ -31,7 +31,7 @@ extern "C" {
 struct riptide_observer;
 
 /*
- * What one connection says, from struct tcp_info (include/uapi/linux/tcp.h) and the attributes
+ * One connection, from struct tcp_info (include/uapi/linux/tcp.h) and the attributes
  * beside it. A field that the running kernel does not report is 0.
  */
 struct riptide_sample {
@@ -55,11 +55,11 @@ struct riptide_sample {
     uint16_t remote_port;
     uint32_t ifindex;       /* the interface that the socket is bound to; 0: none */
     uint32_t mark;          /* firewall mark (SO_MARK) */
-    bool has_mark;          /* the kernel tells marks only to CAP_NET_ADMIN */
+    bool has_mark;          /* the kernel shows marks only to CAP_NET_ADMIN */
     bool closed;            /* as it was when it closed; see destroy_events */
     bool shown;             /* closed, and counted when a dump showed it; RIPTIDE_DESTROY_EVENTS_ALL */
-    uint32_t snd_wnd_bytes; /* what the peer offers to take now; Linux 5.4 */
-    /* Of busy_time_us, waiting for the peer's window or for room in our send buffer; at most 2^32-1. */
+    uint32_t snd_wnd_bytes; /* the peer's receive window now; Linux 5.4 */
+    /* Of busy_time_us, waiting for the peer's window or our send buffer; at most 2^32-1. */
     uint32_t limited_us;
     uint64_t busy_time_us; /* with data under way, in steps of a jiffy; both since Linux 4.10 */
     uint32_t reserved[4];  /* 0 */
@@ -75,8 +75,7 @@ struct riptide_port_range {
 #define RIPTIDE_SCOPE_MAX_PORT_RANGES 256
 
 /*
- * Which connections to learn from: those that meet all that is asked for here; all zero asks for
- * nothing.
+ * Which connections to learn from: those that meet all conditions; all zero is no condition.
  *
  * Of the prefixes, the longest that holds a destination decides; at equal length `exclude` wins.
  * With an empty `learn` everything is learned that is not excluded. Of the ports of a side, one
@@ -95,19 +94,19 @@ struct riptide_scope {
     uint32_t reserved[12]; /* 0. A scope lies within other structs and cannot grow */
 };
 
-/* How much of the scope the kernel applies, so that it does not even describe what is outside. */
+/* How much of the scope the kernel applies: it does not describe connections outside of that. */
 enum riptide_filter {
     RIPTIDE_FILTER_NONE,    /* nothing: the scope is everything */
     RIPTIDE_FILTER_PARTIAL, /* too many prefixes for it: wider ones; the observer does the rest */
     RIPTIDE_FILTER_WHOLE,   /* all of it */
 };
 
-/* Whether to hear of connections that close. */
+/* Whether to read connections that close. */
 enum riptide_destroy_events {
     RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* where an agent's policy needs them; else not */
     RIPTIDE_DESTROY_EVENTS_NO,
     RIPTIDE_DESTROY_EVENTS_YES,
-    /* Those as well that a dump has shown, with `shown` set: left_out_seen counts them all the same. */
+    /* Also those that a dump has shown, with `shown` set: left_out_seen counts them as well. */
     RIPTIDE_DESTROY_EVENTS_ALL,
 };
 
@@ -125,8 +124,8 @@ struct riptide_observer_config {
      */
     int8_t destroy_events;
     /*
-     * What the kernel may keep for us of them while a dump is under way or the loop is busy; about
-     * 1.3 KB each, and only as long as it is needed. Beyond net.core.rmem_max it takes
+     * How many bytes of events the kernel may queue while a dump is under way or the loop is busy;
+     * about 1.3 KB each, and only as long as they are needed. Beyond net.core.rmem_max it takes
      * CAP_NET_ADMIN. 4096 to 1 GB; default 32 MB.
      */
     uint32_t events_buffer_bytes;
@@ -142,8 +141,8 @@ struct riptide_observer_config {
 /*
  * Counted since riptide_observer_new, but for the last two. sockets = samples + all left_out_* +
  * malformed. No connection counts as open and as closed: where a dump has shown it, its end is left
- * out. What the kernel leaves out by itself (enum riptide_filter) is described to nobody
- * and in no counter, whatever else would have left it out.
+ * out. Connections that the kernel filters out (enum riptide_filter) are in no counter, even where
+ * there is another reason to leave them out.
  */
 struct riptide_observer_stats {
     uint64_t dumps;               /* completed */
@@ -156,7 +155,7 @@ struct riptide_observer_stats {
     uint64_t left_out_link_local; /* 169.254.0.0/16 and fe80::/10 */
     uint64_t left_out_scope;      /* outside the scope, and no filter kept the kernel from it */
     uint64_t left_out_no_info;    /* closed between lookup and description: no tcp_info */
-    uint64_t malformed;           /* messages that cannot be what they claim; skipped */
+    uint64_t malformed;           /* malformed messages; skipped */
     uint64_t closed;              /* of `sockets`, those of destroy events */
     uint64_t left_out_seen;       /* described before: twice in a dump, or closed after a dump */
     uint64_t left_out_unused;     /* closed without having sent data, or never open */
@@ -165,9 +164,9 @@ struct riptide_observer_stats {
     uint64_t closed_lost;         /* destroy events lost in them, as the kernel counts (4.12) */
     uint32_t filter; /* enum riptide_filter: how much of the scope the kernel applies */
     /*
-     * Why there are no destroy events although they were asked for: -ENOBUFS, they overran in three
-     * intervals running and are tried again after a pause of 64 dumps; otherwise what the
-     * kernel refused them with. 0: there are, or nobody asked.
+     * Why there are no destroy events although the configuration has them: -ENOBUFS, they overran
+     * in three intervals running and are tried again after a pause of 64 dumps; otherwise the
+     * kernel's error. 0: there are, or the configuration has none.
      */
     int32_t events_error;
 };
@@ -193,7 +192,7 @@ int riptide_observer_get_fd(const struct riptide_observer *observer);
  * Begins a dump; where one waits because the kernel was still busy with an earlier one, asks for
  * it again. Errors, beside those of send(2):
  * -EBUSY: a dump is under way, and goes on.
- * -ETIMEDOUT: it was the fourth call since the dump began, or since the kernel last said anything.
+ * -ETIMEDOUT: it was the fourth call since the dump began, or since the kernel's last message.
  * The dump is given up, and the next call begins another one: who calls once in an interval never
  * waits for good.
  * -ECHILD: a child of fork(2).
@@ -203,12 +202,13 @@ int riptide_observer_start(struct riptide_observer *observer);
 /*
  * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed). Whatever was
  * not popped from the last one is handed out first: then nothing is read. To fill a buffer the
- * kernel passes by, in this call, whatever the filter leaves out, about 0.25 us for each socket of
+ * kernel skips, in this call, all sockets that the filter leaves out, about 0.25 us for each of
  * the host: with few matches among a million that is tens of milliseconds. A loop that must not
- * wait leaves the scope empty and passes over samples itself.
+ * wait leaves the scope empty and skips samples itself.
  * Outcomes: RIPTIDE_E_MORE; 0: there is nothing to read until the fd is readable. Errors: those of
  * recv(2) and of the kernel's answer after max_restarts; the dump is given up and may be started
- * again. What the kernel has said of it is still to be read: go on as after RIPTIDE_E_MORE.
+ * again. The rest of the kernel's messages about it is still to be read: go on as after
+ * RIPTIDE_E_MORE.
  * -ECHILD: a child of fork(2); nothing was read.
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);

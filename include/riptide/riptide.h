@@ -2,7 +2,7 @@
 /*
  * Riptide: initial TCP windows learned from open connections.
  *
- * What the three stages share: version, outcomes, error text, prefixes. The stages themselves are
+ * Common to the three stages: version, outcomes, error text, prefixes. The stages themselves are
  * in observe.h, compute.h and apply.h; agent.h joins them.
  *
  * Conventions of every header here:
@@ -10,7 +10,7 @@
  *    is as it was before. A positive value is one of enum riptide_outcome, and only those that the
  *    function names; the direct caller handles it.
  *  - Out-parameters are written on success only. `*_free(NULL)` does nothing; every `*_free`
- *    returns NULL. What `*_pop` hands out belongs to the object until its next call.
+ *    returns NULL. A pointer from `*_pop` belongs to the object until its next call.
  *  - Objects own no thread, no signal and no loop, print nothing and never exit. One object belongs
  *    to one thread at a time; different objects are independent.
  *  - An observer, router or agent belongs to the process that made it; so daemon(3) comes first. In
@@ -88,13 +88,13 @@ enum riptide_outcome {
     RIPTIDE_E_RESTARTED, /* the dump was interrupted and begins anew: forget its samples */
     RIPTIDE_E_FULL,      /* the configured number of destinations is reached */
     RIPTIDE_E_INVALID,   /* the value is impossible (a window of 0, time that runs backwards) */
-    RIPTIDE_E_UNKNOWN,   /* nothing is known about that destination */
+    RIPTIDE_E_UNKNOWN,   /* there is nothing about that destination */
     RIPTIDE_E_MORE,      /* something was done, there may be more to do: pop, and dispatch again */
 };
 
 /*
- * What went wrong with which thing, and what to do about it. Where that is a field of a
- * configuration, `text` begins with the field, its index in place, and ": ".
+ * What went wrong, with which object, and the remedy. Where that is a field of a configuration,
+ * `text` begins with the field, its index in place, and ": ".
  */
 struct riptide_error {
     char text[256]; /* one line for a person */
@@ -108,7 +108,7 @@ struct riptide_error {
 };
 
 /*
- * What a function returned, in words: an outcome, 0, or the system's words for -errno. Static, or
+ * The text for a function's result: an outcome, 0, or the system's text for -errno. Static, or
  * until the thread calls strerror(3).
  */
 const char *riptide_strerror(int r);

@@ -29,4 +29,4 @@ def test_an_address_of_several_paths_is_seen_and_keeps_its_window(cgroup):
             return found["window"] if found and found["window"] else {"cwnd": 0, "bounds": []}
         found = wait_until(lambda: "many_paths" in window()["bounds"] and window(), "to be seen as several paths", 120)
         assert found["cwnd"] >= 24
-        assert "; what bit: many_paths\n" in near.run(RIPTIDE, "explain", FAST[0]).stdout
+        assert "; limited by: many_paths\n" in near.run(RIPTIDE, "explain", FAST[0]).stdout

@@ -82,7 +82,7 @@ class Agent(KernelHandle):
                 print(event)
 
     In a loop of one's own: dispatch() whenever fileno() is readable, then events(). close() takes
-    everything back, unless it is told to leave the routes; one that is dropped without close()
+    everything back, unless the caller asks it to leave the routes; one that is dropped without close()
     leaves rules and routes too, to the next start() or flush(), but no window per connection. `observer`, `estimator` and
     `router` read the three stages.
 
@@ -192,7 +192,7 @@ class Agent(KernelHandle):
                 loop.remove_reader(fd)
 
     def pause(self) -> None:
-        """Lifts the rules, stops the program: TCP is without us; learning goes on. Errors: OSError."""
+        """Lifts the rules, stops the program: windows are disabled; learning goes on. Errors: OSError."""
         with self._use as c:
             check(lib.riptide_agent_set_paused(c, True))
 

@@ -117,7 +117,7 @@ class Control(Handle):
         return hints
 
     def pause(self) -> None:
-        """Lifts the rules: connections start without us."""
+        """Lifts the rules: windows are disabled."""
         self.request("pause")
 
     def resume(self) -> None:

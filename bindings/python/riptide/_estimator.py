@@ -207,7 +207,7 @@ class Estimator(Handle, Estimated):
 
 def explain(dst: PrefixLike, observer: ObserverOptions | None = None,
             **options: Unpack[EstimatorOptions]) -> Explanation:
-    """What one look at the open connections makes of a destination, without history.
+    """How one dump of the open connections gives the window of a destination, without history.
 
     It computes here, with defaults and the options given; Control.explain asks a riptided that
     runs, which has options and history of its own. Errors: UnknownError where no connection to it

@@ -18,7 +18,7 @@ MAX_WINDOW = (2 - 2 ** -23) * 2.0 ** 127
 
 @dataclass(frozen=True)
 class PolicyInput:
-    """What a policy is told beside the samples."""
+    """Input of a policy beside the samples."""
 
     interval_ns: int  #: between the last two ticks; 0: unknown
     now_ns: int  #: of this tick

@@ -56,7 +56,7 @@ class Router(KernelHandle, Routed):
     """Owns a routing table that rules show to TCP of this host alone. Needs CAP_NET_ADMIN.
 
     start(), then set(); what was asked for is done by dispatch(), to be called whenever fileno() is
-    readable. close() takes everything back, unless it is told to leave the routes.
+    readable. close() takes everything back, unless the caller asks it to leave the routes.
 
     Errors: OptionError and other OSErrors, TypeError, ValueError, OverflowError.
     """

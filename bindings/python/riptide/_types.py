@@ -261,7 +261,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Route:
-    """One destination as the kernel has it because of us."""
+    """One destination, with its route or window in the kernel."""
 
     dst: Network
     state: RouteState
