@@ -105,6 +105,7 @@ static void draw_rows(struct told *told, struct case_bytes *bytes)
         route->initcwnd = case_u32(bytes);
         told->rows[i].estimate.cwnd = case_u32(bytes);
         told->rows[i].estimate.samples = case_u32(bytes);
+        told->rows[i].initrwnd = told->rows[i].estimate.cwnd / 2;
         for (size_t k = 0; k < n; k++)
             route->reason[k] = (char)case_u8(bytes);
     }
@@ -211,9 +212,9 @@ static void check_rows(const struct told *told, const json_t *routes)
         bool has_reason = row->route.reason[0] && reason;
 
         riptide_prefix_format(&row->route.dst, dst);
-        snprintf(expected, sizeof(expected), "%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "%s%s",
-                 dst, state_of(&row->route), row->route.initcwnd, row->estimate.cwnd,
-                 row->estimate.samples, has_reason ? "\t" : "",
+        snprintf(expected, sizeof(expected), "%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "%s%s", dst,
+                 state_of(&row->route), row->route.initcwnd, row->estimate.cwnd,
+                 row->estimate.samples, row->initrwnd, has_reason ? "\t" : "",
                  has_reason ? row->route.reason : "");
         CASE_CHECK(line && !strcmp(line, expected));
         json_decref(reason);

@@ -7,7 +7,7 @@
 #include "unit.h"
 
 #define COLUMNS                                                                                    \
-    "\"columns\":[\"dst\",\"state\",\"initcwnd\",\"cwnd\",\"connections\",\"reason\"],"            \
+    "\"columns\":[\"dst\",\"state\",\"initcwnd\",\"cwnd\",\"connections\",\"initrwnd\",\"reason\"],"  \
     "\"paused\":false,\"step_segments\":2,\"step_percent\":10"
 
 /* The answer without its newline, to be freed. */
@@ -55,7 +55,7 @@ TEST(questions_are_answered)
     assert_answer(&stand_in, "{\"request\":\"show\"}", "{\"routes\":[],\"next\":null," COLUMNS ",\"ok\":true}");
     stand_in.n_rows = 1;
     assert_answer(&stand_in, "{\"request\":\"show\"}",
-                  "{\"routes\":[\"10.0.0.0\\tapplied\\t30\\t31\\t2\"],\"next\":null," COLUMNS ",\"ok\":true}");
+                  "{\"routes\":[\"10.0.0.0\\tapplied\\t30\\t31\\t2\\t0\"],\"next\":null," COLUMNS ",\"ok\":true}");
 }
 
 TEST(changes_are_made)
