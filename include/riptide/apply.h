@@ -186,7 +186,11 @@ struct riptide_wanted {
      * and there is no pacing then, nor before Linux 6.1, which does not show it.
      */
     uint32_t pacing_percent;
-    uint32_t rtt_us; /* of the path, where a handshake measures none; 0: not known */
+    /*
+     * The path's smallest round trip time: a handshake's may be of a queue on a path that is too
+     * short to be paced, or none may be measured; 0: not known.
+     */
+    uint32_t rtt_us;
     /*
      * The first receive window of connections that this host opens; 0: the kernel's. By
      * SO_RCVLOWAT, which keeps the buffer's autotuning. Since Linux 6.1.

@@ -130,6 +130,15 @@ static uint32_t pacing_of(const struct riptide_estimator *estimator,
     return is_asked ? evidence_of(destination).evidence.pacing_percent : 0;
 }
 
+/* Too short to be paced, which the backend is to know when it changes. */
+static bool is_short(const struct riptide_estimator *estimator,
+                     const struct destination *destination)
+{
+    uint32_t us = evidence_of(destination).evidence.min_rtt_us;
+
+    return us > 0 && us < estimator->config.pacing_rtt_min_us;
+}
+
 static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
     struct destination *destination = destination_at(estimator, slot);
@@ -138,7 +147,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     uint32_t pacing_percent = pacing_of(estimator, destination);
     uint32_t pacing_rtt_min_us = estimator->config.pacing_rtt_min_us;
     uint16_t had_cwnd = destination->cwnd;
-    bool is_steered;
+    bool was_short = is_short(estimator, destination), is_steered;
     double combined;
 
     /* Idle connections say nothing of the path, but use it: Algorithm 1 keeps what has any. */
@@ -164,7 +173,8 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     if (is_steered && policy->raised && destination->cwnd > had_cwnd && had_cwnd > 0)
         policy->raised(destination->memory, had_cwnd);
     if (rto_min_of(estimator, destination) != rto_min_us ||
-        pacing_of(estimator, destination) != pacing_percent)
+        pacing_of(estimator, destination) != pacing_percent ||
+        is_short(estimator, destination) != was_short)
         destination->flags |= IS_NEWS;
 }
 

@@ -11,10 +11,16 @@
 
 #include <string.h>
 
-/* Paper, Algorithm 1: the average of all current windows of the group. */
+/*
+ * Paper, Algorithm 1: the average of all current windows of the group. The round trip time is for
+ * what paces first flights, and says nothing of the window.
+ */
 struct mean {
     uint64_t cwnd_total;
-    uint64_t n;
+    uint32_t n;
+    uint32_t min_rtt_us; /* 0: none was measured */
+    /* kept */
+    uint32_t kept_min_rtt_us;
 };
 ASSERT_MEMORY_FITS(struct mean);
 
@@ -42,26 +48,36 @@ static enum riptide_left_out paper_add(const struct riptide_policy_input *input,
         return RIPTIDE_LEFT_OUT_UNUSED;
     mean->cwnd_total += sample->cwnd;
     mean->n++;
+    /* Of 0, none, it makes more than any. */
+    if (sample->min_rtt_us - 1 < mean->min_rtt_us - 1)
+        mean->min_rtt_us = sample->min_rtt_us;
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
 static double paper_combine(const struct riptide_policy_input *input, void *memory)
 {
-    const struct mean *mean = memory;
+    struct mean *mean = memory;
 
     (void)input;
-    return (double)mean->cwnd_total / (double)mean->n;
+    mean->kept_min_rtt_us = mean->min_rtt_us;
+    return (double)mean->cwnd_total / mean->n;
+}
+
+static void paper_explain(const void *memory, struct riptide_explanation *explanation)
+{
+    explanation->evidence.min_rtt_us = ((const struct mean *)memory)->kept_min_rtt_us;
 }
 
 static const struct riptide_policy policy_paper = {
     .name = "paper",
     .help = "mean of all open connections, moving average with history",
-    .needs = "cwnd closed data_segs_out retrans_segs",
-    .tick_bytes = sizeof(struct mean),
+    .needs = "cwnd closed min_rtt_us data_segs_out retrans_segs",
+    .tick_bytes = offsetof(struct mean, kept_min_rtt_us),
     .bytes = sizeof(struct mean),
     .is_averaged = true,
     .add = paper_add,
     .combine = paper_combine,
+    .explain = paper_explain,
 };
 
 static const struct riptide_policy *const policies[] = {

@@ -154,6 +154,13 @@ INLINE __u64 round_trip_us(const struct bpf_sock_ops *ctx, const struct window *
     return ctx->srtt_us >> 3 ? ctx->srtt_us >> 3 : window->rtt_us;
 }
 
+/* A queue makes more of a handshake on a short path, where pacing costs and spares nothing. */
+INLINE int is_short(__u64 rtt_us, const struct window *window, const struct window_settings *set)
+{
+    return rtt_us < set->pacing_rtt_min_us ||
+           (window->rtt_us && window->rtt_us < set->pacing_rtt_min_us);
+}
+
 /*
  * Any limit has TCP pace without sch_fq, for good. Once it is lifted the rate stays where the limit
  * took it down to, until TCP computes its own: as the connection opens, and with acknowledgements
@@ -249,7 +256,7 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window, _
     if (set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd))
         return;
     count_given(ctx, cwnd);
-    if (percent && rtt_us >= set->pacing_rtt_min_us)
+    if (percent && !is_short(rtt_us, window, set))
         pace(ctx, percent);
 }
 

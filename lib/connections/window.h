@@ -33,7 +33,7 @@ struct window {
      * lower rate until the first acknowledgement of data; above 100: at once.
      */
     __u32 pacing_percent;
-    __u32 rtt_us;     /* of the path, for handshakes that measured none */
+    __u32 rtt_us;     /* the path's smallest; also for handshakes that measured none */
     __u32 route_step; /* so much above it a route of ours may be, segments */
     __u32 is_ipv6_alone; /* of a prefix that holds ::ffff:0:0/96 as well: not for IPv4 */
 };

@@ -77,6 +77,49 @@ TEST(drop_guard_lets_history_hold_nothing_up)
     assert_int_equal(cwnd_of(estimator), 36);
 }
 
+static struct riptide_sample measured(uint32_t min_rtt_us)
+{
+    struct riptide_sample sample = sample_of(30, 100, false);
+
+    sample.rtt_us = 3 * min_rtt_us;
+    sample.min_rtt_us = min_rtt_us;
+    sample.mss_bytes = 1000;
+    sample.delivery_rate_Bps = 1000000;
+    return sample;
+}
+
+TEST(each_policy_knows_the_smallest_round_trip_time)
+{
+    for (size_t n = 0; riptide_policy_get(n); n++) {
+        ESTIMATOR *estimator = estimator_of_policy(riptide_policy_get(n)->name);
+        struct riptide_sample sample = measured(30000);
+
+        riptide_estimator_add(estimator, &sample);
+        sample = measured(0);
+        riptide_estimator_add(estimator, &sample);
+        show(estimator, measured(20000), S);
+        assert_int_equal(find_host(estimator, "192.0.2.1").min_rtt_us, 20000);
+        sample = measured(25000);
+        riptide_estimator_add(estimator, &sample); /* of the tick to come */
+        assert_int_equal(find_host(estimator, "192.0.2.1").min_rtt_us, 20000);
+    }
+}
+
+TEST(a_path_that_is_too_short_to_be_paced_by_now_is_news)
+{
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.pacing_rtt_min_us = 5000);
+    const struct {
+        uint32_t min_rtt_us;
+        bool is_news;
+    } cases[] = { { 4999, true }, { 4000, false }, { 5000, true }, { 9000, false }, { 4000, true } };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        show(estimator, measured(cases[i].min_rtt_us), (i + 1) * S);
+        assert_int_equal(cwnd_of(estimator), 30);
+        assert_int_equal(pop_all(estimator), cases[i].is_news);
+    }
+}
+
 /* A host's own policy: the largest window, and how often it was asked, by its own pointer. */
 static enum riptide_left_out largest_add(const struct riptide_policy_input *input, void *memory,
                                          const struct riptide_sample *sample)
