@@ -93,6 +93,15 @@ static json_t *rules_of(const struct daemon *daemon, uint8_t family)
     return json_pack("{s:b, s:s?}", "in_place", reason == NULL, "reason", reason);
 }
 
+bool daemon_is_off(const struct daemon *daemon)
+{
+    const char *why_no_program;
+
+    return daemon->is_paused &&
+           (riptide_agent_get_backend(daemon->agent, &why_no_program) == RIPTIDE_ROUTES ||
+            why_no_program);
+}
+
 /* One word, and why where it is not all that was asked for. */
 static json_t *health_of(const struct daemon *daemon)
 {
@@ -109,8 +118,11 @@ static json_t *health_of(const struct daemon *daemon)
     if (daemon->health.failure) {
         health = "failing";
         reason = strerror(-daemon->health.failure);
-    } else if (daemon->is_paused) {
+    } else if (daemon_is_off(daemon)) {
         health = "paused";
+    } else if (daemon->is_paused) {
+        health = "failing";
+        reason = "windows are given per connection: the kernel refuses to pause them";
     } else if (backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {
         snprintf(text, sizeof(text), "windows are given %s alone: %s",
                  why_no_rules ? "per connection" : "by routes",
@@ -225,7 +237,7 @@ json_t *daemon_status(struct daemon *daemon)
             "hints", (json_int_t)count_hints(known), "version", riptide_version(), "pid",
             (int)getpid(), "uptime_s",
             s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns), "dry_run",
-            settings->router.dry_run, "paused", daemon->is_paused, "interval_s",
+            settings->router.dry_run, "paused", daemon_is_off(daemon), "interval_s",
             s(settings->agent.interval_ns), "ttl_s", s(settings->estimator.ttl_ns), "policy",
             settings->estimator.policy->name, "table", (json_int_t)settings->router.table,
             "connections", (json_int_t)daemon->health.tick.samples, "destinations",
@@ -279,7 +291,7 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     /* Below that it is TCP's own rate all the same. */
     if (percent > 0 && percent < TCP_PACING_PERCENT)
         percent = TCP_PACING_PERCENT;
-    /* Handshakes decide, each by its own; that the path is shorter is known of some policies. */
+    /* Handshakes decide, each by its own, where the path is not known to be shorter. */
     if (window.rtt_us > 0 && window.rtt_us < agent->pacing_rtt_min_us)
         percent = 0;
     /* The one for all is the least of any; and where the path is too short nothing is paced. */
@@ -386,8 +398,8 @@ json_t *daemon_list(struct daemon *daemon)
         off = NULL;
     else if (daemon->settings->router.dry_run)
         off = "a dry run";
-    return json_pack("{s:b, s:b, s:s?, s:I, s:I}", "paused", daemon->is_paused, "is_per_connection",
-                     is_program, "why_off", off, "step_segments", (json_int_t)router->step_segments,
+    return json_pack("{s:b, s:b, s:s?, s:I, s:I}", "paused", daemon_is_off(daemon),
+                     "is_per_connection", is_program, "why_off", off, "step_segments", (json_int_t)router->step_segments,
                      "step_percent", (json_int_t)router->step_percent);
 }
 

@@ -121,7 +121,12 @@ int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *er
     int r = riptide_agent_set_paused(daemon->agent, is_paused);
 
     daemon->is_paused = is_paused;
-    if (r < 0)
+    if (r < 0 && (!is_paused || !daemon_is_off(daemon)))
+        snprintf(error->text, sizeof(error->text),
+                 "windows per connection: the kernel refuses to %s them: %s; it is asked again each "
+                 "round",
+                 is_paused ? "pause" : "resume", strerror(-r));
+    else if (r < 0)
         snprintf(error->text, sizeof(error->text),
                  "a rule could not be lifted: %s; `riptide flush` removes all", strerror(-r));
     return r;

@@ -219,7 +219,7 @@ static int pacing_parse(void *target, const char *text)
 {
     uint32_t percent = RIPTIDE_AT_ONCE;
 
-    if (strcmp(text, at_once) && (u32_parse(&percent, text) || percent == 0))
+    if (strcmp(text, at_once) && (u32_parse(&percent, text) || percent == 0 || percent > 100))
         return -EINVAL;
     *(uint32_t *)target = percent;
     return 0;

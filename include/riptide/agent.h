@@ -289,7 +289,7 @@ int riptide_state_load(struct riptide_estimator *estimator, const char *path,
 
 /*
  * riptide_router_set_paused on the agent's router; the program gives no window meanwhile either.
- * Errors: as there, those of bpf(2), -ESHUTDOWN, -ECHILD.
+ * Errors: as there, those of bpf(2), which the next rounds try again, -ESHUTDOWN, -ECHILD.
  */
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 

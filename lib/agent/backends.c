@@ -182,12 +182,17 @@ void backends_reconfigure(struct backends *backends, const struct connections_co
         connections_reconfigure(backends->connections, config);
 }
 
+/* What one of them cannot is no reason for the others not to. */
 int backends_set_paused(struct backends *backends, bool is_paused)
 {
-    int r = 0;
+    int first = 0;
 
     backends->is_paused = is_paused;
-    for (uint32_t i = 0; i < backends->n && r == 0; i++)
-        r = backends->list[i].backend->set_paused(backends->list[i].self, is_paused);
-    return r;
+    for (uint32_t i = 0; i < backends->n; i++) {
+        int r = backends->list[i].backend->set_paused(backends->list[i].self, is_paused);
+
+        if (first == 0)
+            first = r;
+    }
+    return first;
 }

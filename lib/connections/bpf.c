@@ -19,35 +19,49 @@ static int call(enum bpf_cmd command, union bpf_attr *attr)
     return (int)r;
 }
 
+const char *bpf_error_text(int error)
+{
+    return error == -EPERM ? "not permitted, it needs CAP_BPF" : strerror(-error);
+}
+
 static uint64_t address_of(const void *pointer)
 {
     return (uintptr_t)pointer;
 }
 
+/*
+ * The kernel refuses what is not 0 behind the members of a command, and an initialiser need not
+ * clear that: of a union it is the named member alone, as GCC 15 takes it.
+ */
+static void clear(union bpf_attr *attr)
+{
+    memset(attr, 0, sizeof(*attr));
+}
+
 int bpf_create_map(enum bpf_map_type type, const char *name, uint32_t key_bytes,
                    uint32_t value_bytes, uint32_t max_entries, int inner_fd)
 {
-    union bpf_attr attr = {
-        .map_type = type,
-        .key_size = key_bytes,
-        .value_size = value_bytes,
-        .max_entries = max_entries,
-        .map_flags = BPF_F_NO_PREALLOC,
-        .inner_map_fd = inner_fd < 0 ? 0 : (uint32_t)inner_fd,
-    };
+    union bpf_attr attr;
 
+    clear(&attr);
+    attr.map_type = type;
+    attr.key_size = key_bytes;
+    attr.value_size = value_bytes;
+    attr.max_entries = max_entries;
+    attr.map_flags = BPF_F_NO_PREALLOC;
+    attr.inner_map_fd = inner_fd < 0 ? 0 : (uint32_t)inner_fd;
     strncpy(attr.map_name, name, sizeof(attr.map_name) - 1);
     return call(BPF_MAP_CREATE, &attr);
 }
 
 static int call_element(enum bpf_cmd command, int map_fd, const void *key, const void *value)
 {
-    union bpf_attr attr = {
-        .map_fd = (uint32_t)map_fd,
-        .key = address_of(key),
-        .value = address_of(value),
-    };
+    union bpf_attr attr;
 
+    clear(&attr);
+    attr.map_fd = (uint32_t)map_fd;
+    attr.key = address_of(key);
+    attr.value = address_of(value);
     return call(command, &attr);
 }
 
@@ -70,15 +84,15 @@ int bpf_load_sockops(const char *name, const struct bpf_insn *code, size_t n, ch
                      size_t log_bytes)
 {
     enum { LOG_STATS = 4 }; /* BPF_LOG_STATS of the kernel's bpf_verifier.h */
-    union bpf_attr attr = {
-        .prog_type = BPF_PROG_TYPE_SOCK_OPS,
-        .expected_attach_type = BPF_CGROUP_SOCK_OPS,
-        .insns = address_of(code),
-        .insn_cnt = (uint32_t)n,
-        .license = address_of("Dual MIT/GPL"),
-    };
+    union bpf_attr attr;
     int fd;
 
+    clear(&attr);
+    attr.prog_type = BPF_PROG_TYPE_SOCK_OPS;
+    attr.expected_attach_type = BPF_CGROUP_SOCK_OPS;
+    attr.insns = address_of(code);
+    attr.insn_cnt = (uint32_t)n;
+    attr.license = address_of("Dual MIT/GPL");
     strncpy(attr.prog_name, name, sizeof(attr.prog_name) - 1);
     fd = call(BPF_PROG_LOAD, &attr);
     if (fd >= 0 || fd == -EPERM || !log)
@@ -92,23 +106,23 @@ int bpf_load_sockops(const char *name, const struct bpf_insn *code, size_t n, ch
 
 int bpf_link_sockops(int program_fd, int cgroup_fd)
 {
-    union bpf_attr attr = { .link_create = {
-                                .prog_fd = (uint32_t)program_fd,
-                                .target_fd = (uint32_t)cgroup_fd,
-                                .attach_type = BPF_CGROUP_SOCK_OPS,
-                            } };
+    union bpf_attr attr;
 
+    clear(&attr);
+    attr.link_create.prog_fd = (uint32_t)program_fd;
+    attr.link_create.target_fd = (uint32_t)cgroup_fd;
+    attr.link_create.attach_type = BPF_CGROUP_SOCK_OPS;
     return call(BPF_LINK_CREATE, &attr);
 }
 
 static int get_info(int fd, void *info, size_t size)
 {
-    union bpf_attr attr = { .info = {
-                                .bpf_fd = (uint32_t)fd,
-                                .info_len = (uint32_t)size,
-                                .info = address_of(info),
-                            } };
+    union bpf_attr attr;
 
+    clear(&attr);
+    attr.info.bpf_fd = (uint32_t)fd;
+    attr.info.info_len = (uint32_t)size;
+    attr.info.info = address_of(info);
     return call(BPF_OBJ_GET_INFO_BY_FD, &attr);
 }
 
@@ -123,7 +137,9 @@ bool bpf_link_has(int link_fd, int program_fd)
 
 int bpf_detach_link(int link_fd)
 {
-    union bpf_attr attr = { .link_detach.link_fd = (uint32_t)link_fd };
+    union bpf_attr attr;
 
+    clear(&attr);
+    attr.link_detach.link_fd = (uint32_t)link_fd;
     return call(BPF_LINK_DETACH, &attr);
 }

@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What an error says to people: here it is CAP_BPF that EPERM is for. */
+const char *bpf_error_text(int error);
+
 /* Elements take memory as they come. inner_fd: of a map of maps, one like those that it holds. */
 int bpf_create_map(enum bpf_map_type type, const char *name, uint32_t key_bytes,
                    uint32_t value_bytes, uint32_t max_entries, int inner_fd);

@@ -41,6 +41,9 @@ struct connections {
     bool is_stopped;
     bool is_paused;
     const char *why_back;           /* as it was given; NULL: windows are given */
+    int settings_error;             /* the kernel has refused them since; 0: it has them */
+    const char *why_off;            /* by what it has; NULL: windows are given */
+    struct riptide_error why_refused;
     struct riptide_error whys[2];   /* in turn: another reason has another address */
     const char *reason;             /* one of them; NULL: there is none */
     uint32_t n_reasons;             /* of the program, so far */
@@ -122,20 +125,35 @@ struct connections *connections_free(struct connections *connections)
     return NULL;
 }
 
-static int write_settings(const struct connections *connections)
+/*
+ * Where the kernel refuses them it is to have none: better as without the program than by older
+ * ones, for a pause, for what steps back and for books of other shares. Errors: older ones are in
+ * force, or none are and windows are wanted.
+ */
+static int write_settings(struct connections *connections)
 {
+    const char *why = connections->is_paused ? "paused" : connections->why_back;
     const struct window_settings settings = {
-        .is_paused = connections->is_paused || connections->why_back,
+        .is_paused = why != NULL,
         .pacing_rtt_min_us = connections->config.pacing_rtt_min_us,
         .pacing_percent = connections->config.pacing_percent,
         .shares = arm_shares_of(&connections->config.arms),
         .seed = connections->config.arms.seed,
     };
+    int map_fd = connections->program->maps[MAP_SETTINGS], r = 0, removed = 0;
 
-    if (connections->windows_fd < 0)
-        return 0;
-    return bpf_set_element(connections->program->maps[MAP_SETTINGS], &connections->netns_cookie,
-                           &settings);
+    if (connections->windows_fd >= 0)
+        r = bpf_set_element(map_fd, &connections->netns_cookie, &settings);
+    connections->settings_error = r;
+    if (r < 0) {
+        error_set(&connections->why_refused, "the kernel refuses the program's settings: %s",
+                  bpf_error_text(r));
+        removed = bpf_remove_element(map_fd, &connections->netns_cookie);
+    }
+    if (removed < 0 && removed != -ENOENT)
+        return r;
+    connections->why_off = why || r == 0 ? why : connections->why_refused.text;
+    return why ? 0 : r;
 }
 
 static int load(struct connections *connections, struct riptide_error *error)
@@ -172,8 +190,8 @@ int connections_start(struct connections *connections, struct riptide_error *err
     if (r == 0 && !connections->config.dry_run)
         r = program_add_netns(connections->program, connections->netns_cookie,
                               connections->config.max_windows, &connections->windows_fd, error);
-    if (r == 0)
-        r = write_settings(connections);
+    if (r == 0 && (r = write_settings(connections)) < 0)
+        error_set(error, "%s", connections->why_refused.text);
     if (r == 0 && !connections->config.dry_run)
         r = program_attach(connections->program, error);
     if (r < 0)
@@ -330,7 +348,7 @@ int connections_pop(struct connections *connections, const struct riptide_route 
         .backend = RIPTIDE_CONNECTIONS,
     };
     if (outcome->error)
-        strncpy(route->reason, strerror(-outcome->error), sizeof(route->reason) - 1);
+        strncpy(route->reason, "windows per connection", sizeof(route->reason) - 1);
     *routep = route;
     return 0;
 }
@@ -369,6 +387,8 @@ void connections_check(struct connections *connections)
         return;
     if (connections->lock_fd >= 0)
         lock_answer(connections->lock_fd);
+    if (connections->settings_error < 0)
+        write_settings(connections);
     try_refused(connections);
     program_check(connections->program);
     if (state->n_reasons != connections->n_reasons || (state->is_off && !connections->reason))
@@ -380,9 +400,7 @@ void connections_check(struct connections *connections)
 
 const char *connections_get_reason(const struct connections *connections)
 {
-    if (connections->is_paused)
-        return "paused";
-    return connections->why_back ? connections->why_back : connections->reason;
+    return connections->why_off ? connections->why_off : connections->reason;
 }
 
 bool connections_can_pace(const struct connections *connections)

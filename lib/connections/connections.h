@@ -82,21 +82,25 @@ int connections_unload(struct connections *connections);
 
 /*
  * Goes on with another pacing and other arms, at once, and with other steps for windows to come;
- * all else stays as it was. Errors: those of bpf(2).
+ * all else stays as it was. Errors: those of bpf(2); connections open as without the program then,
+ * until connections_check has set them.
  */
 int connections_reconfigure(struct connections *connections,
                             const struct connections_config *config);
 
-/* While paused connections open as without the program; windows are set all the same. */
+/*
+ * While paused connections open as without the program; windows are set all the same. Errors: those
+ * of bpf(2): it is not so yet, and connections_check tries again.
+ */
 int connections_set_paused(struct connections *connections, bool is_paused);
 
-/* As a pause, and apart from it: until it is NULL. `why` stays the caller's. */
+/* As a pause, and apart from it: until it is NULL. `why` stays the caller's. Errors: likewise. */
 int connections_step_back(struct connections *connections, const char *why);
 
 /*
- * For each round: tries again what was refused, and attaches the program again where somebody has
- * detached it, or has removed its cgroup and made it again; or says why not. That it was detached
- * is a reason until the next check.
+ * For each round: tries again what was refused, windows and settings, and attaches the program again
+ * where somebody has detached it, or has removed its cgroup and made it again; or says why not. That
+ * it was detached is a reason until the next check.
  */
 void connections_check(struct connections *connections);
 

@@ -237,10 +237,14 @@ int program_attach(struct program *program, struct riptide_error *error)
     if (program->link_fd >= 0) {
         bpf_detach_link(program->link_fd);
         closep(&program->cgroup_fd);
-        if (!open_one(program, program->cgroup))
+        if (!open_one(program, program->cgroup) && (errno == ENOENT || errno == EINVAL))
             return error_set_field(error, "cgroup",
                                    "%s is gone; connections get windows again when it is made anew",
                                    program->cgroup);
+        if (program->cgroup_fd < 0)
+            return error_set_field(error, "cgroup",
+                                   "%s: %s; connections get windows again when it can be opened",
+                                   program->cgroup, strerror(errno));
     }
     fd = bpf_link_sockops(program->program_fd, program->cgroup_fd);
     if (fd < 0) {
@@ -321,7 +325,7 @@ int program_add_netns(struct program *program, uint64_t netns_cookie, uint32_t m
         if (r == -E2BIG)
             error_set(error, "one program gives windows to at most %d network namespaces", MAX_NETNS);
         else
-            error_set(error, "a network namespace's windows: %s", strerror(-r));
+            error_set(error, "a network namespace's windows: %s", bpf_error_text(r));
         return r;
     }
     *windows_fdp = windows_fd;

@@ -187,6 +187,152 @@ def test_a_prefix_is_paced_otherwise_than_the_rest(path, cgroup, tmp_path):
         each.close()
 
 
+@pytest.fixture
+def refusal(preload, tmp_path):
+    """A function from calls that fail while a file exists, behind the first so many, to that file and the command."""
+    def build(*calls, error="ENOMEM", behind=0):
+        file = tmp_path / "no memory"
+        return file, ("env", preload("""
+            #include <dlfcn.h>
+            #include <errno.h>
+            #include <linux/bpf.h>
+            #include <sys/syscall.h>
+            int access(const char *path, int mode); /* unistd.h has another syscall() */
+            long syscall(long number, long a, long b, long c)
+            {
+                long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+
+                static int n;
+
+                if (number == SYS_bpf && (CALLS) && n++ >= BEHIND && access("FILE", 0) == 0) {
+                    errno = ERROR;
+                    return -1;
+                }
+                return next(number, a, b, c);
+            }
+        """.replace("CALLS", " || ".join(f"a == BPF_MAP_{call}_ELEM" for call in calls)).replace("FILE", str(file)).replace("ERROR", error).replace("BEHIND", str(behind))), RIPTIDED)
+    return build
+
+
+def test_a_reload_that_the_kernel_refuses_is_without_windows_until_it_takes_it(path, cgroup, tmp_path, refusal):
+    connect, near, _ = path
+    config = tmp_path / "riptided.conf"
+    config.write_text("[apply]\npacing-percent = 100\n")
+    learned = connect(congestion="cubic")
+    learned.grow(30)
+    refuses, command = refusal("UPDATE")
+
+    def opened():
+        before = status()["apply"]
+        connection = connect(congestion="cubic")
+        cwnd, after = connection.cwnd(), status()["apply"]
+        connection.close()
+        return cwnd > 10, after["paced"] > before["paced"]
+    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--config", config, has_rules=False,
+                command=command) as riptided, near.entered():
+        wait_until(lambda: opened() == (True, True), "a paced window")
+        refuses.touch()
+        config.write_text("[apply]\npacing-percent = 0\n")
+        riptided.process.send_signal(signal.SIGHUP)
+        line = "windows per connection: disabled: the kernel refuses the program's settings: Cannot allocate memory"
+        wait_until(lambda: line in riptided.said(), "the line")
+        assert opened() == (False, False)
+        assert status()["health"] == "off" and status()["reason"] in line
+        refuses.unlink()
+        wait_until(lambda: "windows per connection: enabled again" in riptided.said(), "another try")
+        assert opened() == (True, False)
+    learned.close()
+
+
+@pytest.mark.parametrize("apply", ["connections", "both"])
+def test_a_pause_needs_no_memory_of_the_kernel(net, daemon, refusal, apply):
+    net.learned("203.0.113.1", 30)
+    refuses, command = refusal("UPDATE")
+    with daemon(apply, has_rules=apply == "both", command=command):
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        refuses.touch()
+        net.host.run(RIPTIDE, "pause")
+        assert net.connect("203.0.113.1").cwnd() == 10 and status()["health"] == "paused"
+        done = net.host.run(RIPTIDE, "resume", check=False)
+        assert (done.returncode, done.stderr) == (
+            1, "riptide: resume: windows per connection: the kernel refuses to resume them: Cannot allocate memory; "
+               "it is asked again each round\n")
+        refuses.unlink()
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "another try")
+        assert status()["health"] == "ok"
+
+
+@pytest.mark.parametrize("apply", ["connections", "both"])
+def test_a_pause_that_the_kernel_refuses_is_none_and_is_tried_again(net, daemon, refusal, apply):
+    net.learned("203.0.113.1", 30)
+    refuses, command = refusal("UPDATE", "DELETE")
+    with daemon(apply, has_rules=apply == "both", command=command):
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        refuses.touch()
+        done = net.host.run(RIPTIDE, "pause", check=False)
+        assert (done.returncode, done.stderr) == (
+            1, "riptide: pause: windows per connection: the kernel refuses to pause them: Cannot allocate memory; "
+               "it is asked again each round\n")
+        assert rules(net.host) == [], "those of routes are away"
+        assert net.connect("203.0.113.1").cwnd() > 10
+        assert (status()["health"], status()["paused"], riptide_json(net.host, "show")["daemon_is_paused"]) == (
+            "failing", False, False)
+        assert "windows are given per connection: the kernel refuses to pause them" in net.host.run(RIPTIDE, "status").stdout
+        refuses.unlink()
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == 10, "another try")
+        assert status()["health"] == "paused" and status()["paused"]
+
+
+def test_a_window_that_the_kernel_refuses_is_said_with_whose_it_is(net, daemon, refusal):
+    refuses, command = refusal("UPDATE")
+    with daemon("connections", has_rules=False, command=command) as riptided:
+        refuses.touch()
+        cwnd = net.learned("203.0.113.1", 30).cwnd()
+        line = f"203.0.113.1: initcwnd {cwnd} was refused: windows per connection: Cannot allocate memory\n"
+        wait_until(lambda: line in riptided.said(), "the line")
+        refuses.unlink()
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "another try")
+
+
+@pytest.mark.parametrize("behind, what", [(0, "a network namespace's windows"), (2, "the kernel refuses the program's settings")])
+def test_a_start_that_may_not_write_maps_says_what_it_needs(net, cgroup, refusal, behind, what):
+    refuses, command = refusal("UPDATE", error="EPERM", behind=behind)
+    refuses.touch()
+    done = net.host.run(*command, "--apply", "connections", "--cgroup", cgroup, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1, f"riptided: error: cannot start: {what}: not permitted, it needs CAP_BPF")
+
+
+@pytest.mark.parametrize("apply", ["connections", "both", "auto", "routes"])
+def test_before_linux_5_15_there_are_routes_alone(net, cgroup, daemon, preload, apply):
+    old = preload("""
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <sys/socket.h>
+        int getsockopt(int fd, int level, int name, void *value, socklen_t *bytes)
+        {
+            int (*next)(int, int, int, void *, socklen_t *) = (int (*)(int, int, int, void *, socklen_t *))dlsym(RTLD_NEXT, "getsockopt");
+
+            if (level == SOL_SOCKET && name == 71) { /* SO_NETNS_COOKIE */
+                errno = ENOPROTOOPT;
+                return -1;
+            }
+            return next(fd, level, name, value, bytes);
+        }
+    """)
+    why = "windows per connection need Linux 5.15"
+    net.learned("203.0.113.1", 30)
+    if apply in ("connections", "both"):
+        done = net.host.run("env", old, RIPTIDED, "--apply", apply, "--cgroup", cgroup, check=False)
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"riptided: error: cannot start: {why}")
+        assert rules(net.host) == []
+        return
+    with daemon(apply, command=("env", old, RIPTIDED)) as riptided:
+        wait_window(net.host, "203.0.113.1")
+        assert (status()["apply"]["by"], status()["health"]) == ("routes", "ok")
+        assert (f"windows are given by routes, not per connection: {why}\n" in riptided.said()) == (apply == "auto")
+
+
 @pytest.mark.parametrize("options", [("--apply", "connections"), ("--apply", "routes"),
                                      ("--apply", "connections", "--all-netns")])
 def test_a_reload_goes_by_the_cgroup_and_not_by_its_name(net, cgroup, tmp_path, options):

@@ -2,6 +2,7 @@
 """The backend per connection: a program of the kernel gives each connection its window."""
 
 import contextlib
+import os
 import socket
 
 import cgroups
@@ -163,7 +164,7 @@ def test_what_the_kernel_refuses_is_tried_again(net, cgroup, preload):
     """)
     with Windows(net.host, cgroup, prefix=("env", busy)) as windows:
         windows.set("203.0.113.1", 20)
-        assert windows.say("pop") == (0, "203.0.113.1 failed 20 Device or resource busy")
+        assert windows.say("pop") == (0, "203.0.113.1 failed 20 windows per connection")
         assert net.connect("203.0.113.1").cwnd() == 10
         assert windows.say("check") == (0, "")
         assert windows.say("pop") == (0, "203.0.113.1 applied 20 ")
@@ -399,6 +400,22 @@ def test_no_pacing_on_short_paths(net, cgroup):
         assert windows.counts()["paced"] == 0
 
 
+@PACES
+def test_no_pacing_on_short_paths_with_a_queue(path, cgroup, percent, least, most):
+    connect, near, _ = path
+    with Windows(near, cgroup) as windows:
+        for rtt_us, is_paced in ((1000, False), (100_000, True), (0, True)):
+            before = windows.counts()
+            windows.set("10.9.2.1", 100, pacing_percent=percent, rtt_us=rtt_us)
+            connection = connect(congestion="cubic")
+            assert connection.cwnd() == 100
+            after = windows.counts()
+            assert (after["given"] - before["given"], after["paced"] - before["paced"]) == (1, is_paced)
+            if is_paced:
+                assert least < first_pace(connection) < most
+            connection.close()
+
+
 def test_other_programs_of_the_cgroup_before_and_after(net, cgroup):
     with cgroups.OtherProgram(cgroup), Windows(net.host, cgroup) as windows, cgroups.OtherProgram(cgroup):
         windows.set("203.0.113.1", 40)
@@ -569,6 +586,19 @@ def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgro
         cgroups.enter(below)
         assert net.connect("203.0.113.1").cwnd() == 20
         cgroups.enter(cgroup)
+
+
+def test_a_cgroup_that_is_made_again_for_others_alone_is_not_gone(net, cgroup):
+    below, without = cgroup / "below", "-dac_override,-dac_read_search"
+    below.mkdir()
+    with Windows(net.host, below, prefix=("setpriv", "--bounding-set", without, "--inh-caps", without, "--")) as windows:
+        below.rmdir()
+        below.mkdir(mode=0o700)
+        os.chown(below, 65534, -1)
+        words = f"cgroup: {below}: Permission denied; connections get windows again when it can be opened"
+        assert windows.say("check") == (0, words)
+        os.chown(below, 0, -1)
+        wait_until(lambda: windows.say("check") == (0, ""), "the program on it")
 
 
 @pytest.mark.parametrize("lacks", ["bpf", "net_admin"])

@@ -192,6 +192,9 @@ TEST(wrong_values_and_lines)
     assert_refused("[prefix ::/0]\npacing-percent = 0",
                    "a.conf:2: pacing-percent 0: not a number of percent from 1 to 100, nor "
                    "at-once");
+    assert_refused("[prefix ::/0]\npacing-percent = 101",
+                   "a.conf:2: pacing-percent 101: not a number of percent from 1 to 100, nor "
+                   "at-once");
     assert_refused("[prefix 10.0.0.1/8]\n",
                    "a.conf:1: [prefix 10.0.0.1/8]: not a prefix (write 203.0.113.0/24 or "
                    "2001:db8::1, host bits zero)");
