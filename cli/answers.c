@@ -68,8 +68,9 @@ static json_t *apply_of(const struct daemon *daemon)
     uint32_t holdout_percent = riptide_agent_get_arms(daemon->agent).holdout_percent;
 
     return json_pack(
-        "{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:o}", "by",
-        backend_text(backend), "reason", reason, "pacing_percent",
+        "{s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:o}",
+        "asked", backend_text(daemon->settings->agent.apply), "by", backend_text(backend), "reason",
+        reason, "pacing_percent",
         (json_int_t)daemon->settings->agent.pacing_percent, "given", (json_int_t)counts.given,
         "paced", (json_int_t)counts.paced, "kept", (json_int_t)counts.kept, "syn_lost",
         (json_int_t)counts.syn_lost, "refused", (json_int_t)counts.refused, "holdout_percent",

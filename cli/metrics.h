@@ -32,6 +32,7 @@ struct metrics {
     struct riptide_router_stats router;
     uint64_t are_rules_in_place[2]; /* 1 or 0; IPv4, IPv6 */
     uint64_t is_program_in_place;
+    const char *asked, *by; /* backend_text of what is asked for, and in use; NULL: not known */
     uint64_t is_stepped_back, step_backs;
     uint64_t destinations_stepped_back, destination_step_backs;
     uint64_t trial_moves;

@@ -56,6 +56,8 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
         metrics->are_rules_in_place[i] = !file->settings->router.dry_run &&
                                          backend != RIPTIDE_CONNECTIONS &&
                                          riptide_router_get_reason(router, family[i]) == NULL;
+    metrics->asked = backend_text(file->settings->agent.apply);
+    metrics->by = backend_text(backend);
     metrics->is_program_in_place =
         !file->settings->router.dry_run && backend != RIPTIDE_ROUTES && !reason;
     metrics->is_stepped_back = riptide_agent_get_harm(agent)->until_ns > 0;

@@ -317,13 +317,21 @@ static void print_books(FILE *out, const struct metrics *metrics)
 
 void metrics_print(FILE *out, const struct metrics *metrics)
 {
-    char version[64];
+    char version[64], apply[64];
 
     snprintf(version, sizeof(version), "{version=\"%s\"}", riptide_version());
     fputs("# HELP riptide_build_info The version that runs.\n# TYPE riptide_build_info gauge\n",
           out);
     print_name(out, metrics, "riptide_build_info", version);
     fputs("1\n", out);
+    if (metrics->by) {
+        snprintf(apply, sizeof(apply), "{asked=\"%s\",by=\"%s\"}", metrics->asked, metrics->by);
+        fputs("# HELP riptide_apply_info By what windows are given; --apply auto chooses.\n"
+              "# TYPE riptide_apply_info gauge\n",
+              out);
+        print_name(out, metrics, "riptide_apply_info", apply);
+        fputs("1\n", out);
+    }
     print_table(out, metrics);
     print_books(out, metrics);
     print_histogram(out, metrics, "riptide_initcwnd_segments",

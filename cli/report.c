@@ -165,6 +165,7 @@ static void report_backend(const struct settings *settings, const struct riptide
 {
     static bool is_begun;
     bool is_program = event->backend != RIPTIDE_ROUTES;
+    const char *chosen = settings->agent.apply == RIPTIDE_AUTO ? " (--apply auto)" : "";
 
     if (is_begun && event->reason)
         log_line(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
@@ -174,14 +175,15 @@ static void report_backend(const struct settings *settings, const struct riptide
     else if (is_program && settings->router.dry_run)
         log_line(LOG_LEVEL_INFO,
                  "windows would be given per connection%s, if the kernel takes the "
-                 "program, which a dry run does not load",
-                 event->backend == RIPTIDE_BOTH ? ", and by routes" : "");
+                 "program, which a dry run does not load%s",
+                 event->backend == RIPTIDE_BOTH ? ", and by routes" : "", chosen);
     else if (is_program)
         log_line(LOG_LEVEL_INFO, "windows are given per connection%s",
                  event->backend == RIPTIDE_BOTH ? ", and by routes"
-                                                : "; no route or rule is installed");
+                 : *chosen ? ", as the kernel takes the program (--apply auto); no route or rule is installed"
+                           : "; no route or rule is installed");
     else if (event->reason)
-        log_line(LOG_LEVEL_INFO, "windows are given by routes, not per connection: %s",
+        log_line(LOG_LEVEL_INFO, "windows are given by routes, not per connection%s: %s", chosen,
                  event->reason);
     is_begun = true;
 }

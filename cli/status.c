@@ -32,6 +32,8 @@ static const char screen[] =
     "[{?/apply.destinations_stepped_back}  withdrawn  {/apply.destinations_stepped_back} "
     "destination[{!/apply.destinations_stepped_back=1}s], whose windows did harm: `riptide show` says which\n]"
     "[{?why_routes}  apply      by routes, not per connection: {/apply.reason}\n]"
+    "[{?/apply.asked=auto}{!/apply.by=routes}  apply      auto: per connection, as the kernel "
+    "takes the program\n]"
     "  interval   {/interval_s} s, [{?is_stretched}now {/round.interval_s} s by --max-share, ]"
     "policy {/policy}, time to live {/ttl_s} s\n"
     "  learned    {/connections} connection[{!/connections=1}s], {/destinations} of at most {/max_destinations} "

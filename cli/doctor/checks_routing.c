@@ -105,7 +105,8 @@ void check_daemon(const struct host *host, struct finding *finding)
                        ? "riptide verdict has sizes and paths; a smaller --cwnd-max"
                        : REMEDY_PROGRAM);
     } else if (!strcmp(host->apply, "connections")) {
-        finding_is(finding, SEVERITY_OK, "%s and gives windows per connection", manager);
+        finding_is(finding, SEVERITY_OK, "%s and gives windows per connection%s", manager,
+                   host->is_auto ? ", as the kernel takes the program (--apply auto)" : "");
     } else if ((lacks4 || lacks6) && host->is_holder_hidden) {
         finding_is(finding, SEVERITY_NOTE,
                    "%s, but its rules are not in place, or it gives windows per connection",

@@ -73,6 +73,7 @@ struct host {
     bool is_holder_hidden; /* what it has open cannot be seen from here */
     char apply[16];     /* by what windows are given: routes, connections, both; empty: not known */
     char reason[256];   /* why it gives nothing per connection; empty: it does, or is not to */
+    bool is_auto;       /* it has chosen that, by --apply auto */
     bool is_stepped_back; /* that is why */
     bool is_pacing;     /* per connection, unless there is a reason */
     bool is_careful;    /* and by evidence of losses alone: policy careful */

@@ -444,11 +444,27 @@ def test_auto_takes_routes_where_the_program_cannot_load(net, daemon):
         assert status()["apply"]["by"] == "routes"
         assert "CAP_BPF" in status()["apply"]["reason"]
         assert len(rules(net.host)) == 2
-        assert "not per connection: a program per connection needs CAP_BPF" in started.said()
+        assert status()["apply"]["asked"] == "auto"
+        assert 'riptide_apply_info{asked="auto",by="routes"} 1\n' in net.host.run(RIPTIDE, "metrics").stdout
+        assert "not per connection (--apply auto): a program per connection needs CAP_BPF" in started.said()
         why = "by routes, not per connection: a program per connection needs CAP_BPF and CAP_NET_ADMIN"
         assert f"\n  apply        {why}\n" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
         assert (f"a riptided runs and its rules are in place: {why}"
                 in net.host.run(RIPTIDE, "doctor", check=False).stdout)
+
+
+@pytest.mark.parametrize("apply", ["auto", "connections"])
+def test_auto_that_took_connections_says_so(net, daemon, apply):
+    is_auto = apply == "auto"
+    with daemon(apply, has_rules=False) as started:
+        wait_until(lambda: status()["round"], "a round")
+        assert (status()["apply"]["asked"], status()["apply"]["by"]) == (apply, "connections")
+        why = "as the kernel takes the program"
+        assert (f"windows are given per connection, {why} (--apply auto); no route" in started.said()) == is_auto
+        assert (f"\n  apply      auto: per connection, {why}\n" in net.host.run(RIPTIDE, "status").stdout) == is_auto
+        assert (f"a riptided runs and gives windows per connection, {why} (--apply auto)\n"
+                in net.host.run(RIPTIDE, "doctor", check=False).stdout) == is_auto
+        assert f'riptide_apply_info{{asked="{apply}",by="connections"}} 1\n' in net.host.run(RIPTIDE, "metrics").stdout
 
 
 def test_connections_alone_are_refused_where_the_program_cannot_load(net, cgroup):
