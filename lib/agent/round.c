@@ -232,6 +232,17 @@ static void count_flight(struct riptide_agent *agent, const struct riptide_sampl
     flights->again_segs += sample->retrans_segs;
 }
 
+/* As its policy has seen it, which is asked again in each round, and of no policy by what has ended. */
+static uint32_t path_rtt_us_of(const struct riptide_agent *agent, struct watched *watched,
+                               const struct riptide_sample *sample)
+{
+    if (watched->path_rtt_us == 0)
+        watched->path_rtt_us = estimator_min_rtt_us(agent->estimator, &watched->dst);
+    if (watched->path_rtt_us == 0 || sample->min_rtt_us - 1 < watched->path_rtt_us - 1)
+        watched->path_rtt_us = sample->min_rtt_us;
+    return watched->path_rtt_us;
+}
+
 /*
  * Into the books, and of trials to what moves windows. Most ends are of connections that no window
  * can have moved: these leave at once. Without a window of ours all arms have started alike. What
@@ -245,7 +256,9 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
                                 ? KERNEL_CWND
                                 : arm_cwnd(ARM_SMALLER, cwnd, 0);
     enum book_entry entry;
+    struct watched *watched;
     struct riptide_prefix dst;
+    struct book_line line;
     uint32_t path_rtt_us;
     enum arm arm;
 
@@ -256,20 +269,22 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
         agent->left_out[arm][BOOK_SMALL]++;
         return;
     }
-    path_rtt_us = estimator_min_rtt_us(agent->estimator, &sample->dst);
+    riptide_estimator_group(agent->estimator, &sample->dst, &dst);
+    watched = watch_get(&agent->watch, &dst, agent->tick.started_ns);
+    path_rtt_us = watched ? path_rtt_us_of(agent, watched, sample) : 0;
     if (arms->trial_percent > 0 && arm != ARM_HOLDOUT &&
         book_judge(sample, path_rtt_us, KERNEL_CWND) == BOOK_ENTERED)
         estimator_enter(agent->estimator, sample, arm, cwnd);
-    entry = books_enter(agent->books, arm, agent->book_control, sample, path_rtt_us,
-                        smaller_cwnd);
+    entry = book_line_of(&line, agent->book_control, sample, path_rtt_us, smaller_cwnd);
     if (entry != BOOK_ENTERED) {
         agent->left_out[arm][entry]++;
         return;
     }
-    books_enter(agent->recent, arm, agent->book_control, sample, path_rtt_us, smaller_cwnd);
+    books_put(agent->books, arm, &line);
+    books_put(agent->recent, arm, &line);
     agent->n_recent++;
-    riptide_estimator_group(agent->estimator, &sample->dst, &dst);
-    watch_enter(&agent->watch, &dst, arm, sample, agent->tick.started_ns);
+    if (watched)
+        watched_enter(watched, arm, sample);
 }
 
 static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,

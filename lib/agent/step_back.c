@@ -108,6 +108,8 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
     FOR_EACH_WATCHED(&agent->watch, slot) {
         struct watched *watched = watched_at(&agent->watch, slot);
 
+        if (estimator_min_rtt_us(agent->estimator, &watched->dst) > 0)
+            watched->path_rtt_us = 0;
         destination_steps(agent, watched,
                           watched_judge(&agent->watch, watched, &config, &verdict, now_ns));
     }

@@ -142,9 +142,9 @@ void book_cell_enter(struct book_cell *cell, const struct riptide_sample *sample
                                   again * again });
 }
 
-enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
-                            const struct riptide_sample *sample, uint32_t path_rtt_us,
-                            uint32_t smaller_cwnd)
+enum book_entry book_line_of(struct book_line *line, unsigned int control,
+                             const struct riptide_sample *sample, uint32_t path_rtt_us,
+                             uint32_t smaller_cwnd)
 {
     enum book_entry entry = book_judge(sample, path_rtt_us, smaller_cwnd);
     unsigned int size, rtt;
@@ -156,9 +156,27 @@ enum book_entry books_enter(struct books *books, enum arm arm, unsigned int cont
     again = again_of(sample);
     size = find_group(book_size_bytes, BOOK_SIZES, sample->acked_bytes);
     rtt = book_rtt_group(class_rtt_us(sample, path_rtt_us));
-    add(&books->cells[book_class(size, rtt, control)][arm],
-        (struct book_cell){ 1, sample->retrans_segs > 0, time, time * time, again, again * again });
+    line->class = book_class(size, rtt, control);
+    line->outcome = (struct book_cell){ 1,           sample->retrans_segs > 0, time,
+                                        time * time, again, again * again };
     return BOOK_ENTERED;
+}
+
+void books_put(struct books *books, enum arm arm, const struct book_line *line)
+{
+    add(&books->cells[line->class][arm], line->outcome);
+}
+
+enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
+                            const struct riptide_sample *sample, uint32_t path_rtt_us,
+                            uint32_t smaller_cwnd)
+{
+    struct book_line line;
+    enum book_entry entry = book_line_of(&line, control, sample, path_rtt_us, smaller_cwnd);
+
+    if (entry == BOOK_ENTERED)
+        books_put(books, arm, &line);
+    return entry;
 }
 
 void books_add(struct books *books, const struct books *others)

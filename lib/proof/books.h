@@ -71,6 +71,12 @@ struct books {
     struct book_cell cells[BOOK_CLASSES][ARMS];
 };
 
+/* What a connection adds to the cell of its class and arm. */
+struct book_line {
+    unsigned int class;
+    struct book_cell outcome;
+};
+
 /* Which class that is, by the places in the tables above. */
 static inline unsigned int book_class(unsigned int size, unsigned int rtt, unsigned int control)
 {
@@ -98,7 +104,8 @@ enum book_entry book_judge(const struct riptide_sample *sample, uint32_t path_rt
                            uint32_t smaller_cwnd);
 
 /*
- * Takes a connection that has closed into its arm. All that closed are to be given here, those
+ * Takes a connection that has closed into its arm: at once, or as a line for several books. All that
+ * closed are to be given here, those
  * that a dump has shown among them, and all were drawn with the same shares. `path_rtt_us` is the
  * smallest round trip time of its destination, of all arms, by which it has its class; 0: not known,
  * its own. `smaller_cwnd` is the smallest window of the arms in force, segments; the holdout's is
@@ -111,6 +118,10 @@ enum book_entry book_judge(const struct riptide_sample *sample, uint32_t path_rt
  * tcpi_rwnd_limited, as a larger window meets the peer's sooner: that would leave out more of one
  * arm. A connection that was reset counts with what was acknowledged by then.
  */
+enum book_entry book_line_of(struct book_line *line, unsigned int control,
+                             const struct riptide_sample *sample, uint32_t path_rtt_us,
+                             uint32_t smaller_cwnd);
+void books_put(struct books *books, enum arm arm, const struct book_line *line);
 enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
                             const struct riptide_sample *sample, uint32_t path_rtt_us,
                             uint32_t smaller_cwnd);

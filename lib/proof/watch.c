@@ -70,12 +70,9 @@ struct watched *watch_get(struct watch *watch, const struct riptide_prefix *dst,
     return prefix_table_insert(&watch->table, dst, &slot) == 0 ? watched_at(watch, slot) : NULL;
 }
 
-void watch_enter(struct watch *watch, const struct riptide_prefix *dst, enum arm arm,
-                 const struct riptide_sample *sample, uint64_t now_ns)
+void watched_enter(struct watched *watched, enum arm arm, const struct riptide_sample *sample)
 {
-    struct watched *watched = arm <= ARM_HOLDOUT ? watch_get(watch, dst, now_ns) : NULL;
-
-    if (!watched)
+    if (arm > ARM_HOLDOUT)
         return;
     watched->n_lately++;
     book_cell_enter(arm == ARM_HOLDOUT ? &watched->holdout : &watched->window, sample);

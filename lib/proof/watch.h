@@ -24,6 +24,7 @@ struct watched {
     uint32_t rank; /* of its sums, among all that were ever judged; 0: not judged yet */
     uint32_t n_lately; /* connections since room was made last */
     uint32_t n_wait;   /* rounds until what ends counts again */
+    uint32_t path_rtt_us; /* the smallest, of all arms: by which connections count; 0: not known */
     struct book_cell window, holdout; /* time over slow start's (book_doublings) */
     struct harm harm;
 };
@@ -51,16 +52,15 @@ static inline struct watched *watched_at(const struct watch *watch, uint32_t slo
 /* NULL: it is not watched. */
 struct watched *watch_find(const struct watch *watch, const struct riptide_prefix *dst);
 
-/* Also where it was not watched yet; NULL: there is no room. */
-struct watched *watch_get(struct watch *watch, const struct riptide_prefix *dst, uint64_t now_ns);
-
 /*
- * One that books have entered, if it was held out or had the window. Where 16 * WATCHED have found
+ * Also where it was not watched yet; NULL: there is no room. Where 16 * WATCHED have found
  * no room for their destination those go that had less than an eighth of the mean meanwhile, and one
  * at least, but for those whose next wait would be longer for what they did.
  */
-void watch_enter(struct watch *watch, const struct riptide_prefix *dst, enum arm arm,
-                 const struct riptide_sample *sample, uint64_t now_ns);
+struct watched *watch_get(struct watch *watch, const struct riptide_prefix *dst, uint64_t now_ns);
+
+/* One that books have entered, if it was held out or had the window. */
+void watched_enter(struct watched *watched, enum arm arm, const struct riptide_sample *sample);
 
 /*
  * To be asked of each in each round: as harm_judge. *verdict is written where the answer is

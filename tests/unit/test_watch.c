@@ -32,8 +32,12 @@ static void enter(struct watch *watch, uint32_t dst, enum arm arm, uint32_t n, d
                                            .acked_bytes = 70000, .data_segs_out = 1000,
                                            .retrans_segs = (uint32_t)(again * 1000) };
 
-    while (n-- > 0)
-        watch_enter(watch, &prefix, arm, &sample, S);
+    while (n-- > 0) {
+        struct watched *watched = watch_get(watch, &prefix, S);
+
+        if (watched)
+            watched_enter(watched, arm, &sample);
+    }
 }
 
 static enum harm_step judge(struct watch *watch, uint32_t dst, uint64_t now_ns)
@@ -220,7 +224,7 @@ static struct end play(const struct world *world)
         struct verdict verdict;
 
         n_first += dst == 0;
-        watch_enter(&watch, &prefix, arm, &sample, n * S);
+        watched_enter(watch_get(&watch, &prefix, n * S), arm, &sample);
         books_enter(books, arm, 0, &sample, 0, 10);
         if (n % 50 != 0)
             continue;
