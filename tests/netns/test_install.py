@@ -13,6 +13,7 @@ from netns import BUILD, REPOSITORY
 DOCS = ("CHANGELOG.md", "control.md", "effect.rules.yaml", "embedding.md", "glossary.md",
         "operations.md", "policies.md", "proof.md", "riptide.dashboard.json", "security.md")
 HEADERS = ("agent.h", "apply.h", "compute.h", "observe.h", "riptide.h")
+PAGES = ("riptide.3", "riptide_agent.3", "riptide_apply.3", "riptide_compute.3", "riptide_observe.3")
 
 
 def run(*command, **options):
@@ -57,6 +58,7 @@ def test_exactly_this_is_installed(tree):
         share / "licenses/riptide/LICENSE", share / "doc/riptide/riptided.conf",
         share / "man/man8/riptide.8", share / "man/man8/riptided.8", share / "man/man5/riptided.conf.5",
         *(Path("usr/local/include/riptide") / header for header in HEADERS),
+        *(share / "man/man3" / page for page in PAGES),
         *(lib / f"libriptide.{end}" for end in ("a", "so", "so.0", "so.0.1.0")),
         *(share / "doc/riptide" / page for page in DOCS),
         *(share / "doc/riptide/schema" / path.name for path in (REPOSITORY / "docs/schema").iterdir()),

@@ -43,6 +43,18 @@ def test_manual_is_clean_and_has_each(page, start, names):
     assert [name for name in names() if not re.search(rf"{start}{name}(?![-\w])", text, re.M)] == []
 
 
+def test_pages_of_the_headers_are_clean_and_have_each_function():
+    pages = sorted((MOUNTED / "include/riptide").glob("*.3"))
+    assert len(pages) == 5
+    said = [line for page in pages
+            for line in run("mandoc", "-T", "lint", "-W", "all", page).stdout.splitlines()]
+    assert [line for line in said if "referenced manual not found" not in line] == []
+    text = "".join(page.read_text() for page in pages)
+    functions = re.findall(r"(?m)^(?:\w+ )+\**(riptide_\w+)\(", (REPOSITORY / "tests/abi.txt").read_text())
+    assert len(functions) > 50
+    assert [name for name in functions if f"\n.Ss {name}\n" not in text] == []
+
+
 def test_example_is_a_configuration(tmp_path):
     """As it is, and with every default written out."""
     example = (MADE / "riptided.conf").read_text()
