@@ -81,6 +81,9 @@ static int ask_daemon(const struct command_options *options, const struct riptid
     if (r == 0) {
         json_object_set_new(*documentp, "daemon_is_running", json_boolean(is_running));
         json_object_set_new(*documentp, "dst", json_string(text));
+        json_object_set_new(*documentp, "is_program_silent",
+                            json_boolean(!is_running && riptide_router_get_holder(&holder) == 0 &&
+                                         client_has_program(holder) > 0));
         json_object_set_new(*documentp, "holder",
                             riptide_router_get_holder(&holder) == 0 ? json_integer(holder)
                                                                     : json_null());

@@ -50,7 +50,8 @@
     "[{-holder}: see `riptide flush`]]"
 
 const char explain_sentence[] =
-    "[{?daemon_is_running}" OF_DAEMON "|{?kernel}" OF_KERNEL
+    "[{?daemon_is_running}" OF_DAEMON "|{?is_program_silent}process {holder} gives windows per "
+    "connection and does not say which (no answer on --control)|{?kernel}" OF_KERNEL
     "|{!in_scope}" WITHOUT_WINDOW "|{?left_alone}" WITHOUT_WINDOW "|" EXPLAIN_MANAGER
     "; what it would give: riptided --dry-run --once --scope {dst}]";
 

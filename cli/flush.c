@@ -24,7 +24,9 @@ static const char paused_sentence[] =
     "paused: [{?apply.by=connections}riptided gives no window"
     "|riptided keeps its rules away[{?apply.by=both}, and gives no window per connection,]] until "
     "`riptide resume` or a restart"
-    "[{!apply.by=connections}; its routes are in table {table}, where nothing looks them up]\n";
+    "[{!apply.by=connections}; its routes are in table {table}, where nothing looks them up]\n"
+    "[{?netns}of other network namespaces windows go on: `riptide netns` lists them, "
+    "`systemctl stop riptided` ends all\n]";
 
 /* What is removed comes back, unless somebody stops who manages the namespace. */
 static void warn_of(int holder, const char *why, struct riptide_error *line)

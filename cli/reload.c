@@ -5,6 +5,7 @@
 #include "daemon.h"
 
 #include "log.h"
+#include "report.h"
 #include "settings.h"
 
 #include <errno.h>
@@ -54,9 +55,10 @@ bool reload(struct daemon *daemon)
     } else {
         metrics_file_reconfigure(&daemon->metrics, &fresh);
         log_set_level(fresh.log_level);
-        log_line(LOG_LEVEL_INFO, "SIGHUP: read %s again: %s",
+        log_line(LOG_LEVEL_INFO, "SIGHUP: read %s again: %s%s",
                  fresh.file ? fresh.file : "the options, as there is no file,",
-                 size > 0 ? changes : "nothing has changed");
+                 size > 0 ? changes : "nothing has changed",
+                 size > 0 ? report_left_out(&fresh, daemon->agent) : "");
         settings_move(daemon->settings, &fresh);
     }
     free(changes);

@@ -24,12 +24,19 @@ static void report_filter(const struct riptide_agent *agent)
                  "by wider prefixes, and riptided drops the rest");
 }
 
-void report_start(const struct settings *settings, const struct riptide_agent *agent)
+const char *report_left_out(const struct settings *settings, const struct riptide_agent *agent)
 {
     const struct riptide_agent_config *config = &settings->agent;
     struct arm_config arms = riptide_agent_get_arms(agent);
-    bool is_left_out = config->holdout_percent + config->trial_percent > 0 &&
-                       arms.holdout_percent + arms.trial_percent == 0;
+
+    return config->holdout_percent + config->trial_percent > 0 &&
+                   arms.holdout_percent + arms.trial_percent == 0
+               ? "; no connection is held out"
+               : "";
+}
+
+void report_start(const struct settings *settings, const struct riptide_agent *agent)
+{
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -40,7 +47,7 @@ void report_start(const struct settings *settings, const struct riptide_agent *a
             log_line(LOG_LEVEL_INFO, "started, version %s, %s, sections for prefixes: %zu: %s%s",
                      riptide_version(),
                      settings->file ? settings->file : "without a configuration file",
-                     settings->n_overrides, text, is_left_out ? "; no connection is held out" : "");
+                     settings->n_overrides, text, report_left_out(settings, agent));
         free(text);
     }
     report_filter(agent);

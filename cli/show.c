@@ -396,7 +396,7 @@ int show_run(const struct command_options *options)
     struct riptide_prefix within = { .family = 0 };
     struct riptide_error error = { .text = "" };
     struct sides sides = { .routes = NULL };
-    int r;
+    int holder, r;
 
     if (options->n_operands > 1)
         return command_refuse(options, "%s: one PREFIX at a time", options->operands[1]);
@@ -406,6 +406,11 @@ int show_run(const struct command_options *options)
     if (r == 0) {
         if (sides.absence.text[0] && strcmp(options->settings.control, "none") != 0)
             log_answer("show: %s; this is the kernel's side alone", sides.absence.text);
+        if (!sides.is_running && riptide_router_get_holder(&holder) == 0 &&
+            client_has_program(holder) > 0)
+            log_answer("show: no window per connection is listed; process %d gives windows per "
+                       "connection and does not say which (no answer on --control)",
+                       holder);
         if (sides.is_paused && !options->json)
             puts("paused: new connections start without these, until `riptide resume`");
         else if (sides.why_off[0] && !options->json)

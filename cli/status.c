@@ -47,7 +47,7 @@ static const char screen[] =
     "  lateness   {/round.late_ms:.1} ms, of all {/round.number} rounds at most "
     "{/round.late_max_ms:.1} ms\n]"
     "[{?/round.refused}  refused    {/round.refused} connections beyond --max-destinations\n]"
-    "[{?/hints}  hints      {/hints} in force, see riptide hint\n]"
+    "[{?/hints}  hints      {/hints} in force, sections \\[prefix\\] included: see riptide hint\n]"
     "[{?/messages}  messages\n]";
 
 static int count_not_taken(const struct riptide_router_config *config, json_int_t *np)

@@ -51,7 +51,7 @@ static void judge_without_route(const struct evidence *evidence, struct verdict 
                      "--protocol are others)");
     else
         say(verdict, "riptided has no window for it: it has seen no connection to it within the "
-                     "time to live, or it is not in --scope");
+                     "time to live, it is not in --scope, or --max-destinations is reached");
 }
 
 /* The kernel took another route than ours, or none. */

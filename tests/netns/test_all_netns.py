@@ -417,6 +417,14 @@ def test_a_dry_run_says_what_each_would_get(pods, daemon):
         assert pod.starts() == 10 and sockets() == []
 
 
+def test_flush_says_that_other_namespaces_go_on(pods, daemon):
+    made = pods(30, 40)
+    with daemon():
+        wait_windows(*made)
+        assert "\nof other network namespaces windows go on: `riptide netns`" in made[0].host.run(RIPTIDE, "flush").stdout
+        assert made[0].starts() == 10 and made[1].is_right()
+
+
 def test_a_dry_run_of_one_round_ends_with_the_last_worker(host, pods, cgroup):
     made = pods(30, 40)
     words = (RIPTIDED, "--all-netns", "--apply", "connections", "--cgroup", cgroup, "--policy", "paper", "--dry-run", "--once")

@@ -271,6 +271,38 @@ def test_a_dry_run_says_what_it_would_give_per_connection(net, cgroup, apply):
         assert "windows would be given per connection, if the kernel takes the program" in one.said()
 
 
+def test_a_share_that_holds_out_nobody_is_said_when_it_is_read_again(daemon, tmp_path):
+    config = tmp_path / "riptided.conf"
+    config.write_text("[apply]\nholdout-percent = 0\n")
+    with daemon("connections", "--config", config, has_rules=False) as riptided:  # paper reads no ends
+        config.write_text("[apply]\nholdout-percent = 50\n")
+        riptided.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "SIGHUP: read" in riptided.said(), "the line")
+        assert riptided.said().splitlines()[-1].endswith("; no connection is held out")
+
+
+def test_verify_names_max_destinations(net, daemon):
+    net.learned("203.0.113.1", 30)
+    with net.world.socket(socket.AF_INET) as server, daemon("connections", "--max-destinations", "1", has_rules=False):
+        server.bind(("", 0))
+        server.listen()
+        wait_until(lambda: status()["destinations"], "a destination")
+        done = net.host.run(RIPTIDE, "verify", "203.0.113.2", server.getsockname()[1], check=False)
+    assert done.returncode == 4 and "or --max-destinations is reached" in done.stdout
+
+
+def test_explain_and_show_name_who_goes_on_per_connection(net, daemon):
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with daemon("connections", has_rules=False) as riptided:
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
+        gives = f"process {riptided.pid} gives windows per connection and does not say which (no answer on --control)"
+        with riptided.stopped():
+            assert net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout.endswith(f"=> {gives}\n")
+            document = said_json(net.host.run(RIPTIDE, "explain", "203.0.113.1", "--json"), "explain")
+            assert (document["verdict"], document["is_program_silent"]) == (gives, True)
+            assert f"; {gives}\n" in net.host.run(RIPTIDE, "show").stderr
+
+
 def test_status_of_connections_alone_has_no_rules_or_routes(net, daemon):
     with daemon("connections", has_rules=False):
         wait_until(lambda: status()["round"], "a round")
