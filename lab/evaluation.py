@@ -55,8 +55,8 @@ class Evaluation:
         self.folder = folder
         self.quick = options.quick
         self.seed = options.seed
-        # How much of a grid, which arms, how often; None, or where an evaluation has no choice
-        self.cells, self.arms, self.repetitions = options.cells, options.arms, options.repetitions
+        # How much of a grid, which arms, how often, after how long; None, or where an evaluation has no choice
+        self.cells, self.arms, self.repetitions, self.learn_s = options.cells, options.arms, options.repetitions, options.learn
         self.random = random.Random(self.seed)
         self.conditions = {"evaluation": name, "quick": self.quick, "seed": self.seed,
                            "kernel": platform.release(), "processors": os.cpu_count()}

@@ -67,10 +67,15 @@ ARMS = (
     Arm("careful", riptided=CAREFUL),
     Arm("paced", riptided=(*CAREFUL, "--apply", "both")),
 )
+# Played where --arms names them.
+MORE_ARMS = (
+    Arm("connections", riptided=(*CAREFUL, "--apply", "connections")),
+    Arm("trials", riptided=(*CAREFUL, "--apply", "connections", "--trial-percent", "25")),
+)
 
 
 def arms_named(*names):
-    return tuple(arm for arm in ARMS if arm.name in names)
+    return tuple(arm for arm in (*ARMS, *MORE_ARMS) if arm.name in names)
 
 
 def all_scenes():

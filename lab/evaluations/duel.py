@@ -3,14 +3,15 @@
 
 --cells some (default) plays a part of the grid that is fixed beforehand, all plays all of it; anything
 else is a regular expression for those scenes of "some" that are played, such as "1 %" or "bbr". --arms
-leaves arms out, but for what the others are compared with; --repetitions is for few arms on few scenes.
+leaves arms out, but for what the others are compared with, or names further ones; --repetitions is for few arms on few
+scenes, --learn for what takes longer than evidence lasts, as trials do.
 """
 
 import sys
 
 from contest import judge
-from contest.play import COLUMNS, expected_s, play
-from contest.scenes import ARMS, all_scenes, arms_named, numbered_scenes
+from contest.play import COLUMNS, expected_s, learning_s, play
+from contest.scenes import ARMS, MORE_ARMS, all_scenes, arms_named, numbered_scenes
 
 SIDE_BY_SIDE = 4
 LEAST_SAVED = -75  # of the picture
@@ -88,7 +89,7 @@ def play_cells(evaluation, arms):
         sys.exit(f"lab: --cells {error}")
     repetitions = evaluation.repetitions or (QUICK_REPETITIONS if evaluation.quick else REPETITIONS)
     groups = list(batches(numbered, len(arms)))
-    minutes = sum(max(expected_s(scene, repetitions) for _, scene in group) for group in groups) / 60
+    minutes = sum(max(expected_s(scene, repetitions, learning_s(evaluation)) for _, scene in group) for group in groups) / 60
     evaluation.say(f"{len(numbered)} scenes of {len(all_scenes())}, {len(arms)} arms, {repetitions}"
                    f" repetitions: about {minutes:.0f} min; all of the grid takes --cells all")
     table = evaluation.table("transfers", *COLUMNS)
@@ -108,7 +109,8 @@ def evaluate(evaluation):
         arms = arms_named(*evaluation.arms, *NEEDED)
         unknown = set(evaluation.arms) - {arm.name for arm in arms}
         if unknown:
-            sys.exit(f"lab: --arms: no {', '.join(sorted(unknown))}; there are: {', '.join(arm.name for arm in ARMS)}")
+            names = ", ".join(arm.name for arm in (*ARMS, *MORE_ARMS))
+            sys.exit(f"lab: --arms: no {', '.join(sorted(unknown))}; there are: {names}")
     cells, n_late, n_all = play_cells(evaluation, arms)
     if not cells:
         return
