@@ -232,15 +232,16 @@ static void count_flight(struct riptide_agent *agent, const struct riptide_sampl
     flights->again_segs += sample->retrans_segs;
 }
 
-/* As its policy has seen it, which is asked again in each round, and of no policy by what has ended. */
+/* Before this one, whose own depends on its arm; 0: not known. A policy's is asked for each round. */
 static uint32_t path_rtt_us_of(const struct riptide_agent *agent, struct watched *watched,
                                const struct riptide_sample *sample)
 {
-    if (watched->path_rtt_us == 0)
-        watched->path_rtt_us = estimator_min_rtt_us(agent->estimator, &watched->dst);
-    if (watched->path_rtt_us == 0 || sample->min_rtt_us - 1 < watched->path_rtt_us - 1)
-        watched->path_rtt_us = sample->min_rtt_us;
-    return watched->path_rtt_us;
+    uint32_t path_rtt_us = watched->path_rtt_us;
+
+    if (path_rtt_us == 0)
+        path_rtt_us = estimator_min_rtt_us(agent->estimator, &watched->dst);
+    watched->path_rtt_us = sample->min_rtt_us - 1 < path_rtt_us - 1 ? sample->min_rtt_us : path_rtt_us;
+    return path_rtt_us;
 }
 
 /*
