@@ -153,6 +153,8 @@ def versions():
     for name in ("meson.build", "bindings/python/meson.build"):
         yield name, re.search(r"^  version: '(.*)'", (REPOSITORY / name).read_text(), re.M)[1]
     changes = (REPOSITORY / "CHANGELOG.md").read_text()
+    debian = (REPOSITORY / "debian/changelog").read_text()
+    yield "debian/changelog", re.match(r"riptide \((.*)-", debian)[1]
     yield "CHANGELOG.md", re.search(r"^## (\d[\d.]*)", changes, re.M)[1]
 
 
