@@ -68,6 +68,9 @@ const struct option_row settings_rows[] = {
         "spread a paced first flight over at least this percent of a round trip; 0: never pace"),
     ROW("apply", "pacing-rtt-min", us, agent.pacing_rtt_min_us,
         "paths of a shorter round trip are not paced"),
+    ROW("apply", "receive-window", receive, estimator.receive_window,
+        "first receive window of connections that this host opens: auto: --cwnd-max; off: the "
+        "kernel's"),
     ROW("apply", "holdout-percent", percent, agent.holdout_percent,
         "percent of connections that keep the kernel's own window, for `riptide verdict` (--apply "
         "connections or auto, and destroy events)"),
@@ -126,6 +129,9 @@ const struct option_row override_rows[] = {
     OVERRIDE("pacing-percent", pacing, pacing_percent,
              "percent of a round trip over which its first flights are spread, whatever the "
              "policy says, not below the one for all; at-once: not paced"),
+    OVERRIDE("receive-window", receive, receive_window,
+             "first receive window of connections that this host opens to it: auto: its cwnd-max; "
+             "off: the kernel's"),
     { .name = NULL },
 };
 

@@ -327,6 +327,31 @@ const char *backend_text(enum riptide_backend backend)
     return names[backend];
 }
 
+static const char *receive_name(size_t n)
+{
+    static const char *const names[] = { "auto", "off" };
+
+    return n < sizeof(names) / sizeof(names[0]) ? names[n] : NULL;
+}
+
+static int receive_parse(void *target, const char *text)
+{
+    size_t n;
+
+    if (find_name(receive_name, text, &n) < 0)
+        return -EINVAL;
+    *(uint32_t *)target = (uint32_t)n + RIPTIDE_RECEIVE_AUTO;
+    return 0;
+}
+
+static void receive_print(FILE *out, const void *target)
+{
+    uint32_t value = *(const uint32_t *)target;
+
+    if (value != RIPTIDE_RECEIVE_AS_ALL)
+        fputs(receive_name(value - RIPTIDE_RECEIVE_AUTO), out);
+}
+
 static const char *const level_names[] = { "error", "warning", "info", "debug" };
 
 static const char *level_name(size_t n)
@@ -381,4 +406,5 @@ KIND(address, "ADDRESS", "not an address", path, path, NULL);
 KIND(user, "NAME", "not a user name", path, path, NULL);
 KIND(group, "GROUP", "not a group", path, path, NULL);
 KIND(backend, "HOW", "not routes, connections, both or auto", backend, backend, backend_name);
+KIND(receive, "HOW", "not auto or off", receive, receive, receive_name);
 KIND(level, "LEVEL", "not a level (error, warning, info, debug)", level, level, level_name);

@@ -59,6 +59,7 @@ extern const struct value_kind value_address;   /* const char *, the argument it
 extern const struct value_kind value_group;     /* const char *, the argument itself */
 extern const struct value_kind value_user;      /* const char *, the argument itself */
 extern const struct value_kind value_backend;   /* uint32_t, enum riptide_backend */
+extern const struct value_kind value_receive;   /* uint32_t, enum riptide_receive_window */
 extern const struct value_kind value_level;     /* enum log_level */
 
 /*

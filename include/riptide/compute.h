@@ -117,6 +117,16 @@ struct riptide_policy {
 const struct riptide_policy *riptide_policy_find(const char *name);
 
 /*
+ * The first receive window of connections that this host opens, where an agent gives windows per
+ * connection (see receive_bytes of struct riptide_wanted).
+ */
+enum riptide_receive_window {
+    RIPTIDE_RECEIVE_AS_ALL, /* of a hint: as the configuration says */
+    RIPTIDE_RECEIVE_AUTO,   /* cwnd_max segments */
+    RIPTIDE_RECEIVE_OFF,    /* the kernel's */
+};
+
+/*
  * Other values for the destinations within `dst`; members of 0 or NULL are as for all others.
  *
  * One without an end replaces the configuration's values for all: of several that hold a
@@ -138,7 +148,8 @@ struct riptide_hint {
      * struct riptide_wanted. RIPTIDE_AT_ONCE: not paced, and the policy finds pacing_rtt_min_us 0.
      */
     uint32_t pacing_percent;
-    uint32_t reserved[4];                /* 0 */
+    uint32_t receive_window;             /* likewise: enum riptide_receive_window */
+    uint32_t reserved[3];                /* 0 */
     const struct riptide_policy *policy; /* likewise; must outlive the estimator */
 };
 
@@ -205,6 +216,8 @@ struct riptide_estimator_config {
      * this. 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: rto_min is left alone.
      */
     uint32_t rto_min_floor_us;
+    uint32_t receive_window; /* enum riptide_receive_window; default RIPTIDE_RECEIVE_AUTO */
+    uint32_t reserved;       /* 0 */
 };
 
 /* The window of one destination, and how it was computed. */
@@ -228,7 +241,8 @@ struct riptide_estimate {
     uint32_t pmtu_bytes;
     uint32_t min_rtt_us; /* smallest round trip time, as its policy explains it; 0: unknown */
     uint32_t pacing_percent; /* its hint's, or as the policy explains it */
-    uint32_t reserved[3];
+    uint32_t receive_window; /* its hint's, or the one for all: RIPTIDE_RECEIVE_AUTO or _OFF */
+    uint32_t reserved[2];
 };
 
 /* What bounded a window, as bits. */

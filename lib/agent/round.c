@@ -96,7 +96,9 @@ static int hand_over(struct riptide_agent *agent)
             .pmtu_bytes = estimate->pmtu_bytes,
             .pacing_percent = estimate->pacing_percent,
             .rtt_us = estimate->min_rtt_us,
-            .receive_bytes = estimate->cwnd_max * PEER_MSS_BYTES,
+            .receive_bytes = estimate->receive_window == RIPTIDE_RECEIVE_OFF
+                                 ? 0
+                                 : estimate->cwnd_max * PEER_MSS_BYTES,
         };
         r = backends_set(&agent->backends, &wanted);
         /* Where the backend has no memory it stays in hand. */

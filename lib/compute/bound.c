@@ -190,12 +190,17 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     if (hint->pacing_percent > 100 && hint->pacing_percent != RIPTIDE_AT_ONCE)
         return error_set_element(error, HINT "pacing_percent", i,
                                  "%u; must be up to 100, or RIPTIDE_AT_ONCE", hint->pacing_percent);
-    if (has_end && (hint->cwnd_min > 0 || hint->policy || hint->pacing_percent > 0))
+    if (hint->receive_window > RIPTIDE_RECEIVE_OFF)
+        return error_set_element(error, HINT "receive_window", i, "%u is none",
+                                 hint->receive_window);
+    if (has_end && (hint->cwnd_min > 0 || hint->policy || hint->pacing_percent > 0 ||
+                    hint->receive_window > 0))
         return error_set_element(error, HINT "until_ns", i,
                                  "not with %s: what ends only lowers windows",
                                  hint->policy          ? "policy"
-                                 : hint->cwnd_min > 0 ? "cwnd_min"
-                                                      : "pacing_percent");
+                                 : hint->cwnd_min > 0       ? "cwnd_min"
+                                 : hint->pacing_percent > 0 ? "pacing_percent"
+                                                            : "receive_window");
     if (has_end && hint->cwnd_max == 0 && (hint->scale == 0 || hint->scale == 1))
         return error_set_element(error, HINT "cwnd_max", i,
                                  "0 and no scale: the hint says nothing");

@@ -16,7 +16,7 @@ enum { CWND_MIN_DEFAULT = 10 };
 #define TEXT(number)    #number
 #define TEXT_OF(number) TEXT(number)
 
-STRUCT_ENDS_WITH(struct riptide_estimator_config, rto_min_floor_us);
+STRUCT_ENDS_WITH(struct riptide_estimator_config, reserved);
 
 RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_config *config,
                                                   size_t size)
@@ -34,6 +34,7 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
         .drop_share = 1,
         .capacity_fraction = 0.5,
         .evidence_ns = 60 * NS_PER_S,
+        .receive_window = RIPTIDE_RECEIVE_AUTO,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));
@@ -113,6 +114,10 @@ static int config_check(const struct riptide_estimator_config *config, struct ri
               config->rto_min_floor_us == 0 ||
                   (config->rto_min_floor_us >= 1000 &&
                    config->rto_min_floor_us <= RIPTIDE_RTO_MIN_LIMIT_US)),
+        VALUE(receive_window, "", "RIPTIDE_RECEIVE_AUTO (1) or RIPTIDE_RECEIVE_OFF (2)",
+              config->receive_window == RIPTIDE_RECEIVE_AUTO ||
+                  config->receive_window == RIPTIDE_RECEIVE_OFF),
+        VALUE(reserved, "", "0", config->reserved == 0),
 #undef VALUE
     };
 
@@ -146,7 +151,7 @@ int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
                            struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(estimator, "estimator.", rto_min_floor_us);
+    static const struct config_kind kind = CONFIG_KIND(estimator, "estimator.", reserved);
     int r;
 
     riptide_estimator_config_init(checked, sizeof(*checked));

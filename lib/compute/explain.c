@@ -50,6 +50,9 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
         .may_lower = limits.is_cut || limits.bounds & LOWERING,
         .pmtu_bytes = destination->pmtu_bytes,
         .min_rtt_us = explanation.evidence.min_rtt_us,
+        .receive_window = limits.kept && limits.kept->receive_window
+                              ? limits.kept->receive_window
+                              : estimator->config.receive_window,
         .pacing_percent = kept_pacing(&limits) > 0 ? kept_pacing(&limits)
                                                    : explanation.evidence.pacing_percent,
     };

@@ -27,7 +27,7 @@ static void go_on(struct riptide_estimator *estimator, const struct riptide_esti
     rebound_destination(estimator, slot);
     now = destination_estimate(estimator, destination);
     if (now.cwnd_max != old.cwnd_max || now.rto_min_us != old.rto_min_us ||
-        now.pacing_percent != old.pacing_percent)
+        now.pacing_percent != old.pacing_percent || now.receive_window != old.receive_window)
         destination->flags |= IS_NEWS;
     mark_changed(estimator, slot);
 }

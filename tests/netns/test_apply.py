@@ -41,6 +41,27 @@ def test_peers_begin_with_cwnd_max_on_what_this_host_opens(net, daemon, apply):
         wait_until(lambda: first_window() == 80, "the first receive window")
 
 
+def test_the_first_receive_window_can_be_left_to_the_kernel(net, daemon, tmp_path):
+    peers = ("203.0.113.1", "203.0.113.2")
+    config = tmp_path / "riptided.conf"
+    for peer in peers:
+        net.learned(peer, 30)
+
+    def are_open():
+        return [tcp_info(net.connect(peer).far).snd_wnd_bytes // 1460 == 80 for peer in peers]
+    config.write_text("[compute]\ncwnd-max = 80\n")
+    with daemon("connections", "--config", config, has_rules=False) as riptided:
+        wait_until(lambda: are_open() == [True, True], "the first receive windows")
+        for text, expected in (
+                ("[apply]\nreceive-window = off\n", [False, False]),
+                ("[apply]\nreceive-window = off\n[prefix 203.0.113.1]\nreceive-window = auto\n", [True, False]),
+                ("[prefix 203.0.113.1]\nreceive-window = off\n", [False, True])):
+            config.write_text("[compute]\ncwnd-max = 80\n" + text)
+            riptided.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: are_open() == expected, text)
+        assert net.connect(peers[0]).cwnd() > 10
+
+
 @pytest.mark.parametrize("apply", ["connections", "auto"])
 def test_a_change_of_routes_keeps_no_processor_busy(net, daemon, apply):
     with daemon(apply, has_rules=False) as riptided:

@@ -162,6 +162,7 @@ TEST(overrides_are_refused_by_name)
         { { .dst = dst, .scale = __builtin_nan("") }, "scale: nan; must be above 0 and at most 1" },
         { { .dst = dst, .pacing_percent = 101 },
           "pacing_percent: 101; must be up to 100, or RIPTIDE_AT_ONCE" },
+        { { .dst = dst, .receive_window = 3 }, "receive_window: 3 is none" },
     };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_hint twice[] = { { .dst = dst }, { .dst = dst }, { .dst = dst } };
@@ -257,8 +258,10 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
         { "cwnd_max", { .dst = good.dst, .cwnd_max = 65536, .scale = 0, .until_ns = 10 * S } },
         { "cwnd_max", { .dst = good.dst, .cwnd_max = 0, .scale = 1, .until_ns = 10 * S } },
         { "reserved: must be 0",
-          { .dst = good.dst, .cwnd_max = 20, .until_ns = 10 * S, .reserved = { [3] = 1 } } },
+          { .dst = good.dst, .cwnd_max = 20, .until_ns = 10 * S, .reserved = { [2] = 1 } } },
         { "until_ns: ", { .dst = good.dst, .cwnd_max = 20, .scale = 0, .until_ns = 5 * S } },
+        { "until_ns: not with receive_window",
+          { .dst = good.dst, .cwnd_max = 20, .receive_window = 2, .until_ns = 10 * S } },
         { "until_ns: not with pacing_percent",
           { .dst = good.dst, .cwnd_max = 20, .pacing_percent = 80, .until_ns = 10 * S } },
     };

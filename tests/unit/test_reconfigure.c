@@ -208,6 +208,26 @@ TEST(new_bounds_hold_at_once_and_age_goes_on)
     assert_int_equal(pop_all(estimator), 2);
 }
 
+TEST(another_receive_window_is_news)
+{
+    struct riptide_hint override = { .dst = prefix("192.0.2.0/24"),
+                                     .receive_window = RIPTIDE_RECEIVE_AUTO };
+    struct riptide_estimator_config config = config_of_policy("paper");
+    ESTIMATOR *estimator = estimator_of_config(&config);
+
+    learn(estimator, 40, S);
+    assert_int_equal(pop(estimator)->receive_window, RIPTIDE_RECEIVE_AUTO);
+    config.receive_window = RIPTIDE_RECEIVE_OFF;
+    reconfigure(estimator, &config);
+    assert_int_equal(pop(estimator)->receive_window, RIPTIDE_RECEIVE_OFF);
+    config.hints = &override;
+    config.n_hints = 1;
+    reconfigure(estimator, &config);
+    assert_int_equal(pop(estimator)->receive_window, RIPTIDE_RECEIVE_AUTO);
+    reconfigure(estimator, &config);
+    assert_int_equal(pop_all(estimator), 0);
+}
+
 TEST(another_pacing_is_news)
 {
     struct riptide_hint override = { .dst = prefix("192.0.2.0/24"), .pacing_percent = 80 };

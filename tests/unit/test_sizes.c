@@ -58,7 +58,7 @@ static const struct object {
     { "observer", sizeof(struct riptide_observer_config), END_OF(riptide_observer_config, netns_fd),
       init_observer, try_observer },
     { "estimator", sizeof(struct riptide_estimator_config),
-      END_OF(riptide_estimator_config, rto_min_floor_us), init_estimator, try_estimator },
+      END_OF(riptide_estimator_config, reserved), init_estimator, try_estimator },
     { "router", sizeof(struct riptide_router_config), END_OF(riptide_router_config, netns_fd),
       init_router, try_router },
     { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, again_price),

@@ -176,6 +176,7 @@ class Estimate:
     pmtu_bytes: int  #: smallest path MTU of a host's open connections; 0: not known
     min_rtt_us: int  #: smallest round trip time, as its policy explains it; 0: unknown
     pacing_percent: int  #: of a round trip, for the first flight; 0: not said; 2**32 - 1: at once
+    receive_window: int  #: the first one: 1: auto, 2: off
 
 
 @dataclass(frozen=True)
@@ -340,6 +341,7 @@ class Hint:
     policy: str | Policy | None = None  #: without an end alone
     scale: float | None = None  #: factor on the window, up to 1
     pacing_percent: int | None = None  #: of a round trip, up to 100; 2**32 - 1: at once; without an end alone
+    receive_window: int | None = None  #: 1: auto, 2: off; without an end alone
     until_ns: int | None = None  #: CLOCK_BOOTTIME; it only lowers then
 
 
@@ -373,6 +375,7 @@ class EstimatorOptions(TypedDict, total=False):
     evidence: Duration  # "careful", "bdp": highest of the last ...; 60 s
     pacing_rtt_min: Duration  # "careful": paths that may be paced; 0: none
     rto_min_floor: Duration  # 1 ms to 60 s; 0: rto_min is left alone
+    receive_window: int  # the first one of what this host opens: 1: auto, 2: off; 1
 
 
 class RouterOptions(TypedDict, total=False):

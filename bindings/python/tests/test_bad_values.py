@@ -80,7 +80,7 @@ OBSERVER = {"scope": "scope", "max_restarts": "uint32", "congestion_control": "b
 ESTIMATOR = {
     "policy": "name", "aggregates": "prefixes", "hints": "hints",
     "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
-    **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations"], "uint32"),
+    **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations", "receive_window"], "uint32"),
     **dict.fromkeys(["ttl", "evidence", "pacing_rtt_min", "rto_min_floor"], "duration"),
     **dict.fromkeys(["history_weight", "drop_share", "capacity_fraction"],
                     "float")}
@@ -138,7 +138,7 @@ def calls() -> Iterator[Any]:
                                     "step_back_wait": "duration", "again_price": "float"})
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
-    for name, kind in (("cwnd_min", "uint32"), ("pacing_percent", "uint32"), ("scale", "float"), ("policy", "name")):
+    for name, kind in (("cwnd_min", "uint32"), ("pacing_percent", "uint32"), ("receive_window", "uint32"), ("scale", "float"), ("policy", "name")):
         bad = [value for value in KINDS[kind] if value[0] is not None]  # None: as for all others
         yield lambda **bad: riptide.Estimator(hints=[Hint("10.0.0.0/8", **bad)]), name, bad
     yield lambda bad: riptide.Estimator(hints=[Hint(bad)]), "dst", "prefix"
