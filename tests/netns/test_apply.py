@@ -351,7 +351,7 @@ def test_before_linux_5_15_there_are_routes_alone(net, cgroup, daemon, preload, 
     with daemon(apply, command=("env", old, RIPTIDED)) as riptided:
         wait_window(net.host, "203.0.113.1")
         assert (status()["apply"]["by"], status()["health"]) == ("routes", "ok")
-        assert (f"windows are given by routes, not per connection: {why}\n" in riptided.said()) == (apply == "auto")
+        assert (f"windows are given by routes, not per connection (--apply auto): {why}\n" in riptided.said()) == (apply == "auto")
 
 
 @pytest.mark.parametrize("options", [("--apply", "connections"), ("--apply", "routes"),
