@@ -385,9 +385,9 @@ def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
         bulk = connect(congestion="cubic")
         bulk.send(3_000_000)  # of which the path's capacity is known
         assert status()["apply"]["paced"] == 0
-        assert 50 <= wait_until(lambda: program("pacing_percent"), "pacing", deadline_s=30) <= 100
+        assert 50 <= wait_until(lambda: program("pacing_percent"), "pacing", deadline_s=60) <= 100
         wait_until(lambda: program("pacing_percent") and status()["apply"]["paced"], "a paced connection")
-        wait_until(lambda: program("initcwnd") == 100, "the largest window", deadline_s=30)
+        wait_until(lambda: program("initcwnd") == 100, "the largest window", deadline_s=60)
         if apply == "both":  # outside of the cgroup, and behind a riptided that was killed, nothing paces it
             assert riptide_json(near, "explain", "10.9.2.1")["kernel"]["initcwnd"] == 24
         with cgroups.Maps(riptided.pid) as maps:  # attached again at once: nothing has to be learned anew
