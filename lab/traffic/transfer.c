@@ -150,7 +150,8 @@ static void send_more(struct traffic *traffic, struct traffic_transfer *transfer
         ends_info(end->fd, &transfer->before);
     while (transfer->sent_bytes < total) {
         uint64_t left = total - transfer->sent_bytes;
-        ssize_t sent = send(end->fd, zeros, left < CHUNK_BYTES ? left : CHUNK_BYTES, MSG_NOSIGNAL);
+        ssize_t sent = send(end->fd, zeros, left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES,
+                            MSG_NOSIGNAL);
 
         if (sent < 0)
             break;

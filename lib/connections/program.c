@@ -141,8 +141,13 @@ static int load(struct program *program, struct riptide_error *error)
 {
     struct bpf_insn code[PROGRAM_INSTRUCTIONS];
     char log[LOG_BYTES] = "";
-    int r = create_maps(program);
+    int r;
 
+    if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) {
+        error_set(error, "the program per connection is made for little-endian processors");
+        return -EOPNOTSUPP;
+    }
+    r = create_maps(program);
     if (r == 0) {
         memcpy(code, program_code, sizeof(code));
         for (size_t i = 0; i < sizeof(program_maps) / sizeof(program_maps[0]); i++) {

@@ -246,7 +246,7 @@ static void answer_refused(void *bytes, ssize_t n)
 {
     struct nlmsghdr *message = bytes;
 
-    for (ssize_t left = n; left > 0 && NLMSG_OK(message, (size_t)left);
+    for (int64_t left = n; left > 0 && NLMSG_OK(message, (size_t)left);
          message = NLMSG_NEXT(message, left)) {
         struct nlmsgerr *answer = NLMSG_DATA(message);
 

@@ -17,6 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+NEEDS_NETLINK(NETLINK_SOCK_DIAG)
+
 /* The kernel has no memory for any datagram. */
 static bool is_short;
 

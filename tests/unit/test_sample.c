@@ -38,12 +38,15 @@ static void put_u64(unsigned char *at, uint64_t value)
     memcpy(at, &value, sizeof(value));
 }
 
+/* delivery_rate_app_limited, the first bit of its byte: compilers begin at the end that comes first. */
+enum { APP_LIMITED = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 1 : 0x80 };
+
 /* A tcp_info as long as any, every field that a sample takes different. */
 static void make_info(unsigned char info[512])
 {
     memset(info, 0xee, 512);
     info[1] = 3; /* ca_state: recovery */
-    info[7] = 1; /* delivery_rate_app_limited */
+    info[7] = APP_LIMITED;
     put_u32(info + 16, 1448);
     put_u32(info + 44, 250); /* last_data_sent */
     put_u32(info + 60, 1500);
@@ -179,7 +182,7 @@ TEST(bytes_that_mean_something_else)
     struct bytes message;
 
     make_info(info);
-    info[7] = 0xfe; /* fastopen_client_fail and bits to come: app_limited is one bit of them */
+    info[7] = 0xff & ~APP_LIMITED; /* fastopen_client_fail and bits to come */
     put_u32(info + 148, UINT32_MAX); /* no measurement */
     put_u64(info + 176, UINT64_MAX / 2);
     put_socket(&message, info, INFO_5_10, 0);

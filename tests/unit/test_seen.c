@@ -128,7 +128,7 @@ TEST(few_that_close_during_a_dump_are_taken_for_shown)
     } cases[] = { { 100, 0 }, { 10000, 0.001 }, { 65536, 0.01 }, { SEEN_MAX_FRESH, 0.05 } };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        uint64_t *closed = calloc(cases[i].fresh / 2, sizeof(*closed)), n = 0, wrong = 0;
+        uint64_t *closed = calloc((size_t)cases[i].fresh / 2, sizeof(*closed)), n = 0, wrong = 0;
         SEEN *seen = make(true);
         struct kernel kernel = { 0 };
 

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+NEEDS_NETLINK(NETLINK_SOCK_DIAG)
+
 /* How much longer a newer caller's struct is here. */
 enum { ROOM_BYTES = 64 };
 

@@ -6,14 +6,19 @@
 #ifndef RIPTIDE_TESTS_UNIT_H
 #define RIPTIDE_TESTS_UNIT_H
 
+#include <errno.h>
+#include <linux/netlink.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <riptide/riptide.h>
@@ -39,6 +44,22 @@ static inline void unit_add(struct CMUnitTest test)
     static void function(void **state)
 
 #define TEST(function) TEST_WITH(function, NULL, NULL)
+
+/*
+ * Skips the whole file where there are no such sockets, as for programs that qemu emulates.
+ * Its constructor comes before those of the tests, and before their output.
+ */
+#define NEEDS_NETLINK(protocol)                                                                    \
+    __attribute__((constructor)) static void need_##protocol(void)                                 \
+    {                                                                                              \
+        int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);                            \
+                                                                                                   \
+        if (fd < 0 && errno == EPROTONOSUPPORT) {                                                  \
+            puts("1..0 # SKIP no sockets of " #protocol " here");                                  \
+            exit(0);                                                                               \
+        }                                                                                          \
+        close(fd);                                                                                 \
+    }
 
 /* Another one in each run; it is printed, and SEED=N in the environment repeats it. */
 static inline void seed_random(void)
