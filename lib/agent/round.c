@@ -359,12 +359,15 @@ int round_on_observer(struct riptide_agent *agent)
 {
     bool is_dump = agent->phase == PHASE_OBSERVING;
     struct riptide_tick *tick = is_dump ? &agent->tick : &agent->next;
-    uint64_t cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t began_ns = now(), cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID), elapsed_ns;
     int dispatched = riptide_observer_dispatch(agent->observer), added = 0, r;
 
     if (dispatched >= 0)
         added = add_buffer(agent, tick);
     cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+    elapsed_ns = now() - began_ns;
+    /* Kernels without a fine clock count in ticks of 10 ms, however little was done in one. */
+    cpu_ns = cpu_ns < elapsed_ns ? cpu_ns : elapsed_ns;
     *(is_dump ? &tick->observe_cpu_ns : &tick->closed_cpu_ns) += cpu_ns;
     if (dispatched < 0 && is_dump)
         return give_up_round(agent, dispatched, now());

@@ -7,8 +7,8 @@ import socket
 import subprocess
 
 import pytest
-from netns import (AS_NOBODY, DEADLINE_S, IS_SANITIZED, MOUNTED, RIPTIDE, WITHOUT_NET_ADMIN,
-                   Daemon, wait_until, wait_window)
+from netns import (AS_NOBODY, DEADLINE_S, IS_SANITIZED, MOUNTED, RIPTIDE, RIPTIDED,
+                   WITHOUT_NET_ADMIN, Daemon, wait_until, wait_window)
 from programs import Program
 
 CHURN = MOUNTED / "lab" / "bench" / "events"
@@ -265,10 +265,31 @@ def test_the_daemon_learns_from_connections_that_no_look_shows(net):
         assert sum(n_closed(daemon)) == 3 and len(n_closed(daemon)) > 1
 
 
+def test_processor_time_in_ticks_does_not_stretch_the_interval(net, preload):
+    """A tick is more than the time that has passed; here each reading is one of a second later."""
+    ticks = preload("""
+        #include <dlfcn.h>
+        #include <time.h>
+        int clock_gettime(clockid_t id, struct timespec *now)
+        {
+            static long seconds;
+            if (id == CLOCK_THREAD_CPUTIME_ID) {
+                *now = (struct timespec){ .tv_sec = seconds++ };
+                return 0;
+            }
+            return ((int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime"))(id, now);
+        }
+    """)
+    with Daemon(net.host, "--max-share", "50%", "--log-level", "debug", command=("env", ticks, RIPTIDED)) as daemon:
+        wait_until(lambda: len(n_closed(daemon)) >= 3, "three looks")
+        assert ", now " not in net.host.run(RIPTIDE, "status").stdout
+
+
 def test_the_interval_stretches_up_to_half_of_the_time_to_live_and_a_share_beyond_is_said_once(net, tmp_path):
     config = tmp_path / "riptided.conf"
     config.write_text("[observe]\nmax-share = 0.00000001\n")
     with Daemon(net.host, "--config", config, "--ttl", "400ms", "--log-level", "debug") as daemon:
+        wait_until(lambda: "--max-share" in daemon.said(), "a look that the kernel has counted")
         wait_until(lambda: len(n_closed(daemon)) >= 3, "three looks")
         (line,) = [line for line in daemon.said().splitlines() if "--max-share" in line]
         figures = re.search(r"takes (.*) ms of a core: even at (.*) s, .*, that is a share of (.*), "
