@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A path MTU that the kernel has learned stays known: new connections send nothing too large."""
 
+import contextlib
+
 import pytest
 
 from netns import (Connection, Daemon, Host, join, metric, routes, tcp_info, wait_until, wait_window,
@@ -81,7 +83,7 @@ def test_what_was_learned_before_our_route_stays_known(net, connect, family):
 
 @families
 @pytest.mark.parametrize("is_of_main", [False, True])
-def test_what_was_learned_on_our_route_survives_a_new_window(net, connect, family, is_of_main):
+def test_what_was_learned_on_our_route_survives_a_new_window(net, far, connect, family, is_of_main):
     """Also where another route of main has the same MTU."""
     if is_of_main:
         net.host.ip("route", "add", {4: "198.18.0.0/16", 6: "2001:db8:18::/48"}[family], "via",
@@ -92,7 +94,9 @@ def test_what_was_learned_on_our_route_survives_a_new_window(net, connect, famil
         for cwnd in (20, 40, 80):
             connection.grow(cwnd)
             wait_until(lambda: windows(net.host)[FAR[family]] >= cwnd * 0.9, "the new window")
-            assert starts_small(connect(family))
+            # Closed, since the window is the mean of what is open: on Linux 5.10 and 6.1 it stays as it began.
+            with contextlib.closing(Connection(net.host, far, FAR[family])) as another:
+                assert starts_small(another)
 
 
 @families
