@@ -5,9 +5,11 @@ Prints every failure and every skip with its reason, then one line "N passed, N 
 Beside FILE.xml, FILE.again.xml is the report of what failed and was run again, alone: what passed there
 has passed, and is printed as well.
 A stage whose status is not 0 counts as a failure even where its report names none ("-": it has
-no report). Exits 1 where anything failed or no test ran.
+no report). Exits 1 where anything failed or no test ran. With --table before the stages, a table follows: each file of tests,
+and in each stage how many passed/failed/skipped, of those that are not 0.
 """
 
+import collections
 import os
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -35,7 +37,20 @@ def read_both(path):
         yield name, "again" if outcome == "failed" and name in passed else outcome, reason
 
 
+def table(stages):
+    """Lines of Markdown for {stage: Counter of (file, outcome)}."""
+    files = sorted({file for counted in stages.values() for file, _ in counted})
+    yield "| file | " + " | ".join(stages) + " |"
+    yield "|---" * (len(stages) + 1) + "|"
+    for file in files:
+        cells = ([counted[file, outcome] for outcome in ("passed", "failed", "skipped")] for counted in stages.values())
+        yield f"| {file} | " + " | ".join("/".join(map(str, cell)) if any(cell[1:]) else str(cell[0]) for cell in cells) + " |"
+
+
 def main(arguments):
+    wants_table = arguments[:1] == ["--table"]
+    arguments = arguments[wants_table:]
+    by_file = {}
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for stage, status, path in zip(*[iter(arguments)] * 3):
         before = counts["failed"]
@@ -46,12 +61,17 @@ def main(arguments):
             counts["failed"] += 1
             continue
         for name, outcome, reason in cases:
-            counts["passed" if outcome == "again" else outcome] += 1
+            counted = "passed" if outcome == "again" else outcome
+            counts[counted] += 1
+            file = name.partition(":")[0].rpartition(".")[2]
+            by_file.setdefault(stage, collections.Counter())[file, counted] += 1
             if outcome != "passed":
                 print(f"{outcome:7} {stage}: {name}" + (f": {reason}" if reason else ""))
         if status != "0" and counts["failed"] == before:
             print(f"failed  {stage}: exit status {status}")
             counts["failed"] += 1
+    if wants_table:
+        print(*table(by_file), sep="\n")
     print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
     return 1 if counts["failed"] or not counts["passed"] else 0
 
