@@ -31,7 +31,7 @@ def test_the_window_moves_to_the_better_trial_and_is_kept(shallow, cgroup, tmp_p
                 return (found["window"]["cwnd"] <= 28 and larger["time_percent"] is not None
                         and larger["time_percent"] > larger["error_percent"] and found)
             assert explained(near)[0]["window"]["cwnd"] == 57
-            found = wait_until(moved, "a window that the buffer holds", 120)
+            found = wait_until(moved, "a window that the buffer holds", 240)
             assert 50 < found["window"]["smoothed"] < 58
             assert found["program"]["initcwnd"] == found["window"]["cwnd"] != 57
             assert [row["cwnd"] for row in found["trials"] if row["is_window"]] == [found["window"]["cwnd"]]
