@@ -50,8 +50,11 @@ first='
     exec unshare --cgroup --net --mount --pid --uts --ipc --fork --kill-child bash -euc "$first" boot "$root") &
 pid=$!
 
+# Its root, too: where this runs in a chroot that of its mounts is another one.
 inside() {
-    nsenter --target "$pid" --cgroup --net --mount --uts --ipc --pid="/proc/$pid/ns/pid_for_children" \
+    local first
+    read -r first _ <"/proc/$pid/task/$pid/children" || true
+    nsenter --target "$first" --cgroup --net --mount --uts --ipc --pid --root --wd=/ \
         env -i HOME=/root LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 for ((i = 0; ; i++)); do
