@@ -167,18 +167,6 @@ void books_put(struct books *books, enum arm arm, const struct book_line *line)
     add(&books->cells[line->class][arm], line->outcome);
 }
 
-enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
-                            const struct riptide_sample *sample, uint32_t path_rtt_us,
-                            uint32_t smaller_cwnd)
-{
-    struct book_line line;
-    enum book_entry entry = book_line_of(&line, control, sample, path_rtt_us, smaller_cwnd);
-
-    if (entry == BOOK_ENTERED)
-        books_put(books, arm, &line);
-    return entry;
-}
-
 void books_add(struct books *books, const struct books *others)
 {
     for (size_t i = 0; i < BOOK_CLASSES; i++) {

@@ -99,14 +99,14 @@ enum book_entry {
     BOOK_ENTRIES,
 };
 
-/* Whether this one counts: as books_enter, for those that enter it elsewhere. */
+/* Whether this one counts: as book_line_of, for those that enter it elsewhere. */
 enum book_entry book_judge(const struct riptide_sample *sample, uint32_t path_rtt_us,
                            uint32_t smaller_cwnd);
 
 /*
- * Takes a connection that has closed into its arm: at once, or as a line for several books. All that
- * closed are to be given here, those
- * that a dump has shown among them, and all were drawn with the same shares. `path_rtt_us` is the
+ * A connection that has closed as a line, where it counts, and the line into books, with its arm. All
+ * that closed are to be given here, those that a dump has shown among them, and all were drawn with
+ * the same shares. `path_rtt_us` is the
  * smallest round trip time of its destination, of all arms, by which it has its class; 0: not known,
  * its own. `smaller_cwnd` is the smallest window of the arms in force, segments; the holdout's is
  * the kernel's 10. `control` is its place in book_control.
@@ -122,9 +122,6 @@ enum book_entry book_line_of(struct book_line *line, unsigned int control,
                              const struct riptide_sample *sample, uint32_t path_rtt_us,
                              uint32_t smaller_cwnd);
 void books_put(struct books *books, enum arm arm, const struct book_line *line);
-enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
-                            const struct riptide_sample *sample, uint32_t path_rtt_us,
-                            uint32_t smaller_cwnd);
 
 /*
  * Both into `books`, which is for the same shares of arms: where one host holds out more than

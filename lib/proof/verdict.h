@@ -2,7 +2,8 @@
 /*
  * What the books say of one arm against another: the difference, and how far it can be trusted.
  *
- *     books_enter(&books, arm_of(sample->cookie, seed, &shares), control, sample, 0, 10);
+ *     if (book_line_of(&line, control, sample, 0, 10) == BOOK_ENTERED)
+ *         books_put(&books, arm_of(sample->cookie, seed, &shares), &line);
  *     if (verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95) == 0 &&
  *         interval_is_clear(&verdict.time))
  *         it helps, or it harms

@@ -5,10 +5,23 @@
 #ifndef RIPTIDE_TESTS_DRAWN_H
 #define RIPTIDE_TESTS_DRAWN_H
 
+#include "proof/books.h"
 #include "unit.h"
 
 #include <math.h>
 #include <riptide/observe.h>
+
+static inline enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
+                            const struct riptide_sample *sample, uint32_t path_rtt_us,
+                            uint32_t smaller_cwnd)
+{
+    struct book_line line;
+    enum book_entry entry = book_line_of(&line, control, sample, path_rtt_us, smaller_cwnd);
+
+    if (entry == BOOK_ENTERED)
+        books_put(books, arm, &line);
+    return entry;
+}
 
 static inline double uniform(void)
 {

@@ -3,6 +3,7 @@
  * lib/proof/books: which connections count and as what, sums by hand, text and back.
  */
 #include "proof/books.h"
+#include "drawn.h"
 #include "unit.h"
 
 #include <errno.h>
