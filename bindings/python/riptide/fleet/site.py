@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: MIT
+"""The sums of a site, in a Valkey or Redis that the user runs (6.2 or later, alone or a cluster).
+
+A prefix is one key, a hash:
+
+    riptide:{SITE:PREFIX}    sums       {"at":MS,"sums":{NAME:SUM,..}}            of all hosts
+                             host:ID    {"at":MS,"sums":{..},"seq":SEQUENCE}      of that host's own
+
+The braces are the hash tag of a cluster: a key is all that a command touches. A script adds, so that
+fading (by the server's clock), the sums of all, the host's own and its sequence change together, on
+replicas too, which get what it wrote. The same sequence again changes nothing: an answer that was
+lost is asked for again.
+
+Why the server keeps what each host has added: the host reads it with the sums of all, and takes it
+off. A ledger of its own would have to be written to disk before each answer, and would be wrong after a
+restart of either side. Here both are of one moment, also in a replica that is behind, or a server that
+begins empty. It costs the memory of one more set of sums for each host that uses a prefix; it goes
+when that has faded (sums.HALVES_KEPT), as newcomers look for such ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import ssl
+from typing import Any, Iterable, Mapping
+
+import redis.asyncio
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.crc import key_slot
+from redis.exceptions import (AuthenticationError, BusyLoadingError, NoPermissionError, NoScriptError,
+                              ReadOnlyError, RedisError)
+
+from . import sums
+
+MAX_SEQUENCE = 10 ** 14 - 1  # the digits that the server's JSON keeps
+BATCH = 100  # commands at a time: other clients of the server wait for no more
+ATTEMPTS = 5  # that other node, its script, and once more while slots move
+CLOSING_S = 0.1
+
+# Nothing is changed before all is known, as a server that is full refuses at the first write alone.
+ADD = """
+local host, sequence, half_life, keep = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function read(text)
+  local is_json, held = pcall(cjson.decode, text or '')
+  return is_json and type(held) == 'table' and type(held.sums) == 'table' and held
+    or {at = now, sums = {}}
+end
+
+local function add(held)
+  local factor = 0.5 ^ (math.max(0, now - held.at) / half_life)
+  for name, sum in pairs(held.sums) do held.sums[name] = sum * factor end
+  for name, sum in pairs(cjson.decode(ARGV[5])) do
+    held.sums[name] = (held.sums[name] or 0) + sum
+  end
+  held.at = now
+  return held
+end
+
+local had = redis.call('HMGET', KEYS[1], 'sums', host)
+local site, own = read(had[1]), read(had[2])
+if own.seq == sequence then return had end
+if own.seq and own.seq > sequence then return redis.error_reply('SEQUENCE is behind') end
+own.seq = sequence
+local texts = {cjson.encode(add(site)), cjson.encode(add(own))}
+redis.call('HSET', KEYS[1], 'sums', texts[1], host, texts[2])
+redis.call('PEXPIRE', KEYS[1], keep)
+if not had[2] then
+  local some = redis.call('HRANDFIELD', KEYS[1], 4, 'WITHVALUES')
+  for i = 1, #some, 2 do
+    if some[i] ~= 'sums' and now - read(some[i + 1]).at > keep then
+      redis.call('HDEL', KEYS[1], some[i])
+    end
+  end
+end
+return texts
+"""
+SHA = hashlib.sha1(ADD.encode()).hexdigest()
+
+
+class SiteError(Exception):
+    """The engine could not be used: one line, with what to do. What was to be added may be there or
+    not: the same with the same sequence again adds it once.
+    """
+
+
+class Site:
+    """The sums of one site, as one host sees them. For one thread, and no running event loop.
+
+    `url` is redis://HOST:PORT/DB, rediss:// with TLS, or unix:///PATH; several, with blanks between,
+    are asked in turn where one fails. Of a cluster any node will do. The password may be in it, or
+    is `password`, with `username`; `tls_ca` is a file of authorities beside those of the system.
+    `site` and `host` are names without braces; `host` no other host has, and it stays through restarts.
+    With `key`, which all hosts of the site have, prefixes leave the host as HMAC-SHA256 of it alone.
+    `half_life_s` is that of all hosts. No call lasts longer than `timeout_s` and CLOSING_S.
+    """
+
+    def __init__(self, url: str, site: str, host: str, *, half_life_s: float = 86400,
+                 timeout_s: float = 2, username: str | None = None, password: str | None = None,
+                 tls_ca: str | None = None, key: bytes | None = None) -> None:
+        for what, name in ("site", site), ("host", host):
+            if not 0 < len(name) <= 64 or set(name) & set("{}") or not name.isprintable():
+                raise ValueError(f"{what}: no name of 1 to 64 characters without braces: {name!r:.80}")
+        if not half_life_s >= 1 or not timeout_s > 0:
+            raise ValueError("half_life_s: at least 1; timeout_s: above 0")
+        self._urls = url.split()
+        if not self._urls or not all(one.startswith(("redis://", "rediss://", "unix://"))
+                                     for one in self._urls):
+            raise ValueError("url: none of redis://, rediss:// or unix://")
+        self._site, self._field, self._half_life_s = site, f"host:{host}", half_life_s
+        self._timeout_s, self._key = timeout_s, key
+        login = {"username": username, "password": password}
+        self._options: dict[str, Any] = {name: value for name, value in login.items() if value}
+        self._tls: dict[str, Any] = {"ssl_ca_certs": tls_ca, "ssl_check_hostname": True}
+        self._slots: dict[int, str] = {}  # of a cluster: the node that said it has it
+        self._nodes: dict[str, redis.asyncio.Redis[Any]] = {}
+        self._loop = asyncio.new_event_loop()
+
+    def exchange(self, added: Mapping[str, sums.Sums], wanted: Iterable[str],
+                 sequence: int) -> dict[str, dict[str, float]]:
+        """Adds sums by prefix, and returns what other hosts have added for these and for `wanted`.
+
+        What nobody else knows is not in it. `sequence` is larger than that of all batches before of
+        this host, or that of the one before where this is the same again (sums.Outbox). Errors:
+        SiteError, then try the same again, later; ValueError, nothing was sent.
+        """
+        if not 0 < sequence <= MAX_SEQUENCE and added:
+            raise ValueError(f"sequence: 1 to {MAX_SEQUENCE}, a time in ms say: {sequence}")
+        for one in added.values():
+            sums.check(one)
+        commands = {prefix: self._command(prefix, added.get(prefix), sequence)
+                    for prefix in {**added, **dict.fromkeys(wanted)}}
+        work = asyncio.wait_for(self._exchange(commands), self._timeout_s)
+        try:
+            return self._loop.run_until_complete(work)
+        except (RedisError, OSError, asyncio.TimeoutError, EOFError) as failure:
+            self._disconnect()
+            url = self._urls[0]
+            self._urls = self._urls[1:] + [url]
+            where = url.rpartition("@")[2].partition("?")[0].split("://")[-1]
+            raise SiteError(f"{where}: {self._explain(failure)}") from failure
+        except BaseException:  # an answer that comes later must not be that to another question
+            self._disconnect()
+            raise
+
+    def close(self) -> None:
+        """Ends its connections. The object is of no use then."""
+        if not self._loop.is_closed():
+            self._disconnect()
+            self._loop.close()
+
+    def __enter__(self) -> Site:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def key_of(self, prefix: str) -> str:
+        """Where its sums are."""
+        if not 0 < len(prefix) <= 128 or set(prefix) & set("{}"):
+            raise ValueError(f"prefix: none of 1 to 128 characters without braces: {prefix!r:.80}")
+        name = hmac.new(self._key, prefix.encode(), "sha256").hexdigest()[:32] if self._key else prefix
+        return f"riptide:{{{self._site}:{name}}}"
+
+    def _command(self, prefix: str, added: sums.Sums | None, sequence: int) -> tuple[Any, ...]:
+        key, half_life_ms = self.key_of(prefix), round(1000 * self._half_life_s)
+        if not added:
+            return "HMGET", key, "sums", self._field
+        return ("EVALSHA", SHA, 1, key, self._field, sequence, half_life_ms,
+                sums.HALVES_KEPT * half_life_ms, json.dumps(dict(added)))
+
+    async def _exchange(self, commands: dict[str, tuple[Any, ...]]) -> dict[str, dict[str, float]]:
+        found: dict[str, dict[str, float]] = {}
+        failure: Exception | None = None
+        for _ in range(ATTEMPTS):
+            by_node: dict[str, list[str]] = {}
+            for prefix, command in commands.items():
+                slot = key_slot(self.key_of(prefix).encode()) if self._slots else 0
+                by_node.setdefault(self._slots.get(slot, self._urls[0]), []).append(prefix)
+            answers = await asyncio.gather(*(self._ask(node, prefixes, commands) for node, prefixes
+                                             in by_node.items()), return_exceptions=True)
+            for node_failure in answers:
+                if isinstance(node_failure, BaseException):
+                    raise node_failure
+            failure, left = None, {}
+            for prefix, answer, now_ms in (one for node in answers for one in node):
+                if isinstance(answer, NoScriptError) or self._is_moved(answer):
+                    left[prefix], failure = commands[prefix], failure or answer
+                elif isinstance(answer, Exception):  # the others are done all the same
+                    raise answer
+                else:
+                    site, own = map(sums.read, answer)
+                    found[prefix] = sums.others(site, own, now_ms, self._half_life_s)
+            commands = left
+            if not commands:
+                return {prefix: one for prefix, one in found.items() if one}
+        raise failure or RedisError("no answer")
+
+    async def _ask(self, node: str, prefixes: list[str],
+                   commands: dict[str, tuple[Any, ...]]) -> list[tuple[str, Any, float]]:
+        """Each with its answer, which may be an error, and the time there."""
+        client, answers = self._node(node), []
+        for at in range(0, len(prefixes), BATCH):
+            some = prefixes[at:at + BATCH]
+            pipeline = client.pipeline(transaction=False)
+            pipeline.execute_command("TIME")
+            for prefix in some:
+                pipeline.execute_command(*commands[prefix])
+            (now_s, now_us), *rest = await pipeline.execute(raise_on_error=False)
+            answers += [(prefix, answer, 1000 * now_s + now_us / 1000)
+                        for prefix, answer in zip(some, rest)]
+            if any(isinstance(answer, NoScriptError) for answer in rest):
+                await client.script_load(ADD)
+        return answers
+
+    def _node(self, url: str) -> redis.asyncio.Redis[Any]:
+        if url not in self._nodes:
+            options = {**self._options, **(self._tls if url.startswith("rediss:") else {})}
+            self._nodes[url] = redis.asyncio.Redis.from_url(url, retry=Retry(NoBackoff(), 0), **options)
+        return self._nodes[url]
+
+    def _is_moved(self, answer: Any) -> bool:
+        """Notes which node of a cluster has it. redis-py 4 has no class for it here, later ones do."""
+        words = str(answer).split() if isinstance(answer, RedisError) else []
+        if type(answer).__name__ == "MovedError":
+            words = ["MOVED", *words[-2:]]
+        if len(words) != 3 or words[0] != "MOVED":
+            return False
+        scheme, _, rest = self._urls[0].partition("://")
+        login = rest.rpartition("@")[0]
+        self._slots[int(words[1])] = f"{scheme}://{login}{'@' if login else ''}{words[2]}"
+        return True
+
+    def _disconnect(self) -> None:
+        """Of a cluster we may not know any more who has what."""
+        nodes, self._nodes, self._slots = self._nodes, {}, {}
+
+        async def disconnect() -> None:
+            await asyncio.wait([asyncio.ensure_future(node.connection_pool.disconnect())
+                                for node in nodes.values()], timeout=CLOSING_S)
+
+        if nodes:
+            self._loop.run_until_complete(disconnect())
+
+    def _explain(self, failure: BaseException) -> str:
+        text, causes = str(failure), []
+        while failure:
+            causes.append(failure)
+            failure = failure.__cause__ or failure.__context__  # type: ignore[assignment]
+        for kind, words, line in LINES:
+            if any(isinstance(one, kind) for one in causes) and words in text:
+                return line.format(text=text, timeout_s=self._timeout_s)
+        return f"it says {text}: see its log"
+
+
+# What is known by a class, by words of the server, or both; the first one is it.
+LINES: list[tuple[Any, str, str]] = [
+    (asyncio.TimeoutError, "", "no answer within {timeout_s:g} s: is it busy, or far away?"),
+    (ssl.SSLCertVerificationError, "", "its certificate is not trusted: name its authority with tls_ca"
+     " ({text})"),
+    (ssl.SSLError, "", "no TLS there, or another one: redis:// is without ({text})"),
+    (BusyLoadingError, "", "it is loading its data: wait"),
+    (ReadOnlyError, "", "a replica, which takes nothing: name the primary"),
+    (AuthenticationError, "", "password refused: compare it with requirepass or the ACL there"),
+    (NoPermissionError, "", "its user may not: allow it ~riptide:* +time +hmget +evalsha +script|load"
+     " +hset +hdel +hrandfield +pexpire ({text})"),
+    (RedisError, "WRONGPASS", "password refused: compare it with requirepass or the ACL there"),
+    (RedisError, "used memory", "full: raise its maxmemory, or shorten the half-life"),
+    (RedisError, "MISCONF", "it cannot save to its disk, and takes nothing: see its log"),
+    (RedisError, "CLUSTERDOWN", "nobody has some of the slots: redis-cli --cluster check"),
+    (RedisError, "SEQUENCE", "knows a later batch of this host: is a host's name there twice, or its"
+     " clock set back?"),
+    (RedisError, "WRONGTYPE", "a key there is not riptide's: use another site's name, or another DB"),
+    (RedisError, "closed", "it closed the connection: does it want TLS (rediss://)?"),
+    (OSError, "", "not reachable: does it run there, and may this host connect? ({text})"),
+    (RedisError, "connecting to", "not reachable: does it run there, and may this host connect?"
+     " ({text})"),
+]

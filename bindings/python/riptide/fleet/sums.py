@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""What the hosts of a site share: sums of named floats that fade with a half-life. Pure.
+
+Sums are those of lib/proof: how many connections, what they cost, squares of it. Which names there
+are, and what they stand for, is the caller's affair. What can be added in any order, and fades by a
+factor, gives the same result whoever writes first.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from typing import Any, Iterable, Mapping, NamedTuple
+
+Sums = Mapping[str, float]
+
+MAX_NAMES = 256
+MAX_NAME_CHARS = 32
+MAX_SUM = 1e15  # far below where what many hosts add would be infinite
+HALVES_KEPT = 10  # half-lives without a write, after which a key and what a host added are forgotten
+ROUNDING = 1e-9  # of 14 digits, after many sums: less than this share is what one host alone has added
+
+
+def check(sums: Sums) -> None:
+    """Raises a ValueError where no host may add such sums."""
+    if len(sums) > MAX_NAMES:
+        raise ValueError(f"sums: {len(sums)} names, of {MAX_NAMES} at most")
+    for name, value in sums.items():
+        if not 0 < len(name) <= MAX_NAME_CHARS:
+            raise ValueError(f"sums: no name of 1 to {MAX_NAME_CHARS} characters: {name!r:.80}")
+        if not abs(value) <= MAX_SUM:  # nor NaN
+            raise ValueError(f"sums: {name} is {value}: beyond {MAX_SUM:g}")
+
+
+def add(one: Sums, other: Sums) -> dict[str, float]:
+    """Both as one."""
+    return {name: one.get(name, 0.0) + other.get(name, 0.0) for name in {**one, **other}}
+
+
+def fade(sums: Sums, passed_s: float, half_life_s: float) -> dict[str, float]:
+    """What is left of them after that time; a clock that was set back takes nothing away."""
+    factor = 0.5 ** (max(0.0, passed_s) / half_life_s)
+    return {name: value * factor for name, value in sums.items()}
+
+
+def limit(sums: Sums, count: float, most: float) -> dict[str, float]:
+    """The same means with less weight, where they are those of more than `most` connections.
+
+    `count` is how many they are of, which the caller knows. However much other hosts say, it counts
+    as `most` connections of the caller's own.
+    """
+    factor = most / count if count > most else 1.0
+    return {name: value * factor for name, value in sums.items()}
+
+
+class Held(NamedTuple):
+    """What the engine keeps of a site, or of a host, for a prefix."""
+
+    at_ms: float  # when it was faded last, by the engine's clock
+    sums: Sums
+
+
+def read(text: bytes | None) -> Held | None:
+    """From the engine's words; None where there is nothing, or what no host writes."""
+    try:
+        found: Any = json.loads(text or "")
+        held = Held(float(found["at"]), {str(name): float(value)
+                                         for name, value in found["sums"].items()})
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        return None
+    if not math.isfinite(held.at_ms) or len(held.sums) > MAX_NAMES:
+        return None
+    return held if all(map(math.isfinite, held.sums.values())) else None
+
+
+def others(site: Held | None, own: Held | None, now_ms: float, half_life_s: float) -> dict[str, float]:
+    """What hosts but this one have added, as of now; empty where that is nothing."""
+    if not site:
+        return {}
+    all_hosts = fade(site.sums, (now_ms - site.at_ms) / 1000, half_life_s)
+    mine = fade(own.sums, (now_ms - own.at_ms) / 1000, half_life_s) if own else {}
+    left = {}
+    for name, value in all_hosts.items():
+        own_value = mine.get(name, 0.0)
+        if abs(value - own_value) > ROUNDING * max(abs(value), abs(own_value)):
+            left[name] = value - own_value
+    return left
+
+
+def turn(prefixes: Iterable[str], number: int, of: int) -> list[str]:
+    """Each prefix in one turn of so many: what is asked for seldom need not be asked for at once."""
+    return [prefix for prefix in prefixes if zlib.crc32(prefix.encode()) % of == number % of]
+
+
+class Outbox:
+    """What this host has learned and the engine has not confirmed: sent again until it is, once.
+
+    A batch is the same until it is confirmed, and has a sequence: that of the engine's answer which
+    was lost is known there, and not added again. What comes meanwhile waits for the next one.
+    """
+
+    def __init__(self) -> None:
+        self._sequence = 0
+        self._sent: dict[str, dict[str, float]] = {}
+        self._waiting: dict[str, dict[str, float]] = {}
+
+    def put(self, prefix: str, sums: Sums) -> None:
+        """Raises a ValueError where these are no sums."""
+        check(sums)
+        self._waiting[prefix] = add(self._waiting.get(prefix, {}), sums)
+
+    def batch(self, now_ms: int) -> tuple[int, dict[str, dict[str, float]]]:
+        """The sequence and what is to be added. `now_ms` is of a clock that a restart does not set
+        back, CLOCK_REALTIME say: sequences grow, those of the process before included.
+        """
+        if not self._sent and self._waiting:
+            self._sequence = max(self._sequence + 1, now_ms)
+            self._sent, self._waiting = self._waiting, {}
+        return self._sequence, self._sent
+
+    def confirm(self) -> None:
+        """The engine has the batch."""
+        self._sent = {}
+
+    def fade(self, passed_s: float, half_life_s: float) -> None:
+        """What waits fades like what is there."""
+        for kept in self._sent, self._waiting:
+            for prefix, sums in kept.items():
+                kept[prefix] = fade(sums, passed_s, half_life_s)
+
+    def __len__(self) -> int:
+        """How many prefixes wait."""
+        return len({*self._sent, *self._waiting})

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""What hosts of a site share, without an engine: riptide.fleet.sums."""
+
+import math
+import sys
+
+import pytest
+from netns import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "bindings/python/riptide"))  # the package's C is of no use here
+from fleet import sums  # noqa: E402
+
+
+def test_sums_add_and_fade_in_any_order():
+    one, other = {"n": 8.0, "cost": -2.0}, {"n": 4.0, "again": 0.5}
+    assert sums.add(one, other) == {"n": 12, "cost": -2, "again": 0.5}
+    faded = sums.fade(sums.add(sums.fade(one, 3600, 3600), other), 7200, 3600)
+    assert faded == {"n": 2, "cost": -0.25, "again": 0.125}
+    assert sums.fade(one, -5, 3600) == one
+
+
+def test_sums_of_many_connections_weigh_no_more_than_the_limit():
+    assert sums.limit({"n": 400.0, "cost": 100.0}, 400, 40) == {"n": 40, "cost": 10}
+    assert sums.limit({"n": 4.0, "cost": 1.0}, 4, 40) == {"n": 4, "cost": 1}
+
+
+@pytest.mark.parametrize("wrong", [{"n": math.nan}, {"n": math.inf}, {"n": -1e16}, {"": 1.0}, {"n" * 33: 1.0},
+                                   {f"n{i}": 1.0 for i in range(257)}])
+def test_sums_that_no_host_may_add(wrong):
+    with pytest.raises(ValueError, match="sums: "):
+        sums.Outbox().put("10.0.0.1", wrong)
+
+
+@pytest.mark.parametrize("text", [None, b"", b"{", b"[]", b"7", b'{"at":1}', b'{"at":"x","sums":{}}', b'{"at":1,"sums":[]}',
+                                  b'{"at":1,"sums":{"n":null}}', b'{"at":1,"sums":{"n":1e999}}', b'{"at":NaN,"sums":{}}',
+                                  b'\xff', b"[" * 100000])
+def test_what_no_host_writes_is_nothing(text):
+    assert sums.read(text) is None
+    assert sums.others(sums.read(text), None, 0, 60) == {}
+
+
+def test_others_are_all_less_oneself_each_faded_since_its_own_time():
+    site, own = sums.Held(60_000, {"n": 10.0, "cost": 3.0}), sums.Held(0, {"n": 8.0, "cost": 6.0})
+    assert sums.others(site, own, 120_000, 60) == {"n": 5 - 2}  # of cost nothing is left
+    assert sums.others(site, None, 120_000, 60) == {"n": 5, "cost": 1.5}
+    assert sums.others(None, own, 120_000, 60) == {}
+
+
+def test_each_prefix_has_its_turn():
+    prefixes = [f"10.0.0.{i}" for i in range(100)]
+    turns = [sums.turn(prefixes, number, 6) for number in range(6)]
+    assert sorted(sum(turns, [])) == sorted(prefixes) and max(map(len, turns)) < 50
+    assert sums.turn(prefixes, 7, 6) == turns[1]
+
+
+def test_a_batch_stays_until_it_is_confirmed():
+    outbox = sums.Outbox()
+    assert outbox.batch(1000) == (0, {})
+    outbox.put("10.0.0.1", {"n": 1.0})
+    first = outbox.batch(1000)
+    assert first == (1000, {"10.0.0.1": {"n": 1.0}})
+    outbox.put("10.0.0.1", {"n": 2.0})
+    outbox.put("10.0.0.2", {"n": 3.0})
+    assert outbox.batch(2000) == first and len(outbox) == 2
+    outbox.confirm()
+    outbox.put("10.0.0.1", {"n": 2.0})
+    assert outbox.batch(900) == (1001, {"10.0.0.1": {"n": 4.0}, "10.0.0.2": {"n": 3.0}})
+    outbox.fade(60, 60)
+    assert outbox.batch(901) == (1001, {"10.0.0.1": {"n": 2.0}, "10.0.0.2": {"n": 1.5}})
+    outbox.confirm()
+    assert outbox.batch(3000)[1] == {} and len(outbox) == 0
