@@ -94,7 +94,7 @@ static int get_scope(struct riptide_scope *scope, struct prefix_list *learn,
 {
     for (int i = 0; i < options->n_operands; i++) {
         const char *operand = options->operands[i];
-        int r = value_prefixes.parse(learn, operand);
+        int r = value_parse(&value_prefixes, learn, operand);
 
         if (r == -EINVAL)
             snprintf(error->text, sizeof(error->text), "%s: %s", operand, value_prefixes.expected);
@@ -116,7 +116,7 @@ int observe_run(const struct command_options *options)
 
     if (r == 0)
         r = observe(options, &scope, &error);
-    value_prefixes.clear(&learn);
+    value_clear(&value_prefixes, &learn);
     if (!error.text[0] && (r == -EACCES || r == -EPERM))
         snprintf(error.text, sizeof(error.text), "the sockets are hidden from this user: %s",
                  strerror(-r));

@@ -119,9 +119,9 @@ static int parse_one(const struct option_row *rows, void *target, int i, int arg
         value = argv[i + 1];
         taken = 2;
     }
-    if (given && !given[row - rows] && row->kind->clear)
-        row->kind->clear((char *)target + row->offset);
-    r = row->kind->parse((char *)target + row->offset, value);
+    if (given && !given[row - rows])
+        value_clear(row->kind, (char *)target + row->offset);
+    r = value_parse(row->kind, (char *)target + row->offset, value);
     if (r < 0)
         return fail_value(error, row, name, value, r);
     if (given)
@@ -164,7 +164,7 @@ char *option_print(const struct option_row *row, const void *target)
 
     if (!out)
         return NULL;
-    row->kind->print(out, (const char *)target + row->offset);
+    value_print(row->kind, out, (const char *)target + row->offset);
     if (fclose(out)) {
         free(text);
         return NULL;

@@ -62,7 +62,7 @@ static const char *parse(struct probe *probe, const struct command_options *opti
         return "give an address and a port";
     if (!parse_address(&probe->peer, options->operands[0]))
         return "the first operand is no IPv4 or IPv6 address";
-    if (value_u32.parse(&port, options->operands[1]) < 0 || port == 0 || port > UINT16_MAX)
+    if (value_parse(&value_u32, &port, options->operands[1]) < 0 || port == 0 || port > UINT16_MAX)
         return "the second operand is no port from 1 to 65535";
     if (options->source && !parse_address(&probe->source, options->source))
         return "--source: no IPv4 or IPv6 address";
