@@ -69,8 +69,8 @@ static int set_value(struct reader *reader, const struct option_row *row, void *
         return fail(reader, -EINVAL, "%s: was given in line %d already", row->name, *line);
     r = value_parse(row->kind, (char *)target + row->offset, value);
     if (r == -EINVAL)
-        return fail(reader, r, "%s%s%s: %s%s", row->name, *value ? " " : "", value,
-                    row->kind->expected, option_gone(row, value));
+        return fail(reader, r, "%s%s%s: %s", row->name, *value ? " " : "", value,
+                    row->kind->expected);
     if (r < 0)
         return fail(reader, r, "%s: %s", row->name, strerror(-r));
     if (!*line)
@@ -102,10 +102,7 @@ static int set_key(struct reader *reader, const char *key, char *value)
 {
     struct settings *settings = reader->settings;
     const struct option_row *row = options_find(rows_of(reader), key, strlen(key));
-    const char *instead = gone_find(key, strlen(key));
 
-    if (instead)
-        return fail(reader, -EINVAL, "%s: is gone: %s", key, instead);
     if (reader->override != NO_OVERRIDE && row)
         return set_override(reader, row, value);
     if (row && row->section && !strcmp(row->section, reader->section))

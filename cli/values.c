@@ -414,7 +414,8 @@ KIND(name, "NAME", "not a name", TEXT, .bytes = sizeof(char *));
 KIND(path, "FILE",
      "not a file name (at most 160 bytes, no control character, no ; or # first or behind "
      "a blank)", TEXT, .bytes = sizeof(char *));
-KIND(directory, "DIRECTORY", "not a directory's name of at most 160 bytes", TEXT, .bytes = sizeof(char *));
+KIND(directory, "DIRECTORY", "not a directory's name of at most 160 bytes", TEXT,
+     .bytes = sizeof(char *));
 KIND(address, "ADDRESS", "not an address", TEXT, .bytes = sizeof(char *));
 KIND(user, "NAME", "not a user name", TEXT, .bytes = sizeof(char *));
 KIND(group, "GROUP", "not a group", TEXT, .bytes = sizeof(char *));
