@@ -322,14 +322,14 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     struct riptide_explanation explanation = { .override_pacing_percent = 0 };
     struct riptide_route found;
     struct riptide_prefix group;
-    struct ladder ladder;
+    struct ladder ladder, site;
     char dev[IF_NAMESIZE];
     const char *off;
     enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &off);
 
     riptide_estimator_group(estimator, peer, &group);
     riptide_prefix_format(&group, dst);
-    ladder = riptide_estimator_get_ladder(estimator, &group);
+    ladder = riptide_estimator_get_ladder(estimator, &group, &site);
     if (riptide_estimator_explain(estimator, &group, &explanation, sizeof(explanation)) != 0) {
         /* Neither window nor connections. */
     } else if (explanation.cwnd > 0) {
@@ -348,7 +348,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
         "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s?}", "destination", dst, "in_scope",
         settings_have_peer(settings, peer), "policy", settings->estimator.policy->name, "dry_run",
         settings->router.dry_run, "window", window, "trials",
-        explanation_trials(&ladder, settings->agent.again_price), "seen", seen, "route", route,
+        explanation_trials(&ladder, &site, settings->agent.again_price), "seen", seen, "route", route,
         "program", program_of(daemon, peer, &explanation), "rules", rules_of(daemon, peer->family),
         "why_routes", backend == RIPTIDE_ROUTES ? off : NULL);
 }

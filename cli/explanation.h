@@ -29,7 +29,8 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
 json_t *explanation_seen(const struct riptide_explanation *explanation);
 
 /* What trials have shown of each window; empty where there are none (NULL). */
-json_t *explanation_trials(const struct ladder *ladder, double again_price);
+json_t *explanation_trials(const struct ladder *ladder, const struct ladder *site,
+                           double again_price);
 
 /* A hint, and how long it still holds. */
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns);

@@ -21,6 +21,13 @@
 /* Destinations that one answer walks over: a list of all of them is asked for in pages. */
 #define REQUEST_PAGE 256
 
+/* Of what has changed since then it walks over as many as that. */
+#define REQUEST_WALK (16 * REQUEST_PAGE)
+
+/* The most that other hosts of a site may count as, in connections; and the longest time. */
+#define REQUEST_MAX_WEIGHT  1000
+#define REQUEST_MAX_SITE_MS (INT64_C(1000) * 3600)
+
 /* The longest time that a hint may hold: a year. */
 #define REQUEST_MAX_HINT_MS (INT64_C(1000) * 3600 * 24 * 366)
 
@@ -65,6 +72,18 @@ bool daemon_is_off(const struct daemon *daemon);
 double daemon_stepped_back_s(const struct daemon *daemon);
 /* What is known, as text. */
 json_t *daemon_save(struct daemon *daemon);
+/*
+ * Who has learned what: `life` of this process, its `revision`; and the destinations, NULL behind the
+ * last (riptide_estimator_next_ladder). Its books, where those are not of `known` connections.
+ */
+json_t *daemon_learned(struct daemon *daemon);
+const struct ladder *daemon_next_ladder(struct daemon *daemon, uint32_t *cursor,
+                                        struct riptide_prefix *dst);
+json_t *daemon_books(struct daemon *daemon, uint64_t known);
+/* What others have: of a destination, as riptide_estimator_take_site; and for how long from now on. */
+int daemon_take_site(struct daemon *daemon, const struct riptide_prefix *dst, const char *ladder,
+                     double weight);
+void daemon_keep_site(struct daemon *daemon, bool is_replacing, uint64_t for_ns);
 /* The state joins what is known, or takes its place. */
 int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_replacing,
                 struct riptide_load_counts *counts, struct riptide_error *error);

@@ -223,11 +223,31 @@ int riptide_estimator_add_all(struct riptide_estimator *estimator,
                               uint16_t *cwnds);
 
 /*
- * Of the destination that this is, or is counted as, with what other hosts have shown; empty where
- * trials do not move its window.
+ * Of the destination that this is, or is counted as, with what hosts whose states were merged have
+ * shown; and (may be NULL) of its site. Empty where trials do not move its window.
  */
 struct ladder riptide_estimator_get_ladder(const struct riptide_estimator *estimator,
-                                           const struct riptide_prefix *dst);
+                                           const struct riptide_prefix *dst, struct ladder *site);
+
+/*
+ * Walks over the ladders of this host alone, a destination with each call; NULL: behind the last, or
+ * there are no trials. Its revision is that of the estimator when it changed last; 0: it is empty.
+ */
+const struct ladder *riptide_estimator_next_ladder(const struct riptide_estimator *estimator,
+                                                   uint32_t *cursor, struct riptide_prefix *dst);
+uint32_t riptide_estimator_get_revision(const struct riptide_estimator *estimator);
+
+/*
+ * What the other hosts of a site have shown of a destination, as ladder_save writes it, takes the
+ * place of what they had: no rung as more connections than `weight`. All of it counts until until_ns
+ * (riptide_estimator_keep_site), in the last fade_ns before that less and less. It is never saved.
+ * Outcomes: RIPTIDE_E_UNKNOWN (no such destination, or no trials), RIPTIDE_E_INVALID. Errors: -ENOMEM.
+ */
+int riptide_estimator_take_site(struct riptide_estimator *estimator,
+                                const struct riptide_prefix *dst, const char *text, double weight);
+void riptide_estimator_keep_site(struct riptide_estimator *estimator, uint64_t until_ns,
+                                 uint64_t fade_ns);
+void riptide_estimator_forget_site(struct riptide_estimator *estimator);
 
 /* How often trials have moved a window. */
 uint64_t riptide_estimator_count_steered(const struct riptide_estimator *estimator);

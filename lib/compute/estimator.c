@@ -64,7 +64,7 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     prefix_table_deinit(&estimator->table);
     free(estimator->aggregates);
     free(estimator->hints);
-    for (size_t i = 0; i < TRIALS_HOSTS; i++)
+    for (size_t i = 0; i <= TRIALS_SITE; i++)
         free(estimator->hosts[i].ladders);
     free(estimator);
     return NULL;

@@ -70,8 +70,8 @@ struct trials_host {
     struct ladder *ladders; /* NULL: none */
 };
 
-/* With this one. Where there are more, what was merged last counts. */
-enum { TRIALS_HOSTS = 16 };
+/* With this one. Where there are more, what was merged last counts. Behind them, a site as one. */
+enum { TRIALS_HOSTS = 16, TRIALS_SITE = TRIALS_HOSTS };
 
 struct riptide_estimator {
     struct riptide_estimator_config config; /* without its hints */
@@ -87,7 +87,9 @@ struct riptide_estimator {
     struct arm_shares shares; /* which of them start without also while others do not: see arm_of */
     uint64_t arms_seed;
     double again_price; /* of ladder_enter */
-    struct trials_host hosts[TRIALS_HOSTS]; /* this one first */
+    struct trials_host hosts[TRIALS_SITE + 1]; /* this one first */
+    uint64_t site_fade_ns;  /* before its until_ns it counts less and less */
+    uint32_t revision;      /* of this host's ladders */
     uint32_t n_ladders;                     /* slots that theirs are of */
     struct ladder_class classes[BOOK_RTTS];
     uint64_t n_steered; /* windows that trials have moved */

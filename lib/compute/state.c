@@ -251,9 +251,13 @@ static void take_ladder(struct load *load, uint32_t slot, struct word line)
     if (!ladder_load(&ladder, text) || ladders_reserve(estimator) < 0)
         return;
     own = &estimator->hosts[0].ladders[slot];
+    if (own->at == 0)
+        own->revision = ++estimator->revision;
     if (load->host == estimator->hosts[0].id) {
-        if (own->at == 0)
+        if (own->at == 0) {
+            ladder.revision = own->revision;
             *own = ladder;
+        }
         return;
     }
     if (!load->other)

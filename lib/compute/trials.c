@@ -30,7 +30,7 @@ int ladders_reserve(struct riptide_estimator *estimator)
 {
     uint32_t had = estimator->n_ladders, n = estimator->table.capacity;
 
-    for (size_t i = 0; n > had && i < TRIALS_HOSTS; i++) {
+    for (size_t i = 0; n > had && i <= TRIALS_SITE; i++) {
         struct trials_host *host = &estimator->hosts[i];
         struct ladder *ladders;
 
@@ -48,7 +48,7 @@ int ladders_reserve(struct riptide_estimator *estimator)
 
 void ladders_forget(struct riptide_estimator *estimator, uint32_t slot)
 {
-    for (size_t i = 0; slot < estimator->n_ladders && i < TRIALS_HOSTS; i++) {
+    for (size_t i = 0; slot < estimator->n_ladders && i <= TRIALS_SITE; i++) {
         if (estimator->hosts[i].ladders)
             estimator->hosts[i].ladders[slot] = (struct ladder){ 0 };
     }
@@ -84,6 +84,55 @@ static struct ladder others_of(const struct riptide_estimator *estimator, uint32
     return sum;
 }
 
+/* What the other hosts of a site have shown; false: nothing. */
+static bool site_of(const struct riptide_estimator *estimator, uint32_t slot, struct ladder *ladder)
+{
+    const struct trials_host *site = &estimator->hosts[TRIALS_SITE];
+    uint64_t left_ns = site->until_ns > estimator->now_ns ? site->until_ns - estimator->now_ns : 0;
+
+    if (!site->ladders || left_ns == 0)
+        return false;
+    *ladder = site->ladders[slot];
+    if (left_ns < estimator->site_fade_ns)
+        ladder_scale(ladder, (double)left_ns / (double)estimator->site_fade_ns);
+    return true;
+}
+
+int riptide_estimator_take_site(struct riptide_estimator *estimator,
+                                const struct riptide_prefix *dst, const char *text, double weight)
+{
+    struct trials_host *site = &estimator->hosts[TRIALS_SITE];
+    uint32_t slot = find_slot(estimator, dst);
+    struct ladder ladder;
+
+    if (slot == NONE || !has_trials(estimator))
+        return RIPTIDE_E_UNKNOWN;
+    if (!(weight > 0) || !ladder_load(&ladder, text))
+        return RIPTIDE_E_INVALID;
+    if (ladders_reserve(estimator) < 0)
+        return -ENOMEM;
+    if (!site->ladders)
+        site->ladders = calloc(estimator->n_ladders, sizeof(ladder));
+    if (!site->ladders)
+        return -ENOMEM;
+    ladder_limit(&ladder, weight);
+    site->ladders[slot] = ladder;
+    return 0;
+}
+
+void riptide_estimator_keep_site(struct riptide_estimator *estimator, uint64_t until_ns,
+                                 uint64_t fade_ns)
+{
+    estimator->hosts[TRIALS_SITE].until_ns = until_ns;
+    estimator->site_fade_ns = fade_ns;
+}
+
+void riptide_estimator_forget_site(struct riptide_estimator *estimator)
+{
+    free(estimator->hosts[TRIALS_SITE].ladders);
+    estimator->hosts[TRIALS_SITE] = (struct trials_host){ 0 };
+}
+
 /* As books have them; NULL: no policy has said its smallest round trip time. */
 static struct ladder_class *class_of(struct riptide_estimator *estimator,
                                      const struct destination *destination)
@@ -98,19 +147,23 @@ bool ladder_steer(struct riptide_estimator *estimator, uint32_t slot)
     const struct destination *destination = destination_at(estimator, slot);
     const struct limits limits = limits_of(estimator, destination);
     uint32_t cwnd = to_segments(destination->smoothed), most;
-    struct ladder others;
-    bool is_steered;
+    struct ladder others, site, *ladder;
+    bool is_steered, is_new;
 
     /* Without memory for them windows are the policy's. */
     if (!has_trials(estimator) || ladders_reserve(estimator) < 0)
         return false;
+    ladder = ladder_at(estimator, slot);
+    is_new = ladder->at == 0;
     others = others_of(estimator, slot);
     /* Trials compare means: the worst of several paths are too few to count in these. */
     most = evidence_of(destination).bounds & RIPTIDE_BOUND_MANY_PATHS
                ? cwnd
                : limits.most;
-    is_steered = ladder_step(ladder_at(estimator, slot), &others, class_of(estimator, destination),
-                             cwnd, limits.min, most);
+    is_steered = ladder_step(ladder, &others, site_of(estimator, slot, &site) ? &site : NULL,
+                             class_of(estimator, destination), cwnd, limits.min, most);
+    if (is_new)
+        ladder->revision = ++estimator->revision;
     estimator->n_steered += is_steered;
     return is_steered;
 }
@@ -126,15 +179,18 @@ void estimator_enter(struct riptide_estimator *estimator, const struct riptide_s
         return;
     most = limits_of(estimator, destination_at(estimator, slot)).most;
     ladder_enter(ladder, arm_cwnd(arm, cwnd, most), sample, estimator->again_price);
+    ladder->revision = ++estimator->revision;
 }
 
 struct ladder riptide_estimator_get_ladder(const struct riptide_estimator *estimator,
-                                           const struct riptide_prefix *dst)
+                                           const struct riptide_prefix *dst, struct ladder *site)
 {
     uint32_t slot = find_slot(estimator, dst);
     const struct ladder *ladder = slot == NONE ? NULL : ladder_at(estimator, slot);
     struct ladder sum = { 0 };
 
+    if (site && (!ladder || !site_of(estimator, slot, site)))
+        *site = sum;
     if (ladder && ladder->at > 0) {
         sum = others_of(estimator, slot);
         ladder_add(&sum, ladder);
@@ -146,4 +202,21 @@ struct ladder riptide_estimator_get_ladder(const struct riptide_estimator *estim
 uint64_t riptide_estimator_count_steered(const struct riptide_estimator *estimator)
 {
     return estimator->n_steered;
+}
+
+const struct ladder *riptide_estimator_next_ladder(const struct riptide_estimator *estimator,
+                                                   uint32_t *cursor, struct riptide_prefix *dst)
+{
+    uint32_t slot = prefix_table_next(&estimator->table, *cursor);
+
+    if (slot == NONE || !ladder_at(estimator, slot))
+        return NULL;
+    *dst = destination_at(estimator, slot)->dst;
+    *cursor = slot + 1;
+    return ladder_at(estimator, slot);
+}
+
+uint32_t riptide_estimator_get_revision(const struct riptide_estimator *estimator)
+{
+    return estimator->revision;
 }

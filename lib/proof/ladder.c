@@ -31,6 +31,9 @@ enum { LEAST = 8 };
  */
 static const double doubt = 0.5;
 
+/* So many by own connections, and what a site says against them does not count. */
+static const double own_doubt = 1;
+
 /* Standard deviations, and no less than a factor of e, above which a cost counts as that. */
 static const double outlier = 2;
 
@@ -82,7 +85,7 @@ static double error_of(const struct ladder *ladder, const struct ladder_rung *on
     return square_root(variance_of(ladder) * (1 / (double)one->n + 1 / (double)other->n));
 }
 
-static void scale(struct ladder *ladder, double factor)
+void ladder_scale(struct ladder *ladder, double factor)
 {
     for (int i = 0; i < LADDER_RUNGS; i++) {
         ladder->rungs[i].n *= (float)factor;
@@ -103,7 +106,8 @@ void ladder_enter(struct ladder *ladder, uint32_t cwnd, const struct riptide_sam
         return;
     if (rung->n >= LEAST && cost > mean_of(rung) + 1)
         cost = lesser(cost, mean_of(rung) + greater(outlier * square_root(variance_of(ladder)), 1));
-    scale(ladder, 1 - 1 / memory);
+    ladder_scale(ladder, 1 - 1 / memory);
+    ladder->n_entered++;
     rung->n++;
     rung->cost += (float)cost;
     rung->again += (float)again;
@@ -120,8 +124,9 @@ static int follow(struct ladder *ladder, struct ladder *all, int at, int policy)
     int moved = policy - (ladder->policy_at - 1), step = moved > 0 ? 1 : -1;
 
     if (moved < 0 && policy <= at - 2) {
-        scale(ladder, 0.5);
-        scale(all, 0.5);
+        ladder_scale(ladder, 0.5);
+        ladder_scale(all, 0.5);
+        ladder->n_halved++;
         return policy;
     }
     for (; moved != 0 && !ladder->is_led; moved -= step) {
@@ -132,27 +137,86 @@ static int follow(struct ladder *ladder, struct ladder *all, int at, int policy)
     return at;
 }
 
-static int better_of(const struct ladder *ladder, int at)
+/* How much less the other rung costs, and the inverse of its variance; 0 where it is not known. */
+struct gain {
+    double less, weight;
+};
+
+/* Of two means that vary as those of `own`: what a site says of its variance would be its weight. */
+static struct gain gain_of(const struct ladder *own, const struct ladder *ladder, int at, int to)
+{
+    const struct ladder_rung *has = &ladder->rungs[at], *rung = &ladder->rungs[to];
+    double error;
+
+    if (!is_known(ladder, at) || !is_known(ladder, to))
+        return (struct gain){ 0 };
+    error = error_of(own, rung, has);
+    return (struct gain){ mean_of(has) - mean_of(rung), 1 / (error * error) };
+}
+
+/* In standard errors. */
+static double doubts_of(struct gain gain)
+{
+    return gain.weight > 0 ? gain.less * square_root(gain.weight) : 0;
+}
+
+/*
+ * Differences are pooled, not means: hosts may differ in what all of their connections cost.
+ *
+ * A site moves a window down where the trials of `own` do not speak against it, and up nowhere: that
+ * takes these, as without a site, and where they are in doubt that it does not speak against them.
+ */
+static double better_by(const struct ladder *own, const struct ladder *site, int at, int to)
+{
+    struct gain gain = gain_of(own, own, at, to), others = { 0 };
+    double by_own = doubts_of(gain), by_all;
+
+    if (site)
+        others = gain_of(own, site, at, to);
+    if (others.weight == 0 || by_own > own_doubt)
+        return by_own;
+    by_all = doubts_of((struct gain){
+        (gain.less * gain.weight + others.less * others.weight) / (gain.weight + others.weight),
+        gain.weight + others.weight });
+    if (to > at)
+        return by_all > 0 ? by_own : 0;
+    return by_own < -own_doubt ? 0 : greater(by_own, by_all);
+}
+
+static int better_of(const struct ladder *own, const struct ladder *site, int at)
 {
     double most = doubt;
     int best = at;
 
-    if (ladder->n_settle > 0 || !is_known(ladder, at))
-        return at;
-    for (int i = at - 1; i <= at + 1; i += 2) {
-        const struct ladder_rung *rung, *has = &ladder->rungs[at];
-        double better;
+    for (int i = at > 0 ? at - 1 : 1; i <= at + 1 && i < LADDER_RUNGS && own->n_settle == 0; i += 2) {
+        double better = better_by(own, site, at, i);
 
-        if (!is_known(ladder, i))
-            continue;
-        rung = &ladder->rungs[i];
-        better = (mean_of(has) - mean_of(rung)) / error_of(ladder, rung, has);
         if (better > most) {
             most = better;
             best = i;
         }
     }
     return best;
+}
+
+/*
+ * Who knows nothing yet begins where most connections of the site are, but no more than a rung above
+ * the policy's window, which trials would have tried.
+ */
+static int begin_at_site(const struct ladder *own, const struct ladder *site, int at, int policy)
+{
+    float most = LEAST;
+    int best = at;
+
+    for (int i = 0; i < LADDER_RUNGS; i++) {
+        if (is_known(own, i))
+            return at;
+        if (site->rungs[i].n >= most) {
+            most = site->rungs[i].n;
+            best = i;
+        }
+    }
+    return best > at && best > policy + 1 ? (at > policy + 1 ? at : policy + 1) : best;
 }
 
 static void teach(struct ladder_class *class, const struct ladder *ladder, int at)
@@ -169,24 +233,27 @@ static int begin(struct ladder *ladder, const struct ladder_class *class, int po
     return ladder->is_led ? (int)(class->rung + 0.5F) : policy;
 }
 
-bool ladder_step(struct ladder *ladder, const struct ladder *others, struct ladder_class *class,
-                 uint32_t policy_cwnd, uint32_t least_cwnd, uint32_t most_cwnd)
+bool ladder_step(struct ladder *ladder, const struct ladder *others, const struct ladder *site,
+                 struct ladder_class *class, uint32_t policy_cwnd, uint32_t least_cwnd,
+                 uint32_t most_cwnd)
 {
-    struct ladder all = *ladder;
+    struct ladder own = *ladder;
     int policy = rung_of(policy_cwnd), most = rung_of(most_cwnd), had = ladder->at - 1;
     int had_policy = ladder->policy_at - 1, least = rung_of(least_cwnd), at;
 
     if (others)
-        ladder_add(&all, others);
-    at = had < 0 ? begin(ladder, class, policy) : follow(ladder, &all, had, policy);
+        ladder_add(&own, others);
+    at = had < 0 ? begin(ladder, class, policy) : follow(ladder, &own, had, policy);
     if (ladder->n_settle > 0)
-        all.n_settle = --ladder->n_settle;
-    at = better_of(&all, at);
+        own.n_settle = --ladder->n_settle;
+    if (site)
+        at = begin_at_site(&own, site, at, policy);
+    at = better_of(&own, site, at);
     most = most < policy + LADDER_ABOVE ? most : policy + LADDER_ABOVE;
     least = least > policy - LADDER_BELOW ? least : policy - LADDER_BELOW;
     at = at > most ? most : at < least ? least : at;
     if (class)
-        teach(class, &all, at);
+        teach(class, &own, at);
     if (had >= 0 && at != had)
         ladder->n_settle = SETTLE;
     ladder->at = (uint8_t)(at + 1);
@@ -216,6 +283,15 @@ struct ladder_row ladder_row_of(const struct ladder *ladder, unsigned int i, dou
                            again_price * (row.again - (double)has->again / (double)has->n)) - 1;
     row.error = (1 + row.time) * error_of(ladder, rung, has);
     return row;
+}
+
+void ladder_limit(struct ladder *ladder, double weight)
+{
+    double most = weight;
+
+    for (int i = 0; i < LADDER_RUNGS; i++)
+        most = greater(most, (double)ladder->rungs[i].n);
+    ladder_scale(ladder, weight / most);
 }
 
 void ladder_add(struct ladder *ladder, const struct ladder *other)

@@ -36,6 +36,8 @@ struct ladder {
     uint8_t policy_at; /* likewise the policy's window, at the last step */
     uint8_t n_settle;  /* steps in which connections end that may have begun on another rung */
     bool is_led;       /* it began where others of its class are, and does not follow the policy */
+    uint32_t revision; /* of all ladders of a host, when this one changed last */
+    uint32_t n_entered : 24, n_halved : 8; /* connections, and cuts of the policy, since it began */
 };
 
 /* Where the destinations of a class are, such as those of a group of round trip times. */
@@ -55,11 +57,13 @@ void ladder_enter(struct ladder *ladder, uint32_t cwnd, const struct riptide_sam
 
 /*
  * Once a round: moves by a rung where one beside it is better, by the sums of `others` as well.
- * `policy_cwnd` is the policy's window, the others the smallest and the largest that may be;
- * `others` and `class` may be NULL. Returns whether the window has moved other than the policy's has.
+ * `policy_cwnd` is the policy's window, the others the smallest and the largest that may be. `site`
+ * is of hosts that are not trusted as `others` are: it moves a window down, where these do not speak
+ * against that, and none up. `others`, `site` and `class` may be NULL. Returns whether the window has moved other than the policy's has.
  */
-bool ladder_step(struct ladder *ladder, const struct ladder *others, struct ladder_class *class,
-                 uint32_t policy_cwnd, uint32_t least_cwnd, uint32_t most_cwnd);
+bool ladder_step(struct ladder *ladder, const struct ladder *others, const struct ladder *site,
+                 struct ladder_class *class, uint32_t policy_cwnd, uint32_t least_cwnd,
+                 uint32_t most_cwnd);
 
 /* What connections are to start with. */
 uint32_t ladder_cwnd(const struct ladder *ladder, uint32_t policy_cwnd);
@@ -75,6 +79,10 @@ struct ladder_row ladder_row_of(const struct ladder *ladder, unsigned int rung,
 
 /* The sums of another host as well; where the window is stays. */
 void ladder_add(struct ladder *ladder, const struct ladder *other);
+
+/* All sums; and so that no rung has more connections than `weight`, above 0. */
+void ladder_scale(struct ladder *ladder, double factor);
+void ladder_limit(struct ladder *ladder, double weight);
 
 /* As text without a blank, and back: false where no ladder can have such sums. */
 enum { LADDER_BYTES = 640 };

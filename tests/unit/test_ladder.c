@@ -41,7 +41,7 @@ static void enter(struct ladder *ladder, uint32_t cwnd, int n, double rounds, do
 
 static uint32_t step(struct ladder *ladder, uint32_t policy_cwnd)
 {
-    ladder_step(ladder, NULL, NULL, policy_cwnd, KERNEL_CWND, most_cwnd);
+    ladder_step(ladder, NULL, NULL, NULL, policy_cwnd, KERNEL_CWND, most_cwnd);
     return ladder_cwnd(ladder, policy_cwnd);
 }
 
@@ -129,7 +129,7 @@ TEST(it_stays_near_the_policys_window)
         step(&ladder, 40);
     assert_int_equal(ladder_cwnd(&ladder, 40), 81);
     for (int i = 0; i < 10; i++)
-        ladder_step(&ladder, NULL, NULL, 80, KERNEL_CWND, 115);
+        ladder_step(&ladder, NULL, NULL, NULL, 80, KERNEL_CWND, 115);
     assert_int_equal(ladder_cwnd(&ladder, 80), 115);
     ladder = (struct ladder){ 0 };
     step(&ladder, 40);
@@ -139,7 +139,7 @@ TEST(it_stays_near_the_policys_window)
         step(&ladder, 60);
     assert_int_equal(ladder_cwnd(&ladder, 60), 14);
     for (int i = 0; i < 10; i++)
-        ladder_step(&ladder, NULL, NULL, 60, 20, most_cwnd);
+        ladder_step(&ladder, NULL, NULL, NULL, 60, 20, most_cwnd);
     assert_int_equal(ladder_cwnd(&ladder, 60), 20);
 }
 
@@ -195,18 +195,18 @@ TEST(new_destinations_begin_where_others_of_their_class_are)
     struct ladder known = { 0 }, fresh = { 0 };
     struct ladder_class class = { 0 };
 
-    ladder_step(&known, NULL, &class, 40, KERNEL_CWND, most_cwnd);
+    ladder_step(&known, NULL, NULL, &class, 40, KERNEL_CWND, most_cwnd);
     for (int i = 0; i < 3; i++)
         enter(&known, ladder_cwnds[3 + i], 50, 5 - i, 0);
     for (int i = 0; i < 100; i++)
-        ladder_step(&known, NULL, &class, 40, KERNEL_CWND, most_cwnd);
+        ladder_step(&known, NULL, NULL, &class, 40, KERNEL_CWND, most_cwnd);
     assert_int_equal(ladder_cwnd(&known, 40), 57);
-    assert_true(ladder_step(&fresh, NULL, &class, 24, KERNEL_CWND, most_cwnd));
+    assert_true(ladder_step(&fresh, NULL, NULL, &class, 24, KERNEL_CWND, most_cwnd));
     assert_int_equal(ladder_cwnd(&fresh, 24), 57);
-    ladder_step(&fresh, NULL, &class, 96, KERNEL_CWND, most_cwnd); /* nor does it follow the policy from there */
+    ladder_step(&fresh, NULL, NULL, &class, 96, KERNEL_CWND, most_cwnd); /* nor does it follow the policy from there */
     assert_int_equal(ladder_cwnd(&fresh, 96), 57);
     fresh = (struct ladder){ 0 };
-    assert_true(ladder_step(&fresh, NULL, &class, 14, KERNEL_CWND, most_cwnd));
+    assert_true(ladder_step(&fresh, NULL, NULL, &class, 14, KERNEL_CWND, most_cwnd));
     assert_int_equal(ladder_cwnd(&fresh, 14), 28); /* no more than that is near what is proven */
 }
 
@@ -289,12 +289,113 @@ TEST(sums_of_other_hosts_decide_as_well)
     enter(&other, 57, 20, 2.5, 0);
     step(&one, 40);
     assert_int_equal(step(&one, 40), 40);
-    ladder_step(&one, &other, NULL, 40, KERNEL_CWND, most_cwnd);
+    ladder_step(&one, &other, NULL, NULL, 40, KERNEL_CWND, most_cwnd);
     assert_int_equal(ladder_cwnd(&one, 40), 57);
     assert_true(ladder_row_of(&one, 5, 1).n == 0); /* and it says nothing that is not its own */
     ladder_add(&one, &other);
     ladder_add(&one, &other);
     assert_true(fabs(ladder_row_of(&one, 4, 1).n - 40) < 2);
+}
+
+static uint32_t step_at_site(struct ladder *ladder, const struct ladder *site, uint32_t policy_cwnd)
+{
+    ladder_step(ladder, NULL, site, NULL, policy_cwnd, KERNEL_CWND, most_cwnd);
+    return ladder_cwnd(ladder, policy_cwnd);
+}
+
+/* The smallest is the best, or the largest. */
+static struct ladder site_for(bool is_large)
+{
+    struct ladder site = { 0 };
+
+    for (int i = 0; i < LADDER_RUNGS; i++)
+        enter(&site, ladder_cwnds[i], 200, is_large ? 30 - 2 * i : 4 + 2 * i, 0);
+    ladder_limit(&site, 200);
+    return site;
+}
+
+TEST(a_site_counts_as_so_many_connections)
+{
+    struct ladder site = { 0 };
+
+    enter(&site, 40, 400, 3, 0.1);
+    enter(&site, 57, 200, 2, 0);
+    ladder_limit(&site, 100);
+    assert_true(fabs((double)site.rungs[4].n - 100) < 1e-3);
+    assert_true(site.rungs[5].n > 50 && site.rungs[5].n < 70);
+    assert_true(fabs(ladder_row_of(&site, 4, 1).again - 0.1) < 1e-3);
+    ladder_limit(&site, 1000);
+    assert_true(fabs((double)site.rungs[4].n - 100) < 1e-3);
+}
+
+TEST(a_site_raises_nothing_that_own_trials_have_not_confirmed)
+{
+    struct ladder site = site_for(true), own = { 0 };
+
+    step(&own, 40);
+    enter(&own, 40, 20, 3, 0);
+    enter(&own, 57, 7, 3, 0);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(step_at_site(&own, &site, 40), 40);
+    enter(&own, 57, 200, 3.3, 0); /* worse */
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(step_at_site(&own, &site, 40), 40);
+    own.at = 6; /* nor is it kept up */
+    assert_int_equal(step_at_site(&own, &site, 40), 40);
+    own = (struct ladder){ 0 };
+    step(&own, 40);
+    enter(&own, 40, 20, 3, 0);
+    enter(&own, 57, 20, 3, 0); /* no better */
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(step_at_site(&own, &site, 40), 40);
+    enter(&own, 57, 200, 2.5, 0);
+    assert_int_equal(step_at_site(&own, &site, 40), 57);
+}
+
+TEST(where_own_trials_are_in_doubt_the_site_raises_nothing_that_is_worse)
+{
+    struct ladder site = site_for(false), own = { 0 };
+
+    step(&own, 40);
+    for (int i = 0; i < 12; i++) {
+        enter(&own, 40, 1, i % 2 ? 2 : 4, 0);
+        enter(&own, 57, 1, i % 2 ? 1.8 : 3.6, 0);
+    }
+    assert_int_equal(step_at_site(&own, &site, 40), 28);
+    own.at = 5;
+    own.n_settle = 0;
+    assert_int_equal(step(&own, 40), 57);
+}
+
+TEST(a_site_lowers_what_own_trials_do_not_speak_for)
+{
+    struct ladder site = site_for(false), own = { 0 };
+
+    step(&own, 40);
+    enter(&own, 40, 20, 3, 0);
+    assert_int_equal(step_at_site(&own, &site, 40), 28);
+    own = (struct ladder){ 0 };
+    step(&own, 40);
+    enter(&own, 28, 200, 3.5, 0);
+    enter(&own, 40, 200, 3, 0);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(step_at_site(&own, &site, 40), 40);
+    own.at = 4; /* nor is it kept down */
+    assert_int_equal(step_at_site(&own, &site, 40), 40);
+}
+
+TEST(who_knows_nothing_begins_where_the_site_is_but_a_rung_above_at_most)
+{
+    static const uint32_t of_site[] = { 14, 40, 57, 327 }, begins[] = { 14, 40, 57, 57 };
+
+    for (size_t i = 0; i < 4; i++) {
+        struct ladder site = { 0 }, own = { 0 };
+
+        enter(&site, of_site[i], 20, 3, 0);
+        step(&own, 40);
+        assert_int_equal(step_at_site(&own, &site, 40), begins[i]);
+        assert_int_equal(step_at_site(&own, &site, 40), begins[i]);
+    }
 }
 
 static struct riptide_estimator *with_trials(uint32_t cwnd_max)
@@ -328,7 +429,7 @@ static void enter_all(struct riptide_estimator *estimator, uint32_t cwnd, int n,
 static double connections_of(const struct riptide_estimator *estimator)
 {
     const struct riptide_prefix dst = prefix("192.0.2.1");
-    struct ladder ladder = riptide_estimator_get_ladder(estimator, &dst);
+    struct ladder ladder = riptide_estimator_get_ladder(estimator, &dst, NULL);
 
     return ladder_row_of(&ladder, 4, 1).n + ladder_row_of(&ladder, 5, 1).n;
 }
@@ -343,7 +444,7 @@ TEST(a_trial_counts_with_the_window_that_the_bound_has_left_it)
     sample.dst = dst;
     assert_int_equal(learn_cwnd(estimator, 50, S), 50);
     estimator_enter(estimator, &sample, ARM_LARGER, 50); /* 71 without it */
-    ladder = riptide_estimator_get_ladder(estimator, &dst);
+    ladder = riptide_estimator_get_ladder(estimator, &dst, NULL);
     assert_true(ladder.rungs[5].n > 0);
     assert_true(ladder.rungs[6].n == 0);
 }
@@ -384,6 +485,65 @@ TEST(destinations_that_are_forgotten_begin_anew)
     assert_int_equal(cwnd_of(estimator), 0);
     assert_int_equal(learn_cwnd(estimator, 40, 1001 * S), 40);
     assert_true(connections_of(estimator) == 0);
+}
+
+static double site_connections_of(struct riptide_estimator *estimator, uint64_t now_ns)
+{
+    const struct riptide_prefix dst = prefix("192.0.2.1");
+    struct ladder site;
+
+    riptide_estimator_tick(estimator, now_ns);
+    riptide_estimator_get_ladder(estimator, &dst, &site);
+    return (double)(site.rungs[4].n + site.rungs[5].n);
+}
+
+TEST(what_a_site_says_fades_and_is_never_saved)
+{
+    enum { ROOM = 4096 };
+    ESTIMATOR *estimator = with_trials(100);
+    const struct riptide_prefix dst = prefix("192.0.2.1"), other = prefix("192.0.2.2");
+    static const char said[] = "0,0,500000;40:300000,300000,0;57:150000,60000,0";
+    char before[ROOM], after[ROOM];
+    size_t n;
+
+    learn_cwnd(estimator, 40, S);
+    enter_all(estimator, 40, 10, 3);
+    n = riptide_estimator_save(estimator, 2 * S, SAVED, before, ROOM);
+    assert_int_equal(riptide_estimator_take_site(estimator, &dst, said, 100), 0);
+    assert_int_equal(riptide_estimator_take_site(estimator, &other, said, 100), RIPTIDE_E_UNKNOWN);
+    assert_int_equal(riptide_estimator_take_site(estimator, &dst, "x", 100), RIPTIDE_E_INVALID);
+    assert_int_equal(riptide_estimator_take_site(estimator, &dst, said, 0), RIPTIDE_E_INVALID);
+    assert_true(site_connections_of(estimator, 5 * S) == 0); /* nobody has said how long it is to count */
+    riptide_estimator_keep_site(estimator, 11 * S, 4 * S);
+    assert_true(fabs(site_connections_of(estimator, 6 * S) - 150) < 1e-3);
+    assert_int_equal(riptide_estimator_save(estimator, 2 * S, SAVED, after, ROOM), n);
+    assert_memory_equal(before, after, n);
+    assert_true(fabs(site_connections_of(estimator, 9 * S) - 75) < 1e-3);
+    assert_true(site_connections_of(estimator, 11 * S) == 0);
+    riptide_estimator_keep_site(estimator, 20 * S, 4 * S);
+    assert_true(site_connections_of(estimator, 11 * S) > 149);
+    riptide_estimator_forget_site(estimator);
+    assert_true(site_connections_of(estimator, 11 * S) == 0);
+}
+
+TEST(ladders_say_when_they_have_changed_and_how)
+{
+    ESTIMATOR *estimator = with_trials(100);
+    const struct ladder *ladder;
+    struct riptide_prefix dst;
+    uint32_t cursor = 0;
+
+    assert_int_equal(riptide_estimator_get_revision(estimator), 0);
+    learn_cwnd(estimator, 40, S);
+    assert_int_equal(riptide_estimator_get_revision(estimator), 1);
+    learn_cwnd(estimator, 40, 2 * S);
+    assert_int_equal(riptide_estimator_get_revision(estimator), 1);
+    enter_all(estimator, 40, 10, 3);
+    ladder = riptide_estimator_next_ladder(estimator, &cursor, &dst);
+    assert_int_equal(ladder->revision, 11);
+    assert_int_equal(ladder->n_entered, 10);
+    assert_int_equal(ladder->n_halved, 0);
+    assert_null(riptide_estimator_next_ladder(estimator, &cursor, &dst));
 }
 
 /* Of another host, whose window may be the older one, and of one that a restart knows nothing of. */
@@ -638,7 +798,7 @@ static uint32_t reach_together(const struct world *world, unsigned int n_hosts)
         }
         for (unsigned int i = 0; i < n_hosts; i++) {
             hosts[i].policy_at = hosts[i].at;
-            ladder_step(&hosts[i], &others[i], NULL, ladder_cwnds[hosts[i].at - 1], KERNEL_CWND, most_cwnd);
+            ladder_step(&hosts[i], &others[i], NULL, NULL, ladder_cwnds[hosts[i].at - 1], KERNEL_CWND, most_cwnd);
             hosts[i].n_settle = 0;
         }
         if (abs(hosts[0].at - 1 - world->best) <= 1)

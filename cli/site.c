@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What riptide-fleet asks: what this host has learned, to share, and to count what the other hosts
+ * of its site have. docs/fleet.md has the whole.
+ */
+#include "daemon.h"
+
+#include "clock.h"
+#include "effect.h"
+#include "render.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+json_t *daemon_learned(struct daemon *daemon)
+{
+    const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
+
+    return json_pack("{s:I, s:I, s:I, s:f}", "life", (json_int_t)daemon->health.started_ns,
+                     "revision", (json_int_t)riptide_estimator_get_revision(estimator),
+                     "trial_percent", (json_int_t)riptide_agent_get_arms(daemon->agent).trial_percent,
+                     "again_price", daemon->settings->agent.again_price);
+}
+
+const struct ladder *daemon_next_ladder(struct daemon *daemon, uint32_t *cursor,
+                                        struct riptide_prefix *dst)
+{
+    return riptide_estimator_next_ladder(riptide_agent_get_estimator(daemon->agent), cursor, dst);
+}
+
+json_t *daemon_books(struct daemon *daemon, uint64_t known)
+{
+    const struct books *books = riptide_agent_get_books(daemon->agent);
+    const struct arm_config arms = riptide_agent_get_arms(daemon->agent);
+    json_t *text = json_null(), *pooled = json_null();
+    uint64_t n = books ? books_count(books) : 0;
+
+    if (n > 0 && n != known) {
+        size_t size = books_save(books, NULL, 0);
+        char *buffer = malloc(size);
+
+        if (buffer)
+            text = json_stringn(buffer, books_save(books, buffer, size));
+        free(buffer);
+        if (arms.holdout_percent > 0)
+            pooled = effect_pooled(books, arms.holdout_percent);
+    }
+    return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o}", "connections", (json_int_t)n, "since_s",
+                     (json_int_t)riptide_agent_get_books_since(daemon->agent), "holdout_percent",
+                     (json_int_t)arms.holdout_percent, "trial_percent",
+                     (json_int_t)arms.trial_percent, "books", text, "pooled", pooled);
+}
+
+int daemon_take_site(struct daemon *daemon, const struct riptide_prefix *dst, const char *ladder,
+                     double weight)
+{
+    return riptide_estimator_take_site(riptide_agent_get_estimator(daemon->agent), dst, ladder,
+                                       weight);
+}
+
+void daemon_keep_site(struct daemon *daemon, bool is_replacing, uint64_t for_ns)
+{
+    struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
+
+    if (is_replacing)
+        riptide_estimator_forget_site(estimator);
+    riptide_estimator_keep_site(estimator, clock_read_ns(CLOCK_BOOTTIME) + for_ns, for_ns / 2);
+}
