@@ -8,25 +8,25 @@
  *     PRIORITY: fwmark MARK iif lo ipproto tcp goto MAIN
  *     PRIORITY: iif lo ipproto tcp lookup TABLE
  *
- * Its routes carry over whatever the kernel would use without them (asked with MARK, which the
+ * Its routes copy the ones that the kernel would use without them (queried with MARK, which the
  * first rule leads around the table) and add initcwnd. They also have the MTU that the kernel
  * would take from the link, or that connections have found. Destinations
  * whose route is not a plain unicast route of the main table are left alone. Needs CAP_NET_ADMIN,
  * but for dry_run and functions that only read.
  *
- * A change of routing is followed as soon as dispatch has read its notification: it lifts the rule
- * first, so that TCP uses main until our routes are right. A host that does not dispatch leaves TCP
- * on the former next hops.
+ * Routes follow a change of routing as soon as dispatch has read its notification: it lifts the
+ * rule first, so that TCP uses main until our routes are right. A host that does not dispatch
+ * leaves TCP on the former next hops.
  *
  * If the process dies without riptide_router_stop, rules and routes stay in place, unmaintained:
  * TCP goes on to the next hops of that moment. The claim on the namespace ends
- * with the process; the next riptide_router_start in it begins by removing all of that, and
- * riptide_router_flush does it at once. So a service manager calls that behind the process
+ * with the process; the next riptide_router_start in it first removes these rules and routes, and
+ * riptide_router_flush does so at once. So a service manager should call flush after the process
  * (`riptided --flush` in ExecStopPost=). Where neither can run, removing the two rules with ip(8)
  * is enough: without them the kernel does not use the table.
  *
- * Work is queued by riptide_router_set and done by riptide_router_dispatch, in bounded pieces:
- * the fd is readable as long as there is some.
+ * riptide_router_set queues work and riptide_router_dispatch does it, in bounded pieces:
+ * the fd is readable as long as there is work.
  */
 #ifndef RIPTIDE_APPLY_H
 #define RIPTIDE_APPLY_H
@@ -52,21 +52,21 @@ struct riptide_router_config {
     uint64_t hash_seed;     /* as in riptide_estimator_config */
     bool dry_run;           /* resolve base routes, write nothing */
     /*
-     * The network namespace, as in riptide_observer_config: -1 (default) is the thread's, and so is
-     * that of an open(2) that failed: check it. A router keeps a duplicate of the fd.
+     * The network namespace, as in riptide_observer_config: -1 (default) is the thread's. A failed
+     * open(2) returns -1, too: check it. A router keeps a duplicate of the fd.
      */
     int netns_fd;
 };
 
 enum riptide_route_state {
     RIPTIDE_ROUTE_APPLIED,    /* in the kernel (dry_run: would be) */
-    RIPTIDE_ROUTE_WITHDRAWN,  /* no longer in the kernel, as asked; else `reason` says why */
-    RIPTIDE_ROUTE_LEFT_ALONE, /* gets no route; `reason` says why */
-    RIPTIDE_ROUTE_FAILED,     /* the kernel refused; `error` and `reason` are its words */
+    RIPTIDE_ROUTE_WITHDRAWN,  /* no longer in the kernel, as asked; else for `reason` */
+    RIPTIDE_ROUTE_LEFT_ALONE, /* gets no route, for `reason` */
+    RIPTIDE_ROUTE_FAILED,     /* the kernel refused; `error` and `reason` are the kernel's */
 };
 
 /*
- * How connections get their windows. A route gives its window to all connections of the namespace,
+ * The ways to give windows. A route gives its window to all connections of the namespace,
  * and again where one restarts after idle time; a BPF program on a cgroup to each connection of
  * that cgroup as it opens. The program does not change routing, can pace first flights, and needs
  * Linux 5.15.
@@ -84,12 +84,12 @@ struct riptide_route {
     enum riptide_route_state state;
     uint32_t initcwnd;             /* segments, as the kernel has it where APPLIED, else as asked */
     uint32_t initrwnd;             /* segments; 0: not set by the route */
-    uint32_t base_initcwnd;        /* segments, of the route without us; 0: not set, not known */
+    uint32_t base_initcwnd;        /* segments, of the route without us; 0: not set, unknown */
     struct riptide_prefix gateway; /* family 0: on link or several next hops */
     uint32_t ifindex;              /* 0: several next hops */
     int error;                     /* -errno where FAILED, else 0 */
     char reason[96];               /* one line; empty where all is as asked */
-    uint32_t backend;              /* RIPTIDE_ROUTES or RIPTIDE_CONNECTIONS: whose outcome it is */
+    uint32_t backend;              /* of which outcome: RIPTIDE_ROUTES or RIPTIDE_CONNECTIONS */
     uint32_t reserved[3];
 };
 
@@ -104,7 +104,7 @@ struct riptide_router_stats {
     uint64_t events;     /* notifications about routes, rules, links, addresses of others */
     uint64_t resyncs;    /* times that everything was resolved again */
     uint64_t overruns;   /* notifications lost; the rule was lifted until the resync was done */
-    uint64_t lifts;      /* times that a rule was lifted until what an event touched was resolved */
+    uint64_t lifts;      /* times that a rule was lifted while an event was followed */
     uint64_t malformed;  /* malformed messages; skipped */
     /*
      * 1: every set has taken effect, nothing waits to be resolved and the rules are in place, or
@@ -117,7 +117,7 @@ void riptide_router_config_init(struct riptide_router_config *config, size_t siz
 
 /*
  * Opens the sockets in the thread's network namespace, or that of netns_fd; changes nothing there.
- * Without a configuration (NULL), as for riptide_router_flush, all is by default.
+ * NULL: the default configuration, as for riptide_router_flush.
  * Errors: -EINVAL (error names the field), -ENOMEM, those of socket(2) and setns(2); where netns_fd
  * is given, here and below, -ENOTRECOVERABLE: the thread could not return from that namespace and
  * must not go on. `error` may be NULL.
@@ -125,13 +125,13 @@ void riptide_router_config_init(struct riptide_router_config *config, size_t siz
 int riptide_router_new(struct riptide_router **routerp, const struct riptide_router_config *config,
                        struct riptide_error *error);
 
-/* Closes. What is in the kernel stays there; see riptide_router_stop. */
+/* Closes. Rules and routes stay in the kernel; see riptide_router_stop. */
 struct riptide_router *riptide_router_free(struct riptide_router *router);
 
 /*
  * Claims the namespace, removes rules and routes of a crashed predecessor, installs the rules.
  * Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN), -EBUSY (another router holds this
- * namespace, or a child that the process of one forked; the line names the process), -EEXIST
+ * namespace, or a child forked by its process; the line names the process), -EEXIST
  * (another program uses our table, protocol, rule priority or mark; error names the field),
  * -EOPNOTSUPP (no unconditional rule `lookup main`), -EALREADY (it was started or stopped before),
  * -ENOMEM, -ECHILD (here and below: in a child of fork(2)), others of the kernel. Where our table
@@ -141,9 +141,9 @@ struct riptide_router *riptide_router_free(struct riptide_router *router);
 int riptide_router_start(struct riptide_router *router, struct riptide_error *error);
 
 /*
- * Removes rules, and routes of our protocol, and gives the namespace back. Synchronous: this is for
- * the end, and the router cannot be started again. Errors: the first that the kernel gave; the rest
- * is removed all the same. -ECHILD: all is the parent's and stays.
+ * Removes rules, and routes of our protocol, and releases the namespace. Synchronous: this is for
+ * the end, and the router cannot be started again. Errors: the kernel's first; the other rules and
+ * routes are removed all the same. -ECHILD: all belongs to the parent and stays.
  */
 int riptide_router_stop(struct riptide_router *router);
 
@@ -151,16 +151,16 @@ int riptide_router_stop(struct riptide_router *router);
 int riptide_router_get_fd(const struct riptide_router *router);
 
 /*
- * What new connections to a destination are to start with. Zeros ask for nothing, so code that
- * sets members by name stays right when later versions add some.
+ * The window of new connections to a destination, and its conditions. Members of 0 have no effect,
+ * so code that sets members by name stays right when later versions add some.
  */
 struct riptide_wanted {
     struct riptide_prefix dst;
     /*
      * An initcwnd of the base route is its owner's, and the least that a destination gets: at or
      * below it there is no route of ours, and none is made within a step above
-     * (RIPTIDE_ROUTE_LEFT_ALONE). With may_lower the window may go below it, as where losses or a
-     * hint took the window down.
+     * (RIPTIDE_ROUTE_LEFT_ALONE). With may_lower the window may go below it, as after losses or
+     * by a hint.
      */
     bool may_lower;
     uint32_t initcwnd;    /* segments; 0 withdraws */
@@ -171,24 +171,25 @@ struct riptide_wanted {
      */
     uint32_t rto_min_us;
     /*
-     * Of a host: the path MTU that its connections have found, from RIPTIDE_PMTU_MIN_BYTES; 0: not
-     * known. The route has it where it is less than that of the base route, or of its link, and as
-     * long as the base route stays and connections find no less than the route has: otherwise
-     * headers are taken from it, such as those of IPsec. Ignored for a prefix.
+     * Of a host: the path MTU that its connections have found, from RIPTIDE_PMTU_MIN_BYTES; 0:
+     * unknown. The route has it where it is less than that of the base route, or of its link, as
+     * long as the base route stays. A connection that finds less than the route has shows that
+     * headers, such as those of IPsec, are subtracted: then the route has none. Ignored for a
+     * prefix.
      */
     uint32_t pmtu_bytes;
     /*
-     * The rest is for the program alone, which an agent has (apply of its configuration) and fills
-     * from its estimator; routes leave it out. The first flight leaves over so many percent of a
-     * round trip, at most 100, and no fewer than an agent's configuration says; RIPTIDE_AT_ONCE: it
+     * The rest is for the program alone (apply of an agent's configuration), and the agent fills it
+     * from its estimator; routes ignore it. The first flight leaves over so many percent of a
+     * round trip, at most 100, and no fewer than in the agent's configuration; RIPTIDE_AT_ONCE: it
      * is not paced. Up to 50 is TCP's own rate in slow start, two windows a round trip; more is a
-     * lower rate, until the first acknowledgement of data. A limit of the application's own stays,
-     * and there is no pacing then, nor before Linux 6.1, which does not show it.
+     * lower rate, until the first acknowledgement of data. An application's own limit stays, and
+     * turns pacing off. Before Linux 6.1 that limit is not visible, and nothing is paced.
      */
     uint32_t pacing_percent;
     /*
-     * The path's smallest round trip time: a handshake's may be of a queue on a path that is too
-     * short to be paced, or none may be measured; 0: not known.
+     * The path's smallest round trip time: that of a handshake may include a queue on a path too
+     * short to be paced, or be missing; 0: unknown.
      */
     uint32_t rtt_us;
     /*
@@ -200,41 +201,42 @@ struct riptide_wanted {
 };
 
 /*
- * Sets that for its destination, instead of the former one. Takes effect in dispatch, all changes
- * since the last one right after another; before riptide_router_start, or where that failed, it
+ * Sets the window of its destination, instead of the former one. Takes effect in dispatch, with all
+ * changes since the last one; before riptide_router_start, or where that failed, it
  * waits for a start. With max_routes reached, events that wait for riptide_router_pop are dropped,
  * of any destination, until a withdrawn one can be replaced: pop first. Outcomes: RIPTIDE_E_FULL
  * (max_routes), RIPTIDE_E_INVALID (no prefix, a window beyond RIPTIDE_CWND_LIMIT, a timeout beyond
- * RIPTIDE_RTO_MIN_LIMIT_US, a path MTU below RIPTIDE_PMTU_MIN_BYTES, something in `reserved`).
- * Errors: -ENOMEM, -ECHILD, -ESHUTDOWN (behind riptide_router_stop, but for dry_run).
+ * RIPTIDE_RTO_MIN_LIMIT_US, a path MTU below RIPTIDE_PMTU_MIN_BYTES, `reserved` not 0).
+ * Errors: -ENOMEM, -ECHILD, -ESHUTDOWN (after riptide_router_stop, but for dry_run).
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_wanted *wanted);
 
 /*
- * Paused, the rules that lead to our table are lifted: at once no local TCP uses our routes. Where
+ * A pause lifts the rules that lead to our table: at once no local TCP uses our routes. Where
  * another program restores them, dispatch lifts them again. Everything else goes on, routes follow
  * windows and the network, so that the rules return as soon as the router is idle after the pause.
- * Errors: those of the kernel; rules that can be lifted are. -ECHILD.
+ * Errors: those of the kernel, after it has lifted all rules that it can; -ECHILD.
  */
 int riptide_router_set_paused(struct riptide_router *router, bool is_paused);
 
 /*
- * For a host's regular round; the agent does it in each of its own. Tries requests again that the
- * kernel refused or that found no memory since the last time: base routes, RIPTIDE_ROUTE_FAILED; a
- * destination that fails as before is not popped again. Checks what the kernel does not announce:
- * changes of advertised routes and of their lifetimes, and of the MTU that IPv6 has for a link.
- * Without it those are followed when something else happens. A destination whose base route ends
- * within ten seconds is left alone (an agent's: or within two rounds), as ours have no lifetime: to
- * see it in time, call this each five seconds. It also bounds the work that a storm of route
- * changes may cause: beyond a bound the rules stay lifted until the next rounds.
+ * For a host's regular round; the agent calls it in each of its own.
+ *  - Repeats requests that the kernel refused or that found no memory since the last time: base
+ *    routes, RIPTIDE_ROUTE_FAILED; a destination that fails as before is not popped again.
+ *  - Checks for unannounced changes: of advertised routes and of their lifetimes, and of the MTU
+ *    that IPv6 has for a link. Without it routes follow these with the next other change.
+ *  - A destination whose base route ends within ten seconds is left alone (an agent's: or within
+ *    two rounds), as ours have no lifetime: to detect it in time, call this each five seconds.
+ *  - It also bounds the work in a storm of route changes: beyond a bound the rules stay lifted
+ *    until the next rounds.
  */
 void riptide_router_retry(struct riptide_router *router);
 
 /*
  * Does one piece of work: one buffer of notifications, or one batch of queries or changes.
  * Outcomes: RIPTIDE_E_MORE; 0: there is nothing to do until the fd is readable.
- * Errors: -ECHILD, -ENOMEM, those of send(2) and recv(2) on the netlink sockets; where they may
- * pass, only after some more dispatches that lifted the rules and read everything again. A
+ * Errors: -ECHILD, -ENOMEM, those of send(2) and recv(2) on the netlink sockets; temporary ones
+ * only after some more dispatches that lifted the rules and read everything again. A
  * change that the kernel refuses is no error here: it is popped as RIPTIDE_ROUTE_FAILED.
  */
 int riptide_router_dispatch(struct riptide_router *router);
@@ -253,16 +255,17 @@ int riptide_router_find(const struct riptide_router *router, const struct riptid
 
 /*
  * Why our rules are not in place for that family (AF_INET, AF_INET6), so that its routes are not
- * used: other rules leave no place for ours, our table holds a route of another protocol, main
+ * used: other rules leave no place for ours, our table contains a route of another protocol, main
  * cannot be read to its end, or riptide_router_set_paused.
- * NULL where they are, or return as soon as the router is idle. The router's, until it is freed.
+ * NULL where they are, or return as soon as the router is idle. The text is valid until the router
+ * is freed.
  */
 const char *riptide_router_get_reason(const struct riptide_router *router, uint8_t family);
 
 void riptide_router_get_stats(const struct riptide_router *router,
                               struct riptide_router_stats *stats, size_t size);
 
-/* What riptide_router_flush removed. */
+/* Numbers of removed rules and routes. */
 struct riptide_flush_counts {
     uint32_t rules;
     uint32_t routes;
@@ -271,9 +274,9 @@ struct riptide_flush_counts {
 
 /*
  * Removes every rule that looks up config->table, those that lead marked queries around it, and
- * every route in it, whoever made them. A goto leads around the table that a rule beside it, of its
- * priority, looks up; where it stands alone, one of config->protocol is removed. `counts` and `error` may be NULL.
- * Errors: -EPERM (CAP_NET_ADMIN), those of the kernel; all that can be removed is.
+ * every route in it, of any process. A goto leads around the table that a rule beside it, of its
+ * priority, looks up; a goto alone is removed if it is of config->protocol. `counts` and `error`
+ * may be NULL. Errors: -EPERM (CAP_NET_ADMIN), those of the kernel, after all else is removed.
  */
 int riptide_router_flush(const struct riptide_router_config *config,
                          struct riptide_flush_counts *counts, struct riptide_error *error);

@@ -3,7 +3,7 @@
  * Compute: from samples to one initial window per destination.
  *
  * Pure: no system call, no clock. Time is an argument, so a test or a simulation can run a year in
- * a millisecond. A tick goes like this:
+ * a millisecond. A tick:
  *
  *     for each sample: riptide_estimator_add(estimator, sample)
  *     riptide_estimator_tick(estimator, now_ns)
@@ -27,8 +27,8 @@ struct riptide_estimator;
 /* Why a policy left a sample out. */
 enum riptide_left_out {
     RIPTIDE_LEFT_OUT_NOT,        /* it counts */
-    RIPTIDE_LEFT_OUT_UNUSED,     /* never filled its window, which is the one that it was given */
-    RIPTIDE_LEFT_OUT_IDLE,       /* does not send at present: its window is of another time */
+    RIPTIDE_LEFT_OUT_UNUSED,     /* never filled its window, which is still the initial one */
+    RIPTIDE_LEFT_OUT_IDLE,       /* does not send at present: its window is out of date */
     RIPTIDE_LEFT_OUT_UNMEASURED, /* limited by the application, or not measured by the kernel */
 };
 
@@ -47,7 +47,7 @@ struct riptide_policy_input {
     uint32_t samples;   /* combine: how many counted in this tick; up to 65535 */
     /*
      * The destination's present window, segments; 0: none. add: 0 also for a connection that has
-     * not started with it, as it was held out or none is given at present.
+     * not started with it: held out, or no windows are given at present.
      */
     uint32_t cwnd;
     uint32_t base_cwnd; /* its window without ours, segments; 0: unknown */
@@ -62,45 +62,45 @@ struct riptide_policy_input {
 
 /*
  * How samples become a window: pure functions over `bytes` of memory for each destination, zero for
- * a new one. The first `tick_bytes` of it hold what one tick has seen and are zero again for the
+ * a new one. Its first `tick_bytes` are for the evidence of one tick and are zero again for the
  * next one. The estimator smooths the result where the row asks for it, rounds it to the nearest
  * segment and bounds it; one that is neither RIPTIDE_NO_EVIDENCE nor a finite number of at least 0
  * leaves the destination as it was and is counted as invalid. A host passes a row of its own in
  * riptide_estimator_config.policy; docs/policies.md explains each of the built-in ones.
  */
 struct riptide_policy {
-    const char *name;  /* 1 to 16 characters of ASCII, none a blank: a state knows it by that */
+    const char *name;  /* 1 to 16 characters of ASCII, none a blank; identifies it in a state */
     const char *help;  /* one line */
     const char *needs; /* the fields of struct riptide_sample that it reads, with blanks between */
     size_t tick_bytes;
     size_t bytes; /* tick_bytes included; up to RIPTIDE_POLICY_MEMORY_BYTES */
     /*
-     * Of the layout of its memory from tick to tick, to be raised with each change: a state has
-     * that memory too, for a load by the same policy and version. 0: a state has only the window.
+     * Of the layout of its memory from tick to tick; raise it with each change. A state contains
+     * that memory, for a load by the same policy and version. 0: a state has only the window.
      */
     uint32_t version;
     /* Whether the window joins history by history_weight; else the newest tick stands alone. */
     bool is_averaged;
-    /* Takes one sample into the tick, or says why not. Runs for every connection of the host. */
+    /* Counts one sample in the tick, or returns why not. Runs for every connection of the host. */
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
                                  const struct riptide_sample *sample);
     /* The tick as one window, segments. */
     double (*combine)(const struct riptide_policy_input *input, void *memory);
     /*
-     * Whether `combine` runs, with no samples, in a tick that has left out all that it saw of a
+     * Whether `combine` runs, with no samples, in a tick that has left out all samples of a
      * destination with a window, some as idle: so that idle connections keep it.
      */
     bool combines_idle;
     bool needs_closed; /* learns most from closed connections: see destroy_events in observe.h */
-    /* Optional: the memory that a window stands for, which was loaded without any. */
+    /* Optional: makes the memory for a window that was loaded without one. */
     void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd);
     /* Optional: the largest delay seen on the path, for rto_min. */
     uint32_t (*delay_us)(const void *memory);
-    /* Optional: fills the explanation's evidence and adds bounds; of the rest `cwnd` is there. */
+    /* Optional: fills the explanation's evidence and adds bounds; `cwnd` is set already. */
     void (*explain)(const void *memory, struct riptide_explanation *explanation);
     /*
-     * Optional: whether losses took the window down, so that it may be below the window without
-     * ours. Where they did not, that one is the least that a destination gets.
+     * Optional: whether losses lowered the window, so that it may be below the window without
+     * ours. Otherwise that one is the least that a destination gets.
      */
     bool (*is_cut)(const void *memory);
     /*
@@ -129,10 +129,10 @@ enum riptide_receive_window {
 /*
  * Other values for the destinations within `dst`; members of 0 or NULL are as for all others.
  *
- * One without an end replaces the configuration's values for all: of several that hold a
+ * One without an end replaces the configuration's values for all: of several that contain a
  * destination the longest alone decides, by cwnd_min, cwnd_max, policy, scale and pacing_percent.
  *
- * One that ends is for knowledge that the host has and connections have not (paper, Sec. V: "higher
+ * One that ends is for knowledge of the host that connections do not show (paper, Sec. V: "higher
  * level information"), such as traffic that is about to move to these destinations. It only
  * lowers windows, and never below cwnd_min; of several the lowest of each figure counts.
  */
@@ -140,11 +140,11 @@ struct riptide_hint {
     struct riptide_prefix dst;
     uint32_t cwnd_max; /* segments; without an end it may be above the one for all */
     double scale;      /* factor on the bounded window, up to 1; 0 means 1 */
-    /* Passes by itself at the first tick from then on; 0, RIPTIDE_NEVER_NS: no end. */
+    /* Ends by itself at the first tick from then on; 0, RIPTIDE_NEVER_NS: no end. */
     uint64_t until_ns;
     uint32_t cwnd_min;                   /* segments; of one without an end alone */
     /*
-     * Likewise: over how much of a round trip first flights leave, whatever the policy says; as in
+     * Likewise: over how much of a round trip first flights leave, whatever the policy; as in
      * struct riptide_wanted. RIPTIDE_AT_ONCE: not paced, and the policy finds pacing_rtt_min_us 0.
      */
     uint32_t pacing_percent;
@@ -161,9 +161,9 @@ struct riptide_estimator_config {
     /*
      * Must outlive the estimator. Default "careful", which learns from first flights: it gets most
      * of them where the observer has congestion_control, which is on by default, and
-     * destroy_events, which an agent turns on for it; an observer that stands alone has to be given
-     * both. Without them "careful" is a window of 24 that shrinks where that loses, and
-     * saves 13.7 % of the time, not 21.7 (`./dev lab duel`).
+     * destroy_events, which an agent turns on for it; for an observer alone set both.
+     * Without destroy events "careful" is a window of 24 that shrinks where that loses, and
+     * saves 13.7 % of the time, not 21.7 (one run of `./dev lab duel`).
      */
     const struct riptide_policy *policy;
     /*
@@ -177,12 +177,12 @@ struct riptide_estimator_config {
     uint32_t cwnd_min; /* paper: c_min; 1 to cwnd_max; default 10 */
     uint32_t cwnd_max; /* paper: c_max; up to RIPTIDE_CWND_LIMIT; default 100 */
     /*
-     * paper: t; how long a window lives without samples that count, or that the policy keeps it for
+     * paper: t; how long a window lives without samples that count, or that keep it
      * (combines_idle); default 90 s.
      */
     uint64_t ttl_ns;
     /*
-     * What counts as one destination: the longest of `aggregates` that holds the peer, else the
+     * What counts as one destination: the longest of `aggregates` that contains the peer, else the
      * peer's first prefix_len4 or prefix_len6 bits. Default: no aggregates, 32 and 128, each host
      * for itself.
      */
@@ -200,19 +200,19 @@ struct riptide_estimator_config {
     const struct riptide_hint *hints; /* without an end, each prefix once; default: none */
     size_t n_hints;                   /* up to RIPTIDE_MAX_HINTS */
     /*
-     * For "careful": up to what part of the capacity a window that fits grows fast (RFC 9959: half
-     * of it is what may be claimed), 0 exclusive to 1; default 0.5.
+     * For "careful": the part of the capacity up to which a window that fits grows fast (RFC 9959
+     * allows half of it), 0 exclusive to 1; default 0.5.
      */
     double capacity_fraction;
     uint64_t evidence_ns; /* "careful", "bdp": highest of the last ...; from 1 s; default 60 s */
     /*
-     * "careful": whoever gives connections their windows paces first flights where an estimate asks
-     * for it, over paths of at least this round trip time; default 0: nobody does. An agent does
-     * so with its own pacing_rtt_min_us while its program per connection is in place.
+     * "careful": first flights are paced where an estimate asks for it, over paths of at least
+     * this round trip time; default 0: never. An agent sets
+     * its own pacing_rtt_min_us while its program per connection is in place.
      */
     uint32_t pacing_rtt_min_us;
     /*
-     * Policies that know the path's largest delay ("bdp") give it as rto_min, but nothing below
+     * Policies that know the path's largest delay ("bdp") set it as rto_min, but never below
      * this. 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: rto_min is left alone.
      */
     uint32_t rto_min_floor_us;
@@ -223,29 +223,29 @@ struct riptide_estimator_config {
 /* The window of one destination, and how it was computed. */
 struct riptide_estimate {
     struct riptide_prefix dst;
-    uint32_t samples;    /* connections seen in the last tick that saw any; up to 65535 */
+    uint32_t samples;    /* connections in the last tick that had any; up to 65535 */
     double combined;     /* their windows as one, segments */
     double smoothed;     /* with history, segments, unbounded */
-    uint32_t cwnd;       /* the result, segments; 0: the time to live passed, withdraw */
+    uint32_t cwnd;       /* the result, segments; 0: the time to live has passed, withdraw */
     uint64_t updated_ns; /* when it was last computed */
     uint64_t expires_ns; /* when it passes unless refreshed */
     uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of an eighth at most, up
                             to RIPTIDE_RTO_MIN_LIMIT_US */
     uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */
-    bool may_lower;      /* losses or a hint took it down: for struct riptide_wanted */
+    bool may_lower;      /* losses or a hint lowered it: for struct riptide_wanted */
     /*
-     * Of a host: the smallest path MTU that open connections have shown which had sent within
-     * half a minute. Left out each ten minutes, for a minute, to see whether the path has grown. 0:
-     * not known.
+     * Of a host: the smallest path MTU of open connections that had sent within
+     * half a minute. Left out each ten minutes, for a minute, to detect a path that has grown. 0:
+     * unknown.
      */
     uint32_t pmtu_bytes;
-    uint32_t min_rtt_us; /* smallest round trip time, as its policy explains it; 0: unknown */
-    uint32_t pacing_percent; /* its hint's, or as the policy explains it */
+    uint32_t min_rtt_us; /* smallest round trip time, from its policy's explanation; 0: unknown */
+    uint32_t pacing_percent; /* its hint's, or from the policy's explanation */
     uint32_t receive_window; /* its hint's, or the one for all: RIPTIDE_RECEIVE_AUTO or _OFF */
     uint32_t reserved[2];
 };
 
-/* What bounded a window, as bits. */
+/* Bounds that changed a window, as bits. */
 enum riptide_bound {
     RIPTIDE_BOUND_MIN = 1 << 0,            /* cwnd_min raised it */
     RIPTIDE_BOUND_MAX = 1 << 1,            /* cwnd_max lowered it */
@@ -256,25 +256,25 @@ enum riptide_bound {
     RIPTIDE_BOUND_HINT_MAX = 1 << 6,       /* the cwnd_max of one that ends lowered it */
     RIPTIDE_BOUND_BASE = 1 << 7,           /* the base route's initcwnd raised it */
     RIPTIDE_BOUND_MANY_PATHS = 1 << 8,     /* its first flights disagree as on several paths: it is
-                                              what the worst of these take ("careful") */
+                                              that of the worst of these ("careful") */
 };
 
 /*
  * How a window was computed, figure by figure. `evidence` is zero where the policy has none of that
  * kind. Where the samples gave no window, `cwnd` and the other members of a window are 0, and
- * `left_out` says why they do not count.
+ * `left_out` has the reasons why they do not count.
  */
 struct riptide_explanation {
     struct riptide_prefix dst;
     const char *policy;                          /* its name */
-    uint32_t samples; /* counted in the last tick that saw any; up to 65535 */
+    uint32_t samples; /* counted in the last tick that had any; up to 65535 */
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of that tick, by reason - 1; up to 65535 */
     double combined;                             /* segments, to seven digits */
     double smoothed;                             /* segments, unbounded */
-    bool is_drop;                                /* the drop guard had history forgotten */
+    bool is_drop;                                /* the drop guard discarded history */
     uint32_t bounds;                             /* enum riptide_bound: in effect */
     struct riptide_prefix override; /* of the hint without an end that decides; family 0: none */
-    uint32_t cwnd_min;                           /* that hold for it, */
+    uint32_t cwnd_min;                           /* in effect for it, */
     uint32_t cwnd_max;                           /* segments */
     double override_scale;                       /* 1: none */
     uint32_t override_pacing_percent;            /* 0: none */
@@ -287,16 +287,16 @@ struct riptide_explanation {
     uint64_t expires_ns;
     struct {
         double capacity;     /* segments the path delivers in its smallest round trip; 0: unknown */
-        double burst;        /* segments at once that it was seen to take */
+        double burst;        /* segments that it was seen to take at once */
         uint32_t sharers;    /* connections that open together */
         /*
-         * The part of a round trip over which first flights of `cwnd` are to leave, percent, in tens
-         * from 50; RIPTIDE_AT_ONCE; 0: the policy does not say.
+         * The part of a round trip over which first flights of `cwnd` should leave, percent, in
+         * tens from 50; RIPTIDE_AT_ONCE; 0: the policy has no opinion.
          */
         uint32_t pacing_percent;
-        double brake;        /* 1: none; after losses what fits, as a share of the capacity */
+        double brake;        /* 1: none; after losses the share of the capacity that fits */
         uint32_t min_rtt_us; /* smallest round trip time; 0: unknown */
-        uint32_t max_rtt_us; /* largest; 0: unknown, as to "careful" */
+        uint32_t max_rtt_us; /* largest; 0: unknown, always with "careful" */
     } evidence;
 };
 
@@ -314,8 +314,8 @@ struct riptide_estimator_stats {
 void riptide_estimator_config_init(struct riptide_estimator_config *config, size_t size);
 
 /*
- * Without a configuration (NULL) all is by default.
- * Errors: -EINVAL (error names the field and what it may be), -ENOMEM. `error` may be NULL.
+ * NULL: the default configuration.
+ * Errors: -EINVAL (error names the field and its range), -ENOMEM. `error` may be NULL.
  */
 int riptide_estimator_new(struct riptide_estimator **estimatorp,
                           const struct riptide_estimator_config *config,
@@ -325,7 +325,7 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
 
 /*
  * Adds a sample to the coming tick. Outcomes: RIPTIDE_E_FULL, RIPTIDE_E_INVALID; both are counted
- * and change nothing else; RIPTIDE_E_UNKNOWN: it is `shown`, and passed over. Errors: -ENOMEM.
+ * and change nothing else; RIPTIDE_E_UNKNOWN: it is `shown`, and skipped. Errors: -ENOMEM.
  */
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 
@@ -334,9 +334,9 @@ void riptide_estimator_discard(struct riptide_estimator *estimator);
 
 /*
  * One round of Algorithm 1: computes every destination with samples, expires those whose time to
- * live has passed at now_ns. What changed waits to be popped; a destination that changes again
+ * live has passed at now_ns. Changed windows wait to be popped; a destination that changes again
  * before it was popped is popped once, with its newest window.
- * Outcomes: RIPTIDE_E_INVALID where now_ns lies before the last tick's, or 292 years from boot;
+ * Outcomes: RIPTIDE_E_INVALID where now_ns is before the last tick's, or 292 years from boot;
  * nothing changes.
  */
 int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns);
@@ -349,15 +349,15 @@ int riptide_estimator_pop(struct riptide_estimator *estimator,
                           const struct riptide_estimate **estimatep);
 
 /*
- * Adds a hint; takes effect at once, to be popped. The same prefix again replaces the one that
- * ends, or the one that does not. Errors: -EINVAL (`error`, which may be NULL, names the field),
+ * Adds a hint; takes effect at once, to be popped. It replaces the hint of the same prefix and
+ * kind, with an end or without. Errors: -EINVAL (`error`, which may be NULL, names the field),
  * -ENOMEM. Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
  */
 int riptide_estimator_add_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
 
 /*
- * Takes the hint for that very prefix back, the one that ends if there is one; takes effect at
+ * Removes the hint of exactly that prefix, the one that ends if there is one; takes effect at
  * once, to be popped. Outcomes: RIPTIDE_E_UNKNOWN where there is none.
  */
 int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
@@ -375,16 +375,16 @@ void riptide_estimator_group(const struct riptide_estimator *estimator,
                              const struct riptide_prefix *peer, struct riptide_prefix *dst);
 
 /*
- * Walks over everything that has a window: *cursor begins at 0 and is the estimator's in between.
- * Ticks may pass meanwhile; what comes or goes with them may be missed, or seen twice.
- * Outcomes: RIPTIDE_E_DONE behind the last.
+ * Walks over all destinations with a window: *cursor begins at 0 and is the estimator's in between.
+ * Ticks may pass meanwhile; destinations that come or go with them may be missed, or occur twice.
+ * Outcomes: RIPTIDE_E_DONE after the last.
  */
 int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *cursor,
                            struct riptide_estimate *estimate);
 
 /*
  * Why the destination `dst`, or that of the peer `dst`, has its window, or why its samples gave
- * none: the result of the last tick that saw any is kept for the time to live, unless
+ * none: the result of the last tick that had any is kept for the time to live, unless
  * max_destinations is reached. Writes the first `size` bytes.
  * Outcomes: RIPTIDE_E_UNKNOWN: neither window nor samples.
  */
@@ -392,10 +392,10 @@ int riptide_estimator_explain(const struct riptide_estimator *estimator,
                               const struct riptide_prefix *dst,
                               struct riptide_explanation *explanation, size_t size);
 
-/* The destinations of a state, by what a load did with them. */
+/* The destinations of a state, by the result of a load. */
 struct riptide_load_counts {
     uint32_t loaded;    /* taken over, to be popped */
-    uint32_t skipped;   /* lines that are damaged, or cut off at the end */
+    uint32_t skipped;   /* damaged lines, and one cut off at the end */
     uint32_t expired;   /* their time to live has passed */
     uint32_t older;     /* ours is as new or newer */
     uint32_t regrouped; /* no destination under our prefix lengths, aggregates and agent's scope */
@@ -406,10 +406,10 @@ struct riptide_load_counts {
 /*
  * Writes the state as text, to be loaded by a successor, another host, or the same one with
  * another configuration: a line with the version and a line for each destination. now_ns is the
- * estimator's clock, realtime_ns CLOCK_REALTIME at the same moment. Returns how many bytes it has
- * written; where `size` may be too small, it writes nothing and returns how many are enough.
+ * estimator's clock, realtime_ns CLOCK_REALTIME at the same moment. Returns the number of bytes
+ * written; where `size` may be too small, it writes nothing and returns a sufficient size.
  *
- * Lifetimes are kept by the wall clock, the only one that goes on through a reboot. If it jumps
+ * Lifetimes are kept by the wall clock, the only one that continues through a reboot. If it jumps
  * forward in between, windows live shorter; if it jumps back, they live longer, but never longer
  * than the time to live from the load, and a state from more than 10 s ahead is refused.
  */
@@ -417,13 +417,13 @@ size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_
                               uint64_t realtime_ns, char *text, size_t size);
 
 /*
- * Takes over the destinations of a state, each with the age it has by now; of a destination that is
- * known here, the newer window wins. Where it is replacing, nothing is known here: destinations
- * that the state does not name, or names with an age beyond the time to live, are withdrawn. Of
- * another policy than the destination has here, only the window counts. What is taken over waits to
- * be popped. What trials have shown (docs/proof.md) is added to the results of this host and
- * others, and replaces an earlier state of the same host, until its time to live has passed.
- * `counts` and `error` may be NULL. Outcomes: RIPTIDE_E_INVALID where now_ns lies before the last
+ * Loads the destinations of a state, each with its age by now; for a known destination
+ * the newer window wins. With is_replacing no destination counts as known: those
+ * that the state does not name, or names with an age beyond the time to live, are withdrawn. With
+ * another policy than the destination has here, only the window counts. Loaded windows wait to
+ * be popped. Results of trials (docs/proof.md) are added to those of this host and
+ * others, and replace an earlier state of the same host, until their time to live has passed.
+ * `counts` and `error` may be NULL. Outcomes: RIPTIDE_E_INVALID where now_ns is before the last
  * tick's. Errors: -EINVAL with a line in `error` and nothing changed (foreign, of another version,
  * from the future); -ENOMEM, with a part of it loaded.
  */

@@ -2,7 +2,7 @@
 /*
  * Observe: the state of the open TCP connections of this network namespace, as samples.
  *
- * An observer dumps the established sockets, and those that have closed with data under way, through
+ * An observer dumps the established sockets, and those that have closed with data in flight, by
  * sock_diag(7), one netlink buffer per call:
  *
  *     riptide_observer_start(observer)
@@ -11,11 +11,11 @@
  *         while (riptide_observer_pop(observer, &sample) == 0)
  *             use *sample
  *
- * Needs no privilege. Which namespace: the one that the calling thread was in at
- * riptide_observer_new, unless netns_fd says another.
+ * Needs no privilege. The namespace is that of the calling thread at
+ * riptide_observer_new, unless netns_fd is another.
  *
  * With `destroy_events` it also reads the kernel's messages about sockets that it destroys, so that
- * connections which open and close between two dumps are not missed: the fd is readable between
+ * connections that open and close between two dumps are not missed: the fd is readable between
  * dumps as well, and closed connections are popped then. That begins at the end of the first dump,
  * which finds the host's own addresses.
  */
@@ -39,7 +39,7 @@ struct riptide_sample {
     uint64_t cookie;             /* the kernel's number for this socket, unique until reboot */
     uint32_t cwnd;               /* congestion window, segments (tcpi_snd_cwnd) */
     uint32_t rtt_us;             /* smoothed round trip time */
-    uint32_t min_rtt_us;         /* windowed minimum; 0 where there was no measurement */
+    uint32_t min_rtt_us;         /* windowed minimum; 0: not measured */
     uint32_t mss_bytes;          /* sender's segment size */
     uint32_t pmtu_bytes;         /* path MTU */
     uint32_t segs_out;           /* segments sent, those without data included */
@@ -56,16 +56,16 @@ struct riptide_sample {
     uint32_t ifindex;       /* the interface that the socket is bound to; 0: none */
     uint32_t mark;          /* firewall mark (SO_MARK) */
     bool has_mark;          /* the kernel shows marks only to CAP_NET_ADMIN */
-    bool closed;            /* as it was when it closed; see destroy_events */
+    bool closed;            /* its state when it closed; see destroy_events */
     bool shown;             /* closed, and counted when a dump showed it; RIPTIDE_DESTROY_EVENTS_ALL */
     uint32_t snd_wnd_bytes; /* the peer's receive window now; Linux 5.4 */
     /* Of busy_time_us, waiting for the peer's window or our send buffer; at most 2^32-1. */
     uint32_t limited_us;
-    uint64_t busy_time_us; /* with data under way, in steps of a jiffy; both since Linux 4.10 */
+    uint64_t busy_time_us; /* with data in flight, in steps of a jiffy; both since Linux 4.10 */
     uint32_t reserved[4];  /* 0 */
 };
 
-/* Both ends belong to it. */
+/* Inclusive. */
 struct riptide_port_range {
     uint16_t first;
     uint16_t last;
@@ -77,9 +77,9 @@ struct riptide_port_range {
 /*
  * Which connections to learn from: those that meet all conditions; all zero is no condition.
  *
- * Of the prefixes, the longest that holds a destination decides; at equal length `exclude` wins.
- * With an empty `learn` everything is learned that is not excluded. Of the ports of a side, one
- * range must hold it. IPv4 peers match IPv4 prefixes alone: IPv4-mapped ones are refused.
+ * The longest prefix that contains a destination decides; at equal length `exclude` wins.
+ * With an empty `learn` all are learned that are not excluded. A port must be in one of the
+ * ranges of its side. IPv4 peers match IPv4 prefixes alone: IPv4-mapped ones are refused.
  * `learn` and `exclude` have at most RIPTIDE_MAX_PREFIXES each.
  */
 struct riptide_scope {
@@ -91,10 +91,10 @@ struct riptide_scope {
     size_t n_local_ports;
     const struct riptide_port_range *remote_ports; /* none: all */
     size_t n_remote_ports;
-    uint32_t reserved[12]; /* 0. A scope lies within other structs and cannot grow */
+    uint32_t reserved[12]; /* 0. A scope is within other structs and cannot grow */
 };
 
-/* How much of the scope the kernel applies: it does not describe connections outside of that. */
+/* How much of the scope the kernel applies: it describes no connections outside of that part. */
 enum riptide_filter {
     RIPTIDE_FILTER_NONE,    /* nothing: the scope is everything */
     RIPTIDE_FILTER_PARTIAL, /* too many prefixes for it: wider ones; the observer does the rest */
@@ -117,23 +117,23 @@ struct riptide_observer_config {
     bool congestion_control;    /* ask for the name as well; default true */
     /*
      * Closed connections too (enum riptide_destroy_events; true and false fit). By default an agent
-     * decides: yes where a policy that it uses has needs_closed; an observer that stands alone has
+     * decides: yes where a policy that it uses has needs_closed; an observer alone has
      * none. It costs the kernel a message for every TCP socket that closes, about 7 us, whatever
-     * the scope; docs/operations.md says when not to. Needs Linux 4.3 and no privilege; where the
-     * kernel refuses, dumps go on without (events_error of the counters).
+     * the scope; docs/operations.md lists when to turn them off. Needs Linux 4.3 and no privilege;
+     * where the kernel refuses, dumps go on without (events_error of the counters).
      */
     int8_t destroy_events;
     /*
-     * How many bytes of events the kernel may queue while a dump is under way or the loop is busy;
+     * How many bytes of events the kernel may queue while a dump runs or the loop is busy;
      * about 1.3 KB each, and only as long as they are needed. Beyond net.core.rmem_max it takes
      * CAP_NET_ADMIN. 4096 to 1 GB; default 32 MB.
      */
     uint32_t events_buffer_bytes;
     /*
      * The network namespace to observe, as an fd on it (/run/netns/NAME, /proc/PID/ns/net), which
-     * riptide_observer_new alone uses; -1 (default): the thread's. So check what open(2) returned:
+     * riptide_observer_new alone uses; -1 (default): the thread's. So check the result of open(2):
      * the -1 of a mistyped path would select the thread's own. It takes CAP_SYS_ADMIN. The open
-     * sockets keep the namespace alive: docs/operations.md says how to notice that it was given up.
+     * sockets keep the namespace alive: docs/operations.md describes how to detect its end.
      */
     int netns_fd;
 };
@@ -141,7 +141,7 @@ struct riptide_observer_config {
 /*
  * Counted since riptide_observer_new, but for the last two. sockets = samples + all left_out_* +
  * malformed. No connection counts as open and as closed: where a dump has shown it, its end is left
- * out. Connections that the kernel filters out (enum riptide_filter) are in no counter, even where
+ * out. Connections that the kernel filters out (enum riptide_filter) are in no counter, even if
  * there is another reason to leave them out.
  */
 struct riptide_observer_stats {
@@ -153,7 +153,7 @@ struct riptide_observer_stats {
     uint64_t left_out_local;      /* loopback and the host's own addresses */
     uint64_t left_out_multicast;  /* multicast, broadcast, unspecified */
     uint64_t left_out_link_local; /* 169.254.0.0/16 and fe80::/10 */
-    uint64_t left_out_scope;      /* outside the scope, and no filter kept the kernel from it */
+    uint64_t left_out_scope;      /* outside the scope, but not of the kernel's filter */
     uint64_t left_out_no_info;    /* closed between lookup and description: no tcp_info */
     uint64_t malformed;           /* malformed messages; skipped */
     uint64_t closed;              /* of `sockets`, those of destroy events */
@@ -161,7 +161,7 @@ struct riptide_observer_stats {
     uint64_t left_out_unused;     /* closed without having sent data, or never open */
     uint64_t truncated;           /* datagrams that were longer than our buffer */
     uint64_t overruns;            /* times that destroy events came faster than we read */
-    uint64_t closed_lost;         /* destroy events lost in them, as the kernel counts (4.12) */
+    uint64_t closed_lost;         /* destroy events lost in them, by the kernel's count (4.12) */
     uint32_t filter; /* enum riptide_filter: how much of the scope the kernel applies */
     /*
      * Why there are no destroy events although the configuration has them: -ENOBUFS, they overran
@@ -176,7 +176,7 @@ void riptide_observer_config_init(struct riptide_observer_config *config, size_t
 
 /*
  * Makes an observer in the thread's network namespace, or that of netns_fd. `error` may be NULL.
- * Without a configuration (NULL) all is by default.
+ * NULL: the default configuration.
  * Errors: -EINVAL (configuration; error names the field), -ENOMEM, errors of socket(2) and setns(2);
  * -ENOTRECOVERABLE: the thread could not return from that namespace and must not go on.
  */
@@ -191,36 +191,36 @@ int riptide_observer_get_fd(const struct riptide_observer *observer);
 /*
  * Begins a dump; where one waits because the kernel was still busy with an earlier one, asks for
  * it again. Errors, beside those of send(2):
- * -EBUSY: a dump is under way, and goes on.
+ * -EBUSY: a dump is running, and goes on.
  * -ETIMEDOUT: it was the fourth call since the dump began, or since the kernel's last message.
- * The dump is given up, and the next call begins another one: who calls once in an interval never
- * waits for good.
+ * The dump is given up, and the next call begins another one: a caller once in an interval never
+ * waits forever.
  * -ECHILD: a child of fork(2).
  */
 int riptide_observer_start(struct riptide_observer *observer);
 
 /*
- * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed). Whatever was
- * not popped from the last one is handed out first: then nothing is read. To fill a buffer the
+ * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed). Samples
+ * not popped from the last one come first: then nothing is read. To fill a buffer the
  * kernel skips, in this call, all sockets that the filter leaves out, about 0.25 us for each of
  * the host: with few matches among a million that is tens of milliseconds. A loop that must not
  * wait leaves the scope empty and skips samples itself.
  * Outcomes: RIPTIDE_E_MORE; 0: there is nothing to read until the fd is readable. Errors: those of
  * recv(2) and of the kernel's answer after max_restarts; the dump is given up and may be started
- * again. The rest of the kernel's messages about it is still to be read: go on as after
+ * again. The rest of the kernel's messages about it must still be read: go on as after
  * RIPTIDE_E_MORE.
  * -ECHILD: a child of fork(2); nothing was read.
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
 
-/* So many popped samples, the last one and those before it, are as they were popped. */
+/* So many popped samples, the last one and those before it, stay valid. */
 #define RIPTIDE_POPPED_SAMPLES 16
 
 /*
  * Takes the next sample of the buffer.
- * Returns 0 with a sample; RIPTIDE_E_AGAIN: buffer empty, dispatch again; RIPTIDE_E_DONE: said
- * once, the dump is complete; RIPTIDE_E_RESTARTED: said once, samples of this dump come again.
- * Errors: -ECHILD in a child of fork(2), after what the buffer held.
+ * Returns 0 with a sample; RIPTIDE_E_AGAIN: buffer empty, dispatch again; RIPTIDE_E_DONE:
+ * once, the dump is complete; RIPTIDE_E_RESTARTED: once, samples of this dump come again.
+ * Errors: -ECHILD in a child of fork(2), after the samples of the buffer.
  */
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
 

@@ -15,15 +15,15 @@
  *    to one thread at a time; different objects are independent.
  *  - An observer, router or agent belongs to the process that made it; so daemon(3) comes first. In
  *    a child of fork(2) functions that would do I/O on it do nothing and return -ECHILD, unless
- *    void, with a line where there is a struct riptide_error. Those that only read or pop give what
- *    was in memory at the fork. `*_free` closes the child's copies of the sockets and changes
- *    nothing of the parent's. A child that lives on calls it at once: as long as a copy is open,
- *    the namespace stays claimed, and an epoll of the host's watches the fd even of an object that
- *    the parent has freed, unless EPOLL_CTL_DEL came first. An estimator is memory alone: each
+ *    void, with a line where there is a struct riptide_error. Those that only read or pop return
+ *    the memory at the fork. `*_free` closes the child's copies of the sockets and leaves
+ *    the parent's as they are. A child that lives on should call it at once: as long as a copy is
+ *    open, the namespace stays claimed, and an epoll of the host's watches the fd even of an object
+ *    that the parent has freed, unless EPOLL_CTL_DEL came first. An estimator is memory alone: each
  *    process goes on with its own.
  *  - The fd of an object is level-triggered: readable as long as there is something for its
  *    `*_dispatch` to do. A loop that waits with poll, select or epoll may do one dispatch for each
- *    wake and ignore RIPTIDE_E_MORE. An edge-triggered one (EPOLLET; Go's netpoll and tokio are) is
+ *    wake and ignore RIPTIDE_E_MORE. An edge-triggered one (EPOLLET, Go's netpoll, tokio) is
  *    woken by changes alone, and so dispatches until nothing is left:
  *
  *        do {
@@ -32,18 +32,18 @@
  *                use *event
  *        } while (r == RIPTIDE_E_MORE);
  *
- *    Between two dispatches others may have their turn. The fd belongs to the object. What closes
- *    the fd that it waits for (Go's os.File, tokio's AsyncFd of an OwnedFd) gets a dup(2) of it, to
- *    be closed before the object is freed.
+ *    Other work may run between two dispatches. The fd belongs to the object. Give a runtime that
+ *    closes the fd (Go's os.File, tokio's AsyncFd of an OwnedFd) a dup(2) of it, and close that
+ *    before the object is freed.
  *  - Windows (cwnd, initcwnd, initrwnd) are in segments. Every other quantity names its unit.
  *  - Configurations are filled with defaults by `*_config_init(config, sizeof(*config))` and copied
  *    by `*_new`; arrays they point to are copied too. One that was filled by newer headers, with a
  *    field set that this library does not know, is refused: -E2BIG; so is one with `reserved` set,
  *    its scope's included; a hint or policy with `reserved` set is -EINVAL.
  *    One with a size that no release had, that of a pointer for example, is refused: -EINVAL.
- *  - Structs grow at their end. One that a host fills, or has filled by a function, says its size
- *    or has `reserved` members, which become fields: 0 where a host fills them. What the library
- *    hands out by pointer may be longer than the headers say.
+ *  - Structs grow at their end. One that a host fills, or has filled by a function, contains its
+ *    size or has `reserved` members, which become fields: 0 where a host fills them. Structs that
+ *    the library returns by pointer may be longer than in the headers.
  *  - docs/NAME is in the sources, and installed as share/doc/riptide/NAME.
  */
 #ifndef RIPTIDE_RIPTIDE_H
@@ -57,20 +57,20 @@
 extern "C" {
 #endif
 
-/* A point in time that never comes. Times are CLOCK_BOOTTIME in ns unless said otherwise. */
+/* A point in time that never comes. Times are CLOCK_BOOTTIME in ns unless stated otherwise. */
 #define RIPTIDE_NEVER_NS UINT64_MAX
 
-/* In the place of percent of a round trip, over which a first flight leaves. */
+/* Instead of the percent of a round trip over which a first flight leaves: not paced. */
 #define RIPTIDE_AT_ONCE UINT32_MAX
 
 /* No window beyond this, in segments: the kernel checks nothing and misbehaves from 2^31 on. */
 #define RIPTIDE_CWND_LIMIT 65535
 
-/* No smallest retransmission timeout beyond this, a minute: a lost segment would wait for it. */
+/* No rto_min beyond this, a minute: a lost segment would wait for it. */
 #define RIPTIDE_RTO_MIN_LIMIT_US 60000000
 
 /*
- * No path MTU below this: where the kernel learns a smaller one, it lets packets be fragmented
+ * No path MTU below this: where the kernel learns a smaller one, it allows fragmentation
  * instead (net.ipv4.route.min_pmtu).
  */
 #define RIPTIDE_PMTU_MIN_BYTES 553
@@ -81,20 +81,20 @@ extern "C" {
 /* How many prefixes an array of a configuration can have. */
 #define RIPTIDE_MAX_PREFIXES 1048576
 
-/* Outcomes that a caller handles. Each function says which of them it returns. */
+/* Outcomes that a caller handles. Each function's comment lists its own. */
 enum riptide_outcome {
     RIPTIDE_E_AGAIN = 1, /* nothing more now; dispatch again when the fd is readable */
     RIPTIDE_E_DONE,      /* the dump is complete */
     RIPTIDE_E_RESTARTED, /* the dump was interrupted and begins anew: forget its samples */
     RIPTIDE_E_FULL,      /* the configured number of destinations is reached */
     RIPTIDE_E_INVALID,   /* the value is impossible (a window of 0, time that runs backwards) */
-    RIPTIDE_E_UNKNOWN,   /* there is nothing about that destination */
+    RIPTIDE_E_UNKNOWN,   /* nothing is known of that destination */
     RIPTIDE_E_MORE,      /* something was done, there may be more to do: pop, and dispatch again */
 };
 
 /*
- * What went wrong, with which object, and the remedy. Where that is a field of a configuration,
- * `text` begins with the field, its index in place, and ": ".
+ * The error, its object, and the remedy. If that object is a field of a configuration,
+ * `text` begins with the field, with its index, and ": ".
  */
 struct riptide_error {
     char text[256]; /* one line for a person */
@@ -140,7 +140,7 @@ struct riptide_prefix {
     uint8_t addr[16]; /* network byte order; IPv4 uses the first four */
 };
 
-/* Room for any prefix as text, its terminating zero included. */
+/* The size of any prefix as text, its terminating zero included. */
 #define RIPTIDE_PREFIX_TEXT_BYTES 50
 
 /*
