@@ -186,8 +186,10 @@ int client_run(const struct command_options *options, json_t *request, const cha
     json_t *answer;
     int status = client_ask_or_say(options, json_incref(request), NULL, &answer);
 
-    if (status == EXIT_SUCCESS)
-        command_print(options, answer, request, template);
+    if (status == EXIT_SUCCESS) {
+        command_add(options, answer, json_pack("{s:O}", "asked", request));
+        status = command_print(options, answer, template);
+    }
     json_decref(request);
     return status;
 }

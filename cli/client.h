@@ -37,8 +37,8 @@ int client_ask_or_say(const struct command_options *options, json_t *request, co
                       json_t **answerp);
 
 /*
- * A command that is a request: prints the answer as JSON or by a template (render.h), whose root is
- * the answer and whose item the request. Returns the exit status.
+ * A command that is a request: prints the answer as JSON or by a template (render.h), for which it
+ * has the request as `asked`. Returns the exit status.
  */
 int client_run(const struct command_options *options, json_t *request, const char *template);
 

@@ -65,12 +65,12 @@ static int set_value(struct reader *reader, const struct option_row *row, void *
 {
     int r;
 
-    if (*line && !row->kind->clear)
+    if (*line && row->kind->form != VALUE_LIST)
         return fail(reader, -EINVAL, "%s: was given in line %d already", row->name, *line);
-    r = row->kind->parse((char *)target + row->offset, value);
+    r = value_parse(row->kind, (char *)target + row->offset, value);
     if (r == -EINVAL)
-        return fail(reader, r, "%s%s%s: %s%s", row->name, *value ? " " : "", value,
-                    row->kind->expected, option_gone(row, value));
+        return fail(reader, r, "%s%s%s: %s", row->name, *value ? " " : "", value,
+                    row->kind->expected);
     if (r < 0)
         return fail(reader, r, "%s: %s", row->name, strerror(-r));
     if (!*line)
@@ -102,10 +102,7 @@ static int set_key(struct reader *reader, const char *key, char *value)
 {
     struct settings *settings = reader->settings;
     const struct option_row *row = options_find(rows_of(reader), key, strlen(key));
-    const char *instead = gone_find(key, strlen(key));
 
-    if (instead)
-        return fail(reader, -EINVAL, "%s: is gone: %s", key, instead);
     if (reader->override != NO_OVERRIDE && row)
         return set_override(reader, row, value);
     if (row && row->section && !strcmp(row->section, reader->section))
@@ -227,7 +224,7 @@ int config_parse(struct settings *settings, const char *name, const char *bytes,
 /* A line for each word where the key may be given many times: lines have a greatest length. */
 static void print_key(FILE *out, const struct option_row *row, const void *target)
 {
-    bool is_list = row->kind->clear;
+    bool is_list = row->kind->form == VALUE_LIST;
     char *text = option_print(row, target);
     const char *value = text ? text : "";
 

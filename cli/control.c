@@ -5,6 +5,7 @@
  */
 #include "control.h"
 
+#include "clock.h"
 #include "listener.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -50,10 +50,7 @@ struct control {
 
 static time_t now(void)
 {
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec;
+    return (time_t)(clock_read_ns(CLOCK_MONOTONIC) / NS_PER_S);
 }
 
 /* `what` is told by its address: a client, or a member of the control. */

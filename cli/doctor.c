@@ -42,13 +42,14 @@ static json_t *finding_to_json(const struct finding *finding)
                      finding->evidence, "remedy", finding->remedy[0] ? finding->remedy : NULL);
 }
 
-static const char finding_text[] = "{severity:-8} {check:-13} {summary}\n"
-                                   "[{!severity=ok}                       read: {evidence}\n]"
-                                   "[                       do:   {remedy}\n]";
+static const char findings_text[] =
+    "[{*findings}{severity:-8} {check:-13} {summary}\n"
+    "[{!severity=ok}                       read: {evidence}\n]"
+    "[                       do:   {remedy}\n]]";
 
 static int report(const struct host *host, const struct command_options *options)
 {
-    json_t *rows = json_array(), *row;
+    json_t *rows = json_array();
     enum severity worst = SEVERITY_OK;
     struct finding finding;
     int status;
@@ -57,13 +58,11 @@ static int report(const struct host *host, const struct command_options *options
         checks_judge(i, host, &finding);
         if (finding.severity > worst)
             worst = finding.severity;
-        row = finding_to_json(&finding);
-        if (!options->json)
-            render(stdout, finding_text, row, NULL, NULL);
-        json_array_append_new(rows, row);
+        json_array_append_new(rows, finding_to_json(&finding));
     }
     status = command_print(options, json_pack("{s:s, s:o}", "verdict", severity_name(worst),
-                                              "findings", rows), NULL, "");
+                                              "findings", rows),
+                           findings_text);
     return status == EXIT_SUCCESS ? status_of(worst) : status;
 }
 

@@ -197,20 +197,6 @@ static int gather(const struct command_options *options, const struct riptide_pr
     return r;
 }
 
-static void print_steps(const json_t *document)
-{
-    json_t *compared = json_pack(
-        "{s:b}", "is_itself", !strcmp(text_of(document, "dst"), text_of(document, "destination")));
-    const json_t *row;
-    size_t i;
-
-    render(stdout, explain_steps, compared, document, NULL);
-    json_array_foreach(get(document, "trials"), i, row)
-        render(stdout, explain_trial, row, NULL, NULL);
-    render(stdout, explain_end, document, NULL, NULL);
-    json_decref(compared);
-}
-
 int explain_run(const struct command_options *options)
 {
     struct riptide_error error = { .text = "" };
@@ -225,7 +211,8 @@ int explain_run(const struct command_options *options)
     r = gather(options, &dst, &document, &error);
     if (r != 0)
         return command_fail(options, &error, r);
-    if (!options->json)
-        print_steps(document);
-    return command_print(options, document, NULL, "");
+    command_add(options, document,
+                json_pack("{s:b}", "is_itself",
+                          !strcmp(text_of(document, "dst"), text_of(document, "destination"))));
+    return command_print(options, document, explain_steps);
 }

@@ -70,7 +70,7 @@ const char explain_sentence[] =
     "[ dev {" name ".dev}| via several next hops]]\n"
 
 const char explain_steps[] =
-    "{dst}[{!/is_itself}, counted as {destination}]\n"
+    "{dst}[{!is_itself}, counted as {destination}]\n"
     "[{?seen}  seen last    {seen.connections} connection[{!seen.connections=1}s], "
     "{seen.age_s:.1} s ago{seen.left_out:left_out}\n]"
     "[{?window}  counted      {window.connections} connection[{!window.connections=1}s]"
@@ -99,11 +99,9 @@ const char explain_steps[] =
     "[  receive      {program.receive_bytes} bytes in the first window, where this host opens the "
     "connection\n]"
     "[  rto_min      {program.rto_min_ms:.1} ms, set by the program\n]]"
-    "[  apply        by routes, not per connection: {why_routes}\n]";
-
-const char explain_trial[] =
-    "  trial        {cwnd} segments: {connections:.0} connections[{?site_connections}, of the site {site_connections:.0}], "
+    "[  apply        by routes, not per connection: {why_routes}\n]"
+    "[{*trials}  trial        {cwnd} segments: {connections:.0} connections"
+    "[{?site_connections}, of the site {site_connections:.0}], "
     "[{?is_window}the window, |time {time_percent:+.1} % (standard error {error_percent:.1}), ]"
-    "sent again {again_percent:.1} %\n";
-
-const char explain_end[] = "  kernel       " ROUTE("kernel") "  => {verdict}\n";
+    "sent again {again_percent:.1} %\n]"
+    "  kernel       " ROUTE("kernel") "  => {verdict}\n";

@@ -17,9 +17,7 @@
 /* One sentence: with what connections start there, and where it is ten, why. */
 extern const char explain_sentence[];
 
-/* The steps to it, one a line. The root has `is_itself`: what is asked about is a destination. */
+/* The steps to it, one a line. For these it has `is_itself`: what is asked about is a destination. */
 extern const char explain_steps[];
-extern const char explain_trial[]; /* of a row of "trials" */
-extern const char explain_end[];
 
 #endif

@@ -72,7 +72,7 @@ static void pause_holder(const struct command_options *options,
         if (r == 0)
             r = client_ask(control, json_pack("{s:s}", "request", "pause"), &paused, NULL, &why);
         if (r == 0)
-            render(stdout, paused_sentence, status, NULL, NULL);
+            render(stdout, paused_sentence, status, NULL);
         else
             warn_of(holder, log_error_text(&why, r), line);
     }

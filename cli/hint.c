@@ -46,31 +46,15 @@ static int check(const struct command_options *options)
 
 /* All that holds now: nothing is left of an older hint. */
 static const char added[] =
-    "{/dst}: [{!/destinations}no destination within is known, and what is learned in the next "
-    "{for_ms:s} s is held down|{/destinations} destination[{?/destinations=1}|s] held down, from "
-    "the next round on, for {for_ms:s} s]: [windows times {scale}, ][at most {cwnd_max}, ]but the "
-    "minimum of {/cwnd_min} stays\n";
+    "{dst}: [{!destinations}no destination within is known, and what is learned in the next "
+    "{for_ms:s} s is held down|{destinations} destination[{?destinations=1}|s] held down, from "
+    "the next round on, for {for_ms:s} s]: [windows times {asked.scale}, ]"
+    "[at most {asked.cwnd_max}, ]but the minimum of {cwnd_min} stays\n";
 
-static int list(const struct command_options *options)
-{
-    const struct render_style style = command_style();
-    json_t *answer;
-    const json_t *hint;
-    size_t i;
-    int status = client_ask_or_say(options, json_pack("{s:s}", "request", "hints"), NULL, &answer);
-
-    if (status != EXIT_SUCCESS)
-        return status;
-    json_array_foreach(get(answer, "hints"), i, hint)
-    {
-        if (!options->json)
-            render(stdout,
-                   "{dst}: [policy {policy}, ][at least {cwnd_min}, ][windows times {scale}, ]"
-                   "[at most {cwnd_max}, ][for another {for_ms:milli} s|as configured]\n",
-                   answer, hint, &style);
-    }
-    return command_print(options, answer, NULL, "[{?hints}|no hint is in force\n]");
-}
+static const char listed[] =
+    "[{*hints}{dst}: [policy {policy}, ][at least {cwnd_min}, ][windows times {scale}, ]"
+    "[at most {cwnd_max}, ][for another {for_ms:milli} s|as configured]\n"
+    "|no hint is in force\n]";
 
 int hint_run(const struct command_options *options)
 {
@@ -80,7 +64,7 @@ int hint_run(const struct command_options *options)
     int status;
 
     if (options->n_operands == 0 && !options->hint_remove && !has_limits(options))
-        return list(options);
+        return client_run(options, json_pack("{s:s}", "request", "hints"), listed);
     status = check(options);
     if (status != EXIT_SUCCESS)
         return status;
@@ -89,7 +73,7 @@ int hint_run(const struct command_options *options)
     riptide_prefix_format(&dst, text);
     if (options->hint_remove)
         return client_run(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", text),
-                          "{/removed}: the hint is removed, from the next round on\n");
+                          "{removed}: the hint is removed, from the next round on\n");
     request = json_pack("{s:s, s:s, s:I}", "request", "hint", "dst", text, "for_ms",
                         (json_int_t)(options->hint_for_ns / NS_PER_MS));
     if (options->hint_cwnd_max)

@@ -28,14 +28,14 @@ const struct option_row metrics_rows[] = {
 int pause_run(const struct command_options *options)
 {
     return client_run(options, json_pack("{s:s}", "request", options->command),
-                      "[{?/paused}paused: windows disabled until `riptide resume` or a "
-                      "restart|resumed[{?/stepped_back_s}; still stepped back for "
-                      "{/stepped_back_s:clock}]]\n");
+                      "[{?paused}paused: windows disabled until `riptide resume` or a "
+                      "restart|resumed[{?stepped_back_s}; still stepped back for "
+                      "{stepped_back_s:clock}]]\n");
 }
 
 int metrics_run(const struct command_options *options)
 {
-    return client_run(options, json_pack("{s:s}", "request", "metrics"), "{/metrics}");
+    return client_run(options, json_pack("{s:s}", "request", "metrics"), "{metrics}");
 }
 
 static int fail(const struct command_options *options, const struct riptide_error *error, int r)
@@ -62,7 +62,7 @@ static int save(const struct command_options *options, const char *path)
     if (r < 0)
         return fail(options, &error, r);
     answer = json_pack("{s:s, s:I}", "file", path, "bytes", (json_int_t)n);
-    return command_print(options, answer, NULL, "{file}: {bytes} bytes\n");
+    return command_print(options, answer, "{file}: {bytes} bytes\n");
 }
 
 static int load(const struct command_options *options, const char *path)
@@ -84,7 +84,7 @@ static int load(const struct command_options *options, const char *path)
     }
     status = client_ask_or_say(options, request, path, &answer);
     return status == EXIT_SUCCESS
-               ? command_print(options, answer, NULL,
+               ? command_print(options, answer,
                                "loaded {loaded}, expired {expired}, older {older}, regrouped "
                                "{regrouped}, skipped {skipped}, overflow {overflow}\n")
                : status;

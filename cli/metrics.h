@@ -36,13 +36,11 @@ struct metrics {
     uint64_t is_stepped_back, step_backs;
     uint64_t destinations_stepped_back, destination_step_backs;
     uint64_t trial_moves;
-    struct {
-        uint64_t given, paced, kept, syn_lost, refused, held_out;
-    } program; /* struct window_counts */
+    struct window_counts program;
     struct histogram given;         /* windows of those, segments */
     struct first_flights flights[ARMS];
     uint64_t cpu_ns; /* of the process */
-    uint32_t holdout_percent;
+    uint64_t holdout_percent;
     const struct books *books; /* the agent's, of now; NULL: none is held out */
     const struct books *ended; /* of before; NULL: there are none */
     uint64_t held_out_due;

@@ -4,6 +4,7 @@
  */
 #include "metrics.h"
 
+#include "clock.h"
 #include "lib/tools.h"
 #include "log.h"
 
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Of a collector that comes each quarter of a minute, and sooner where rounds are shorter. */
@@ -19,7 +19,7 @@ static uint64_t find_interval_ns(const struct settings *settings)
 {
     const uint64_t round_ns = settings->agent.interval_ns;
 
-    return 15 * (round_ns < UINT64_C(1000000000) ? round_ns : UINT64_C(1000000000));
+    return 15 * (round_ns < NS_PER_S ? round_ns : NS_PER_S);
 }
 
 void metrics_file_reconfigure(struct metrics_file *file, const struct settings *fresh)
@@ -40,8 +40,6 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     static const uint8_t family[] = { AF_INET, AF_INET6 };
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(agent);
     const struct riptide_router *router = riptide_agent_get_router(agent);
-    struct window_counts counts;
-    struct timespec cpu;
     enum riptide_backend backend;
     const char *reason;
 
@@ -51,7 +49,6 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     riptide_router_get_stats(router, &metrics->router, sizeof(metrics->router));
     metrics->netns = file->settings->served.cookie;
     backend = riptide_agent_get_backend(agent, &reason);
-    counts = riptide_agent_count_windows(agent);
     for (size_t i = 0; i < 2; i++)
         metrics->are_rules_in_place[i] = !file->settings->router.dry_run &&
                                          backend != RIPTIDE_CONNECTIONS &&
@@ -64,19 +61,13 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     metrics->step_backs = riptide_agent_get_harm(agent)->n;
     metrics->destinations_stepped_back = riptide_agent_get_watch(agent)->n_back;
     metrics->destination_step_backs = riptide_agent_get_watch(agent)->n_harms;
-    metrics->trial_moves = riptide_estimator_count_steered(riptide_agent_get_estimator(agent));
-    metrics->program.given = counts.given;
-    metrics->program.paced = counts.paced;
-    metrics->program.kept = counts.kept;
-    metrics->program.syn_lost = counts.syn_lost;
-    metrics->program.refused = counts.refused;
-    metrics->program.held_out = counts.held_out;
+    metrics->trial_moves = riptide_estimator_count_steered(estimator);
+    metrics->program = riptide_agent_count_windows(agent);
     for (size_t i = 0; i < WINDOW_BUCKETS; i++)
-        metrics->given.counts[i] = counts.by_cwnd[i];
-    metrics->given.sum = counts.segments;
+        metrics->given.counts[i] = metrics->program.by_cwnd[i];
+    metrics->given.sum = metrics->program.segments;
     memcpy(metrics->flights, riptide_agent_get_flights(agent), sizeof(metrics->flights));
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-    metrics->cpu_ns = (uint64_t)cpu.tv_sec * UINT64_C(1000000000) + (uint64_t)cpu.tv_nsec;
+    metrics->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
     metrics->holdout_percent = riptide_agent_get_arms(agent).holdout_percent;
     metrics->books = riptide_agent_get_books(agent);
     metrics->ended = riptide_agent_get_ended(agent, &metrics->held_out_due);

@@ -19,16 +19,19 @@ const uint64_t metrics_duration_bounds_ns[] = { 1000000,   2500000,    5000000, 
                                                 500000000, 1000000000, 2500000000, 0 };
 
 /*
- * A line each. Those without a name are more of the metric above. A counter's name ends in _total,
- * and what has _seconds in it is kept in ns.
+ * A line each, or one for each arm. Those without a name are more of the metric above. A counter's
+ * name ends in _total, what has _seconds in it is kept in ns, and what has _ratio in per cent.
  */
 static const struct series {
     const char *name;
     const char *labels;
-    size_t offset; /* of the figure in a snapshot */
+    size_t offset;    /* of the figure in a snapshot */
+    size_t arm_bytes; /* from there to that of the next arm; 0: it is of all */
     const char *help;
 } table[] = {
-#define FIGURE(field) offsetof(struct metrics, field)
+#define FIGURE(field) offsetof(struct metrics, field), 0
+#define OF_ARMS(list, field)                                                                       \
+    offsetof(struct metrics, list[0] field), sizeof(((struct metrics *)NULL)->list[0])
     { "riptide_sockets_total", "{result=\"sample\"}", FIGURE(observer.samples),
       "Sockets that the kernel described, by result." },
     { NULL, "{result=\"local\"}", FIGURE(observer.left_out_local), NULL },
@@ -90,34 +93,16 @@ static const struct series {
     { NULL, "{result=\"syn_lost\"}", FIGURE(program.syn_lost), NULL },
     { NULL, "{result=\"refused\"}", FIGURE(program.refused), NULL },
     { NULL, "{result=\"held_out\"}", FIGURE(program.held_out), NULL },
-#define FLIGHTS(arm) FIGURE(flights[arm].segs)
-#define AGAIN(arm) FIGURE(flights[arm].again_segs)
-    { "riptide_first_flight_segments_total", "{arm=\"window\"}", FLIGHTS(ARM_WINDOW),
+    { "riptide_first_flight_segments_total", "", OF_ARMS(flights, .segs),
       "Segments of connections that have closed after no more than two windows." },
-    { NULL, "{arm=\"holdout\"}", FLIGHTS(ARM_HOLDOUT), NULL },
-    { NULL, "{arm=\"smaller\"}", FLIGHTS(ARM_SMALLER), NULL },
-    { NULL, "{arm=\"larger\"}", FLIGHTS(ARM_LARGER), NULL },
-    { "riptide_first_flight_again_segments_total", "{arm=\"window\"}", AGAIN(ARM_WINDOW),
+    { "riptide_first_flight_again_segments_total", "", OF_ARMS(flights, .again_segs),
       "Segments that these have sent again." },
-    { NULL, "{arm=\"holdout\"}", AGAIN(ARM_HOLDOUT), NULL },
-    { NULL, "{arm=\"smaller\"}", AGAIN(ARM_SMALLER), NULL },
-    { NULL, "{arm=\"larger\"}", AGAIN(ARM_LARGER), NULL },
-#define LEFT_OUT(arm, reason, is_arm, entry)                                                       \
-    { NULL, "{arm=\"" arm "\",reason=\"" reason "\"}", FIGURE(left_out[is_arm][entry]), NULL }
-    { "riptide_books_left_out_total", "{arm=\"window\",reason=\"small\"}",
-      FIGURE(left_out[ARM_WINDOW][BOOK_SMALL]),
+    { "riptide_books_left_out_total", "{reason=\"small\"}", OF_ARMS(left_out, [BOOK_SMALL]),
       "Connections to destinations with a window that have closed and do not count, and why." },
-    LEFT_OUT("window", "unmeasured", ARM_WINDOW, BOOK_UNMEASURED),
-    LEFT_OUT("window", "application", ARM_WINDOW, BOOK_APPLICATION),
-    LEFT_OUT("holdout", "small", ARM_HOLDOUT, BOOK_SMALL),
-    LEFT_OUT("holdout", "unmeasured", ARM_HOLDOUT, BOOK_UNMEASURED),
-    LEFT_OUT("holdout", "application", ARM_HOLDOUT, BOOK_APPLICATION),
-    LEFT_OUT("smaller", "small", ARM_SMALLER, BOOK_SMALL),
-    LEFT_OUT("smaller", "unmeasured", ARM_SMALLER, BOOK_UNMEASURED),
-    LEFT_OUT("smaller", "application", ARM_SMALLER, BOOK_APPLICATION),
-    LEFT_OUT("larger", "small", ARM_LARGER, BOOK_SMALL),
-    LEFT_OUT("larger", "unmeasured", ARM_LARGER, BOOK_UNMEASURED),
-    LEFT_OUT("larger", "application", ARM_LARGER, BOOK_APPLICATION),
+    { NULL, "{reason=\"unmeasured\"}", OF_ARMS(left_out, [BOOK_UNMEASURED]), NULL },
+    { NULL, "{reason=\"application\"}", OF_ARMS(left_out, [BOOK_APPLICATION]), NULL },
+    { "riptide_holdout_ratio", "", FIGURE(holdout_percent),
+      "The share of connections to hold out; 0 where --apply or --destroy-events allows none." },
     { "riptide_route_writes_total", "", FIGURE(router.written),
       "Route messages sent: add, replace, delete." },
     { "riptide_route_write_failures_total", "", FIGURE(router.failed),
@@ -150,6 +135,11 @@ void histogram_add(struct histogram *histogram, const uint64_t *bounds, uint64_t
     histogram->sum += value;
 }
 
+static void print_head(FILE *out, const char *name, const char *type, const char *help)
+{
+    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
 /* Those of workers of one riptided come together in one collector. */
 static void print_name(FILE *out, const struct metrics *metrics, const char *name,
                        const char *labels)
@@ -161,23 +151,34 @@ static void print_name(FILE *out, const struct metrics *metrics, const char *nam
         fprintf(out, "%s%s ", name, labels);
 }
 
+static void print_figure(FILE *out, const char *name, const void *figure)
+{
+    uint64_t value = *(const uint64_t *)figure;
+
+    if (strstr(name, "_seconds") || strstr(name, "_ratio"))
+        fprintf(out, "%.9g\n", (double)value / (strstr(name, "_ratio") ? 100 : 1e9));
+    else
+        fprintf(out, "%" PRIu64 "\n", value);
+}
+
 static void print_table(FILE *out, const struct metrics *metrics)
 {
     const char *name = "";
+    char labels[64];
 
     for (const struct series *series = table; series < table + N_SERIES; series++) {
-        uint64_t value = *(const uint64_t *)(const void *)((const char *)metrics + series->offset);
+        const char *figure = (const char *)metrics + series->offset;
 
         if (series->name) {
             name = series->name;
-            fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, series->help, name,
-                    strstr(name, "_total") ? "counter" : "gauge");
+            print_head(out, name, strstr(name, "_total") ? "counter" : "gauge", series->help);
         }
-        print_name(out, metrics, name, series->labels);
-        if (strstr(name, "_seconds"))
-            fprintf(out, "%.9g\n", (double)value / 1e9);
-        else
-            fprintf(out, "%" PRIu64 "\n", value);
+        for (enum arm arm = 0; arm < (series->arm_bytes ? ARMS : 1); arm++) {
+            snprintf(labels, sizeof(labels), "{arm=\"%s\"%s%s", arm_name[arm],
+                     *series->labels ? "," : "}", *series->labels ? series->labels + 1 : "");
+            print_name(out, metrics, name, series->arm_bytes ? labels : series->labels);
+            print_figure(out, name, figure + arm * series->arm_bytes);
+        }
     }
 }
 
@@ -190,7 +191,7 @@ static void print_histogram(FILE *out, const struct metrics *metrics, const char
     uint64_t count = 0;
     size_t i = 0;
 
-    fprintf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
+    print_head(out, name, "histogram", help);
     snprintf(full, sizeof(full), "%s_bucket", name);
     do {
         count += histogram->counts[i];
@@ -258,7 +259,7 @@ static void print_cell(FILE *out, const struct metrics *metrics, const struct su
 static void print_interval(FILE *out, const struct metrics *metrics, const char *name,
                            const char *help, const struct riptide_interval *interval)
 {
-    fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+    print_head(out, name, "gauge", help);
     print_name(out, metrics, name, "{bound=\"estimate\"}");
     fprintf(out, "%.9g\n", interval->estimate);
     print_name(out, metrics, name, "{bound=\"low\"}");
@@ -293,45 +294,42 @@ static void print_books(FILE *out, const struct metrics *metrics)
 {
     uint64_t n = metrics->books ? books_count(metrics->books) : 0;
 
-    fputs("# HELP riptide_holdout_ratio The share of connections to hold out; 0 where --apply or "
-          "--destroy-events allows none.\n# TYPE riptide_holdout_ratio gauge\n",
-          out);
-    print_name(out, metrics, "riptide_holdout_ratio", "");
-    fprintf(out, "%g\n", metrics->holdout_percent / 100.0);
     if (n + (metrics->ended ? books_count(metrics->ended) : 0) == 0)
         return;
     for (const struct sum *sum = sums; sum < sums + N_SUMS; sum++) {
-        fprintf(out, "# HELP %s %s\n# TYPE %s counter\n", sum->name, sum->help, sum->name);
+        print_head(out, sum->name, "counter", sum->help);
         for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
             for (enum arm arm = 0; arm < ARMS; arm++)
                 print_cell(out, metrics, sum, class, arm);
         }
     }
-    fputs("# HELP riptide_arm_held_out_due_total Of the connections that count, those that were to be "
-          "held out.\n# TYPE riptide_arm_held_out_due_total counter\n", out);
+    print_head(out, "riptide_arm_held_out_due_total", "counter",
+               "Of the connections that count, those that were to be held out.");
     print_name(out, metrics, "riptide_arm_held_out_due_total", "");
     fprintf(out, "%" PRIu64 "\n", metrics->held_out_due);
     if (n > 0)
         print_effect(out, metrics);
 }
 
+/* What is not a figure: it stands in the labels. */
+static void print_info(FILE *out, const struct metrics *metrics, const char *name, const char *help,
+                       const char *labels)
+{
+    print_head(out, name, "gauge", help);
+    print_name(out, metrics, name, labels);
+    fputs("1\n", out);
+}
+
 void metrics_print(FILE *out, const struct metrics *metrics)
 {
-    char version[64], apply[64];
+    char labels[64];
 
-    snprintf(version, sizeof(version), "{version=\"%s\"}", riptide_version());
-    fputs("# HELP riptide_build_info The version that runs.\n# TYPE riptide_build_info gauge\n",
-          out);
-    print_name(out, metrics, "riptide_build_info", version);
-    fputs("1\n", out);
-    if (metrics->by) {
-        snprintf(apply, sizeof(apply), "{asked=\"%s\",by=\"%s\"}", metrics->asked, metrics->by);
-        fputs("# HELP riptide_apply_info By what windows are given; --apply auto chooses.\n"
-              "# TYPE riptide_apply_info gauge\n",
-              out);
-        print_name(out, metrics, "riptide_apply_info", apply);
-        fputs("1\n", out);
-    }
+    snprintf(labels, sizeof(labels), "{version=\"%s\"}", riptide_version());
+    print_info(out, metrics, "riptide_build_info", "The version that runs.", labels);
+    snprintf(labels, sizeof(labels), "{asked=\"%s\",by=\"%s\"}", metrics->asked, metrics->by);
+    if (metrics->by)
+        print_info(out, metrics, "riptide_apply_info",
+                   "By what windows are given; --apply auto chooses.", labels);
     print_table(out, metrics);
     print_books(out, metrics);
     print_histogram(out, metrics, "riptide_initcwnd_segments",

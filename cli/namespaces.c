@@ -7,7 +7,6 @@
 #include "lib/tools.h"
 #include "log.h"
 #include "netns.h"
-#include "table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,8 +18,10 @@ const struct option_row netns_rows[] = {
     COMMAND_END,
 };
 
-static const char row_text[] =
-    "{health}\t{netns}\t[{name}|-]\t{pid}\t{health}\t{connections}\t{destinations}\t{cgroup}\n";
+static const char table[] =
+    "\tNETNS\tNAME\tPROCESS\tHEALTH\tCONNS\tDESTINATIONS\tCGROUP\n"
+    "[{*netns}{health}\t{netns}\t[{name}|-]\t{pid}\t{health}\t{connections}\t{destinations}\t{cgroup}\n]";
+static const char sides[] = "rlrlrrl";
 
 /* As ip-netns(8) has it; NULL: none, or it cannot be seen. */
 static const char *name_of(int pid, const glob_t *names)
@@ -53,23 +54,6 @@ static json_t *ask(const char *path, uint64_t cookie, const glob_t *names)
     return row;
 }
 
-static int print_table(const json_t *rows)
-{
-    const struct render_style style = command_style();
-    struct table table;
-    const json_t *row;
-    size_t i;
-    int r = table_open(&table, "\tNETNS\tNAME\tPROCESS\tHEALTH\tCONNS\tDESTINATIONS\tCGROUP\n");
-
-    if (r < 0)
-        return r;
-    json_array_foreach(rows, i, row)
-    {
-        render(table.rows, row_text, row, NULL, NULL);
-    }
-    return table_close(&table, stdout, "rlrlrrl", &style);
-}
-
 /* Where no socket is of a namespace: one that has none to serve yet says so. */
 static int list_none(const struct command_options *options)
 {
@@ -85,9 +69,7 @@ static int list_none(const struct command_options *options)
         return EXIT_NOT_RUNNING;
     }
     log_answer("netns: %s", error.text);
-    if (!options->json)
-        print_table(NULL);
-    return command_print(options, json_pack("{s:[]}", "netns"), NULL, "");
+    return command_print_table(options, json_pack("{s:[]}", "netns"), table, sides);
 }
 
 int netns_run(const struct command_options *options)
@@ -107,7 +89,5 @@ int netns_run(const struct command_options *options)
     globfree(&names);
     free(cookies);
     globfree(&found);
-    if (!options->json)
-        print_table(rows);
-    return command_print(options, json_pack("{s:o}", "netns", rows), NULL, "");
+    return command_print_table(options, json_pack("{s:o}", "netns", rows), table, sides);
 }

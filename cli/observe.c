@@ -6,7 +6,6 @@
 #include "commands.h"
 #include "log.h"
 #include "samples.h"
-#include "table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,13 +24,11 @@ const struct option_row observe_rows[] = {
     COMMAND_END,
 };
 
-static const char titles[] =
-    "\tDESTINATION\tCONNS\tCWND\tMIN\tMAX\tRTT_MS\tMIN_MS\tMSS\tACKED\tRETRANS\tRATE\n";
-
-static const char row_text[] =
-    "\t{dst}\t{connections}\t{cwnd_mean:.1}\t{cwnd_min}\t{cwnd_max}\t{rtt_mean_us:milli}"
+static const char table[] =
+    "\tDESTINATION\tCONNS\tCWND\tMIN\tMAX\tRTT_MS\tMIN_MS\tMSS\tACKED\tRETRANS\tRATE\n"
+    "[{*destinations}\t{dst}\t{connections}\t{cwnd_mean:.1}\t{cwnd_min}\t{cwnd_max}\t{rtt_mean_us:milli}"
     "\t{min_rtt_us:milli}\t{mss_bytes}\t{acked_bytes:bytes}\t{retrans_segs}"
-    "\t{max_delivery_rate_Bps:bytes}\n";
+    "\t{max_delivery_rate_Bps:bytes}\n]";
 
 /* An empty table asks why. */
 static void print_left_out(const struct riptide_observer_stats *stats)
@@ -41,23 +38,6 @@ static void print_left_out(const struct riptide_observer_stats *stats)
                    " link-local, %" PRIu64 " elsewhere, %" PRIu64 " closing, %" PRIu64 " malformed",
                    stats->left_out_local, stats->left_out_multicast, stats->left_out_link_local,
                    stats->left_out_scope, stats->left_out_no_info, stats->malformed);
-}
-
-static int print_table(const json_t *rows)
-{
-    const struct render_style style = command_style();
-    struct table table;
-    const json_t *row;
-    size_t i;
-    int r = table_open(&table, titles);
-
-    if (r < 0)
-        return r;
-    json_array_foreach(rows, i, row)
-    {
-        render(table.rows, row_text, row, NULL, NULL);
-    }
-    return table_close(&table, stdout, "lrrrrrrrrrr", &style);
 }
 
 /* Returns the exit status, or an error. */
@@ -78,11 +58,9 @@ static int observe(const struct command_options *options, const struct riptide_s
             (json_int_t)stats.left_out_link_local, "scope", (json_int_t)stats.left_out_scope,
             "no_info", (json_int_t)stats.left_out_no_info, "malformed", (json_int_t)stats.malformed,
             "restarts", (json_int_t)stats.restarts);
-        if (!options->json) {
-            r = print_table(get(document, "destinations"));
+        r = command_print_table(options, document, table, "lrrrrrrrrrr");
+        if (!options->json)
             print_left_out(&stats);
-        }
-        r = r < 0 ? r : command_print(options, document, NULL, "");
     }
     aggregate_clear(&index);
     return r;
@@ -94,7 +72,7 @@ static int get_scope(struct riptide_scope *scope, struct prefix_list *learn,
 {
     for (int i = 0; i < options->n_operands; i++) {
         const char *operand = options->operands[i];
-        int r = value_prefixes.parse(learn, operand);
+        int r = value_parse(&value_prefixes, learn, operand);
 
         if (r == -EINVAL)
             snprintf(error->text, sizeof(error->text), "%s: %s", operand, value_prefixes.expected);
@@ -116,7 +94,7 @@ int observe_run(const struct command_options *options)
 
     if (r == 0)
         r = observe(options, &scope, &error);
-    value_prefixes.clear(&learn);
+    value_clear(&value_prefixes, &learn);
     if (!error.text[0] && (r == -EACCES || r == -EPERM))
         snprintf(error.text, sizeof(error.text), "the sockets are hidden from this user: %s",
                  strerror(-r));

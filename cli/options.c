@@ -27,67 +27,6 @@ const struct option_row *options_find(const struct option_row *rows, const char 
     return NULL;
 }
 
-/* Options and keys of earlier versions, and some of their values. Reasons: docs/decisions.md. */
-static const struct {
-    const char *name, *instead;
-} gone[] = {
-    { "capacity-fraction", "policy careful bounds its own growth" },
-    { "closed-weight", "--destroy-events=no leaves closed connections out" },
-    { "drop-share", "policy careful follows losses at once" },
-    { "evidence", "evidence counts as long as policies say" },
-    { "interface", "--scope, --local-port and --remote-port choose connections" },
-    { "metrics-interval", "`riptide metrics` has the figures of now" },
-    { "metrics-prefix", "`riptide show PREFIX --json` has the windows within a prefix" },
-    { "paced", "policy careful learns from losses what may leave at once" },
-    { "percentile", "policy paper is the mean" },
-    { "policy max", "careful takes its place" },
-    { "policy mean", "paper is the same" },
-    { "policy min", "careful takes its place" },
-    { "policy percentile", "paper takes its place" },
-    { "policy traffic", "paper takes its place" },
-    { "slices", "--max-share bounds the time of dumps" },
-    { "smoothing", "each policy has its own" },
-    { "socket-mark", "--scope, --local-port and --remote-port choose connections" },
-    { "step-percent", "small moves are not written" },
-    { "step-segments", "small moves are not written" },
-    { "window", "--history-weight is how much history counts" },
-    { "window-percentile", "--history-weight is how much history counts" },
-};
-
-const char *gone_find(const char *name, size_t len)
-{
-    for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++) {
-        if (strlen(gone[i].name) == len && !memcmp(gone[i].name, name, len))
-            return gone[i].instead;
-    }
-    return NULL;
-}
-
-const char *option_gone(const struct option_row *row, const char *text)
-{
-    static char line[96];
-    const char *instead;
-
-    snprintf(line, sizeof(line), "%s %s", row->name, text);
-    instead = gone_find(line, strlen(line));
-    if (!instead)
-        return "";
-    snprintf(line, sizeof(line), "; it is gone: %s", instead);
-    return line;
-}
-
-static int fail_value(struct riptide_error *error, const struct option_row *row, const char *name,
-                      const char *value, int code)
-{
-    char reason[160];
-
-    if (code != -EINVAL)
-        return fail(error, code, name, value, strerror(-code));
-    snprintf(reason, sizeof(reason), "%s%s", row->kind->expected,
-             value ? option_gone(row, value) : "");
-    return fail(error, code, name, value, reason);
-}
-
 /* Reads the option at argv[i], and argv[i + 1] if that is its value. Returns how many it took. */
 static int parse_one(const struct option_row *rows, void *target, int i, int argc, char **argv,
                      bool *given, struct riptide_error *error)
@@ -96,15 +35,10 @@ static int parse_one(const struct option_row *rows, void *target, int i, int arg
     /* The one letter that everybody tries first. */
     const char *text = strcmp(argv[i], "-h") ? argv[i] + 2 : "help";
     const struct option_row *row = options_find(rows, text, strcspn(text, "="));
-    const char *instead = gone_find(text, strcspn(text, "="));
-    char name[64], reason[96];
+    char name[64];
     int taken = 1;
     int r;
 
-    if (!row && instead && argv[i][1] == '-') {
-        snprintf(reason, sizeof(reason), "is gone: %s", instead);
-        return fail(error, -EINVAL, argv[i], NULL, reason);
-    }
     if (!row || (argv[i][1] != '-' && strcmp(argv[i], "-h")))
         return fail(error, -EINVAL, argv[i], NULL, "unknown option (--help lists them)");
     snprintf(name, sizeof(name), "--%s", row->name);
@@ -119,11 +53,11 @@ static int parse_one(const struct option_row *rows, void *target, int i, int arg
         value = argv[i + 1];
         taken = 2;
     }
-    if (given && !given[row - rows] && row->kind->clear)
-        row->kind->clear((char *)target + row->offset);
-    r = row->kind->parse((char *)target + row->offset, value);
+    if (given && !given[row - rows])
+        value_clear(row->kind, (char *)target + row->offset);
+    r = value_parse(row->kind, (char *)target + row->offset, value);
     if (r < 0)
-        return fail_value(error, row, name, value, r);
+        return fail(error, r, name, value, r == -EINVAL ? row->kind->expected : strerror(-r));
     if (given)
         given[row - rows] = true;
     return taken;
@@ -164,7 +98,7 @@ char *option_print(const struct option_row *row, const void *target)
 
     if (!out)
         return NULL;
-    row->kind->print(out, (const char *)target + row->offset);
+    value_print(row->kind, out, (const char *)target + row->offset);
     if (fclose(out)) {
         free(text);
         return NULL;

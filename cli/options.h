@@ -23,9 +23,6 @@ struct option_row {
     const char *field;   /* its path in the target, as errors of the library name it; or NULL */
 };
 
-/* What serves in the place of an option or "key value" of earlier versions; NULL: it was none. */
-const char *gone_find(const char *name, size_t len);
-
 /*
  * Reads the arguments behind argv[0] into `target`, which holds the defaults. What is no option is
  * moved to the front of argv, and the number of these operands is returned. `given` has a place for
@@ -37,9 +34,6 @@ int options_parse(const struct option_row *rows, void *target, int argc, char **
 
 /* The row of that name, or NULL. */
 const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len);
-
-/* "; it is gone: INSTEAD" where `text` is what an earlier version took, or nothing. Static. */
-const char *option_gone(const struct option_row *row, const char *text);
 
 /* The value as text, empty if it is not set; NULL without memory. The caller's to free. */
 char *option_print(const struct option_row *row, const void *target);

@@ -207,18 +207,47 @@ static const char *walk_place(const struct render *render, const char *at, bool 
 
 static const char *walk(const struct render *render, const char *at, bool *holds);
 
+/* An alternative, which is taken back where it does not hold. */
+static const char *walk_alternative(const struct render *render, const char *at, bool *holds)
+{
+    long start = ftell(render->out);
+
+    at = walk(render, at, holds);
+    if (!*holds)
+        fseek(render->out, start, SEEK_SET);
+    return at;
+}
+
+/* The same for each element of the list whose path is at the beginning, or of one that is not there. */
+static const char *walk_list(const struct render *render, const char *path, bool *holds)
+{
+    const size_t len = strcspn(path, "}");
+    const json_t *list = find(render, path, len);
+    const size_t n = json_is_object(list) ? 1 : json_array_size(list);
+    struct render element = *render;
+    const char *end;
+    size_t i = 0;
+
+    *holds &= n > 0;
+    do {
+        bool is_printed = *holds;
+
+        element.item = json_is_object(list) ? list : json_array_get(list, i);
+        end = walk_alternative(&element, path + len + 1, &is_printed);
+    } while (++i < n);
+    return end;
+}
+
 /* What stands in brackets, behind the first of them. */
 static const char *walk_section(const struct render *render, const char *at)
 {
     bool is_done = false;
 
     for (;; at++) {
-        long start = ftell(render->out);
         bool holds = !is_done;
 
-        at = walk(render, at, &holds);
-        if (!holds)
-            fseek(render->out, start, SEEK_SET);
+        at = strncmp(at, "{*", 2) ? walk_alternative(render, at, &holds)
+                                  : walk_list(render, at + 2, &holds);
         is_done |= holds;
         if (*at != '|')
             return *at ? at + 1 : at;
@@ -247,39 +276,47 @@ static const char *walk(const struct render *render, const char *at, bool *holds
     return at;
 }
 
-/* The text, which is the caller's, and its length; NULL without memory. */
-static char *render_text(const char *template, struct render *render, size_t *np)
+/* The text, which is the caller's; NULL without memory. */
+static char *render_text(const char *template, const json_t *root, const struct render_style *style)
 {
     size_t size;
     char *text = NULL;
+    struct render render = {
+        .out = open_memstream(&text, &size),
+        .root = root,
+        .item = root,
+        .style = style,
+    };
 
-    render->out = open_memstream(&text, &size);
-    if (!render->out)
+    if (!render.out)
         return NULL;
-    walk(render, template, &(bool){ true });
-    *np = (size_t)ftell(render->out); /* what was taken back may be behind it */
-    fclose(render->out);
+    walk(&render, template, &(bool){ true });
+    putc('\0', render.out); /* what was taken back may be behind it */
+    fclose(render.out);
     return text;
 }
 
-void render(FILE *out, const char *template, const json_t *root, const json_t *item,
-            const struct render_style *style)
+void render(FILE *out, const char *template, const json_t *root, const struct render_style *style)
 {
-    struct render render = { .root = root, .item = item ? item : root, .style = style };
-    size_t n;
-    char *text = render_text(template, &render, &n);
+    char *text = render_text(template, root, style);
 
-    if (text)
-        fwrite(text, 1, n, out);
+    fputs(text ? text : "", out);
     free(text);
 }
 
 void render_string(char *text, size_t size, const char *template, const json_t *root)
 {
-    struct render render = { .root = root, .item = root };
-    size_t n = 0;
-    char *all = render_text(template, &render, &n);
+    char *all = render_text(template, root, NULL);
 
-    snprintf(text, size, "%.*s", (int)n, all ? all : "");
+    snprintf(text, size, "%s", all ? all : "");
     free(all);
+}
+
+void render_table(FILE *out, const char *template, const json_t *root, const char *sides,
+                  const struct render_style *style)
+{
+    char *text = render_text(template, root, NULL);
+
+    table_print(out, text ? text : "", sides, style);
+    free(text);
 }

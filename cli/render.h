@@ -2,8 +2,8 @@
 /*
  * Text from a JSON document by a template. Pure: printing goes to a stream that the caller brings.
  *
- *   {path}     the member: "round.ago_s" of the item, "/paused" of the root; nothing where it is
- *              null
+ *   {path}     the member: "round.ago_s" of the item, which is the root but in a list, "/paused" of
+ *              the root; nothing where it is null
  *   {path:how} the same as how says: .1f a number with digits, +.1 with its sign, -8 padded, bytes as 12.3k, milli a
  *              thousandth with one digit, s a thousandth with as many as it has, clock a time in s,
  *              list the elements, left_out the members above 0, mark with the colour of that word
@@ -12,6 +12,8 @@
  *   {?path}    a condition alone: neither 0, empty, false nor null; {!path} is its contrary
  *   {+path}    a condition alone: not null; {-path} is its contrary
  *   {?path=x}  a condition alone: is printed as x; {!path=x} is its contrary
+ *   [{*path}a] for each element of a list, or of an object once: `a` with that as the item, where its
+ *              conditions hold; where the list is empty, its alternative does not hold
  *   \x         the character itself
  */
 #ifndef CLI_RENDER_H
@@ -29,9 +31,19 @@ struct render_style {
     bool is_coloured;
 };
 
-/* `item` NULL: the root. */
-void render(FILE *out, const char *template, const json_t *root, const json_t *item,
-            const struct render_style *style);
+void render(FILE *out, const char *template, const json_t *root, const struct render_style *style);
+
+/*
+ * A table: its template makes rows, each a line of a word for its colour ("error", "warning" or none)
+ * and the cells, a tab before each; empty ones show as "-". The first has the titles. Columns are as
+ * wide as their cells, of which `sides` says in a letter for each whether they stand to the left
+ * ("l") or to the right ("r"). Where a terminal ends, a row goes on below.
+ */
+void render_table(FILE *out, const char *template, const json_t *root, const char *sides,
+                  const struct render_style *style);
+
+/* The same of rows that are text already. */
+void table_print(FILE *out, const char *rows, const char *sides, const struct render_style *style);
 
 /* The same into a string; what does not fit is cut off. */
 void render_string(char *text, size_t size, const char *template, const json_t *root);

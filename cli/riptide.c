@@ -160,8 +160,16 @@ struct render_style command_style(void)
     return style;
 }
 
-int command_print(const struct command_options *options, json_t *document, const json_t *item,
-                  const char *template)
+void command_add(const struct command_options *options, json_t *document, json_t *facts)
+{
+    if (!options->json)
+        json_object_update(document, facts);
+    json_decref(facts);
+}
+
+/* `sides` NULL: no table. */
+static int print(const struct command_options *options, json_t *document, const char *template,
+                 const char *sides)
 {
     const struct render_style style = command_style();
     char *text = NULL;
@@ -171,13 +179,26 @@ int command_print(const struct command_options *options, json_t *document, const
         text = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     if (text)
         puts(text);
+    else if (document && !options->json && sides)
+        render_table(stdout, template, document, sides, &style);
     else if (document && !options->json)
-        render(stdout, template, document, item, &style);
+        render(stdout, template, document, &style);
     else
         log_answer("%s: %s", options->command, strerror(ENOMEM));
     json_decref(document);
     free(text);
     return text || (document && !options->json) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int command_print(const struct command_options *options, json_t *document, const char *template)
+{
+    return print(options, document, template, NULL);
+}
+
+int command_print_table(const struct command_options *options, json_t *document,
+                        const char *template, const char *sides)
+{
+    return print(options, document, template, sides);
 }
 
 int command_refuse(const struct command_options *options, const char *format, ...)

@@ -200,10 +200,8 @@ void settings_link(struct settings *settings)
 
 void settings_deinit(struct settings *settings)
 {
-    for (const struct option_row *row = settings_rows; row->name; row++) {
-        if (row->kind->clear)
-            row->kind->clear((char *)settings + row->offset);
-    }
+    for (const struct option_row *row = settings_rows; row->name; row++)
+        value_clear(row->kind, (char *)settings + row->offset);
     free(settings->overrides);
     free(settings->override_lines);
     free(settings->text);

@@ -9,7 +9,7 @@
 #include "lib/tools.h"
 #include "log.h"
 #include "resolve.h"
-#include "table.h"
+#include "render.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -354,28 +354,34 @@ static int print_table(const struct sides *sides)
 {
     const struct render_style style = command_style();
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct table table;
-    int r = table_open(&table, "\tDESTINATION\tINITCWND\tWANTED\tCONNS\tINITRWND\tGATEWAY\tDEV"
-                               "\tSTATE\n");
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    int r;
 
-    if (r < 0)
-        return r;
+    if (!out)
+        return -ENOMEM;
+    fputs("\tDESTINATION\tINITCWND\tWANTED\tCONNS\tINITRWND\tGATEWAY\tDEV\tSTATE\n", out);
     for (size_t i = 0; i < sides->n_rows; i++) {
         const struct destination *row = &sides->rows[i];
         const struct riptide_route *route = row->route;
         const char *gateway = gateway_of(route), *dev = device_of(route);
 
         riptide_prefix_format(row->dst, dst);
-        fprintf(table.rows, "%s\t%s", colour_of(sides, row), dst);
-        put_figure(table.rows, "\t", route ? route->initcwnd : row->starts_with, "");
-        put_figure(table.rows, "\t", row->told ? row->told->cwnd : 0, "");
-        put_figure(table.rows, "\t", row->told ? row->told->connections : 0, "");
-        put_figure(table.rows, "\t", initrwnd_of(sides, row), "");
-        fprintf(table.rows, "\t%s\t%s\t", gateway ? gateway : "", dev ? dev : "");
-        print_state(table.rows, sides, row);
-        fputc('\n', table.rows);
+        fprintf(out, "%s\t%s", colour_of(sides, row), dst);
+        put_figure(out, "\t", route ? route->initcwnd : row->starts_with, "");
+        put_figure(out, "\t", row->told ? row->told->cwnd : 0, "");
+        put_figure(out, "\t", row->told ? row->told->connections : 0, "");
+        put_figure(out, "\t", initrwnd_of(sides, row), "");
+        fprintf(out, "\t%s\t%s\t", gateway ? gateway : "", dev ? dev : "");
+        print_state(out, sides, row);
+        fputc('\n', out);
     }
-    return table_close(&table, stdout, "lrrrrlll", &style);
+    r = fclose(out) == 0 ? 0 : -ENOMEM;
+    if (r == 0)
+        table_print(stdout, text, "lrrrrlll", &style);
+    free(text);
+    return r;
 }
 
 /* What becomes of routes that are not as they should be. */

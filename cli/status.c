@@ -16,39 +16,40 @@ const struct option_row status_rows[] = {
     COMMAND_END,
 };
 
-/* What can only be said by comparing members is in the item. */
+/* Beside the document it has what can only be said by comparing members. */
 static const char screen[] =
-    "riptided     {/health:mark}[: {/reason}]\n"
-    "[  netns      {/netns.number}, cgroup {/netns.cgroup}\n]"
-    "  version    {/version}[{?/dry_run}, dry run], process {/pid}, running for {/uptime_s:clock}\n"
-    "[{!connections_alone}  rules      IPv4 [off: {/rules.ipv4.reason}|in place], "
-    "IPv6 [off: {/rules.ipv6.reason}|in place]\n]"
-    "[{?per_connection}  program    {/apply.given} connections got their window, {/apply.paced} of them "
-    "paced; {/apply.kept} kept a larger one of their route\n]"
-    "[{?/apply.holdout_percent}  held out   {/apply.held_out} connections, {/apply.holdout_percent} % of those to "
+    "riptided     {health:mark}[: {reason}]\n"
+    "[  netns      {netns.number}, cgroup {netns.cgroup}\n]"
+    "  version    {version}[{?dry_run}, dry run], process {pid}, running for {uptime_s:clock}\n"
+    "[{!apply.by=connections}  rules      IPv4 [off: {rules.ipv4.reason}|in place], "
+    "IPv6 [off: {rules.ipv6.reason}|in place]\n]"
+    "[{!apply.by=routes}  program    {apply.given} connections got their window, {apply.paced} of them "
+    "paced; {apply.kept} kept a larger one of their route\n]"
+    "[{?apply.holdout_percent}  held out   {apply.held_out} connections, {apply.holdout_percent} % of those to "
     "destinations with a window, kept the kernel's own\n]"
-    "[  effect     {effect}\n]"
-    "[{?/apply.stepped_back_s}  retry      windows are given again in {/apply.stepped_back_s:clock}\n]"
-    "[{?/apply.destinations_stepped_back}  withdrawn  {/apply.destinations_stepped_back} "
-    "destination[{!/apply.destinations_stepped_back=1}s], whose windows did harm: `riptide show` says which\n]"
-    "[{?why_routes}  apply      by routes, not per connection: {/apply.reason}\n]"
-    "[{?/apply.asked=auto}{!/apply.by=routes}  apply      auto: per connection, as the kernel "
+    "[{*apply.effect}  effect     " EFFECT_SENTENCE "\n]"
+    "[{?apply.stepped_back_s}  retry      windows are given again in {apply.stepped_back_s:clock}\n]"
+    "[{?apply.destinations_stepped_back}  withdrawn  {apply.destinations_stepped_back} "
+    "destination[{!apply.destinations_stepped_back=1}s], whose windows did harm: `riptide show` says which\n]"
+    "[{?apply.by=routes}  apply      by routes, not per connection: {apply.reason}\n]"
+    "[{?apply.asked=auto}{!apply.by=routes}  apply      auto: per connection, as the kernel "
     "takes the program\n]"
-    "  interval   {/interval_s} s, [{?is_stretched}now {/round.interval_s} s by --max-share, ]"
-    "policy {/policy}, time to live {/ttl_s} s\n"
-    "  learned    {/connections} connection[{!/connections=1}s], {/destinations} of at most {/max_destinations} "
+    "  interval   {interval_s} s, [{?is_stretched}now {round.interval_s} s by --max-share, ]"
+    "policy {policy}, time to live {ttl_s} s\n"
+    "  learned    {connections} connection[{!connections=1}s], {destinations} of at most {max_destinations} "
     "destinations[{?is_full}: full, --max-destinations keeps new ones out]\n"
-    "[{!connections_alone}  routes     {/routes} of at most {/max_routes} "
-    "[{?/dry_run}would be |]in the kernel, {/left_alone} destinations left alone[{?has_all_routes}: full]\n]"
-    "[{?/not_taken}{!/paused}  not taken  {/not_taken} of the routes: connections start without "
+    "[{!apply.by=connections}  routes     {routes} of at most {max_routes} "
+    "[{?dry_run}would be |]in the kernel, {left_alone} destinations left alone[{?has_all_routes}: full]\n]"
+    "[{?not_taken}{!paused}  not taken  {not_taken} of the routes: connections start without "
     "them, `riptide show` says why\n]"
-    "[  last round {/round.ago_s:.1} s ago, took {/round.took_ms:.1} ms (processor "
-    "{/round.cpu_ms:.1} ms), {/round.changes} windows changed\n"
-    "  lateness   {/round.late_ms:.1} ms, of all {/round.number} rounds at most "
-    "{/round.late_max_ms:.1} ms\n]"
-    "[{?/round.refused}  refused    {/round.refused} connections beyond --max-destinations\n]"
-    "[{?/hints}  hints      {/hints} in force, sections \\[prefix\\] included: see riptide hint\n]"
-    "[{?/messages}  messages\n]";
+    "[  last round {round.ago_s:.1} s ago, took {round.took_ms:.1} ms (processor "
+    "{round.cpu_ms:.1} ms), {round.changes} windows changed\n"
+    "  lateness   {round.late_ms:.1} ms, of all {round.number} rounds at most "
+    "{round.late_max_ms:.1} ms\n]"
+    "[{?round.refused}  refused    {round.refused} connections beyond --max-destinations\n]"
+    "[{?hints}  hints      {hints} in force, sections \\[prefix\\] included: see riptide hint\n]"
+    "[{?messages}  messages\n]"
+    "[{*messages}    {time} {level:mark}: {text}\n]";
 
 static int count_not_taken(const struct riptide_router_config *config, json_int_t *np)
 {
@@ -68,35 +69,6 @@ static int count_not_taken(const struct riptide_router_config *config, json_int_
     return r;
 }
 
-static void print_screen(const json_t *status)
-{
-    const struct render_style style = command_style();
-    const json_t *message;
-    const json_t *apply = get(status, "apply");
-    bool is_program = strcmp(json_string_value(get(apply, "by")), "routes") != 0;
-    json_t *compared = json_pack(
-        "{s:b, s:b, s:b, s:b, s:b, s:b}", "per_connection", is_program, "connections_alone",
-        !strcmp(text_of(apply, "by"), "connections"), "why_routes",
-        !is_program && json_is_string(get(apply, "reason")), "is_stretched",
-        real(get(status, "round"), "interval_s") > real(status, "interval_s"), "is_full",
-        number(status, "destinations") >= number(status, "max_destinations"), "has_all_routes",
-        number(status, "routes") + number(status, "left_alone") >= number(status, "max_routes"));
-    const json_t *effect = get(apply, "effect");
-    char sentence[512];
-    size_t i;
-
-    if (json_is_object(effect)) {
-        render_string(sentence, sizeof(sentence), effect_sentence, effect);
-        json_object_set_new(compared, "effect", json_string(sentence));
-    }
-    render(stdout, screen, status, compared, &style);
-    json_array_foreach(get(status, "messages"), i, message)
-    {
-        render(stdout, "    {time} {level:mark}: {text}\n", status, message, &style);
-    }
-    json_decref(compared);
-}
-
 int status_run(const struct command_options *options)
 {
     json_t *status;
@@ -105,13 +77,19 @@ int status_run(const struct command_options *options)
 
     /* That nothing runs is an answer, too. */
     if (r == EXIT_NOT_RUNNING && options->json)
-        command_print(options, json_pack("{s:s}", "health", "not running"), NULL, NULL);
+        command_print(options, json_pack("{s:s}", "health", "not running"), NULL);
     if (r != EXIT_SUCCESS)
         return r;
     /* What the kernel does with the daemon's routes, it has to be asked. */
     r = count_not_taken(&options->settings.router, &n);
     json_object_set_new(status, "not_taken", r == 0 ? json_integer(n) : json_null());
-    if (!options->json)
-        print_screen(status);
-    return command_print(options, status, NULL, "");
+    command_add(options, status,
+                json_pack("{s:b, s:b, s:b}", "is_stretched",
+                          real(get(status, "round"), "interval_s") > real(status, "interval_s"),
+                          "is_full",
+                          number(status, "destinations") >= number(status, "max_destinations"),
+                          "has_all_routes",
+                          number(status, "routes") + number(status, "left_alone") >=
+                              number(status, "max_routes")));
+    return command_print(options, status, screen);
 }

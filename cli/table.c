@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the text twice: once for the widths, and to print it.
+ * Tables for people: reads the rows twice, once for the widths, and to print them. See render.h.
  */
-#include "table.h"
+#include "render.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { INDENT = 2 }; /* of what stands below the first line of a row */
+enum {
+    INDENT = 2, /* of what stands below the first line of a row */
+    MAX_COLUMNS = 12,
+};
 
 struct cell {
     const char *text;
@@ -64,11 +65,11 @@ static void print_row(FILE *out, const char *sides, const size_t *widths, const 
     }
 }
 
-static void print(FILE *out, const char *sides, const char *text, const struct render_style *style)
+void table_print(FILE *out, const char *text, const char *sides, const struct render_style *style)
 {
     const size_t n = strlen(sides), room = style->width ? style->width : SIZE_MAX;
-    size_t widths[TABLE_MAX_COLUMNS] = { 0 };
-    struct cell cells[TABLE_MAX_COLUMNS];
+    size_t widths[MAX_COLUMNS] = { 0 };
+    struct cell cells[MAX_COLUMNS];
 
     for (const char *row = text; *row;) {
         row = split(row, n, cells);
@@ -83,23 +84,4 @@ static void print(FILE *out, const char *sides, const char *text, const struct r
         print_row(out, sides, widths, cells, room);
         fputs(*colour ? "\033[0m\n" : "\n", out);
     }
-}
-
-int table_open(struct table *table, const char *titles)
-{
-    table->rows = open_memstream(&table->text, &table->size);
-    if (!table->rows)
-        return -ENOMEM;
-    fputs(titles, table->rows);
-    return 0;
-}
-
-int table_close(struct table *table, FILE *out, const char *sides, const struct render_style *style)
-{
-    int r = fclose(table->rows) == 0 ? 0 : -ENOMEM;
-
-    if (r == 0)
-        print(out, sides, table->text, style);
-    free(table->text);
-    return r;
 }

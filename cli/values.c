@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading and writing option values. A value is taken whole or refused: nothing may follow it and
- * no unit is guessed. Whether a value makes sense in its place is for the library to say.
+ * Reading and writing option values: a few forms, and a row for each kind. A value is taken whole
+ * or refused: nothing may follow it and no unit is guessed. Whether a value makes sense in its place
+ * is for the library to say.
  */
 #include "values.h"
 
@@ -16,128 +17,82 @@
 
 enum { PATH_MAX_BYTES = 160 };
 
+#define NS_PER_MS UINT64_C(1000000)
+
 /* Largest first, so that printing finds the largest unit without remainder; "m" is only read. */
 static const struct {
     const char *name;
     uint64_t ns;
 } units[] = {
-    { "d", UINT64_C(86400000000000) },
-    { "h", UINT64_C(3600000000000) },
-    { "min", UINT64_C(60000000000) },
-    { "m", UINT64_C(60000000000) },
-    { "s", UINT64_C(1000000000) },
-    { "ms", UINT64_C(1000000) },
+    { "d", 86400000 * NS_PER_MS }, { "h", 3600000 * NS_PER_MS }, { "min", 60000 * NS_PER_MS },
+    { "m", 60000 * NS_PER_MS },    { "s", 1000 * NS_PER_MS },    { "ms", NS_PER_MS },
 };
 
 #define N_UNITS (sizeof(units) / sizeof(units[0]))
 
-/* Which of a kind's names that is. */
-static int find_name(const char *(*name)(size_t n), const char *text, size_t *np)
+/* Of the size that a row says; an enum has 4 bytes, and a negative number is as its lowest bytes. */
+static void store(void *target, size_t bytes, uint64_t number)
 {
-    const char *offered = name(0);
-    size_t n = 0;
-
-    while (offered && strcmp(text, offered) != 0)
-        offered = name(++n);
-    *np = n;
-    return offered ? 0 : -EINVAL;
+    if (bytes == sizeof(uint8_t))
+        *(uint8_t *)target = (uint8_t)number;
+    else if (bytes == sizeof(uint32_t))
+        *(uint32_t *)target = (uint32_t)number;
+    else
+        *(uint64_t *)target = number;
 }
 
-/* strtoull takes blanks and signs, and wraps "-1" around: only digits get that far. */
-int value_parse_digits(const char *text, int base, char **endp, uint64_t *valuep)
+static uint64_t fetch(const void *target, size_t bytes)
+{
+    return bytes == sizeof(uint8_t)    ? *(const uint8_t *)target
+           : bytes == sizeof(uint32_t) ? *(const uint32_t *)target
+                                       : *(const uint64_t *)target;
+}
+
+/*
+ * The digits that text begins with, and where they end. strtoull takes blanks and signs, and wraps
+ * "-1" around: only digits get that far.
+ */
+static int parse_digits(const char *text, int base, char **endp, uint64_t *numberp)
 {
     size_t n = strspn(text, base == 16 ? "0123456789abcdefABCDEF" : "0123456789");
-    unsigned long long value;
+    unsigned long long number;
 
     if (n == 0)
         return -EINVAL;
     errno = 0;
-    value = strtoull(text, endp, base);
+    number = strtoull(text, endp, base);
     if (errno || *endp != text + n)
         return -EINVAL;
-    *valuep = value;
+    *numberp = number;
     return 0;
 }
 
 /* A leading zero means nothing: 010 is ten. */
-static int parse_number(const char *text, uint64_t max, uint64_t *valuep)
+static int parse_number(const char *text, uint64_t *numberp)
 {
-    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-    uint64_t value;
+    bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
     char *end;
 
-    if (value_parse_digits(hex ? text + 2 : text, hex ? 16 : 10, &end, &value) || *end ||
-        value > max)
+    if (parse_digits(is_hex ? text + 2 : text, is_hex ? 16 : 10, &end, numberp) < 0 || *end)
         return -EINVAL;
-    *valuep = value;
     return 0;
 }
 
-/* Every other one is no. */
-static const char *flag_name(size_t n)
+static int parse_time(const char *text, uint64_t *nsp)
 {
-    static const char *const names[] = { "yes", "no", "true", "false", "on", "off" };
-
-    return n < sizeof(names) / sizeof(names[0]) ? names[n] : NULL;
-}
-
-static int flag_parse(void *target, const char *text)
-{
-    size_t n = 0;
-
-    if (text && find_name(flag_name, text, &n) < 0)
-        return -EINVAL;
-    *(bool *)target = n % 2 == 0;
-    return 0;
-}
-
-static void flag_print(FILE *out, const void *target)
-{
-    if (*(const bool *)target)
-        fputs("yes", out);
-}
-
-static const char *auto_flag_name(size_t n)
-{
-    return n == 0 ? "auto" : flag_name(n - 1);
-}
-
-static int auto_flag_parse(void *target, const char *text)
-{
-    size_t n = 1;
-
-    if (text && find_name(auto_flag_name, text, &n) < 0)
-        return -EINVAL;
-    *(int8_t *)target = (int8_t)(n == 0 ? -1 : n % 2 != 0);
-    return 0;
-}
-
-static void auto_flag_print(FILE *out, const void *target)
-{
-    int8_t value = *(const int8_t *)target;
-
-    fputs(value < 0 ? "auto" : value ? "yes" : "no", out);
-}
-
-static int duration_parse(void *target, const char *text)
-{
-    uint64_t number, ns;
+    uint64_t number;
     size_t i = 0;
     char *unit;
 
-    if (value_parse_digits(text, 10, &unit, &number))
+    if (parse_digits(text, 10, &unit, &number) < 0)
         return -EINVAL;
     while (i < N_UNITS && strcmp(unit, units[i].name) != 0)
         i++;
-    if (i == N_UNITS || __builtin_mul_overflow(number, units[i].ns, &ns))
-        return -EINVAL;
-    *(uint64_t *)target = ns;
-    return 0;
+    return i == N_UNITS || __builtin_mul_overflow(number, units[i].ns, nsp) ? -EINVAL : 0;
 }
 
-static void duration_print(FILE *out, const void *target)
+static void print_time(FILE *out, uint64_t ns)
 {
-    uint64_t ns = *(const uint64_t *)target;
     size_t i = 0;
 
     while (i < N_UNITS - 1 && (ns < units[i].ns || ns % units[i].ns))
@@ -145,26 +100,23 @@ static void duration_print(FILE *out, const void *target)
     fprintf(out, "%" PRIu64 "%s", ns / units[i].ns, units[i].name);
 }
 
-static int us_parse(void *target, const char *text)
+static int parse_share(double *target, const char *text)
 {
-    uint64_t ns;
+    /* Keeps out blanks, signs, "nan", "inf" and hexadecimal, all of which strtod takes. */
+    size_t n = strspn(text, "0123456789.");
+    char *end;
+    double value = strtod(text, &end);
 
-    if (duration_parse(&ns, text) < 0 || ns / 1000 > UINT32_MAX)
+    if (n == 0 || end != text + n || (*end && strcmp(end, "%") != 0))
         return -EINVAL;
-    *(uint32_t *)target = (uint32_t)(ns / 1000);
+    *target = *end ? value / 100 : value;
     return 0;
 }
 
-static void us_print(FILE *out, const void *target)
-{
-    duration_print(out, &(uint64_t){ *(const uint32_t *)target * UINT64_C(1000) });
-}
-
 /* Digits enough to read the same number again, and no exponent. */
-static void number_print(FILE *out, const void *target)
+static void print_share(FILE *out, double value)
 {
     enum { MAX_DIGITS = 340 };
-    double value = *(const double *)target;
     char text[MAX_DIGITS * 2];
     int digits = 0;
 
@@ -174,110 +126,8 @@ static void number_print(FILE *out, const void *target)
     fputs(text, out);
 }
 
-static int weight_parse(void *target, const char *text)
-{
-    /* Keeps out blanks, signs, "nan", "inf" and hexadecimal, all of which strtod takes. */
-    size_t n = strspn(text, "0123456789.");
-    char *end;
-    double value = strtod(text, &end);
-
-    if (n == 0 || end != text + n || (*end && strcmp(end, "%") != 0))
-        return -EINVAL;
-    *(double *)target = *end ? value / 100 : value;
-    return 0;
-}
-
-static int max_share_parse(void *target, const char *text)
-{
-    bool is_on = !strcmp(text, "on");
-
-    if (!is_on && strcmp(text, "off") != 0)
-        return weight_parse(target, text);
-    *(double *)target = is_on ? RIPTIDE_MAX_SHARE_DEFAULT : 0;
-    return 0;
-}
-
-static int u32_parse(void *target, const char *text)
-{
-    uint64_t value;
-
-    if (parse_number(text, UINT32_MAX, &value))
-        return -EINVAL;
-    *(uint32_t *)target = (uint32_t)value;
-    return 0;
-}
-
-static void u32_print(FILE *out, const void *target)
-{
-    fprintf(out, "%" PRIu32, *(const uint32_t *)target);
-}
-
-static const char at_once[] = "at-once";
-
-/* 0 would be as for all others. */
-static int pacing_parse(void *target, const char *text)
-{
-    uint32_t percent = RIPTIDE_AT_ONCE;
-
-    if (strcmp(text, at_once) && (u32_parse(&percent, text) || percent == 0 || percent > 100))
-        return -EINVAL;
-    *(uint32_t *)target = percent;
-    return 0;
-}
-
-static void pacing_print(FILE *out, const void *target)
-{
-    if (*(const uint32_t *)target == RIPTIDE_AT_ONCE)
-        fputs(at_once, out);
-    else
-        u32_print(out, target);
-}
-
-static void mark_print(FILE *out, const void *target)
-{
-    fprintf(out, "0x%" PRIx32, *(const uint32_t *)target);
-}
-
-static int u8_parse(void *target, const char *text)
-{
-    uint64_t value;
-
-    if (parse_number(text, UINT8_MAX, &value))
-        return -EINVAL;
-    *(uint8_t *)target = (uint8_t)value;
-    return 0;
-}
-
-static void u8_print(FILE *out, const void *target)
-{
-    fprintf(out, "%u", *(const uint8_t *)target);
-}
-
-static const char *policy_name(size_t n)
-{
-    return riptide_policy_get(n) ? riptide_policy_get(n)->name : NULL;
-}
-
-static int policy_parse(void *target, const char *text)
-{
-    size_t n;
-
-    if (find_name(policy_name, text, &n) < 0)
-        return -EINVAL;
-    *(const struct riptide_policy **)target = riptide_policy_get(n);
-    return 0;
-}
-
-static void policy_print(FILE *out, const void *target)
-{
-    const struct riptide_policy *policy = *(const struct riptide_policy *const *)target;
-
-    if (policy)
-        fputs(policy->name, out);
-}
-
 /* None that a line of a configuration file could not hold. */
-static int path_parse(void *target, const char *text)
+static int parse_text(const char **target, const char *text)
 {
     size_t len = strlen(text);
 
@@ -288,123 +138,294 @@ static int path_parse(void *target, const char *text)
         if (iscntrl((unsigned char)text[i]))
             return -EINVAL;
     }
-    *(const char **)target = text;
+    *target = text;
     return 0;
 }
 
-static void path_print(FILE *out, const void *target)
+static int parse_policy(const struct riptide_policy **target, const char *text)
 {
-    const char *path = *(const char *const *)target;
+    const struct riptide_policy *policy;
 
-    if (path)
-        fputs(path, out);
+    for (size_t i = 0; (policy = riptide_policy_get(i)); i++) {
+        if (!strcmp(policy->name, text)) {
+            *target = policy;
+            return 0;
+        }
+    }
+    return -EINVAL;
 }
 
-static const char *backend_name(size_t n)
+/* All are added, or none. */
+static int parse_list(const struct value_kind *kind, void *target, const char *text)
 {
-    return n <= RIPTIDE_AUTO ? backend_text((enum riptide_backend)n) : NULL;
-}
-
-static int backend_parse(void *target, const char *text)
-{
+    static const char between[] = " \t,";
+    char *copy = strdup(text), *rest;
+    int r = copy ? -EINVAL : -ENOMEM;
+    uint64_t item[4]; /* whatever it is */
+    struct prefix_list list;
     size_t n;
 
-    if (find_name(backend_name, text, &n) < 0)
-        return -EINVAL;
-    *(uint32_t *)target = (uint32_t)n;
-    return 0;
+    memcpy(&list, target, sizeof(list));
+    n = list.n;
+    for (char *word = copy; copy && (word = strtok_r(word, between, &rest)); word = NULL) {
+        void *items = NULL;
+
+        r = kind->parse_item(item, word);
+        if (r == 0 && !(items = reallocarray(list.items, n + 1, kind->bytes)))
+            r = -ENOMEM;
+        if (r < 0)
+            break;
+        memcpy((char *)items + n++ * kind->bytes, item, kind->bytes);
+        list.items = items;
+    }
+    free(copy);
+    if (r == 0)
+        list.n = n;
+    memcpy(target, &list, sizeof(list)); /* what is behind its end is not counted */
+    return r;
 }
 
-static void backend_print(FILE *out, const void *target)
+static void print_list(const struct value_kind *kind, FILE *out, const void *target)
 {
-    fputs(backend_text(*(const uint32_t *)target), out);
+    struct prefix_list list;
+
+    memcpy(&list, target, sizeof(list));
+    for (size_t i = 0; i < list.n; i++) {
+        fputs(i ? " " : "", out);
+        kind->print_item(out, (const char *)list.items + i * kind->bytes);
+    }
 }
+
+void value_clear(const struct value_kind *kind, void *target)
+{
+    struct prefix_list list;
+
+    if (kind->form != VALUE_LIST)
+        return;
+    memcpy(&list, target, sizeof(list));
+    free(list.items);
+    memset(target, 0, sizeof(list));
+}
+
+static int parse_prefix(void *item, const char *word)
+{
+    return riptide_prefix_parse(item, word) ? -EINVAL : 0;
+}
+
+static void print_prefix(FILE *out, const void *item)
+{
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(item, text);
+    fputs(text, out);
+}
+
+/* FIRST-LAST, or one port. */
+static int parse_ports(void *item, const char *word)
+{
+    uint64_t first, last;
+    char *end;
+
+    if (parse_digits(word, 10, &end, &first) < 0 || first > UINT16_MAX)
+        return -EINVAL;
+    last = first;
+    if (*end &&
+        (*end != '-' || parse_digits(end + 1, 10, &end, &last) < 0 || *end || last > UINT16_MAX))
+        return -EINVAL;
+    *(struct riptide_port_range *)item =
+        (struct riptide_port_range){ (uint16_t)first, (uint16_t)last };
+    return first <= last ? 0 : -EINVAL;
+}
+
+static void print_ports(FILE *out, const void *item)
+{
+    const struct riptide_port_range *ports = item;
+
+    fprintf(out, "%u", ports->first);
+    if (ports->last != ports->first)
+        fprintf(out, "-%u", ports->last);
+}
+
+const char *value_get_name(const struct value_kind *kind, size_t n)
+{
+    const struct riptide_policy *policy = riptide_policy_get(n);
+    size_t i = 0;
+
+    if (kind->form == VALUE_POLICY)
+        return policy ? policy->name : NULL;
+    if (kind->form != VALUE_NAME)
+        return NULL;
+    while (i < n && kind->names[i].name)
+        i++;
+    return kind->names[i].name;
+}
+
+static const struct value_name *find_name(const struct value_kind *kind, const char *text)
+{
+    const struct value_name *name = kind->names;
+
+    while (name && name->name && strcmp(name->name, text) != 0)
+        name++;
+    return name && name->name ? name : NULL;
+}
+
+static int parse_figure(const struct value_kind *kind, const char *text, uint64_t *numberp)
+{
+    if ((kind->unit_ns ? parse_time(text, numberp) : parse_number(text, numberp)) < 0)
+        return -EINVAL;
+    *numberp /= kind->unit_ns ? kind->unit_ns : 1;
+    return *numberp < kind->least || *numberp > kind->most ? -EINVAL : 0;
+}
+
+int value_parse(const struct value_kind *kind, void *target, const char *text)
+{
+    const struct value_name *name = find_name(kind, text ? text : "yes");
+    uint64_t number = name ? (uint64_t)(int64_t)name->value : 0;
+
+    switch (kind->form) {
+    case VALUE_NAME:
+    case VALUE_NUMBER:
+        if (!name && (kind->form == VALUE_NAME || parse_figure(kind, text, &number) < 0))
+            return -EINVAL;
+        store(target, kind->bytes, number);
+        return 0;
+    case VALUE_SHARE:
+        if (!name)
+            return parse_share(target, text);
+        *(double *)target = name->value;
+        return 0;
+    case VALUE_TEXT:
+        return parse_text(target, text);
+    case VALUE_POLICY:
+        return parse_policy(target, text);
+    case VALUE_LIST:
+        return parse_list(kind, target, text);
+    }
+    return -EINVAL;
+}
+
+static void print_number(const struct value_kind *kind, FILE *out, uint64_t number)
+{
+    const struct value_name *name = kind->names;
+    uint64_t named;
+
+    for (; name && name->name; name++) {
+        store(&named, kind->bytes, (uint64_t)(int64_t)name->value);
+        if (fetch(&named, kind->bytes) == number)
+            break;
+    }
+    if (name && name->name)
+        fputs(name->name, out);
+    else if (kind->unit_ns)
+        print_time(out, number * kind->unit_ns);
+    else if (kind->form == VALUE_NUMBER)
+        fprintf(out, kind->is_hexadecimal ? "0x%" PRIx64 : "%" PRIu64, number);
+}
+
+void value_print(const struct value_kind *kind, FILE *out, const void *target)
+{
+    const struct riptide_policy *policy;
+    const char *text;
+
+    switch (kind->form) {
+    case VALUE_NAME:
+    case VALUE_NUMBER:
+        /* A flag that is off is as one that was not given. */
+        if (kind != &value_flag || *(const bool *)target)
+            print_number(kind, out, fetch(target, kind->bytes));
+        break;
+    case VALUE_SHARE:
+        print_share(out, *(const double *)target);
+        break;
+    case VALUE_TEXT:
+        text = *(const char *const *)target;
+        fputs(text ? text : "", out);
+        break;
+    case VALUE_POLICY:
+        policy = *(const struct riptide_policy *const *)target;
+        fputs(policy ? policy->name : "", out);
+        break;
+    case VALUE_LIST:
+        print_list(kind, out, target);
+        break;
+    }
+}
+
+/* One that is not automatic has not the first. */
+static const struct value_name flags[] = {
+    { "auto", -1 }, { "yes", 1 }, { "no", 0 },  { "true", 1 },
+    { "false", 0 }, { "on", 1 },  { "off", 0 }, { NULL, 0 },
+};
+static const struct value_name shares[] = {
+    { "on", RIPTIDE_MAX_SHARE_DEFAULT }, { "off", 0 }, { NULL, 0 },
+};
+static const struct value_name at_once[] = { { "at-once", RIPTIDE_AT_ONCE }, { NULL, 0 } };
+static const struct value_name backends[] = {
+    { "routes", RIPTIDE_ROUTES }, { "connections", RIPTIDE_CONNECTIONS },
+    { "both", RIPTIDE_BOTH },     { "auto", RIPTIDE_AUTO },
+    { NULL, 0 },
+};
+static const struct value_name receive_windows[] = {
+    { "auto", RIPTIDE_RECEIVE_AUTO }, { "off", RIPTIDE_RECEIVE_OFF }, { NULL, 0 },
+};
+static const struct value_name levels[] = {
+    { "error", LOG_LEVEL_ERROR }, { "warning", LOG_LEVEL_WARNING },
+    { "info", LOG_LEVEL_INFO },   { "debug", LOG_LEVEL_DEBUG },
+    { NULL, 0 },
+};
 
 const char *backend_text(enum riptide_backend backend)
 {
-    static const char *const names[] = { "routes", "connections", "both", "auto" };
-
-    return names[backend];
-}
-
-static const char *receive_name(size_t n)
-{
-    static const char *const names[] = { "auto", "off" };
-
-    return n < sizeof(names) / sizeof(names[0]) ? names[n] : NULL;
-}
-
-static int receive_parse(void *target, const char *text)
-{
-    size_t n;
-
-    if (find_name(receive_name, text, &n) < 0)
-        return -EINVAL;
-    *(uint32_t *)target = (uint32_t)n + RIPTIDE_RECEIVE_AUTO;
-    return 0;
-}
-
-static void receive_print(FILE *out, const void *target)
-{
-    uint32_t value = *(const uint32_t *)target;
-
-    if (value != RIPTIDE_RECEIVE_AS_ALL)
-        fputs(receive_name(value - RIPTIDE_RECEIVE_AUTO), out);
-}
-
-static const char *const level_names[] = { "error", "warning", "info", "debug" };
-
-static const char *level_name(size_t n)
-{
-    return n < sizeof(level_names) / sizeof(level_names[0]) ? level_names[n] : NULL;
-}
-
-static int level_parse(void *target, const char *text)
-{
-    size_t n;
-
-    if (find_name(level_name, text, &n) < 0)
-        return -EINVAL;
-    *(enum log_level *)target = (enum log_level)n;
-    return 0;
-}
-
-static void level_print(FILE *out, const void *target)
-{
-    fputs(log_level_name(*(const enum log_level *)target), out);
+    return backends[backend].name;
 }
 
 const char *log_level_name(enum log_level level)
 {
-    return level_names[level];
+    return levels[level].name;
 }
 
-#define KIND(name, argument, expected, read, write, names)                                         \
-    const struct value_kind value_##name = { argument,      expected, read##_parse,                \
-                                             write##_print, names,    NULL }
+#define KIND(name_, argument_, expected_, form_, ...)                                              \
+    const struct value_kind value_##name_ = { .argument = (argument_),                             \
+                                              .expected = (expected_),                             \
+                                              .form = VALUE_##form_,                               \
+                                              __VA_ARGS__ }
 
-KIND(flag, NULL, "not yes or no", flag, flag, flag_name);
-KIND(auto_flag, NULL, "not auto, yes or no", auto_flag, auto_flag, auto_flag_name);
-KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", duration, duration, NULL);
-KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", us, us, NULL);
-KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", weight, number, NULL);
-KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", max_share, number, NULL);
-KIND(price, "N", "not a price (write 1 or 0.5)", weight, number, NULL);
-KIND(u32, "N", "not a number from 0 to 4294967295", u32, u32, NULL);
-KIND(percent, "N", "not a number of percent from 0 to 100 (write 50)", u32, u32, NULL);
-KIND(pacing, "N", "not a number of percent from 1 to 100, nor at-once", pacing, pacing, NULL);
-KIND(u8, "N", "not a number from 0 to 255", u8, u8, NULL);
-KIND(mark, "N", "not a number from 0 to 0xffffffff", u32, mark, NULL);
-KIND(policy, "NAME", "not a policy (`riptided --help` lists them)", policy, policy, policy_name);
-KIND(name, "NAME", "not a name", path, path, NULL);
+KIND(flag, NULL, "not yes or no", NAME, .bytes = 1, .names = flags + 1);
+KIND(auto_flag, NULL, "not auto, yes or no", NAME, .bytes = 1, .names = flags);
+KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", NUMBER, .bytes = 8,
+     .unit_ns = 1, .most = UINT64_MAX);
+KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", NUMBER, .bytes = 4,
+     .unit_ns = 1000, .most = UINT32_MAX);
+KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", SHARE, .bytes = 8);
+KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", SHARE, .bytes = 8, .names = shares);
+KIND(price, "N", "not a price (write 1 or 0.5)", SHARE, .bytes = 8);
+KIND(u32, "N", "not a number from 0 to 4294967295", NUMBER, .bytes = 4, .most = UINT32_MAX);
+KIND(percent, "N", "not a number of percent from 0 to 100 (write 50)", NUMBER, .bytes = 4,
+     .most = UINT32_MAX);
+/* 0 would be as for all others. */
+KIND(pacing, "N", "not a number of percent from 1 to 100, nor at-once", NUMBER, .bytes = 4,
+     .least = 1, .most = 100, .names = at_once);
+KIND(u8, "N", "not a number from 0 to 255", NUMBER, .bytes = 1, .most = UINT8_MAX);
+KIND(mark, "N", "not a number from 0 to 0xffffffff", NUMBER, .bytes = 4, .most = UINT32_MAX,
+     .is_hexadecimal = true);
+KIND(policy, "NAME", "not a policy (`riptided --help` lists them)", POLICY,
+     .bytes = sizeof(void *));
+KIND(name, "NAME", "not a name", TEXT, .bytes = sizeof(char *));
 KIND(path, "FILE",
      "not a file name (at most 160 bytes, no control character, no ; or # first or behind "
-     "a blank)",
-     path, path, NULL);
-KIND(directory, "DIRECTORY", "not a directory's name of at most 160 bytes", path, path, NULL);
-KIND(address, "ADDRESS", "not an address", path, path, NULL);
-KIND(user, "NAME", "not a user name", path, path, NULL);
-KIND(group, "GROUP", "not a group", path, path, NULL);
-KIND(backend, "HOW", "not routes, connections, both or auto", backend, backend, backend_name);
-KIND(receive, "HOW", "not auto or off", receive, receive, receive_name);
-KIND(level, "LEVEL", "not a level (error, warning, info, debug)", level, level, level_name);
+     "a blank)", TEXT, .bytes = sizeof(char *));
+KIND(directory, "DIRECTORY", "not a directory's name of at most 160 bytes", TEXT,
+     .bytes = sizeof(char *));
+KIND(address, "ADDRESS", "not an address", TEXT, .bytes = sizeof(char *));
+KIND(user, "NAME", "not a user name", TEXT, .bytes = sizeof(char *));
+KIND(group, "GROUP", "not a group", TEXT, .bytes = sizeof(char *));
+KIND(backend, "HOW", "not routes, connections, both or auto", NAME, .bytes = 4, .names = backends);
+KIND(receive, "HOW", "not auto or off", NAME, .bytes = 4, .names = receive_windows);
+KIND(level, "LEVEL", "not a level (error, warning, info, debug)", NAME, .bytes = 4,
+     .names = levels);
+KIND(prefixes, "PREFIX", "not a prefix (write 203.0.113.0/24 or 2001:db8::1, host bits zero)", LIST,
+     .bytes = sizeof(struct riptide_prefix), .parse_item = parse_prefix,
+     .print_item = print_prefix);
+KIND(ports, "FIRST[-LAST]", "not a port or a range of ports (write 443 or 8000-8099)", LIST,
+     .bytes = sizeof(struct riptide_port_range), .parse_item = parse_ports,
+     .print_item = print_ports);

@@ -9,6 +9,8 @@
 #include <riptide/apply.h>
 #include <riptide/compute.h>
 #include <riptide/observe.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
@@ -24,17 +26,45 @@ struct port_list {
     size_t n;
 };
 
+/* How a value is written. */
+enum value_form {
+    VALUE_NAME,   /* one of the names */
+    VALUE_POLICY, /* a policy's */
+    VALUE_NUMBER, /* or one of the names */
+    VALUE_SHARE,  /* likewise; "0.8" or "80%" */
+    VALUE_TEXT,   /* the argument itself */
+    VALUE_LIST,   /* words, with blanks or commas between, and many times */
+};
+
+struct value_name {
+    const char *name; /* NULL: the end of the list */
+    double value;
+};
+
 struct value_kind {
     const char *argument; /* its place in --help; NULL: the option takes none */
     const char *expected; /* ends the sentence "--option text: ..." */
-    /* 0, -EINVAL or -ENOMEM; *target keeps its value unless 0. A flag may be read with text NULL.
-     */
-    int (*parse)(void *target, const char *text);
-    /* As parse would read it; nothing for a value that is not set. */
-    void (*print)(FILE *out, const void *target);
-    const char *(*name)(size_t n); /* the n-th of the names that it takes; NULL: no such kind */
-    void (*clear)(void *target);   /* empties a list, to which parse appends; NULL: no list */
+    enum value_form form;
+    uint8_t bytes; /* of a number in the target, or of an item in the array of a list */
+    bool is_hexadecimal;
+    uint64_t least, most;           /* of a number */
+    uint64_t unit_ns;               /* of a number that is written as a time; 0: as one */
+    const struct value_name *names; /* NULL: none; where a value has several, its first is printed */
+    int (*parse_item)(void *item, const char *word); /* of a list: 0, or -EINVAL */
+    void (*print_item)(FILE *out, const void *item);
 };
+
+/* 0, -EINVAL or -ENOMEM; *target keeps its value unless 0. A flag may be read with text NULL. */
+int value_parse(const struct value_kind *kind, void *target, const char *text);
+
+/* As value_parse would read it; nothing for a value that is not set. */
+void value_print(const struct value_kind *kind, FILE *out, const void *target);
+
+/* Empties a list, to which value_parse appends; of another kind, nothing. */
+void value_clear(const struct value_kind *kind, void *target);
+
+/* The n-th of the names that a kind takes, where it takes nothing else; NULL: behind the last. */
+const char *value_get_name(const struct value_kind *kind, size_t n);
 
 /* Each kind with the type of its target. */
 extern const struct value_kind value_flag;      /* bool; read with text: yes or no */
@@ -61,12 +91,6 @@ extern const struct value_kind value_user;      /* const char *, the argument it
 extern const struct value_kind value_backend;   /* uint32_t, enum riptide_backend */
 extern const struct value_kind value_receive;   /* uint32_t, enum riptide_receive_window */
 extern const struct value_kind value_level;     /* enum log_level */
-
-/*
- * The digits that text begins with, and where they end; no sign or blank is taken for one. Errors:
- * -EINVAL.
- */
-int value_parse_digits(const char *text, int base, char **endp, uint64_t *valuep);
 
 const char *backend_text(enum riptide_backend backend);
 

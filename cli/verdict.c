@@ -20,20 +20,16 @@ const struct option_row verdict_rows[] = {
     COMMAND_END,
 };
 
-static void print_classes(const json_t *rows)
-{
-    const json_t *row;
-    size_t i;
-
-    json_array_foreach(rows, i, row)
-    {
-        if (strcmp(text_of(row, "verdict"), "few") == 0)
-            continue;
-        fputs("  ", stdout);
-        render(stdout, effect_sentence, row, NULL, NULL);
-        fputs("\n", stdout);
-    }
-}
+static const char text[] =
+    "[{*pooled}" EFFECT_SENTENCE "\n]"
+    "[{*classes}{!verdict=few}  " EFFECT_SENTENCE "\n]"
+    "[{*trials}" EFFECT_TRIAL "\n]"
+    "[nothing is compared: {reason}\n]"
+    "[counted since {since}\n]"
+    "[{?has_stepped_back}these have the harm of destinations that stepped back alone, and are not "
+    "judged\n]"
+    "[{?stepped_back_s}stepped back: windows are given again in {stepped_back_s:clock}, "
+    "`riptide status` says why\n]";
 
 /* Of the operands, as of one host. */
 static int add_states(const struct command_options *options, json_t **answerp)
@@ -70,8 +66,6 @@ static int add_states(const struct command_options *options, json_t **answerp)
 int verdict_run(const struct command_options *options)
 {
     json_t *answer;
-    const json_t *row;
-    size_t i;
     int status = options->n_operands > 0
                      ? add_states(options, &answer)
                      : client_ask_or_say(options, json_pack("{s:s}", "request", "verdict"), NULL,
@@ -81,24 +75,6 @@ int verdict_run(const struct command_options *options)
     if (status != EXIT_SUCCESS)
         return status;
     is_harm = strcmp(text_of(get(answer, "pooled"), "verdict"), "harms") == 0;
-    if (!options->json && json_is_object(get(answer, "pooled"))) {
-        render(stdout, effect_sentence, get(answer, "pooled"), NULL, NULL);
-        fputs("\n", stdout);
-        print_classes(get(answer, "classes"));
-    }
-    json_array_foreach(get(answer, "trials"), i, row)
-    {
-        if (options->json)
-            break;
-        render(stdout, effect_trial_sentence, row, NULL, NULL);
-        fputs("\n", stdout);
-    }
-    status = command_print(options, answer, NULL,
-                           "[nothing is compared: {reason}\n]"
-                           "[counted since {since}\n]"
-                           "[{?has_stepped_back}these have the harm of destinations that stepped back alone, and "
-                           "are not judged\n]"
-                           "[{?stepped_back_s}stepped back: windows are given again in "
-                           "{stepped_back_s:clock}, `riptide status` says why\n]");
+    status = command_print(options, answer, text);
     return status == EXIT_SUCCESS && is_harm ? EXIT_HARM : status;
 }

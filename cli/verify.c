@@ -62,7 +62,7 @@ static const char *parse(struct probe *probe, const struct command_options *opti
         return "give an address and a port";
     if (!parse_address(&probe->peer, options->operands[0]))
         return "the first operand is no IPv4 or IPv6 address";
-    if (value_u32.parse(&port, options->operands[1]) < 0 || port == 0 || port > UINT16_MAX)
+    if (value_parse(&value_u32, &port, options->operands[1]) < 0 || port == 0 || port > UINT16_MAX)
         return "the second operand is no port from 1 to 65535";
     if (options->source && !parse_address(&probe->source, options->source))
         return "--source: no IPv4 or IPv6 address";
@@ -186,7 +186,7 @@ static json_t *to_json(const struct evidence *evidence, const struct verdict *ve
         figure_or_null(evidence->program_cwnd), "has_given", evidence->has_given);
 }
 
-/* The root has `segments` that the peer takes at first, where it is known. */
+/* `segments`: those that the peer takes at first, where it is known. */
 static const char text[] =
     "{verdict}: {connection.peer} port {connection.peer_port} starts with {connection.cwnd} "
     "segments[: {reason}]\n"
@@ -195,7 +195,7 @@ static const char text[] =
     "  route       [{route.dst}|-] table [{route.table}|0] proto {route.protocol}"
     "[ initcwnd {route.initcwnd}]\n"
     "[  program     gives {program.initcwnd}[{!program.has_given}, but not to this connection]\n]"
-    "  peer        takes [{connection.peer_window_bytes} bytes at first, {/segments} segments"
+    "  peer        takes [{connection.peer_window_bytes} bytes at first, {segments} segments"
     "|a window that this kernel does not show]\n"
     "[  note        {note}\n]";
 
@@ -209,18 +209,16 @@ static int report(const struct command_options *options, const struct evidence *
         [VERDICT_OVERRIDDEN] = EXIT_OVERRIDDEN,
         [VERDICT_UNKNOWN] = EXIT_UNKNOWN,
     };
-    json_t *document, *segments;
+    json_t *document;
     int status;
 
     verdict_judge(evidence, &verdict);
     document = to_json(evidence, &verdict);
-    segments = probe->mss_bytes ? json_pack("{s:I}", "segments",
-                                            (json_int_t)(probe->snd_wnd_bytes / probe->mss_bytes))
-                                : NULL;
-    if (!options->json)
-        render(stdout, text, segments, document, NULL);
-    json_decref(segments);
-    status = command_print(options, document, NULL, "");
+    if (probe->mss_bytes)
+        command_add(options, document,
+                    json_pack("{s:I}", "segments",
+                              (json_int_t)(probe->snd_wnd_bytes / probe->mss_bytes)));
+    status = command_print(options, document, text);
     return status == EXIT_SUCCESS ? statuses[verdict.kind] : status;
 }
 

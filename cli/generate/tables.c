@@ -12,8 +12,8 @@ static json_t *names_to_json(const struct value_kind *kind)
 {
     json_t *names = json_array();
 
-    for (size_t i = 0; kind->name && kind->name(i); i++)
-        json_array_append_new(names, json_string(kind->name(i)));
+    for (size_t i = 0; value_get_name(kind, i); i++)
+        json_array_append_new(names, json_string(value_get_name(kind, i)));
     return names;
 }
 
@@ -71,5 +71,5 @@ int main(void)
                                    rows_to_json(settings_rows, &defaults), "prefix",
                                    rows_to_json(override_rows, &none), "commands",
                                    commands_to_json(), "policies", policies_to_json_list()),
-                         NULL, NULL);
+                         NULL);
 }

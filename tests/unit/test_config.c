@@ -137,16 +137,6 @@ TEST(unknown_names)
     assert_refused("[log]\nonce = yes", "a.conf:2: once: is an option of the command line alone");
 }
 
-TEST(policies_that_are_gone_name_what_replaced_them)
-{
-    assert_refused("[compute]\npolicy = max\n",
-                   "a.conf:2: policy max: not a policy (`riptided --help` lists them); "
-                   "it is gone: careful takes its place");
-    assert_refused("[prefix ::/0]\npolicy = mean\n",
-                   "a.conf:2: policy mean: not a policy (`riptided --help` lists them); "
-                   "it is gone: paper is the same");
-}
-
 /* What comes behind it may follow from it; what is right counts for those who go on. */
 TEST(first_mistake_is_named_and_the_rest_read)
 {
@@ -169,16 +159,6 @@ TEST(comments_behind_values)
     assert_string_equal(settings.state, "/a#b;c");
     assert_int_equal(settings.estimator.ttl_ns, 5000000000);
     assert_int_equal(settings.estimator.cwnd_max, 50);
-}
-
-TEST(keys_of_earlier_versions)
-{
-    assert_refused("[observe]\nslices = 2\n",
-                   "a.conf:2: slices: is gone: --max-share bounds the time of dumps");
-    assert_refused("[metrics]\nmetrics-prefix = ::/0\n",
-                   "a.conf:2: metrics-prefix: is gone: `riptide show PREFIX --json` has the "
-                   "windows "
-                   "within a prefix");
 }
 
 TEST(wrong_values_and_lines)

@@ -17,10 +17,10 @@ static void any_value(const struct option_row *row, char text[256])
 {
     size_t n_names = 0;
 
-    while (row->kind->name && row->kind->name(n_names))
+    while (value_get_name(row->kind, n_names))
         n_names++;
     if (n_names > 0)
-        snprintf(text, 256, "%s", row->kind->name(below((uint32_t)n_names)));
+        snprintf(text, 256, "%s", value_get_name(row->kind, below((uint32_t)n_names)));
     else if (row->kind == &value_duration)
         snprintf(text, 256, "%u%s", below(100000),
                  (const char *[]){ "ms", "s", "min", "h" }[below(4)]);
@@ -71,7 +71,7 @@ static void print_any(FILE *out, const struct option_row *rows)
             continue;
         if (rows == settings_rows && strcmp(section, row->section))
             fprintf(out, "[%s]\n", section = row->section);
-        for (uint32_t n = below(row->kind->clear ? 4 : 2); n > 0; n--) {
+        for (uint32_t n = below(row->kind->form == VALUE_LIST ? 4 : 2); n > 0; n--) {
             any_value(row, value);
             fprintf(out, "%s = %s\n", row->name, value);
         }

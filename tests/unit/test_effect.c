@@ -38,7 +38,7 @@ static void assert_says(json_t *row, const char *verdict, const char *expected)
 {
     char text[512];
 
-    render_string(text, sizeof(text), effect_sentence, row);
+    render_string(text, sizeof(text), EFFECT_SENTENCE, row);
     assert_string_equal(text, expected);
     assert_word(row, verdict);
 }
@@ -174,7 +174,7 @@ TEST(trials_are_compared_with_the_window)
     assert_word(effect_pooled(&books, 5), "helps");
     trials = rows_of(&books, &arms, "trials");
     assert_int_equal(json_array_size(trials), 2);
-    render_string(text, sizeof(text), effect_trial_sentence, json_array_get(trials, 0));
+    render_string(text, sizeof(text), EFFECT_TRIAL, json_array_get(trials, 0));
     assert_string_equal(text, "windows 0.71 times as large: worse: -1.66 round trips saved (95 % CI -1.82 to "
                               "-1.50), time +41.4 % (+37.4 to +45.5); sent again +0.0 points (-0.0 to +0.0); 2500 "
                               "connections against 4500 with the window");
@@ -183,10 +183,10 @@ TEST(trials_are_compared_with_the_window)
 
     books.cells[0][ARM_SMALLER].n = 19;
     rows = rows_of(&books, &arms, "trials");
-    render_string(text, sizeof(text), effect_trial_sentence, json_array_get(rows, 0));
+    render_string(text, sizeof(text), EFFECT_TRIAL, json_array_get(rows, 0));
     assert_string_equal(text, "windows 0.71 times as large: too few connections yet: 19 of them and 4500 with the "
                               "window; 20 of each are needed, in classes that have two of each");
-    render_string(text, sizeof(text), effect_trial_sentence, json_array_get(rows, 1));
+    render_string(text, sizeof(text), EFFECT_TRIAL, json_array_get(rows, 1));
     assert_string_equal(text, "windows 1.41 times as large: void: 59.8 % (57.3 to 62.4) of what counted had the "
                               "window, and not 45 %, or not as many were held out as configured");
     json_decref(rows);

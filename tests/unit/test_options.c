@@ -47,10 +47,6 @@ TEST(errors_name_option_and_value)
     assert_error(ARGV("--pacing-percent", "-1"), "--pacing-percent -1: not a number of percent "
                                                  "from 0 to 100 "
                                              "(write 50)");
-    assert_error(ARGV("--slices", "4"), "--slices: is gone: --max-share bounds the time of dumps");
-    assert_error(ARGV("--socket-mark=7"),
-                 "--socket-mark=7: is gone: --scope, --local-port and --remote-port choose "
-                 "connections");
     assert_error(ARGV("--ttl"), "--ttl TIME: the value is missing");
     assert_error(ARGV("--once=yes"), "--once yes: takes no value");
 }

@@ -47,6 +47,17 @@ TEST(conditions_print_nothing)
     assert_rendered("[{?s=up}a][{!s=up}b][{?s=u}c][{?one=1}d][{!none=x}e]", json, "ade");
 }
 
+TEST(lists_are_printed_element_by_element)
+{
+    static const char json[] = "{\"l\":[{\"a\":1},{\"a\":2},{}],\"o\":{\"a\":3},\"e\":[],\"z\":7}";
+
+    assert_rendered("[{*l}<{a}{/z}>]", json, "<17><27>");
+    assert_rendered("[{*l}<[{a}|-]>|none].", json, "<1><2><->.");
+    assert_rendered("[{*l}{!a=1}{a}, ]{z}", json, "2, 7");
+    assert_rendered("[{*e}<{a}>|none][{*none}x][{*o}{a}|none]", json, "none3");
+    assert_rendered("[{*l}<{a:.1}[ \\[{/z}\\]]>|{z}]{z}", json, "<1.0 [7]><2.0 [7]>7");
+}
+
 TEST(figures_are_printed_as_asked)
 {
     assert_rendered("{x:.2} {x:milli} {x:s} {x:+.1}", "{\"x\":1500}", "1500.00 1.5 1.5 +1500.0");

@@ -15,7 +15,7 @@ static void assert_prints(const struct value_kind *kind, const void *target, con
     char text[256] = "";
     FILE *out = fmemopen(text, sizeof(text), "w");
 
-    kind->print(out, target);
+    value_print(kind, out, target);
     fclose(out);
     assert_string_equal(text, expected);
 }
@@ -46,7 +46,7 @@ TEST(durations)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint64_t ns = 1;
 
-        assert_int_equal(value_duration.parse(&ns, cases[i].text), 0);
+        assert_int_equal(value_parse(&value_duration, &ns, cases[i].text), 0);
         assert_int_equal(ns, cases[i].ns);
         assert_prints(&value_duration, &ns, cases[i].printed);
     }
@@ -83,10 +83,10 @@ TEST(values_are_read_and_printed)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint64_t target[2] = { 0 }; /* has room for any of them */
 
-        assert_int_equal(cases[i].kind->parse(target, cases[i].text), 0);
+        assert_int_equal(value_parse(cases[i].kind, target, cases[i].text), 0);
         assert_prints(cases[i].kind, target, cases[i].printed);
     }
-    assert_int_equal(value_us.parse(&us, "1500ms"), 0);
+    assert_int_equal(value_parse(&value_us, &us, "1500ms"), 0);
     assert_int_equal(us, 1500000);
 }
 
@@ -124,7 +124,7 @@ TEST(what_makes_no_sense_is_refused_and_changes_nothing)
         for (const char *const *text = cases[i].texts; *text; text++) {
             uint64_t target[2] = { 0x5a5a5a5a5a5a5a5a, 0x5a5a5a5a5a5a5a5a };
 
-            if (cases[i].kind->parse(target, *text) != -EINVAL)
+            if (value_parse(cases[i].kind, target, *text) != -EINVAL)
                 fail_msg("\"%s\" was taken", *text);
             assert_int_equal(target[0], 0x5a5a5a5a5a5a5a5a);
         }
@@ -140,9 +140,9 @@ TEST(flags_and_paths_have_a_value_that_prints_nothing)
     assert_prints(&value_path, &path, "");
     memset(longest, 'x', sizeof(longest) - 1);
     longest[161] = '\0';
-    assert_int_equal(value_path.parse(&path, longest), -EINVAL);
-    assert_int_equal(value_path.parse(&path, longest + 1), 0);
-    assert_int_equal(value_flag.parse(&flag, "off"), 0);
+    assert_int_equal(value_parse(&value_path, &path, longest), -EINVAL);
+    assert_int_equal(value_parse(&value_path, &path, longest + 1), 0);
+    assert_int_equal(value_parse(&value_flag, &flag, "off"), 0);
     assert_false(flag);
     assert_prints(&value_flag, &flag, "");
 }
@@ -152,18 +152,18 @@ TEST(prefixes)
     struct prefix_list list = { .items = NULL };
 
     assert_prints(&value_prefixes, &list, "");
-    assert_int_equal(value_prefixes.parse(&list, "10.0.0.0/8"), 0);
-    assert_int_equal(value_prefixes.parse(&list, "2001:db8::1"), 0);
+    assert_int_equal(value_parse(&value_prefixes, &list, "10.0.0.0/8"), 0);
+    assert_int_equal(value_parse(&value_prefixes, &list, "2001:db8::1"), 0);
     assert_int_equal(list.n, 2);
     assert_prints(&value_prefixes, &list, "10.0.0.0/8 2001:db8::1");
-    assert_int_equal(value_prefixes.parse(&list, "10.1.0.0/16,10.2.0.0/16 host"), -EINVAL);
+    assert_int_equal(value_parse(&value_prefixes, &list, "10.1.0.0/16,10.2.0.0/16 host"), -EINVAL);
     assert_int_equal(list.n, 2);
-    assert_int_equal(value_prefixes.parse(&list, "10.1.0.0/16, 10.2.0.0/16"), 0);
+    assert_int_equal(value_parse(&value_prefixes, &list, "10.1.0.0/16, 10.2.0.0/16"), 0);
     assert_int_equal(list.n, 4);
-    value_prefixes.clear(&list);
+    value_clear(&value_prefixes, &list);
     assert_int_equal(list.n, 0);
-    assert_int_equal(value_prefixes.parse(&list, "10.0.0.0/8 2001:db8::1"), 0);
-    value_prefixes.clear(&list);
+    assert_int_equal(value_parse(&value_prefixes, &list, "10.0.0.0/8 2001:db8::1"), 0);
+    value_clear(&value_prefixes, &list);
     assert_int_equal(list.n, 0);
 }
 
@@ -172,15 +172,15 @@ TEST(ports)
     struct port_list list = { .items = NULL };
 
     assert_prints(&value_ports, &list, "");
-    assert_int_equal(value_ports.parse(&list, "443"), 0);
-    assert_int_equal(value_ports.parse(&list, "8000-8099"), 0);
-    assert_int_equal(value_ports.parse(&list, "0-65535"), 0);
+    assert_int_equal(value_parse(&value_ports, &list, "443"), 0);
+    assert_int_equal(value_parse(&value_ports, &list, "8000-8099"), 0);
+    assert_int_equal(value_parse(&value_ports, &list, "0-65535"), 0);
     assert_int_equal(list.n, 3);
     assert_int_equal(list.items[1].first, 8000);
     assert_int_equal(list.items[1].last, 8099);
     assert_prints(&value_ports, &list, "443 8000-8099 0-65535");
-    assert_int_equal(value_ports.parse(&list, "80, 81x"), -EINVAL);
-    assert_int_equal(value_ports.parse(&list, "80, 81-82 83"), 0);
+    assert_int_equal(value_parse(&value_ports, &list, "80, 81x"), -EINVAL);
+    assert_int_equal(value_parse(&value_ports, &list, "80, 81-82 83"), 0);
     assert_int_equal(list.n, 6);
-    value_ports.clear(&list);
+    value_clear(&value_ports, &list);
 }

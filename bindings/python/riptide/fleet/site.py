@@ -135,7 +135,7 @@ class Site:
         for one in added.values():
             sums.check(one)
         commands = {prefix: self._command(prefix, added.get(prefix), sequence)
-                    for prefix in {**added, **dict.fromkeys(wanted)}}
+                    for prefix in dict.fromkeys([*added, *wanted])}
         work = asyncio.wait_for(self._exchange(commands), self._timeout_s)
         try:
             return self._loop.run_until_complete(work)
@@ -249,36 +249,41 @@ class Site:
             self._loop.run_until_complete(disconnect())
 
     def _explain(self, failure: BaseException) -> str:
-        text, causes = str(failure), []
-        while failure:
-            causes.append(failure)
-            failure = failure.__cause__ or failure.__context__  # type: ignore[assignment]
+        """What to do about it. What redis-py says of a cause is less than the cause itself does."""
+        causes: list[BaseException] = []
+        at: BaseException | None = failure
+        while at:
+            causes.append(at)
+            at = at.__cause__ or at.__context__
+        said = str(causes[-1])
         for kind, words, line in LINES:
-            if any(isinstance(one, kind) for one in causes) and words in text:
-                return line.format(text=text, timeout_s=self._timeout_s)
-        return f"it says {text}: see its log"
+            if any(isinstance(one, kind) and words in str(one) for one in causes):
+                return line.format(said=said, timeout_s=self._timeout_s)
+        return f"it says {said}: see its log"
 
 
+CLOSED = "it closed the connection: is it going down, or does it want TLS (rediss://)?"
+REFUSED = "password refused: compare it with requirepass or the ACL there"
 # What is known by a class, by words of the server, or both; the first one is it.
 LINES: list[tuple[Any, str, str]] = [
-    (asyncio.TimeoutError, "", "no answer within {timeout_s:g} s: is it busy, or far away?"),
-    (ssl.SSLCertVerificationError, "", "its certificate is not trusted: name its authority with tls_ca"
-     " ({text})"),
-    (ssl.SSLError, "", "no TLS there, or another one: redis:// is without ({text})"),
+    (asyncio.TimeoutError, "", "no answer within {timeout_s:g} s: is it busy or far away, and is there"
+     " TLS where the URL says so?"),
+    (ssl.SSLCertVerificationError, "", "its certificate is not trusted: name its authority with"
+     " tls_ca ({said})"),
+    (ssl.SSLError, "", "no TLS there, or another one: redis:// is without ({said})"),
     (BusyLoadingError, "", "it is loading its data: wait"),
     (ReadOnlyError, "", "a replica, which takes nothing: name the primary"),
-    (AuthenticationError, "", "password refused: compare it with requirepass or the ACL there"),
+    (AuthenticationError, "", REFUSED),
+    (RedisError, "WRONGPASS", REFUSED),
     (NoPermissionError, "", "its user may not: allow it ~riptide:* +time +hmget +evalsha +script|load"
-     " +hset +hdel +hrandfield +pexpire ({text})"),
-    (RedisError, "WRONGPASS", "password refused: compare it with requirepass or the ACL there"),
+     " +hset +hdel +hrandfield +pexpire ({said})"),
     (RedisError, "used memory", "full: raise its maxmemory, or shorten the half-life"),
     (RedisError, "MISCONF", "it cannot save to its disk, and takes nothing: see its log"),
     (RedisError, "CLUSTERDOWN", "nobody has some of the slots: redis-cli --cluster check"),
-    (RedisError, "SEQUENCE", "knows a later batch of this host: is a host's name there twice, or its"
-     " clock set back?"),
+    (RedisError, "SEQUENCE", "it knows a later batch of this host: has another host this one's"
+     " name, or was the clock set back?"),
     (RedisError, "WRONGTYPE", "a key there is not riptide's: use another site's name, or another DB"),
-    (RedisError, "closed", "it closed the connection: does it want TLS (rediss://)?"),
-    (OSError, "", "not reachable: does it run there, and may this host connect? ({text})"),
-    (RedisError, "connecting to", "not reachable: does it run there, and may this host connect?"
-     " ({text})"),
+    (ConnectionResetError, "", CLOSED),
+    (RedisError, "closed", CLOSED),
+    (OSError, "", "not reachable: does it run there, and may this host connect? ({said})"),
 ]
