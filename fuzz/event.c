@@ -4,7 +4,7 @@
  * libnl and a reading of every prefix find them, wait to be asked for again, and only what is known
  * to touch no route of ours is passed over. What it says of a link is remembered.
  */
-#include "apply/event.h"
+#include "apply/plan.h"
 
 #include "messages.h"
 #include "prefix.h"

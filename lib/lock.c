@@ -7,6 +7,7 @@
 #include "lock.h"
 
 #include "internal.h"
+#include "netns.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -81,10 +82,18 @@ void lock_answer(int lock_fd)
     }
 }
 
-int lock_take(int *fdp, struct riptide_error *error)
+int lock_take(int *fdp, int netns_fd, struct riptide_error *error)
 {
-    int holder = 0, r = take_name(fdp, &holder);
+    CLEANUP(closep) int fd = -1;
+    struct netns_visit visit;
+    int holder = 0, r = netns_visit(&visit, netns_fd, "router.netns_fd", error);
 
+    if (r == 0)
+        r = netns_return(&visit, take_name(&fd, &holder), error);
+    if (r == 0) {
+        *fdp = fd;
+        fd = -1;
+    }
     if (r != -EBUSY)
         return r;
     if (holder == 0)

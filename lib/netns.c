@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setns(2) there and back; see netns.h.
+ * setns(2) there and back; see netns.h. And what tools ask of namespaces.
  */
 #include "netns.h"
 
@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool riptide_netns_is_at(int netns_fd, const char *path)
 {
@@ -62,13 +64,50 @@ int riptide_netns_get_cookie(uint64_t *cookiep)
     return 0;
 }
 
-static int enter(int netns_fd, const char *field, struct riptide_error *error)
+/*
+ * A socket starts with tcp_rmem[1] bytes, of which tcp_win_from_space() offers half with the
+ * default scaling ratio (include/net/tcp.h, TCP_DEFAULT_SCALING_RATIO and tcp_adv_win_scale 1).
+ */
+int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp)
+{
+    CLEANUP(closep) int fd = open("/proc/sys/net/ipv4/tcp_rmem", O_RDONLY | O_CLOEXEC);
+    unsigned long long rmem_default_bytes, segments;
+    char text[128];
+    ssize_t n;
+
+    if (mss_bytes == 0)
+        return -EINVAL;
+    if (fd < 0)
+        return -errno;
+    n = read(fd, text, sizeof(text) - 1);
+    if (n < 0)
+        return -errno;
+    text[n] = '\0';
+    if (sscanf(text, "%*u %llu", &rmem_default_bytes) != 1)
+        return -EBADMSG;
+    segments = rmem_default_bytes / 2 / mss_bytes;
+    *initrwndp = segments < UINT32_MAX ? (uint32_t)segments : UINT32_MAX;
+    return 0;
+}
+
+int netns_visit(struct netns_visit *visit, int netns_fd, const char *field,
+                struct riptide_error *error)
 {
     int r;
 
+    *visit = (struct netns_visit){ .home_fd = -1, .field = field };
+    if (netns_fd == -1)
+        return 0;
+    visit->home_fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    if (visit->home_fd < 0) {
+        r = -errno;
+        error_set(error, "/proc/thread-self/ns/net: %s", strerror(-r));
+        return r;
+    }
     if (setns(netns_fd, CLONE_NEWNET) == 0)
         return 0;
     r = -errno;
+    closep(&visit->home_fd);
     if (r == -EPERM)
         error_set_field(error, field,
                         "another network namespace needs CAP_SYS_ADMIN here and there");
@@ -77,27 +116,13 @@ static int enter(int netns_fd, const char *field, struct riptide_error *error)
     return r;
 }
 
-int netns_call(int netns_fd, const char *field, netns_work_fn *work, void *userdata,
-               struct riptide_error *error)
+int netns_return(const struct netns_visit *visit, int r, struct riptide_error *error)
 {
-    CLEANUP(closep) int home_fd = -1;
-    int r;
+    CLEANUP(closep) int home_fd = visit->home_fd;
 
-    if (netns_fd == -1)
-        return work(userdata, error);
-    home_fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    if (home_fd < 0) {
-        r = -errno;
-        error_set(error, "/proc/thread-self/ns/net: %s", strerror(-r));
+    if (home_fd < 0 || setns(home_fd, CLONE_NEWNET) == 0)
         return r;
-    }
-    r = enter(netns_fd, field, error);
-    if (r < 0)
-        return r;
-    r = work(userdata, error);
-    if (setns(home_fd, CLONE_NEWNET) == 0)
-        return r;
-    error_set(error, "this thread is left in the network namespace of %s: %s", field,
+    error_set(error, "this thread is left in the network namespace of %s: %s", visit->field,
               strerror(errno));
     return -ENOTRECOVERABLE;
 }

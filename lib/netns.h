@@ -10,17 +10,24 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-typedef int netns_work_fn(void *userdata, struct riptide_error *error);
+struct netns_visit {
+    int home_fd; /* -1: the thread is there */
+    const char *field;
+};
 
 /*
- * Calls `work` with the calling thread in the namespace of `netns_fd`, and takes the thread back;
- * -1 is where the thread is. Returns what work returns. Errors, each with a line, those of the fd
- * with its `field`: -EINVAL (not a network namespace), -EPERM (CAP_SYS_ADMIN), those of open(2) and
- * setns(2); -ENOTRECOVERABLE where the thread could not return: what work did stands, and the thread
- * must not go on.
+ * Takes the calling thread to the namespace of `netns_fd`; -1 is where it is. Errors, each with a
+ * line, those of the fd with its `field`: -EINVAL (not a network namespace), -EPERM (CAP_SYS_ADMIN),
+ * those of open(2) and setns(2).
  */
-int netns_call(int netns_fd, const char *field, netns_work_fn *work, void *userdata,
-               struct riptide_error *error);
+int netns_visit(struct netns_visit *visit, int netns_fd, const char *field,
+                struct riptide_error *error);
+
+/*
+ * And back. Returns `r`, which is what was done there; -ENOTRECOVERABLE with a line where the thread
+ * could not return: what was done stands, and the thread must not go on.
+ */
+int netns_return(const struct netns_visit *visit, int r, struct riptide_error *error);
 
 /* Which one it is, as long as something keeps it alive; ino 0: not to be seen (no /proc). */
 struct netns_id {

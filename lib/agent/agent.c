@@ -31,19 +31,15 @@ static int watch(const struct riptide_agent *agent, int fd)
     return epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-static int visit(void *userdata, struct riptide_error *error)
-{
-    (void)userdata;
-    (void)error;
-    return 0;
-}
-
 static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
     /* The stages would name an fd that is the agent's as theirs. */
-    int r = netns_call(stages->agent.netns_fd, "netns_fd", visit, NULL, error);
+    struct netns_visit visit;
+    int r = netns_visit(&visit, stages->agent.netns_fd, "netns_fd", error);
 
+    if (r == 0)
+        r = netns_return(&visit, 0, error);
     if (r == 0)
         r = riptide_observer_new(&agent->observer, &stages->observer, error);
     if (r == 0)
@@ -58,24 +54,22 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
     return r;
 }
 
-static int read_congestion_control(void *userdata, struct riptide_error *error)
+static unsigned int read_congestion_control(void)
 {
-    unsigned int *control = userdata;
     char name[16];
     CLEANUP(closep) int fd = open("/proc/sys/net/ipv4/tcp_congestion_control", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof(name) - 1);
 
-    (void)error;
     name[n > 0 ? n : 0] = '\0';
     name[strcspn(name, "\n")] = '\0';
-    *control = book_control_of(name);
-    return 0;
+    return book_control_of(name);
 }
 
 /* Begins new ones where shares or seed are others: outcomes of both would not be comparable. */
 static void begin_books(struct riptide_agent *agent, const struct stages *stages)
 {
     const struct connections_config *had = &agent->stages.connections, *has = &stages->connections;
+    struct netns_visit visit;
 
     if (agent->books && memcmp(&had->arms, &has->arms, sizeof(had->arms)) == 0)
         return;
@@ -91,9 +85,10 @@ static void begin_books(struct riptide_agent *agent, const struct stages *stages
         agent->kept = NULL;
     }
     agent->books_wait = BOOKS_WAIT;
-    if (agent->books)
-        netns_call(stages->router.netns_fd, "router.netns_fd", read_congestion_control,
-                   &agent->book_control, NULL);
+    if (agent->books && netns_visit(&visit, stages->router.netns_fd, "", NULL) == 0) {
+        agent->book_control = read_congestion_control();
+        netns_return(&visit, 0, NULL);
+    }
 }
 
 /* Destinations may be others now: windows come back with these. */

@@ -4,7 +4,7 @@
  */
 #include "agent/parts.h"
 
-#include "apply/config.h"
+#include "apply/plan.h"
 #include "compute/estimator.h"
 #include "observe/config.h"
 

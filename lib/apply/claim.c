@@ -6,8 +6,6 @@
 #include "router.h"
 
 #include "backend.h"
-#include "config.h"
-#include "flush.h"
 #include "internal.h"
 #include "lock.h"
 #include "prefix.h"
@@ -173,13 +171,12 @@ static void give_lock_back(struct riptide_router *router)
     router->lock_fd = -1;
 }
 
-int claim_take(void *userdata, struct riptide_error *error)
+int claim_take(struct riptide_router *router, struct riptide_error *error)
 {
-    struct riptide_router *router = userdata;
     int r;
 
     error_set(error, "%s", "");
-    r = lock_take(&router->lock_fd, error);
+    r = lock_take(&router->lock_fd, router->netns_fd, error);
     if (r < 0)
         return r;
     router->plan.is_claimed = true;

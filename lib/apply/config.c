@@ -2,7 +2,7 @@
 /*
  * The router's configuration: defaults and what is allowed. Pure.
  */
-#include "config.h"
+#include "plan.h"
 
 #include "internal.h"
 

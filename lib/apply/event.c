@@ -5,7 +5,7 @@
  * address or their next-hop object without a word), the event that it does announce stands for all
  * of it.
  */
-#include "event.h"
+#include "plan.h"
 
 #include "netlink.h"
 #include "prefix.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way out: the rules first, so that nothing is looked up any more, then the routes.
+ * What the kernel has of ours: read for tools, which the router does not need, and taken away, the
+ * rules first, so that nothing is looked up any more, then the routes.
  */
-#include "flush.h"
+#include "router.h"
 
-#include "config.h"
 #include "internal.h"
 #include "message.h"
 #include "netns.h"
 #include "prefix.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +17,11 @@
 
 /* Rounds of reading and deleting: changes meanwhile hide routes from a dump, or add some. */
 enum { MAX_ROUNDS = 4 };
+
+struct routes {
+    struct route *list;
+    uint32_t n, capacity;
+};
 
 /* Dumps of one kind into a list, of one family after the other. */
 struct reading {
@@ -37,7 +43,10 @@ static struct nlmsghdr *begin(void *userdata, void *room)
                         reading->type == RTM_GETROUTE ? reading->identity.table : 0);
 }
 
-/* Goes on after an error, and returns the first. */
+/*
+ * Goes on after an error, and returns the first: the list has what could be read, -EINTR is of
+ * changes that interrupted it each time. A family that the kernel does not have has none.
+ */
 static int read_families(struct netlink *channel, struct reading *reading,
                          netlink_message_fn *on_message)
 {
@@ -61,8 +70,8 @@ static int on_rule(void *userdata, const struct nlmsghdr *message)
     return r == -ENOMEM ? r : 0;
 }
 
-int flush_read_rules(struct netlink *channel, const struct rule_identity *identity,
-                     struct rules *rules)
+static int read_rules(struct netlink *channel, const struct rule_identity *identity,
+                      struct rules *rules)
 {
     struct reading reading = {
         .identity = *identity, .type = RTM_GETRULE, .rules = rules, .n = &rules->n
@@ -89,8 +98,9 @@ static int on_route(void *userdata, const struct nlmsghdr *message)
     return 0;
 }
 
-int flush_read_routes(struct netlink *channel, uint32_t table, uint8_t protocol,
-                      struct routes *routes)
+/* Those of that protocol (0: whichever) in the table. */
+static int read_routes(struct netlink *channel, uint32_t table, uint8_t protocol,
+                       struct routes *routes)
 {
     struct reading reading = { .identity = { .table = table, .protocol = protocol },
                                .type = RTM_GETROUTE,
@@ -180,7 +190,7 @@ static void flush_rules(struct deletion *deletion, const struct rule_identity *i
     const struct rule_identity any = { .table = identity->table };
     struct rules rules = { 0 };
 
-    note(deletion, flush_read_rules(deletion->channel, &any, &rules), "");
+    note(deletion, read_rules(deletion->channel, &any, &rules), "");
     for (uint32_t i = 0; i < rules.n; i++) {
         /*
          * Once too often in each family that this kernel has: a missing privilege is an error even
@@ -211,7 +221,7 @@ static void flush_routes(struct deletion *deletion, uint32_t table, uint8_t prot
     for (int round = 0; round < MAX_ROUNDS && (r == 0 || r == -EINTR); round++) {
         routes.n = 0;
         n_before = deletion->n;
-        r = flush_read_routes(deletion->channel, table, protocol, &routes);
+        r = read_routes(deletion->channel, table, protocol, &routes);
         for (uint32_t i = 0; i < routes.n; i++)
             add(deletion,
                 message_route_delete(netlink_room(deletion->channel), &routes.list[i]));
@@ -237,20 +247,20 @@ int flush_all(struct netlink *channel, const struct rule_identity *identity, uin
     return routes.r;
 }
 
-struct flushing {
-    struct rule_identity identity;
-    struct riptide_flush_counts *counts;
-};
-
-static int flush_here(void *userdata, struct riptide_error *error)
+/* A channel in the namespace of a configuration, and what makes rules and routes its own. */
+static int open_channel(struct netlink *channel, struct rule_identity *identity,
+                        const struct riptide_router_config *config, struct riptide_error *error)
 {
-    const struct flushing *flushing = userdata;
-    struct netlink channel;
-    int r = netlink_init(&channel);
+    struct riptide_router_config checked;
+    struct netns_visit visit;
+    int r = router_config_take(&checked, config, error);
 
     if (r == 0)
-        r = flush_all(&channel, &flushing->identity, 0, flushing->counts, error);
-    netlink_deinit(&channel);
+        r = netns_visit(&visit, checked.netns_fd, "router.netns_fd", error);
+    if (r == 0)
+        r = netns_return(&visit, netlink_init(channel), error);
+    if (r == 0)
+        *identity = router_config_identity(&checked);
     return r;
 }
 
@@ -258,15 +268,69 @@ RIPTIDE_PUBLIC int riptide_router_flush(const struct riptide_router_config *conf
                                         struct riptide_flush_counts *counts,
                                         struct riptide_error *error)
 {
-    struct riptide_router_config checked;
-    struct flushing flushing = { .counts = counts };
+    CLEANUP(netlink_deinit) struct netlink channel = { 0 };
+    struct rule_identity identity;
     int r;
 
     error_set(error, "%s", "");
-    r = router_config_take(&checked, config, error);
-    if (r < 0)
-        return error_fill(error, r);
-    flushing.identity = router_config_identity(&checked);
-    return error_fill(
-        error, netns_call(checked.netns_fd, "router.netns_fd", flush_here, &flushing, error));
+    r = open_channel(&channel, &identity, config, error);
+    if (r == 0)
+        r = flush_all(&channel, &identity, 0, counts, error);
+    return error_fill(error, r);
+}
+
+int riptide_routes_read(const struct riptide_router_config *config,
+                        struct riptide_route **routesp, size_t *n_routesp)
+{
+    CLEANUP(netlink_deinit) struct netlink channel = { 0 };
+    struct riptide_route *routes = NULL;
+    struct rule_identity identity;
+    struct routes found = { 0 };
+    int r = open_channel(&channel, &identity, config, NULL);
+
+    if (r == 0)
+        r = read_routes(&channel, identity.table, identity.protocol, &found);
+    if (r == 0) {
+        routes = calloc(found.n + 1, sizeof(*routes));
+        r = routes ? 0 : -ENOMEM;
+    }
+    for (uint32_t i = 0; r == 0 && i < found.n; i++) {
+        const struct route *route = &found.list[i];
+
+        routes[i] = (struct riptide_route){
+            .dst = route->dst,
+            .state = RIPTIDE_ROUTE_APPLIED,
+            .initcwnd = route->metrics.initcwnd,
+            .initrwnd = route->metrics.initrwnd,
+            .gateway = route->gateway,
+            .ifindex = route->ifindex,
+        };
+    }
+    free(found.list);
+    if (r != 0)
+        return r;
+    qsort(routes, found.n, sizeof(*routes), prefix_compare);
+    *routesp = routes;
+    *n_routesp = found.n;
+    return 0;
+}
+
+int riptide_rules_read(const struct riptide_router_config *config, struct rule **rulesp,
+                       size_t *n_rulesp)
+{
+    CLEANUP(netlink_deinit) struct netlink channel = { 0 };
+    struct rule_identity identity;
+    struct rules found = { 0 };
+    int r = open_channel(&channel, &identity, config, NULL);
+
+    identity.mark = 0;
+    if (r == 0)
+        r = read_rules(&channel, &identity, &found);
+    if (r < 0) {
+        rules_deinit(&found);
+        return r;
+    }
+    *rulesp = found.list;
+    *n_rulesp = found.n;
+    return 0;
 }

@@ -4,7 +4,6 @@
  */
 #include "plan.h"
 
-#include "config.h"
 #include "internal.h"
 #include "prefix.h"
 

@@ -64,6 +64,17 @@ struct plan {
     struct riptide_router_stats stats;
 };
 
+/* config.c: the caller's over the defaults. Errors: -EINVAL (size), -E2BIG, each with a line. */
+int router_config_copy(struct riptide_router_config *copy,
+                       const struct riptide_router_config *config, struct riptide_error *error);
+
+/* Copies and checks. Errors: -EINVAL, -E2BIG, each with a line that names the field. */
+int router_config_take(struct riptide_router_config *kept,
+                       const struct riptide_router_config *config, struct riptide_error *error);
+
+/* What makes rules and routes ours. */
+struct rule_identity router_config_identity(const struct riptide_router_config *config);
+
 /* Begins with a checked configuration. */
 void plan_init(struct plan *plan, const struct riptide_router_config *config);
 void plan_deinit(struct plan *plan);
@@ -135,5 +146,14 @@ bool plan_is_idle(const struct plan *plan);
 
 /* What was counted, and is at the moment. */
 struct riptide_router_stats plan_count(const struct plan *plan);
+
+/* event.c: takes in one notification. What makes no sense may mean anything. Errors: -ENOMEM. */
+int event_follow(struct plan *plan, const struct nlmsghdr *message);
+
+/*
+ * Takes in whether a neighbour has failed. Returns 1 where that is new of a gateway of main's.
+ * Errors: -EBADMSG, -ENOMEM.
+ */
+int event_note_neighbour(struct plan *plan, const struct nlmsghdr *message);
 
 #endif

@@ -5,7 +5,6 @@
 #include "router.h"
 
 #include "backend.h"
-#include "config.h"
 #include "internal.h"
 #include "lock.h"
 #include "netns.h"
@@ -59,12 +58,10 @@ static int keep_netns(struct riptide_router *router, int fd, struct riptide_erro
     return error_set_field(error, "router.netns_fd", "%d is no open file", fd);
 }
 
-static int open_sockets(void *userdata, struct riptide_error *error)
+static int open_sockets(struct riptide_router *router)
 {
-    struct riptide_router *router = userdata;
     int r = netlink_init(&router->channel);
 
-    (void)error;
     if (r == 0)
         r = scan_init(&router->scan, &router->plan, &router->channel);
     return r < 0 ? r : watch_open(&router->notifications, netlink_port(&router->channel));
@@ -75,6 +72,7 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
 {
     CLEANUP(router_freep) struct riptide_router *router = NULL;
     struct riptide_router_config checked;
+    struct netns_visit visit;
     int r = router_config_take(&checked, config, error);
 
     if (r < 0)
@@ -98,7 +96,9 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
         return -errno;
     r = add_to_epoll(router->epoll_fd, router->work_fd);
     if (r == 0)
-        r = netns_call(router->netns_fd, "router.netns_fd", open_sockets, router, error);
+        r = netns_visit(&visit, router->netns_fd, "router.netns_fd", error);
+    if (r == 0)
+        r = netns_return(&visit, open_sockets(router), error);
     if (r == 0)
         r = add_to_epoll(router->epoll_fd, mnl_socket_get_fd(router->notifications));
     if (r < 0)
@@ -133,16 +133,6 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
     return NULL;
 }
 
-static int claim(struct riptide_router *router, struct riptide_error *error)
-{
-    int r = netns_call(router->netns_fd, "router.netns_fd", claim_take, router, error);
-
-    /* What was claimed before the thread got lost has nobody who would look after it. */
-    if (r < 0 && router->lock_fd >= 0)
-        claim_release(router);
-    return r;
-}
-
 RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct riptide_error *error)
 {
     int r = 0;
@@ -154,7 +144,7 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
         return -EALREADY;
     }
     if (!router->plan.config.dry_run)
-        r = claim(router, error);
+        r = claim_take(router, error);
     if (r < 0)
         return error_fill(error, r);
     router->is_started = true;

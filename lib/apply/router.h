@@ -96,13 +96,21 @@ int work_step(struct riptide_router *router);
  * Takes the lock, sees that nobody else uses our numbers, removes what a predecessor left, puts the
  * rules into place. Errors as riptide_router_start, each with a line; nothing of ours is left then.
  */
-int claim_take(void *router, struct riptide_error *error);
+int claim_take(struct riptide_router *router, struct riptide_error *error);
 
 /* Whether there is a place for a router: errors as above, each with a line; nothing is changed. */
 int claim_check(struct riptide_router *router, struct riptide_error *error);
 
 /* Removes rules and routes, forgets all destinations, gives the lock back. */
 int claim_release(struct riptide_router *router);
+
+/*
+ * flush.c: deletes every rule that looks up the table, those that lead marked queries around it, and
+ * the routes of that protocol (0: whichever) in it; goes on after an error and returns the first.
+ * `counts` and `error` may be NULL. Errors: -EPERM, others of the kernel.
+ */
+int flush_all(struct netlink *channel, const struct rule_identity *identity, uint8_t protocol,
+              struct riptide_flush_counts *counts, struct riptide_error *error);
 
 /*
  * Goes on with another cwnd_max, other steps and another max_routes; routes that they move are

@@ -4,7 +4,6 @@
  */
 #include "router.h"
 
-#include "event.h"
 #include "message.h"
 #include "prefix.h"
 

@@ -5,8 +5,6 @@
  */
 #include "router.h"
 
-#include "event.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/filter.h>

@@ -59,9 +59,8 @@ static void connections_freep(struct connections **connectionsp)
     connections_free(*connectionsp);
 }
 
-static int read_netns_cookie(void *userdata, struct riptide_error *error)
+static int read_netns_cookie(struct connections *connections, struct riptide_error *error)
 {
-    struct connections *connections = userdata;
     int r = riptide_netns_get_cookie(&connections->netns_cookie);
 
     if (r == -ENOPROTOOPT) {
@@ -75,6 +74,7 @@ static int connections_make(struct connections **connectionsp,
                             const struct connections_config *config, struct riptide_error *error)
 {
     CLEANUP(connections_freep) struct connections *connections = calloc(1, sizeof(*connections));
+    struct netns_visit visit;
     int r;
 
     if (!connections)
@@ -93,8 +93,9 @@ static int connections_make(struct connections **connectionsp,
             r = error_set_field(error, "router.netns_fd", "%d is no open file", config->netns_fd);
     }
     if (r == 0)
-        r = netns_call(connections->netns_fd, "router.netns_fd", read_netns_cookie, connections,
-                       error);
+        r = netns_visit(&visit, connections->netns_fd, "router.netns_fd", error);
+    if (r == 0)
+        r = netns_return(&visit, read_netns_cookie(connections, error), error);
     if (r < 0)
         return r;
     *connectionsp = connections;
@@ -199,18 +200,11 @@ int connections_start(struct connections *connections, struct riptide_error *err
     return error_fill(error, r);
 }
 
-static int take_lock(void *userdata, struct riptide_error *error)
-{
-    struct connections *connections = userdata;
-
-    return lock_take(&connections->lock_fd, error);
-}
-
 int connections_lock(struct connections *connections, struct riptide_error *error)
 {
     if (connections->config.dry_run)
         return 0;
-    return netns_call(connections->netns_fd, "router.netns_fd", take_lock, connections, error);
+    return lock_take(&connections->lock_fd, connections->netns_fd, error);
 }
 
 int connections_unload(struct connections *connections)

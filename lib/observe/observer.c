@@ -50,9 +50,8 @@ static int open_events(struct riptide_observer *observer, struct riptide_error *
     return r;
 }
 
-static int open_sockets(void *userdata, struct riptide_error *error)
+static int open_sockets(struct riptide_observer *observer, struct riptide_error *error)
 {
-    struct riptide_observer *observer = userdata;
     int r = dump_open(&observer->dump, error);
 
     if (r == 0 && observer->config.destroy_events >= RIPTIDE_DESTROY_EVENTS_YES)
@@ -65,6 +64,7 @@ static int observer_new(struct riptide_observer **observerp,
 {
     CLEANUP(observer_freep) struct riptide_observer *observer = NULL;
     struct riptide_observer_config config;
+    struct netns_visit visit;
     int r = observer_config_check(&config, given, error);
 
     if (r < 0)
@@ -87,7 +87,9 @@ static int observer_new(struct riptide_observer **observerp,
     if (prefix_set_is_empty(&observer->filter.prefixes))
         return error_set_field(error, "observer.scope.exclude",
                                "exclude covers all of scope: nothing matches");
-    r = netns_call(config.netns_fd, "observer.netns_fd", open_sockets, observer, error);
+    r = netns_visit(&visit, config.netns_fd, "observer.netns_fd", error);
+    if (r == 0)
+        r = netns_return(&visit, open_sockets(observer, error), error);
     if (r < 0)
         return r;
 
