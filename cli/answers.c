@@ -45,15 +45,16 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
 
 static json_t *effect_of(const struct daemon *daemon)
 {
-    const struct books *books = riptide_agent_get_books(daemon->agent);
-    uint32_t holdout_percent = riptide_agent_get_arms(daemon->agent).holdout_percent;
+    const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
+    const struct books *books = outcomes->books;
+    uint32_t holdout_percent = outcomes->arms.holdout_percent;
 
     return books && holdout_percent > 0 ? effect_pooled(books, holdout_percent) : json_null();
 }
 
 double daemon_stepped_back_s(const struct daemon *daemon)
 {
-    uint64_t until_ns = riptide_agent_get_harm(daemon->agent)->until_ns;
+    uint64_t until_ns = riptide_agent_get_outcomes(daemon->agent)->harm.until_ns;
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
 
     return until_ns > now_ns ? (double)(until_ns - now_ns) / 1e9 : 0;
@@ -65,7 +66,7 @@ static json_t *apply_of(const struct daemon *daemon)
     const struct window_counts counts = riptide_agent_count_windows(daemon->agent);
     const char *reason;
     enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
-    uint32_t holdout_percent = riptide_agent_get_arms(daemon->agent).holdout_percent;
+    const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
 
     return json_pack(
         "{s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:o}",
@@ -74,11 +75,11 @@ static json_t *apply_of(const struct daemon *daemon)
         (json_int_t)daemon->settings->agent.pacing_percent, "given", (json_int_t)counts.given,
         "paced", (json_int_t)counts.paced, "kept", (json_int_t)counts.kept, "syn_lost",
         (json_int_t)counts.syn_lost, "refused", (json_int_t)counts.refused, "holdout_percent",
-        (json_int_t)holdout_percent, "held_out", (json_int_t)counts.held_out, "stepped_back_s",
-        daemon_stepped_back_s(daemon), "step_backs",
-        (json_int_t)riptide_agent_get_harm(daemon->agent)->n, "destinations_stepped_back",
-        (json_int_t)riptide_agent_get_watch(daemon->agent)->n_back, "destination_step_backs",
-        (json_int_t)riptide_agent_get_watch(daemon->agent)->n_harms, "effect", effect_of(daemon));
+        (json_int_t)outcomes->arms.holdout_percent, "held_out", (json_int_t)counts.held_out,
+        "stepped_back_s", daemon_stepped_back_s(daemon), "step_backs",
+        (json_int_t)outcomes->harm.n, "destinations_stepped_back",
+        (json_int_t)outcomes->watch.n_back, "destination_step_backs",
+        (json_int_t)outcomes->watch.n_harms, "effect", effect_of(daemon));
 }
 
 /* Whether the rules of a family are in place, and why not. */
@@ -279,7 +280,7 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
                           const struct riptide_explanation *explanation)
 {
     const struct riptide_agent_config *agent = &daemon->settings->agent;
-    const struct arm_config arms = riptide_agent_get_arms(daemon->agent);
+    const struct arm_config arms = riptide_agent_get_outcomes(daemon->agent)->arms;
     uint32_t percent, of_prefix = explanation->override_pacing_percent;
     const struct riptide_prefix none = { 0 };
     struct window window;
@@ -369,7 +370,7 @@ static const char *why_no_books(const struct daemon *daemon)
                "too: --apply connections holds some out";
     if (daemon->settings->agent.holdout_percent + daemon->settings->agent.trial_percent == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
-    if (!riptide_agent_get_books(daemon->agent))
+    if (!riptide_agent_get_outcomes(daemon->agent)->books)
         return "riptided reads no destroy events: --destroy-events yes, or policy careful";
     return NULL;
 }
@@ -377,14 +378,15 @@ static const char *why_no_books(const struct daemon *daemon)
 json_t *daemon_verdict(struct daemon *daemon)
 {
     const char *reason = why_no_books(daemon);
-    const struct books *books = reason ? NULL : riptide_agent_get_books(daemon->agent);
-    const struct arm_config none = { 0 }, arms = books ? riptide_agent_get_arms(daemon->agent) : none;
+    const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
+    const struct books *books = reason ? NULL : outcomes->books;
+    const struct arm_config none = { 0 }, arms = books ? outcomes->arms : none;
     json_t *document = effect_document(reason, books, &arms, daemon_stepped_back_s(daemon));
 
     if (books)
         json_object_set_new(document, "since",
-                            time_json((time_t)riptide_agent_get_books_since(daemon->agent)));
-    if (riptide_agent_are_books_tainted(daemon->agent))
+                            time_json((time_t)outcomes->since_s));
+    if (outcomes->books && outcomes->are_tainted)
         json_object_set_new(document, "has_stepped_back", json_true());
     return document;
 }

@@ -40,6 +40,7 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     static const uint8_t family[] = { AF_INET, AF_INET6 };
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(agent);
     const struct riptide_router *router = riptide_agent_get_router(agent);
+    const struct outcomes *outcomes = riptide_agent_get_outcomes(agent);
     enum riptide_backend backend;
     const char *reason;
 
@@ -57,23 +58,24 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     metrics->by = backend_text(backend);
     metrics->is_program_in_place =
         !file->settings->router.dry_run && backend != RIPTIDE_ROUTES && !reason;
-    metrics->is_stepped_back = riptide_agent_get_harm(agent)->until_ns > 0;
-    metrics->step_backs = riptide_agent_get_harm(agent)->n;
-    metrics->destinations_stepped_back = riptide_agent_get_watch(agent)->n_back;
-    metrics->destination_step_backs = riptide_agent_get_watch(agent)->n_harms;
+    metrics->is_stepped_back = outcomes->harm.until_ns > 0;
+    metrics->step_backs = outcomes->harm.n;
+    metrics->destinations_stepped_back = outcomes->watch.n_back;
+    metrics->destination_step_backs = outcomes->watch.n_harms;
     metrics->trial_moves = riptide_estimator_count_steered(estimator);
     metrics->program = riptide_agent_count_windows(agent);
     for (size_t i = 0; i < WINDOW_BUCKETS; i++)
         metrics->given.counts[i] = metrics->program.by_cwnd[i];
     metrics->given.sum = metrics->program.segments;
-    memcpy(metrics->flights, riptide_agent_get_flights(agent), sizeof(metrics->flights));
+    memcpy(metrics->flights, outcomes->flights, sizeof(metrics->flights));
     metrics->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-    metrics->holdout_percent = riptide_agent_get_arms(agent).holdout_percent;
-    metrics->books = riptide_agent_get_books(agent);
-    metrics->ended = riptide_agent_get_ended(agent, &metrics->held_out_due);
-    for (enum arm arm = 0; arm < ARMS; arm++)
-        memcpy(metrics->left_out[arm], riptide_agent_get_left_out(agent, arm),
-               sizeof(metrics->left_out[arm]));
+    metrics->holdout_percent = outcomes->arms.holdout_percent;
+    metrics->books = outcomes->books;
+    metrics->ended = outcomes->ended;
+    metrics->held_out_due = outcomes->ended_due;
+    if (outcomes->books)
+        metrics->held_out_due += books_due(outcomes->books, outcomes->arms.holdout_percent);
+    memcpy(metrics->left_out, outcomes->left_out, sizeof(metrics->left_out));
     metrics->max_destinations = file->settings->estimator.max_destinations;
     metrics->max_routes = file->settings->router.max_routes;
 }

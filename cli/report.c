@@ -27,10 +27,10 @@ static void report_filter(const struct riptide_agent *agent)
 const char *report_left_out(const struct settings *settings, const struct riptide_agent *agent)
 {
     const struct riptide_agent_config *config = &settings->agent;
-    struct arm_config arms = riptide_agent_get_arms(agent);
+    const struct arm_config *arms = &riptide_agent_get_outcomes(agent)->arms;
 
     return config->holdout_percent + config->trial_percent > 0 &&
-                   arms.holdout_percent + arms.trial_percent == 0
+                   arms->holdout_percent + arms->trial_percent == 0
                ? "; no connection is held out"
                : "";
 }

@@ -132,35 +132,29 @@ struct first_flights {
     uint64_t segs, again_segs; /* without those sent again; and those */
 };
 
-/* By arm; all in that with the window where nothing is held out. */
-const struct first_flights *riptide_agent_get_flights(const struct riptide_agent *agent);
+/* What connections have shown of an agent's windows, and what came of it. */
+struct outcomes {
+    struct arm_config arms; /* which the program draws by lot, in force; all 0: none */
+    struct books *books;    /* since the shares are what they are; NULL: none is held out */
+    uint64_t since_s;       /* when these began, CLOCK_REALTIME */
+    bool are_tainted;       /* with harm of a destination that stepped back alone: not judged */
+    uint32_t wait;          /* rounds until the first entry */
+    struct books *recent;   /* behind them, of the last up to RECENT that count */
+    uint32_t n_recent;
+    uint32_t n_recents;    /* times that these have begun anew */
+    struct books *ended;   /* sums of all books that ended before; NULL: none has */
+    uint64_t ended_due;    /* connections of these that were to be held out */
+    char *kept;            /* of a state, while there are no books: text that goes into the next */
+    unsigned int control;  /* of the namespace's default, as a destroy event has no name */
+    uint64_t left_out[ARMS][BOOK_ENTRIES]; /* connections that no books have, and why */
+    uint32_t flights_wait; /* rounds until first flights are judged, which had no window */
+    struct first_flights flights[ARMS]; /* all in that with the window where none is held out */
+    struct harm harm;                   /* whether windows have stepped back, and how often */
+    char why_back[256];                 /* harm_describe, while they have */
+    struct watch watch; /* destinations judged each by its own; those that have stepped back */
+};
 
-/* What connections the program draws by lot, in force; all 0: none. */
-struct arm_config riptide_agent_get_arms(const struct riptide_agent *agent);
-
-/* Outcomes of connections since the shares are what they are; NULL: has_arms says no. */
-const struct books *riptide_agent_get_books(const struct riptide_agent *agent);
-
-/*
- * Sums of those that ended before, with a step back or other shares; NULL: none has. *duep: so many
- * connections of all books were to be held out.
- */
-const struct books *riptide_agent_get_ended(const struct riptide_agent *agent, uint64_t *duep);
-
-/* When the books began; seconds of CLOCK_REALTIME. */
-uint64_t riptide_agent_get_books_since(const struct riptide_agent *agent);
-
-/* Connections of an arm that no books have, by enum book_entry. */
-const uint64_t *riptide_agent_get_left_out(const struct riptide_agent *agent, enum arm arm);
-
-/* Whether windows have stepped back, and how often. */
-const struct harm *riptide_agent_get_harm(const struct riptide_agent *agent);
-
-/* Destinations that are judged each by its own, and those that have stepped back. */
-const struct watch *riptide_agent_get_watch(const struct riptide_agent *agent);
-
-/* Whether its books have the harm of a destination that stepped back alone: they are not judged. */
-bool riptide_agent_are_books_tainted(const struct riptide_agent *agent);
+const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent);
 
 /* is_idle of struct riptide_router_stats. */
 bool riptide_router_is_idle(const struct riptide_router *router);

@@ -65,28 +65,36 @@ static unsigned int read_congestion_control(void)
     return book_control_of(name);
 }
 
-/* Begins new ones where shares or seed are others: outcomes of both would not be comparable. */
+/*
+ * Begins new ones where shares or seed are others: outcomes of both would not be comparable. AUTO
+ * that has ended with routes draws nothing.
+ */
 static void begin_books(struct riptide_agent *agent, const struct stages *stages)
 {
-    const struct connections_config *had = &agent->stages.connections, *has = &stages->connections;
+    struct outcomes *outcomes = &agent->outcomes;
+    struct arm_config arms = { 0 };
     struct netns_visit visit;
 
-    if (agent->books && memcmp(&had->arms, &has->arms, sizeof(had->arms)) == 0)
+    if (agent->backends.connections)
+        arms = stages->connections.arms;
+    if (outcomes->books && memcmp(&arms, &outcomes->arms, sizeof(arms)) == 0)
         return;
-    books_end(agent);
-    free(agent->books);
+    books_end(outcomes);
+    free(outcomes->books);
+    outcomes->arms = arms;
     /* Without memory for them windows are given all the same. */
-    agent->books =
-        has_arms(&has->arms) && !has->dry_run ? calloc(2, sizeof(*agent->books)) : NULL;
-    agent->recent = agent->books ? agent->books + 1 : NULL;
-    agent->n_recents = 0;
-    if (agent->books) {
-        free(agent->kept);
-        agent->kept = NULL;
-    }
-    agent->books_wait = BOOKS_WAIT;
-    if (agent->books && netns_visit(&visit, stages->router.netns_fd, "", NULL) == 0) {
-        agent->book_control = read_congestion_control();
+    outcomes->books = has_arms(&arms) && !stages->connections.dry_run
+                          ? calloc(2, sizeof(*outcomes->books))
+                          : NULL;
+    outcomes->recent = outcomes->books ? outcomes->books + 1 : NULL;
+    outcomes->n_recents = 0;
+    outcomes->wait = BOOKS_WAIT;
+    if (!outcomes->books)
+        return;
+    free(outcomes->kept);
+    outcomes->kept = NULL;
+    if (netns_visit(&visit, stages->router.netns_fd, "", NULL) == 0) {
+        outcomes->control = read_congestion_control();
         netns_return(&visit, 0, NULL);
     }
 }
@@ -94,9 +102,11 @@ static void begin_books(struct riptide_agent *agent, const struct stages *stages
 /* Destinations may be others now: windows come back with these. */
 static void forget_regrouped(struct riptide_agent *agent)
 {
-    FOR_EACH_WATCHED(&agent->watch, slot) {
-        if (!destination_is_ours(agent->estimator, &watched_at(&agent->watch, slot)->dst))
-            watch_forget(&agent->watch, slot);
+    struct watch *watch = &agent->outcomes.watch;
+
+    FOR_EACH_WATCHED(watch, slot) {
+        if (!destination_is_ours(agent->estimator, &watched_at(watch, slot)->dst))
+            watch_forget(watch, slot);
     }
 }
 
@@ -135,7 +145,7 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
         r = watch(agent, riptide_observer_get_fd(agent->observer));
     if (r < 0)
         return r;
-    watch_init(&agent->watch, stages.estimator.hash_seed);
+    watch_init(&agent->outcomes.watch, stages.estimator.hash_seed);
     begin_books(agent, &stages);
     keep_stages(agent, &stages);
     /* Two hosts do not begin in the same nanosecond. */
@@ -166,10 +176,10 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     riptide_observer_free(agent->observer);
     closep(&agent->timer_fd);
     closep(&agent->epoll_fd);
-    free(agent->books);
-    free(agent->kept);
-    free(agent->ended);
-    watch_deinit(&agent->watch);
+    free(agent->outcomes.books);
+    free(agent->outcomes.kept);
+    free(agent->outcomes.ended);
+    watch_deinit(&agent->outcomes.watch);
     free(agent);
     return NULL;
 }
@@ -197,6 +207,8 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     if (r < 0)
         return r;
     agent->is_started = true;
+    if (!agent->backends.connections)
+        begin_books(agent, &agent->stages);
     agent->is_backend_news = agent->stages.agent.apply != RIPTIDE_ROUTES;
     /* Without routes nobody would read what changes of others wake it for. */
     if (agent->backends.chosen != RIPTIDE_CONNECTIONS)
@@ -478,7 +490,7 @@ riptide_agent_get_router(const struct riptide_agent *agent)
 RIPTIDE_PUBLIC int riptide_agent_get_verdict(const struct riptide_agent *agent,
                                              struct riptide_verdict *verdict, size_t size)
 {
-    const struct books *books = agent->backends.connections ? agent->books : NULL;
+    const struct books *books = agent->outcomes.books;
 
     return books ? books_get_verdict(books, verdict, size) : RIPTIDE_E_UNKNOWN;
 }

@@ -61,23 +61,7 @@ struct riptide_agent {
     struct riptide_router *router;
     struct backends backends; /* that windows are given to */
     bool is_started;
-    struct books *books;  /* of what closes; NULL: none is held out */
-    struct books *recent; /* behind them, of the last up to RECENT that count */
-    uint32_t n_recent;
-    uint32_t n_recents; /* times that these have begun anew */
-    uint32_t books_wait;   /* rounds until they begin */
-    uint64_t books_since_s; /* CLOCK_REALTIME */
-    struct books *ended;    /* sums of all books that have ended; NULL: none has */
-    uint64_t ended_due;     /* connections of these that were to be held out */
-    char *kept;             /* of a state, while there are no books: text that goes into the next */
-    uint64_t left_out[ARMS][BOOK_ENTRIES]; /* connections that no books have, and why */
-    uint32_t flights_wait; /* rounds until first flights are judged, which had no window */
-    struct first_flights flights[ARMS];
-    struct harm harm;
-    struct watch watch;
-    bool are_books_tainted; /* they have the harm of a destination that has stepped back */
-    char why_back[256];        /* harm_describe, while windows step back */
-    unsigned int book_control; /* of the namespace's default, as a destroy event has no name */
+    struct outcomes outcomes;
     struct stages stages; /* as they have it; the arrays are gone */
     struct netns_id observed, routed; /* namespaces that their sockets keep alive */
     enum phase phase;
@@ -110,9 +94,8 @@ enum { BOOKS_WAIT = 10, FLIGHTS_WAIT = 3 };
 void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns);
 
 /* Adds the books to `ended`, whose sums are exported, and empties them. */
-void books_end(struct riptide_agent *agent);
-struct books *books_get_ended(struct riptide_agent *agent); /* NULL: no memory */
-uint64_t books_due(const struct books *books, uint32_t holdout_percent);
+void books_end(struct outcomes *outcomes);
+struct books *books_get_ended(struct outcomes *outcomes); /* NULL: no memory */
 
 /* Where the destination has no window as it did harm: says so of the route, and why. */
 void describe_step_back(const struct riptide_agent *agent, struct riptide_route *route);

@@ -79,6 +79,7 @@ static int hand_over(struct riptide_agent *agent)
 {
     for (int i = 0; i < MAX_HANDED; i++) {
         const struct riptide_estimate *estimate;
+        const struct watched *watched;
         struct riptide_wanted wanted;
         int r;
 
@@ -87,10 +88,11 @@ static int hand_over(struct riptide_agent *agent)
             return arm(agent);
         }
         estimate = agent->in_hand;
+        watched = watch_find(&agent->outcomes.watch, &estimate->dst);
         wanted = (struct riptide_wanted){
             .dst = estimate->dst,
             .may_lower = estimate->may_lower,
-            .initcwnd = watched_is_back(watch_find(&agent->watch, &estimate->dst)) ? 0 : estimate->cwnd,
+            .initcwnd = watched_is_back(watched) ? 0 : estimate->cwnd,
             .cwnd_max = estimate->cwnd_max,
             .rto_min_us = estimate->rto_min_us,
             .pmtu_bytes = estimate->pmtu_bytes,
@@ -157,19 +159,18 @@ static uint32_t pacing_rtt_min_us(const struct riptide_agent *agent)
 /* What opens without a window of ours says nothing of it. */
 static void wait_for_flights(struct riptide_agent *agent)
 {
-    const struct arm_config *arms = &agent->stages.connections.arms;
     const struct backends *backends = &agent->backends;
+    struct outcomes *outcomes = &agent->outcomes;
     bool is_off =
         backends->chosen == RIPTIDE_CONNECTIONS && connections_get_reason(backends->connections);
 
     if (is_off || backends->is_paused)
-        agent->flights_wait = FLIGHTS_WAIT;
+        outcomes->flights_wait = FLIGHTS_WAIT;
     else
-        agent->flights_wait -= agent->flights_wait > 0;
-    agent->estimator->gives_none = agent->flights_wait > 0;
-    agent->estimator->shares =
-        backends->connections ? arm_shares_of(arms) : (struct arm_shares){ 0 };
-    agent->estimator->arms_seed = arms->seed;
+        outcomes->flights_wait -= outcomes->flights_wait > 0;
+    agent->estimator->gives_none = outcomes->flights_wait > 0;
+    agent->estimator->shares = arm_shares_of(&outcomes->arms);
+    agent->estimator->arms_seed = outcomes->arms.seed;
     agent->estimator->again_price = agent->stages.agent.again_price;
 }
 
@@ -222,14 +223,14 @@ static void count_sample(struct riptide_tick *tick, const struct riptide_sample 
 static void count_flight(struct riptide_agent *agent, const struct riptide_sample *sample,
                          uint32_t cwnd)
 {
-    const struct arm_config *arms = &agent->stages.connections.arms;
+    const struct arm_config *arms = &agent->outcomes.arms;
     const struct arm_shares shares = arm_shares_of(arms);
     uint32_t segs = evidence_segs_sent_once(sample);
     struct first_flights *flights;
 
     if (segs == 0 || segs > 2 * cwnd)
         return;
-    flights = &agent->flights[arm_of(sample->cookie, arms->seed, &shares)];
+    flights = &agent->outcomes.flights[arm_of(sample->cookie, arms->seed, &shares)];
     flights->segs += segs;
     flights->again_segs += sample->retrans_segs;
 }
@@ -253,7 +254,7 @@ static uint32_t path_rtt_us_of(const struct riptide_agent *agent, struct watched
  */
 static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, uint32_t cwnd)
 {
-    const struct arm_config *arms = &agent->stages.connections.arms;
+    const struct arm_config *arms = &agent->outcomes.arms;
     const struct arm_shares shares = arm_shares_of(arms);
     uint32_t smaller_cwnd = arms->holdout_percent > 0 && cwnd > KERNEL_CWND
                                 ? KERNEL_CWND
@@ -261,6 +262,7 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
     enum book_entry entry;
     struct watched *watched;
     struct riptide_prefix dst;
+    struct outcomes *outcomes = &agent->outcomes;
     struct book_line line;
     uint32_t path_rtt_us;
     enum arm arm;
@@ -269,23 +271,23 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
         return;
     arm = arm_of(sample->cookie, arms->seed, &shares);
     if (sample->acked_bytes <= (uint64_t)KERNEL_CWND * sample->mss_bytes) {
-        agent->left_out[arm][BOOK_SMALL]++;
+        outcomes->left_out[arm][BOOK_SMALL]++;
         return;
     }
     riptide_estimator_group(agent->estimator, &sample->dst, &dst);
-    watched = watch_get(&agent->watch, &dst, agent->tick.started_ns);
+    watched = watch_get(&outcomes->watch, &dst, agent->tick.started_ns);
     path_rtt_us = watched ? path_rtt_us_of(agent, watched, sample) : 0;
     if (arms->trial_percent > 0 && arm != ARM_HOLDOUT &&
         book_judge(sample, path_rtt_us, KERNEL_CWND) == BOOK_ENTERED)
         estimator_enter(agent->estimator, sample, arm, cwnd);
-    entry = book_line_of(&line, agent->book_control, sample, path_rtt_us, smaller_cwnd);
+    entry = book_line_of(&line, outcomes->control, sample, path_rtt_us, smaller_cwnd);
     if (entry != BOOK_ENTERED) {
-        agent->left_out[arm][entry]++;
+        outcomes->left_out[arm][entry]++;
         return;
     }
-    books_put(agent->books, arm, &line);
-    books_put(agent->recent, arm, &line);
-    agent->n_recent++;
+    books_put(outcomes->books, arm, &line);
+    books_put(outcomes->recent, arm, &line);
+    outcomes->n_recent++;
     if (watched)
         watched_enter(watched, arm, sample);
 }
@@ -294,7 +296,7 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
                    const struct riptide_sample *const *samples, size_t n)
 {
     const struct riptide_agent_config *config = &agent->stages.agent;
-    bool has_books = agent->books && agent->backends.connections && agent->books_wait == 0;
+    bool has_books = agent->outcomes.books && agent->outcomes.wait == 0;
     uint16_t cwnds[RIPTIDE_POPPED_SAMPLES];
     int outcomes[RIPTIDE_POPPED_SAMPLES];
     int r;
@@ -308,7 +310,7 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++) {
-        if (agent->flights_wait == 0 && samples[i]->closed)
+        if (agent->outcomes.flights_wait == 0 && samples[i]->closed)
             count_flight(agent, samples[i], cwnds[i]);
         if (has_books && samples[i]->closed)
             enter(agent, samples[i], cwnds[i]);

@@ -172,22 +172,22 @@ static size_t put_harmed(char *text, const struct watch *watch, uint64_t now_ns,
 }
 
 /* The books and the waits of steps back, as they stand behind a state; empty where there are none. */
-static int put_books(const struct riptide_agent *agent, char **textp, size_t *np)
+static int put_books(const struct outcomes *outcomes, char **textp, size_t *np)
 {
-    const struct books *books = riptide_agent_get_books(agent);
-    const struct arm_config *arms = &agent->stages.connections.arms;
+    const struct books *books = outcomes->books;
+    const struct arm_config *arms = &outcomes->arms;
     size_t size = books ? books_save(books, NULL, 0) : 0, n = 0;
-    size_t ended_size = agent->ended ? books_save(agent->ended, NULL, 0) : 0;
+    size_t ended_size = outcomes->ended ? books_save(outcomes->ended, NULL, 0) : 0;
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
     char *text;
 
-    if (!books && agent->kept) {
-        *textp = strdup(agent->kept);
-        *np = strlen(agent->kept);
+    if (!books && outcomes->kept) {
+        *textp = strdup(outcomes->kept);
+        *np = strlen(outcomes->kept);
         return *textp ? 0 : ENOMEM;
     }
     text = malloc(size + ended_size + (size_t)4 * SHARES_BYTES + HARM_LINE_BYTES +
-                  (size_t)agent->watch.table.n * HARMED_BYTES);
+                  (size_t)outcomes->watch.table.n * HARMED_BYTES);
     if (!text)
         return ENOMEM;
     if (books) {
@@ -195,14 +195,15 @@ static int put_books(const struct riptide_agent *agent, char **textp, size_t *np
         /* Behind the last cell, so that books that were cut off are of no known shares. */
         n += (size_t)snprintf(text + n, SHARES_BYTES, "holdout_percent=%u trial_percent=%u\n",
                               arms->holdout_percent, arms->trial_percent);
-        n += harm_save(&agent->harm, now_ns, realtime_ns, text + n);
-        n += put_harmed(text + n, &agent->watch, now_ns, realtime_ns);
+        n += harm_save(&outcomes->harm, now_ns, realtime_ns, text + n);
+        n += put_harmed(text + n, &outcomes->watch, now_ns, realtime_ns);
         n += (size_t)snprintf(text + n, SHARES_BYTES, "books_since_s=%" PRIu64 "\n%s",
-                              agent->books_since_s, agent->are_books_tainted ? tainted_line : "");
+                              outcomes->since_s, outcomes->are_tainted ? tainted_line : "");
     }
-    if (books && agent->ended) {
-        n += books_save(agent->ended, text + n, ended_size);
-        n += (size_t)snprintf(text + n, SHARES_BYTES, "ended_due=%" PRIu64 "\n", agent->ended_due);
+    if (books && outcomes->ended) {
+        n += books_save(outcomes->ended, text + n, ended_size);
+        n += (size_t)snprintf(text + n, SHARES_BYTES, "ended_due=%" PRIu64 "\n",
+                              outcomes->ended_due);
     }
     *textp = text;
     *np = n;
@@ -215,7 +216,7 @@ char *riptide_state_text(const struct riptide_agent *agent, size_t *np)
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
     size_t size = riptide_estimator_save(estimator, now_ns, realtime_ns, NULL, 0), n_books = 0;
     CLEANUP(freep) char *books = NULL;
-    char *text = put_books(agent, &books, &n_books) == 0 ? malloc(size + n_books) : NULL;
+    char *text = put_books(&agent->outcomes, &books, &n_books) == 0 ? malloc(size + n_books) : NULL;
 
     if (!text)
         return NULL;
@@ -230,7 +231,7 @@ int riptide_state_write(const struct riptide_agent *agent, const char *path, boo
 {
     CLEANUP(freep) char *books = NULL;
     size_t n = 0;
-    int r = put_books(agent, &books, &n);
+    int r = put_books(&agent->outcomes, &books, &n);
 
     if (r != 0)
         return fail(error, path, "write: ", r);
@@ -238,27 +239,27 @@ int riptide_state_write(const struct riptide_agent *agent, const char *path, boo
 }
 
 /* Books that ended before these, and those of other shares: they count on. */
-static void load_ended(struct riptide_agent *agent, const char *at, const char *others, size_t n,
+static void load_ended(struct outcomes *has, const char *at, const char *others, size_t n,
                        uint32_t holdout_percent)
 {
     const char *begin = strstr(at, "\nriptide books ");
     const char *end = begin ? strstr(begin, "\nended_due=") : NULL;
     uint64_t due = 0;
 
-    if ((!end && !others) || !books_get_ended(agent))
+    if ((!end && !others) || !books_get_ended(has))
         return;
-    if (others && books_load(agent->ended, others, n, NULL, NULL) == 0)
-        agent->ended_due += books_due(agent->ended, holdout_percent);
-    if (end && books_load(agent->ended, begin + 1, (size_t)(end - begin), NULL, NULL) == 0 &&
+    if (others && books_load(has->ended, others, n, NULL, NULL) == 0)
+        has->ended_due += books_due(has->ended, holdout_percent);
+    if (end && books_load(has->ended, begin + 1, (size_t)(end - begin), NULL, NULL) == 0 &&
         sscanf(end, "\nended_due=%" SCNu64, &due) == 1)
-        agent->ended_due += due;
+        has->ended_due += due;
 }
 
 /* `outcomes` is of how many connections the agent's books are then, and what was not taken. */
-static void load_books(struct riptide_agent *agent, const char *state, size_t size,
+static void load_books(struct outcomes *has, const char *state, size_t size,
                        struct riptide_error *outcomes)
 {
-    const struct arm_config *arms = &agent->stages.connections.arms;
+    const struct arm_config *arms = &has->arms;
     struct riptide_error reason = { .text = "" };
     struct arm_config had = { 0 };
     uint32_t n_skipped = 0;
@@ -276,19 +277,19 @@ static void load_books(struct riptide_agent *agent, const char *state, size_t si
                   "%u and %u now",
                   had.holdout_percent, had.trial_percent, arms->holdout_percent,
                   arms->trial_percent);
-    else if (r == 0 && agent->books && books_load(agent->books, text, n, &n_skipped, &reason) == 0 &&
+    else if (r == 0 && has->books && books_load(has->books, text, n, &n_skipped, &reason) == 0 &&
              (since = strstr(text + n, "\nbooks_since_s=")))
-        sscanf(since, "\nbooks_since_s=%" SCNu64, &agent->books_since_s);
-    if (r == 0 && agent->books)
-        load_ended(agent, text + n, are_other ? text : NULL, n, had.holdout_percent);
+        sscanf(since, "\nbooks_since_s=%" SCNu64, &has->since_s);
+    if (r == 0 && has->books)
+        load_ended(has, text + n, are_other ? text : NULL, n, had.holdout_percent);
     if (n_skipped > 0)
         error_set(&reason, "invalid lines: %u", n_skipped);
     error_set(outcomes, "outcomes of connections: %llu%s%s",
-              (unsigned long long)(agent->books ? books_count(agent->books) : 0),
+              (unsigned long long)(has->books ? books_count(has->books) : 0),
               reason.text[0] ? ": " : "", reason.text);
 }
 
-static void load_harmed(struct riptide_agent *agent, const char *at, uint64_t now_ns,
+static void load_harmed(struct outcomes *has, const char *at, uint64_t now_ns,
                         uint64_t realtime_ns)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -299,10 +300,10 @@ static void load_harmed(struct riptide_agent *agent, const char *at, uint64_t no
     while ((at = strstr(at, "\nharmed="))) {
         at++;
         if (sscanf(at, "harmed=%49s %n", text, &n) != 1 || riptide_prefix_parse(&dst, text) != 0 ||
-            !(watched = watch_get(&agent->watch, &dst, now_ns)) || watched->harm.n > 0)
+            !(watched = watch_get(&has->watch, &dst, now_ns)) || watched->harm.n > 0)
             continue;
         harm_load(&watched->harm, at + n, now_ns, realtime_ns);
-        agent->watch.n_back += watched_is_back(watched);
+        has->watch.n_back += watched_is_back(watched);
         watched->n_wait = watched_is_back(watched) ? BOOKS_WAIT : 0;
     }
 }
@@ -312,26 +313,27 @@ static void load_harm(struct riptide_agent *agent, const char *text)
 {
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
     const char *line = strstr(text, "\nstepped_back=");
+    struct outcomes *has = &agent->outcomes;
 
-    load_harmed(agent, text, now_ns, realtime_ns);
-    agent->are_books_tainted = strstr(text, tainted_line);
+    load_harmed(has, text, now_ns, realtime_ns);
+    has->are_tainted = strstr(text, tainted_line);
     if (line)
-        harm_load(&agent->harm, line + 1, now_ns, realtime_ns);
-    if (agent->harm.until_ns == 0)
+        harm_load(&has->harm, line + 1, now_ns, realtime_ns);
+    if (has->harm.until_ns == 0)
         return;
-    snprintf(agent->why_back, sizeof(agent->why_back),
+    snprintf(has->why_back, sizeof(has->why_back),
              "stepped back before the last start, for another %llu s; `riptide verdict` has why",
-             (unsigned long long)((agent->harm.until_ns - now_ns) / NS_PER_S));
-    connections_step_back(agent->backends.connections, agent->why_back);
+             (unsigned long long)((has->harm.until_ns - now_ns) / NS_PER_S));
+    connections_step_back(agent->backends.connections, has->why_back);
 }
 
 /* Books, and the waits of what they have shown, of which this agent has none: for another time. */
-static void keep_books(struct riptide_agent *agent, const char *text)
+static void keep_books(struct outcomes *has, const char *text)
 {
     const char *begin = strstr(text, "\nriptide books ");
 
-    free(agent->kept);
-    agent->kept = begin ? strdup(begin + 1) : NULL;
+    free(has->kept);
+    has->kept = begin ? strdup(begin + 1) : NULL;
 }
 
 RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
@@ -359,13 +361,15 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
                                text, n, false, counts, &reason);
     if (r != 0)
         error_set(error, "%s: %s", path, reason.text[0] ? reason.text : riptide_strerror(r));
-    if (agent && riptide_agent_get_books(agent)) {
-        load_books(agent, text, n, outcomes);
+    if (agent && agent->outcomes.books) {
+        load_books(&agent->outcomes, text, n, outcomes);
         load_harm(agent, text);
     } else if (agent) {
-        keep_books(agent, text);
+        keep_books(&agent->outcomes, text);
         error_set(outcomes, "outcomes of connections: 0%s",
-                  agent->kept ? ": those of the file are left in it, as none is held out now" : "");
+                  agent->outcomes.kept
+                      ? ": those of the file are left in it, as none is held out now"
+                      : "");
     }
     return r;
 }

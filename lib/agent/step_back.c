@@ -9,31 +9,25 @@
 
 #include <stdlib.h>
 
-struct books *books_get_ended(struct riptide_agent *agent)
+struct books *books_get_ended(struct outcomes *outcomes)
 {
-    if (!agent->ended)
-        agent->ended = calloc(1, sizeof(*agent->ended));
-    return agent->ended;
+    if (!outcomes->ended)
+        outcomes->ended = calloc(1, sizeof(*outcomes->ended));
+    return outcomes->ended;
 }
 
-uint64_t books_due(const struct books *books, uint32_t holdout_percent)
+void books_end(struct outcomes *outcomes)
 {
-    return (books_count(books) * holdout_percent + 50) / 100;
-}
-
-void books_end(struct riptide_agent *agent)
-{
-    if (agent->books && books_get_ended(agent)) {
-        agent->ended_due +=
-            books_due(agent->books, agent->stages.connections.arms.holdout_percent);
-        books_add(agent->ended, agent->books);
+    if (outcomes->books && books_count(outcomes->books) > 0 && books_get_ended(outcomes)) {
+        outcomes->ended_due += books_due(outcomes->books, outcomes->arms.holdout_percent);
+        books_add(outcomes->ended, outcomes->books);
     }
-    if (agent->books)
-        *agent->books = (struct books){ 0 };
-    watch_begin_anew(&agent->watch);
-    agent->are_books_tainted = false;
-    agent->n_recent = RECENT;
-    agent->books_since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
+    if (outcomes->books)
+        *outcomes->books = (struct books){ 0 };
+    watch_begin_anew(&outcomes->watch);
+    outcomes->are_tainted = false;
+    outcomes->n_recent = RECENT;
+    outcomes->since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
 }
 
 /* Books have the harm of one destination for long, which all the others are not to answer for. */
@@ -51,21 +45,22 @@ static void destination_steps(struct riptide_agent *agent, struct watched *watch
                             step != HARM_STAYS);
     if (step != HARM_STEPS_BACK)
         return;
-    agent->are_books_tainted = true;
-    agent->n_recent = RECENT;
+    agent->outcomes.are_tainted = true;
+    agent->outcomes.n_recent = RECENT;
 }
 
 /* Whether harm of all is that of one destination, which then steps back instead. */
 static bool has_cause(struct riptide_agent *agent, const struct harm_config *config,
                       const struct verdict *verdict, uint64_t now_ns)
 {
+    struct outcomes *outcomes = &agent->outcomes;
     struct watched *cause = NULL;
 
-    if (agent->harm.until_ns == 0 && harm_is_shown(config, verdict))
-        cause = watch_find_cause(&agent->watch, config);
+    if (outcomes->harm.until_ns == 0 && harm_is_shown(config, verdict))
+        cause = watch_find_cause(&outcomes->watch, config);
     if (!cause)
         return false;
-    watched_step_back(&agent->watch, cause, config, now_ns);
+    watched_step_back(&outcomes->watch, cause, config, now_ns);
     destination_steps(agent, cause, HARM_STEPS_BACK);
     return true;
 }
@@ -73,19 +68,21 @@ static bool has_cause(struct riptide_agent *agent, const struct harm_config *con
 static enum harm_step judge_all(struct riptide_agent *agent, const struct harm_config *config,
                                 struct verdict *verdict, uint64_t now_ns)
 {
-    const struct books *const books[] = { agent->are_books_tainted ? NULL : agent->books,
-                                          agent->recent };
+    struct outcomes *outcomes = &agent->outcomes;
+    const struct books *const books[] = { outcomes->are_tainted ? NULL : outcomes->books,
+                                          outcomes->recent };
     enum harm_step step = HARM_STAYS;
 
     for (int i = 0; i < 2 && step == HARM_STAYS; i++) {
-        double confidence = i == 0 ? VERDICT_CONFIDENCE : verdict_nth_confidence(agent->n_recents + 1);
-        bool is_known = books[i] && agent->n_recent < RECENT &&
+        double confidence =
+            i == 0 ? VERDICT_CONFIDENCE : verdict_nth_confidence(outcomes->n_recents + 1);
+        bool is_known = books[i] && outcomes->n_recent < RECENT &&
                         verdict_compute(verdict, books[i], ARM_WINDOW, ARM_HOLDOUT,
                                         (struct verdict_classes){ 0 }, confidence) == 0;
 
         if (is_known && has_cause(agent, config, verdict, now_ns))
             is_known = false;
-        step = harm_judge(&agent->harm, config, is_known ? verdict : NULL, now_ns);
+        step = harm_judge(&outcomes->harm, config, is_known ? verdict : NULL, now_ns);
     }
     return step;
 }
@@ -97,43 +94,44 @@ static enum harm_step judge_all(struct riptide_agent *agent, const struct harm_c
 void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
 {
     const struct harm_config config = { agent->stages.agent.step_back_percent,
-                                        agent->stages.connections.arms.holdout_percent,
+                                        agent->outcomes.arms.holdout_percent,
                                         agent->stages.agent.step_back_wait_ns,
                                         agent->stages.agent.again_price };
     struct connections *connections = agent->backends.connections;
+    struct outcomes *outcomes = &agent->outcomes;
     struct verdict verdict;
 
     if (!connections)
         return;
-    FOR_EACH_WATCHED(&agent->watch, slot) {
-        struct watched *watched = watched_at(&agent->watch, slot);
+    FOR_EACH_WATCHED(&outcomes->watch, slot) {
+        struct watched *watched = watched_at(&outcomes->watch, slot);
 
         if (estimator_min_rtt_us(agent->estimator, &watched->dst) > 0)
             watched->path_rtt_us = 0;
         destination_steps(agent, watched,
-                          watched_judge(&agent->watch, watched, &config, &verdict, now_ns));
+                          watched_judge(&outcomes->watch, watched, &config, &verdict, now_ns));
     }
-    if (!agent->books && agent->harm.until_ns == 0)
+    if (!outcomes->books && outcomes->harm.until_ns == 0)
         return;
     switch (judge_all(agent, &config, &verdict, now_ns)) {
     case HARM_STEPS_BACK:
-        harm_describe(&agent->harm, &verdict, agent->why_back, sizeof(agent->why_back));
-        connections_step_back(connections, agent->why_back);
+        harm_describe(&outcomes->harm, &verdict, outcomes->why_back, sizeof(outcomes->why_back));
+        connections_step_back(connections, outcomes->why_back);
         break;
     case HARM_RETURNS:
         connections_step_back(connections, NULL);
-        books_end(agent);
+        books_end(outcomes);
         break;
     case HARM_STAYS:
         break;
     }
-    if (agent->recent && agent->n_recent >= RECENT) {
-        *agent->recent = (struct books){ 0 };
-        agent->n_recent = 0;
-        agent->n_recents++;
+    if (outcomes->recent && outcomes->n_recent >= RECENT) {
+        *outcomes->recent = (struct books){ 0 };
+        outcomes->n_recent = 0;
+        outcomes->n_recents++;
     }
     if (connections_get_reason(connections))
-        agent->books_wait = BOOKS_WAIT;
+        outcomes->wait = BOOKS_WAIT;
     else
-        agent->books_wait -= agent->books_wait > 0;
+        outcomes->wait -= outcomes->wait > 0;
 }

@@ -10,7 +10,7 @@
 
 void describe_step_back(const struct riptide_agent *agent, struct riptide_route *route)
 {
-    const struct watched *watched = watch_find(&agent->watch, &route->dst);
+    const struct watched *watched = watch_find(&agent->outcomes.watch, &route->dst);
     struct verdict verdict;
 
     if (!watched_is_back(watched))
@@ -119,51 +119,7 @@ struct window_counts riptide_agent_count_windows(const struct riptide_agent *age
     return counts;
 }
 
-struct arm_config riptide_agent_get_arms(const struct riptide_agent *agent)
+const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent)
 {
-    return agent->backends.connections ? agent->stages.connections.arms : (struct arm_config){ 0 };
-}
-
-const struct books *riptide_agent_get_books(const struct riptide_agent *agent)
-{
-    return agent->backends.connections ? agent->books : NULL;
-}
-
-const struct books *riptide_agent_get_ended(const struct riptide_agent *agent, uint64_t *duep)
-{
-    const struct books *books = riptide_agent_get_books(agent);
-
-    *duep = agent->ended_due +
-            (books ? books_due(books, agent->stages.connections.arms.holdout_percent) : 0);
-    return agent->backends.connections ? agent->ended : NULL;
-}
-
-uint64_t riptide_agent_get_books_since(const struct riptide_agent *agent)
-{
-    return agent->books_since_s;
-}
-
-const uint64_t *riptide_agent_get_left_out(const struct riptide_agent *agent, enum arm arm)
-{
-    return agent->left_out[arm];
-}
-
-const struct first_flights *riptide_agent_get_flights(const struct riptide_agent *agent)
-{
-    return agent->flights;
-}
-
-bool riptide_agent_are_books_tainted(const struct riptide_agent *agent)
-{
-    return riptide_agent_get_books(agent) && agent->are_books_tainted;
-}
-
-const struct watch *riptide_agent_get_watch(const struct riptide_agent *agent)
-{
-    return &agent->watch;
-}
-
-const struct harm *riptide_agent_get_harm(const struct riptide_agent *agent)
-{
-    return &agent->harm;
+    return &agent->outcomes;
 }

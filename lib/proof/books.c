@@ -183,3 +183,8 @@ uint64_t books_count(const struct books *books)
         n += books->cells[i / ARMS][i % ARMS].n;
     return n;
 }
+
+uint64_t books_due(const struct books *books, uint32_t holdout_percent)
+{
+    return (books_count(books) * holdout_percent + 50) / 100;
+}

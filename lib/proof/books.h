@@ -129,8 +129,9 @@ void books_put(struct books *books, enum arm arm, const struct book_line *line);
  */
 void books_add(struct books *books, const struct books *others);
 
-/* Connections in them, of all arms. */
+/* Connections in them, of all arms; and how many of these were to be held out. */
 uint64_t books_count(const struct books *books);
+uint64_t books_due(const struct books *books, uint32_t holdout_percent);
 
 /*
  * As text: a line with the version, and one for each cell with connections:

@@ -410,15 +410,13 @@ TEST(the_share_is_of_all_classes)
     assert_true(verdict.share.low < 0.05 && verdict.share.high > 0.05);
 }
 
-/* Hosts have it of an agent that has a program; a struct of theirs may be an older one. */
+/* Hosts have it of an agent that holds some out; a struct of theirs may be an older one. */
 TEST(an_agent_says_the_same)
 {
     struct books books = { 0 };
-    struct riptide_agent agent = { .books = &books };
+    struct riptide_agent agent = { .outcomes.books = &books };
     struct riptide_verdict given = { .held_out = 1 };
 
-    assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), RIPTIDE_E_UNKNOWN);
-    agent.backends.connections = (void *)&books;
     assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), RIPTIDE_E_UNKNOWN);
     assert_int_equal(given.held_out, 1);
     books.cells[70][ARM_HOLDOUT] = cell_of(232, 2, 0.5, 23, 0.1);
