@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "effect.h"
 #include "explanation.h"
+#include "lib/connections/connections.h"
 #include "lib/proof/verdict.h"
 #include "lib/tools.h"
 #include "log.h"
@@ -63,7 +64,8 @@ double daemon_stepped_back_s(const struct daemon *daemon)
 /* By what windows are given, and per connection how many. */
 static json_t *apply_of(const struct daemon *daemon)
 {
-    const struct window_counts counts = riptide_agent_count_windows(daemon->agent);
+    const struct window_counts counts =
+        connections_count(riptide_agent_get_connections(daemon->agent));
     const char *reason;
     enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
@@ -285,8 +287,9 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     const struct riptide_prefix none = { 0 };
     struct window window;
     const char *off;
+    const struct connections *connections = riptide_agent_get_connections(daemon->agent);
 
-    if (riptide_agent_find_window(daemon->agent, peer, &window) != 0)
+    if (connections_find(connections, peer, &window) != 0)
         return json_null();
     riptide_agent_get_backend(daemon->agent, &off);
     percent = window_pacing_percent(&window, agent->pacing_percent);
@@ -300,7 +303,7 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     if (of_prefix < agent->pacing_percent || (percent == 0 && of_prefix != RIPTIDE_AT_ONCE))
         of_prefix = 0;
     return json_pack("{s:s, s:I, s:o, s:o, s:b, s:I, s:o, s:f, s:s?, s:I, s:I, s:I, s:I}", "cgroup",
-                     riptide_agent_get_cgroup(daemon->agent), "initcwnd",
+                     connections_get_cgroup(connections), "initcwnd",
                      (json_int_t)window.initcwnd, "receive_bytes",
                      figure_or_null(window.receive_bytes), "rto_min_ms",
                      window.rto_min_us ? json_real(window.rto_min_us / 1e3) : json_null(),
@@ -310,7 +313,7 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
                      "pacing_rtt_min_ms", (double)agent->pacing_rtt_min_us / 1e3, "reason", off,
                      "holdout_percent", (json_int_t)arms.holdout_percent, "holdout_seed",
                      (json_int_t)arms.seed, "trial_percent", (json_int_t)arms.trial_percent,
-                     "given", (json_int_t)riptide_agent_count_windows(daemon->agent).given);
+                     "given", (json_int_t)connections_count(connections).given);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)

@@ -5,6 +5,7 @@
 #include "metrics.h"
 
 #include "clock.h"
+#include "lib/connections/connections.h"
 #include "lib/tools.h"
 #include "log.h"
 
@@ -63,7 +64,7 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     metrics->destinations_stepped_back = outcomes->watch.n_back;
     metrics->destination_step_backs = outcomes->watch.n_harms;
     metrics->trial_moves = riptide_estimator_count_steered(estimator);
-    metrics->program = riptide_agent_count_windows(agent);
+    metrics->program = connections_count(riptide_agent_get_connections(agent));
     for (size_t i = 0; i < WINDOW_BUCKETS; i++)
         metrics->given.counts[i] = metrics->program.by_cwnd[i];
     metrics->given.sum = metrics->program.segments;

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "daemon.h"
+#include "lib/connections/connections.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "netns.h"
@@ -171,7 +172,7 @@ static void clear(struct workers *workers, const struct worker *worker, bool is_
     const struct settings *settings = workers->daemon.settings;
     const struct beat *beat = &workers->shared->beats[worker - workers->list];
 
-    riptide_agent_forget_netns(workers->daemon.agent, beat->cookie);
+    connections_forget_netns(riptide_agent_get_connections(workers->daemon.agent), beat->cookie);
     if (settings->router.dry_run || beat->interval_ns == 0)
         return;
     remove_file(settings->control, beat->cookie);
@@ -387,8 +388,11 @@ static void sweep_states(const struct workers *workers, bool is_start)
 
 static void check_program(struct workers *workers)
 {
-    const char *reason = riptide_agent_check_program(workers->daemon.agent);
+    struct connections *connections = riptide_agent_get_connections(workers->daemon.agent);
+    const char *reason;
 
+    connections_check(connections);
+    reason = connections_get_reason(connections);
     if (reason && !workers->reason)
         log_line(LOG_LEVEL_WARNING, "windows per connection: disabled: %s", reason);
     else if (!reason && workers->reason)
@@ -529,7 +533,7 @@ static int open_all(struct workers *workers, struct riptide_error *error)
     if (r == 0)
         r = riptide_agent_new(&daemon->agent, &daemon->settings->agent, error);
     if (r == 0)
-        r = riptide_agent_keep_program(daemon->agent, error);
+        r = connections_keep(riptide_agent_get_connections(daemon->agent), error);
     if (r == 0)
         r = daemon_open_signals(daemon);
     if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -561,7 +565,8 @@ int workers_serve(struct settings *settings)
         status = daemon_refuse(settings, &error, r);
     } else {
         service_open(&workers->daemon.service);
-        workers->root = riptide_agent_get_cgroup(workers->daemon.agent);
+        workers->root =
+            connections_get_cgroup(riptide_agent_get_connections(workers->daemon.agent));
         workers->home = scan_process(getpid());
         sweep_states(workers, true);
         report_start(settings, workers->daemon.agent);

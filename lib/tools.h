@@ -95,33 +95,11 @@ int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
 enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent,
                                                const char **reasonp);
 
-/*
- * Loads and attaches the program per connection of an agent that does not start itself, for those
- * whose program_of it is. Errors: as riptide_agent_start.
- */
-int riptide_agent_keep_program(struct riptide_agent *agent, struct riptide_error *error);
-
-/* For each few seconds: attaches it again where it was detached; why it gives nothing, or NULL. */
-const char *riptide_agent_check_program(struct riptide_agent *agent);
-
-/* What the program has for a network namespace goes, at once. */
-void riptide_agent_forget_netns(struct riptide_agent *agent, uint64_t netns_cookie);
-
-/*
- * What new connections to an address start with because of the program, as the kernel has it.
- * Outcomes: RIPTIDE_E_UNKNOWN.
- */
-int riptide_agent_find_window(const struct riptide_agent *agent, const struct riptide_prefix *dst,
-                              struct window *window);
-
-/* The cgroup that it is on, as configured or found. */
-const char *riptide_agent_get_cgroup(const struct riptide_agent *agent);
+/* Windows per connection (lib/connections/connections.h); NULL: there are none. */
+struct connections *riptide_agent_get_connections(const struct riptide_agent *agent);
 
 /* Of its configuration, from the next round on, until it is configured anew. */
 void riptide_agent_set_max_share(struct riptide_agent *agent, double max_share);
-
-/* How often windows were given per connection. */
-struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent);
 
 /*
  * Of destinations with a window, connections that have closed after no more data than two windows:

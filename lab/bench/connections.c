@@ -65,7 +65,7 @@ static void set_all(struct connections *connections, uint32_t n, uint32_t initcw
         uint32_t address = htonl(0x0a000000 + i);
 
         memcpy(wanted.dst.addr, &address, sizeof(address));
-        check(-connections_set(connections, &wanted), "connections_set");
+        check(-backend_connections.set(connections, &wanted), "connections_set");
     }
 }
 
@@ -104,7 +104,7 @@ static void time_connections(struct connections *connections, const char *name,
     int listener = socket(AF_INET, SOCK_STREAM, 0);
     struct bpf_prog_info before, after;
 
-    check(-connections_set(connections, wanted), "connections_set");
+    check(-backend_connections.set(connections, wanted), "connections_set");
     check(bind(listener, (const struct sockaddr *)&address, sizeof(address)), "bind");
     check(listen(listener, 16), "listen");
     check(getsockname(listener, (struct sockaddr *)&address, &n_bytes), "getsockname");

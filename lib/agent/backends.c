@@ -140,8 +140,11 @@ bool backends_are_idle(const struct backends *backends)
 {
     bool are_idle = true;
 
-    for (uint32_t i = 0; i < backends->n; i++)
-        are_idle &= backends->list[i].backend->is_idle(backends->list[i].self);
+    for (uint32_t i = 0; i < backends->n; i++) {
+        const struct listed *listed = &backends->list[i];
+
+        are_idle &= !listed->backend->is_idle || listed->backend->is_idle(listed->self);
+    }
     return are_idle;
 }
 

@@ -76,47 +76,14 @@ enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent
     return backends->chosen;
 }
 
-int riptide_agent_keep_program(struct riptide_agent *agent, struct riptide_error *error)
+struct connections *riptide_agent_get_connections(const struct riptide_agent *agent)
 {
-    error_set(error, "%s", "");
-    return error_fill(error, connections_keep(agent->backends.connections, error));
-}
-
-const char *riptide_agent_check_program(struct riptide_agent *agent)
-{
-    connections_check(agent->backends.connections);
-    return connections_get_reason(agent->backends.connections);
-}
-
-void riptide_agent_forget_netns(struct riptide_agent *agent, uint64_t netns_cookie)
-{
-    connections_forget_netns(agent->backends.connections, netns_cookie);
-}
-
-int riptide_agent_find_window(const struct riptide_agent *agent, const struct riptide_prefix *dst,
-                              struct window *window)
-{
-    return agent->backends.connections ? connections_find(agent->backends.connections, dst, window)
-                                       : RIPTIDE_E_UNKNOWN;
-}
-
-const char *riptide_agent_get_cgroup(const struct riptide_agent *agent)
-{
-    return connections_get_cgroup(agent->backends.connections);
+    return agent->backends.connections;
 }
 
 void riptide_agent_set_max_share(struct riptide_agent *agent, double max_share)
 {
     agent->interval.max_share = max_share;
-}
-
-struct window_counts riptide_agent_count_windows(const struct riptide_agent *agent)
-{
-    struct window_counts counts = { 0 };
-
-    if (agent->backends.connections)
-        connections_count(agent->backends.connections, &counts);
-    return counts;
 }
 
 const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent)

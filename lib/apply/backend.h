@@ -13,22 +13,15 @@
 struct backend {
     int (*set)(void *self, const struct riptide_wanted *wanted);
     int (*pop)(void *self, const struct riptide_route **routep);
-    bool (*is_idle)(const void *self);
     int (*stop)(void *self);
     int (*set_paused)(void *self, bool is_paused);
     /* For each round, which are so far apart: tries again what was refused. */
     void (*check)(void *self, uint64_t round_ns);
-    /* NULL: the backend reads no fd, and `set` completes at once. */
+    /* All NULL: the backend reads no fd, and `set` completes at once. */
+    bool (*is_idle)(const void *self);
     int (*get_fd)(const void *self);
     int (*dispatch)(void *self);
 };
-
-/* What has that name above, of functions whose first parameter is typed. */
-#define AS_BACKEND(type, name, of, parameters, ...)                                                \
-    static type backend_##name parameters                                                          \
-    {                                                                                              \
-        return of##name(__VA_ARGS__);                                                              \
-    }
 
 /* Routes in a table of our own: `self` is a struct riptide_router. */
 extern const struct backend backend_routes;

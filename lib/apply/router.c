@@ -375,6 +375,13 @@ RIPTIDE_PUBLIC void riptide_router_get_stats(const struct riptide_router *router
     struct_give(stats, size, &current, sizeof(current));
 }
 
+/* Those of struct backend whose first parameter is typed here. */
+#define AS_BACKEND(type, name, of, parameters, ...)                                                \
+    static type backend_##name parameters                                                          \
+    {                                                                                              \
+        return of##name(__VA_ARGS__);                                                              \
+    }
+
 AS_BACKEND(int, set, riptide_router_, (void *self, const struct riptide_wanted *wanted), self,
            wanted)
 AS_BACKEND(int, dispatch, riptide_router_, (void *self), self)
@@ -393,6 +400,6 @@ static void backend_check(void *self, uint64_t round_ns)
     riptide_router_retry(router);
 }
 
-const struct backend backend_routes = { backend_set,    backend_pop,        backend_is_idle,
-                                        backend_stop,   backend_set_paused, backend_check,
-                                        backend_get_fd, backend_dispatch };
+const struct backend backend_routes = { backend_set,        backend_pop,     backend_stop,
+                                        backend_set_paused, backend_check,   backend_is_idle,
+                                        backend_get_fd,     backend_dispatch };

@@ -6,7 +6,6 @@
 #include "connections/connections.h"
 
 #include "connections/bpf.h"
-#include "connections/key.h"
 #include "connections/program.h"
 #include "internal.h"
 #include "lock.h"
@@ -222,12 +221,43 @@ int connections_unload(struct connections *connections)
     return r;
 }
 
-int connections_stop(struct connections *connections)
+static int stop(void *self)
 {
+    struct connections *connections = self;
+
     if (is_forked(connections->pid, NULL))
         return -ECHILD;
     connections->is_stopped = true;
     return connections_unload(connections);
+}
+
+struct window_key window_key_of(const struct riptide_prefix *dst)
+{
+    struct window_key key = { .prefix_bits = dst->len };
+    size_t n_bytes = prefix_family_bits(dst->family) / 8u, at = sizeof(key.address) - n_bytes;
+
+    if (dst->family == AF_INET) {
+        key.prefix_bits += 96;
+        key.address[10] = key.address[11] = 0xff;
+    }
+    memcpy(key.address + at, dst->addr, n_bytes);
+    return key;
+}
+
+struct window window_of(const struct riptide_wanted *wanted)
+{
+    uint32_t max = wanted->cwnd_max;
+
+    return (struct window){
+        .initcwnd = max > 0 && wanted->initcwnd > max ? max : wanted->initcwnd,
+        .cwnd_max = max,
+        .may_lower = wanted->may_lower,
+        .rto_min_us = wanted->rto_min_us,
+        .receive_bytes = wanted->receive_bytes,
+        .pacing_percent = wanted->pacing_percent,
+        .rtt_us = wanted->rtt_us,
+        .is_ipv6_alone = wanted->dst.family == AF_INET6 && wanted->dst.len < 96,
+    };
 }
 
 static bool is_valid(const struct riptide_wanted *wanted)
@@ -286,8 +316,9 @@ static void note(struct connections *connections, const struct riptide_wanted *w
         connections->n_popped = connections->n_set - MAX_OUTCOMES;
 }
 
-int connections_set(struct connections *connections, const struct riptide_wanted *wanted)
+static int set(void *self, const struct riptide_wanted *wanted)
 {
+    struct connections *connections = self;
     int r;
 
     if (is_forked(connections->pid, NULL))
@@ -324,8 +355,9 @@ static void try_refused(struct connections *connections)
     connections->n_refused = n;
 }
 
-int connections_pop(struct connections *connections, const struct riptide_route **routep)
+static int pop(void *self, const struct riptide_route **routep)
 {
+    struct connections *connections = self;
     const struct outcome *outcome = &connections->outcomes[connections->n_popped % MAX_OUTCOMES];
     struct riptide_route *route = &connections->popped;
 
@@ -358,8 +390,10 @@ int connections_reconfigure(struct connections *connections,
     return write_settings(connections);
 }
 
-int connections_set_paused(struct connections *connections, bool is_paused)
+static int set_paused(void *self, bool is_paused)
 {
+    struct connections *connections = self;
+
     if (is_forked(connections->pid, NULL))
         return -ECHILD;
     connections->is_paused = is_paused;
@@ -416,7 +450,7 @@ int connections_find(const struct connections *connections, const struct riptide
 {
     const struct window_key key = window_key_of(dst);
 
-    if (bpf_get_element(connections->windows_fd, &key, window) < 0 ||
+    if (!connections || bpf_get_element(connections->windows_fd, &key, window) < 0 ||
         (window->is_ipv6_alone && dst->family == AF_INET))
         return RIPTIDE_E_UNKNOWN;
     return 0;
@@ -427,37 +461,26 @@ const char *connections_get_cgroup(const struct connections *connections)
     return connections->program->cgroup;
 }
 
-int connections_count(const struct connections *connections, struct window_counts *counts)
+struct window_counts connections_count(const struct connections *connections)
 {
-    *counts = (struct window_counts){ 0 };
-    if (connections->windows_fd < 0)
-        return 0;
-    return bpf_get_element(connections->program->maps[MAP_COUNTS], &connections->netns_cookie,
-                           counts);
+    struct window_counts counts = { 0 };
+
+    if (connections && connections->windows_fd >= 0)
+        bpf_get_element(connections->program->maps[MAP_COUNTS], &connections->netns_cookie,
+                        &counts);
+    return counts;
 }
 
-AS_BACKEND(int, set, connections_, (void *self, const struct riptide_wanted *wanted), self, wanted)
-AS_BACKEND(int, pop, connections_, (void *self, const struct riptide_route **routep), self, routep)
-AS_BACKEND(int, stop, connections_, (void *self), self)
-AS_BACKEND(int, set_paused, connections_, (void *self, bool is_paused), self, is_paused)
-
-static bool backend_is_idle(const void *self)
-{
-    (void)self;
-    return true;
-}
-
-static void backend_check(void *self, uint64_t round_ns)
+static void check(void *self, uint64_t round_ns)
 {
     (void)round_ns;
     connections_check(self);
 }
 
 const struct backend backend_connections = {
-    .set = backend_set,
-    .pop = backend_pop,
-    .is_idle = backend_is_idle,
-    .stop = backend_stop,
-    .set_paused = backend_set_paused,
-    .check = backend_check,
+    .set = set,
+    .pop = pop,
+    .stop = stop,
+    .set_paused = set_paused,
+    .check = check,
 };

@@ -8,8 +8,8 @@
 #ifndef RIPTIDE_LIB_CONNECTIONS_CONNECTIONS_H
 #define RIPTIDE_LIB_CONNECTIONS_CONNECTIONS_H
 
-#include "apply/backend.h"
-#include "connections/window.h"
+#include "../apply/backend.h"
+#include "window.h"
 
 #include <riptide/apply.h>
 
@@ -64,18 +64,9 @@ void connections_forget_netns(const struct connections *connections, uint64_t ne
  */
 int connections_lock(struct connections *connections, struct riptide_error *error);
 
-/* Detaches it: at once all connections open as without it. */
-int connections_stop(struct connections *connections);
-
-/*
- * What connections to wanted->dst start with, from now on. Outcomes and errors: as
- * riptide_router_set; what the kernel refuses otherwise is popped as RIPTIDE_ROUTE_FAILED. Either is
- * tried again by connections_check.
- */
-int connections_set(struct connections *connections, const struct riptide_wanted *wanted);
-
-/* Takes the next outcome; the oldest are gone where more than some hundred wait. */
-int connections_pop(struct connections *connections, const struct riptide_route **routep);
+/* What is wanted for a prefix as the map has it, but for `route_step`. Pure. */
+struct window_key window_key_of(const struct riptide_prefix *dst);
+struct window window_of(const struct riptide_wanted *wanted);
 
 /* Undoes a start: connections_start may be called again. Errors: those of bpf(2). */
 int connections_unload(struct connections *connections);
@@ -89,12 +80,9 @@ int connections_reconfigure(struct connections *connections,
                             const struct connections_config *config);
 
 /*
- * While paused connections open as without the program; windows are set all the same. Errors: those
- * of bpf(2): it is not so yet, and connections_check tries again.
+ * As a pause (struct backend), and apart from it: until it is NULL. `why` stays the caller's. Errors:
+ * those of bpf(2): it is not so yet, and connections_check tries again.
  */
-int connections_set_paused(struct connections *connections, bool is_paused);
-
-/* As a pause, and apart from it: until it is NULL. `why` stays the caller's. Errors: likewise. */
 int connections_step_back(struct connections *connections, const char *why);
 
 /*
@@ -107,7 +95,10 @@ void connections_check(struct connections *connections);
 /* Why connections get nothing; NULL: they do. The backend's, and the same until it changes. */
 const char *connections_get_reason(const struct connections *connections);
 
-/* What new connections to an address start with, as the kernel has it. Outcomes: RIPTIDE_E_UNKNOWN. */
+/*
+ * What new connections to an address start with because of the program, as the kernel has it; NULL:
+ * there is none. Outcomes: RIPTIDE_E_UNKNOWN.
+ */
 int connections_find(const struct connections *connections, const struct riptide_prefix *dst,
                      struct window *window);
 
@@ -120,11 +111,17 @@ bool connections_can_pace(const struct connections *connections);
 /* Whether a configuration with that cgroup would be the same. */
 bool connections_are_on(const struct connections *connections, const char *cgroup);
 
+/* As configured or found. */
 const char *connections_get_cgroup(const struct connections *connections);
 
-/* Of the network namespace, since the start. */
-int connections_count(const struct connections *connections, struct window_counts *counts);
+/* Of the network namespace, since the start; 0 where there are none (NULL). */
+struct window_counts connections_count(const struct connections *connections);
 
+/*
+ * `set` is one call of bpf(2), in force at once. What the kernel refuses is popped as
+ * RIPTIDE_ROUTE_FAILED, but for RIPTIDE_E_FULL, and tried again by connections_check; of outcomes
+ * that nobody pops the oldest are gone where more than some hundred wait.
+ */
 extern const struct backend backend_connections;
 
 #endif

@@ -14,6 +14,8 @@
  * was not as it should be, then the sum.
  */
 #include "shim.h"
+
+#include "connections/connections.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -183,7 +185,7 @@ static void all_read(const struct run *run, char *text)
     host_read(text);
     for (size_t i = 0; run->agent && i < sizeof(peers) / sizeof(peers[0]); i++) {
         riptide_prefix_parse(&dst, peers[i]);
-        if (riptide_agent_find_window(run->agent, &dst, &window) == 0)
+        if (connections_find(riptide_agent_get_connections(run->agent), &dst, &window) == 0)
             sprintf(text + strlen(text), "%s per connection initcwnd %u\n", peers[i],
                     window.initcwnd);
     }

@@ -50,7 +50,7 @@ static int set(struct connections *connections, char *words)
                 memcpy((char *)&wanted + members[i].offset, &value, sizeof(value));
         }
     }
-    return connections_set(connections, &wanted);
+    return backend_connections.set(connections, &wanted);
 }
 
 static const char *pop(struct connections *connections, int *rp)
@@ -60,7 +60,7 @@ static const char *pop(struct connections *connections, int *rp)
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     const struct riptide_route *route;
 
-    *rp = connections_pop(connections, &route);
+    *rp = backend_connections.pop(connections, &route);
     if (*rp != 0)
         return "";
     riptide_prefix_format(&route->dst, text);
@@ -69,12 +69,11 @@ static const char *pop(struct connections *connections, int *rp)
     return words;
 }
 
-static const char *count(const struct connections *connections, int *rp)
+static const char *count(const struct connections *connections)
 {
+    const struct window_counts counts = connections_count(connections);
     static char words[128];
-    struct window_counts counts;
 
-    *rp = connections_count(connections, &counts);
     snprintf(words, sizeof(words), "%llu %llu %llu %llu %llu %llu", counts.given, counts.paced,
              counts.kept, counts.syn_lost, counts.refused, counts.held_out);
     return words;
@@ -112,11 +111,11 @@ static void follow(struct connections *connections, struct connections_config *c
     if (strncmp(line, "set ", 4) == 0)
         r = set(connections, line + 4);
     else if (strcmp(line, "pause") == 0 || strcmp(line, "resume") == 0)
-        r = connections_set_paused(connections, line[0] == 'p');
+        r = backend_connections.set_paused(connections, line[0] == 'p');
     else if (strcmp(line, "stop") == 0)
-        r = connections_stop(connections);
+        r = backend_connections.stop(connections);
     else if (strcmp(line, "counts") == 0)
-        words = count(connections, &r);
+        words = count(connections);
     else if (strncmp(line, "arm ", 4) == 0)
         words = name_arm(config, line + 4);
     else if (strncmp(line, "holdout ", 8) == 0) {
