@@ -15,11 +15,12 @@
 json_t *daemon_learned(struct daemon *daemon)
 {
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
+    const struct arm_config *arms = &riptide_agent_get_outcomes(daemon->agent)->arms;
 
     return json_pack("{s:I, s:I, s:I, s:f}", "life", (json_int_t)daemon->health.started_ns,
                      "revision", (json_int_t)riptide_estimator_get_revision(estimator),
-                     "trial_percent", (json_int_t)riptide_agent_get_arms(daemon->agent).trial_percent,
-                     "again_price", daemon->settings->agent.again_price);
+                     "trial_percent", (json_int_t)arms->trial_percent, "again_price",
+                     daemon->settings->agent.again_price);
 }
 
 const struct ladder *daemon_next_ladder(struct daemon *daemon, uint32_t *cursor,
@@ -30,8 +31,9 @@ const struct ladder *daemon_next_ladder(struct daemon *daemon, uint32_t *cursor,
 
 json_t *daemon_books(struct daemon *daemon, uint64_t known)
 {
-    const struct books *books = riptide_agent_get_books(daemon->agent);
-    const struct arm_config arms = riptide_agent_get_arms(daemon->agent);
+    const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
+    const struct books *books = outcomes->books;
+    const struct arm_config arms = outcomes->arms;
     json_t *text = json_null(), *pooled = json_null();
     uint64_t n = books ? books_count(books) : 0;
 
@@ -46,7 +48,7 @@ json_t *daemon_books(struct daemon *daemon, uint64_t known)
             pooled = effect_pooled(books, arms.holdout_percent);
     }
     return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o}", "connections", (json_int_t)n, "since_s",
-                     (json_int_t)riptide_agent_get_books_since(daemon->agent), "holdout_percent",
+                     (json_int_t)outcomes->since_s, "holdout_percent",
                      (json_int_t)arms.holdout_percent, "trial_percent",
                      (json_int_t)arms.trial_percent, "books", text, "pooled", pooled);
 }
