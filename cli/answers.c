@@ -368,9 +368,6 @@ static const char *why_no_books(const struct daemon *daemon)
     if (backend == RIPTIDE_ROUTES)
         return "windows are given by routes, which cannot hold out single connections: --apply "
                "connections can";
-    if (backend == RIPTIDE_BOTH)
-        return "with --apply both the route gives its window to connections that are held out, "
-               "too: --apply connections holds some out";
     if (daemon->settings->agent.holdout_percent + daemon->settings->agent.trial_percent == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
     if (!riptide_agent_get_outcomes(daemon->agent)->books)

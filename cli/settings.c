@@ -72,8 +72,8 @@ const struct option_row settings_rows[] = {
         "first receive window of connections that this host opens: auto: --cwnd-max; off: the "
         "kernel's"),
     ROW("apply", "holdout-percent", percent, agent.holdout_percent,
-        "percent of connections that keep the kernel's own window, for `riptide verdict` (--apply "
-        "connections or auto, and destroy events)"),
+        "percent of connections that keep the kernel's own window, for `riptide verdict` (with "
+        "the program per connection, and destroy events)"),
     ROW("apply", "trial-percent", percent, agent.trial_percent,
         "percent of connections that try a smaller window, and as many a larger one; windows move "
         "to those that do better"),

@@ -98,9 +98,9 @@ struct riptide_agent_config {
      * Percent of connections, to destinations with a window, that keep the kernel's own: 0 to 50.
      * riptide_agent_get_verdict compares the outcomes of the others with theirs.
      * Drawn from the socket's cookie and the seed; give each host a seed of its own. Default 0:
-     * none. In force where windows are given per connection alone and with destroy_events, which
-     * have the outcomes; with RIPTIDE_BOTH none is held out, as the route would give its window
-     * to these connections.
+     * none. In force where the program gives windows, and with destroy_events, which have the
+     * outcomes. With RIPTIDE_BOTH the program takes the route's window from them as they open;
+     * after idle time they restart with it.
      */
     uint32_t holdout_percent;
     uint32_t holdout_seed;

@@ -197,7 +197,12 @@ struct riptide_wanted {
      * SO_RCVLOWAT, which keeps the buffer's autotuning. Since Linux 6.1.
      */
     uint32_t receive_bytes;
-    uint32_t reserved[4]; /* 0 */
+    /*
+     * What connections start with without us, segments: beside a route of ours the program gives it
+     * to those that are held out; 0: the kernel's 10.
+     */
+    uint32_t base_cwnd;
+    uint32_t reserved[3]; /* 0 */
 };
 
 /*

@@ -242,7 +242,8 @@ struct riptide_estimate {
     uint32_t min_rtt_us; /* smallest round trip time, from its policy's explanation; 0: unknown */
     uint32_t pacing_percent; /* its hint's, or from the policy's explanation */
     uint32_t receive_window; /* its hint's, or the one for all: RIPTIDE_RECEIVE_AUTO or _OFF */
-    uint32_t reserved[2];
+    uint32_t base_cwnd;      /* its window without ours, segments; 0: unknown */
+    uint32_t reserved[1];
 };
 
 /* Bounds that changed a window, as bits. */

@@ -199,3 +199,10 @@ int backends_set_paused(struct backends *backends, bool is_paused)
     }
     return first;
 }
+
+void backends_step_back(struct backends *backends, const char *why)
+{
+    connections_step_back(backends->connections, why);
+    if (backends->chosen == RIPTIDE_BOTH)
+        router_step_back(backends->router, why);
+}

@@ -57,4 +57,7 @@ void backends_reconfigure(struct backends *backends, const struct connections_co
 
 int backends_set_paused(struct backends *backends, bool is_paused);
 
+/* As a pause, and apart from it: until it is NULL. `why` stays the caller's. */
+void backends_step_back(struct backends *backends, const char *why);
+
 #endif

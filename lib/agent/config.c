@@ -49,7 +49,7 @@ static bool needs_closed(const struct riptide_estimator_config *config)
 /* AUTO that ends with routes has no program to draw anything. */
 static bool can_draw(const struct stages *stages)
 {
-    return (stages->agent.apply == RIPTIDE_CONNECTIONS || stages->agent.apply == RIPTIDE_AUTO) &&
+    return stages->agent.apply != RIPTIDE_ROUTES &&
            stages->observer.destroy_events >= RIPTIDE_DESTROY_EVENTS_YES;
 }
 
@@ -107,8 +107,9 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         .cgroup = stages->agent.cgroup,
         .netns_fd = router->netns_fd,
         .max_windows = RIPTIDE_MAX_DESTINATIONS, /* of which only those in use take memory */
-        .step_segments = stages->agent.apply == RIPTIDE_BOTH ? router->step_segments : 0,
-        .step_percent = stages->agent.apply == RIPTIDE_BOTH ? router->step_percent : 0,
+        .is_beside_routes = stages->agent.apply == RIPTIDE_BOTH,
+        .step_segments = router->step_segments,
+        .step_percent = router->step_percent,
         .pacing_percent = stages->agent.pacing_percent,
         .pacing_rtt_min_us = stages->agent.pacing_rtt_min_us,
         .arms = { can_draw(stages) ? agent->holdout_percent : 0,

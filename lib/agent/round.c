@@ -94,6 +94,7 @@ static int hand_over(struct riptide_agent *agent)
             .may_lower = estimate->may_lower,
             .initcwnd = watched_is_back(watched) ? 0 : estimate->cwnd,
             .cwnd_max = estimate->cwnd_max,
+            .base_cwnd = estimate->base_cwnd,
             .rto_min_us = estimate->rto_min_us,
             .pmtu_bytes = estimate->pmtu_bytes,
             .pacing_percent = estimate->pacing_percent,
@@ -164,7 +165,7 @@ static void wait_for_flights(struct riptide_agent *agent)
     bool is_off =
         backends->chosen == RIPTIDE_CONNECTIONS && connections_get_reason(backends->connections);
 
-    if (is_off || backends->is_paused)
+    if (is_off || outcomes->harm.until_ns > 0 || backends->is_paused)
         outcomes->flights_wait = FLIGHTS_WAIT;
     else
         outcomes->flights_wait -= outcomes->flights_wait > 0;

@@ -324,7 +324,7 @@ static void load_harm(struct riptide_agent *agent, const char *text)
     snprintf(has->why_back, sizeof(has->why_back),
              "stepped back before the last start, for another %llu s; `riptide verdict` has why",
              (unsigned long long)((has->harm.until_ns - now_ns) / NS_PER_S));
-    connections_step_back(agent->backends.connections, has->why_back);
+    backends_step_back(&agent->backends, has->why_back);
 }
 
 /* Books, and the waits of what they have shown, of which this agent has none: for another time. */

@@ -116,10 +116,10 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
     switch (judge_all(agent, &config, &verdict, now_ns)) {
     case HARM_STEPS_BACK:
         harm_describe(&outcomes->harm, &verdict, outcomes->why_back, sizeof(outcomes->why_back));
-        connections_step_back(connections, outcomes->why_back);
+        backends_step_back(&agent->backends, outcomes->why_back);
         break;
     case HARM_RETURNS:
-        connections_step_back(connections, NULL);
+        backends_step_back(&agent->backends, NULL);
         books_end(outcomes);
         break;
     case HARM_STAYS:

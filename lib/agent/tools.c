@@ -43,7 +43,9 @@ int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_p
     struct riptide_estimate estimate;
     int r;
 
-    if (agent->backends.chosen != RIPTIDE_CONNECTIONS)
+    /* A route of what has stepped back is gone. */
+    if (agent->backends.chosen != RIPTIDE_CONNECTIONS &&
+        !watched_is_back(watch_find(&agent->outcomes.watch, dst)))
         return riptide_router_find(agent->router, dst, route);
     r = riptide_estimator_find(agent->estimator, dst, &estimate);
     if (r == 0)

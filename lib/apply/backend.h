@@ -32,4 +32,7 @@ extern const struct backend backend_routes;
  */
 int claim_clear(struct riptide_router *router, struct riptide_error *error);
 
+/* As a pause, and apart from it: until it is NULL. `why` stays the caller's. Errors: likewise. */
+int router_step_back(struct riptide_router *router, const char *why);
+
 #endif

@@ -91,7 +91,7 @@ static int no_place(struct riptide_error *error, int i, const char *reason)
 static int place_rules(struct riptide_router *router, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
-    int r = router->is_paused ? 0 : sync_rules(plan, &router->channel, error);
+    int r = router_why_off(router) ? 0 : sync_rules(plan, &router->channel, error);
 
     for (int i = 0; i < 2 && r == 0; i++) {
         /* A route of main may be gone tomorrow, and the other family does not have it. */

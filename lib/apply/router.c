@@ -268,18 +268,29 @@ RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_router_set_paused(struct riptide_router *router, bool is_paused)
+static int lift_or_restore(struct riptide_router *router)
 {
-    if (is_forked(router->pid, NULL))
-        return -ECHILD;
-    router->is_paused = is_paused;
-    if (is_paused) {
+    if (router_why_off(router)) {
         plan_lift(&router->plan);
         return sync_lift(&router->plan, &router->channel);
     }
     router->plan.has_work |= router->is_started;
     show_work(router);
     return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_router_set_paused(struct riptide_router *router, bool is_paused)
+{
+    if (is_forked(router->pid, NULL))
+        return -ECHILD;
+    router->is_paused = is_paused;
+    return lift_or_restore(router);
+}
+
+int router_step_back(struct riptide_router *router, const char *why)
+{
+    router->why_back = why;
+    return lift_or_restore(router);
 }
 
 RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
@@ -361,7 +372,9 @@ bool riptide_router_is_idle(const struct riptide_router *router)
 RIPTIDE_PUBLIC const char *riptide_router_get_reason(const struct riptide_router *router,
                                                      uint8_t family)
 {
-    return router->is_paused ? "paused" : router->plan.own[family_index(family)].reason;
+    const char *why_off = router_why_off(router);
+
+    return why_off ? why_off : router->plan.own[family_index(family)].reason;
 }
 
 STRUCT_ENDS_WITH(struct riptide_router_stats, is_idle);

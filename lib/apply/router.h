@@ -37,11 +37,18 @@ struct riptide_router {
     bool is_readable; /* the eventfd, because of it */
     bool is_started;  /* or stopped: it is not started again */
     bool is_paused;
+    const char *why_back; /* as it was given to router_step_back */
     int lock_fd;         /* -1: not started, or dry_run */
     int netns_fd;        /* -1: the thread's own */
     uint32_t n_setbacks; /* dispatches in a row that began anew for want of something */
     struct riptide_route popped;
 };
+
+/* Why its rules are away though they could be in place; NULL: they may be. */
+static inline const char *router_why_off(const struct riptide_router *router)
+{
+    return router->is_paused ? "paused" : router->why_back;
+}
 
 /* Neither plan nor requests become the scan's. */
 int scan_init(struct scan *scan, struct plan *plan, struct netlink *requests);

@@ -193,12 +193,12 @@ int work_step(struct riptide_router *router)
 
     if (n < 0)
         return n;
-    r = n < MAX_READ && work_has_more(&router->plan) ? go_on(&router->scan, router->is_paused) : 0;
+    r = n < MAX_READ && work_has_more(&router->plan) ? go_on(&router->scan, router_why_off(router) != NULL) : 0;
     router->plan.has_work |= n == MAX_READ;
     if (r < 0)
         return r;
     /* Somebody may have put the rules back. */
-    if (router->is_paused && !router->plan.pass.is_scanning)
+    if (router_why_off(router) && !router->plan.pass.is_scanning)
         plan_lift(&router->plan);
     lifted = sync_lift(&router->plan, &router->channel);
     return lifted < 0 ? lifted : n;

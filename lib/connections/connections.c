@@ -277,8 +277,11 @@ static int write_window(const struct connections *connections, const struct ript
     struct window window = window_of(wanted);
     uint32_t step = window.initcwnd * connections->config.step_percent / 100;
 
-    window.route_step =
-        step > connections->config.step_segments ? step : connections->config.step_segments;
+    if (connections->config.is_beside_routes) {
+        window.route_step =
+            step > connections->config.step_segments ? step : connections->config.step_segments;
+        window.base_cwnd = wanted->base_cwnd > 0 ? wanted->base_cwnd : KERNEL_CWND;
+    }
     if (connections->windows_fd < 0)
         return 0;
     if (wanted->initcwnd > 0)

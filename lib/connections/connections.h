@@ -21,9 +21,10 @@ struct connections_config {
     uint32_t max_windows;
     uint32_t pacing_percent;    /* where what is wanted has none of its own; 0: at once */
     uint32_t pacing_rtt_min_us; /* shorter paths are not paced */
-    struct arm_config arms;     /* those held out start as without the program */
-    uint32_t step_segments;     /* so far above the window, or so much of it, a route of ours */
-    uint32_t step_percent;      /* may be, as in struct riptide_router_config; 0: there are none */
+    struct arm_config arms;     /* those held out start as without us */
+    bool is_beside_routes;      /* of ours, which may be above the window by */
+    uint32_t step_segments;     /* so many segments, or so much of it, as in */
+    uint32_t step_percent;      /* struct riptide_router_config */
     bool dry_run;               /* all but the program itself */
     const struct connections *program_of; /* its program serves these as well; NULL: one of our own */
 };

@@ -225,9 +225,29 @@ INLINE int is_awaited(struct bpf_sock_ops *ctx)
 }
 
 /*
- * `cwnd` is the window's, or of its arm. snd_cwnd is what the kernel starts it with by itself: a
- * route's initcwnd, or 10.
+ * snd_cwnd is a route's initcwnd, or 10. Up to a step above the window the route may be ours, which
+ * has none of that where the connection is held out, or has the smaller window of a trial.
  */
+INLINE __u32 cwnd_without_us(struct bpf_sock_ops *ctx, const struct window *window)
+{
+    __u32 cwnd = ctx->snd_cwnd;
+
+    if (window->base_cwnd && cwnd > window->base_cwnd &&
+        cwnd <= window->initcwnd + window->route_step)
+        return window->base_cwnd;
+    return cwnd;
+}
+
+INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window)
+{
+    __u32 cwnd = cwnd_without_us(ctx, window);
+
+    COUNT(held_out);
+    if (cwnd != ctx->snd_cwnd)
+        set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd);
+}
+
+/* `cwnd` is the window's, or of its arm. */
 INLINE void established(struct bpf_sock_ops *ctx, const struct window *window, __u32 cwnd,
                         const struct window_settings *set)
 {
@@ -242,12 +262,12 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window, _
     }
     if (window->rto_min_us)
         set_option(ctx, SOL_TCP, TCP_BPF_RTO_MIN, window->rto_min_us);
-    if (ctx->snd_cwnd > cwnd + window->route_step && !window->may_lower) {
+    if (cwnd_without_us(ctx, window) > cwnd && !window->may_lower) {
         COUNT(kept);
         return;
     }
     /* Our own route's, which is left as it was within a step. */
-    if (ctx->snd_cwnd > cwnd && !window->may_lower)
+    if (ctx->snd_cwnd > cwnd && cwnd == window->initcwnd && !window->may_lower)
         cwnd = ctx->snd_cwnd;
     if (percent && !rtt_us) {
         COUNT(refused);
@@ -319,7 +339,7 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     arm = draw(ctx, set);
     if (arm == ARM_HOLDOUT) {
         if (is_established)
-            COUNT(held_out);
+            hold_out(ctx, window);
         return 1;
     }
     cwnd = arm_cwnd(arm, window->initcwnd, window->cwnd_max);

@@ -36,6 +36,7 @@ struct window {
     __u32 rtt_us;     /* the path's smallest; also for handshakes that measured none */
     __u32 route_step; /* so much above it a route of ours may be, segments */
     __u32 is_ipv6_alone; /* of a prefix that holds ::ffff:0:0/96 as well: not for IPv4 */
+    __u32 base_cwnd; /* without our route, which gives all arms its window; 0: there is none */
 };
 
 /* One for all windows of a namespace. */
@@ -43,7 +44,7 @@ struct window_settings {
     __u32 is_paused;         /* all connections as without the program */
     __u32 pacing_rtt_min_us; /* shorter paths are not paced */
     __u32 pacing_percent;    /* the least of all windows; 0: at once where they have none */
-    struct arm_shares shares; /* those held out start as without the program */
+    struct arm_shares shares; /* those held out start as without us */
     __u64 seed;               /* that draws them, see arm_of */
 };
 

@@ -8,7 +8,7 @@ import socket
 import pytest
 import wanbox
 from control import status, wait_rounds
-from netns import RIPTIDE, Daemon, Host, wait_until
+from netns import RIPTIDE, Daemon, Host, wait_until, wait_window
 from test_metrics import figures_of
 from test_step_back import Load
 
@@ -48,6 +48,28 @@ def test_a_share_is_held_out_and_reload_changes_it(net, cgroup, tmp_path):
         assert (status()["apply"]["holdout_percent"], status()["apply"]["held_out"]) == (0, n_held_out)
 
 
+@pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
+@pytest.mark.parametrize("owners", [None, 14])
+def test_beside_a_route_those_held_out_start_as_without_us(net, daemon, owners, passive):
+    """With the route's window for all connections, which the program takes from those as they open."""
+    if owners:
+        net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", owners)
+    net.learned("203.0.113.1", 30)
+    with daemon("both", "--destroy-events", "--holdout-percent", "50", "--cwnd-min", "40", "--cwnd-max", "40"):
+        wait_window(net.host, "203.0.113.1")
+        wait_rounds(2)
+        assert {net.connect("203.0.113.1", passive=passive).cwnd() for _ in range(20)} == {owners or 10, 40}
+
+
+def test_beside_a_route_trials_have_their_own_windows(net, daemon):
+    """The smaller one, too, though the route has given more."""
+    net.learned("203.0.113.1", 30)
+    with daemon("both", "--destroy-events", "--trial-percent", "25", "--cwnd-min", "40", "--cwnd-max", "60"):
+        wait_window(net.host, "203.0.113.1")
+        seen = set()
+        wait_until(lambda: seen.add(net.connect("203.0.113.1").cwnd()) or seen >= {28, 40, 57}, "all windows")
+
+
 def test_a_path_counts_in_both_arms_or_in_none(cgroup):
     """Of 3 to 7 ms: those held out take more round trips, so that fewer of them measure none below 5."""
     with contextlib.ExitStack() as stack:
@@ -66,14 +88,14 @@ def test_a_path_counts_in_both_arms_or_in_none(cgroup):
 
 
 @pytest.mark.parametrize("apply, events, percent", [("connections", "yes", 20), ("auto", "yes", 20), ("connections", "no", 0),
-                                                    ("both", "yes", 0)])
+                                                    ("both", "yes", 20), ("both", "no", 0)])
 def test_none_is_held_out_where_that_would_show_nothing(net, daemon, apply, events, percent):
     with daemon(apply, f"--destroy-events={events}", "--holdout-percent", "20", has_rules=apply == "both"):
         wait_until(lambda: status()["round"], "a round")
         assert status()["apply"]["holdout_percent"] == percent
 
 
-@pytest.mark.parametrize("apply, percent", [("connections", 5), ("auto", 5), ("both", 0), ("routes", 0)])
+@pytest.mark.parametrize("apply, percent", [("connections", 5), ("auto", 5), ("both", 5), ("routes", 0)])
 def test_five_percent_are_held_out_by_default(net, daemon, tmp_path, apply, percent):
     config = tmp_path / "riptided.conf"
     config.write_text("")

@@ -138,7 +138,8 @@ def fallen(figures, host):
     return {name: (value, now.get(name)) for name, value in sums_of(figures).items() if now.get(name, -1) < value}
 
 
-def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallow, cgroup, tmp_path):
+@pytest.mark.parametrize("backend", ["connections", "both"])
+def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallow, cgroup, tmp_path, backend):
     near, far = shallow
     config = tmp_path / "riptided.conf"
     text = f"[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\npacing-percent = 0\nholdout-percent = 20\n"
@@ -148,8 +149,8 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
         apply = status()["apply"]
         return apply["stepped_back_s"] > 0 and apply
     with Load(near, far, *SHALLOW) as load, Daemon(
-            near, "--apply", "connections", "--cgroup", cgroup, "--destroy-events", "--config", config,
-            has_rules=False) as riptided:
+            near, "--apply", backend, "--cgroup", cgroup, "--destroy-events", "--config", config,
+            has_rules=backend == "both") as riptided:
         began = time.monotonic()
         apply = wait_until(stepped_back, "stepping back", 60)
         back = time.monotonic()
@@ -166,7 +167,8 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
         assert re.search(r"\nstepped back: windows are given again in [0-9:]+, `riptide status` says why\n$", verdict.stdout)
         assert riptide_json(near, "verdict", check=False)["stepped_back_s"] > 0
         assert "\n  retry      windows are given again in " in near.run(RIPTIDE, "status").stdout
-        assert "nothing at present, per connection: stepped back for" in near.run(RIPTIDE, "explain", SHALLOW[0]).stdout
+        nothing = "nothing at present, per connection: " if backend == "connections" else ""
+        assert f"{nothing}stepped back for" in near.run(RIPTIDE, "explain", SHALLOW[0]).stdout
         figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
         assert (figures["riptide_stepped_back"], figures["riptide_step_backs_total"]) == (1, 1)
 
@@ -195,14 +197,15 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
         assert status()["apply"]["holdout_percent"] == 10 and not fallen(figures, near)
 
 
-def test_one_destination_that_is_harmed_steps_back_alone(hosts, cgroup, tmp_path):
+@pytest.mark.parametrize("backend", ["connections", "both"])
+def test_one_destination_that_is_harmed_steps_back_alone(hosts, cgroup, tmp_path, backend):
     near, far, deep = hosts
     harmed, state = SHALLOW[0], tmp_path / "state"
 
     def riptided():
-        return Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--destroy-events", "--cwnd-min", CWND, "--cwnd-max", CWND,
+        return Daemon(near, "--apply", backend, "--cgroup", cgroup, "--destroy-events", "--cwnd-min", CWND, "--cwnd-max", CWND,
                       "--pacing-percent", 0, "--holdout-percent", 20, "--step-back-wait", f"{WAIT_S}s", "--state", state,
-                      has_rules=False)
+                      has_rules=backend == "both")
 
     def apply():
         return status()["apply"]
@@ -218,8 +221,9 @@ def test_one_destination_that_is_harmed_steps_back_alone(hosts, cgroup, tmp_path
             why = re.compile(rf"stepped back for {WAIT_S} s: time .* again \+[0-9.]+ points \(\+")
             explained = near.run(RIPTIDE, "explain", harmed).stdout
             assert re.search(f"=> nothing any more: {why.pattern}", explained) and f"window       {CWND} segments" in explained
-            assert "given per connection" in near.run(RIPTIDE, "explain", DEEP).stdout
-            assert re.search(rf"{harmed} .*withdrawn: stepped back", near.run(RIPTIDE, "show").stdout)
+            assert f"window       {CWND} segments" in near.run(RIPTIDE, "explain", DEEP).stdout
+            if backend == "connections":  # else the route is gone, and only routes are listed
+                assert re.search(rf"{harmed} .*withdrawn: stepped back", near.run(RIPTIDE, "show").stdout)
             assert "\n  withdrawn  1 destination" in near.run(RIPTIDE, "status").stdout
             figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
             assert (figures["riptide_destinations_stepped_back"], figures["riptide_destination_step_backs_total"]) == (1, 1)
@@ -258,7 +262,8 @@ def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path)
         assert "disabled: stepped back for 600 s: time +" in riptided.said()
 
 
-def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path):
+@pytest.mark.parametrize("backend", ["connections", "both"])
+def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path, backend):
     state = tmp_path / "state"
     write_state(state, {"203.0.113.1": 40})
     until_ns = time.time_ns() + 8_000_000_000
@@ -266,7 +271,7 @@ def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path):
                      f"stepped_back=3 until_ns={until_ns} wait_ns={2400 * 10**9} given_ns=0 shown_ns=5\n")
 
     def riptided():
-        return Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 1,
+        return Daemon(net.host, "--apply", backend, "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 1,
                       "--state", state, has_rules=False)
 
     def kept():
@@ -297,7 +302,8 @@ def harmed_state(state, wait_s):
 
 
 @pytest.mark.parametrize("words", [("--apply", "routes"), ("--apply", "auto", "--cgroup", "/nonexistent"),
-                                   ("--apply", "both"), ("--apply", "connections", "--holdout-percent", 0)])
+                                   ("--apply", "both", "--holdout-percent", 0),
+                                   ("--apply", "connections", "--holdout-percent", 0)])
 def test_without_arms_windows_are_given_and_books_are_left_for_another_time(net, cgroup, tmp_path, words):
     state = tmp_path / "state"
     harmed_state(state, 3600)

@@ -170,12 +170,11 @@ def test_trials_start_with_other_windows_and_have_books(path, cgroup):
 @pytest.mark.parametrize("apply, events, percent, reason", [
     ("connections", "yes", 0, "no connection is held out: --holdout-percent 5 "),
     ("connections", "no", 5, "riptided reads no destroy events: --destroy-events yes"),
-    ("both", "yes", 5, "with --apply both the route gives its window"),
     ("routes", "yes", 5, "windows are given by routes, which cannot hold out single connections"),
 ])
 def test_it_says_why_nothing_is_compared(net, cgroup, apply, events, percent, reason):
     with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, f"--destroy-events={events}", "--holdout-percent", percent,
-                has_rules=apply in ("both", "routes")):
+                has_rules=apply == "routes"):
         assert net.host.run(RIPTIDE, "verdict").stdout.startswith(f"nothing is compared: {reason}")
         document = riptide_json(net.host, "verdict")
         assert (document["pooled"], document["classes"], document["holdout_percent"]) == (None, [], 0)
