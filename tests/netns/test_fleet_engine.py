@@ -313,6 +313,16 @@ def test_fleet_unreachable(start):
         assert two.others() == about(7)
 
 
+def test_fleet_another_server_where_one_is_not_reachable(start):
+    live, dead = start(), start("dead")
+    dead.stop()
+    with Host(f"{dead.url} {live.url}", "one") as one, Host(live.url, "two") as two:
+        one.learn(3)
+        assert one.line().startswith("not reachable")
+        one.exchange()
+        assert two.others() == about(3)
+
+
 def test_fleet_slow(start, proxy):
     behind = proxy(start().port)
     with pair(behind.url, timeout_s=1) as (one, two):
@@ -326,6 +336,29 @@ def test_fleet_slow(start, proxy):
         behind.going.set()
         one.exchange()
         assert two.others() == about(7)
+
+
+def test_fleet_an_answer_that_comes_too_late_is_not_that_to_the_next_question(start, proxy):
+    is_held, is_asked_again, questions = threading.Event(), threading.Event(), []
+
+    def lose(what):
+        if is_held.is_set() and what == "question":
+            questions.append(what)
+            if len(questions) == 2:
+                is_asked_again.set()
+        elif is_held.is_set():
+            is_asked_again.wait()
+        return False
+
+    server = start()
+    with Host(proxy(server.port, lose).url, "one", timeout_s=1) as one, Host(server.url, "two") as two:
+        two.learn(3)
+        two.learn(5, "198.51.100.0/24")
+        two.exchange()
+        one.exchange()
+        is_held.set()
+        one.line()
+        assert one.others("198.51.100.0/24") == about(5)
 
 
 def test_fleet_an_answer_that_trickles_is_bounded_as_well(start, proxy):

@@ -15,9 +15,9 @@ from typing import Any, Iterable, Mapping, NamedTuple
 
 Sums = Mapping[str, float]
 
-MAX_NAMES = 256
+MAX_NAMES = 4096  # books, all classes of them
 MAX_NAME_CHARS = 32
-MAX_SUM = 1e15  # far below where what many hosts add would be infinite
+MAX_SUM = 1e30  # far below where what many hosts add would be infinite
 HALVES_KEPT = 10  # half-lives without a write, after which a key and what a host added are forgotten
 ROUNDING = 1e-9  # of 14 digits, after many sums: less than this share is what one host alone has added
 
