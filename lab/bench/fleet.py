@@ -3,8 +3,8 @@
 
 Each host has a connection, a riptide.fleet Site and 1,000 destinations, which it shares with all others, and exchanges each
 10 s: it adds to the destinations on which connections have closed since (a tenth of them unless said otherwise), and reads
-those and a sixth of the rest. A destination has sums of 16 names, as a ladder with five rungs in use has; what is added has
-7. Behind that all destinations change, as fast as the server takes it. ./dev bench fleet starts the server.
+those and a sixth of all. A destination has five rungs of a ladder in use, with three sums each; what is added is of two.
+Behind that all destinations change, as fast as the server takes it. ./dev bench fleet starts the server.
 """
 
 import argparse
@@ -24,8 +24,7 @@ import engine  # noqa: E402
 from waiting import percentile  # noqa: E402
 
 PERIOD_S = 10
-NAMES = [f"r{rung}.{what}" for rung in range(5) for what in ("n", "cost", "again")] + ["squares"]
-NAMES_ADDED = 7
+RUNGS, RUNGS_ADDED = (20, 28, 40, 57, 80), 2  # of a ladder: three sums each
 TIMEOUT_S = 10  # so that what is slow is measured
 
 
@@ -38,10 +37,11 @@ class Host:
         self.prefixes = [f"203.0.{i // 256}.{i % 256}" for i in range(given.destinations)]
         self.sequence = 0
 
-    def exchange(self, n_changed, n_names, of=6):
+    def exchange(self, n_changed, n_rungs, of=6):
         """How long it took."""
         self.sequence += 1
-        added = {prefix: {name: 9 * self.chance.random() for name in self.chance.sample(NAMES, n_names)}
+        added = {prefix: {f"{rung}{what}": 9 * self.chance.random()
+                          for rung in self.chance.sample(RUNGS, n_rungs) for what in "nca"}
                  for prefix in self.chance.sample(self.prefixes, n_changed)}
         wanted = sums.turn(self.prefixes, self.sequence, of) if of else ()
         begin = time.perf_counter()
@@ -56,16 +56,16 @@ def work(urls, numbers, given, commands, results):
         took_s = []
         if what == "fill":
             for host in hosts:
-                host.exchange(given.destinations, len(NAMES), 0)
+                host.exchange(given.destinations, len(RUNGS), 0)
         elif what == "paced":
             begin, n_done = time.perf_counter(), 0
             while time.time() < until:  # each host in its turn, evenly over the period
                 time.sleep(max(0, begin + n_done * PERIOD_S / len(hosts) - time.perf_counter()))
-                took_s.append(hosts[n_done % len(hosts)].exchange(given.destinations * given.changed // 100, NAMES_ADDED))
+                took_s.append(hosts[n_done % len(hosts)].exchange(given.destinations * given.changed // 100, RUNGS_ADDED))
                 n_done += 1
         else:
             while time.time() < until:
-                took_s.append(hosts[len(took_s) % len(hosts)].exchange(given.destinations, NAMES_ADDED, 0))
+                took_s.append(hosts[len(took_s) % len(hosts)].exchange(given.destinations, RUNGS_ADDED, 0))
         results.put(took_s)
 
 
@@ -145,7 +145,7 @@ def main():
     parser.add_argument("--destinations", type=int, default=1000)
     parser.add_argument("--changed", type=int, default=10, help="percent of a host's destinations each 10 s (default 10)")
     parser.add_argument("--seconds", type=int, default=40)
-    parser.add_argument("--processes", type=int, default=4)
+    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--cluster", action="store_true", help="three nodes instead of one server")
     given = parser.parse_args()
     if not engine.SERVER or not engine.redis:

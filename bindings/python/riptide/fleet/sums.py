@@ -38,10 +38,15 @@ def add(one: Sums, other: Sums) -> dict[str, float]:
     return {name: one.get(name, 0.0) + other.get(name, 0.0) for name in {**one, **other}}
 
 
+def share_left(passed_s: float, half_life_s: float) -> float:
+    """Of what was there; a clock that was set back takes nothing away, and adds nothing."""
+    return float(0.5 ** (max(0.0, passed_s) / half_life_s))
+
+
 def fade(sums: Sums, passed_s: float, half_life_s: float) -> dict[str, float]:
-    """What is left of them after that time; a clock that was set back takes nothing away."""
-    factor = 0.5 ** (max(0.0, passed_s) / half_life_s)
-    return {name: value * factor for name, value in sums.items()}
+    """What is left of them after that time."""
+    share = share_left(passed_s, half_life_s)
+    return {name: value * share for name, value in sums.items()}
 
 
 def limit(sums: Sums, count: float, most: float) -> dict[str, float]:
@@ -64,27 +69,26 @@ class Held(NamedTuple):
 def read(text: bytes | None) -> Held | None:
     """From the engine's words; None where there is nothing, or what no host writes."""
     try:
-        found: Any = json.loads(text or "")
-        held = Held(float(found["at"]), {str(name): float(value)
-                                         for name, value in found["sums"].items()})
+        found: Any = json.loads((text or b"").decode())
+        held = Held(float(found["at"]), found["sums"])
+        is_one = (math.isfinite(held.at_ms) and len(held.sums) <= MAX_NAMES
+                  and all(map(math.isfinite, held.sums.values())))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
-    if not math.isfinite(held.at_ms) or len(held.sums) > MAX_NAMES:
-        return None
-    return held if all(map(math.isfinite, held.sums.values())) else None
+    return held if is_one else None
 
 
 def others(site: Held | None, own: Held | None, now_ms: float, half_life_s: float) -> dict[str, float]:
     """What hosts but this one have added, as of now; empty where that is nothing."""
     if not site:
         return {}
-    all_hosts = fade(site.sums, (now_ms - site.at_ms) / 1000, half_life_s)
-    mine = fade(own.sums, (now_ms - own.at_ms) / 1000, half_life_s) if own else {}
+    own = own or Held(now_ms, {})
+    of_site, of_own = (share_left((now_ms - held.at_ms) / 1000, half_life_s) for held in (site, own))
     left = {}
-    for name, value in all_hosts.items():
-        own_value = mine.get(name, 0.0)
-        if abs(value - own_value) > ROUNDING * max(abs(value), abs(own_value)):
-            left[name] = value - own_value
+    for name, value in site.sums.items():
+        value, mine = value * of_site, own.sums.get(name, 0.0) * of_own
+        if abs(value - mine) > ROUNDING * (abs(value) + abs(mine)):
+            left[name] = value - mine
     return left
 
 
