@@ -37,39 +37,28 @@ struct command_options {
 #define COMMAND_ROW(name, kind, field, help)   COMMAND_ROW_AS(name, kind, field, help, false)
 #define COMMAND_UNSET(name, kind, field, help) COMMAND_ROW_AS(name, kind, field, help, true)
 
-/* The end of each table. */
-#define COMMAND_END                                                                                \
-    COMMAND_ROW("help", flag, settings.help, "print this help; also -h"),                          \
-    {                                                                                              \
-        .name = NULL                                                                               \
-    }
-
-/* Of commands for which riptided's file is read. */
-#define COMMAND_CONFIG                                                                             \
-    COMMAND_ROW("config", path, settings.config,                                                   \
-                "riptided's configuration, for values that no option gives")
-
-/* Of those that ask riptided. */
-#define COMMAND_CONTROL                                                                            \
-    COMMAND_CONFIG, COMMAND_ROW("control", path, settings.control, "riptided's socket")
-
-#define COMMAND_NETNS COMMAND_ROW("netns", path, settings.netns, "its network namespace")
-
-/* Of those that look for what is ours in the kernel. */
-#define COMMAND_KERNEL                                                                             \
-    COMMAND_ROW("table", u32, settings.router.table, "riptided's routing table"),                  \
-        COMMAND_ROW("protocol", u8, settings.router.protocol, "protocol of its routes and rules"), \
-        COMMAND_NETNS
+/* Options that several commands take, behind their own; all take --help. */
+enum {
+    COMMAND_JSON = 1,
+    COMMAND_CONTROL = 2, /* it asks riptided, and riptided's file is read */
+    COMMAND_KERNEL = 4,  /* it looks for what is ours in the kernel */
+    COMMAND_NETNS = 8,
+};
 
 /* One subcommand. */
 struct command {
     const char *name;
     const char *operands; /* NULL: takes none */
-    const struct option_row *rows;
     int (*run)(const struct command_options *options);
+    unsigned int shared;           /* COMMAND_JSON and so on */
+    const struct option_row *rows; /* its own options; NULL: none */
     const char *help;
     const char *statuses; /* of exit, beside 0, 1 and 2: ", 3 ..." */
 };
+
+/* All options of a command, with a row without name behind them. */
+enum { COMMAND_MAX_ROWS = 16 };
+void command_get_rows(const struct command *command, struct option_row rows[COMMAND_MAX_ROWS]);
 
 /* The n-th one, or NULL behind the last. */
 const struct command *command_get(size_t n);
@@ -122,16 +111,8 @@ int netns_run(const struct command_options *options);
 int verdict_run(const struct command_options *options);
 
 extern const struct option_row observe_rows[];
-extern const struct option_row show_rows[];
-extern const struct option_row flush_rows[];
-extern const struct option_row explain_rows[];
-extern const struct option_row status_rows[];
 extern const struct option_row hint_rows[];
-extern const struct option_row metrics_rows[];
-extern const struct option_row pause_rows[];
 extern const struct option_row doctor_rows[];
 extern const struct option_row verify_rows[];
-extern const struct option_row netns_rows[];
-extern const struct option_row verdict_rows[];
 
 #endif

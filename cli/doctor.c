@@ -17,15 +17,12 @@
 enum { EXIT_WARNINGS = 3, EXIT_ERRORS = 4 };
 
 const struct option_row doctor_rows[] = {
-    COMMAND_ROW("json", flag, json, "print JSON"),
-    COMMAND_CONTROL,
     COMMAND_ROW("cwnd-max", u32, settings.estimator.cwnd_max, "its largest window, segments"),
-    COMMAND_KERNEL,
     COMMAND_ROW("mark", mark, settings.router.mark, "mark of its route queries"),
     COMMAND_ROW("rule-priority", u32, settings.router.rule_priority,
                 "priority of its rules; 0: directly before `lookup main`"),
     COMMAND_ROW("root", directory, root, "read configuration files below this directory"),
-    COMMAND_END,
+    { .name = NULL },
 };
 
 static int status_of(enum severity worst)

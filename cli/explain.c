@@ -17,13 +17,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-const struct option_row explain_rows[] = {
-    COMMAND_ROW("json", flag, json, "print JSON; null is not there"),
-    COMMAND_CONTROL,
-    COMMAND_KERNEL,
-    COMMAND_END,
-};
-
 static json_t *route_to_json(const struct riptide_route *route)
 {
     char dev[IF_NAMESIZE];

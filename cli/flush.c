@@ -14,12 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct option_row flush_rows[] = {
-    COMMAND_CONTROL,
-    COMMAND_KERNEL,
-    COMMAND_END,
-};
-
 static const char paused_sentence[] =
     "paused: [{?apply.by=connections}riptided gives no window"
     "|riptided keeps its rules away[{?apply.by=both}, and gives no window per connection,]] until "

@@ -17,10 +17,7 @@ const struct option_row hint_rows[] = {
                   "duration; the same PREFIX again replaces its hint"),
     COMMAND_ROW("remove", flag, hint_remove,
                 "remove the hint for PREFIX; sections of the file stay"),
-    COMMAND_ROW("json", flag, json, "print JSON"),
-    COMMAND_CONTROL,
-    COMMAND_NETNS,
-    COMMAND_END,
+    { .name = NULL },
 };
 
 static bool has_limits(const struct command_options *options)

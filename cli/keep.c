@@ -12,19 +12,6 @@
 #include <riptide/agent.h>
 #include <stdlib.h>
 
-const struct option_row pause_rows[] = {
-    COMMAND_ROW("json", flag, json, "print JSON"),
-    COMMAND_CONTROL,
-    COMMAND_NETNS,
-    COMMAND_END,
-};
-
-const struct option_row metrics_rows[] = {
-    COMMAND_CONTROL,
-    COMMAND_NETNS,
-    COMMAND_END,
-};
-
 int pause_run(const struct command_options *options)
 {
     return client_run(options, json_pack("{s:s}", "request", options->command),

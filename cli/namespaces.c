@@ -12,12 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct option_row netns_rows[] = {
-    COMMAND_ROW("json", flag, json, "print JSON"),
-    COMMAND_CONTROL,
-    COMMAND_END,
-};
-
 static const char table[] =
     "\tNETNS\tNAME\tPROCESS\tHEALTH\tCONNS\tDESTINATIONS\tCGROUP\n"
     "[{*netns}{health}\t{netns}\t[{name}|-]\t{pid}\t{health}\t{connections}\t{destinations}\t{cgroup}\n]";

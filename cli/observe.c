@@ -13,15 +13,13 @@
 #include <string.h>
 
 const struct option_row observe_rows[] = {
-    COMMAND_ROW("json", flag, json, "print JSON; null is not known"),
     COMMAND_ROW("exclude", prefixes, settings.observer.scope.exclude,
                 "leave these destinations out (many times)"),
     COMMAND_ROW("local-port", ports, settings.observer.scope.local_ports,
                 "only connections of this local port (many times)"),
     COMMAND_ROW("remote-port", ports, settings.observer.scope.remote_ports,
                 "only connections to this port (many times)"),
-    COMMAND_ROW("netns", path, settings.netns, "network namespace, a name or a file"),
-    COMMAND_END,
+    { .name = NULL },
 };
 
 static const char table[] =

@@ -18,47 +18,62 @@
 static int help_run(const struct command_options *options);
 static int version_run(const struct command_options *options);
 
-static const struct option_row no_rows[] = { COMMAND_END };
-
 #define NEEDS_DAEMON ", 3 riptided is not running"
+/* Of commands that ask riptided, and of those that look into the kernel as well. */
+#define ASKS  (COMMAND_JSON | COMMAND_CONTROL | COMMAND_NETNS)
+#define LOOKS (ASKS | COMMAND_KERNEL)
 
 static const struct command commands[] = {
-    { "observe", "[PREFIX...]", observe_rows, observe_run,
+    { "observe", "[PREFIX...]", observe_run, COMMAND_JSON | COMMAND_NETNS, observe_rows,
       "open connections per destination: cwnd (segments), round trips (ms), bytes, bytes/s", "" },
-    { "status", NULL, status_rows, status_run, "state of the daemon", NEEDS_DAEMON },
-    { "show", "[PREFIX]", show_rows, show_run,
+    { "status", NULL, status_run, LOOKS, NULL, "state of the daemon", NEEDS_DAEMON },
+    { "show", "[PREFIX]", show_run, LOOKS, NULL,
       "riptided's routes in the kernel, compared with the windows that riptided wants", "" },
-    { "explain", "DST", explain_rows, explain_run,
+    { "explain", "DST", explain_run, LOOKS, NULL,
       "from connections to route, step by step; without a daemon, what the kernel has", "" },
-    { "hint", "[PREFIX]", hint_rows, hint_run,
+    { "hint", "[PREFIX]", hint_run, ASKS, hint_rows,
       "lower windows for a while; without PREFIX: list the hints in force", NEEDS_DAEMON },
-    { "pause", NULL, pause_rows, pause_run, "disable all windows at once; nothing learned is lost",
+    { "pause", NULL, pause_run, ASKS, NULL, "disable all windows at once; nothing learned is lost",
       NEEDS_DAEMON },
-    { "resume", NULL, pause_rows, pause_run, "enable windows again", NEEDS_DAEMON },
-    { "save", "FILE", pause_rows, keep_run, "write the learned state to a file", NEEDS_DAEMON },
-    { "load", "FILE", pause_rows, keep_run, "replace the learned state by that of a file",
+    { "resume", NULL, pause_run, ASKS, NULL, "enable windows again", NEEDS_DAEMON },
+    { "save", "FILE", keep_run, ASKS, NULL, "write the learned state to a file", NEEDS_DAEMON },
+    { "load", "FILE", keep_run, ASKS, NULL, "replace the learned state by that of a file",
       NEEDS_DAEMON },
-    { "merge", "FILE", pause_rows, keep_run,
-      "add the state of a file to the learned one; the newer window wins",
-      NEEDS_DAEMON },
-    { "flush", NULL, flush_rows, flush_run,
-      "emergency: remove rules and routes, and pause riptided if it runs",
-      "" },
-    { "metrics", NULL, metrics_rows, metrics_run, "metrics of the daemon, as Prometheus text",
-      NEEDS_DAEMON },
-    { "doctor", NULL, doctor_rows, doctor_run,
+    { "merge", "FILE", keep_run, ASKS, NULL,
+      "add the state of a file to the learned one; the newer window wins", NEEDS_DAEMON },
+    { "flush", NULL, flush_run, LOOKS & ~COMMAND_JSON, NULL,
+      "emergency: remove rules and routes, and pause riptided if it runs", "" },
+    { "metrics", NULL, metrics_run, ASKS & ~COMMAND_JSON, NULL,
+      "metrics of the daemon, as Prometheus text", NEEDS_DAEMON },
+    { "doctor", NULL, doctor_run, LOOKS, doctor_rows,
       "problems on this host, and the command that solves each", ", 3 warnings, 4 errors" },
-    { "verify", "ADDRESS PORT", verify_rows, verify_run,
+    { "verify", "ADDRESS PORT", verify_run, LOOKS, verify_rows,
       "open a connection, send nothing, and report whether it got our window",
       ", 3 bounded, 4 overridden, 5 unknown" },
-    { "verdict", "[FILE...]", verdict_rows, verdict_run,
+    { "verdict", "[FILE...]", verdict_run, ASKS, NULL,
       "whether windows help: connections with windows compared with those held out; with FILE: by "
       "the states of several hosts",
       NEEDS_DAEMON ", 4 they harm" },
-    { "netns", NULL, netns_rows, netns_run, "which network namespaces --all-netns serves",
-      NEEDS_DAEMON },
-    { "version", NULL, no_rows, version_run, "print the version", "" },
-    { "help", "[COMMAND]", no_rows, help_run, "print the options of a command, or of all", "" },
+    { "netns", NULL, netns_run, COMMAND_JSON | COMMAND_CONTROL, NULL,
+      "which network namespaces --all-netns serves", NEEDS_DAEMON },
+    { "version", NULL, version_run, 0, NULL, "print the version", "" },
+    { "help", "[COMMAND]", help_run, 0, NULL, "print the options of a command, or of all", "" },
+};
+
+static const struct {
+    unsigned int shared; /* the option is for commands with one of these; 0: for all */
+    struct option_row row;
+} shared_rows[] = {
+    { COMMAND_JSON, COMMAND_ROW("json", flag, json, "print JSON; null is not known or not set") },
+    { COMMAND_CONTROL, COMMAND_ROW("config", path, settings.config,
+                                   "riptided's configuration, for values that no option gives") },
+    { COMMAND_CONTROL, COMMAND_ROW("control", path, settings.control, "riptided's socket") },
+    { COMMAND_KERNEL, COMMAND_ROW("table", u32, settings.router.table, "riptided's routing table") },
+    { COMMAND_KERNEL,
+      COMMAND_ROW("protocol", u8, settings.router.protocol, "protocol of its routes and rules") },
+    { COMMAND_NETNS,
+      COMMAND_ROW("netns", path, settings.netns, "network namespace, a name or a file") },
+    { 0, COMMAND_ROW("help", flag, settings.help, "print this help; also -h") },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -69,6 +84,17 @@ struct command_options command_defaults(void)
 
     settings_init(&options.settings);
     return options;
+}
+
+void command_get_rows(const struct command *command, struct option_row rows[COMMAND_MAX_ROWS])
+{
+    for (const struct option_row *row = command->rows; row && row->name; row++)
+        *rows++ = *row;
+    for (size_t i = 0; i < sizeof(shared_rows) / sizeof(shared_rows[0]); i++) {
+        if (shared_rows[i].shared == 0 || command->shared & shared_rows[i].shared)
+            *rows++ = shared_rows[i].row;
+    }
+    rows->name = NULL;
 }
 
 const struct command *command_get(size_t n)
@@ -99,11 +125,13 @@ static int refuse_command(const char *name)
 static void print_command(const struct command *command, const char *lead)
 {
     struct command_options defaults = command_defaults();
+    struct option_row rows[COMMAND_MAX_ROWS];
 
+    command_get_rows(command, rows);
     printf("%sriptide %s%s%s%s\n    %s\n", lead, command->name,
-           command->rows == no_rows ? "" : " [OPTION]...", command->operands ? " " : "",
+           command->shared ? " [OPTION]..." : "", command->operands ? " " : "",
            command->operands ? command->operands : "", command->help);
-    options_print_help(stdout, command->rows, &defaults);
+    options_print_help(stdout, rows, &defaults);
 }
 
 static void print_command_help(const struct command *command)
@@ -240,11 +268,13 @@ bool command_parse_prefix(const struct command_options *options, const char *ope
 static int parse(const struct command *command, struct command_options *options, int argc,
                  char **argv)
 {
-    bool given[SETTINGS_MAX_ROWS] = { false };
+    struct option_row rows[COMMAND_MAX_ROWS];
+    bool given[COMMAND_MAX_ROWS] = { false };
     struct riptide_error error;
 
+    command_get_rows(command, rows);
     options->operands = argv;
-    options->n_operands = options_parse(command->rows, options, argc, argv, given, &error);
+    options->n_operands = options_parse(rows, options, argc, argv, given, &error);
     if (options->n_operands < 0) {
         log_answer("%s: %s", command->name, error.text);
         return -EINVAL;
@@ -253,21 +283,16 @@ static int parse(const struct command *command, struct command_options *options,
         command_refuse(options, "%s: only options are taken", argv[0]);
         return -EINVAL;
     }
-    for (size_t i = 0; command->rows[i].name; i++) {
+    for (size_t i = 0; rows[i].name; i++) {
         const struct option_row *row =
-            options_find(settings_rows, command->rows[i].name, strlen(command->rows[i].name));
+            options_find(settings_rows, rows[i].name, strlen(rows[i].name));
 
         if (given[i] && row &&
-            row->offset + offsetof(struct command_options, settings) == command->rows[i].offset)
+            row->offset + offsetof(struct command_options, settings) == rows[i].offset)
             options->settings.given[row - settings_rows] = true;
     }
     settings_link(&options->settings);
     return 0;
-}
-
-static bool has_row(const struct command *command, const char *name)
-{
-    return options_find(command->rows, name, strlen(name));
 }
 
 /* The file's settings, before the options go over them. */
@@ -296,7 +321,7 @@ static int read_options(const struct command *command, struct command_options *o
 
     *options = command_defaults();
     options->command = command->name;
-    if (has_row(command, "config")) {
+    if (command->shared & COMMAND_CONTROL) {
         memcpy(first, argv, sizeof(first));
         if (parse(command, options, argc, first) < 0)
             return -EINVAL;
@@ -321,7 +346,7 @@ static int run_command(const struct command *command, int argc, char **argv)
         if (options.settings.help) {
             print_command_help(command);
             status = EXIT_SUCCESS;
-        } else if (options.settings.netns && has_row(command, "netns") &&
+        } else if (options.settings.netns && command->shared & COMMAND_NETNS &&
                    netns_enter(options.settings.netns) < 0) {
             status = EXIT_FAILURE;
         } else {

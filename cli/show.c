@@ -16,13 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct option_row show_rows[] = {
-    COMMAND_ROW("json", flag, json, "print JSON; null is not set"),
-    COMMAND_CONTROL,
-    COMMAND_KERNEL,
-    COMMAND_END,
-};
-
 /* A destination of either side. */
 struct destination {
     const struct riptide_prefix *dst;

@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct option_row status_rows[] = {
-    COMMAND_ROW("json", flag, json, "print JSON"),
-    COMMAND_CONTROL,
-    COMMAND_KERNEL,
-    COMMAND_END,
-};
-
 /* Beside the document it has what can only be said by comparing members. */
 static const char screen[] =
     "riptided     {health:mark}[: {reason}]\n"

@@ -13,13 +13,6 @@
 /* Beside those of all commands. */
 enum { EXIT_HARM = 4 };
 
-const struct option_row verdict_rows[] = {
-    COMMAND_ROW("json", flag, json, "print JSON"),
-    COMMAND_CONTROL,
-    COMMAND_NETNS,
-    COMMAND_END,
-};
-
 static const char text[] =
     "[{*pooled}" EFFECT_SENTENCE "\n]"
     "[{*classes}{!verdict=few}  " EFFECT_SENTENCE "\n]"

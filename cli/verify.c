@@ -29,15 +29,12 @@ enum { MOST_IN_ARMS = 20 };
 enum { MOST_CHANGED = 3 };
 
 const struct option_row verify_rows[] = {
-    COMMAND_ROW("json", flag, json, "print JSON; null is not known"),
     COMMAND_ROW("source", address, source, "connect from this address"),
     COMMAND_UNSET("mark", mark, probe_mark, "set this mark on the connection (SO_MARK)"),
     COMMAND_ROW("interface", name, interface, "bind the connection to this link"),
     COMMAND_ROW("timeout", duration, timeout_ns, "how long to wait for an answer"),
-    COMMAND_CONTROL,
-    COMMAND_KERNEL,
     COMMAND_ROW("router-mark", mark, settings.router.mark, "mark of its route queries"),
-    COMMAND_END,
+    { .name = NULL },
 };
 
 /* An address without a length, or nothing. */

@@ -39,13 +39,16 @@ static json_t *rows_to_json(const struct option_row *rows, const void *defaults)
 static json_t *commands_to_json(void)
 {
     struct command_options defaults = command_defaults();
+    struct option_row rows[COMMAND_MAX_ROWS];
     const struct command *command;
     json_t *list = json_array();
 
-    for (size_t i = 0; (command = command_get(i)); i++)
+    for (size_t i = 0; (command = command_get(i)); i++) {
+        command_get_rows(command, rows);
         json_array_append_new(list, json_pack("{s:s, s:s?, s:s, s:o}", "name", command->name,
                                               "operands", command->operands, "help", command->help,
-                                              "options", rows_to_json(command->rows, &defaults)));
+                                              "options", rows_to_json(rows, &defaults)));
+    }
     return list;
 }
 
