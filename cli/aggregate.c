@@ -2,7 +2,7 @@
 /*
  * Sums per destination in a search tree, which is walked in the order of destinations.
  */
-#include "aggregate.h"
+#include "samples.h"
 
 #include "explanation.h"
 #include "render.h"

@@ -12,7 +12,6 @@
 #include "log.h"
 #include "netns.h"
 #include "privileges.h"
-#include "report.h"
 
 #include <errno.h>
 #include <inttypes.h>

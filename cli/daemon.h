@@ -76,6 +76,24 @@ int daemon_refuse(const struct settings *settings, struct riptide_error *error, 
 /* Takes over all of the file, or nothing (false), and says so in a line. */
 bool reload(struct daemon *daemon);
 
+/*
+ * --all-netns: a process that serves no connection itself. It keeps the program per connection,
+ * looks which network namespaces the processes below --cgroup have, and has for each a worker: a
+ * child, which is an ordinary riptided in that namespace with sockets and files of its own. One that
+ * ends is begun again; one whose namespace nobody has any more is ended. Runs until a signal or a
+ * failure ends it, in each of these processes. Returns the exit status.
+ */
+int workers_serve(struct settings *settings);
+
+/* The log: the settings in effect, and what about this host makes them less than they could be. */
+void report_start(const struct settings *settings, const struct riptide_agent *agent);
+
+/* What a line of settings ends with where they hold out connections, and none is; else empty. */
+const char *report_left_out(const struct settings *settings, const struct riptide_agent *agent);
+
+void report_event(const struct settings *settings, const struct riptide_agent *agent,
+                  const struct riptide_agent_event *event, bool is_paused);
+
 /* Notes what an event says about how the daemon is. */
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event);
 

@@ -6,7 +6,6 @@
  */
 #include "client.h"
 #include "commands.h"
-#include "explain_words.h"
 #include "explanation.h"
 #include "lib/tools.h"
 #include "log.h"

@@ -2,8 +2,6 @@
 /*
  * From figures to sentences. The first step that ends the way to a route is the verdict.
  */
-#include "explain_words.h"
-
 #include "explanation.h"
 
 /* With what connections start all the same. */

@@ -55,4 +55,23 @@ json_t *explanation_row(const struct riptide_route *route, const struct riptide_
 /* False where it is none. */
 bool explanation_read_row(struct explanation_row *row, const json_t *text);
 
+/*
+ * The document of riptide explain (docs/schema/explain.json) in words: templates (render.h) for it,
+ * of explain_words.c.
+ */
+#define EXPLAIN_BYTES 400
+
+/* Who manages the network namespace where no riptided answers that does. */
+#define EXPLAIN_MANAGER                                                                            \
+    "[{+holder}[{?holder}process {holder}|a process that this user cannot see] manages this "      \
+    "network namespace "                                                                           \
+    "(an agent that embeds the library, or a riptided out of reach of --control)"                  \
+    "|riptided is not running]"
+
+/* One sentence: with what connections start there, and where it is ten, why. */
+extern const char explain_sentence[];
+
+/* The steps to it, one a line. For these it has `is_itself`: what is asked about is a destination. */
+extern const char explain_steps[];
+
 #endif

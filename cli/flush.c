@@ -5,9 +5,9 @@
  */
 #include "client.h"
 #include "commands.h"
-#include "leftover.h"
 #include "lib/tools.h"
 #include "log.h"
+#include "rules.h"
 
 #include <errno.h>
 #include <inttypes.h>

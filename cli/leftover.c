@@ -2,9 +2,7 @@
 /*
  * Reads the kernel's rules and judges them by protocol and table.
  */
-#include "leftover.h"
-
-#include "lib/tools.h"
+#include "rules.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include "log.h"
 
 #include "clock.h"
-#include "repeats.h"
 
 #include <errno.h>
 #include <fcntl.h>

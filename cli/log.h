@@ -29,7 +29,7 @@ void log_set_level(enum log_level level);
 /* Lines are about that network namespace from now on, and say so; 0: about none in particular. */
 void log_set_netns(uint64_t cookie);
 
-/* From now on of a message that comes again and again only some are written: see repeats.h. */
+/* From now on of a message that comes again and again only some are written: see struct repeats. */
 void log_limit_repeats(void);
 
 /* One line, with the level unless it is info. */
@@ -58,5 +58,28 @@ const char *log_device_name(uint32_t ifindex, char name[IF_NAMESIZE]);
 
 /* Last thing in main: the exit status, a failure if standard output did not take it all. */
 int log_finish(int status);
+
+/*
+ * Which lines are written when one kind of message comes again and again: of each kind
+ * REPEATS_BURST a minute, which begins with the first of them. A kind is the address of its format
+ * string. Pure, in repeats.c.
+ */
+enum {
+    REPEATS_BURST = 50,
+    REPEATS_KINDS = 64, /* more than there are messages; one beyond that is always the first */
+};
+
+#define REPEATS_INTERVAL_NS UINT64_C(60000000000)
+
+struct repeats {
+    struct repeat {
+        const void *kind; /* NULL: this one and those behind it are free */
+        uint64_t since_ns;
+        uint32_t n; /* lines since then */
+    } kinds[REPEATS_KINDS];
+};
+
+/* Counts a line: the how manieth of its kind it is in its minute. */
+uint32_t repeats_count(struct repeats *repeats, const void *kind, uint64_t now_ns);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --netns: the program is single and small, so all of it moves. See netns.h.
+ * --netns: the program is single and small, so all of it moves. --all-netns: walks over a part of
+ * cgroup2 and /proc. See netns.h.
  */
 #include "netns.h"
 
 #include "lib/tools.h"
 #include "log.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static char path[PATH_MAX];
 static int fd = -1;
@@ -84,4 +87,77 @@ int netns_find(const char *file, glob_t *found, uint64_t **cookiesp)
 bool netns_is_gone(void)
 {
     return fd >= 0 && !riptide_netns_is_at(fd, path);
+}
+
+struct walk {
+    char path[PATH_MAX];
+    size_t n_root; /* its bytes that are those of the cgroup asked for */
+    scan_fn *found;
+    void *userdata;
+    unsigned int n_hidden;
+};
+
+ino_t scan_process(pid_t pid)
+{
+    char name[48];
+    struct stat stat_of;
+
+    snprintf(name, sizeof(name), "/proc/%d/ns/net", (int)pid);
+    return stat(name, &stat_of) == 0 ? stat_of.st_ino : 0;
+}
+
+/* Processes that are not of our PID namespace are 0 there. */
+static void read_processes(struct walk *walk, size_t len)
+{
+    static const char name[] = "/cgroup.procs";
+    char line[24];
+    FILE *file;
+
+    memcpy(walk->path + len, name, sizeof(name));
+    file = fopen(walk->path, "re");
+    walk->path[len] = '\0';
+    while (file && fgets(line, sizeof(line), file)) {
+        pid_t pid = atoi(line);
+        ino_t netns = pid > 0 ? scan_process(pid) : 0;
+
+        if (netns)
+            walk->found(walk->userdata, pid, netns, walk->path + walk->n_root);
+        else if (pid > 0 && (errno == EACCES || errno == EPERM))
+            walk->n_hidden++;
+    }
+    if (file)
+        fclose(file);
+}
+
+static void visit(struct walk *walk, size_t len)
+{
+    const struct dirent *entry;
+    DIR *directory;
+
+    read_processes(walk, len);
+    directory = opendir(walk->path);
+    while (directory && (entry = readdir(directory))) {
+        size_t n = strlen(entry->d_name);
+
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
+            len + n + sizeof("//cgroup.procs") > sizeof(walk->path))
+            continue;
+        walk->path[len] = '/';
+        memcpy(walk->path + len + 1, entry->d_name, n + 1);
+        visit(walk, len + 1 + n);
+        walk->path[len] = '\0';
+    }
+    if (directory)
+        closedir(directory);
+}
+
+unsigned int scan_cgroup(const char *cgroup, scan_fn *found, void *userdata)
+{
+    struct walk walk = { .n_root = strlen(cgroup), .found = found, .userdata = userdata };
+
+    if (walk.n_root + sizeof("/cgroup.procs") > sizeof(walk.path))
+        return 0;
+    memcpy(walk.path, cgroup, walk.n_root + 1);
+    visit(&walk, walk.n_root);
+    return walk.n_hidden;
 }

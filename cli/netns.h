@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another network namespace for the whole program.
+ * Network namespaces: another one for the whole program, files for each, and those of processes.
  */
 #ifndef CLI_NETNS_H
 #define CLI_NETNS_H
@@ -8,6 +8,7 @@
 #include <glob.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Moves the program there: a name as ip-netns(8) has it, or a path. Errors: -errno, with a line in
@@ -29,5 +30,17 @@ char *netns_path(const char *file, uint64_t cookie);
  * globfree(3) and free(3). Errors: -ENOENT (none), -ENOMEM.
  */
 int netns_find(const char *file, glob_t *found, uint64_t **cookiesp);
+
+/* A process, its namespace's inode, and its cgroup without what stands before the one asked for. */
+typedef void scan_fn(void *userdata, pid_t pid, ino_t netns, const char *cgroup);
+
+/*
+ * Calls `found` for each process of the cgroup and of those below it. What comes or goes meanwhile
+ * may be missed. Returns how many processes hide their namespace: CAP_SYS_PTRACE shows it.
+ */
+unsigned int scan_cgroup(const char *cgroup, scan_fn *found, void *userdata);
+
+/* Of a process; 0: it has ended, or hides it (errno says which). */
+ino_t scan_process(pid_t pid);
 
 #endif

@@ -2,7 +2,6 @@
 /*
  * riptide observe: one dump of the open connections, summed up per destination host.
  */
-#include "aggregate.h"
 #include "commands.h"
 #include "log.h"
 #include "samples.h"

@@ -5,7 +5,6 @@
 #include "daemon.h"
 
 #include "log.h"
-#include "report.h"
 #include "settings.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines counted by their kind. See repeats.h.
+ * Lines counted by their kind. See log.h.
  */
-#include "repeats.h"
+#include "log.h"
 
 uint32_t repeats_count(struct repeats *repeats, const void *kind, uint64_t now_ns)
 {

@@ -2,7 +2,7 @@
 /*
  * Lines for the log: one at the start with all settings, one for each event. Decides nothing.
  */
-#include "report.h"
+#include "daemon.h"
 
 #include "lib/tools.h"
 #include "log.h"

@@ -5,11 +5,10 @@
  */
 #include "settings.h"
 #include "daemon.h"
-#include "leftover.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "netns.h"
-#include "workers.h"
+#include "rules.h"
 
 #include <errno.h>
 #include <inttypes.h>

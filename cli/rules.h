@@ -42,4 +42,12 @@ struct start {
 void rules_judge_start(const struct rule *rules, size_t n, uint8_t family, uint32_t table,
                        const struct route_answer *answer, struct start *start);
 
+/*
+ * Whether a flush leaves something: a rule of config->protocol that looks up another table than
+ * config->table. Then `line` says which, and that `command` with an option removes it. leftover.c
+ * reads the kernel's rules for it.
+ */
+bool leftover_find(const struct riptide_router_config *config, const char *command,
+                   struct riptide_error *line);
+
 #endif

@@ -5,6 +5,7 @@
 #ifndef CLI_SAMPLES_H
 #define CLI_SAMPLES_H
 
+#include <jansson.h>
 #include <riptide/observe.h>
 
 struct samples_sink {
@@ -20,5 +21,18 @@ struct samples_sink {
  */
 int samples_observe(const struct riptide_scope *scope, const struct samples_sink *sink,
                     struct riptide_observer_stats *stats, struct riptide_error *error);
+
+/*
+ * Connections summed up per destination, for people to look at (aggregate.c, which is pure). Their
+ * memory grows with the destinations, not with the connections. For a samples_sink, whose userdata
+ * is a void ** to NULL at first. Errors: -ENOMEM.
+ */
+int aggregate_add(void *indexp, const struct riptide_sample *sample);
+
+/* An object for each destination (docs/schema/observe.json), IPv4 first, the smallest first. */
+json_t *aggregate_to_json(void *index);
+
+/* Forgets all and frees it. */
+void aggregate_clear(void *indexp);
 
 #endif

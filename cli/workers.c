@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of --all-netns and what becomes of them: see workers.h. Each is single and small, so
+ * The processes of --all-netns and what becomes of them: see daemon.h. Each is single and small, so
  * that what one does wrong is one namespace's, and all of it ends with the first.
  */
-#include "workers.h"
+#include "daemon.h"
 
 #include "clock.h"
-#include "daemon.h"
 #include "lib/connections/connections.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "netns.h"
-#include "report.h"
-#include "scan.h"
 
 #include <ctype.h>
 #include <errno.h>

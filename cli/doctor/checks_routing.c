@@ -3,7 +3,7 @@
  * Our rules and routes among those of others.
  */
 #include "checks.h"
-#include "explain_words.h"
+#include "explanation.h"
 #include "lib/tools.h"
 #include "render.h"
 #include "rules.h"

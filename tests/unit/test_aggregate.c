@@ -2,7 +2,7 @@
 /*
  * Sums per destination, from samples that are made up.
  */
-#include "aggregate.h"
+#include "samples.h"
 #include "unit.h"
 
 static struct riptide_sample make_sample(const char *dst, uint32_t cwnd)

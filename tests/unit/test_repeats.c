@@ -2,7 +2,7 @@
 /*
  * Lines of a log that come again and again, at literal times.
  */
-#include "repeats.h"
+#include "log.h"
 #include "unit.h"
 
 #define S UINT64_C(1000000000)
