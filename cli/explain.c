@@ -55,7 +55,7 @@ static int ask_daemon(const struct command_options *options, const struct riptid
                       json_t **documentp, struct riptide_error *error)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    bool is_running;
+    bool is_running, has_holder;
     int holder, r;
 
     riptide_prefix_format(dst, text);
@@ -71,21 +71,14 @@ static int ask_daemon(const struct command_options *options, const struct riptid
         r = *documentp ? 0 : -ENOMEM;
     }
     if (r == 0) {
-        json_object_set_new(*documentp, "daemon_is_running", json_boolean(is_running));
-        json_object_set_new(*documentp, "dst", json_string(text));
-        json_object_set_new(*documentp, "is_program_silent",
-                            json_boolean(!is_running && riptide_router_get_holder(&holder) == 0 &&
-                                         client_has_program(holder) > 0));
-        json_object_set_new(*documentp, "holder",
-                            riptide_router_get_holder(&holder) == 0 ? json_integer(holder)
-                                                                    : json_null());
+        has_holder = riptide_router_get_holder(&holder) == 0;
+        json_object_update_new(
+            *documentp, json_pack("{s:b, s:s, s:b, s:o}", "daemon_is_running", is_running, "dst",
+                                  text, "is_program_silent",
+                                  !is_running && has_holder && client_has_program(holder) > 0,
+                                  "holder", has_holder ? json_integer(holder) : json_null()));
     }
     return r;
-}
-
-static void on_route(void *userdata, const struct riptide_route *route)
-{
-    *(struct riptide_route *)userdata = *route;
 }
 
 /* Without a window there is no route, but perhaps a reason that there will never be one. */
@@ -93,14 +86,14 @@ static int add_left_alone(const struct command_options *options, json_t *documen
                           const struct riptide_prefix *dst, struct riptide_error *error)
 {
     const struct settings *settings = &options->settings;
-    struct riptide_route route = { .state = RIPTIDE_ROUTE_APPLIED };
+    struct resolved resolved = { .n = 0 };
     int r = 0;
 
     if (json_is_true(get(document, "in_scope")))
-        r = resolve(&settings->router, dst, 1, on_route, &route, error);
+        r = resolve(&settings->router, dst, 1, &resolved, error);
     json_object_set_new(document, "left_alone",
-                        route.state == RIPTIDE_ROUTE_APPLIED ? json_null()
-                                                             : json_string(route.reason));
+                        resolved.n_left_alone ? json_string(resolved.left_alone.reason)
+                                              : json_null());
     return r;
 }
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static int run(struct riptide_router *router, resolve_answer_fn *on_answer, void *userdata)
+static int run(struct riptide_router *router, struct resolved *resolved)
 {
     struct pollfd fd = { .fd = riptide_router_get_fd(router), .events = POLLIN };
     const struct riptide_route *route;
@@ -28,18 +28,21 @@ static int run(struct riptide_router *router, resolve_answer_fn *on_answer, void
         if (r < 0)
             return r;
     }
-    while (riptide_router_pop(router, &route) == 0)
-        on_answer(userdata, route);
+    for (; riptide_router_pop(router, &route) == 0; resolved->n++) {
+        if (route->state != RIPTIDE_ROUTE_APPLIED && resolved->n_left_alone++ == 0)
+            resolved->left_alone = *route;
+    }
     return 0;
 }
 
 int resolve(const struct riptide_router_config *config, const struct riptide_prefix *dsts, size_t n,
-            resolve_answer_fn *on_answer, void *userdata, struct riptide_error *error)
+            struct resolved *resolved, struct riptide_error *error)
 {
     struct riptide_router_config dry = *config;
     struct riptide_router *router;
     int r;
 
+    *resolved = (struct resolved){ .left_alone = { .state = RIPTIDE_ROUTE_APPLIED } };
     dry.dry_run = true;
     if (dry.max_routes < n)
         dry.max_routes = (uint32_t)n;
@@ -51,7 +54,7 @@ int resolve(const struct riptide_router_config *config, const struct riptide_pre
         r = riptide_router_set(
             router, &(struct riptide_wanted){ .dst = dsts[i], .initcwnd = config->cwnd_max });
     if (r == 0)
-        r = run(router, on_answer, userdata);
+        r = run(router, resolved);
     riptide_router_free(router);
     return r;
 }

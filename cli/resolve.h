@@ -8,15 +8,19 @@
 
 #include "rules.h"
 
-typedef void resolve_answer_fn(void *userdata, const struct riptide_route *route);
+struct resolved {
+    uint64_t n; /* destinations, each once */
+    uint64_t n_left_alone;
+    /* The first of these: state LEFT_ALONE or FAILED, and the reason. APPLIED: there is none. */
+    struct riptide_route left_alone;
+};
 
 /*
- * Calls on_answer for each destination, with state APPLIED where it could have a route of ours with
- * the window config->cwnd_max, else LEFT_ALONE or FAILED and the reason. Needs no privilege. Errors:
- * those of the router; its line is in `error`.
+ * Which of the destinations could have a route of ours with the window config->cwnd_max. Needs no
+ * privilege. Errors: those of the router; its line is in `error`.
  */
 int resolve(const struct riptide_router_config *config, const struct riptide_prefix *dsts, size_t n,
-            resolve_answer_fn *on_answer, void *userdata, struct riptide_error *error);
+            struct resolved *resolved, struct riptide_error *error);
 
 /*
  * The longest of our routes that holds the destination: what a connection would take. Errors:

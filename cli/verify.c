@@ -73,11 +73,6 @@ static const char *parse(struct probe *probe, const struct command_options *opti
     return NULL;
 }
 
-static void on_answer(void *userdata, const struct riptide_route *route)
-{
-    *(struct riptide_route *)userdata = *route;
-}
-
 /*
  * What the program's map has for the peer, where the holder is a riptided that can be asked. Returns
  * how many connections the program has given their window; -1: it has none for the peer.
@@ -224,6 +219,7 @@ int verify_run(const struct command_options *options)
     struct evidence evidence = { .router = options->settings.router };
     const char *wrong = parse(&evidence.probe, options);
     struct riptide_error error = { .text = "" };
+    struct resolved resolved;
     struct rule *rules = NULL;
     int status = EXIT_FAILURE;
     int r;
@@ -231,7 +227,8 @@ int verify_run(const struct command_options *options)
     if (wrong)
         return command_refuse(options, "%s", wrong);
     /* First, for it says in words what is wrong with the numbers. */
-    r = resolve(&evidence.router, &evidence.probe.peer, 1, on_answer, &evidence.dry, &error);
+    r = resolve(&evidence.router, &evidence.probe.peer, 1, &resolved, &error);
+    evidence.dry = resolved.left_alone;
     if (r == -EINVAL)
         return command_fail(options, &error, r);
     if (r == 0)

@@ -241,27 +241,27 @@ void check_networkd(const struct host *host, struct finding *finding)
 void check_destinations(const struct host *host, struct finding *finding)
 {
     const struct connections *connections = &host->connections;
-    const uint64_t n = connections->n_left_alone;
+    const struct resolved *resolved = &connections->destinations;
+    const uint64_t n = resolved->n_left_alone;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     finding_is(finding, SEVERITY_OK, "each destination of an open connection can have a window");
-    finding_read(finding, "a dry run of the router: %" PRIu64 " destinations",
-                 connections->n_destinations);
+    finding_read(finding, "a dry run of the router: %" PRIu64 " destinations", resolved->n);
     if (connections->routes_error) {
         finding_is(finding, SEVERITY_ERROR, "the routes to open connections' peers cannot be read");
         finding_read(finding, "a dry run of the router: %s", strerror(-connections->routes_error));
     } else if (n > 0) {
-        riptide_prefix_format(&connections->left_alone.dst, dst);
-        bool are_all = n == connections->n_destinations && !gives_without_routes(host);
+        riptide_prefix_format(&resolved->left_alone.dst, dst);
+        bool are_all = n == resolved->n && !gives_without_routes(host);
 
         finding_is(finding, are_all ? SEVERITY_WARNING : SEVERITY_NOTE,
                    "%" PRIu64 " of %" PRIu64 " destinations of open connections are left alone: %s",
-                   n, connections->n_destinations,
+                   n, resolved->n,
                    gives_without_routes(host)
                        ? "they have no route, and windows per connection alone"
                        : "they start with the window of their own route");
         finding_read(finding, "a dry run of the router; the first is %s: %s", dst,
-                     connections->left_alone.reason);
+                     resolved->left_alone.reason);
         finding_do(finding, "riptided --dry-run --once names the reason for each");
     }
 }

@@ -6,7 +6,6 @@
 
 #include "client.h"
 #include "lib/netlink.h"
-#include "resolve.h"
 #include "samples.h"
 #include "verify/judge.h"
 
@@ -186,15 +185,6 @@ static void clear(void *userdata)
     reading->connections->n = reading->n_peers = 0;
 }
 
-static void on_answer(void *userdata, const struct riptide_route *route)
-{
-    struct connections *connections = userdata;
-
-    connections->n_destinations++;
-    if (route->state != RIPTIDE_ROUTE_APPLIED && connections->n_left_alone++ == 0)
-        connections->left_alone = *route;
-}
-
 static void read_connections(struct host *host)
 {
     struct reading reading = {
@@ -207,7 +197,7 @@ static void read_connections(struct host *host)
     host->connections.error = reading.peers ? samples_observe(NULL, &sink, NULL, &error) : -ENOMEM;
     if (host->connections.error == 0 && reading.n_peers > 0)
         host->connections.routes_error = resolve(&host->router, reading.peers, reading.n_peers,
-                                                 on_answer, &host->connections, &error);
+                                                 &host->connections.destinations, &error);
     free(reading.peers);
 }
 

@@ -7,7 +7,7 @@
 #define CLI_DOCTOR_HOST_H
 
 #include "lib/tools.h"
-#include "rules.h"
+#include "resolve.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -46,9 +46,7 @@ struct connections {
     int error; /* -errno where they cannot be read */
     uint64_t n;
     int routes_error; /* the same of the routes to their destinations */
-    uint64_t n_destinations;
-    uint64_t n_left_alone;
-    struct riptide_route left_alone; /* the first of these, with its reason */
+    struct resolved destinations;
 };
 
 struct host {
