@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients on one epoll fd. Each is either sending a request or reading its answer, and has a time
- * until which that must be done.
+ * Each client is either sending a request or reading its answer, and has a time until which that must
+ * be done.
  */
 #include "control.h"
 
@@ -9,18 +9,15 @@
 #include "listener.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 enum {
-    MAX_CLIENTS = 64,
+    MAX_CLIENTS = CONTROL_MAX_FDS - 1,
     RESERVED_CLIENTS = 16,       /* of these, for those who may change things */
-    MAX_EVENTS = 8,              /* in one dispatch */
+    MAX_SERVED = 8,              /* in one dispatch */
     TIMEOUT_S = 30,              /* for a request to come, and for an answer to be read */
     SEND_BUFFER_BYTES = 1 << 16, /* what the kernel holds for just anybody who does not read */
 };
@@ -28,7 +25,8 @@ enum {
 struct client {
     int fd;
     bool may_change;
-    bool is_last;    /* it is to be closed behind its answer */
+    bool is_last;    /* it is to be closed behind its answer, */
+    bool is_over;    /* and now */
     time_t deadline; /* CLOCK_MONOTONIC, s */
     char *line;      /* what it has sent of the next request */
     size_t n_line;
@@ -42,8 +40,8 @@ struct control {
     struct listener listener;
     struct daemon *daemon;
     const char *why_none; /* NULL: requests are carried out */
-    int epoll_fd;
-    int timer_fd; /* runs while somebody is connected, or could not be */
+    time_t accept_again; /* there was no fd for another client until then */
+    unsigned int turn;   /* of the client that is served first */
     unsigned int n_clients;
     struct client *clients[MAX_CLIENTS];
 };
@@ -53,27 +51,10 @@ static time_t now(void)
     return (time_t)(clock_read_ns(CLOCK_MONOTONIC) / NS_PER_S);
 }
 
-/* `what` is told by its address: a client, or a member of the control. */
-static int watch(struct control *control, int operation, int fd, uint32_t events, void *what)
+static void remove_client(struct control *control, unsigned int i)
 {
-    struct epoll_event event = { .events = events, .data.ptr = what };
+    struct client *client = control->clients[i];
 
-    return epoll_ctl(control->epoll_fd, operation, fd, &event) < 0 ? -errno : 0;
-}
-
-static void set_timer(struct control *control, bool is_running)
-{
-    const struct itimerspec each = { { is_running, 0 }, { is_running, 0 } };
-
-    timerfd_settime(control->timer_fd, 0, &each, NULL);
-}
-
-static void remove_client(struct control *control, struct client *client)
-{
-    unsigned int i = 0;
-
-    while (control->clients[i] != client)
-        i++;
     control->clients[i] = control->clients[--control->n_clients];
     free(client->line);
     free(client->answer);
@@ -126,7 +107,7 @@ static bool take_line(struct control *control, struct client *client, size_t n_s
     client->n_sent = 0;
     client->deadline = now() + TIMEOUT_S;
     /* A moment without memory costs this client its answer. */
-    return client->answer && watch(control, EPOLL_CTL_MOD, client->fd, EPOLLOUT, client) == 0;
+    return client->answer;
 }
 
 /* Room for more of a line; a state has long ones. */
@@ -177,7 +158,7 @@ static bool answer(struct control *control, struct client *client)
         return true;
     free(client->answer);
     client->answer = NULL;
-    if (client->is_last || watch(control, EPOLL_CTL_MOD, client->fd, EPOLLIN, client) < 0)
+    if (client->is_last)
         return false;
     client->deadline = now() + TIMEOUT_S;
     return take_line(control, client, 0); /* it may have sent the next one already */
@@ -217,9 +198,7 @@ static void accept_client(struct control *control)
     if (fd < 0) {
         if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
             return;
-        /* There was no fd for another client: it is tried again when the timer says so. */
-        watch(control, EPOLL_CTL_MOD, control->listener.fd, 0, &control->listener);
-        set_timer(control, true);
+        control->accept_again = now() + 1;
         return;
     }
     may_change = listener_may_change(&control->listener, fd);
@@ -228,80 +207,70 @@ static void accept_client(struct control *control)
         return;
     }
     client = client_new(fd, may_change);
-    if (!client || watch(control, EPOLL_CTL_ADD, fd, EPOLLIN, client) < 0) {
-        free(client);
+    if (client)
+        control->clients[control->n_clients++] = client;
+    else
         close(fd);
-        return;
-    }
-    control->clients[control->n_clients++] = client;
-    if (control->n_clients == 1)
-        set_timer(control, true);
 }
 
-static void on_timer(struct control *control)
+unsigned int control_prepare(const struct control *control, struct pollfd fds[CONTROL_MAX_FDS])
 {
-    uint64_t n_expirations;
-    time_t time = now();
+    if (!control)
+        return 0;
+    fds[0] = (struct pollfd){
+        .fd = control->listener.fd,
+        .events = now() < control->accept_again ? 0 : POLLIN,
+    };
+    for (unsigned int i = 0; i < control->n_clients; i++)
+        fds[1 + i] = (struct pollfd){
+            .fd = control->clients[i]->fd,
+            .events = control->clients[i]->answer ? POLLOUT : POLLIN,
+        };
+    return 1 + control->n_clients;
+}
 
-    if (read(control->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
-        return;
+int control_get_timeout(const struct control *control)
+{
+    return control && (control->n_clients > 0 || now() < control->accept_again) ? 1000 : -1;
+}
+
+void control_dispatch(struct control *control, const struct pollfd *fds, unsigned int n)
+{
+    const unsigned int first = n > 1 ? control->turn % (n - 1) : 0;
+    const time_t time = now();
+    unsigned int n_served = 0;
+
+    for (unsigned int i = 0; i + 1 < n; i++) {
+        unsigned int place = (first + i) % (n - 1);
+        struct client *client = control->clients[place];
+
+        if (client->deadline <= time) {
+            client->is_over = true;
+        } else if (fds[1 + place].revents && n_served < MAX_SERVED) {
+            client->is_over = !(client->answer ? answer(control, client) : receive(control, client));
+            control->turn = place + 1;
+            n_served++;
+        }
+    }
     for (unsigned int i = control->n_clients; i-- > 0;) {
-        if (control->clients[i]->deadline <= time)
-            remove_client(control, control->clients[i]);
+        if (control->clients[i]->is_over)
+            remove_client(control, i);
     }
-    if (watch(control, EPOLL_CTL_MOD, control->listener.fd, EPOLLIN, &control->listener) == 0 &&
-        control->n_clients == 0)
-        set_timer(control, false);
-}
-
-void control_dispatch(struct control *control)
-{
-    struct epoll_event events[MAX_EVENTS];
-    int n = epoll_wait(control->epoll_fd, events, MAX_EVENTS, 0);
-    bool is_time = false;
-
-    for (int i = 0; i < n; i++) {
-        void *what = events[i].data.ptr;
-        struct client *client = what;
-
-        if (what == &control->listener)
-            accept_client(control);
-        else if (what == &control->timer_fd)
-            is_time = true;
-        else if (!(client->answer ? answer(control, client) : receive(control, client)))
-            remove_client(control, client);
-    }
-    /* Last, as it closes clients that may be among the events. */
-    if (is_time)
-        on_timer(control);
+    if (fds[0].revents)
+        accept_client(control);
 }
 
 int control_open(struct control **controlp, const char *path, const char *group, uid_t owner,
                  struct daemon *daemon, struct riptide_error *error)
 {
     struct control *control = calloc(1, sizeof(*control));
-    int r;
+    int r = control ? listener_open(&control->listener, path, group, owner, error) : -ENOMEM;
 
-    if (!control)
-        return -ENOMEM;
-    control->daemon = daemon;
-    control->timer_fd = control->listener.fd = -1;
-    control->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    r = control->epoll_fd < 0 ? -errno : 0;
-    if (r == 0) {
-        control->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        r = control->timer_fd < 0 ? -errno : 0;
-    }
-    if (r == 0)
-        r = watch(control, EPOLL_CTL_ADD, control->timer_fd, EPOLLIN, &control->timer_fd);
-    if (r == 0)
-        r = listener_open(&control->listener, path, group, owner, error);
-    if (r == 0)
-        r = watch(control, EPOLL_CTL_ADD, control->listener.fd, EPOLLIN, &control->listener);
     if (r < 0) {
-        control_close(control);
+        free(control);
         return r;
     }
+    control->daemon = daemon;
     *controlp = control;
     return 0;
 }
@@ -311,12 +280,8 @@ struct control *control_close(struct control *control)
     if (!control)
         return NULL;
     while (control->n_clients > 0)
-        remove_client(control, control->clients[0]);
+        remove_client(control, 0);
     listener_close(&control->listener);
-    if (control->timer_fd >= 0)
-        close(control->timer_fd);
-    if (control->epoll_fd >= 0)
-        close(control->epoll_fd);
     free(control);
     return NULL;
 }
@@ -324,11 +289,6 @@ struct control *control_close(struct control *control)
 void control_serve_none(struct control *control, const char *why)
 {
     control->why_none = why;
-}
-
-int control_get_fd(const struct control *control)
-{
-    return control->epoll_fd;
 }
 
 unsigned int control_count_clients(const struct control *control)

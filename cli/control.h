@@ -9,6 +9,7 @@
 
 #include "request.h"
 
+#include <poll.h>
 #include <riptide/riptide.h>
 #include <sys/types.h>
 
@@ -33,11 +34,15 @@ void control_serve_none(struct control *control, const char *why);
 /* Closes, and removes the socket file where its directory lets this user do so; not in a child of fork(2). */
 struct control *control_close(struct control *control);
 
-/* The fd to wait on for reading. */
-int control_get_fd(const struct control *control);
+/* What to wait for by poll(2); returns how many that are. None where it is NULL. */
+enum { CONTROL_MAX_FDS = 65 };
+unsigned int control_prepare(const struct control *control, struct pollfd fds[CONTROL_MAX_FDS]);
 
-/* Does a bounded piece of work for a few clients. */
-void control_dispatch(struct control *control);
+/* How long poll may wait, ms; -1: for ever. */
+int control_get_timeout(const struct control *control);
+
+/* Behind that, with what it has filled: does a bounded piece of work for a few clients. */
+void control_dispatch(struct control *control, const struct pollfd *fds, unsigned int n);
 
 /* How many are connected. */
 unsigned int control_count_clients(const struct control *control);

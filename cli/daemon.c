@@ -104,11 +104,6 @@ static void on_agent(struct daemon *daemon)
     }
 }
 
-static void on_control(struct daemon *daemon)
-{
-    control_dispatch(daemon->control);
-}
-
 /* A dry run leaves the well-known place alone. */
 void daemon_open_control(struct daemon *daemon, const struct privileges *privileges)
 {
@@ -134,17 +129,17 @@ static void run(struct daemon *daemon)
     } sources[] = {
         { daemon->signals_fd, on_signal },
         { riptide_agent_get_fd(daemon->agent), on_agent },
-        { daemon->service.timer_fd, on_watchdog },
-        /* poll passes over -1 */
-        { daemon->control ? control_get_fd(daemon->control) : -1, on_control },
+        { daemon->service.timer_fd, on_watchdog }, /* poll passes over -1 */
     };
     enum { N_SOURCES = sizeof(sources) / sizeof(sources[0]) };
-    struct pollfd fds[N_SOURCES];
+    struct pollfd fds[N_SOURCES + CONTROL_MAX_FDS];
 
     for (int i = 0; i < N_SOURCES; i++)
         fds[i] = (struct pollfd){ .fd = sources[i].fd, .events = POLLIN };
     while (daemon->ending == ENDING_NONE) {
-        if (poll(fds, N_SOURCES, -1) < 0) {
+        unsigned int n_control = control_prepare(daemon->control, fds + N_SOURCES);
+
+        if (poll(fds, N_SOURCES + n_control, control_get_timeout(daemon->control)) < 0) {
             if (errno == EINTR)
                 continue;
             log_line(LOG_LEVEL_ERROR, "poll: %s", strerror(errno));
@@ -154,6 +149,8 @@ static void run(struct daemon *daemon)
             if (fds[i].revents)
                 sources[i].on_readable(daemon);
         }
+        if (n_control > 0 && daemon->ending == ENDING_NONE)
+            control_dispatch(daemon->control, fds + N_SOURCES, n_control);
     }
 }
 

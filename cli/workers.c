@@ -484,15 +484,16 @@ static bool is_over(const struct workers *workers)
 static int run(struct workers *workers)
 {
     struct daemon *daemon = &workers->daemon;
-    struct pollfd fds[] = { { .fd = daemon->signals_fd, .events = POLLIN },
-                            { .fd = daemon->service.timer_fd, .events = POLLIN },
-                            { .fd = daemon->control ? control_get_fd(daemon->control) : -1,
-                              .events = POLLIN } };
+    struct pollfd fds[2 + CONTROL_MAX_FDS] = { { .fd = daemon->signals_fd, .events = POLLIN },
+                                               { .fd = daemon->service.timer_fd,
+                                                 .events = POLLIN } };
     int status = 0;
 
     while ((daemon->ending == ENDING_NONE && !is_over(workers)) || workers->n_running > 0) {
         uint64_t now_ns = now();
         uint64_t wait_ns = workers->next_ns > now_ns ? workers->next_ns - now_ns : 0;
+        unsigned int n_control;
+        int wait_ms;
 
         if (wait_ns == 0 && daemon->ending == ENDING_NONE) {
             status = scan(workers);
@@ -508,14 +509,21 @@ static int run(struct workers *workers)
             workers->next_ns = now_ns + END_NS;
             continue;
         }
-        if (poll(fds, 3, (int)(wait_ns / NS_PER_MS) + 1) < 0 && errno != EINTR)
+        n_control = control_prepare(daemon->control, fds + 2);
+        wait_ms = control_get_timeout(daemon->control);
+        if (wait_ms < 0 || wait_ns < (uint64_t)wait_ms * NS_PER_MS)
+            wait_ms = (int)(wait_ns / NS_PER_MS) + 1;
+        if (poll(fds, 2 + n_control, wait_ms) < 0) {
+            if (errno == EINTR)
+                continue;
             return EXIT_FAILURE;
+        }
         if (fds[0].revents)
             on_signals(workers);
         if (fds[1].revents)
             service_pet(&daemon->service);
-        if (fds[2].revents)
-            control_dispatch(daemon->control);
+        if (n_control > 0)
+            control_dispatch(daemon->control, fds + 2, n_control);
     }
     log_line(LOG_LEVEL_INFO, "all workers have ended");
     return workers->has_failed ? EXIT_FAILURE : EXIT_SUCCESS;
