@@ -21,7 +21,7 @@ const struct option_row observe_rows[] = {
     { .name = NULL },
 };
 
-static const char table[] =
+static const char text[] =
     "\tDESTINATION\tCONNS\tCWND\tMIN\tMAX\tRTT_MS\tMIN_MS\tMSS\tACKED\tRETRANS\tRATE\n"
     "[{*destinations}\t{dst}\t{connections}\t{cwnd_mean:.1}\t{cwnd_min}\t{cwnd_max}\t{rtt_mean_us:milli}"
     "\t{min_rtt_us:milli}\t{mss_bytes}\t{acked_bytes:bytes}\t{retrans_segs}"
@@ -41,25 +41,24 @@ static void print_left_out(const struct riptide_observer_stats *stats)
 static int observe(const struct command_options *options, const struct riptide_scope *scope,
                    struct riptide_error *error)
 {
-    void *index = NULL;
-    const struct samples_sink sink = { aggregate_add, aggregate_clear, &index };
+    struct prefix_table table;
     struct riptide_observer_stats stats;
     json_t *document;
-    int r = samples_observe(scope, &sink, &stats, error);
+    int r = samples_observe(scope, &table, &stats, error);
 
     if (r == 0) {
         document = json_pack(
             "{s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:I}", "destinations",
-            aggregate_to_json(index), "left_out", "local", (json_int_t)stats.left_out_local,
+            aggregate_to_json(&table), "left_out", "local", (json_int_t)stats.left_out_local,
             "multicast", (json_int_t)stats.left_out_multicast, "link_local",
             (json_int_t)stats.left_out_link_local, "scope", (json_int_t)stats.left_out_scope,
             "no_info", (json_int_t)stats.left_out_no_info, "malformed", (json_int_t)stats.malformed,
             "restarts", (json_int_t)stats.restarts);
-        r = command_print_table(options, document, table, "lrrrrrrrrrr");
+        r = command_print_table(options, document, text, "lrrrrrrrrrr");
         if (!options->json)
             print_left_out(&stats);
     }
-    aggregate_clear(&index);
+    prefix_table_deinit(&table);
     return r;
 }
 

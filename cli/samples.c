@@ -6,9 +6,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/random.h>
 
 /* Takes what one dispatch has read. RIPTIDE_E_DONE at the end of the dump. */
-static int take(struct riptide_observer *observer, const struct samples_sink *sink)
+static int take(struct riptide_observer *observer, struct prefix_table *table)
 {
     const struct riptide_sample *sample;
     int r;
@@ -16,9 +17,9 @@ static int take(struct riptide_observer *observer, const struct samples_sink *si
     for (;;) {
         r = riptide_observer_pop(observer, &sample);
         if (r == 0)
-            r = sink->add(sink->userdata, sample);
+            r = aggregate_add(table, sample);
         else if (r == RIPTIDE_E_RESTARTED)
-            sink->clear(sink->userdata);
+            prefix_table_deinit(table); /* what was added comes again */
         else
             return r == RIPTIDE_E_AGAIN ? 0 : r;
         if (r < 0)
@@ -26,7 +27,7 @@ static int take(struct riptide_observer *observer, const struct samples_sink *si
     }
 }
 
-static int dump(struct riptide_observer *observer, const struct samples_sink *sink)
+static int dump(struct riptide_observer *observer, struct prefix_table *table)
 {
     struct pollfd fd = { .fd = riptide_observer_get_fd(observer), .events = POLLIN };
     int r = riptide_observer_start(observer);
@@ -36,18 +37,21 @@ static int dump(struct riptide_observer *observer, const struct samples_sink *si
             return -errno;
         r = riptide_observer_dispatch(observer);
         if (r >= 0)
-            r = take(observer, sink);
+            r = take(observer, table);
     }
     return r == RIPTIDE_E_DONE ? 0 : r;
 }
 
-int samples_observe(const struct riptide_scope *scope, const struct samples_sink *sink,
+int samples_observe(const struct riptide_scope *scope, struct prefix_table *table,
                     struct riptide_observer_stats *stats, struct riptide_error *error)
 {
     struct riptide_observer_config config;
     struct riptide_observer *observer;
+    uint64_t seed;
     int r;
 
+    /* Peers choose addresses. */
+    aggregate_init(table, getrandom(&seed, sizeof(seed), 0) == (ssize_t)sizeof(seed) ? seed : 0);
     riptide_observer_config_init(&config, sizeof(config));
     if (scope)
         config.scope = *scope;
@@ -56,7 +60,7 @@ int samples_observe(const struct riptide_scope *scope, const struct samples_sink
     r = riptide_observer_new(&observer, &config, error);
     if (r < 0)
         return r;
-    r = dump(observer, sink);
+    r = dump(observer, table);
     if (stats)
         riptide_observer_get_stats(observer, stats, sizeof(*stats));
     riptide_observer_free(observer);

@@ -160,45 +160,31 @@ static int read_router(struct host *host, struct riptide_error *error)
 /* Destinations that are asked about: more of them have the same routes. */
 enum { MAX_DESTINATIONS = 16384 };
 
-struct reading {
-    struct connections *connections;
-    struct riptide_prefix *peers; /* one that has many connections may be there many times */
-    size_t n_peers;
-};
-
-static int add(void *userdata, const struct riptide_sample *sample)
-{
-    struct reading *reading = userdata;
-
-    reading->connections->n++;
-    if (reading->n_peers < MAX_DESTINATIONS &&
-        (reading->n_peers == 0 ||
-         !riptide_prefix_equal(&reading->peers[reading->n_peers - 1], &sample->dst)))
-        reading->peers[reading->n_peers++] = sample->dst;
-    return 0;
-}
-
-static void clear(void *userdata)
-{
-    struct reading *reading = userdata;
-
-    reading->connections->n = reading->n_peers = 0;
-}
-
 static void read_connections(struct host *host)
 {
-    struct reading reading = {
-        .connections = &host->connections,
-        .peers = calloc(MAX_DESTINATIONS, sizeof(*reading.peers)),
-    };
-    const struct samples_sink sink = { .add = add, .clear = clear, .userdata = &reading };
+    struct connections *connections = &host->connections;
+    struct riptide_prefix *dsts = calloc(MAX_DESTINATIONS, sizeof(*dsts));
     struct riptide_error error;
+    struct prefix_table table;
+    uint32_t slot;
 
-    host->connections.error = reading.peers ? samples_observe(NULL, &sink, NULL, &error) : -ENOMEM;
-    if (host->connections.error == 0 && reading.n_peers > 0)
-        host->connections.routes_error = resolve(&host->router, reading.peers, reading.n_peers,
-                                                 &host->connections.destinations, &error);
-    free(reading.peers);
+    connections->error = samples_observe(NULL, &table, NULL, &error);
+    for (slot = 0; slot < table.n; slot++) {
+        const struct aggregate *row = prefix_table_at(&table, slot);
+
+        connections->n += row->connections;
+        if (dsts && slot < MAX_DESTINATIONS)
+            dsts[slot] = row->dst;
+    }
+    if (slot > MAX_DESTINATIONS)
+        slot = MAX_DESTINATIONS;
+    if (!dsts)
+        connections->routes_error = -ENOMEM;
+    else if (connections->error == 0 && slot > 0)
+        connections->routes_error =
+            resolve(&host->router, dsts, slot, &connections->destinations, &error);
+    prefix_table_deinit(&table);
+    free(dsts);
 }
 
 int host_read(struct host *host, const struct riptide_router_config *router, const char *root,

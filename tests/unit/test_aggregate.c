@@ -17,9 +17,10 @@ TEST(figures)
 {
     struct riptide_sample a = make_sample("10.0.0.2", 10);
     struct riptide_sample b = make_sample("10.0.0.2", 45);
-    void *index = NULL;
+    struct prefix_table index;
     json_t *rows, *expected;
 
+    aggregate_init(&index, 1);
     a.rtt_us = 300;
     a.min_rtt_us = 200;
     a.mss_bytes = 1460;
@@ -31,7 +32,7 @@ TEST(figures)
     b.delivery_rate_Bps = 9;
     assert_int_equal(aggregate_add(&index, &a), 0);
     assert_int_equal(aggregate_add(&index, &b), 0);
-    rows = aggregate_to_json(index);
+    rows = aggregate_to_json(&index);
     /* b measured no round trip: it must not count as one of 0. */
     expected = json_loads("[{\"dst\":\"10.0.0.2\",\"connections\":2,\"cwnd_mean\":27.5,\"cwnd_min\":10,"
                           "\"cwnd_max\":45,\"rtt_mean_us\":300,\"min_rtt_us\":200,\"mss_bytes\":1400,"
@@ -41,21 +42,22 @@ TEST(figures)
     assert_true(json_equal(rows, expected));
     json_decref(rows);
     json_decref(expected);
-    aggregate_clear(&index);
+    prefix_table_deinit(&index);
 }
 
 TEST(what_nobody_knows_is_null)
 {
     struct riptide_sample sample = make_sample("10.0.0.2", 10);
-    void *index = NULL;
+    struct prefix_table index;
     json_t *rows;
 
+    aggregate_init(&index, 1);
     assert_int_equal(aggregate_add(&index, &sample), 0);
-    rows = aggregate_to_json(index);
+    rows = aggregate_to_json(&index);
     assert_true(json_is_null(json_object_get(json_array_get(rows, 0), "rtt_mean_us")));
     assert_true(json_is_integer(json_object_get(json_array_get(rows, 0), "acked_bytes")));
     json_decref(rows);
-    aggregate_clear(&index);
+    prefix_table_deinit(&index);
 }
 
 TEST(order)
@@ -64,41 +66,42 @@ TEST(order)
                                         "2001:db8::" };
     static const char *const sorted[] = { "10.0.0.9", "10.0.0.10", "192.0.2.1",
                                           "2001:db8::", "2001:db8::1" };
-    void *index = NULL;
+    struct prefix_table index;
     json_t *rows;
 
+    aggregate_init(&index, 1);
     for (size_t i = 0; i < 5; i++) {
         struct riptide_sample sample = make_sample(dsts[i], 10);
 
         assert_int_equal(aggregate_add(&index, &sample), 0);
     }
-    rows = aggregate_to_json(index);
+    rows = aggregate_to_json(&index);
     assert_int_equal(json_array_size(rows), 5);
     for (size_t i = 0; i < 5; i++)
         assert_string_equal(
             json_string_value(json_object_get(json_array_get(rows, i), "dst")), sorted[i]);
     json_decref(rows);
-    aggregate_clear(&index);
+    prefix_table_deinit(&index);
 }
 
 /* As after an interrupted dump. */
 TEST(cleared_and_used_again)
 {
     struct riptide_sample sample = make_sample("10.0.0.2", 10);
-    void *index = NULL;
+    struct prefix_table index;
     json_t *rows;
 
-    aggregate_clear(&index);
+    aggregate_init(&index, 1);
     for (unsigned round = 0; round < 2; round++) {
         for (unsigned i = 0; i < 1000; i++) {
             sample.dst.addr[2] = (uint8_t)(i % 250);
             assert_int_equal(aggregate_add(&index, &sample), 0);
         }
-        rows = aggregate_to_json(index);
+        rows = aggregate_to_json(&index);
         assert_int_equal(json_array_size(rows), 250);
         assert_int_equal(
             json_integer_value(json_object_get(json_array_get(rows, 7), "connections")), 4);
         json_decref(rows);
-        aggregate_clear(&index);
+        prefix_table_deinit(&index);
     }
 }
