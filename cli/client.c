@@ -188,7 +188,7 @@ int client_run(const struct command_options *options, json_t *request, const cha
 
     if (status == EXIT_SUCCESS) {
         command_add(options, answer, json_pack("{s:O}", "asked", request));
-        status = command_print(options, answer, template);
+        status = command_print(options, answer, template, NULL);
     }
     json_decref(request);
     return status;

@@ -71,12 +71,11 @@ int command_main(int argc, char **argv);
 
 /*
  * Prints a document, which is not the caller's any more: as JSON where the options ask for that,
- * else by a template (render.h), with `sides` as a table. Returns the exit status: a failure where
+ * else by a template (render.h), as a table unless `sides` is NULL. Returns the exit status: a failure where
  * there is none (NULL).
  */
-int command_print(const struct command_options *options, json_t *document, const char *template);
-int command_print_table(const struct command_options *options, json_t *document,
-                        const char *template, const char *sides);
+int command_print(const struct command_options *options, json_t *document, const char *template,
+                  const char *sides);
 
 /* What a template needs beside the document, and JSON does not have; it is freed. */
 void command_add(const struct command_options *options, json_t *document, json_t *facts);

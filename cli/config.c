@@ -12,16 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_OVERRIDE = -1 };
-
 struct reader {
     struct settings *settings;
     const char *name; /* of the file */
     int line;
     const char *section; /* empty: none yet */
     bool is_lost;        /* the section has a mistake: nobody knows what its keys mean */
-    long override;       /* number of the one that the section is for */
     int code;            /* 0, or the first error */
+
+    /* Where the keys of the section go. */
+    const struct option_row *rows;
+    void *target;
+    int *lines;
 };
 
 /* What comes after the first mistake may follow from it. */
@@ -44,11 +46,6 @@ __attribute__((format(printf, 3, 4))) static int fail(struct reader *reader, int
     return code;
 }
 
-static const struct option_row *rows_of(const struct reader *reader)
-{
-    return reader->override == NO_OVERRIDE ? settings_rows : override_rows;
-}
-
 static int fail_key(struct reader *reader, const char *key)
 {
     const struct option_row *row = options_find(settings_rows, key, strlen(key));
@@ -60,14 +57,24 @@ static int fail_key(struct reader *reader, const char *key)
     return fail(reader, -EINVAL, "%s: unknown key", key);
 }
 
-static int set_value(struct reader *reader, const struct option_row *row, void *target, int *line,
-                     char *value)
+/* What is 0 for a prefix is as for all others: written down, it means nothing. */
+static int check_zero(struct reader *reader, const struct option_row *row)
 {
+    char *text = option_print(row, reader->target);
+    bool is_zero = text && !strcmp(text, "0");
+
+    free(text);
+    return is_zero ? fail(reader, -EINVAL, "%s 0: must be above 0", row->name) : 0;
+}
+
+static int set_value(struct reader *reader, const struct option_row *row, char *value)
+{
+    int *line = &reader->lines[row - reader->rows];
     int r;
 
     if (*line && row->kind->form != VALUE_LIST)
         return fail(reader, -EINVAL, "%s: was given in line %d already", row->name, *line);
-    r = value_parse(row->kind, (char *)target + row->offset, value);
+    r = value_parse(row->kind, (char *)reader->target + row->offset, value);
     if (r == -EINVAL)
         return fail(reader, r, "%s%s%s: %s", row->name, *value ? " " : "", value,
                     row->kind->expected);
@@ -75,39 +82,23 @@ static int set_value(struct reader *reader, const struct option_row *row, void *
         return fail(reader, r, "%s: %s", row->name, strerror(-r));
     if (!*line)
         *line = reader->line;
-    return 0;
-}
-
-/* What is 0 there is as for all others: written down, it means nothing. */
-static int check_override(struct reader *reader, const struct option_row *row,
-                          const struct riptide_hint *override)
-{
-    char *text = option_print(row, override);
-    bool is_zero = text && !strcmp(text, "0");
-
-    free(text);
-    return is_zero ? fail(reader, -EINVAL, "%s 0: must be above 0", row->name) : 0;
-}
-
-static int set_override(struct reader *reader, const struct option_row *row, char *value)
-{
-    struct riptide_hint *override = &reader->settings->overrides[reader->override];
-    struct override_lines *lines = &reader->settings->override_lines[reader->override];
-    int r = set_value(reader, row, override, &lines->keys[row - override_rows], value);
-
-    return r < 0 ? r : check_override(reader, row, override);
+    return reader->rows == override_rows ? check_zero(reader, row) : 0;
 }
 
 static int set_key(struct reader *reader, const char *key, char *value)
 {
-    struct settings *settings = reader->settings;
-    const struct option_row *row = options_find(rows_of(reader), key, strlen(key));
+    const struct option_row *row = options_find(reader->rows, key, strlen(key));
+    bool is_here = row && (reader->rows == override_rows ||
+                           (row->section && !strcmp(row->section, reader->section)));
 
-    if (reader->override != NO_OVERRIDE && row)
-        return set_override(reader, row, value);
-    if (row && row->section && !strcmp(row->section, reader->section))
-        return set_value(reader, row, settings, &settings->lines[row - settings_rows], value);
-    return fail_key(reader, key);
+    return is_here ? set_value(reader, row, value) : fail_key(reader, key);
+}
+
+static void leave_prefix(struct reader *reader)
+{
+    reader->rows = settings_rows;
+    reader->target = reader->settings;
+    reader->lines = reader->settings->lines;
 }
 
 static int enter_prefix(struct reader *reader, const char *text)
@@ -124,7 +115,9 @@ static int enter_prefix(struct reader *reader, const char *text)
         return fail(reader, -EINVAL, "more than %d sections for prefixes", RIPTIDE_MAX_HINTS);
     if (r < 0)
         return fail(reader, -ENOMEM, "%s", strerror(ENOMEM));
-    reader->override = (long)i;
+    reader->rows = override_rows;
+    reader->target = &reader->settings->overrides[i];
+    reader->lines = reader->settings->override_lines[i].keys;
     return 0;
 }
 
@@ -137,7 +130,7 @@ static int enter_section(struct reader *reader, char *line, size_t len)
         return fail(reader, -EINVAL, "a section is [NAME], and nothing behind it");
     line[len - 1] = '\0';
     reader->section = line + 1;
-    reader->override = NO_OVERRIDE;
+    leave_prefix(reader);
     if (!strncmp(reader->section, PREFIX_SECTION, word) &&
         (!reader->section[word] || isblank((unsigned char)reader->section[word])))
         return enter_prefix(reader, reader->section + word);
@@ -200,9 +193,10 @@ static int take_line(struct reader *reader, char *line, size_t len)
 int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors write it */
-    struct reader reader = { settings, name, 0, "", false, NO_OVERRIDE, 0 };
+    struct reader reader = { .settings = settings, .name = name, .section = "" };
     char *line = malloc(n + 1), *end, *stop;
 
+    leave_prefix(&reader);
     settings->file = name;
     settings->text = line;
     if (!line)

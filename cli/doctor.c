@@ -59,7 +59,7 @@ static int report(const struct host *host, const struct command_options *options
     }
     status = command_print(options, json_pack("{s:s, s:o}", "verdict", severity_name(worst),
                                               "findings", rows),
-                           findings_text);
+                           findings_text, NULL);
     return status == EXIT_SUCCESS ? status_of(worst) : status;
 }
 

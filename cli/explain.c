@@ -199,5 +199,5 @@ int explain_run(const struct command_options *options)
     command_add(options, document,
                 json_pack("{s:b}", "is_itself",
                           !strcmp(text_of(document, "dst"), text_of(document, "destination"))));
-    return command_print(options, document, explain_steps);
+    return command_print(options, document, explain_steps, NULL);
 }

@@ -49,7 +49,7 @@ static int save(const struct command_options *options, const char *path)
     if (r < 0)
         return fail(options, &error, r);
     answer = json_pack("{s:s, s:I}", "file", path, "bytes", (json_int_t)n);
-    return command_print(options, answer, "{file}: {bytes} bytes\n");
+    return command_print(options, answer, "{file}: {bytes} bytes\n", NULL);
 }
 
 static int load(const struct command_options *options, const char *path)
@@ -73,7 +73,8 @@ static int load(const struct command_options *options, const char *path)
     return status == EXIT_SUCCESS
                ? command_print(options, answer,
                                "loaded {loaded}, expired {expired}, older {older}, regrouped "
-                               "{regrouped}, skipped {skipped}, overflow {overflow}\n")
+                               "{regrouped}, skipped {skipped}, overflow {overflow}\n",
+                               NULL)
                : status;
 }
 

@@ -63,7 +63,7 @@ static int list_none(const struct command_options *options)
         return EXIT_NOT_RUNNING;
     }
     log_answer("netns: %s", error.text);
-    return command_print_table(options, json_pack("{s:[]}", "netns"), table, sides);
+    return command_print(options, json_pack("{s:[]}", "netns"), table, sides);
 }
 
 int netns_run(const struct command_options *options)
@@ -83,5 +83,5 @@ int netns_run(const struct command_options *options)
     globfree(&names);
     free(cookies);
     globfree(&found);
-    return command_print_table(options, json_pack("{s:o}", "netns", rows), table, sides);
+    return command_print(options, json_pack("{s:o}", "netns", rows), table, sides);
 }

@@ -54,7 +54,7 @@ static int observe(const struct command_options *options, const struct riptide_s
             (json_int_t)stats.left_out_link_local, "scope", (json_int_t)stats.left_out_scope,
             "no_info", (json_int_t)stats.left_out_no_info, "malformed", (json_int_t)stats.malformed,
             "restarts", (json_int_t)stats.restarts);
-        r = command_print_table(options, document, text, "lrrrrrrrrrr");
+        r = command_print(options, document, text, "lrrrrrrrrrr");
         if (!options->json)
             print_left_out(&stats);
     }

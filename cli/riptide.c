@@ -195,9 +195,8 @@ void command_add(const struct command_options *options, json_t *document, json_t
     json_decref(facts);
 }
 
-/* `sides` NULL: no table. */
-static int print(const struct command_options *options, json_t *document, const char *template,
-                 const char *sides)
+int command_print(const struct command_options *options, json_t *document, const char *template,
+                  const char *sides)
 {
     const struct render_style style = command_style();
     char *text = NULL;
@@ -216,17 +215,6 @@ static int print(const struct command_options *options, json_t *document, const 
     json_decref(document);
     free(text);
     return text || (document && !options->json) ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-int command_print(const struct command_options *options, json_t *document, const char *template)
-{
-    return print(options, document, template, NULL);
-}
-
-int command_print_table(const struct command_options *options, json_t *document,
-                        const char *template, const char *sides)
-{
-    return print(options, document, template, sides);
 }
 
 int command_refuse(const struct command_options *options, const char *format, ...)

@@ -70,7 +70,7 @@ int status_run(const struct command_options *options)
 
     /* That nothing runs is an answer, too. */
     if (r == EXIT_NOT_RUNNING && options->json)
-        command_print(options, json_pack("{s:s}", "health", "not running"), NULL);
+        command_print(options, json_pack("{s:s}", "health", "not running"), NULL, NULL);
     if (r != EXIT_SUCCESS)
         return r;
     /* What the kernel does with the daemon's routes, it has to be asked. */
@@ -84,5 +84,5 @@ int status_run(const struct command_options *options)
                           "has_all_routes",
                           number(status, "routes") + number(status, "left_alone") >=
                               number(status, "max_routes")));
-    return command_print(options, status, screen);
+    return command_print(options, status, screen, NULL);
 }

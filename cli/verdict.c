@@ -68,6 +68,6 @@ int verdict_run(const struct command_options *options)
     if (status != EXIT_SUCCESS)
         return status;
     is_harm = strcmp(text_of(get(answer, "pooled"), "verdict"), "harms") == 0;
-    status = command_print(options, answer, text);
+    status = command_print(options, answer, text, NULL);
     return status == EXIT_SUCCESS && is_harm ? EXIT_HARM : status;
 }

@@ -210,7 +210,7 @@ static int report(const struct command_options *options, const struct evidence *
         command_add(options, document,
                     json_pack("{s:I}", "segments",
                               (json_int_t)(probe->snd_wnd_bytes / probe->mss_bytes)));
-    status = command_print(options, document, text);
+    status = command_print(options, document, text, NULL);
     return status == EXIT_SUCCESS ? statuses[verdict.kind] : status;
 }
 

@@ -74,5 +74,5 @@ int main(void)
                                    rows_to_json(settings_rows, &defaults), "prefix",
                                    rows_to_json(override_rows, &none), "commands",
                                    commands_to_json(), "policies", policies_to_json_list()),
-                         NULL);
+                         NULL, NULL);
 }
