@@ -19,11 +19,6 @@ def test_sums_add_and_fade_in_any_order():
     assert sums.fade(one, -5, 3600) == one
 
 
-def test_sums_of_many_connections_weigh_no_more_than_the_limit():
-    assert sums.limit({"n": 400.0, "cost": 100.0}, 400, 40) == {"n": 40, "cost": 10}
-    assert sums.limit({"n": 4.0, "cost": 1.0}, 4, 40) == {"n": 4, "cost": 1}
-
-
 @pytest.mark.parametrize("wrong", [{"n": math.nan}, {"n": math.inf}, {"n": -1e31}, {"": 1.0}, {"n" * 33: 1.0},
                                    {f"n{i}": 1.0 for i in range(4097)}])
 def test_sums_that_no_host_may_add(wrong):

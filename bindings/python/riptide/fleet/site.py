@@ -21,6 +21,7 @@ when that has faded (sums.HALVES_KEPT), as newcomers look for such ones.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
 import json
@@ -41,45 +42,45 @@ BATCH = 1000  # commands at a time; a server takes 16 KB of one client before th
 ATTEMPTS = 5  # that other node, its script, and once more while slots move
 CLOSING_S = 0.1
 
-# Nothing is changed before all is known, as a server that is full refuses at the first write alone.
+# Writes come last, as a server that is full refuses the first one alone. What is damaged begins anew.
 ADD = """
 local host, sequence, half_life, keep = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
-local time = redis.call('TIME')
+local time, added = redis.call('TIME'), cjson.decode(ARGV[5])
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local function read(text)
   local is_json, held = pcall(cjson.decode, text or '')
-  return is_json and type(held) == 'table' and type(held.sums) == 'table' and held
-    or {at = now, sums = {}}
+  return is_json and type(held) == 'table' and held or {}
 end
 
-local function add(held)
-  local factor = 0.5 ^ (math.max(0, now - held.at) / half_life)
-  for name, sum in pairs(held.sums) do held.sums[name] = sum * factor end
-  for name, sum in pairs(cjson.decode(ARGV[5])) do
-    held.sums[name] = (held.sums[name] or 0) + sum
-  end
-  held.at = now
-  return held
+local function add(held, seq)
+  local factor, sums = 0.5 ^ (math.max(0, now - held.at) / half_life), {}
+  for name, sum in pairs(held.sums) do sums[name] = sum * factor end
+  for name, sum in pairs(added) do sums[name] = (sums[name] or 0) + sum end
+  return cjson.encode({at = now, sums = sums, seq = seq})
+end
+
+local function add_to(text, seq)
+  local is_sums, sum = pcall(add, read(text), seq)
+  return is_sums and sum or add({at = now, sums = {}}, seq)
 end
 
 local had = redis.call('HMGET', KEYS[1], 'sums', host)
-local site, own = read(had[1]), read(had[2])
-if own.seq == sequence then return had end
-if own.seq and own.seq > sequence then return redis.error_reply('SEQUENCE is behind') end
-own.seq = sequence
-local texts = {cjson.encode(add(site)), cjson.encode(add(own))}
-redis.call('HSET', KEYS[1], 'sums', texts[1], host, texts[2])
+local last = tonumber(read(had[2]).seq) or 0
+if last == sequence then return had end
+if last > sequence then return redis.error_reply('SEQUENCE is behind') end
+local has = {add_to(had[1]), add_to(had[2], sequence)}
+redis.call('HSET', KEYS[1], 'sums', has[1], host, has[2])
 redis.call('PEXPIRE', KEYS[1], keep)
 if not had[2] then
   local some = redis.call('HRANDFIELD', KEYS[1], 4, 'WITHVALUES')
   for i = 1, #some, 2 do
-    if some[i] ~= 'sums' and now - read(some[i + 1]).at > keep then
+    if some[i] ~= 'sums' and now - (tonumber(read(some[i + 1]).at) or 0) > keep then
       redis.call('HDEL', KEYS[1], some[i])
     end
   end
 end
-return texts
+return has
 """
 SHA = hashlib.sha1(ADD.encode()).hexdigest()
 
@@ -222,7 +223,8 @@ class Site:
     def _node(self, url: str) -> redis.asyncio.Redis[Any]:
         if url not in self._nodes:
             options = {**self._options, **(self._tls if url.startswith("rediss:") else {})}
-            self._nodes[url] = redis.asyncio.Redis.from_url(url, retry=Retry(NoBackoff(), 0), **options)
+            retry = Retry(NoBackoff(), 1)  # at once: a connection from before a restart there
+            self._nodes[url] = redis.asyncio.Redis.from_url(url, retry=retry, **options)
         return self._nodes[url]
 
     def _is_moved(self, answer: Any) -> bool:
@@ -244,11 +246,11 @@ class Site:
         nodes, self._nodes, self._slots = self._nodes, {}, {}
 
         async def disconnect() -> None:
-            await asyncio.wait([asyncio.ensure_future(node.connection_pool.disconnect())
-                                for node in nodes.values()], timeout=CLOSING_S)
+            closing = (node.connection_pool.disconnect() for node in nodes.values())
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(asyncio.gather(*closing, return_exceptions=True), CLOSING_S)
 
-        if nodes:
-            self._loop.run_until_complete(disconnect())
+        self._loop.run_until_complete(disconnect())
 
     def _explain(self, failure: BaseException) -> str:
         """What to do about it. What redis-py says of a cause is less than the cause itself does."""
@@ -257,14 +259,15 @@ class Site:
         while at:
             causes.append(at)
             at = at.__cause__ or at.__context__
-        said = str(causes[-1])
         for kind, words, line in LINES:
-            if any(isinstance(one, kind) and words in str(one) for one in causes):
-                return line.format(said=said, timeout_s=self._timeout_s)
-        return f"it says {said}: see its log"
+            for one in causes:
+                if isinstance(one, kind) and words in str(one):
+                    return line.format(said=one, timeout_s=self._timeout_s)
+        return f"it says {failure}: see its log"
 
 
 CLOSED = "it closed the connection: is it going down, or does it want TLS (rediss://)?"
+UNREACHABLE = "not reachable: does it run there, and may this host connect? ({said})"
 REFUSED = "password refused: compare it with requirepass or the ACL there"
 # What is known by a class, by words of the server, or both; the first one is it.
 LINES: list[tuple[Any, str, str]] = [
@@ -287,5 +290,6 @@ LINES: list[tuple[Any, str, str]] = [
     (RedisError, "WRONGTYPE", "a key there is not riptide's: use another site's name, or another DB"),
     (ConnectionResetError, "", CLOSED),
     (RedisError, "closed", CLOSED),
-    (OSError, "", "not reachable: does it run there, and may this host connect? ({said})"),
+    (OSError, "", UNREACHABLE),
+    (RedisError, "connecting to", UNREACHABLE),
 ]

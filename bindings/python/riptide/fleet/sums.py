@@ -49,16 +49,6 @@ def fade(sums: Sums, passed_s: float, half_life_s: float) -> dict[str, float]:
     return {name: value * share for name, value in sums.items()}
 
 
-def limit(sums: Sums, count: float, most: float) -> dict[str, float]:
-    """The same means with less weight, where they are those of more than `most` connections.
-
-    `count` is how many they are of, which the caller knows. However much other hosts say, it counts
-    as `most` connections of the caller's own.
-    """
-    factor = most / count if count > most else 1.0
-    return {name: value * factor for name, value in sums.items()}
-
-
 class Held(NamedTuple):
     """What the engine keeps of a site, or of a host, for a prefix."""
 
