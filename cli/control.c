@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each client is either sending a request or reading its answer, and has a time until which that must
- * be done.
+ * Each client is either sending a request or reading its answer, and has a time until which that
+ * must be done.
  */
 #include "control.h"
 
@@ -247,7 +247,8 @@ void control_dispatch(struct control *control, const struct pollfd *fds, unsigne
         if (client->deadline <= time) {
             client->is_over = true;
         } else if (fds[1 + place].revents && n_served < MAX_SERVED) {
-            client->is_over = !(client->answer ? answer(control, client) : receive(control, client));
+            client->is_over =
+                !(client->answer ? answer(control, client) : receive(control, client));
             control->turn = place + 1;
             n_served++;
         }

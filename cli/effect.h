@@ -26,7 +26,8 @@ json_t *effect_document(const char *reason, const struct books *books,
 
 #define EFFECT_FIGURES                                                                             \
     "{rounds_saved.estimate:.2} round trips saved (95 % CI {rounds_saved.low:.2} to "              \
-    "{rounds_saved.high:.2}), time {time_percent.estimate:+.1} % " EFFECT_RANGE("time_percent", "+.1")\
+    "{rounds_saved.high:.2}), time {time_percent.estimate:+.1} % "                                 \
+    EFFECT_RANGE("time_percent", "+.1")                                                            \
     "; sent again {again_points.estimate:+.1} points " EFFECT_RANGE("again_points", "+.1")         \
     "; {connections} connections against "
 

@@ -14,7 +14,8 @@
 
 static const char table[] =
     "\tNETNS\tNAME\tPROCESS\tHEALTH\tCONNS\tDESTINATIONS\tCGROUP\n"
-    "[{*netns}{health}\t{netns}\t[{name}|-]\t{pid}\t{health}\t{connections}\t{destinations}\t{cgroup}\n]";
+    "[{*netns}{health}\t{netns}\t[{name}|-]\t{pid}\t{health}\t{connections}\t{destinations}"
+    "\t{cgroup}\n]";
 static const char sides[] = "rlrlrrl";
 
 /* As ip-netns(8) has it; NULL: none, or it cannot be seen. */

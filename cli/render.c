@@ -218,7 +218,7 @@ static const char *walk_alternative(const struct render *render, const char *at,
     return at;
 }
 
-/* The same for each element of the list whose path is at the beginning, or of one that is not there. */
+/* The same for each element of the list whose path is at the beginning; of none, for nothing. */
 static const char *walk_list(const struct render *render, const char *path, bool *holds)
 {
     const size_t len = strcspn(path, "}");

@@ -12,8 +12,8 @@
  *   {?path}    a condition alone: neither 0, empty, false nor null; {!path} is its contrary
  *   {+path}    a condition alone: not null; {-path} is its contrary
  *   {?path=x}  a condition alone: is printed as x; {!path=x} is its contrary
- *   [{*path}a] for each element of a list, or of an object once: `a` with that as the item, where its
- *              conditions hold; where the list is empty, its alternative does not hold
+ *   [{*path}a] for each element of a list, or of an object once: `a` with that as the item, where
+ *              its conditions hold; an alternative whose list is empty does not hold
  *   \x         the character itself
  */
 #ifndef CLI_RENDER_H
@@ -34,10 +34,10 @@ struct render_style {
 void render(FILE *out, const char *template, const json_t *root, const struct render_style *style);
 
 /*
- * A table: its template makes rows, each a line of a word for its colour ("error", "warning" or none)
- * and the cells, a tab before each; empty ones show as "-". The first has the titles. Columns are as
- * wide as their cells, of which `sides` says in a letter for each whether they stand to the left
- * ("l") or to the right ("r"). Where a terminal ends, a row goes on below.
+ * A table: its template makes rows, each a line of a word for its colour ("error", "warning" or
+ * none) and the cells, a tab before each; empty ones show as "-". The first has the titles. Columns
+ * are as wide as their cells, of which `sides` says in a letter for each whether they stand to the
+ * left ("l") or to the right ("r"). Where a terminal ends, a row goes on below.
  */
 void render_table(FILE *out, const char *template, const json_t *root, const char *sides,
                   const struct render_style *style);

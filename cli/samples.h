@@ -36,9 +36,9 @@ int aggregate_add(struct prefix_table *table, const struct riptide_sample *sampl
 json_t *aggregate_to_json(const struct prefix_table *table);
 
 /*
- * Adds the connections in that scope, or all where it is NULL, to a table that has none; what was
- * left out is in `stats`, where somebody asks. Errors: -ENOMEM, those of the observer, the first ones
- * with a line, and of poll(2).
+ * Makes the table, to be given to prefix_table_deinit in any case, and adds the connections in that
+ * scope, or all where it is NULL; what was left out is in `stats`, where somebody asks. Errors:
+ * -ENOMEM, those of the observer, the first ones with a line, and of poll(2).
  */
 int samples_observe(const struct riptide_scope *scope, struct prefix_table *table,
                     struct riptide_observer_stats *stats, struct riptide_error *error);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RTM_GETROUTE with the connection's own addresses, ports, mark, user and device.
+ * The route query of lib/apply with the connection's own source, ports, user and device.
  */
 #include "judge.h"
 
-#include "lib/apply/route.h"
+#include "lib/apply/message.h"
 #include "lib/netlink.h"
 
 #include <errno.h>
@@ -22,27 +22,16 @@ static void put_port(struct nlmsghdr *request, uint16_t type, uint16_t port)
 struct nlmsghdr *route_query_put(void *room, const struct probe *probe, uint32_t uid,
                                  uint32_t ifindex)
 {
-    const struct rtmsg header = {
-        .rtm_family = probe->peer.family,
-        .rtm_dst_len = probe->peer.len,
-        .rtm_src_len = probe->source.len,
-        /* The route itself, and the table that it is from: IPv6 refuses to be asked for that. */
-        .rtm_flags =
-            RTM_F_FIB_MATCH | (probe->peer.family == AF_INET ? (uint32_t)RTM_F_LOOKUP_TABLE : 0),
-    };
-    struct nlmsghdr *request = netlink_begin(room, RTM_GETROUTE, 0, &header, sizeof(header));
-    const size_t n = probe->peer.family == AF_INET ? 4 : 16;
-    const uint8_t ip_protocol = IPPROTO_TCP;
+    struct nlmsghdr *request = message_route_query(room, &probe->peer, probe->mark, IPPROTO_TCP);
+    struct rtmsg *header = mnl_nlmsg_get_payload(request);
 
-    mnl_attr_put(request, RTA_DST, n, probe->peer.addr);
-    if (probe->source.family)
-        mnl_attr_put(request, RTA_SRC, n, probe->source.addr);
-    netlink_put(request, RTA_IP_PROTO, &ip_protocol, sizeof(ip_protocol));
+    if (probe->source.family) {
+        header->rtm_src_len = probe->source.len;
+        mnl_attr_put(request, RTA_SRC, probe->source.len / 8u, probe->source.addr);
+    }
     put_port(request, RTA_SPORT, probe->source_port);
     put_port(request, RTA_DPORT, probe->peer_port);
     mnl_attr_put_u32(request, RTA_UID, uid);
-    if (probe->mark)
-        mnl_attr_put_u32(request, RTA_MARK, probe->mark);
     if (ifindex)
         mnl_attr_put_u32(request, RTA_OIF, ifindex);
     return request;

@@ -6,8 +6,8 @@
 #ifndef RIPTIDE_LIB_APPLY_MESSAGE_H
 #define RIPTIDE_LIB_APPLY_MESSAGE_H
 
+#include "../netlink.h"
 #include "base.h"
-#include "netlink.h"
 #include "rule.h"
 
 /*
