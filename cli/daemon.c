@@ -45,19 +45,12 @@ static void on_signal(struct daemon *daemon)
 
     if (read(daemon->signals_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
-    if (info.ssi_signo == SIGCHLD)
-        return;
     if (info.ssi_signo == SIGHUP) {
         reload(daemon);
-        return;
+    } else if (info.ssi_signo != SIGCHLD) {
+        log_line(LOG_LEVEL_INFO, "%s: ending", info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
+        daemon->ending = ENDING_SIGNAL;
     }
-    log_line(LOG_LEVEL_INFO, "%s: ending", info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
-    daemon->ending = ENDING_SIGNAL;
-}
-
-static void on_watchdog(struct daemon *daemon)
-{
-    service_pet(&daemon->service);
 }
 
 /* How many share the looks may have changed. */
@@ -123,34 +116,31 @@ void daemon_open_control(struct daemon *daemon, const struct privileges *privile
 
 static void run(struct daemon *daemon)
 {
-    const struct {
-        int fd;
-        void (*on_readable)(struct daemon *daemon);
-    } sources[] = {
-        { daemon->signals_fd, on_signal },
-        { riptide_agent_get_fd(daemon->agent), on_agent },
-        { daemon->service.timer_fd, on_watchdog }, /* poll passes over -1 */
+    /* poll passes over -1 */
+    struct pollfd fds[3 + CONTROL_MAX_FDS] = {
+        { .fd = daemon->signals_fd, .events = POLLIN },
+        { .fd = riptide_agent_get_fd(daemon->agent), .events = POLLIN },
+        { .fd = daemon->service.timer_fd, .events = POLLIN },
     };
-    enum { N_SOURCES = sizeof(sources) / sizeof(sources[0]) };
-    struct pollfd fds[N_SOURCES + CONTROL_MAX_FDS];
 
-    for (int i = 0; i < N_SOURCES; i++)
-        fds[i] = (struct pollfd){ .fd = sources[i].fd, .events = POLLIN };
     while (daemon->ending == ENDING_NONE) {
-        unsigned int n_control = control_prepare(daemon->control, fds + N_SOURCES);
+        unsigned int n_control = control_prepare(daemon->control, fds + 3);
 
-        if (poll(fds, N_SOURCES + n_control, control_get_timeout(daemon->control)) < 0) {
+        if (poll(fds, 3 + n_control, control_get_timeout(daemon->control)) < 0) {
             if (errno == EINTR)
                 continue;
             log_line(LOG_LEVEL_ERROR, "poll: %s", strerror(errno));
             daemon->ending = ENDING_FAILED;
+            return;
         }
-        for (int i = 0; i < N_SOURCES && daemon->ending == ENDING_NONE; i++) {
-            if (fds[i].revents)
-                sources[i].on_readable(daemon);
-        }
+        if (fds[0].revents)
+            on_signal(daemon);
+        if (fds[1].revents && daemon->ending == ENDING_NONE)
+            on_agent(daemon);
+        if (fds[2].revents)
+            service_pet(&daemon->service);
         if (n_control > 0 && daemon->ending == ENDING_NONE)
-            control_dispatch(daemon->control, fds + N_SOURCES, n_control);
+            control_dispatch(daemon->control, fds + 3, n_control);
     }
 }
 

@@ -245,17 +245,14 @@ static void tell(struct worker *worker, int number)
 static int enter(const struct worker *worker)
 {
     char path[48];
-    struct stat found;
     int fd, r = 0;
 
     snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)worker->process);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &found) < 0)
+    if (fd < 0 || setns(fd, CLONE_NEWNET) < 0)
         r = -errno;
-    else if (found.st_ino != worker->netns)
+    else if (scan_process(getpid()) != worker->netns)
         r = -ESRCH;
-    else if (setns(fd, CLONE_NEWNET) < 0)
-        r = -errno;
     if (fd >= 0)
         close(fd);
     if (r < 0 && r != -ESRCH && r != -ENOENT)
