@@ -122,6 +122,7 @@ class Site:
         self._slots: dict[int, str] = {}  # of a cluster: the node that said it has it
         self._nodes: dict[str, redis.asyncio.Redis[Any]] = {}
         self._loop = asyncio.new_event_loop()
+        self.own: dict[str, sums.Sums] = {}  # of the last exchange: what is there of this host
 
     def exchange(self, added: Mapping[str, sums.Sums], wanted: Iterable[str],
                  sequence: int) -> dict[str, dict[str, float]]:
@@ -137,6 +138,7 @@ class Site:
             sums.check(one)
         commands = {prefix: self._command(prefix, added.get(prefix), sequence)
                     for prefix in dict.fromkeys([*added, *wanted])}
+        self.own = {}
         work = asyncio.wait_for(self._exchange(commands), self._timeout_s)
         try:
             return self._loop.run_until_complete(work)
@@ -198,6 +200,7 @@ class Site:
                 else:
                     site, own = map(sums.read, answer)
                     found[prefix] = sums.others(site, own, now_ms, self._half_life_s)
+                    self.own[prefix] = own.sums if site and own else {}
             commands = left
             if not commands:
                 return {prefix: one for prefix, one in found.items() if one}

@@ -113,6 +113,10 @@ class Outbox:
             self._sent, self._waiting = self._waiting, {}
         return self._sequence, self._sent
 
+    def waits(self, prefix: str) -> dict[str, float]:
+        """What waits for the next batch."""
+        return self._waiting.get(prefix, {})
+
     def confirm(self) -> None:
         """The engine has the batch."""
         self._sent = {}

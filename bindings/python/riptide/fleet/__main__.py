@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: MIT
+"""riptide-fleet: takes from riptided what this host has learned, and gives it what its site has. docs/fleet.md."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from . import config, host, sums
+from .site import Site, SiteError
+
+PAGE = 256  # destinations of one request
+FEW = 256  # so many are asked for each time; of more, a sixth beside those that have changed
+TURNS = 6
+LIST_S = 600  # then all destinations are listed again, so that those that are gone are asked for no more
+SAY_S = 3  # for riptided to answer
+
+
+class Riptided:
+    """Its control socket. Errors of each request: OSError, with a line."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def ask(self, name: str, **members: Any) -> dict[str, Any]:
+        """The answer to a request of docs/control.md."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(SAY_S)
+            connection.connect(self._path)
+            connection.sendall(json.dumps({"request": name, **members}).encode() + b"\n")
+            with connection.makefile("rb") as lines:
+                line = lines.readline()
+        try:
+            answer: Any = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict) or not answer.get("ok"):
+            said = answer.get("error") if isinstance(answer, dict) else None
+            raise OSError(0, str(said or "it closed before its answer"))
+        return answer
+
+
+class Said:
+    """What is wrong with one other side, in the log once, and that it is no more."""
+
+    def __init__(self, back: str) -> None:
+        self._back, self.wrong = back, ""
+
+    def says(self, wrong: str) -> None:
+        """Empty: all is well."""
+        if wrong and not self.wrong:
+            _log(wrong)
+        elif self.wrong and not wrong:
+            _log(self._back)
+        self.wrong = wrong
+
+
+class Fleet:
+    """One host of a site."""
+
+    def __init__(self, given: config.Config) -> None:
+        self._given = given
+        self._sites = [_open(given, given.name, half_life_s) for half_life_s in (given.half_life, given.books_half_life)]
+        self._riptided = Riptided(given.control)
+        self._riptided_said = Said("riptided: answers again")
+        self._engine_said = Said("engine: answers again; what was learned meanwhile is on its way")
+        self._books_said = Said("books: shared again")
+        self._share, self._books_share = host.Share(), host.Share()
+        self._life = self._revision = self._connections = self._turn = 0
+        self._listed_s = 0.0
+        self._ladders: dict[str, host.Ladder] = {}
+        self._books: dict[str, dict[str, float]] = {}
+        self._books_since: Any = None
+        self._told: dict[str, str] = {}  # what riptided has of the site
+        self._is_told = False
+        self._price = ""
+        self.figures = {"exchanges": 0, "failures": 0, "lost": 0, "from_site": 0}
+        self._took_s = 0.0
+
+    def close(self) -> None:
+        """Ends its connections."""
+        for one in self._sites:
+            one.close()
+
+    def turn(self) -> None:
+        """One: what has changed, to the site, and what the site has, back."""
+        try:
+            changed = self._learn()
+            self._learn_books()
+            self._riptided_said.says("")
+        except (OSError, ValueError) as error:
+            self._riptided_said.says(f"riptided: {self._given.control}: {_words(error)}; tried again each"
+                                     f" {self._given.interval:g} s")
+            return
+        begin_s = time.monotonic()
+        try:
+            others = self._exchange(changed)
+            self._engine_said.says("")
+            self.figures["exchanges"] += 1
+        except (SiteError, ValueError) as error:
+            self.figures["failures"] += 1
+            self._engine_said.says(f"engine: {_words(error)}; riptided goes on by itself, and nothing is lost")
+            return
+        finally:
+            self._took_s = time.monotonic() - begin_s
+        with contextlib.suppress(OSError):  # the next turn says so
+            self._tell(others)
+
+    def _learn(self) -> set[str]:
+        """What has changed since the last time; which destinations."""
+        is_whole = time.monotonic() >= self._listed_s + LIST_S
+        since, start, changed = 0 if is_whole else self._revision, 0, set()
+        revision = None
+        while start is not None:
+            page = self._riptided.ask("learned", life=self._life, since=since, **{"from": start})
+            if page["life"] != self._life:  # another process, which lists all
+                self._life, self._is_told, is_whole = page["life"], False, True
+            # A cost has the price of what is sent again in it: of others it is another one.
+            self._price = "" if page["again_price"] == 1 else f" price {page['again_price']:g}"
+            for row in page["ladders"]:
+                dst, ladder = host.read_ladder(row)
+                self._share.put(dst, ladder.sums, host.learned_since(self._ladders.get(dst), ladder))
+                self._ladders[dst] = ladder
+                changed.add(dst)
+            revision = page["revision"] if revision is None else revision
+            start = page["next"]
+        self._revision = revision or 0
+        if is_whole:
+            gone = set(self._ladders) - changed
+            self._share.forget(gone)
+            for dst in gone:
+                self._ladders.pop(dst)
+                self._told.pop(dst, None)
+            self._listed_s = time.monotonic()
+        return changed
+
+    def _learn_books(self) -> None:
+        answer = self._riptided.ask("books", known=self._connections)
+        shares = f"{answer['holdout_percent']} {answer['trial_percent']}"
+        begun = answer["since_s"], shares
+        self._connections = answer["connections"]
+        if answer["books"] is None:
+            return
+        is_void = (answer["pooled"] or {}).get("verdict") == "void"
+        self._books_said.says("books: void (`riptide verdict` says why): they would spoil the site's, and are not shared"
+                              if is_void else "")
+        if is_void:
+            return
+        books = host.read_books(answer["books"], shares)
+        since = host.books_since(self._books if begun == self._books_since else {}, books)
+        self._books_since, self._books = begun, books
+        for key, cells in books.items():
+            self._books_share.put(key, cells, since.get(key, {}))
+
+    def _exchange(self, changed: set[str]) -> dict[str, dict[str, float]]:
+        """What others have of the destinations that were asked for, those that are known to nobody among them."""
+        wanted = set(self._ladders)
+        self._turn += 1
+        if len(wanted) > FEW:
+            wanted = {*sums.turn(wanted, self._turn, TURNS), *changed, *self._share.unsure}
+        found: dict[str, dict[str, float]] = {}
+        for which, (share, site, keys) in enumerate(((self._share, self._sites[0], wanted),
+                                                     (self._books_share, self._sites[1], self._books_share.unsure))):
+            sequence, batch = share.outbox.batch(time.time_ns() // 1_000_000)
+            price = "" if which else self._price
+            others = site.exchange({key + price: one for key, one in batch.items()}, [key + price for key in keys], sequence)
+            cut = len(price)
+            own = {key[:len(key) - cut]: one for key, one in site.own.items()}
+            n_lost = share.confirm(batch, own)
+            self.figures["lost"] += n_lost
+            if n_lost:
+                _log(f"engine: it had lost sums of this host: they are on their way again ({n_lost})")
+            if not which:
+                found = {dst: others.get(dst + price, {}) for dst in keys}
+        self.figures["from_site"] = len([1 for one in found.values() if one])
+        return found
+
+    def _tell(self, others: dict[str, dict[str, float]]) -> None:
+        """What is other than what riptided has. It counts until `keep` has passed since the last request."""
+        if not self._is_told:
+            self._told = {}
+        empty = host.write_ladder({}, 1)
+        rows = [[dst, text] for dst, text in ((dst, host.write_ladder(one, self._given.weight))
+                                              for dst, one in others.items()) if self._told.get(dst, empty) != text]
+        for at in range(0, max(len(rows), 1), PAGE):
+            some = rows[at:at + PAGE]
+            members: dict[str, Any] = {} if self._is_told else {"replace": True}
+            self._riptided.ask("site", for_ms=round(1000 * self._given.keep), weight=self._given.weight, ladders=some,
+                               **members)
+            self._is_told = True
+            self._told.update({dst: text for dst, text in some})
+
+    def metrics(self) -> str:
+        """As text for Prometheus."""
+        rows = [("riptide_fleet_engine_up", "gauge", "Whether the last exchange with the engine was one", not self._engine_said.wrong),
+                ("riptide_fleet_exchanges_total", "counter", "Exchanges with the engine", self.figures["exchanges"]),
+                ("riptide_fleet_failures_total", "counter", "Exchanges that failed", self.figures["failures"]),
+                ("riptide_fleet_lost_total", "counter", "Keys that the engine had lost, and has again", self.figures["lost"]),
+                ("riptide_fleet_exchange_seconds", "gauge", "How long the last one took", self._took_s),
+                ("riptide_fleet_destinations", "gauge", "Destinations with trials", len(self._ladders)),
+                ("riptide_fleet_waiting", "gauge", "Keys with sums that the engine does not have yet",
+                 len(self._share.outbox) + len(self._books_share.outbox)),
+                ("riptide_fleet_from_site", "gauge", "Destinations of the last exchange that others have sums of", self.figures["from_site"])]
+        return "".join(f"# HELP {name} {words}.\n# TYPE {name} {kind}\n{name} {float(value):g}\n" for name, kind, words, value in rows)
+
+
+def _open(given: config.Config, name: str, half_life_s: float) -> Site:
+    return Site(given.engine, given.site, name, half_life_s=half_life_s, timeout_s=given.timeout, key=given.key,
+                username=given.username or None, password=given.password, tls_ca=given.tls_ca or None)
+
+
+def _words(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
+
+
+def _log(line: str) -> None:
+    print(f"riptide-fleet: {line}", file=sys.stderr, flush=True)
+
+
+def _write_metrics(path: str, text: str) -> None:
+    """Whole or not at all."""
+    if path:
+        beside = Path(f"{path}.tmp")
+        beside.write_text(text, encoding="ascii")
+        os.replace(beside, path)
+
+
+def _serve(given: config.Config) -> int:
+    ends = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+    metrics_said = Said("metrics: written again")
+    with contextlib.closing(Fleet(given)) as fleet:
+        _log(f"host {given.name} of site {given.site}, each {given.interval:g} s")
+        while True:
+            fleet.turn()
+            try:
+                _write_metrics(given.metrics, fleet.metrics())
+                metrics_said.says("")
+            except OSError as error:
+                metrics_said.says(f"metrics: {given.metrics}: {_words(error)}")
+            # Hosts that were started together do not come together for ever.
+            if signal.sigtimedwait(ends, given.interval * random.uniform(0.8, 1.2)):
+                return 0
+
+
+def _verdict(given: config.Config, shares: tuple[int, int] | None, is_json: bool) -> int:
+    """What `riptide verdict` says of the sums of all hosts, as of one host's state."""
+    if not shares:
+        try:
+            answer = Riptided(given.control).ask("books")
+            shares = answer["holdout_percent"], answer["trial_percent"]
+        except OSError as error:
+            _log(f"verdict: {given.control}: {_words(error)}; --shares HOLDOUT,TRIAL says which books, without riptided")
+            return 1
+    keys = host.books_keys("{} {}".format(*shares))
+    with contextlib.closing(_open(given, "verdict", given.books_half_life)) as site:
+        try:
+            found = site.exchange({}, keys, 0)
+        except (SiteError, ValueError) as error:
+            _log(f"verdict: {_words(error)}")
+            return 1
+    with tempfile.NamedTemporaryFile("w", encoding="ascii", suffix=".state") as state:
+        state.write(host.write_books(found, *shares))
+        state.flush()
+        try:
+            return subprocess.run(["riptide", "verdict", *(["--json"] if is_json else []), state.name], check=False).returncode
+        except OSError as error:
+            _log(f"verdict: riptide: {_words(error)}: it is what computes")
+            return 1
+
+
+def _shares(text: str) -> tuple[int, int]:
+    holdout, trial = text.split(",")
+    return int(holdout), int(trial)
+
+
+def main() -> int:
+    """Exit status: 2, the configuration is wrong; of `verdict` that of `riptide verdict`."""
+    parser = argparse.ArgumentParser(prog="riptide-fleet", description="Shares what riptided learns with the hosts of a site.")
+    parser.add_argument("--config", default=config.PATH, help=f"the file (default {config.PATH})")
+    parser.add_argument("--check", action="store_true", help="say whether the file is right, and end")
+    commands = parser.add_subparsers(dest="command", metavar="verdict")
+    verdict = commands.add_parser("verdict", help="do windows help, by the sums of all hosts of the site?")
+    verdict.add_argument("--json", action="store_true", help="print JSON, as riptide verdict does")
+    verdict.add_argument("--shares", type=_shares, metavar="HOLDOUT,TRIAL",
+                         help="per cent of connections, of the hosts (default those of riptided here)")
+    given = parser.parse_args()
+    try:
+        read = config.read(given.config)
+        if given.check or given.command != "verdict":
+            Fleet(read).close()  # names and files are right
+    except ValueError as error:
+        _log(str(error))
+        return 2
+    if given.check:
+        return 0
+    if given.command == "verdict":
+        return _verdict(read, given.shares, given.json)
+    return _serve(read)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""What a host shares with its site, without riptided and without an engine: riptide.fleet.host and config."""
+
+import random
+import sys
+
+import pytest
+from netns import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "bindings/python/riptide"))  # the package's C is of no use here
+from fleet import config, host, sums  # noqa: E402
+
+DST = "192.0.2.1"
+
+
+class Ladder:
+    """As riptided keeps one: lib/proof/ladder.c."""
+
+    def __init__(self):
+        self.rungs, self.entered, self.halved = {}, 0, 0
+
+    def scale(self, factor):
+        self.rungs = {cwnd: [factor * value for value in rung] for cwnd, rung in self.rungs.items()}
+
+    def enter(self, cwnd, cost, again):
+        self.scale(host.KEPT)
+        self.rungs[cwnd] = [one + more for one, more in zip(self.rungs.get(cwnd, [0, 0, 0]), (1, cost, again))]
+        self.entered = (self.entered + 1) % host.ENTERED
+
+    def halve(self):
+        self.scale(0.5)
+        self.halved = (self.halved + 1) % host.HALVED
+
+    def read(self):
+        text = ";".join(["5,5,0", *(f"{cwnd}:" + ",".join(str(round(1000 * value)) for value in rung)
+                                    for cwnd, rung in self.rungs.items())])
+        dst, found = host.read_ladder([DST, text, self.entered, self.halved])
+        assert dst == DST
+        return found
+
+
+def connections(found):
+    return sum(value for name, value in found.items() if name.endswith("n"))
+
+
+@pytest.mark.parametrize("entered, halved", [(0, 0), (host.ENTERED - 20, host.HALVED - 1)])
+def test_what_has_come_since_is_what_was_entered(entered, halved):
+    drawn, ladder, before, shared, added = random.Random(1), Ladder(), None, {}, {}
+    ladder.entered, ladder.halved = entered, halved
+    for turn in range(200):
+        for _ in range(drawn.randrange(4)):
+            cwnd, cost, again = drawn.choice([20, 28, 40]), drawn.uniform(-1, 2), drawn.choice([0, 0.5])
+            ladder.enter(cwnd, cost, again)
+            added = sums.add(added, {f"{cwnd}n": 1, f"{cwnd}c": cost, f"{cwnd}a": again})
+        if turn % 20 == 9:
+            ladder.halve()
+        now = ladder.read()
+        if before or not entered:
+            shared = sums.add(shared, host.learned_since(before, now))
+        else:
+            shared = dict(added)
+        before = now
+    assert set(shared) == set(added)
+    for name, value in added.items():
+        assert abs(shared[name] - value) < 0.02 * connections(added), name
+
+
+def test_what_a_restart_has_read_from_its_file_is_not_said_again():
+    ladder = Ladder()
+    for _ in range(50):
+        ladder.enter(28, 1, 0)
+    before = ladder.read()
+    ladder.entered, ladder.halved = 0, 0
+    assert host.learned_since(before, ladder.read()) == {}
+    assert host.learned_since(None, ladder.read()) == {}
+    fresh = Ladder()
+    fresh.enter(28, 1, 0)
+    assert connections(host.learned_since(before, fresh.read())) == 1
+
+
+def test_a_site_is_written_as_riptided_takes_it():
+    site = {"28n": 400.0, "28c": -200.0, "28a": 20.0, "40n": 100.0, "40c": 1e9, "40a": -5.0, "57n": -3.0, "xn": 9.0, "squares": 3.0}
+    assert host.write_ladder(site, 200) == "0,0,45050002;28:200000,-100000,10000;40:50000,1500000,0"
+    assert host.write_ladder({}, 200) == "0,0,0"
+    assert host.write_ladder({"28n": float("inf"), "28c": float("nan")}, 200) == "0,0,0"
+
+
+BOOKS = """riptide books 1
+window bytes=65536 rtt_us=50000 control=loss n=950 n_again=40 time=2918400,9002291200 again=60000,90000000
+holdout bytes=65536 rtt_us=50000 control=loss n=50 n_again=2 time=166400,557056000 again=3000,4500000
+window bytes=0 rtt_us=5000 control=bbr n=3 n_again=0 time=3072,3145728 again=0,0
+"""
+
+
+def test_books_are_the_same_behind_a_site():
+    books = host.read_books(BOOKS, "5 0")
+    assert set(books) == {"books 5 0 50000 loss", "books 5 0 5000 bbr"} <= set(host.books_keys("5 0"))
+    text = host.write_books(books, 5, 0)
+    assert host.read_books(text, "5 0") == books
+    assert text.startswith("riptide state 2 ") and text.endswith("\nholdout_percent=5 trial_percent=0\n")
+    assert host.books_since({}, books) == books
+    assert host.books_since(books, books) == {}
+    more = {key: {name: 2 * value for name, value in cells.items()} for key, cells in books.items()}
+    assert host.books_since(books, more) == books
+    assert host.books_since(more, books) == books  # they began anew
+
+
+def test_books_that_have_faded_are_still_books():
+    faded = {key: sums.fade(cells, 1, 3) for key, cells in host.read_books(BOOKS, "5 0").items()}
+    for line in host.BOOK_LINE.findall(host.write_books(faded, 5, 0)):
+        n, n_again, time, time_squares, again, again_squares = map(int, line[4:])
+        assert 0 < n and n_again <= n and time ** 2 <= n * time_squares and again ** 2 <= n * again_squares
+
+
+def play(share, site, batch=None):
+    """An exchange with a site that is a dict."""
+    _, added = share.outbox.batch(1) if batch is None else (0, batch)
+    for key, one in added.items():
+        site[key] = sums.add(site.get(key, {}), one)
+    return share.confirm(added, {key: site.get(key, {}) for key in {*added, "a"}})
+
+
+def test_a_site_that_began_empty_has_all_of_it_again():
+    share, site = host.Share(), {}
+    share.put("a", {"n": 5.0}, {"n": 5.0})
+    assert share.unsure == {"a"} and play(share, site) == 0
+    assert play(share, site) == 0 and site == {"a": {"n": 5.0}}
+    share.put("a", {"n": 7.0}, {"n": 2.0})
+    play(share, site)
+    assert site == {"a": {"n": 7.0}}
+    site.clear()
+    assert play(share, site) == 1
+    play(share, site)
+    assert site == {"a": {"n": 7.0}}
+    site.clear()
+    share.put("a", {"n": 8.0}, {"n": 1.0})  # it learns of that with an answer to what it added
+    assert play(share, site) == 1
+    play(share, site)
+    assert site == {"a": {"n": 8.0}} and play(share, site) == 0
+
+
+def test_what_comes_while_an_answer_is_lost_counts_once():
+    share, site = host.Share(), {}
+    share.put("a", {"n": 5.0}, {})
+    play(share, site)
+    play(share, site)
+    share.put("a", {"n": 6.0}, {"n": 1.0})
+    _, batch = share.outbox.batch(2)
+    share.put("a", {"n": 9.0}, {"n": 3.0})
+    site.clear()
+    play(share, site, batch)
+    play(share, site)
+    play(share, site)
+    assert site == {"a": {"n": 9.0}}
+
+
+def test_a_host_that_comes_back_adds_nothing_twice():
+    share, site = host.Share(), {"a": {"n": 5.0}}
+    share.put("a", {"n": 5.0}, {"n": 5.0})
+    play(share, site)
+    play(share, site)
+    assert site == {"a": {"n": 5.0}}
+    share.put("a", {"n": 6.0}, {"n": 1.0})
+    play(share, site)
+    assert site == {"a": {"n": 6.0}}
+
+
+def test_a_configuration(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("word\n")
+    found = config.parse(f"site = pop # one\nengine = redis://a redis://b\nhalf-life = 12 h\ninterval = 500ms\n"
+                         f"password-file = {secret}\nkey-file={secret}\nhost = h\n".replace(" # one", ""))
+    assert (found.site, found.half_life, found.interval, found.weight) == ("pop", 43200, 0.5, 200)
+    assert (found.password, found.key, found.name) == ("word", b"word", "h")
+    for text, words in [("site = a\n", "engine: missing"), ("site=a\nengine=b\nweigth=1\n", "weigth: unknown key"),
+                        ("site=a\nengine=b\nweight=0\n", "weight: 0; must be 1 to 1000"),
+                        ("site=a\nengine=b\ninterval=5 weeks\n", "interval: 5 weeks: not a number with ms, s, min, h or d"),
+                        ("site=a\nsite=b\n", "already exists"), ("x", "no key")]:
+        with pytest.raises(ValueError, match=words.replace("(", r"\(")) if words != "no key" else pytest.raises(ValueError):
+            config.parse(text)
