@@ -181,10 +181,11 @@ int client_ask_or_say(const struct command_options *options, json_t *request, co
     return client_is_absence(r) ? EXIT_NOT_RUNNING : EXIT_FAILURE;
 }
 
-int client_run(const struct command_options *options, json_t *request, const char *template)
+int client_run(const struct command_options *options, json_t *request, const char *file,
+               const char *template)
 {
     json_t *answer;
-    int status = client_ask_or_say(options, json_incref(request), NULL, &answer);
+    int status = client_ask_or_say(options, json_incref(request), file, &answer);
 
     if (status == EXIT_SUCCESS) {
         command_add(options, answer, json_pack("{s:O}", "asked", request));

@@ -38,8 +38,9 @@ int client_ask_or_say(const struct command_options *options, json_t *request, co
 
 /*
  * A command that is a request: prints the answer as JSON or by a template (render.h), for which it
- * has the request as `asked`. Returns the exit status.
+ * has the request as `asked`. `file` as of client_ask_or_say. Returns the exit status.
  */
-int client_run(const struct command_options *options, json_t *request, const char *template);
+int client_run(const struct command_options *options, json_t *request, const char *file,
+               const char *template);
 
 #endif

@@ -73,7 +73,7 @@ void daemon_open_control(struct daemon *daemon, const struct privileges *privile
 /* The line of why there is no start. Returns the exit status. */
 int daemon_refuse(const struct settings *settings, struct riptide_error *error, int r);
 
-/* Takes over all of the file, or nothing (false), and says so in a line. */
+/* SIGHUP: takes over all of the file, or nothing (false), and says so in a line. */
 bool reload(struct daemon *daemon);
 
 /*

@@ -14,7 +14,7 @@
 
 int pause_run(const struct command_options *options)
 {
-    return client_run(options, json_pack("{s:s}", "request", options->command),
+    return client_run(options, json_pack("{s:s}", "request", options->command), NULL,
                       "[{?paused}paused: windows disabled until `riptide resume` or a "
                       "restart|resumed[{?stepped_back_s}; still stepped back for "
                       "{stepped_back_s:clock}]]\n");
@@ -22,7 +22,7 @@ int pause_run(const struct command_options *options)
 
 int metrics_run(const struct command_options *options)
 {
-    return client_run(options, json_pack("{s:s}", "request", "metrics"), "{metrics}");
+    return client_run(options, json_pack("{s:s}", "request", "metrics"), NULL, "{metrics}");
 }
 
 static int fail(const struct command_options *options, const struct riptide_error *error, int r)
@@ -55,9 +55,8 @@ static int save(const struct command_options *options, const char *path)
 static int load(const struct command_options *options, const char *path)
 {
     struct riptide_error error = { .text = "" };
-    json_t *request, *answer;
+    json_t *request;
     void *text;
-    int status;
     size_t n;
     int r = riptide_file_read(path, RIPTIDE_STATE_MAX_BYTES, &text, &n, &error);
 
@@ -69,13 +68,9 @@ static int load(const struct command_options *options, const char *path)
         log_answer("%s: %s: no state of riptided", options->command, path);
         return EXIT_FAILURE;
     }
-    status = client_ask_or_say(options, request, path, &answer);
-    return status == EXIT_SUCCESS
-               ? command_print(options, answer,
-                               "loaded {loaded}, expired {expired}, older {older}, regrouped "
-                               "{regrouped}, skipped {skipped}, overflow {overflow}\n",
-                               NULL)
-               : status;
+    return client_run(options, request, path,
+                      "loaded {loaded}, expired {expired}, older {older}, regrouped {regrouped}, "
+                      "skipped {skipped}, overflow {overflow}\n");
 }
 
 int keep_run(const struct command_options *options)
