@@ -7,7 +7,6 @@
 
 #include "client.h"
 #include "commands.h"
-#include "log.h"
 
 #include <errno.h>
 #include <stdlib.h>

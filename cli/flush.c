@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char paused_sentence[] =
     "paused: [{?apply.by=connections}riptided gives no window"

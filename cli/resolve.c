@@ -10,10 +10,8 @@
 #include "verify/judge.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static int run(struct riptide_router *router, struct resolved *resolved)
 {

@@ -9,7 +9,6 @@
 #include "effect.h"
 #include "render.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 json_t *daemon_learned(struct daemon *daemon)

@@ -7,7 +7,6 @@
 #include "resolve.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Beside the document it has what can only be said by comparing members. */
 static const char screen[] =

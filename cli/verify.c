@@ -15,7 +15,6 @@
 #include "resolve.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
