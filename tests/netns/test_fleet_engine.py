@@ -471,7 +471,7 @@ def test_fleet_tls(start, certificates):
     with Host(server.url, "one", tls_ca=authority) as one, Host(server.url, "two") as two:
         one.learn(3)
         one.exchange()
-        assert two.line().startswith("its certificate is not trusted: name its authority with tls_ca")
+        assert two.line().startswith("its certificate is not trusted: name its authority with tls-ca")
     with Host(server.url, "two", tls_ca=authority) as two:
         assert two.others() == about(3)
     elsewhere = with_certificate("elsewhere")

@@ -106,7 +106,9 @@ def test_books_are_the_same_behind_a_site():
 
 
 def test_books_that_have_faded_are_still_books():
-    faded = {key: sums.fade(cells, 1, 3) for key, cells in host.read_books(BOOKS, "5 0").items()}
+    share = sums.share_left(1, 3)
+    faded = {key: {name: value * share for name, value in cells.items()}
+             for key, cells in host.read_books(BOOKS, "5 0").items()}
     for line in host.BOOK_LINE.findall(host.write_books(faded, 5, 0)):
         n, n_again, time, time_squares, again, again_squares = map(int, line[4:])
         assert 0 < n and n_again <= n and time ** 2 <= n * time_squares and again ** 2 <= n * again_squares

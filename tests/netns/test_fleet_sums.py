@@ -11,12 +11,12 @@ sys.path.insert(0, str(REPOSITORY / "bindings/python/riptide"))  # the package's
 from fleet import sums  # noqa: E402
 
 
-def test_sums_add_and_fade_in_any_order():
-    one, other = {"n": 8.0, "cost": -2.0}, {"n": 4.0, "again": 0.5}
-    assert sums.add(one, other) == {"n": 12, "cost": -2, "again": 0.5}
-    faded = sums.fade(sums.add(sums.fade(one, 3600, 3600), other), 7200, 3600)
-    assert faded == {"n": 2, "cost": -0.25, "again": 0.125}
-    assert sums.fade(one, -5, 3600) == one
+def test_sums_of_two_are_those_of_both():
+    assert sums.add({"n": 8.0, "cost": -2.0}, {"n": 4.0, "again": 0.5}) == {"n": 12, "cost": -2, "again": 0.5}
+
+
+def test_half_is_left_after_the_half_life():
+    assert sums.share_left(7200, 3600) == 0.25 and sums.share_left(0, 3600) == sums.share_left(-5, 3600) == 1
 
 
 @pytest.mark.parametrize("wrong", [{"n": math.nan}, {"n": math.inf}, {"n": -1e31}, {"": 1.0}, {"n" * 33: 1.0},
@@ -60,7 +60,5 @@ def test_a_batch_stays_until_it_is_confirmed():
     outbox.confirm()
     outbox.put("10.0.0.1", {"n": 2.0})
     assert outbox.batch(900) == (1001, {"10.0.0.1": {"n": 4.0}, "10.0.0.2": {"n": 3.0}})
-    outbox.fade(60, 60)
-    assert outbox.batch(901) == (1001, {"10.0.0.1": {"n": 2.0}, "10.0.0.2": {"n": 1.5}})
     outbox.confirm()
     assert outbox.batch(3000)[1] == {} and len(outbox) == 0

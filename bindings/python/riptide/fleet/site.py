@@ -277,7 +277,7 @@ LINES: list[tuple[Any, str, str]] = [
     (asyncio.TimeoutError, "", "no answer within {timeout_s:g} s: is it busy or far away, and is there"
      " TLS where the URL says so?"),
     (ssl.SSLCertVerificationError, "", "its certificate is not trusted: name its authority with"
-     " tls_ca ({said})"),
+     " tls-ca ({said})"),
     (ssl.SSLError, "", "no TLS there, or another one: redis:// is without ({said})"),
     (BusyLoadingError, "", "it is loading its data: wait"),
     (ReadOnlyError, "", "a replica, which takes nothing: name the primary"),

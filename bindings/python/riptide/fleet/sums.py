@@ -43,12 +43,6 @@ def share_left(passed_s: float, half_life_s: float) -> float:
     return float(0.5 ** (max(0.0, passed_s) / half_life_s))
 
 
-def fade(sums: Sums, passed_s: float, half_life_s: float) -> dict[str, float]:
-    """What is left of them after that time."""
-    share = share_left(passed_s, half_life_s)
-    return {name: value * share for name, value in sums.items()}
-
-
 class Held(NamedTuple):
     """What the engine keeps of a site, or of a host, for a prefix."""
 
@@ -120,12 +114,6 @@ class Outbox:
     def confirm(self) -> None:
         """The engine has the batch."""
         self._sent = {}
-
-    def fade(self, passed_s: float, half_life_s: float) -> None:
-        """What waits fades like what is there."""
-        for kept in self._sent, self._waiting:
-            for prefix, sums in kept.items():
-                kept[prefix] = fade(sums, passed_s, half_life_s)
 
     def __len__(self) -> int:
         """How many prefixes wait."""
