@@ -60,7 +60,11 @@ static const char *metrics_reason(const struct metrics *metrics)
                : NULL;
 }
 
-/* Flags of the moment (dead, linkdown, offload) are the kernel's to set, and no difference. */
+/*
+ * Flags of the moment are the kernel's to set, and no difference. But the kernel shares flows out
+ * among hops as links were and ignore_routes_with_linkdown said when one of them changed, and no
+ * answer tells that: a route that is written while a hop is down shares them out in another way.
+ */
 static const char *multipath_parse(struct base *base, const struct nlattr *multipath)
 {
     struct hops hops = hops_of((struct nlattr *)(base->attrs.bytes + base->attrs.n_bytes));
@@ -69,8 +73,11 @@ static const char *multipath_parse(struct base *base, const struct nlattr *multi
     if (!attrs_add(&base->attrs, multipath))
         return no_room;
     hops.left = mnl_attr_get_payload_len(multipath);
-    while ((hop = hops_next(&hops)))
+    while ((hop = hops_next(&hops))) {
+        if (hop->rtnh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN))
+            return "a hop of its base route is down";
         hop->rtnh_flags &= RTNH_F_ONLINK;
+    }
     return hops.left > 0 ? base_malformed : NULL;
 }
 

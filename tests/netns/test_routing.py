@@ -154,6 +154,16 @@ STORIES = {
         ? link set far0 down
         link set far0 up
     """,
+    # The kernel goes on sharing flows out as it did when the link changed; IPv6 has several routes there.
+    "hop down before a sysctl": """
+        {no_source} route replace default nexthop via {first} dev eth0 nexthop via {other} dev eth1
+        - link set far0 down
+        - sysctl ipv{family}/conf/all/ignore_routes_with_linkdown 1
+        {no_source} link set far0 up
+        - link set far0 down
+        - sysctl ipv{family}/conf/all/ignore_routes_with_linkdown 0
+        {no_source} link set far0 up
+    """,
     "dead link revived by a sysctl": """
         route add default via {other} dev eth1 metric 2000
         sysctl ipv{family}/conf/all/ignore_routes_with_linkdown 1

@@ -143,8 +143,8 @@ TEST(flags_of_the_moment_make_no_difference)
           { .gateway = "192.0.2.1", .flags = MOMENT | RTM_F_OFFLOAD }, true },
         { { .gateway = "192.0.2.1" },
           { .gateway = "192.0.2.1", .flags = RTNH_F_ONLINK | RTNH_F_LINKDOWN }, false },
-        { { .hops = HOPS(0, 3) }, { .hops = HOPS(MOMENT | RTNH_F_UNRESOLVED, 3) }, true },
-        { { .hops = HOPS(0, 3) }, { .hops = HOPS(RTNH_F_DEAD | RTNH_F_ONLINK, 3) }, false },
+        { { .hops = HOPS(0, 3) }, { .hops = HOPS(RTNH_F_OFFLOAD | RTNH_F_UNRESOLVED, 3) }, true },
+        { { .hops = HOPS(0, 3) }, { .hops = HOPS(RTNH_F_ONLINK, 3) }, false },
         { { .hops = HOPS(0, 3) }, { .hops = HOPS(0, 4) }, false },
     };
 
@@ -302,6 +302,7 @@ TEST(what_has_no_base_has_a_reason)
     static const char unseen[] = "the kernel does not show the hop of its next-hop object";
     static const char locked[] = "its base route locks initcwnd or initrwnd";
     static const char large[] = "its base route has a larger mtu than can be given to another";
+    static const char down[] = "a hop of its base route is down";
     static const char table[] = "a rule sends it to another table than main";
     static const char by_packet[] = "its base route depends on tos or source";
     static const char inside[] = "main has more specific routes inside it";
@@ -312,6 +313,8 @@ TEST(what_has_no_base_has_a_reason)
     } cases[] = {
         { { .dst = "2001:db8:97::/48", .hops = HOPS(0, 1) },
           "2001:db8:97::1", "its base route is made of several IPv6 routes" },
+        { { .dst = "10.3.0.0/16", .hops = HOPS(RTNH_F_LINKDOWN, 3) }, "10.3.0.1", down },
+        { { .dst = "10.3.0.0/16", .hops = HOPS(RTNH_F_DEAD, 3) }, "10.3.0.1", down },
         { { .dst = "10.3.0.0/16", .prefsrc = "192.0.2.1", .nh_id = 7 }, "10.3.0.1", unseen },
         { { .dst = "10.3.0.0/16", .nh_id = 7, .hops = HOPS(0, 4) }, "10.3.0.1", group },
         { { .dst = "2001:db8:97::/48", .nh_id = 7 }, "2001:db8:97::1", unseen },
