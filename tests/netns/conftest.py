@@ -3,12 +3,13 @@
 
 import contextlib
 import os
+import socket
 import subprocess
 import sys
 
 import cgroups
 import pytest
-from connection import Connection
+from connection import Connection, tcp_info
 from netns import REPOSITORY, Daemon, Host, Network, mount_build
 from programs import Driver
 from xdist.scheduler import LoadScopeScheduling
@@ -82,6 +83,20 @@ def path():
             near, far, address, source=address.replace("9.2", "9.1").replace("9:2", "9:1"), **options), near, far
     near.close()
     far.close()
+
+
+@pytest.fixture
+def large_first_windows(host):
+    """Before Linux 6.11 a first receive window is at most 65,535 bytes, however large the buffer."""
+    host.sysctl("ipv4/tcp_rmem", "4096 1000000 6291456")
+    with host.socket(socket.AF_INET) as server, host.socket(socket.AF_INET) as client:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        client.connect(server.getsockname())
+        with server.accept()[0] as far:
+            window_bytes = tcp_info(far).snd_wnd_bytes
+    if window_bytes <= 65_536:
+        pytest.skip(f"this kernel's first receive windows are {window_bytes} bytes, whatever net.ipv4.tcp_rmem says")
 
 
 @pytest.fixture

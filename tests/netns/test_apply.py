@@ -30,6 +30,7 @@ def test_a_daemon_gives_what_it_has_learned(net, daemon, apply, by, n_rules, pas
     assert snapshot(net.host) == before
 
 
+@pytest.mark.usefixtures("large_first_windows")
 @pytest.mark.parametrize("apply", ["connections", "both"])
 def test_peers_begin_with_cwnd_max_on_what_this_host_opens(net, daemon, apply):
     net.learned("203.0.113.1", 30)
@@ -41,6 +42,7 @@ def test_peers_begin_with_cwnd_max_on_what_this_host_opens(net, daemon, apply):
         wait_until(lambda: first_window() == 80, "the first receive window")
 
 
+@pytest.mark.usefixtures("large_first_windows")
 def test_the_first_receive_window_can_be_left_to_the_kernel(net, daemon, tmp_path):
     peers = ("203.0.113.1", "203.0.113.2")
     config = tmp_path / "riptided.conf"

@@ -355,6 +355,7 @@ def test_an_applications_own_limit_stays(path, cgroup, is_open):
         assert windows.counts() == {"given": 1, "paced": int(is_open), "kept": 0, "syn_lost": 0, "refused": 0, "held_out": 0}
 
 
+@pytest.mark.usefixtures("large_first_windows")
 def test_the_first_receive_window_is_opened_for_what_this_host_opens(net, cgroup):
     with Windows(net.host, cgroup) as windows:
         windows.set("203.0.113.1", 20, receive_bytes=300_000)
@@ -668,6 +669,7 @@ def test_trials_are_paced_over_the_same_part_of_a_round_trip(path, cgroup):
         assert seen == {28, 40, 57}
 
 
+@pytest.mark.usefixtures("large_first_windows")
 def test_what_is_held_out_is_not_paced_and_has_no_receive_window(path, cgroup):
     connect, near, _ = path
     with Windows(near, cgroup, 1000, 50) as windows:
