@@ -27,6 +27,7 @@ class Figures:
         self.n_events = self.n_runs = self.n_asked = self.n_ours = 0
         self.n_late = self.n_undecided = self.n_parted = 0
         self.n_seen = 0  # differences that the first look after an event still saw
+        self.n_taken = 0  # lines with the feature that is drawn often, done by the kernel
         self.lasted_us = []
         self.longest = (0, None, "")  # us, of which seed, after which lines
 
@@ -48,9 +49,10 @@ class Figures:
 class Run:
     """A seed's namespaces and the lines that have happened to them."""
 
-    def __init__(self, seed, n_hosts=N_HOSTS):
+    def __init__(self, seed, n_hosts=N_HOSTS, feature=None):
         self.seed = seed
         self.rng = random.Random(seed)
+        self.feature = feature
         self.dsts = destinations(self.rng, n_hosts)
         self.twins = Twins([address for dst in self.dsts for address in addresses_of(self.rng, dst)])
         # Not all at once, and not always with prefixes: those make the router look at more.
@@ -82,6 +84,8 @@ class Run:
             return
         is_about_links = any(" link " in line or " addr " in line for line in lines)
         said = [twins.tell_twin(line) for line in lines]
+        word = "master" if self.feature == "vrf" else self.feature
+        figures.n_taken += sum(word in line.split() and not complaint for line, complaint in zip(lines, said))
         if is_about_links:
             twins.without_us.settle()
         base, mtus = twins.ask(twins.without_us), twins.mtus()
@@ -148,14 +152,14 @@ class Found(Exception):
     """A violation and the script that shows it."""
 
 
-def run(seed, n_events, kinds, figures, n_hosts=N_HOSTS):
+def run(seed, n_events, kinds, figures, n_hosts=N_HOSTS, feature=None):
     """One run; raises Found."""
-    case = Run(seed, n_hosts)
+    case = Run(seed, n_hosts, feature)
     figures.n_runs += 1
     events = []
     setup = []
     try:
-        routing = Routing(case.rng, case.dsts, kinds)
+        routing = Routing(case.rng, case.dsts, kinds, feature)
         setup = routing.setup()
         case.start(setup)
         for _ in range(n_events):

@@ -27,11 +27,22 @@ ENCAPS = {
     "seg6": "encap seg6 mode encap segs fd00::99",
     "seg6local": "encap seg6local action End",
     "mpls": "encap mpls 100",
-    "ila": "encap ila 1:2:3:4",
+    "ila": "encap ila 1:2:3:4 ident-type luid",  # without it by the destination's bits
     "rpl": "encap rpl segs fd00::1",
     "ioam6": "encap ioam6 trace prealloc type 0x800000 ns 1 size 12",
     "xfrm": "encap xfrm if_id 1",
 }
+IPV6_ALONE = "seg6local", "ila", "rpl", "ioam6"
+# Where the kernel has it: its tunnel leads out of a link of that kind alone.
+XFRM_LINES = ["ip link add xfrm0 index 41 type xfrm external", "ip link set xfrm0 addrgenmode none",
+              "ip link set xfrm0 up"]
+
+
+def tunnel(kind, peer, n):
+    """The next hop that a tunnel goes to: words for ip(8)."""
+    if kind == "xfrm":
+        return f"dev xfrm0 {ENCAPS[kind]} link_dev eth{n}"  # last, or ip(8) passes over a word
+    return f"{ENCAPS[kind]} via {peer} dev eth{n}"
 
 
 def mac(n):

@@ -8,18 +8,20 @@ belong together.
 
 import ipaddress
 
-from routing_base import (BITS, ENCAPS, GROUPS, MAIN, MARKS, N_LINKS, OBJECTS, OUR_TABLE, PEERS,
-                          TABLES, UID, VRF, VRF_INDEX, default_line, link_lines, mac)
+from routing_base import (BITS, ENCAPS, GROUPS, IPV6_ALONE, MAIN, MARKS, N_LINKS, OBJECTS, OUR_TABLE, PEERS,
+                          TABLES, UID, VRF, VRF_INDEX, default_line, link_lines, mac, tunnel)
 
 
 class Routing:
     """Draws events. It remembers what was added, not whether the kernel took it."""
 
-    def __init__(self, rng, dsts, kinds):
-        """`kinds`: what the kernel has, as twins.probe_kinds tells."""
+    def __init__(self, rng, dsts, kinds, feature=None):
+        """`kinds`: what the kernel has, as twins.probe_kinds tells; `feature`: the one of them that is drawn often."""
         self.rng = rng
         self.dsts = dsts
         self.encaps = [kind for kind in kinds if kind in ENCAPS]
+        self.often = feature if feature in self.encaps else None
+        self.families = (4, 6, 6, 6) if feature in IPV6_ALONE else (4, 6)
         self.routes = []   # (family, key words by which a route is deleted)
         self.rules = []
         self.nexthops = []
@@ -32,7 +34,7 @@ class Routing:
             (4, self.address), (3, self.main_rule), (5, self.foreign_hand), (2, self.flush),
             (3, self.wg_quick), (6, self.window), (4, self.router_advertisement), (3, self.mtu),
             (6, self.neighbour), (0.2, self.expiry), (3, self.sysctl),
-        ] + ([(3, self.vrf)] if "vrf" in kinds else [])
+        ] + ([(60 if feature == "vrf" else 3, self.vrf)] if "vrf" in kinds else [])
 
     def setup(self):
         """Routing that a host might come up with: lines."""
@@ -61,7 +63,7 @@ class Routing:
         return self.rng.random() < share
 
     def family(self):
-        return self.rng.choice((4, 6))
+        return self.rng.choice(self.families)
 
     def peer(self, family, n=None):
         n = self.rng.randrange(N_LINKS) if n is None else n
@@ -91,6 +93,8 @@ class Routing:
     def hop(self, family):
         draw = self.rng.random()
         peer, n = self.peer(family)
+        if self.often and self.chance(0.5):
+            return tunnel(self.often, peer, n)
         if draw < 0.45:
             return f"via {peer} dev eth{n}"
         if draw < 0.52:
@@ -104,7 +108,7 @@ class Routing:
             return f"via inet6 fe80::{n + 1} dev eth{n}"
         if draw < 0.90 or not self.encaps:
             return self.multipath(family)
-        return f"{ENCAPS[self.rng.choice(self.encaps)]} via {peer} dev eth{n}"
+        return tunnel(self.rng.choice(self.encaps), peer, n)
 
     def multipath(self, family):
         hops = []
@@ -213,6 +217,8 @@ class Routing:
         nhid = self.nhid(family, "default") if self.chance(0.4) else None
         if nhid:
             return [f"ip -{family} route replace default nhid {nhid}"]
+        if self.often and self.chance(0.5):
+            return [f"ip -{family} route replace default {self.hop(family)}"]
         n, host = self.rng.randrange(N_LINKS), self.rng.choice((1, 2))
         return [default_line(family, "replace", n, host)]
 
@@ -231,8 +237,9 @@ class Routing:
             peer, n = self.peer(family)
             tail = self.rng.choice((f"via {peer} dev eth{n}",) * 5 + (
                 f"dev eth{n}", "blackhole", f"via {peer} dev eth{(n + 1) % N_LINKS} onlink",
-                f"{ENCAPS[self.rng.choice(self.encaps)]} via {peer} dev eth{n}"
-                if self.encaps else f"dev eth{n}"))
+                tunnel(self.rng.choice(self.encaps), peer, n) if self.encaps else f"dev eth{n}"))
+            if self.often and self.chance(0.5):
+                tail = tunnel(self.often, peer, n)
             line = f"ip -{family} nexthop replace id {number} {tail}"
         if number not in self.nexthops:
             self.nexthops.append(number)

@@ -19,7 +19,7 @@ RTM_F_LOOKUP_TABLE, RTM_F_FIB_MATCH = 0x1000, 0x2000
 RTN_UNICAST = 1
 RT_TABLE_MAIN = 254
 RTA_DST, RTA_SRC, RTA_OIF, RTA_GATEWAY, RTA_PRIORITY = 1, 2, 4, 5, 6
-RTA_METRICS, RTA_MULTIPATH = 8, 9
+RTA_METRICS, RTA_MULTIPATH, RTA_ENCAP = 8, 9, 22
 RTA_CACHEINFO, RTA_PREF = 12, 20
 RTA_TABLE, RTA_MARK, RTA_UID, RTA_IP_PROTO, RTA_NH_ID = 15, 16, 25, 27, 30
 RTNH_F_LINKDOWN = 0x10  # the state of a link, not of its route
@@ -190,6 +190,10 @@ class Route:
                 continue  # a name; the hops that it stands for are shown as well
             elif attr == RTA_PREF and not is_fib_match:
                 continue  # of an IPv6 multipath route it is that of the hop that was cached first
+            elif attr == RTA_ENCAP:
+                # Some processors, and user mode, have attributes of 64 bits behind empty ones, as the place in
+                # the message wants it.
+                found.append((attr, tuple(pair for pair in attributes(payload) if pair[1])))
             else:
                 found.append((attr, payload))
                 if attr == RTA_OIF:
@@ -242,7 +246,7 @@ class Route:
         words = [f"{name}/{dst_len} table {self.table} type {self.type} scope {self.likeness[3]} "
                  f"flags {self.likeness[5]:#x}"]
         for attr, payload in self.likeness[6]:
-            if attr in (RTA_METRICS, RTA_MULTIPATH):
+            if attr in (RTA_METRICS, RTA_MULTIPATH, RTA_ENCAP):
                 words.append(f"{_NAMES[attr]} {payload}")
             else:
                 words.append(f"{_NAMES.get(attr, attr)} {payload.hex()}")

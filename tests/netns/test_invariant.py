@@ -8,9 +8,11 @@ runs from that seed on; a failure prints the fewest lines that show it.
 import os
 import random
 import signal
+import sys
 
 import pytest
 from invariant import Figures, Found, Run, run
+from routing_base import ENCAPS
 from twins import Twins, probe_kinds
 
 SEED = int(os.environ.get("RIPTIDE_SEED", 366070156))  # the soak draws others
@@ -19,11 +21,14 @@ RUNS = 4  # of a part
 EVENTS_PER_RUN = 100
 MAX_PARTED = 1
 MOVES = 20
+# Of routes with one feature: the ordinary run is short, the runs on kernels that have them all are long.
+FEATURE_EVENTS = int(os.environ.get("RIPTIDE_EVENTS", 50))
+FEATURES = sorted({*ENCAPS, "vrf"} - {"ip", "ip6"})
 
 
 def say(capsys, text):
     with capsys.disabled():
-        print(f"\n{text}")
+        print(f"\n{text}", file=sys.stderr, flush=True)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -43,6 +48,26 @@ def test_no_event_makes_a_difference(part, capsys):
     assert figures.n_parted <= MAX_PARTED
     # Leaving everything alone would be no difference either.
     assert figures.n_ours > 0.25 * figures.n_asked
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_no_event_makes_a_difference_to_routes_with(feature, capsys):
+    """The same for routes that few kernels have, which are drawn often, to fewer destinations."""
+    kinds, _ = probe_kinds()
+    if feature not in kinds:
+        pytest.skip(f"this kernel lacks {feature}")
+    figures, seed = Figures(), SEED
+    while figures.n_events < FEATURE_EVENTS and figures.n_parted <= max(MAX_PARTED, FEATURE_EVENTS // 400):
+        try:
+            run(seed, min(EVENTS_PER_RUN, FEATURE_EVENTS - figures.n_events), kinds, figures, 20, feature)
+        except Found as found:
+            say(capsys, found)  # at once: the others may take an hour
+            pytest.fail(str(found), pytrace=False)
+        seed += 1
+    say(capsys, f"invariant, {feature}: {figures}; it was taken {figures.n_taken} times")
+    assert figures.n_events >= FEATURE_EVENTS
+    assert figures.n_taken > 0.02 * figures.n_events
+    assert figures.n_ours > 0.15 * figures.n_asked  # with few hosts the prefixes weigh more
 
 
 @pytest.mark.parametrize("apply", ["connections", "both"])

@@ -15,8 +15,8 @@ import time
 import rtnetlink
 from netns import Host
 from programs import Driver, Violation
-from routing_base import (ENCAPS, MARKS, N_LINKS, OUR_TABLE, PEERS, UID, VRF, VRF_INDEX, base_lines,
-                          link_lines)
+from routing_base import (ENCAPS, MARKS, N_LINKS, OUR_TABLE, PEERS, UID, VRF, VRF_INDEX, XFRM_LINES,
+                          base_lines, link_lines, tunnel)
 from rtnetlink import (RT_TABLE_MAIN, RTAX_INITCWND, RTN_UNICAST, Batch, Reader, Rtnetlink,
                        is_alike, link_mtus, query)
 
@@ -95,6 +95,8 @@ class Side:
         for line in base_lines():
             said = self.shell.run(line)
             assert not said, f"{line}: {said}"
+        for line in XFRM_LINES:
+            self.shell.run(line)
 
     def close(self):
         self.link.close()
@@ -350,9 +352,11 @@ def probe_kinds():
     try:
         for line in link_lines(0):
             host.run(*line.split())
-        there = [name for name, words in sorted(ENCAPS.items())
-                 if host.run("ip", "-6", "route", "add", "2001:db8::1", *words.split(), "via",
-                             "fd00::1", "dev", "eth0", check=False).returncode == 0
+        for line in XFRM_LINES:
+            host.run(*line.split(), check=False)
+        there = [name for name in sorted(ENCAPS)
+                 if host.run("ip", "-6", "route", "add", "2001:db8::1", *tunnel(name, "fd00::1", 0).split(),
+                             check=False).returncode == 0
                  and host.run("ip", "-6", "route", "del", "2001:db8::1").returncode == 0]
         if host.run("ip", "link", "add", VRF, "type", "vrf", "table", "9",
                     check=False).returncode == 0:
