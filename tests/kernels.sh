@@ -3,7 +3,8 @@
 # Other kernels for the tests on the kernel: Debian's packages of them, and guests that boot one on this machine's own root
 # file system, which they cannot write. ./dev test --kernel calls it.
 #
-#   kernels.sh names NAME|all                  them and their suites: a version runs in user mode, qemu-VERSION in qemu
+#   kernels.sh names NAME|all                  them and their suites: a version runs in user mode, qemu-VERSION in qemu,
+#                                              arm64 there as well, on another processor, with a root file system of its own
 #   kernels.sh fetch NAME <SOURCES             puts the kernel into the cache, once; SOURCES: apt's, one line each
 #   kernels.sh run NAME DIR COMMAND...         a guest runs the command in this folder, and can write DIR and memory
 set -euo pipefail
@@ -21,6 +22,7 @@ newest forky"
 names() {
     local found
     found=$(printf '%s\n' "$kernels" | sed 'p; s/^/qemu-/' | sort -V)
+    [[ ${1:-} != arm64 ]] || found="arm64 bookworm"
     [[ ${1:-} == all ]] || found=$(sed -n "/^${1:-} /p" <<<"$found")
     [[ -n $found ]] || die "no kernel '${1:-}'; there are: all $(names all | cut -d ' ' -f 1 | tr '\n' ' ')"
     printf '%s\n' "$found"
@@ -51,9 +53,12 @@ unpack() {
     rm -rf "$debs"
 }
 
-# The real package behind linux-image-amd64, whose name has the version in it.
-image_of() {
-    apt "$1" apt-cache depends linux-image-amd64 | sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1
+# The real packages behind linux-image-amd64, whose names have the version in them; forky parts kernel and modules.
+images_of() {
+    local image
+    image=$(apt "$1" apt-cache depends linux-image-amd64 | sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
+    apt "$1" apt-cache depends "$image" | sed -n "s/^ *Depends: \(linux-\(base\|binary\|modules\)-[0-9][^ ]*\)\$/\1/p; 1s/^/$image\n/p" |
+        grep '^linux-' | sort -u
 }
 
 # with_libraries SUITE NEW DIR: where they will be found
@@ -62,6 +67,19 @@ with_libraries() {
     mkdir "$2/libraries"
     find "$2/package" -path '*/x86_64-linux-gnu/*.so.*' -exec cp -Lt "$2/libraries" {} +
     patchelf --set-interpreter "$3/ld-linux-x86-64.so.2" --set-rpath "$3" "$2/linux"
+}
+
+# What tests take from the system, unpacked alone: nothing of the other processor runs here. arm64_root SUITE NEW
+arm64_root() {
+    local root=$2/root packages=bash,busybox-static,coreutils,dash,findutils,grep,iproute2,kmod,linux-image-arm64
+    packages+=,mount,netbase,procps,sed,util-linux
+    packages+=,libjansson4,libmnl0,python3,python3-jsonschema,python3-prometheus-client,python3-pytest,python3-pytest-xdist
+    mmdebstrap --variant=extract --architectures=arm64 --include="$packages" "$1" "$root" - \
+        <"$cache/lists-$1.list" >"$2/log" 2>&1 || { cat "$2/log" >&2 && die "no arm64"; }
+    # As the packages' scripts would.
+    ln -sf dash "$root/bin/sh"
+    printf '%s\n' root:x:0:0:root:/root:/bin/bash nobody:x:65534:65534:nobody:/:/bin/false >"$root/etc/passwd"
+    printf '%s\n' root:x:0: nogroup:x:65534: >"$root/etc/group"
 }
 
 fetch() {
@@ -75,9 +93,15 @@ fetch() {
     apt "$suite" apt-get update >/dev/null
     rm -rf "$new"
     mkdir -p "$new/lib"
-    if [[ $name == qemu-* ]]; then
-        unpack "$suite" "$new/package" "$(image_of "$suite")"
-        mv "$new"/package/boot/vmlinuz-* "$new/linux"
+    if [[ $name == arm64 ]]; then
+        arm64_root "$suite" "$new"
+        mv "$new"/root/boot/vmlinuz-* "$new/linux"
+        mv "$new/root/lib/modules" "$new/lib/modules"
+    elif [[ $name == qemu-* ]]; then
+        # shellcheck disable=SC2046  # words
+        unpack "$suite" "$new/package" $(images_of "$suite")
+        find "$new/package" -name 'vmlinuz*' -type f -exec mv {} "$new/linux" \;
+        find "$new/package" '(' -path '*/boot/config-*' -o -path '*lib/modules/*/config' ')' -exec cp {} "$new/config" \;
         mv "$(find "$new/package" -type d -path '*lib/modules')" "$new/lib/modules"
     else
         unpack "$suite" "$new/package" user-mode-linux
@@ -91,12 +115,13 @@ fetch() {
     mv "$new" "$dir"
 }
 
-# What a guest starts with in memory, where its kernel has neither disk nor 9p built in: initramfs DIR MOUNTS
+# What a guest starts with in memory, where its kernel has neither disk nor 9p built in: initramfs DIR [ROOT]
 initramfs() {
-    local dir=$1 root=$1/initramfs modules
+    local dir=$1 root=$1/initramfs modules system=
+    [[ -z ${2:-} ]] || system=/mnt
     rm -rf "$root"
     mkdir -p "$root"/{bin,proc,dev,root,modules}
-    cp "$(command -v busybox)" "$root/bin/busybox"
+    cp "${2:-}/bin/busybox" "$root/bin/busybox"
     modules=$(modprobe -d "$dir" -S "$(ls "$dir/lib/modules")" --show-depends -a virtio_pci 9p 9pnet_virtio |
         sed -n 's/^insmod //p' | awk '!seen[$0]++')
     for file in $modules; do
@@ -113,7 +138,8 @@ initramfs() {
         # shellcheck disable=SC2016  # expanded by the guest
         printf '%s\n' '/bin/busybox mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=262144,cache=loose root /root' \
             '/bin/busybox mount -t devtmpfs dev /root/dev 2>/dev/null' \
-            "exec /bin/busybox switch_root /root $self"
+            ${system:+'/bin/busybox mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=262144,cache=loose host /root/mnt'} \
+            "exec /bin/busybox switch_root /root $system$self"
     } >"$root/init"
     chmod +x "$root/init"
     (cd "$root" && find . | cpio -o -H newc --quiet) | gzip -1 >"$dir/initramfs.gz"
@@ -128,7 +154,16 @@ run() {
     echo 125 >"$shared/status"
     # What is set on the command line of a kernel is in the environment of its first process.
     words=(quiet "KERNEL=$dir" "SHARED=$shared" "FOLDER=$PWD" "SYSTEM=$name" "RIPTIDE_BUILD=$RIPTIDE_BUILD")
-    if [[ $name == qemu-* ]]; then
+    if [[ $name == arm64 ]]; then
+        initramfs "$dir" "$dir/root"
+        mkdir -p "$dir/root"{/mnt,/proc,/sys,/dev,/tmp,/run,/root,"$PWD","$dir","$RIPTIDE_BUILD","$shared"} # as here
+        qemu-system-aarch64 -machine virt -cpu max -smp "$(nproc)" -m "${memory_mb:-2048}" -nographic -no-reboot \
+            -nodefaults -serial mon:stdio -kernel "$dir/linux" -initrd "$dir/initramfs.gz" \
+            -virtfs "local,path=$dir/root,mount_tag=root,security_model=none,readonly=on" \
+            -virtfs "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap" \
+            -virtfs "local,path=$shared,mount_tag=shared,security_model=none" \
+            -append "console=ttyAMA0 panic=-1 ${words[*]}"
+    elif [[ $name == qemu-* ]]; then
         initramfs "$dir"
         qemu-system-x86_64 -machine q35,accel=tcg -cpu max -smp "$(nproc)" -m "${memory_mb:-4096}" -nographic -no-reboot \
             -nodefaults -serial mon:stdio -kernel "$dir/linux" -initrd "$dir/initramfs.gz" \
@@ -145,7 +180,7 @@ run() {
 # A folder of the host, below what is memory in the guest: show DIR TAG OPTIONS
 show() {
     mkdir -p "$1"
-    if [[ $SYSTEM == qemu-* ]]; then
+    if [[ $SYSTEM == qemu-* || $SYSTEM == arm64 ]]; then
         if [[ $2 == root ]]; then
             mount --bind "/mnt$1" "$1"
         else
@@ -166,7 +201,7 @@ guest() {
     mkdir -p /dev/pts /dev/shm
     mount -t devpts devpts /dev/pts
     mount -t tmpfs tmpfs /dev/shm
-    mount --bind / /mnt
+    mountpoint -q /mnt || mount --bind / /mnt
     mount -t tmpfs tmpfs /tmp
     mount -t tmpfs tmpfs /run
     # The checkout and the kernel's modules may lie below /tmp.
@@ -177,7 +212,8 @@ guest() {
     printf '#!/bin/sh\nexec /sbin/modprobe -d %s "$@"\n' "$KERNEL" >/run/modprobe
     chmod +x /run/modprobe
     echo /run/modprobe >/proc/sys/kernel/modprobe
-    for module in ipv6 tun; do
+    # The last two do not come with the first route that asks for their tunnels.
+    for module in ipv6 tun ila xfrm_interface; do
         /run/modprobe -q "$module" || true # it may be built in
     done
     [[ -c /dev/net/tun ]] || { mkdir -p /dev/net && mknod /dev/net/tun c 10 200; }
