@@ -201,22 +201,26 @@ static int better_of(const struct ladder *own, const struct ladder *site, int at
 
 /*
  * Who knows nothing yet begins where most connections of the site are, but no more than a rung above
- * the policy's window, which trials would have tried.
+ * the policy's window, which trials would have tried. Once: what moves each round never counts.
  */
-static int begin_at_site(const struct ladder *own, const struct ladder *site, int at, int policy)
+static int begin_at_site(struct ladder *ladder, const struct ladder *own, const struct ladder *site,
+                         int at, int policy)
 {
-    float most = LEAST;
+    float most = 0;
     int best = at;
 
     for (int i = 0; i < LADDER_RUNGS; i++) {
         if (is_known(own, i))
             return at;
-        if (site->rungs[i].n >= most) {
+        if (is_known(site, i) && site->rungs[i].n > most) {
             most = site->rungs[i].n;
             best = i;
         }
     }
-    return best > at && best > policy + 1 ? (at > policy + 1 ? at : policy + 1) : best;
+    if (ladder->is_led || most == 0)
+        return at;
+    ladder->is_led = true;
+    return best < policy + 1 ? best : policy + 1;
 }
 
 static void teach(struct ladder_class *class, const struct ladder *ladder, int at)
@@ -247,7 +251,7 @@ bool ladder_step(struct ladder *ladder, const struct ladder *others, const struc
     if (ladder->n_settle > 0)
         own.n_settle = --ladder->n_settle;
     if (site)
-        at = begin_at_site(&own, site, at, policy);
+        at = begin_at_site(ladder, &own, site, at, policy);
     at = better_of(&own, site, at);
     most = most < policy + LADDER_ABOVE ? most : policy + LADDER_ABOVE;
     least = least > policy - LADDER_BELOW ? least : policy - LADDER_BELOW;

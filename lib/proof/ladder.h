@@ -35,7 +35,7 @@ struct ladder {
     uint8_t at;        /* 1 + the rung that the window is on; 0: there was no step yet */
     uint8_t policy_at; /* likewise the policy's window, at the last step */
     uint8_t n_settle;  /* steps in which connections end that may have begun on another rung */
-    bool is_led;       /* it began where others of its class are, and does not follow the policy */
+    bool is_led;       /* it began where others of its class or site are, and does not follow the policy */
     uint32_t revision; /* of all ladders of a host, when this one changed last */
     uint32_t n_entered : 24, n_halved : 8; /* connections, and cuts of the policy, since it began */
 };

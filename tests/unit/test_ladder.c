@@ -398,6 +398,22 @@ TEST(who_knows_nothing_begins_where_the_site_is_but_a_rung_above_at_most)
     }
 }
 
+/* Most of its connections are on a rung that is not its best: whoever began there anew each round would never count. */
+TEST(a_site_keeps_nobody_from_learning)
+{
+    struct ladder site = { 0 }, own = { 0 };
+
+    enter(&site, 57, 100, 3, 0);
+    enter(&site, 40, 50, 2.5, 0);
+    step(&own, 57);
+    for (int i = 0; i < 20; i++) {
+        step_at_site(&own, &site, 57);
+        enter(&own, ladder_cwnd(&own, 57), 1, 3, 0);
+    }
+    assert_in_range(own.n_entered, 14, 20);
+    assert_int_equal(ladder_cwnd(&own, 57), 40);
+}
+
 static struct riptide_estimator *with_trials(uint32_t cwnd_max)
 {
     struct riptide_estimator *estimator = ESTIMATOR_WITH("paper", config.cwnd_max = cwnd_max);

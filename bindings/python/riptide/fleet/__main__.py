@@ -18,7 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from . import config, host, sums
-from .site import Site, SiteError
+
+try:
+    from .site import Site, SiteError
+except ImportError as missing:
+    sys.exit(f"riptide-fleet: {missing}: pip install riptide[fleet], or the package python3-redis")
 
 PAGE = 256  # destinations of one request
 FEW = 256  # so many are asked for each time; of more, a sixth beside those that have changed

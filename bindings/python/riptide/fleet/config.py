@@ -81,8 +81,9 @@ def parse(text: str) -> Config:
 
 def read(path: str) -> Config:
     """Raises a ValueError with one line that begins with the path."""
+    text = _read(path)
     try:
-        return parse(_read(path))
+        return parse(text)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
