@@ -3,7 +3,7 @@
  * Any route messages as those of the table `local`: what the set holds afterwards is what a look at
  * one prefix after the other says, and only what such a message may add.
  */
-#include "observe/local.h"
+#include "observe/dump.h"
 
 #include "messages.h"
 #include "prefix.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Work in another network namespace. A socket belongs to the one that its thread was in when it was
- * opened, for good, so being there for a moment is enough.
+ * opened, for good, so being there for a moment is enough. And one of us for each: whoever gives
+ * windows to its connections holds its lock.
  */
 #ifndef RIPTIDE_LIB_NETNS_H
 #define RIPTIDE_LIB_NETNS_H
@@ -39,5 +40,15 @@ struct netns_id netns_identify(int netns_fd);
 
 /* Whether `netns_fd` is on another one, as far as can be seen. */
 bool netns_is_other(const struct netns_id *id, int netns_fd);
+
+/*
+ * Takes the lock of a namespace (-1: the thread's): *fdp, which close(2) gives back once no child
+ * of fork(2) has a copy. Errors: -EBUSY, with a line that names the process that has it; those of
+ * socket(2) and netns_visit.
+ */
+int lock_take(int *fdp, int netns_fd, struct riptide_error *error);
+
+/* Lets those go who have asked who holds it; riptide_router_get_holder in tools.h asks. */
+void lock_answer(int lock_fd);
 
 #endif

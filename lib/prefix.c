@@ -15,11 +15,6 @@
 
 const uint8_t families[2] = { AF_INET, AF_INET6 };
 
-int family_index(uint8_t family)
-{
-    return family == AF_INET6;
-}
-
 bool prefix_is_valid(const struct riptide_prefix *prefix)
 {
     struct riptide_prefix masked = *prefix;

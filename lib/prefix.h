@@ -13,7 +13,10 @@
 extern const uint8_t families[2];
 
 /* Index of a family in such arrays. */
-int family_index(uint8_t family);
+static inline int family_index(uint8_t family)
+{
+    return family == AF_INET6;
+}
 
 /* Bits of an address of that family; 0 for a family that is neither IPv4 nor IPv6. */
 static inline uint8_t prefix_family_bits(uint8_t family)

@@ -75,13 +75,9 @@ int riptide_router_check(struct riptide_router *router, struct riptide_error *er
  */
 int riptide_router_get_holder(int *pidp);
 
-/* Walks over all destinations, as riptide_estimator_next does. Outcomes: RIPTIDE_E_DONE. */
-int riptide_router_next(const struct riptide_router *router, uint32_t *cursor,
-                        struct riptide_route *route);
-
 /*
- * What a destination has because of the agent, by routes or per connection, as riptide_router_find
- * and riptide_router_next.
+ * What a destination has because of the agent, by routes or per connection, as riptide_router_find;
+ * and a walk over all, as riptide_estimator_next.
  */
 int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_prefix *dst,
                        struct riptide_route *route);

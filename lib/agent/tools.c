@@ -4,6 +4,7 @@
  */
 #include "agent/parts.h"
 
+#include "apply/router.h"
 #include "proof/verdict.h"
 
 #include <stdio.h>
@@ -56,11 +57,18 @@ int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_p
 int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
                        struct riptide_route *route)
 {
+    const struct plan *plan = &agent->router->plan;
     struct riptide_estimate estimate;
+    const struct target *target;
     int r;
 
-    if (agent->backends.chosen != RIPTIDE_CONNECTIONS)
-        return riptide_router_next(agent->router, cursor, route);
+    if (agent->backends.chosen != RIPTIDE_CONNECTIONS) {
+        target = targets_next(&plan->targets, cursor);
+        if (target)
+            plan_describe(plan, target, route);
+        *cursor += target != NULL;
+        return target ? 0 : RIPTIDE_E_DONE;
+    }
     r = riptide_estimator_next(agent->estimator, cursor, &estimate);
     if (r == 0)
         describe(agent, &estimate, route);

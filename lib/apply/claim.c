@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The first and the last thing that a router does. In between no other router is in its namespace
- * (lock.h).
+ * (netns.h).
  */
 #include "router.h"
 
 #include "backend.h"
 #include "internal.h"
-#include "lock.h"
+#include "netns.h"
 #include "prefix.h"
 #include "tools.h"
 
@@ -147,12 +147,16 @@ int claim_clear(struct riptide_router *router, struct riptide_error *error)
     return r == 0 ? forgotten : r;
 }
 
-int claim_check(struct riptide_router *router, struct riptide_error *error)
+int riptide_router_check(struct riptide_router *router, struct riptide_error *error)
 {
     const struct plan *plan = &router->plan;
     struct rule_place place;
-    int forgotten, r = look_around(router, error);
+    int forgotten, r;
 
+    if (is_forked(router->pid, error))
+        return -ECHILD;
+    error_set(error, "%s", "");
+    r = look_around(router, error);
     for (int i = 0; i < 2 && r == 0; i++) {
         const char *reason = rules_place(&plan->seen[i], plan->config.rule_priority, &place);
 
@@ -160,7 +164,7 @@ int claim_check(struct riptide_router *router, struct riptide_error *error)
             r = no_place(error, i, reason);
     }
     forgotten = plan_forget_known(&router->plan);
-    return r == 0 ? forgotten : r;
+    return error_fill(error, r == 0 ? forgotten : r);
 }
 
 static void give_lock_back(struct riptide_router *router)

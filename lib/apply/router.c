@@ -6,7 +6,6 @@
 
 #include "backend.h"
 #include "internal.h"
-#include "lock.h"
 #include "netns.h"
 #include "prefix.h"
 #include "tools.h"
@@ -153,14 +152,6 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
         plan_want_pass(&router->plan, SCAN_ALL);
     show_work(router);
     return 0;
-}
-
-int riptide_router_check(struct riptide_router *router, struct riptide_error *error)
-{
-    if (is_forked(router->pid, error))
-        return -ECHILD;
-    error_set(error, "%s", "");
-    return error_fill(error, claim_check(router, error));
 }
 
 RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
@@ -349,18 +340,6 @@ RIPTIDE_PUBLIC int riptide_router_find(const struct riptide_router *router,
     if (!target)
         return RIPTIDE_E_UNKNOWN;
     plan_describe(&router->plan, target, route);
-    return 0;
-}
-
-int riptide_router_next(const struct riptide_router *router, uint32_t *cursor,
-                        struct riptide_route *route)
-{
-    const struct target *target = targets_next(&router->plan.targets, cursor);
-
-    if (!target)
-        return RIPTIDE_E_DONE;
-    plan_describe(&router->plan, target, route);
-    ++*cursor;
     return 0;
 }
 

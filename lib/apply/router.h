@@ -105,9 +105,6 @@ int work_step(struct riptide_router *router);
  */
 int claim_take(struct riptide_router *router, struct riptide_error *error);
 
-/* Whether there is a place for a router: errors as above, each with a line; nothing is changed. */
-int claim_check(struct riptide_router *router, struct riptide_error *error);
-
 /* Removes rules and routes, forgets all destinations, gives the lock back. */
 int claim_release(struct riptide_router *router);
 

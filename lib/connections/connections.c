@@ -8,7 +8,6 @@
 #include "connections/bpf.h"
 #include "connections/program.h"
 #include "internal.h"
-#include "lock.h"
 #include "netns.h"
 #include "prefix.h"
 #include "tools.h"

@@ -60,7 +60,7 @@ int connections_keep(struct connections *connections, struct riptide_error *erro
 void connections_forget_netns(const struct connections *connections, uint64_t netns_cookie);
 
 /*
- * Takes the namespace's lock (lock.h), where no router has it for the same agent. Errors: those of
+ * Takes the namespace's lock (netns.h), where no router has it for the same agent. Errors: those of
  * lock_take; the program is to be stopped then.
  */
 int connections_lock(struct connections *connections, struct riptide_error *error);

@@ -8,7 +8,6 @@
 
 #include "netlink.h"
 #include "observe/filter.h"
-#include "observe/local.h"
 
 #include <linux/inet_diag.h>
 #include <riptide/observe.h>
@@ -57,6 +56,14 @@ void dump_close(struct dump *dump);
  * RIPTIDE_E_AGAIN. */
 int dump_start(struct dump *dump);
 int dump_dispatch(struct dump *dump);
+
+/*
+ * Adds what is this host itself, an address or a prefix that it answers for (AnyIP), given a route
+ * of the table `local`, its RTM_NEWROUTE aligned to four bytes. Other types of route and other
+ * tables are passed over. Pure but for memory. Outcomes: RIPTIDE_E_INVALID, the message cannot be
+ * what it claims. Errors: -ENOMEM.
+ */
+int local_add_route(struct prefix_set *local, const struct nlmsghdr *message);
 
 /* Whether none is under way, and the end of the last one was popped. */
 bool dump_is_idle(const struct dump *dump);

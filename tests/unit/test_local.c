@@ -5,7 +5,7 @@
  */
 #include "bytes.h"
 #include "internal.h"
-#include "observe/local.h"
+#include "observe/dump.h"
 
 #include <linux/rtnetlink.h>
 
