@@ -31,6 +31,12 @@ static int watch(const struct riptide_agent *agent, int fd)
     return epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+/* What connections start with without us is where windows begin, and what flights are judged by. */
+static void on_base(void *user, const struct riptide_prefix *dst, uint32_t initcwnd)
+{
+    estimator_set_base(user, dst, initcwnd);
+}
+
 static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
@@ -46,8 +52,11 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
         r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
     if (r == 0)
         r = riptide_router_new(&agent->router, &stages->router, error);
-    if (r == 0)
+    if (r == 0) {
         agent->estimator->scope = observer_scope(agent->observer);
+        agent->router->plan.on_base = on_base;
+        agent->router->plan.user = agent->estimator;
+    }
     if (r == 0)
         r = backends_init(&agent->backends, stages->agent.apply, agent->router,
                           &stages->connections, error);
@@ -321,26 +330,14 @@ RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)
     return agent->epoll_fd;
 }
 
-/* What connections start with without us is where windows begin, and what flights are judged by. */
-static void take_bases(struct riptide_agent *agent)
-{
-    struct riptide_prefix dst;
-    uint32_t initcwnd;
-
-    while (plan_take_base(&agent->router->plan, &dst, &initcwnd))
-        estimator_set_base(agent->estimator, &dst, initcwnd);
-}
-
 /* Each of these fds is readable for something that is done now; a backend says itself if more is. */
 static int dispatch_fd(struct riptide_agent *agent, int fd)
 {
     bool is_backend = false;
     int r = backends_dispatch(&agent->backends, fd, &is_backend);
 
-    if (is_backend) {
-        take_bases(agent);
+    if (is_backend)
         return r;
-    }
     if (fd == agent->timer_fd)
         r = round_on_timer(agent);
     else

@@ -74,11 +74,11 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
 
     if (r != 0)
         return r;
-    /* Who withdrew it may have forgotten all that was popped. */
+    /* Who withdrew it may have forgotten its base. */
     if (target->wanted.initcwnd == 0)
-        target->popped_initcwnd = 0;
+        target->known_initcwnd = 0;
     target_want(target, wanted, &plan->links);
-    target->judged_initcwnd = target->popped_initcwnd;
+    target->judged_initcwnd = target->known_initcwnd;
     plan_note_base(plan, target);
     queue(plan, target);
     return 0;
@@ -310,27 +310,15 @@ void plan_round(struct plan *plan)
     try_again(plan);
 }
 
-static uint32_t base_initcwnd(const struct target *target)
+void plan_note_base(const struct plan *plan, struct target *target)
 {
-    return target->wanted.initcwnd && target->base ? target->base->route.metrics.initcwnd : 0;
-}
+    bool has_base = target->wanted.initcwnd && target->base;
+    uint32_t initcwnd = has_base ? target->base->route.metrics.initcwnd : 0;
 
-void plan_note_base(struct plan *plan, struct target *target)
-{
-    if (base_initcwnd(target) != target->popped_initcwnd)
-        targets_push(&plan->targets, QUEUE_BASE, target);
-}
-
-bool plan_take_base(struct plan *plan, struct riptide_prefix *dst, uint32_t *initcwnd)
-{
-    struct target *target = targets_take(&plan->targets, QUEUE_BASE);
-
-    if (!target)
-        return false;
-    *dst = target->wanted.dst;
-    *initcwnd = target->popped_initcwnd = base_initcwnd(target);
-    targets_forget_if_done(&plan->targets, target);
-    return true;
+    if (!plan->on_base || initcwnd == target->known_initcwnd)
+        return;
+    target->known_initcwnd = initcwnd;
+    plan->on_base(plan->user, &target->wanted.dst, initcwnd);
 }
 
 /* Why it is as it is, where that is not what was asked for. */

@@ -62,6 +62,12 @@ struct plan {
     bool is_claimed; /* the namespace is ours: rules and routes are written */
     bool has_work;
     struct riptide_router_stats stats;
+    /*
+     * The agent's, NULL without one: connections to `dst` start with another initcwnd without us
+     * than it was called with before, the one that its base route has, segments; 0: none is known.
+     */
+    void (*on_base)(void *user, const struct riptide_prefix *dst, uint32_t initcwnd);
+    void *user;
 };
 
 /* config.c: the caller's over the defaults. Errors: -EINVAL (size), -E2BIG, each with a line. */
@@ -127,15 +133,8 @@ void plan_set_round(struct plan *plan, uint64_t round_ns);
 /* The host's regular round: tries again what failed, asks what the kernel does not announce. */
 void plan_round(struct plan *plan);
 
-/* Where its base's initcwnd is not the one that the agent has, it waits for plan_take_base. */
-void plan_note_base(struct plan *plan, struct target *target);
-
-/*
- * Takes the next destination whose connections start with another initcwnd without us than was said
- * before: the one that its base route has, segments; 0: none that is known. Returns false where
- * there is none.
- */
-bool plan_take_base(struct plan *plan, struct riptide_prefix *dst, uint32_t *initcwnd);
+/* Tells the agent where its base's initcwnd is not the one that it knows. */
+void plan_note_base(const struct plan *plan, struct target *target);
 
 /* The target as the host sees it. */
 void plan_describe(const struct plan *plan, const struct target *target,

@@ -177,11 +177,8 @@ static bool drop_unpopped(struct riptide_router *router)
 {
     const struct prefix_table *table = &router->plan.targets.table;
     const struct riptide_route *route;
-    uint32_t n = table->n, initcwnd;
-    struct riptide_prefix dst;
+    uint32_t n = table->n;
 
-    while (table->n == n && plan_take_base(&router->plan, &dst, &initcwnd))
-        ;
     while (table->n == n && riptide_router_pop(router, &route) == 0)
         ;
     return table->n < n;

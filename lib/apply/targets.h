@@ -18,7 +18,6 @@ enum target_queue {
     QUEUE_RESOLVE, /* its base route must be asked for */
     QUEUE_WRITE,   /* the kernel has something else than is wanted */
     QUEUE_POP,     /* the host does not know its state yet */
-    QUEUE_BASE,    /* nor the agent the initcwnd of its base */
     QUEUES,
 };
 
@@ -47,7 +46,7 @@ struct target {
     uint8_t pmtu_use;   /* enum pmtu_use */
     uint32_t next[QUEUES];
     struct base *base;        /* NULL: left alone or not resolved */
-    uint32_t popped_initcwnd; /* its base's, as plan_take_base gave it; */
+    uint32_t known_initcwnd;  /* its base's, as the agent knows it; */
     uint32_t judged_initcwnd; /* the one of the time when the window was asked for */
     struct {
         bool exists;
