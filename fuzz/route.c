@@ -89,11 +89,11 @@ static void check_several(const struct route *ours, struct rtnl_route *theirs,
 
         if (gateway && nl_addr_get_len(gateway) != prefix_family_bits(ours->dst.family) / 8u)
             gateway = NULL;
-        CASE_CHECK(route_next_hop(&hop, ours, message));
+        CASE_CHECK(route_next_hop(&hop, ours, netlink_attrs(message, sizeof(struct rtmsg))));
         CASE_CHECK(hop.ifindex == (uint32_t)rtnl_route_nh_get_ifindex(their_hop));
         check_address(&hop.gateway, gateway);
     }
-    CASE_CHECK(!route_next_hop(&hop, ours, message));
+    CASE_CHECK(!route_next_hop(&hop, ours, netlink_attrs(message, sizeof(struct rtmsg))));
 }
 
 static void check_route(const struct route *ours, struct rtnl_route *theirs,
@@ -122,11 +122,11 @@ static void check_hops(const struct route *route, const struct nlmsghdr *message
     struct hop hop = { .is_begun = false };
     int left = 1 + nlmsg_datalen(message);
 
-    while (route_next_hop(&hop, route, message)) {
+    while (route_next_hop(&hop, route, netlink_attrs(message, sizeof(struct rtmsg)))) {
         CASE_CHECK(hop.gateway.family == 0 || prefix_is_valid(&hop.gateway));
         CASE_CHECK(left-- > 0);
     }
-    CASE_CHECK(!route_next_hop(&hop, route, message));
+    CASE_CHECK(!route_next_hop(&hop, route, netlink_attrs(message, sizeof(struct rtmsg))));
 }
 
 /* A delete that is read as a route names that route and none besides. */

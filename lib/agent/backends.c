@@ -2,10 +2,9 @@
 /*
  * Which backends there are, and each call for all of them.
  */
-#include "agent/backends.h"
+#include "agent/parts.h"
 
 #include "compute/evidence.h"
-#include "internal.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An estimator's state in a file, and behind it an agent's books. What the text means is
- * lib/compute/state.c's and lib/proof/books_text.c's. Files are replaced whole or not at all, and
+ * lib/compute/state.c's and lib/proof/books.c's. Files are replaced whole or not at all, and
  * read whole: so are those of the programs.
  */
 #include "agent/parts.h"

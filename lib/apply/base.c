@@ -5,7 +5,6 @@
  */
 #include "base.h"
 
-#include "netlink.h"
 #include "prefix.h"
 
 #include <errno.h>

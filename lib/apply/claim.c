@@ -113,6 +113,16 @@ static int look_around(struct riptide_router *router, struct riptide_error *erro
     return r == 0 ? check_conflicts(plan, error) : r;
 }
 
+static int clear(struct riptide_router *router, struct riptide_error *error)
+{
+    struct plan *plan = &router->plan;
+    int r = look_around(router, error);
+
+    if (r == 0)
+        r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, error);
+    return r;
+}
+
 /*
  * The second scan sees the rules without a predecessor's. Those go even where we cannot start for a
  * foreign route in our table: they would go on showing it to local TCP.
@@ -120,12 +130,10 @@ static int look_around(struct riptide_router *router, struct riptide_error *erro
 static int take_over(struct riptide_router *router, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
-    int forgotten, r = look_around(router, error);
+    int forgotten, r = clear(router, error);
 
     for (int i = 0; i < 2 && r == -EEXIST && foreign_reason(plan); i++)
         sync_clear_rules(plan, &router->channel, i);
-    if (r == 0)
-        r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, error);
     if (r == 0)
         r = scan(&router->scan, SCAN_RULES);
     forgotten = plan_forget_known(plan);
@@ -136,15 +144,10 @@ static int take_over(struct riptide_router *router, struct riptide_error *error)
 
 int claim_clear(struct riptide_router *router, struct riptide_error *error)
 {
-    struct plan *plan = &router->plan;
-    int forgotten, r = plan->config.dry_run ? -EEXIST : look_around(router, error);
+    int forgotten, r = router->plan.config.dry_run ? 0 : clear(router, error);
 
-    if (r == 0)
-        r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, error);
-    forgotten = plan_forget_known(plan);
-    if (r == -EEXIST)
-        r = 0;
-    return r == 0 ? forgotten : r;
+    forgotten = plan_forget_known(&router->plan);
+    return r == 0 || r == -EEXIST ? forgotten : r;
 }
 
 int riptide_router_check(struct riptide_router *router, struct riptide_error *error)

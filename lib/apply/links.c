@@ -5,7 +5,6 @@
 #include "links.h"
 
 #include "internal.h"
-#include "netlink.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -116,9 +115,10 @@ static bool leads_nowhere(const struct route *route)
 void links_note_main(struct links *links, const struct route *route,
                      const struct nlmsghdr *message)
 {
+    const struct netlink_attrs attrs = netlink_attrs(message, sizeof(struct rtmsg));
     struct hop hop = { 0 };
 
-    while (route_next_hop(&hop, route, message)) {
+    while (route_next_hop(&hop, route, attrs)) {
         if (hop.ifindex != 0 || !leads_nowhere(route))
             note_main(links, hop.ifindex);
     }
@@ -142,18 +142,14 @@ uint32_t links_mtu(const struct links *links, const struct base *base)
 {
     const struct netlink_attrs attrs = { (const struct nlattr *)base->attrs.bytes,
                                          (int)(base->attrs.n_bytes - base->metrics_bytes) };
-    uint8_t family = base->route.dst.family;
-    const struct rtnexthop *hop;
-    uint32_t mtu_bytes, first;
-    struct hops hops;
+    struct hop hop = { 0 };
+    uint32_t mtu_bytes = 0, n_hops = 0, before;
 
-    if (!base->is_multipath)
-        return links_mtu_at(links, base->route.ifindex, family);
-    hops = hops_of(netlink_find(attrs, RTA_MULTIPATH));
-    for (first = UINT32_MAX; (hop = hops_next(&hops)); first = mtu_bytes) {
-        mtu_bytes = links_mtu_at(links, (uint32_t)hop->rtnh_ifindex, family);
-        if (first != UINT32_MAX && first != mtu_bytes)
+    while (route_next_hop(&hop, &base->route, attrs)) {
+        before = mtu_bytes;
+        mtu_bytes = links_mtu_at(links, hop.ifindex, base->route.dst.family);
+        if (n_hops++ > 0 && mtu_bytes != before)
             return 0;
     }
-    return first == UINT32_MAX ? 0 : first;
+    return mtu_bytes;
 }

@@ -112,11 +112,12 @@ int main_table_note_neighbour(struct main_table *main, const struct riptide_pref
 static int add_gateways(struct main_table *main, const struct route *route,
                         const struct nlmsghdr *message)
 {
+    const struct netlink_attrs attrs = netlink_attrs(message, sizeof(struct rtmsg));
     struct neighbour *gateway;
     struct hop hop = { 0 };
     int is_failed = 0;
 
-    while (route->dst.family == AF_INET6 && route_next_hop(&hop, route, message)) {
+    while (route->dst.family == AF_INET6 && route_next_hop(&hop, route, attrs)) {
         if (!hop.gateway.family)
             continue;
         gateway = get_neighbour(main, &hop.gateway, hop.ifindex);

@@ -4,7 +4,6 @@
  */
 #include "route.h"
 
-#include "netlink.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -179,13 +178,13 @@ struct rtnexthop *hops_next(struct hops *hops)
     return hop;
 }
 
-bool route_next_hop(struct hop *hop, const struct route *route, const struct nlmsghdr *message)
+bool route_next_hop(struct hop *hop, const struct route *route, struct netlink_attrs attrs)
 {
     const struct nlattr *several, *gateway;
     const struct rtnexthop *next;
 
     if (!hop->is_begun) {
-        several = netlink_find(netlink_attrs(message, sizeof(struct rtmsg)), RTA_MULTIPATH);
+        several = netlink_find(attrs, RTA_MULTIPATH);
         *hop = (struct hop){ route->gateway, route->ifindex, { NULL, 0 }, true };
         if (!several)
             return true;

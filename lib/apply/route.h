@@ -6,6 +6,8 @@
 #ifndef RIPTIDE_LIB_APPLY_ROUTE_H
 #define RIPTIDE_LIB_APPLY_ROUTE_H
 
+#include "../netlink.h"
+
 #include <linux/rtnetlink.h>
 #include <riptide/riptide.h>
 
@@ -77,8 +79,8 @@ struct hop {
  */
 int route_parse(struct route *route, const struct nlmsghdr *message);
 
-/* Takes the next hop; `hop` begins as zeros. Returns false behind the last. */
-bool route_next_hop(struct hop *hop, const struct route *route, const struct nlmsghdr *message);
+/* Takes the next hop by the route's attributes; `hop` begins as zeros. False behind the last. */
+bool route_next_hop(struct hop *hop, const struct route *route, struct netlink_attrs attrs);
 
 /* The address that an attribute holds, RTA_VIA with its family, as a prefix of full length. */
 bool route_address_parse(struct riptide_prefix *address, uint8_t family,

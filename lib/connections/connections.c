@@ -36,7 +36,6 @@ struct connections {
     int netns_fd; /* a duplicate; -1: the thread's */
     int lock_fd;  /* -1: not taken */
     uint64_t netns_cookie;
-    bool is_stopped;
     bool is_paused;
     const char *why_back;           /* as it was given; NULL: windows are given */
     int settings_error;             /* the kernel has refused them since; 0: it has them */
@@ -224,10 +223,7 @@ static int stop(void *self)
 {
     struct connections *connections = self;
 
-    if (is_forked(connections->pid, NULL))
-        return -ECHILD;
-    connections->is_stopped = true;
-    return connections_unload(connections);
+    return is_forked(connections->pid, NULL) ? -ECHILD : connections_unload(connections);
 }
 
 struct window_key window_key_of(const struct riptide_prefix *dst)
@@ -257,16 +253,6 @@ struct window window_of(const struct riptide_wanted *wanted)
         .rtt_us = wanted->rtt_us,
         .is_ipv6_alone = wanted->dst.family == AF_INET6 && wanted->dst.len < 96,
     };
-}
-
-static bool is_valid(const struct riptide_wanted *wanted)
-{
-    static const struct riptide_wanted none;
-
-    return prefix_is_valid(&wanted->dst) && wanted->initcwnd <= RIPTIDE_CWND_LIMIT &&
-           wanted->rto_min_us <= RIPTIDE_RTO_MIN_LIMIT_US &&
-           (wanted->pacing_percent <= 100 || wanted->pacing_percent == RIPTIDE_AT_ONCE) &&
-           memcmp(wanted->reserved, none.reserved, sizeof(none.reserved)) == 0;
 }
 
 /* -ENOENT: there is none to take away. */
@@ -325,10 +311,6 @@ static int set(void *self, const struct riptide_wanted *wanted)
 
     if (is_forked(connections->pid, NULL))
         return -ECHILD;
-    if (!is_valid(wanted))
-        return RIPTIDE_E_INVALID;
-    if (connections->is_stopped)
-        return -ESHUTDOWN;
     forget_refused(connections, &wanted->dst);
     r = write_window(connections, wanted);
     if (r == -ENOENT)

@@ -20,7 +20,7 @@
  * DRIVER_CGROUP in the environment: windows per connection on that cgroup as well, and nothing else
  * where DRIVER_APPLY is "connections".
  */
-#include "agent/backends.h"
+#include "agent/parts.h"
 #include "tools.h"
 
 #include <errno.h>
