@@ -128,6 +128,14 @@ bool is_forked(pid_t pid, struct riptide_error *error)
     return true;
 }
 
+bool is_zero(const void *bytes, size_t n)
+{
+    const unsigned char *first = bytes;
+
+    /* Each is the one before it. */
+    return n == 0 || (first[0] == 0 && memcmp(first, first + 1, n - 1) == 0);
+}
+
 int config_copy(void *to, const struct config_kind *kind, const void *from,
                 struct riptide_error *error)
 {
@@ -142,28 +150,13 @@ int config_copy(void *to, const struct config_kind *kind, const void *from,
                                "riptide_%s_config_init(config, sizeof(*config)); where config is a "
                                "pointer, sizeof(config) is another size",
                                from_bytes, kind->name, kind->bytes, kind->name);
-    for (size_t i = kind->bytes; i < from_bytes; i++) {
-        if (((const unsigned char *)from)[i] != 0) {
-            error_set_field(error, kind->field,
-                            "the caller's configuration is newer than library %s", RIPTIDE_VERSION);
-            return -E2BIG;
-        }
+    if (from_bytes > kind->bytes &&
+        !is_zero((const char *)from + kind->bytes, from_bytes - kind->bytes)) {
+        error_set_field(error, kind->field, "the caller's configuration is newer than library %s",
+                        RIPTIDE_VERSION);
+        return -E2BIG;
     }
     memcpy(to, from, from_bytes < kind->bytes ? from_bytes : kind->bytes);
-    return 0;
-}
-
-int reserved_check(const uint32_t *reserved, size_t n, const char *field,
-                   struct riptide_error *error)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (reserved[i] != 0) {
-            error_set_field(error, field,
-                            "not zero; it is for callers that are newer than library %s",
-                            RIPTIDE_VERSION);
-            return -E2BIG;
-        }
-    }
     return 0;
 }
 
@@ -183,16 +176,22 @@ void struct_give(void *to, size_t to_size, const void *from, size_t from_size)
     memcpy(to, from, from_size < to_size ? from_size : to_size);
 }
 
-void *array_reserve(void *array, size_t n, uint32_t *capacityp, size_t element_size)
+int array_append(void *arrayp, uint32_t *np, uint32_t *capacityp, const void *element, size_t size)
 {
     uint32_t capacity = *capacityp ? *capacityp * 2 : 16;
+    void *array;
 
-    if (n < *capacityp)
-        return array;
-    array = reallocarray(array, capacity, element_size);
-    if (array)
+    memcpy(&array, arrayp, sizeof(array));
+    if (*np == *capacityp) {
+        array = reallocarray(array, capacity, size);
+        if (!array)
+            return -ENOMEM;
+        memcpy(arrayp, &array, sizeof(array));
         *capacityp = capacity;
-    return array;
+    }
+    memcpy((char *)array + *np * size, element, size);
+    ++*np;
+    return 0;
 }
 
 void *array_copy(const void *from, size_t n, size_t element_size)

@@ -91,9 +91,8 @@ struct config_kind {
 int config_copy(void *to, const struct config_kind *kind, const void *from,
                 struct riptide_error *error);
 
-/* For a field that is kept for newer callers: -E2BIG where it is not zero, with a line. */
-int reserved_check(const uint32_t *reserved, size_t n, const char *field,
-                   struct riptide_error *error);
+/* For what is kept for newer callers. */
+bool is_zero(const void *bytes, size_t n);
 
 /* Whether the array `field` is there and holds at most `max`: -EINVAL where not, with a line. */
 int array_check(const void *array, size_t n, size_t max, const char *field,
@@ -102,11 +101,8 @@ int array_check(const void *array, size_t n, size_t max, const char *field,
 /* As config_copy in the other direction: never writes more than the caller's struct can hold. */
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size);
 
-/*
- * The array, which is from malloc and may have moved, with room for one more behind its n elements.
- * NULL without memory: then it is where and what it was.
- */
-void *array_reserve(void *array, size_t n, uint32_t *capacityp, size_t element_size);
+/* A copy of the element behind the *np of *arrayp, which is from malloc. Errors: -ENOMEM. */
+int array_append(void *arrayp, uint32_t *np, uint32_t *capacityp, const void *element, size_t size);
 
 /* A copy of an array, which may be of none and NULL; to be given to free(3). NULL: no memory. */
 void *array_copy(const void *from, size_t n, size_t element_size);

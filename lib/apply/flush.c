@@ -84,18 +84,13 @@ static int on_route(void *userdata, const struct nlmsghdr *message)
 {
     const struct reading *reading = userdata;
     struct routes *routes = reading->routes;
-    struct route route, *list;
+    struct route route;
 
     if (route_parse(&route, message) < 0 || route.table != reading->identity.table ||
         route.is_cached ||
         (reading->identity.protocol && route.protocol != reading->identity.protocol))
         return 0;
-    list = array_reserve(routes->list, routes->n, &routes->capacity, sizeof(*list));
-    if (!list)
-        return -ENOMEM;
-    routes->list = list;
-    routes->list[routes->n++] = route;
-    return 0;
+    return array_append(&routes->list, &routes->n, &routes->capacity, &route, sizeof(route));
 }
 
 /* Those of that protocol (0: whichever) in the table. */

@@ -31,7 +31,7 @@ static struct link *find(const struct links *links, uint32_t ifindex)
 
 static int put(struct links *links, const struct link *link)
 {
-    struct link *list, *known = find(links, link->ifindex);
+    struct link *known = find(links, link->ifindex);
     bool is_other;
 
     if (known) {
@@ -39,12 +39,7 @@ static int put(struct links *links, const struct link *link)
         memcpy(known->mtu_bytes, link->mtu_bytes, sizeof(link->mtu_bytes));
         return is_other;
     }
-    list = array_reserve(links->list, links->n, &links->capacity, sizeof(*list));
-    if (!list)
-        return -ENOMEM;
-    links->list = list;
-    links->list[links->n++] = *link;
-    return 0;
+    return array_append(&links->list, &links->n, &links->capacity, link, sizeof(*link));
 }
 
 /* IPv6 has one of its own, which routers and a sysctl can make less than the link's. */

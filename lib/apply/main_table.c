@@ -73,7 +73,7 @@ bool main_table_is_of_every_link(const struct riptide_prefix *dst)
 static struct neighbour *get_neighbour(struct main_table *main,
                                        const struct riptide_prefix *address, uint32_t ifindex)
 {
-    struct neighbour *list;
+    const struct neighbour added = { .address = *address, .ifindex = ifindex };
 
     for (uint32_t i = 0; i < main->n_neighbours; i++) {
         struct neighbour *known = &main->neighbours[i];
@@ -81,13 +81,10 @@ static struct neighbour *get_neighbour(struct main_table *main,
         if (known->ifindex == ifindex && riptide_prefix_equal(&known->address, address))
             return known;
     }
-    list = array_reserve(main->neighbours, main->n_neighbours, &main->neighbours_capacity,
-                         sizeof(*list));
-    if (!list)
-        return NULL;
-    main->neighbours = list;
-    list[main->n_neighbours] = (struct neighbour){ .address = *address, .ifindex = ifindex };
-    return &list[main->n_neighbours++];
+    return array_append(&main->neighbours, &main->n_neighbours, &main->neighbours_capacity, &added,
+                        sizeof(added)) < 0
+               ? NULL
+               : &main->neighbours[main->n_neighbours - 1];
 }
 
 int main_table_note_neighbour(struct main_table *main, const struct riptide_prefix *address,

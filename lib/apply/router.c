@@ -186,12 +186,10 @@ static bool drop_unpopped(struct riptide_router *router)
 
 static bool is_valid(const struct riptide_wanted *wanted)
 {
-    static const struct riptide_wanted none;
-
     return prefix_is_valid(&wanted->dst) && wanted->initcwnd <= RIPTIDE_CWND_LIMIT &&
            wanted->rto_min_us <= RIPTIDE_RTO_MIN_LIMIT_US &&
            (wanted->pmtu_bytes == 0 || wanted->pmtu_bytes >= RIPTIDE_PMTU_MIN_BYTES) &&
-           memcmp(wanted->reserved, none.reserved, sizeof(none.reserved)) == 0;
+           is_zero(wanted->reserved, sizeof(wanted->reserved));
 }
 
 /* Behind the end nothing would come of what is asked for. */

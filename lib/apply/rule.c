@@ -124,17 +124,11 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
 int rules_add(struct rules *rules, const struct rule_identity *identity,
               const struct nlmsghdr *message)
 {
-    struct rule rule, *list;
+    struct rule rule;
     int r = rule_parse(&rule, identity, message);
 
-    if (r < 0)
-        return r;
-    list = array_reserve(rules->list, rules->n, &rules->capacity, sizeof(*list));
-    if (!list)
-        return -ENOMEM;
-    rules->list = list;
-    rules->list[rules->n++] = rule;
-    return 0;
+    return r < 0 ? r
+                 : array_append(&rules->list, &rules->n, &rules->capacity, &rule, sizeof(rule));
 }
 
 void rules_deinit(struct rules *rules)

@@ -179,10 +179,8 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     if (!(hint->scale >= 0 && hint->scale <= 1))
         return error_set_element(error, HINT "scale", i, "%g; must be above 0 and at most 1",
                                  hint->scale);
-    for (size_t k = 0; k < sizeof(hint->reserved) / sizeof(hint->reserved[0]); k++) {
-        if (hint->reserved[k] != 0)
-            return error_set_element(error, HINT "reserved", i, "must be 0");
-    }
+    if (!is_zero(hint->reserved, sizeof(hint->reserved)))
+        return error_set_element(error, HINT "reserved", i, "must be 0");
     if (has_end && i != ADDED)
         return error_set_element(error, HINT "until_ns", i, "not here: it is of the configuration");
     if (has_end && hint->until_ns <= estimator->now_ns)

@@ -64,11 +64,7 @@ const char *policy_fault(const struct riptide_policy *policy)
         return "bytes must be at most " TEXT_OF(RIPTIDE_POLICY_MEMORY_BYTES);
     if (policy->tick_bytes > policy->bytes)
         return "tick_bytes must be at most bytes, which include them";
-    for (size_t i = 0; i < sizeof(policy->reserved) / sizeof(policy->reserved[0]); i++) {
-        if (policy->reserved[i])
-            return "reserved must be NULL";
-    }
-    return NULL;
+    return is_zero(policy->reserved, sizeof(policy->reserved)) ? NULL : "reserved must be NULL";
 }
 
 int bounds_check(const char *min_field, const char *max_field, size_t i, bool has_min, uint32_t min,

@@ -283,19 +283,6 @@ static void forget_refused(struct connections *connections, const struct riptide
     }
 }
 
-static int keep_refused(struct connections *connections, const struct riptide_wanted *wanted)
-{
-    struct riptide_wanted *refused =
-        array_reserve(connections->refused, connections->n_refused, &connections->refused_capacity,
-                      sizeof(*refused));
-
-    if (!refused)
-        return -ENOMEM;
-    connections->refused = refused;
-    refused[connections->n_refused++] = *wanted;
-    return 0;
-}
-
 static void note(struct connections *connections, const struct riptide_wanted *wanted, int error)
 {
     connections->outcomes[connections->n_set++ % MAX_OUTCOMES] =
@@ -315,7 +302,8 @@ static int set(void *self, const struct riptide_wanted *wanted)
     r = write_window(connections, wanted);
     if (r == -ENOENT)
         return 0;
-    if (r < 0 && keep_refused(connections, wanted) < 0)
+    if (r < 0 && array_append(&connections->refused, &connections->n_refused,
+                              &connections->refused_capacity, wanted, sizeof(*wanted)) < 0)
         return -ENOMEM;
     if (r == -ENOSPC)
         return RIPTIDE_E_FULL;

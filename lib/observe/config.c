@@ -89,11 +89,15 @@ static int check_ranges(const struct riptide_port_range *ranges, size_t n, const
 
 int scope_check(const struct riptide_scope *scope, struct riptide_error *error)
 {
-    int r = reserved_check(scope->reserved, sizeof(scope->reserved) / sizeof(scope->reserved[0]),
-                           SCOPE "reserved", error);
+    int r;
 
-    if (r == 0)
-        r = check_prefixes(ARRAY(learn), error);
+    if (!is_zero(scope->reserved, sizeof(scope->reserved))) {
+        error_set_field(error, SCOPE "reserved",
+                        "not zero; it is for callers that are newer than library %s",
+                        RIPTIDE_VERSION);
+        return -E2BIG;
+    }
+    r = check_prefixes(ARRAY(learn), error);
     if (r == 0)
         r = check_prefixes(ARRAY(exclude), error);
     if (r == 0)

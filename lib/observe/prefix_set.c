@@ -25,14 +25,9 @@ void prefix_set_clear(struct prefix_set *set)
 
 int prefix_set_add(struct prefix_set *set, const struct riptide_prefix *prefix, bool verdict)
 {
-    struct prefix_rule *rules =
-        array_reserve(set->rules, set->n, &set->capacity, sizeof(*rules));
+    const struct prefix_rule rule = { .prefix = *prefix, .verdict = verdict };
 
-    if (!rules)
-        return -ENOMEM;
-    set->rules = rules;
-    rules[set->n++] = (struct prefix_rule){ .prefix = *prefix, .verdict = verdict };
-    return 0;
+    return array_append(&set->rules, &set->n, &set->capacity, &rule, sizeof(rule));
 }
 
 static int compare_rules(const void *a, const void *b)
