@@ -46,10 +46,11 @@ void freep(void *pointerp)
     free(pointer);
 }
 
-void closep(const int *fdp)
+void closep(int *fdp)
 {
     if (*fdp >= 0)
         close(*fdp);
+    *fdp = -1;
 }
 
 /* What is too long is a value in the middle: what it is of and the reason are at both ends. */

@@ -31,8 +31,8 @@ static inline double greater(double a, double b)
 /* For CLEANUP on a pointer from malloc. */
 void freep(void *pointerp);
 
-/* For CLEANUP on an fd; -1 is no fd. */
-void closep(const int *fdp);
+/* Closes the fd, which is -1 then: no fd, as it may be before. Also for CLEANUP. */
+void closep(int *fdp);
 
 /* Writes the line if there is somewhere to write it. */
 __attribute__((format(printf, 2, 3))) void error_set(struct riptide_error *error,

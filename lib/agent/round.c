@@ -221,17 +221,13 @@ static void count_sample(struct riptide_tick *tick, const struct riptide_sample 
     tick->overflow += outcome == RIPTIDE_E_FULL;
 }
 
-static void count_flight(struct riptide_agent *agent, const struct riptide_sample *sample,
+static void count_flight(struct first_flights *flights, const struct riptide_sample *sample,
                          uint32_t cwnd)
 {
-    const struct arm_config *arms = &agent->outcomes.arms;
-    const struct arm_shares shares = arm_shares_of(arms);
     uint32_t segs = evidence_segs_sent_once(sample);
-    struct first_flights *flights;
 
     if (segs == 0 || segs > 2 * cwnd)
         return;
-    flights = &agent->outcomes.flights[arm_of(sample->cookie, arms->seed, &shares)];
     flights->segs += segs;
     flights->again_segs += sample->retrans_segs;
 }
@@ -253,10 +249,10 @@ static uint32_t path_rtt_us_of(const struct riptide_agent *agent, struct watched
  * can have moved: these leave at once. Without a window of ours all arms have started alike. What
  * counts for ladders is the same whichever rung the window is on.
  */
-static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, uint32_t cwnd)
+static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, enum arm arm,
+                  uint32_t cwnd)
 {
     const struct arm_config *arms = &agent->outcomes.arms;
-    const struct arm_shares shares = arm_shares_of(arms);
     uint32_t smaller_cwnd = arms->holdout_percent > 0 && cwnd > KERNEL_CWND
                                 ? KERNEL_CWND
                                 : arm_cwnd(ARM_SMALLER, cwnd, 0);
@@ -266,11 +262,7 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
     struct outcomes *outcomes = &agent->outcomes;
     struct book_line line;
     uint32_t path_rtt_us;
-    enum arm arm;
 
-    if (cwnd == 0)
-        return;
-    arm = arm_of(sample->cookie, arms->seed, &shares);
     if (sample->acked_bytes <= (uint64_t)KERNEL_CWND * sample->mss_bytes) {
         outcomes->left_out[arm][BOOK_SMALL]++;
         return;
@@ -297,7 +289,9 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
                    const struct riptide_sample *const *samples, size_t n)
 {
     const struct riptide_agent_config *config = &agent->stages.agent;
-    bool has_books = agent->outcomes.books && agent->outcomes.wait == 0;
+    struct outcomes *shown = &agent->outcomes;
+    const struct arm_shares shares = arm_shares_of(&shown->arms);
+    bool has_books = shown->books && shown->wait == 0;
     uint16_t cwnds[RIPTIDE_POPPED_SAMPLES];
     int outcomes[RIPTIDE_POPPED_SAMPLES];
     int r;
@@ -311,10 +305,14 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++) {
-        if (agent->outcomes.flights_wait == 0 && samples[i]->closed)
-            count_flight(agent, samples[i], cwnds[i]);
-        if (has_books && samples[i]->closed)
-            enter(agent, samples[i], cwnds[i]);
+        if (samples[i]->closed && cwnds[i] > 0) {
+            enum arm arm = arm_of(samples[i]->cookie, shown->arms.seed, &shares);
+
+            if (shown->flights_wait == 0)
+                count_flight(&shown->flights[arm], samples[i], cwnds[i]);
+            if (has_books)
+                enter(agent, samples[i], arm, cwnds[i]);
+        }
         count_sample(tick, samples[i], outcomes[i]);
         agent->has_dumped |= !samples[i]->closed;
     }
@@ -384,12 +382,9 @@ int round_on_observer(struct riptide_agent *agent)
 
 void round_end_if_applied(struct riptide_agent *agent)
 {
-    struct riptide_estimator_stats stats;
-
     if (agent->phase != PHASE_APPLYING || !backends_are_idle(&agent->backends))
         return;
-    riptide_estimator_get_stats(agent->estimator, &stats, sizeof(stats));
-    agent->tick.destinations = stats.destinations;
+    agent->tick.destinations = agent->estimator->n_windows;
     agent->tick.finished_ns = now();
     agent->finished = agent->tick;
     agent->is_tick_news = true;

@@ -175,7 +175,6 @@ static void give_lock_back(struct riptide_router *router)
     router->plan.own[0] = router->plan.own[1] = (struct rule_state){ 0 };
     router->plan.is_claimed = false;
     closep(&router->lock_fd);
-    router->lock_fd = -1;
 }
 
 int claim_take(struct riptide_router *router, struct riptide_error *error)

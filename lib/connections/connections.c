@@ -215,7 +215,6 @@ int connections_unload(struct connections *connections)
     connections->uses_program = false;
     closep(&connections->windows_fd);
     closep(&connections->lock_fd);
-    connections->windows_fd = connections->lock_fd = -1;
     return r;
 }
 

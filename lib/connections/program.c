@@ -39,7 +39,6 @@ static bool open_one(struct program *program, const char *cgroup)
     if (fstatfs(program->cgroup_fd, &found) == 0 && found.f_type == CGROUP2_SUPER_MAGIC)
         return true;
     closep(&program->cgroup_fd);
-    program->cgroup_fd = -1;
     errno = EINVAL;
     return false;
 }
@@ -175,11 +174,8 @@ static void close_all(struct program *program)
 {
     closep(&program->link_fd);
     closep(&program->program_fd);
-    program->link_fd = program->program_fd = -1;
-    for (int map = 0; map < MAPS; map++) {
+    for (int map = 0; map < MAPS; map++)
         closep(&program->maps[map]);
-        program->maps[map] = -1;
-    }
 }
 
 void program_free(struct program *program)
@@ -195,10 +191,8 @@ void program_free(struct program *program)
 struct program *program_share(struct program *program)
 {
     program->n_references++;
-    if (is_forked(program->pid, NULL)) {
+    if (is_forked(program->pid, NULL))
         closep(&program->link_fd);
-        program->link_fd = -1;
-    }
     return program;
 }
 
