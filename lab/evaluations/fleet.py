@@ -143,10 +143,11 @@ def evaluate(evaluation):
     table = evaluation.table("hosts", "repetition", "hosts", "is_pooled", "host", "connections", "is_there", "last_cwnd", "on_time")
     first = evaluation.table("first", "repetition", "kind", "host", "n", "cost", "on_time")
     repetitions, run_s, join_s = (1, 15, 15) if evaluation.quick else (REPETITIONS, RUN_S, JOIN_S)
-    counts, costs = {}, {"long": [], "joined": [], "cold": []}
+    counts, costs, pictured = {}, {"long": [], "joined": [], "cold": []}, None
     for repetition in evaluation.steps(range(repetitions)):
         with tempfile.TemporaryDirectory() as folder:
             rows, late, results, is_on_time = play(evaluation, repetition, run_s, join_s, Path(folder))
+        pictured = pictured or (rows, late)
         for name, read in rows.items():
             group = int(name[1])
             if name in late:
@@ -163,6 +164,7 @@ def evaluate(evaluation):
             found = times_of(results, name, run_s, FIRST)
             costs[kind] += found
             first.add(repetition, kind, name, len(found), sum(found) / max(len(found), 1), is_on_time)
+    draw(evaluation, right, *pictured)
     means = {}
     for (n_hosts, is_pooled), found in counts.items():
         means[n_hosts, is_pooled] = figures.estimate_mean([n for n, _ in found])
@@ -185,3 +187,18 @@ def evaluate(evaluation):
         f"\"Long\" is {run_s} s here, not an hour. A joined host's first {FIRST} connections take {100 * joined.value:+.1f} % more time than a long-running host's; within 3 %:"
         f" {'met' if abs(joined.value) <= 0.03 else 'not excluded' if joined.low <= 0.03 else 'missed'}; a cold one's"
         f" {100 * more['cold'].value:+.1f} %.")
+
+
+def draw(evaluation, right, rows, late):
+    """The windows of ten hosts that keep to themselves, of ten that share, and of those that begin late, in one repetition."""
+    alone, last = len(GROUPS) - 2, len(GROUPS) - 1
+    shown = ("ten hosts alone", [name for name in rows if int(name[1]) == alone], "C0"), \
+        ("ten hosts that share", [name for name in rows if int(name[1]) == last and name not in late], "C1"), \
+        ("hosts that begin late: joined (green), cold (red)", late, None)
+    with evaluation.picture("fleet", 1, len(shown)) as (_, axes):
+        for axis, (words, names, color) in zip(axes, shown):
+            axis.axhspan(right[0], right[-1], color="0.9")
+            for i, name in enumerate(names):
+                axis.step([at_s for at_s, cwnd in rows[name] if cwnd], [cwnd for _, cwnd in rows[name] if cwnd],
+                          color=color or ("C2" if i < JOINED else "C3"), alpha=0.6, where="post")
+            axis.set(title=words, xlabel="seconds", ylabel="window, segments", ylim=(0, 80))

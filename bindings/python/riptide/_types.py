@@ -177,6 +177,7 @@ class Estimate:
     min_rtt_us: int  #: smallest round trip time, as its policy explains it; 0: unknown
     pacing_percent: int  #: of a round trip, for the first flight; 0: not said; 2**32 - 1: at once
     receive_window: int  #: the first one: 1: auto, 2: off
+    base_cwnd: int  #: its window without ours, segments; 0: unknown
 
 
 @dataclass(frozen=True)
