@@ -242,4 +242,4 @@ def test_fds_that_come_along_are_closed(watched):
             assert json.loads(read_line(client))["ok"]
         client.sendall(b"x")
         assert count_fds(watched.pid) <= before + 2
-    wait_until(lambda: count_fds(watched.pid) == before, "all closed")
+    wait_until(lambda: count_fds(watched.pid) <= before, "all closed")  # fewer where a client of the start was still there
