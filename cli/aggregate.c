@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Sums per destination, for people to look at. Pure. See samples.h.
- */
+/* Sums per destination, for display. Pure. See samples.h. */
 #include "samples.h"
 
 #include "explanation.h"
@@ -67,7 +65,7 @@ json_t *aggregate_to_json(const struct prefix_table *table)
 {
     json_t *rows = json_array();
 
-    /* Nothing is ever removed, so that all slots are in use; nobody looks for a row behind this. */
+    /* No entry is ever removed, so all slots are in use; no search follows. */
     if (table->n > 0)
         qsort(table->entries, table->n, table->entry_bytes, prefix_compare);
     for (uint32_t slot = 0; slot < table->n; slot++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The subcommands of riptide, one file each. riptide.c reads their options into one struct, of
- * which each command offers a part.
+ * The subcommands of riptide, one file each. riptide.c reads options into one struct, of which each
+ * command uses a part.
  */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
@@ -13,14 +13,14 @@
 
 struct command_options {
     const char *command; /* its name */
-    /* riptided's: the defaults, its file over them, options of the command over both. */
+    /* riptided's: defaults, then its file, then the command's options. */
     struct settings settings;
     bool json;
     uint32_t hint_cwnd_max;
     double hint_scale;
     uint64_t hint_for_ns;
     bool hint_remove;
-    const char *root;      /* where configuration files are; NULL: here */
+    const char *root;      /* where configuration files are; NULL: / */
     const char *source;    /* address; NULL: any */
     const char *interface; /* name of a link; NULL: any */
     uint32_t probe_mark;   /* 0: none */
@@ -37,11 +37,11 @@ struct command_options {
 #define COMMAND_ROW(name, kind, field, help)   COMMAND_ROW_AS(name, kind, field, help, false)
 #define COMMAND_UNSET(name, kind, field, help) COMMAND_ROW_AS(name, kind, field, help, true)
 
-/* Options that several commands take, behind their own; all take --help. */
+/* Options that several commands have, after their own; all have --help. */
 enum {
     COMMAND_JSON = 1,
-    COMMAND_CONTROL = 2, /* it asks riptided, and riptided's file is read */
-    COMMAND_KERNEL = 4,  /* it looks for what is ours in the kernel */
+    COMMAND_CONTROL = 2, /* sends requests to riptided, and reads its file */
+    COMMAND_KERNEL = 4,  /* reads our rules and routes in the kernel */
     COMMAND_NETNS = 8,
 };
 
@@ -50,47 +50,46 @@ struct command {
     const char *name;
     const char *operands; /* NULL: takes none */
     int (*run)(const struct command_options *options);
-    unsigned int shared;           /* COMMAND_JSON and so on */
+    unsigned int shared;           /* COMMAND_JSON and others */
     const struct option_row *rows; /* its own options; NULL: none */
     const char *help;
-    const char *statuses; /* of exit, beside 0, 1 and 2: ", 3 ..." */
+    const char *statuses; /* exit statuses besides 0, 1 and 2: ", 3 ..." */
 };
 
-/* All options of a command, with a row without name behind them. */
+/* All options of a command, followed by a row without name. */
 enum { COMMAND_MAX_ROWS = 16 };
 void command_get_rows(const struct command *command, struct option_row rows[COMMAND_MAX_ROWS]);
 
-/* The n-th one, or NULL behind the last. */
+/* The n-th one, or NULL after the last. */
 const struct command *command_get(size_t n);
 
-/* What the options are where they are not given. */
+/* The default values of options. */
 struct command_options command_defaults(void);
 
-/* All of riptide but for the process. Returns the exit status. */
+/* All of riptide except process setup. Returns the exit status. */
 int command_main(int argc, char **argv);
 
 /*
- * Prints a document, which is not the caller's any more: as JSON where the options ask for that,
- * else by a template (render.h), as a table unless `sides` is NULL. Returns the exit status: a failure where
- * there is none (NULL).
+ * Prints a document and frees it: as JSON if the options ask for that, else by a template
+ * (render.h), as a table unless `sides` is NULL. Returns the exit status: a failure if it is NULL.
  */
 int command_print(const struct command_options *options, json_t *document, const char *template,
                   const char *sides);
 
-/* What a template needs beside the document, and JSON does not have; it is freed. */
+/* Adds a member for templates that is not in the JSON output; frees the value. */
 void command_add(const struct command_options *options, json_t *document, json_t *facts);
 
-/* How standard output wants it: for a terminal its width, and colour unless NO_COLOR is set. */
+/* Style of standard output: a terminal's width, and colour unless NO_COLOR is set. */
 struct render_style command_style(void);
 
-/* A line about a wrong option or operand. Returns the exit status. */
+/* Reports a wrong option or operand. Returns the exit status. */
 int command_refuse(const struct command_options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The line of an error, or the kernel's text for its number. Returns the exit status. */
+/* Reports an error's line, or the kernel's text for its number. Returns the exit status. */
 int command_fail(const struct command_options *options, struct riptide_error *error, int r);
 
-/* Reads an operand; where it is no prefix, says so and returns false. */
+/* Reads an operand; if it is not a prefix, reports that and returns false. */
 bool command_parse_prefix(const struct command_options *options, const char *operand,
                           struct riptide_prefix *prefix);
 

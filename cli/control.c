@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Each client is either sending a request or reading its answer, and has a time until which that
- * must be done.
- */
+/* Each client is either sending a request or reading its answer, and has a deadline for that. */
 #include "control.h"
 
 #include "clock.h"
@@ -16,22 +13,22 @@
 
 enum {
     MAX_CLIENTS = CONTROL_MAX_FDS - 1,
-    RESERVED_CLIENTS = 16,       /* of these, for those who may change things */
+    RESERVED_CLIENTS = 16,       /* of these, for clients that may make changes */
     MAX_SERVED = 8,              /* in one dispatch */
-    TIMEOUT_S = 30,              /* for a request to come, and for an answer to be read */
-    SEND_BUFFER_BYTES = 1 << 16, /* what the kernel holds for just anybody who does not read */
+    TIMEOUT_S = 30,              /* for a request to arrive, and for an answer to be read */
+    SEND_BUFFER_BYTES = 1 << 16, /* kept by the kernel for a client that does not read */
 };
 
 struct client {
     int fd;
     bool may_change;
-    bool is_last;    /* it is to be closed behind its answer, */
-    bool is_over;    /* and now */
+    bool is_last;    /* close it after its answer, */
+    bool is_over;    /* close it now */
     time_t deadline; /* CLOCK_MONOTONIC, s */
-    char *line;      /* what it has sent of the next request */
+    char *line;      /* received part of the next request */
     size_t n_line;
     size_t line_capacity;
-    char *answer; /* that is being sent; NULL: it is the client's turn */
+    char *answer; /* being sent; NULL: a request is expected */
     size_t n_answer;
     size_t n_sent;
 };
@@ -39,8 +36,8 @@ struct client {
 struct control {
     struct listener listener;
     struct daemon *daemon;
-    const char *why_none; /* NULL: requests are carried out */
-    time_t accept_again; /* there was no fd for another client until then */
+    const char *why_none; /* NULL: requests are processed */
+    time_t accept_again; /* no fd was free for another client until then */
     unsigned int turn;   /* of the client that is served first */
     unsigned int n_clients;
     struct client *clients[MAX_CLIENTS];
@@ -62,7 +59,7 @@ static void remove_client(struct control *control, unsigned int i)
     free(client);
 }
 
-/* It waits for no answer any more; who has only said all that it has to say does. */
+/* It no longer waits for an answer; a client that only closed its sending side does. */
 static bool has_gone(const struct client *client)
 {
     struct pollfd fd = { .fd = client->fd };
@@ -76,8 +73,8 @@ static size_t max_bytes(const struct client *client)
 }
 
 /*
- * Carries out the line that has come, if one has. False where the client is to be closed: one that
- * has given up while we were stopped has said that its request failed.
+ * Processes the received line, if complete. False: close the client; if it gave up while the daemon
+ * was stopped, it has reported its request as failed.
  */
 static bool take_line(struct control *control, struct client *client, size_t n_seen)
 {
@@ -106,11 +103,11 @@ static bool take_line(struct control *control, struct client *client, size_t n_s
     }
     client->n_sent = 0;
     client->deadline = now() + TIMEOUT_S;
-    /* A moment without memory costs this client its answer. */
+    /* A shortage of memory costs this client its answer. */
     return client->answer;
 }
 
-/* Room for more of a line; a state has long ones. */
+/* Room for more of a line; lines with a state are long. */
 static bool reserve(struct client *client)
 {
     size_t capacity = client->line_capacity ? 4 * client->line_capacity : REQUEST_MAX_BYTES;
@@ -128,7 +125,7 @@ static bool reserve(struct client *client)
     return true;
 }
 
-/* One read. False where the client has ended or is to be closed. */
+/* One read. False: the client has ended or must be closed. */
 static bool receive(struct control *control, struct client *client)
 {
     size_t n_before = client->n_line;
@@ -145,7 +142,7 @@ static bool receive(struct control *control, struct client *client)
     return take_line(control, client, n_before);
 }
 
-/* One write. False where the client has gone or is to be closed. */
+/* One write. False: the client has ended or must be closed. */
 static bool answer(struct control *control, struct client *client)
 {
     ssize_t n = send(client->fd, client->answer + client->n_sent, client->n_answer - client->n_sent,
@@ -161,10 +158,10 @@ static bool answer(struct control *control, struct client *client)
     if (client->is_last)
         return false;
     client->deadline = now() + TIMEOUT_S;
-    return take_line(control, client, 0); /* it may have sent the next one already */
+    return take_line(control, client, 0); /* the next one may have arrived already */
 }
 
-/* A client that must wait for others is told so; if it cannot be told at once, it is not. */
+/* A client beyond the limit gets an error, if that can be written at once. */
 static void turn_away(int fd)
 {
     static const char line[] = "{\"ok\":false,\"error\":\"too many clients; try again\"}\n";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's life: the agent made, started, dispatched while it runs, configured anew, stopped. The
- * loop waits for the agent's fd, signals and clients; what an event means to a person is report.c's.
+ * The daemon's life: making, starting, dispatching, reconfiguring and stopping the agent. The loop
+ * waits for the agent's fd, signals and clients; report.c writes the log.
  */
 #include "daemon.h"
 
@@ -39,7 +39,7 @@ int daemon_open_signals(struct daemon *daemon)
     return daemon->signals_fd < 0 ? -errno : 0;
 }
 
-/* `fresh` is to be freed in any case. */
+/* Free `fresh` in any case. */
 static int take_over(struct daemon *daemon, struct settings *fresh, FILE *changes,
                      struct riptide_error *error)
 {
@@ -106,7 +106,7 @@ static void on_signal(struct daemon *daemon)
     }
 }
 
-/* How many share the looks may have changed. */
+/* The number of processes that share --max-share may have changed. */
 static void on_beat(struct daemon *daemon, const struct riptide_tick *tick)
 {
     daemon->beat->interval_ns = tick->interval_ns;
@@ -132,7 +132,7 @@ static void on_event(struct daemon *daemon, const struct riptide_agent_event *ev
             daemon->ending = ENDING_GONE;
         }
     }
-    /* Trying again and again is for those who stay. */
+    /* Only a daemon that continues tries again. */
     if (event->kind == RIPTIDE_AGENT_FAILED && daemon->settings->once)
         daemon->ending = ENDING_FAILED;
 }
@@ -150,7 +150,7 @@ static void on_agent(struct daemon *daemon)
     }
 }
 
-/* A dry run leaves the well-known place alone. */
+/* A dry run leaves the default socket alone. */
 void daemon_open_control(struct daemon *daemon, const struct privileges *privileges)
 {
     const struct settings *settings = daemon->settings;
@@ -169,7 +169,7 @@ void daemon_open_control(struct daemon *daemon, const struct privileges *privile
 
 static void run(struct daemon *daemon)
 {
-    /* poll passes over -1 */
+    /* poll ignores -1 */
     struct pollfd fds[3 + CONTROL_MAX_FDS] = {
         { .fd = daemon->signals_fd, .events = POLLIN },
         { .fd = riptide_agent_get_fd(daemon->agent), .events = POLLIN },
@@ -205,7 +205,7 @@ static uint64_t count_routes(const struct riptide_agent *agent)
     return stats.routes;
 }
 
-/* Whatever ended the loop: without a daemon to look after them, routes go, but for --once. */
+/* Without a daemon to maintain them, routes are removed, except with --once. */
 static int finish(const struct daemon *daemon)
 {
     const struct riptide_router_config *router = &daemon->settings->router;
@@ -252,7 +252,7 @@ int daemon_refuse(const struct settings *settings, struct riptide_error *error, 
     return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 }
 
-/* Peers choose addresses: where their hashes fall must not be theirs to know. */
+/* Peers choose addresses: they must not know the hash. */
 static int draw_seeds(struct settings *settings)
 {
     uint64_t seeds[3];
@@ -265,16 +265,13 @@ static int draw_seeds(struct settings *settings)
     return 0;
 }
 
-/* Whether it is there, and its end will be signalled: a change of privileges takes that away. */
+/* Whether the parent exists, and its end will be signalled: changing privileges clears that. */
 static bool follow_parent(pid_t parent)
 {
     return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent;
 }
 
-/*
- * The agent is there and started, whatever only root may open is open: from here to the end.
- * Returns the exit status.
- */
+/* From a started agent, with all files open that need root, to the end. Returns the exit status. */
 static int live(struct daemon *daemon, const struct privileges *privileges)
 {
     const struct settings *settings = daemon->settings;
@@ -315,14 +312,14 @@ static int serve(struct daemon *daemon)
         r = riptide_agent_start(daemon->agent, &error);
     if (r < 0)
         return daemon_refuse(daemon->settings, &error, r);
-    /* Behind the start, which has chosen by what windows are given: books are of connections. */
+    /* After the start, which has chosen the backend: books count connections or turns. */
     state_load(daemon);
     if (!daemon->settings->router.dry_run)
         state_remove_left(daemon);
     return live(daemon, &privileges);
 }
 
-/* Who is named must exist. Whether we may become that user is for the start to see. */
+/* Names must exist. Whether we may become that user is checked at the start. */
 static int check_names(const struct settings *settings, struct riptide_error *error)
 {
     struct privileges privileges;
@@ -342,7 +339,7 @@ int daemon_check(struct settings *settings)
     int r;
 
     settings_link(settings);
-    /* An agent that is made, and not started, has checked all and changed nothing. */
+    /* Making an agent checks everything and changes nothing. */
     r = riptide_agent_new(&agent, &settings->agent, &error);
     riptide_agent_free(agent);
     if (r == 0)
@@ -358,7 +355,7 @@ int daemon_serve(struct settings *settings, struct beat *beat)
     int r;
 
     log_set_level(settings->log_level);
-    /* The log is all that a dry run makes. */
+    /* A dry run only writes to the log. */
     if (!settings->router.dry_run)
         log_limit_repeats();
     r = draw_seeds(settings);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide doctor: looks at the host, says what stands in the way, how it knows, and what to do.
- * What it reads and how it judges is in doctor/.
+ * riptide doctor: reads the host, and prints problems with evidence and remedy. doctor/ has the
+ * reading and the checks.
  */
 #include "doctor/checks.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The verdict as exit status; 2 is wrong usage, as everywhere. */
+/* The verdict as exit status; 2: wrong usage. */
 enum { EXIT_WARNINGS = 3, EXIT_ERRORS = 4 };
 
 const struct option_row doctor_rows[] = {
@@ -62,7 +62,7 @@ static int report(const struct host *host, const struct command_options *options
     return status == EXIT_SUCCESS ? status_of(worst) : status;
 }
 
-/* What the daemon at --control says of itself; it may be another than holds this namespace. */
+/* The status of the daemon at --control, which may not be the one of this namespace. */
 static void ask_daemon(struct host *host, const char *control)
 {
     const json_t *apply;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The library's figures under the names that docs/schema/explain.json has for them.
- */
+/* The library's values under the names of docs/schema/explain.json. */
 #include "explanation.h"
 
 #include "render.h"
@@ -84,7 +82,7 @@ static json_t *bounds_that_bit(uint32_t bits)
     return names;
 }
 
-/* A share where 1 says that there is none. */
+/* A share, with null in place of 1. */
 static json_t *share(double value)
 {
     return value < 1 ? json_real(value) : json_null();
@@ -159,7 +157,7 @@ json_t *explanation_route(const struct riptide_route *route, const char *dev)
         text_or_null(dev), "reason", text_or_null(route->reason[0] ? route->reason : NULL));
 }
 
-/* One line, which is a fifth of the work that an array of its places would be, at both ends. */
+/* One line of text: an array would take five times the work at both ends. */
 json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate,
                         uint32_t initrwnd)
 {
@@ -175,7 +173,7 @@ json_t *explanation_row(const struct riptide_route *route, const struct riptide_
     if (route->reason[0])
         snprintf(line + n, sizeof(line) - (size_t)n, "\t%s", route->reason);
     text = json_string(line);
-    return text ? text : json_stringn(line, (size_t)n); /* a reason that is no UTF-8 */
+    return text ? text : json_stringn(line, (size_t)n); /* a reason that is not UTF-8 */
 }
 
 bool explanation_read_row(struct explanation_row *row, const json_t *text)

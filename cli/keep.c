@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands that are a request and no more: riptide pause, resume and metrics; and save, load and
- * merge: what a daemon knows as a file, to take elsewhere or to go back to. The command opens the
- * file, with its own rights; to and from the daemon goes its text.
+ * Commands that are a single request: riptide pause, resume and metrics; and save, load and merge:
+ * a daemon's state as a file. The command opens the file, with its own rights; only the text goes
+ * to and from the daemon.
  */
 #include "client.h"
 #include "lib/tools.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Reads the kernel's rules and judges them by protocol and table.
- */
+/* Reads the kernel's rules, and finds ours by protocol and table. */
 #include "rules.h"
 
 #include <inttypes.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The file of a Unix socket that everybody may connect to, and who those that do are.
- */
+/* The file of a Unix socket to which any user may connect, and the credentials of its clients. */
 #ifndef CLI_LISTENER_H
 #define CLI_LISTENER_H
 
@@ -12,14 +10,14 @@
 
 struct listener {
     int fd;    /* -1: not open */
-    pid_t pid; /* whose file it is */
+    pid_t pid; /* the process that made the file */
     struct sockaddr_un address;
-    gid_t group; /* may change things; -1: nobody */
+    gid_t group; /* may make changes; -1: none */
 };
 
 /*
- * The number of a group, by name or number; -1 where `name` is NULL. Errors: -EINVAL, with a line
- * for settings_explain_refusal.
+ * The number of a group, by name or number; -1 if `name` is NULL. Errors: -EINVAL, with a line for
+ * settings_explain_refusal.
  */
 int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *error);
 
@@ -27,10 +25,10 @@ int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *err
 int listener_open(struct listener *listener, const char *path, const char *group, uid_t owner,
                   struct riptide_error *error);
 
-/* Closes, and removes the file; a child of fork(2) leaves it. */
+/* Closes, and removes the file, unless in a child of fork(2). */
 void listener_close(struct listener *listener);
 
-/* Whether the peer of a connection is root, this process's user, or of the group. */
+/* Whether the peer of a connection is root, this process's user, or in the group. */
 bool listener_may_change(const struct listener *listener, int fd);
 
 /* The address of that path. Errors: -ENAMETOOLONG, with a line. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Reads the configuration file, and puts settings together from it and the command line.
- */
+/* Reads the configuration file, and combines settings from it and the command line. */
 
 #include "lib/tools.h"
 #include "settings.h"
@@ -10,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The usual place: nothing needs to be there. */
+/* The default; the file need not exist. */
 static const char default_path[] = "/etc/riptide/riptided.conf";
 
 /* No configuration will ever be this large. */
@@ -24,7 +22,7 @@ int settings_read_file(struct settings *settings, const char *path)
     size_t n;
     int r = riptide_file_read(name, MAX_BYTES, &bytes, &n, &error);
 
-    /* A file that is not there is none, unless somebody named it. */
+    /* A missing file is an empty one, unless an option names it. */
     if ((r == -ENOENT || r == -ENOTDIR) && !path)
         return 0;
     if (r < 0) {
@@ -42,7 +40,7 @@ void settings_mend_numbers(struct settings *settings)
     struct riptide_error error = { .text = "" };
     struct riptide_router *router = NULL;
 
-    /* One that is made, and not started, has checked them and changed nothing. */
+    /* Making a router checks them and changes nothing. */
     if (riptide_router_new(&router, &numbers, &error) == -EINVAL) {
         settings_explain_refusal(settings, &error);
         if (!settings->mistake.text[0])
@@ -52,7 +50,7 @@ void settings_mend_numbers(struct settings *settings)
     riptide_router_free(router);
 }
 
-/* The defaults, and over them what a service manager has prepared. */
+/* The defaults, and the paths of a service manager. */
 static int begin(struct settings *settings)
 {
     const char *directories = getenv("STATE_DIRECTORY");
@@ -76,7 +74,7 @@ int settings_load(struct settings *settings, int argc, char **argv, struct ripti
     bool is_forgiving;
     int r;
 
-    /* Once to learn which file, and again to go over it. */
+    /* Once to find the file, and again over its values. */
     settings_init(settings);
     r = settings_parse(settings, argc, argv, error);
     if (r < 0 || settings->help || settings->version)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Standard error, and the end of standard output. Knows nothing of what is said; what is too much
- * of one thing, repeats.c decides.
- */
+/* Standard error, and the end of standard output. repeats.c selects repeated lines to drop. */
 #include "log.h"
 
 #include "clock.h"
@@ -47,8 +44,8 @@ void log_init(const char *program)
 
     log_program = program;
     /*
-     * A stream that was closed by the caller would become the next socket, and lines of text would
-     * be sent to the kernel. Read-only, so that writing fails and is noticed.
+     * A stream that the caller closed would become the next socket, and log lines would be sent to
+     * the kernel. Read-only, so that writing fails and is noticed.
      */
     do
         fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -71,7 +68,7 @@ void log_set_level(enum log_level level)
     log_level = level;
 }
 
-/* Whether a line can be written without waiting: a reader that sleeps must not stop a daemon. */
+/* Whether a line can be written without blocking: a reader that stops must not stop the daemon. */
 static bool is_writable(void)
 {
     struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -116,7 +113,7 @@ void log_limit_repeats(void)
     log_is_limited = true;
 }
 
-/* Also what is not written: who asks the daemon wants to know. */
+/* Also lines that are not written: `riptide status` shows them. */
 static void remember(enum log_level level, const char *format, va_list args)
 {
     struct log_recent *recent = &log_recent[log_n_recent++ % LOG_RECENT];
@@ -143,7 +140,7 @@ void log_line(enum log_level level, const char *format, ...)
         remember(level, format, args);
         va_end(args);
     }
-    /* Who asks for debug wants all. */
+    /* With debug all lines are written. */
     if (log_is_limited && log_level != LOG_LEVEL_DEBUG && level <= log_level)
         n = repeats_count(&log_repeats, format, clock_read_ns(CLOCK_BOOTTIME));
     if (level > log_level || n > REPEATS_BURST)

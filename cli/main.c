@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * riptide's main: apart, so that what generates man pages and completion links the commands as
- * well.
- */
+/* riptide's main, separate: the generator of man pages and completion links the commands too. */
 #include "commands.h"
 #include "log.h"
 

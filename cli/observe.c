@@ -26,7 +26,7 @@ static const char text[] =
     "\t{min_rtt_us:milli}\t{mss_bytes}\t{acked_bytes:bytes}\t{retrans_segs}"
     "\t{max_delivery_rate_Bps:bytes}\n]";
 
-/* An empty table asks why. */
+/* Explains an empty table. */
 static void print_left_out(const struct riptide_observer_stats *stats)
 {
     if (stats->sockets > stats->samples)
@@ -61,7 +61,7 @@ static int observe(const struct command_options *options, const struct riptide_s
     return r;
 }
 
-/* What the operands and options ask for; `learn` is the caller's to free. */
+/* The scope of operands and options; the caller frees `learn`. */
 static int get_scope(struct riptide_scope *scope, struct prefix_list *learn,
                      const struct command_options *options, struct riptide_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options of a program from its table. No getopt_long(3): it takes abbreviations, which break
- * scripts as soon as a new option shares the first letters, and words its own errors.
+ * Parses options by a program's table. Not getopt_long(3): it accepts abbreviations, which break
+ * scripts when a new option has the same first letters, and has its own error texts.
  */
 #include "options.h"
 
@@ -27,12 +27,12 @@ const struct option_row *options_find(const struct option_row *rows, const char 
     return NULL;
 }
 
-/* Reads the option at argv[i], and argv[i + 1] if that is its value. Returns how many it took. */
+/* Reads the option at argv[i], and its value at argv[i + 1] if needed. Returns how many it used. */
 static int parse_one(const struct option_row *rows, void *target, int i, int argc, char **argv,
                      bool *given, struct riptide_error *error)
 {
     char *value = strchr(argv[i], '=');
-    /* The one letter that everybody tries first. */
+    /* The usual short form. */
     const char *text = strcmp(argv[i], "-h") ? argv[i] + 2 : "help";
     const struct option_row *row = options_find(rows, text, strcspn(text, "="));
     char name[64];
@@ -44,7 +44,7 @@ static int parse_one(const struct option_row *rows, void *target, int i, int arg
     snprintf(name, sizeof(name), "--%s", row->name);
     if (value)
         value++;
-    /* What a file can switch on, the command line can switch off. */
+    /* The command line can switch off what a file switches on. */
     if (!row->kind->argument && value && !row->section)
         return fail(error, -EINVAL, name, value, "takes no value");
     if (row->kind->argument && !value) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One table of options makes the parser, the errors and the help of a program. Pure: printing goes
- * to a stream that the caller brings.
+ * One table of options for the parser, the errors and the help of a program. Pure: prints to a
+ * stream of the caller.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -9,25 +9,25 @@
 #include "values.h"
 
 /*
- * One option, and where it has a section, one key of the configuration file as well. Parser, help,
- * man pages and completion are made from these rows. A table ends with a row without name.
+ * One option, and if it has a section, one key of the configuration file. Parser, help, man pages
+ * and completion use these rows. A table ends with a row without name.
  */
 struct option_row {
     const char *name;
     const struct value_kind *kind;
     size_t offset; /* of the value in the target struct */
     const char *help;
-    const char *section; /* of the file; NULL: an option alone */
+    const char *section; /* of the file; NULL: command line only */
     bool is_fixed;       /* cannot change while the program runs */
-    bool is_unset;       /* until it is given: what is there before is no default */
+    bool is_unset;       /* has no default: it is unset until given */
     const char *field;   /* its path in the target, as errors of the library name it; or NULL */
 };
 
 /*
- * Reads the arguments behind argv[0] into `target`, which holds the defaults. What is no option is
- * moved to the front of argv, and the number of these operands is returned. `given` has a place for
- * each row, false at first: it becomes true, and what a list had until then goes. NULL: not wanted.
- * Errors: -EINVAL, -ENOMEM, each with a line that names option and value.
+ * Reads the arguments after argv[0] into `target`, which has the defaults. Moves operands to the
+ * front of argv, and returns their number. `given` (may be NULL) has an element for each row, false
+ * at first: it becomes true for a given option, whose list is emptied first. Errors: -EINVAL,
+ * -ENOMEM, each with a line that names option and value.
  */
 int options_parse(const struct option_row *rows, void *target, int argc, char **argv, bool *given,
                   struct riptide_error *error);
@@ -35,13 +35,13 @@ int options_parse(const struct option_row *rows, void *target, int argc, char **
 /* The row of that name, or NULL. */
 const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len);
 
-/* The value as text, empty if it is not set; NULL without memory. The caller's to free. */
+/* The value as text, which the caller frees; empty if unset; NULL: no memory. */
 char *option_print(const struct option_row *row, const void *target);
 
-/* A line for each option, with the value that `defaults` has for it. */
+/* A line for each option, with its value in `defaults`. */
 void options_print_help(FILE *out, const struct option_row *rows, const void *defaults);
 
-/* All that is set, in one line: "interval 1s, ttl 90s". */
+/* All set values in one line: "interval 1s, ttl 90s". */
 void options_print_values(FILE *out, const struct option_row *rows, const void *target);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Where settings come from, and what changes between two of them: the words for it.
- */
+/* The origin of settings, and their changes, as text. */
 #include "settings.h"
 
 #include "lib/internal.h"
@@ -24,7 +22,7 @@ void settings_describe_origin(const struct settings *settings, const struct opti
         fputs("default", out);
 }
 
-/* Settings have some of the library's fields in another stage, or in none. */
+/* The library has some fields of settings in another stage, or in none. */
 static const char *skip_stage(const char *field)
 {
     const char *dot = strchr(field, '.');
@@ -47,7 +45,7 @@ static const struct option_row *find_row(const struct option_row *rows, const ch
     return NULL;
 }
 
-/* "FILE:LINE: key", or as it was typed. */
+/* "FILE:LINE: key", or the option. */
 static void print_row(FILE *out, const struct settings *settings, const struct option_row *row)
 {
     int line = settings->lines[row - settings_rows];
@@ -92,7 +90,7 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
         print_override(out, settings, (size_t)given.index, skip_stage(of_hint));
     else
         fprintf(out, "%s: sections for prefixes", settings->file);
-    /* What was said of the field: all behind its name, which has neither blanks nor colons. */
+    /* The text after the field's name, which contains no blanks or colons. */
     fputs(given.text + strcspn(given.text, ": "), out);
     if (fclose(out) == 0)
         error_set(error, "%s", text);
@@ -101,7 +99,7 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
     free(text);
 }
 
-/* Where they are as many. */
+/* Call it if both have as many. */
 static bool are_overrides_changed(const struct settings *from, const struct settings *to)
 {
     return to->n_overrides > 0 && memcmp(from->overrides, to->overrides,

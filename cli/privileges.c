@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * System calls on our own credentials. The kernel's words instead of libcap: three of them are all
- * there is to it.
- */
+/* System calls on our own credentials. Without libcap: three system calls suffice. */
 #include "privileges.h"
 
 #include <errno.h>
@@ -16,7 +13,7 @@
 #include <unistd.h>
 
 #define NET_ADMIN (UINT64_C(1) << CAP_NET_ADMIN)
-/* Kernels before 5.19 ask for it with each window. Not in headers before 5.8. */
+/* Kernels before 5.19 require it for each window. Not in headers before 5.8. */
 #define BPF (UINT64_C(1) << 39)
 
 static int fail(struct riptide_error *error, const char *action)
@@ -67,7 +64,7 @@ int privileges_find(struct privileges *privileges, const char *user, struct ript
     return 0;
 }
 
-/* Capabilities, as far as they are kept, survive the change of user. */
+/* Kept capabilities survive the change of user. */
 static int become(const struct privileges *privileges, struct riptide_error *error)
 {
     if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
@@ -79,7 +76,7 @@ static int become(const struct privileges *privileges, struct riptide_error *err
     return 0;
 }
 
-/* What could be gained again by execve(2). Needs CAP_SETPCAP, so it comes before the others go. */
+/* Limits what execve(2) could gain. Needs CAP_SETPCAP, so it comes before dropping the others. */
 static void limit_bounding_set(uint64_t kept)
 {
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) {
@@ -88,11 +85,11 @@ static void limit_bounding_set(uint64_t kept)
     }
 }
 
-/* A service manager that gave no more than this may also forbid capset(2). */
+/* A service manager that granted no more may also forbid capset(2). */
 static int limit_capabilities(uint64_t kept, struct riptide_error *error)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    /* Set, since valgrind does not know that the kernel fills both. */
+    /* Initialised for valgrind, which does not see that the kernel fills both. */
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
     uint64_t permitted, effective;
 

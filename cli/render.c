@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * All is printed into memory: an alternative whose conditions turn out not to hold is taken back.
- */
+/* Prints into memory, so that an alternative whose conditions turn out false can be discarded. */
 #include "render.h"
 
 #include <stdlib.h>
@@ -183,7 +181,7 @@ static bool is_printed_as(const json_t *value, const char *text, size_t len)
     return is_word(text, len, own);
 }
 
-/* What stands in braces, behind the first of them. Returns what comes behind the last. */
+/* Prints a place, from after its opening brace. Returns the text after its closing one. */
 static const char *walk_place(const struct render *render, const char *at, bool *holds)
 {
     const bool is_condition = *at == '?' || *at == '!' || *at == '+' || *at == '-';
@@ -207,7 +205,7 @@ static const char *walk_place(const struct render *render, const char *at, bool 
 
 static const char *walk(const struct render *render, const char *at, bool *holds);
 
-/* An alternative, which is taken back where it does not hold. */
+/* An alternative, which is discarded if a condition is false. */
 static const char *walk_alternative(const struct render *render, const char *at, bool *holds)
 {
     long start = ftell(render->out);
@@ -218,7 +216,7 @@ static const char *walk_alternative(const struct render *render, const char *at,
     return at;
 }
 
-/* The same for each element of the list whose path is at the beginning; of none, for nothing. */
+/* Once for each element of the list whose path begins the text; without elements, not at all. */
 static const char *walk_list(const struct render *render, const char *path, bool *holds)
 {
     const size_t len = strcspn(path, "}");
@@ -238,7 +236,7 @@ static const char *walk_list(const struct render *render, const char *path, bool
     return end;
 }
 
-/* What stands in brackets, behind the first of them. */
+/* Prints a section, from after its opening bracket. */
 static const char *walk_section(const struct render *render, const char *at)
 {
     bool is_done = false;
@@ -254,7 +252,7 @@ static const char *walk_section(const struct render *render, const char *at)
     }
 }
 
-/* Up to what ends an alternative. */
+/* Up to the end of an alternative. */
 static const char *walk(const struct render *render, const char *at, bool *holds)
 {
     while (*at && *at != '|' && *at != ']') {
@@ -276,7 +274,7 @@ static const char *walk(const struct render *render, const char *at, bool *holds
     return at;
 }
 
-/* The text, which is the caller's; NULL without memory. */
+/* The text, which the caller frees; NULL: no memory. */
 static char *render_text(const char *template, const json_t *root, const struct render_style *style)
 {
     size_t size;
@@ -291,7 +289,7 @@ static char *render_text(const char *template, const json_t *root, const struct 
     if (!render.out)
         return NULL;
     walk(&render, template, &(bool){ true });
-    putc('\0', render.out); /* what was taken back may be behind it */
+    putc('\0', render.out); /* discarded text may follow it */
     fclose(render.out);
     return text;
 }

@@ -34,24 +34,24 @@ struct render_style {
 void render(FILE *out, const char *template, const json_t *root, const struct render_style *style);
 
 /*
- * A table: its template makes rows, each a line of a word for its colour ("error", "warning" or
- * none) and the cells, a tab before each; empty ones show as "-". The first has the titles. Columns
- * are as wide as their cells, of which `sides` says in a letter for each whether they stand to the
- * left ("l") or to the right ("r"). Where a terminal ends, a row goes on below.
+ * A table: its template makes rows, each a line with a word for its colour ("error", "warning" or
+ * none) and the cells, a tab before each; empty ones show as "-". The first row has the titles.
+ * Columns are as wide as their cells; `sides` has a letter for each: left ("l") or right ("r"). A
+ * row continues below at the end of a terminal's line.
  */
 void render_table(FILE *out, const char *template, const json_t *root, const char *sides,
                   const struct render_style *style);
 
-/* The same of rows that are text already. */
+/* Likewise, from rows as text. */
 void table_print(FILE *out, const char *rows, const char *sides, const struct render_style *style);
 
-/* The same into a string; what does not fit is cut off. */
+/* Likewise, into a string; longer text is cut off. */
 void render_string(char *text, size_t size, const char *template, const json_t *root);
 
-/* What a terminal prints before a word in its colour; empty: the word has none. */
+/* The terminal's sequence for the colour of a word; empty: none. */
 const char *render_colour(const char *word, size_t len, const struct render_style *style);
 
-/* Members that are there, or read as nothing: null, 0, the empty text; and back. */
+/* Members that exist; a missing one reads as null, 0 or the empty text; and the reverse. */
 static inline const json_t *get(const json_t *object, const char *name)
 {
     return json_object_get(object, name);
@@ -74,13 +74,13 @@ static inline const char *text_of(const json_t *object, const char *name)
     return text ? text : "";
 }
 
-/* A figure where 0 says that there is none. */
+/* A number, with null in place of 0. */
 static inline json_t *figure_or_null(uint64_t value)
 {
     return value ? json_integer((json_int_t)value) : json_null();
 }
 
-/* What may hold anything: null where there is none, or what is no UTF-8. */
+/* A text with any characters; null if there is none, or if it is not UTF-8. */
 static inline json_t *text_or_null(const char *text)
 {
     json_t *string = json_string(text);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Lines for the log: one at the start with all settings, one for each event. Decides nothing.
- */
+/* Lines of the log: one at the start with all settings, one for each event. Decides nothing. */
 #include "daemon.h"
 
 #include "lib/tools.h"
@@ -53,7 +51,7 @@ void report_start(const struct settings *settings, const struct riptide_agent *a
     report_filter(agent);
 }
 
-/* One route is for those who ask for it, but of a dry run all that there is. */
+/* Single routes are for the debug level; in a dry run they are the result. */
 static enum log_level route_level(const struct settings *settings)
 {
     return settings->router.dry_run ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
@@ -90,7 +88,7 @@ static void report_applied(const struct settings *settings, const struct riptide
              route->initcwnd, figures, path);
 }
 
-/* The library says why where nobody asked for it; else the estimator has forgotten it. */
+/* Without a reason the estimator has withdrawn the window, or it is no longer wanted. */
 static void report_withdrawn(const struct settings *settings,
                              const struct riptide_agent_event *event, const char *dst)
 {
@@ -159,7 +157,7 @@ static void report_rules(const struct riptide_agent_event *event, bool is_paused
 {
     const char *family = event->family == AF_INET ? "IPv4" : "IPv6";
 
-    /* A pause was asked for; as a warning it would stand in `riptide status` long after it. */
+    /* A pause was requested: as a warning it would stay in `riptide status` long after its end. */
     if (event->reason)
         log_line(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
                  "%s: windows disabled: %s", family, event->reason);
@@ -195,7 +193,7 @@ static void report_backend(const struct settings *settings, const struct riptide
     is_begun = true;
 }
 
-/* Once where it begins, not in each of the rounds that it lasts. */
+/* Once at its beginning, not in each round. */
 static void report_overflow(const struct settings *settings, const struct riptide_tick *tick)
 {
     static bool is_said;
@@ -208,7 +206,7 @@ static void report_overflow(const struct settings *settings, const struct riptid
     is_said = tick->overflow > 0;
 }
 
-/* That the longest interval is too short for --max-share. Likewise. */
+/* The longest interval is too short for --max-share. Also once. */
 static void report_share(const struct settings *settings, const struct riptide_tick *tick)
 {
     static bool is_said;

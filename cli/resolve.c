@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A dry run of the library's router for a list of destinations, to its end; and questions to the
- * kernel about those that have a route.
+ * A complete dry run of the library's router for a list of destinations; and route queries for
+ * those with a route.
  */
 #include "resolve.h"
 
@@ -90,7 +90,7 @@ static struct probe first_address(const struct riptide_prefix *dst)
     return probe;
 }
 
-/* Asks for those that the rules leave in doubt; each is an exchange with the kernel. */
+/* Queries those for which the rules leave a doubt; each is an exchange with the kernel. */
 static int ask_starts(const struct riptide_router_config *config, const struct rule *rules,
                       size_t n_rules, const struct riptide_route *routes, size_t n,
                       struct start *starts)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What would become of destinations: a router that writes nothing is asked for each of them. And
- * what is: our route in the kernel, and how connections start.
+ * What a router would do for destinations: a dry run. And the present state: our route in the
+ * kernel, and how connections start.
  */
 #ifndef CLI_RESOLVE_H
 #define CLI_RESOLVE_H
@@ -9,21 +9,21 @@
 #include "rules.h"
 
 struct resolved {
-    uint64_t n; /* destinations, each once */
+    uint64_t n; /* destinations, without duplicates */
     uint64_t n_left_alone;
-    /* The first of these: state LEFT_ALONE or FAILED, and the reason. APPLIED: there is none. */
+    /* The first of these: LEFT_ALONE or FAILED, with the reason. APPLIED: there is none. */
     struct riptide_route left_alone;
 };
 
 /*
  * Which of the destinations could have a route of ours with the window config->cwnd_max. Needs no
- * privilege. Errors: those of the router; its line is in `error`.
+ * privilege. Errors: those of the router, with its line.
  */
 int resolve(const struct riptide_router_config *config, const struct riptide_prefix *dsts, size_t n,
             struct resolved *resolved, struct riptide_error *error);
 
 /*
- * The longest of our routes that holds the destination: what a connection would take. Errors:
+ * The longest of our routes that contains the destination, which a connection would use. Errors:
  * -ENOENT, those of the kernel.
  */
 int resolve_find_ours(const struct riptide_router_config *config, const struct riptide_prefix *dst,
@@ -31,9 +31,9 @@ int resolve_find_ours(const struct riptide_router_config *config, const struct r
 
 /*
  * How plain TCP connections to the first address of each destination start, without a mark, from
- * whichever source: with the route given here where the rules leave no doubt, else as the kernel
- * answers. A route without an initcwnd is always asked about. The array is the caller's, to be given
- * to free(3). Errors: -ENOMEM, those of the kernel.
+ * any source: with the route given here if the rules leave no doubt, else as the kernel answers.
+ * Routes without an initcwnd are always queried. The caller frees the array. Errors: -ENOMEM, those
+ * of the kernel.
  */
 int resolve_starts(const struct riptide_router_config *config, const struct riptide_route *routes,
                    size_t n, struct start **startsp);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The kernel follows rules in their order, and the first whose table has a route ends it.
- */
+/* The kernel follows rules in order; the first one whose table has a route decides. */
 #include "rules.h"
 
 #include "lib/proof/arm.h"
@@ -22,7 +20,7 @@ bool rules_are_in_place(const struct rule *rules, size_t n, uint8_t family)
     return n_ours == 2;
 }
 
-/* Own addresses come first on every host, and no destination is one. */
+/* Own addresses come first on every host, and are no destinations. */
 static bool is_of_local_table(const struct rule *rule)
 {
     return rule->is_unconditional && rule->table == RT_TABLE_LOCAL;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Our rules among those of others, and what a route of the kernel's says of the first window. Pure.
- */
+/* Our rules among those of other programs, and the first window by a route of the kernel. Pure. */
 #ifndef CLI_RULES_H
 #define CLI_RULES_H
 
@@ -9,7 +7,7 @@
 
 #include <riptide/apply.h>
 
-/* The kernel's answer to the question which route a connection takes. */
+/* The kernel's answer to a route query for a connection. */
 struct route_answer {
     int error; /* -errno of the query */
     struct riptide_prefix match;
@@ -19,32 +17,29 @@ struct route_answer {
     uint8_t protocol;
 };
 
-/* Whether both rules of ours are there. */
+/* Whether both of our rules exist. */
 bool rules_are_in_place(const struct rule *rules, size_t n, uint8_t family);
 
-/*
- * The first rule of somebody else's before ours that looks up `table`, or whatever it does where
- * that is 0; NULL: none.
- */
+/* The first rule of another program before ours that looks up `table` (0: any rule); NULL: none. */
 const struct rule *rules_find_before(const struct rule *rules, size_t n,
                                              uint8_t family, uint32_t table);
 
-/* "IPv4 priority 100 fwmark 0x7 lookup main", the last words as ip(8) has them. */
+/* "IPv4 priority 100 fwmark 0x7 lookup main", in the terms of ip(8). */
 void rules_describe(char *text, size_t size, const struct rule *rule);
 
 /* How connections start. */
 struct start {
-    uint32_t cwnd;  /* segments; 0: they do not */
-    uint32_t table; /* whose route they take; 0: none's */
-    char text[160]; /* why it is none of ours; empty: it is */
+    uint32_t cwnd;  /* segments; 0: they cannot */
+    uint32_t table; /* of the route that they use; 0: none */
+    char text[160]; /* why it is not our route; empty: it is */
 };
 
 void rules_judge_start(const struct rule *rules, size_t n, uint8_t family, uint32_t table,
                        const struct route_answer *answer, struct start *start);
 
 /*
- * Whether a flush leaves something: a rule of config->protocol that looks up another table than
- * config->table. Then `line` says which, and that `command` with an option removes it. leftover.c
+ * Whether rules remain after a flush: rules of config->protocol that look up another table than
+ * config->table. Then `line` names one, and `command` with the option that removes it. leftover.c
  * reads the kernel's rules for it.
  */
 bool leftover_find(const struct riptide_router_config *config, const char *command,

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The loop of commands that look at the connections once.
- */
+/* The loop of commands that dump the connections once. */
 #include "samples.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <sys/random.h>
 
-/* Takes what one dispatch has read. RIPTIDE_E_DONE at the end of the dump. */
+/* Adds the samples of one dispatch. RIPTIDE_E_DONE at the end of the dump. */
 static int take(struct riptide_observer *observer, struct prefix_table *table)
 {
     const struct riptide_sample *sample;
@@ -19,7 +17,7 @@ static int take(struct riptide_observer *observer, struct prefix_table *table)
         if (r == 0)
             r = aggregate_add(table, sample);
         else if (r == RIPTIDE_E_RESTARTED)
-            prefix_table_deinit(table); /* what was added comes again */
+            prefix_table_deinit(table); /* the samples come again */
         else
             return r == RIPTIDE_E_AGAIN ? 0 : r;
         if (r < 0)
@@ -56,7 +54,7 @@ int samples_observe(const struct riptide_scope *scope, struct prefix_table *tabl
     if (scope)
         config.scope = *scope;
     config.congestion_control =
-        false; /* not looked at, and the kernel writes it for every socket */
+        false; /* unused, and the kernel would write it for every socket */
     r = riptide_observer_new(&observer, &config, error);
     if (r < 0)
         return r;

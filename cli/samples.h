@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One dump of the open connections, summed up per destination: memory grows with these alone.
- */
+/* One dump of the open connections, summed per destination: memory grows with these only. */
 #ifndef CLI_SAMPLES_H
 #define CLI_SAMPLES_H
 
@@ -10,7 +8,7 @@
 #include <jansson.h>
 #include <riptide/observe.h>
 
-/* Connections to a destination, summed up. Windows in segments; a figure that none had is 0. */
+/* The sum of a destination's connections. Windows in segments; 0: no connection had that figure. */
 struct aggregate {
     struct riptide_prefix dst;
     uint64_t connections;
@@ -26,7 +24,7 @@ struct aggregate {
     uint64_t delivery_rate_Bps; /* the largest */
 };
 
-/* For these; prefix_table_deinit frees it. */
+/* Initialises such a table; free it with prefix_table_deinit. */
 void aggregate_init(struct prefix_table *table, uint64_t seed);
 
 /* Errors: -ENOMEM. */
@@ -36,8 +34,8 @@ int aggregate_add(struct prefix_table *table, const struct riptide_sample *sampl
 json_t *aggregate_to_json(const struct prefix_table *table);
 
 /*
- * Makes the table, to be given to prefix_table_deinit in any case, and adds the connections in that
- * scope, or all where it is NULL; what was left out is in `stats`, where somebody asks. Errors:
+ * Makes the table, which the caller passes to prefix_table_deinit in any case, and adds the
+ * connections in the scope (NULL: all); `stats` (may be NULL) counts those left out. Errors:
  * -ENOMEM, those of the observer, the first ones with a line, and of poll(2).
  */
 int samples_observe(const struct riptide_scope *scope, struct prefix_table *table,

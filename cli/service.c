@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Datagrams to the service manager, and the timer of its watchdog. Our own words instead of
- * libsystemd: five lines of text do not make a dependency of every host.
+ * Datagrams to the service manager, and the timer of its watchdog. Without libsystemd: five lines
+ * of text do not justify a dependency on every host.
  */
 #include "service.h"
 
@@ -18,7 +18,7 @@
 
 #define NS_PER_US UINT64_C(1000)
 
-/* Never waits: what does not get through is said again. */
+/* Never blocks: a message that cannot be sent is sent again later. */
 static bool notify(const struct service *service, const char *text)
 {
     return service->fd >= 0 &&
@@ -48,7 +48,7 @@ static bool find_manager(struct service *service)
     return true;
 }
 
-/* 0: no watchdog, or that of another process. */
+/* 0: no watchdog, or it is for another process. */
 static uint64_t read_watchdog_us(void)
 {
     const char *pid = getenv("WATCHDOG_PID");
@@ -115,7 +115,7 @@ void service_pet(struct service *service)
 
     if (read(service->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
         return;
-    /* That the loop turns is not enough: a round that never ends would not be noticed. */
+    /* A turning loop is not enough: a round that never ends would not be detected. */
     if (service->is_ready && clock_read_ns(CLOCK_MONOTONIC) - service->last_tick_ns <=
                                  service->interval_ns + service->watchdog_ns)
         notify(service, "WATCHDOG=1");

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The settings of riptided: those of the library's three stages, and the daemon's own. Pure.
- */
+/* The settings of riptided: those of the library's three stages, and its own. Pure. */
 #ifndef CLI_SETTINGS_H
 #define CLI_SETTINGS_H
 
@@ -12,7 +10,7 @@
 /* Room for the rows of both tables. */
 enum { SETTINGS_MAX_ROWS = 64, OVERRIDE_MAX_ROWS = 8 };
 
-/* The sections of the file that are for one prefix begin with this word. */
+/* Sections of the file for one prefix begin with this word. */
 #define PREFIX_SECTION "prefix"
 
 /* One [prefix ...] section. */
@@ -21,12 +19,12 @@ struct override_lines {
     int keys[OVERRIDE_MAX_ROWS]; /* by row of override_rows; 0: not given */
 };
 
-/* What a worker of --all-netns has for its own. */
+/* Data of a worker of --all-netns. */
 struct served {
-    uint64_t cookie;           /* its namespace's number; 0: this is no worker */
-    bool is_home;              /* the namespace is the one that riptided was started in */
+    uint64_t cookie;           /* its namespace's number; 0: not a worker */
+    bool is_home;              /* it is the namespace in which riptided was started */
     const char *cgroup;        /* of a process in it, seen from --cgroup */
-    const uint32_t *n_sharing; /* so many workers share --max-share */
+    const uint32_t *n_sharing; /* this many workers share --max-share */
 };
 
 struct settings {
@@ -38,15 +36,15 @@ struct settings {
     struct override_lines *override_lines; /* as many */
     size_t n_overrides;
     const char *state;         /* file, or "none"; NULL: none */
-    char *state_of_unit;       /* what `state` is until somebody says more; NULL: nothing */
+    char *state_of_unit;       /* default of `state`; NULL: none */
     const char *control;       /* path of the socket, or "none" */
-    const char *control_group; /* name or number; NULL: root alone */
-    const char *netns;         /* name or path; NULL: where it was started */
+    const char *control_group; /* name or number; NULL: only root */
+    const char *netns;         /* name or path; NULL: that of the start */
     const char *user;          /* to become; NULL: see privileges.h */
     const char *metrics;       /* file; NULL: none */
     bool all_netns;
     enum log_level log_level;
-    const char *config; /* the file, as asked for; NULL: the usual one */
+    const char *config; /* the file, as given; NULL: the default one */
     bool check;
     bool print_config;
     bool once;
@@ -54,17 +52,17 @@ struct settings {
     bool help;
     bool version;
 
-    /* Where the values come from. */
+    /* The origins of values. */
     int argc;
     char **argv;
-    const char *file;              /* that was read; NULL: none */
-    struct riptide_error mistake;  /* the first in it; no text: none */
-    char *text;                    /* what values of the file point to */
+    const char *file;              /* the file that was read; NULL: none */
+    struct riptide_error mistake;  /* the first one in it; empty: none */
+    char *text;                    /* the text to which values of the file point */
     int lines[SETTINGS_MAX_ROWS];  /* of the file, by row; 0: not in it */
     bool given[SETTINGS_MAX_ROWS]; /* on the command line, by row */
 
     struct served served;
-    char *served_paths[3]; /* what its paths point to */
+    char *served_paths[3]; /* the text to which its paths point */
 };
 
 /* The options and keys, into struct settings. */
@@ -73,35 +71,35 @@ extern const struct option_row settings_rows[];
 /* The keys of a [prefix ...] section, into struct riptide_hint. */
 extern const struct option_row override_rows[];
 
-/* Whether an address is in the scope: ports are those of a connection. */
+/* Whether the scope contains an address: ports are properties of a connection. */
 bool settings_have_peer(const struct settings *settings, const struct riptide_prefix *peer);
 
-/* The library's defaults. Whoever moves the struct afterwards calls settings_link. */
+/* The library's defaults. After moving the struct, call settings_link. */
 void settings_init(struct settings *settings);
 
 void settings_deinit(struct settings *settings);
 
-/* Where lists have grown or the struct has moved, the library's configuration follows. */
+/* Updates the library's pointers after lists have grown or the struct has moved. */
 void settings_link(struct settings *settings);
 
-/* Sockets and files get names of their own, but for the state at home. Errors: -ENOMEM. */
+/* Gives sockets and files their own names, except the state at home. Errors: -ENOMEM. */
 int settings_serve(struct settings *settings, const struct served *served);
 
-/* What dumps of this process may take: --max-share, or its part of it. */
+/* The share for dumps of this process: --max-share, or its part of it. */
 double settings_get_share(const struct settings *settings);
 
-/* Puts all of `from`, which is none afterwards, in the place of `to`. */
+/* Moves `from`, which is invalid afterwards, to `to`. */
 void settings_move(struct settings *to, struct settings *from);
 
-/* Reads options over what is there. Errors: -EINVAL, -ENOMEM, each with a line. */
+/* Reads options over the present values. Errors: -EINVAL, -ENOMEM, each with a line. */
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error);
 
-/* The numbers that say what is ours, and nothing else that a file may have wrong. */
+/* The numbers that identify our rules and routes; other values of a file may be wrong. */
 struct riptide_router_config settings_numbers(const struct settings *settings);
 
 /*
- * The override of that prefix, made where there is none; `line` is the section's. Errors: -ENOMEM,
- * -E2BIG (RIPTIDE_MAX_HINTS).
+ * The override of that prefix, added if missing; `line` is the section's. Errors: -ENOMEM, -E2BIG
+ * (RIPTIDE_MAX_HINTS).
  */
 int settings_add_override(struct settings *settings, const struct riptide_prefix *dst, int line,
                           size_t *ip);
@@ -111,46 +109,45 @@ void settings_describe_origin(const struct settings *settings, const struct opti
                               FILE *out);
 
 /*
- * The library names its fields; here they are options and keys: "estimator.cwnd_min: ..." becomes
+ * Replaces the library's field names by options and keys: "estimator.cwnd_min: ..." becomes
  * "FILE:LINE: cwnd-min: ..." or "--cwnd-min: ...".
  */
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
 
 /*
- * Whether a program that runs with `from` can go on with `to`; prints what differs, in one line:
+ * Whether a running program can change from `from` to `to`; prints the differences in one line:
  * "ttl 90s -> 2min". Errors: -EBUSY, with a line that names what cannot change.
  */
 int settings_compare(const struct settings *from, const struct settings *to, FILE *out,
                      struct riptide_error *error);
 
 /*
- * Reads all of the file `name` over what is in `settings`. Errors: -EINVAL, -ENOMEM. A mistake
- * costs its line alone: the settings have the rest, and the first is settings->mistake,
- * "FILE:LINE: ...".
+ * Reads all of the file `name` over what is in `settings`. Errors: -EINVAL, -ENOMEM. A wrong line
+ * is skipped, and the first mistake is settings->mistake, "FILE:LINE: ...".
  */
 int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n);
 
-/* A file that reads back as these settings; before each key, what it is and where it comes from. */
+/* A file that reads back as these settings; before each key, its description and origin. */
 void config_print(FILE *out, const struct settings *settings);
 
 /*
- * Fills `settings`, which settings_deinit is to free in any case. With --help or --version no file
- * is read. With --flush a file that has mistakes or cannot be read is no error: the settings have
- * what could be read. Errors, each with a line: -EINVAL (a mistake in options or file), -ENOMEM,
- * others where the file cannot be read.
+ * Fills `settings`; free it with settings_deinit in any case. With --help or --version no file is
+ * read. With --flush an unreadable file, or one with mistakes, is no error: the readable values
+ * count. Errors, each with a line: -EINVAL (a mistake in options or file), -ENOMEM, others if the
+ * file is unreadable.
  */
 int settings_load(struct settings *settings, int argc, char **argv, struct riptide_error *error);
 
 /*
- * Reads the file over what is in `settings`: the one of that path, or where that is NULL the usual
- * one, if it is there. Errors, each with its line in settings->mistake: as settings_load. The
- * settings have what could be read all the same.
+ * Reads a file over the present values: the one of that path, or for NULL the default one, if it
+ * exists. Errors, each with its line in settings->mistake: as settings_load. Readable values count
+ * all the same.
  */
 int settings_read_file(struct settings *settings, const char *path);
 
 /*
- * For who goes on with the rest: where nobody can have the file's numbers (settings_numbers), they
- * become those without a file, and that is settings->mistake, unless there is one.
+ * For commands that continue after mistakes: if the file's numbers (settings_numbers) are invalid,
+ * uses those without a file, and sets settings->mistake, unless there is one.
  */
 void settings_mend_numbers(struct settings *settings);
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Tables for people: reads the rows twice, once for the widths, and to print them. See render.h.
- */
+/* Prints tables: reads the rows twice, for the widths and for printing. See render.h. */
 #include "render.h"
 
 #include <string.h>
 
 enum {
-    INDENT = 2, /* of what stands below the first line of a row */
+    INDENT = 2, /* of continuation lines */
     MAX_COLUMNS = 12,
 };
 
@@ -16,7 +14,7 @@ struct cell {
     size_t len;
 };
 
-/* Takes the next row apart. Returns what is behind it. */
+/* Splits the next row into cells. Returns the rest. */
 static const char *split(const char *text, size_t n, struct cell *cells)
 {
     text += strcspn(text, "\t\n"); /* the word for the colour */
@@ -38,9 +36,9 @@ static void pad(FILE *out, size_t n)
 }
 
 /*
- * What has no room goes below: nothing is cut. The widths of the columns decide, so that each row
- * breaks at the same ones; for the last text its own length decides, so that one long reason does
- * not break all rows. Blanks behind the last cell of a line are left out.
+ * Text that does not fit continues below; nothing is cut. The column widths decide, so that all
+ * rows break at the same columns; for the last text its own length decides, so that one long reason
+ * does not break all rows. Trailing blanks of a line are omitted.
  */
 static void print_row(FILE *out, const char *sides, const size_t *widths, const struct cell *cells,
                       size_t room)

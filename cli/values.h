@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kinds of values that options take: how each is read and written, and what it may be.
- * Pure, and of no option in particular: which options there are is for the programs' tables.
+ * The kinds of option values: how each is read and printed, and its range. Pure, and independent of
+ * options, which the programs' tables define.
  */
 #ifndef CLI_VALUES_H
 #define CLI_VALUES_H
@@ -15,7 +15,7 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* For options that may be given many times: as the library has an array and its number. */
+/* For options that may be given many times: an array and its length, as in the library. */
 struct prefix_list {
     struct riptide_prefix *items;
     size_t n;
@@ -26,14 +26,14 @@ struct port_list {
     size_t n;
 };
 
-/* How a value is written. */
+/* The written form of a value. */
 enum value_form {
     VALUE_NAME,   /* one of the names */
     VALUE_POLICY, /* a policy's */
     VALUE_NUMBER, /* or one of the names */
     VALUE_SHARE,  /* likewise; "0.8" or "80%" */
     VALUE_TEXT,   /* the argument itself */
-    VALUE_LIST,   /* words, with blanks or commas between, and many times */
+    VALUE_LIST,   /* words, separated by blanks or commas, and given many times */
 };
 
 struct value_name {
@@ -42,14 +42,14 @@ struct value_name {
 };
 
 struct value_kind {
-    const char *argument; /* its place in --help; NULL: the option takes none */
-    const char *expected; /* ends the sentence "--option text: ..." */
+    const char *argument; /* its name in --help; NULL: the option has no value */
+    const char *expected; /* end of the sentence "--option text: ..." */
     enum value_form form;
-    uint8_t bytes; /* of a number in the target, or of an item in the array of a list */
+    uint8_t bytes; /* of a number, or of a list's item */
     bool is_hexadecimal;
     uint64_t least, most;           /* of a number */
-    uint64_t unit_ns;               /* of a number that is written as a time; 0: as one */
-    const struct value_name *names; /* NULL: none; where a value has several, its first is printed */
+    uint64_t unit_ns;               /* of a time; 0: not a time */
+    const struct value_name *names; /* NULL: none; if a value has several, the first is printed */
     int (*parse_item)(void *item, const char *word); /* of a list: 0, or -EINVAL */
     void (*print_item)(FILE *out, const void *item);
 };
@@ -57,13 +57,13 @@ struct value_kind {
 /* 0, -EINVAL or -ENOMEM; *target keeps its value unless 0. A flag may be read with text NULL. */
 int value_parse(const struct value_kind *kind, void *target, const char *text);
 
-/* As value_parse would read it; nothing for a value that is not set. */
+/* As value_parse would read it; nothing for an unset value. */
 void value_print(const struct value_kind *kind, FILE *out, const void *target);
 
-/* Empties a list, to which value_parse appends; of another kind, nothing. */
+/* Empties a list, to which value_parse appends; no effect on other kinds. */
 void value_clear(const struct value_kind *kind, void *target);
 
-/* The n-th of the names that a kind takes, where it takes nothing else; NULL: behind the last. */
+/* The n-th name of a kind that has names only; NULL: after the last. */
 const char *value_get_name(const struct value_kind *kind, size_t n);
 
 /* Each kind with the type of its target. */

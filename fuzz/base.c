@@ -141,7 +141,7 @@ static void check_base(const struct base *base, const struct riptide_prefix *dst
     CASE_CHECK(base_equal(&again, &expected));
 }
 
-/* A query asks for that address, and says mark and protocol where there are any. */
+/* A query contains that address, and mark and protocol if not 0. */
 static void check_query(const struct riptide_prefix *dst, uint32_t mark, uint8_t ip_protocol)
 {
     struct riptide_prefix address;

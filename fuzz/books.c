@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes behind the first line of books: taken over line by line, saved again as text that loads
- * as the same, and whatever sums they are, a verdict has finite figures in their order.
+ * Any bytes after the first line of books: loaded line by line, saved again as text that loads as
+ * the same; and with any sums a verdict has finite, ordered figures.
  */
 #include "proof/verdict.h"
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The kernel's COOKIE_LOCAL_BATCH, and how many blocks riptide tells apart. */
+/* The kernel's COOKIE_LOCAL_BATCH, and how many blocks riptide keeps apart. */
 enum { PER_BLOCK = 4096, BLOCKS = 1024 };
 
 /* No more than fit into a queue beside the end of the dump. */
@@ -62,7 +62,7 @@ static void say_socket(enum kernel_socket index, uint64_t cookie, uint32_t data_
     kernel_say(index, 0, (const uint8_t *)&message, sizeof(message));
 }
 
-/* Near to each other, in few blocks, two of which are not told apart; 0 where the kernel has none. */
+/* Near to each other, in few blocks, two of which coincide; 0 if the kernel has none. */
 static uint64_t draw_cookie(struct case_bytes *bytes)
 {
     static const uint64_t blocks[] = { 0, 1, BLOCKS - 1, BLOCKS };
@@ -80,7 +80,7 @@ static bool was_shown(const struct closing *closing, uint64_t cookie)
     return false;
 }
 
-/* Below what was shown of its block before the latest dump, the two may be taken for each other. */
+/* Below the highest cookie of its block before the latest dump, the two may be confused. */
 static bool may_be_taken_for_shown(const struct closing *closing, uint64_t cookie)
 {
     for (size_t i = 0; i < closing->n_shown_before; i++) {
@@ -122,7 +122,7 @@ static bool is_among(uint64_t cookie, const uint64_t *cookies, size_t n)
     return false;
 }
 
-/* A dump that shows some sockets; one that is void ends with an error behind them. */
+/* A dump that shows some sockets; a void one ends with an error after them. */
 static void dump(struct closing *closing, struct case_bytes *bytes, bool is_void)
 {
     uint64_t said[MAX_AT_ONCE], came[MAX_AT_ONCE];
@@ -192,7 +192,7 @@ void closing_run(struct case_bytes *bytes)
 
         if (what % 2 == 0)
             dump(&closing, bytes, what % 8 == 6);
-        else if (stats.dumps > 0) /* nobody listens before the first has ended */
+        else if (stats.dumps > 0) /* not before the first one has ended */
             close_some(&closing, bytes);
         riptide_observer_get_stats(closing.observer, &stats, sizeof(stats));
         CASE_CHECK(stats.closed == kernel_n_closed() && stats.malformed == 0);

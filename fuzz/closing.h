@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sockets that dumps show and that close, against a plain list of those shown: what may not count
- * twice stays away, and what nobody has shown comes out.
+ * Sockets that dumps show and that close, compared with a plain list of those shown: no socket
+ * counts twice, and sockets that no dump has shown are reported.
  */
 #ifndef RIPTIDE_FUZZ_CLOSING_H
 #define RIPTIDE_FUZZ_CLOSING_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as riptided.conf: they are refused with one line that begins with the file's name, or
- * what was read prints as a file that reads back as the same, and its numbers are those of another
- * reader.
+ * Any bytes as riptided.conf: refused with one line that begins with the file's name, or the result
+ * prints as a file that reads back as the same, with the numbers of another reader.
  */
 #include "settings.h"
 

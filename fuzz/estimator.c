@@ -14,7 +14,7 @@
 
 enum { MAX_TOLD = 1024 };
 
-/* What a host has been told by the changes that it popped. */
+/* The windows of a host after the changes that it popped. */
 struct told {
     struct riptide_prefix dst;
     uint32_t cwnd;
@@ -322,8 +322,8 @@ static void reconfigure(struct run *run, struct case_bytes *bytes)
 }
 
 /*
- * A successor of the same configuration, given the same hints, knows the same; but where there are
- * base windows: whether losses took a window below them is not in a state.
+ * A successor with the same configuration and hints has the same windows, except with base windows:
+ * a state does not say whether losses lowered a window below them.
  */
 static void succeed(struct run *run)
 {
@@ -408,7 +408,7 @@ static void step(struct run *run, struct case_bytes *bytes)
     }
 }
 
-/* Nobody says anything any more: all that was given is withdrawn, and nothing is left. */
+/* No more samples: all given windows are withdrawn, and nothing remains. */
 static void end(struct run *run)
 {
     struct riptide_estimator_stats stats;

@@ -107,7 +107,7 @@ static inline void draw_config(struct drawn_config *drawn, struct case_bytes *by
         draw_overrides(drawn, bytes);
 }
 
-/* Anything that the kernel could say, and now and then what it could not. */
+/* Any sample of a kernel, and now and then an impossible one. */
 static inline struct riptide_sample draw_sample(struct case_bytes *bytes)
 {
     uint8_t how = case_u8(bytes);
@@ -151,7 +151,7 @@ static inline struct riptide_hint draw_hint(struct case_bytes *bytes, uint64_t n
     return hint;
 }
 
-/* All that it knows, as text to compare and to load: free it. */
+/* Its whole state, as text to compare and to load: free it. */
 static inline char *save_all(const struct riptide_estimator *estimator, uint64_t now_ns,
                              uint64_t realtime_ns, size_t *np)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any message as a notification to a router with a few destinations: those that it may be for, as
- * libnl and a reading of every prefix find them, wait to be asked for again, and only what is known
- * to touch no route of ours is passed over. What it says of a link is remembered.
+ * Any message as a notification to a router with a few destinations: those that libnl and a
+ * comparison with every prefix find affected wait to be queried again, and only messages that
+ * affect no route of ours are ignored. The state of a link is recorded.
  */
 #include "apply/plan.h"
 
@@ -23,7 +23,7 @@ static struct nlattr *find(const struct nlmsghdr *message, size_t header_bytes, 
     return nlmsg_find_attr((struct nlmsghdr *)message, (int)header_bytes, type);
 }
 
-/* Whether everything is looked at anew. */
+/* Whether everything is read again. */
 static bool is_all(const struct plan *plan)
 {
     return plan->pass.is_wanted && plan->pass.extent == SCAN_ALL;
@@ -52,7 +52,7 @@ static void check_route(const struct plan *plan, const struct nlmsghdr *message)
     }
 }
 
-/* What is said of a link is found again, and each stands there once. */
+/* The state of a link is found again, and each link is recorded once. */
 static void check_links(struct links *links, const struct nlmsghdr *message)
 {
     int r = links_take(links, message);
@@ -94,7 +94,7 @@ static void check(const struct plan *plan, const struct nlmsghdr *message)
         CASE_CHECK(is_all(plan) ||
                    (ifindex && (int32_t)nla_get_u32(ifindex) != NETCONFA_IFINDEX_ALL));
         break;
-    default: /* rules, next hops, and what there may be one day */
+    default: /* rules, next hops, and future types */
         CASE_CHECK(is_all(plan));
     }
 }

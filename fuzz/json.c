@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any figures and texts as answers on the control socket: jansson reads each line as one document,
- * and what was told is in it.
+ * with these figures and texts.
  */
 #include "case_bytes.h"
 #include "explanation.h"
@@ -15,7 +15,7 @@
 
 enum { MAX_ROWS = 8 };
 
-/* What the daemon tells. */
+/* The daemon's figures. */
 struct told {
     struct daemon stand_in; /* first: its functions are given it */
     struct riptide_explanation why;
@@ -263,7 +263,7 @@ static void check_seen(const struct riptide_explanation *why, const json_t *seen
     check_left_out(why, json_object_get(seen, "left_out"));
 }
 
-/* In whole milliseconds; what has passed has none left. */
+/* In whole milliseconds; an ended hint has none left. */
 static void check_hint(const struct told *told, const json_t *hint)
 {
     const struct riptide_hint *given = &told->hint;
@@ -326,7 +326,7 @@ static void check_route(const struct told *told, const json_t *route)
     check_text(route, "reason", first->reason[0] ? first->reason : NULL);
 }
 
-/* JSON has no word for what is not finite, and the estimator computes none. */
+/* JSON has no infinite numbers, and the estimator computes none. */
 static bool is_finite(const struct riptide_explanation *why)
 {
     return isfinite(why->combined) && isfinite(why->smoothed) && isfinite(why->override_scale) &&

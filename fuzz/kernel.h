@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A kernel that is none, for the netlink sockets of lib/observe: says what a fuzzer has put into
- * its queues, fails where it is told to. kernel.c is in the place of libc's socket(2) and the rest.
+ * A fake kernel for the netlink sockets of lib/observe: sends the fuzzer's queues, and fails as
+ * requested. kernel.c replaces libc's socket(2) and others.
  */
 #ifndef RIPTIDE_FUZZ_KERNEL_H
 #define RIPTIDE_FUZZ_KERNEL_H
@@ -31,7 +31,7 @@ bool kernel_is_silent(enum kernel_socket index);
 /* Whether a socket that the observer waits for has something to read. */
 bool kernel_is_readable(void);
 
-/* Of how many closed sockets it has told, whole and in its own name. */
+/* Number of valid messages about closed sockets in its own name. */
 uint64_t kernel_n_closed(void);
 
 #endif

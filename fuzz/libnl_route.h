@@ -39,7 +39,7 @@ static inline bool libnl_route_can_read_via(const void *attributes, int remainin
     return true;
 }
 
-/* It walks on for ever from a hop of length 0, or a last one without its padding. */
+/* It loops forever at a hop of length 0, or a last one without its padding. */
 static inline bool libnl_route_can_read_hops(const struct nlattr *multipath)
 {
     struct hops hops = hops_of(multipath);

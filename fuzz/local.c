@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any route messages as those of the table `local`: what the set holds afterwards is what a look at
- * one prefix after the other says, and only what such a message may add.
+ * Any route messages as those of the table `local`: the resulting set equals a comparison with one
+ * prefix after the other, and only messages of the right kind add to it.
  */
 #include "observe/dump.h"
 

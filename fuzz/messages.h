@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Netlink messages out of any bytes, as a reader of a socket hands them on: each is at least a
- * header and no longer than what came. In memory of its own size, so that a read behind its end
- * shows.
+ * Netlink messages from any bytes, as a reader of a socket hands them on: each is at least a header
+ * and no longer than received. In memory of its own size, so that a read after its end is detected.
  */
 #ifndef RIPTIDE_FUZZ_MESSAGES_H
 #define RIPTIDE_FUZZ_MESSAGES_H
@@ -12,7 +11,7 @@
 #include <linux/netlink.h>
 #include <string.h>
 
-/* The next message, or NULL behind the last. Free it. */
+/* The next message, or NULL after the last. Free it. */
 static inline struct nlmsghdr *messages_next(struct case_bytes *bytes)
 {
     struct nlmsghdr header, *message;

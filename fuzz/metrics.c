@@ -52,7 +52,7 @@ static char *print(const struct metrics *metrics)
     return text;
 }
 
-/* The figure of a sample, told by its name with its labels. */
+/* The value of a sample, by its name with its labels. */
 static double read_back(const char *text, const char *name)
 {
     char line[192];

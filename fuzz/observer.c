@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any datagrams of the kernel's, in any order, to an observer that dumps and listens: it never
- * loses its place, counts whatever comes, hands out no connection twice, and none outside of the
- * scope that the kernel was not asked to leave out, and leaves nothing unread without a word.
+ * Any datagrams of the kernel, in any order, to an observer that dumps and listens: it never gets
+ * stuck, counts every message, hands out no connection twice and none outside the scope that the
+ * kernel did not filter, and leaves nothing unread without reporting it.
  */
 #include "closing.h"
 #include "kernel.h"
@@ -141,7 +141,7 @@ static void step(struct run *run, struct case_bytes *bytes)
     }
 }
 
-/* Whether a kernel that only ever says "done" brings a dump to its end. */
+/* Whether a kernel that only ever sends NLMSG_DONE brings a dump to its end. */
 static bool recovers(struct run *run)
 {
     static const struct {
@@ -166,7 +166,7 @@ static bool recovers(struct run *run)
     return false;
 }
 
-/* Once a dump has ended, all is read that the kernel has said of closed sockets. */
+/* After a dump, all of the kernel's messages about closed sockets are read. */
 static void hear_all(struct run *run)
 {
     struct riptide_observer_stats stats;
@@ -179,7 +179,7 @@ static void hear_all(struct run *run)
     CASE_CHECK(kernel_is_silent(KERNEL_EVENTS) || stats.events_error < 0);
 }
 
-/* More than fit into a filter that tells each by all its bits. */
+/* More than fit into a filter with all bits of each. */
 enum { MANY_PREFIXES = 2500 };
 
 /* What a scope points to; more ranges than it may have. */

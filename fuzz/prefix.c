@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any text as a prefix: what is one prints as text that reads back as the same, and is what
- * inet_pton makes of its address.
+ * Any text as a prefix: an accepted one prints as text that reads back as the same, with the
+ * address of inet_pton.
  */
 #include "prefix.h"
 
@@ -23,7 +23,7 @@ static void check_address(const struct riptide_prefix *prefix, char *text)
     CASE_CHECK(memcmp(address + offset, prefix->addr, prefix_family_bits(prefix->family) / 8) == 0);
 }
 
-/* Those that everybody writes: an IPv4 address, a slash, a length and no bit behind it. */
+/* The usual form: an IPv4 address, a slash, a length and no bit after it. */
 static bool is_plain(const char *text)
 {
     unsigned int bytes[4], len;

@@ -27,7 +27,7 @@ static inline bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Copies a name from *atp, which is moved behind it. */
+/* Copies a name from *atp, and moves that after it. */
 static inline void read_name(const char **atp, char *name, size_t size)
 {
     size_t n = strspn(*atp, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:");

@@ -5,7 +5,7 @@
  *
  *     replay FILE|DIRECTORY...
  *
- * Each input lies in memory of its own size, for valgrind to see a read behind its end.
+ * Each input is in memory of its own size, so that valgrind detects a read after its end.
  */
 #include "target.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any messages as policy rules: where a place for ours is found, putting them there as the kernel
- * would is right, and what each means, whose it is above all, is what its bytes say.
+ * Any messages as policy rules: a place found for ours is right once the kernel has put them there,
+ * and the meaning of each rule, above all whether it is ours, equals that of its bytes.
  */
 #include "apply/rule.h"
 
@@ -88,7 +88,7 @@ static bool is_suppressing(const struct reading *reading, int type)
     return reading->found[type] && number_of(reading, type) != UINT32_MAX;
 }
 
-/* Whether nothing selects but mark, protocol and lo, and nothing stands behind the action. */
+/* Whether it selects by mark, protocol and lo only, and nothing follows the action. */
 static bool is_plain(const struct reading *reading)
 {
     static const uint64_t known =
@@ -122,7 +122,7 @@ static uint32_t table_of(const struct reading *reading)
     return reading->found[FRA_TABLE] ? number_of(reading, FRA_TABLE) : reading->header->table;
 }
 
-/* What is taken for ours may be taken away: all that ours says, and not a word more. */
+/* Rules taken for ours may be deleted: so they have all of our attributes and no others. */
 static enum rule_role role_of(const struct reading *reading, const struct rule_identity *identity)
 {
     uint32_t mark = number_of(reading, FRA_FWMARK), mask = number_of(reading, FRA_FWMASK);
@@ -204,7 +204,7 @@ static void add(struct rules *rules, const struct rule_identity *identity,
     insert(rules, rule);
 }
 
-/* What deletes it says the same as what adds it. */
+/* The deleting message has the same attributes as the adding one. */
 static void add_ours(struct rules *rules, const struct rule_identity *identity,
                      const struct rule_place *place, enum rule_role role)
 {
@@ -265,7 +265,7 @@ static void put_number(struct near_ours *message, unsigned int how, uint16_t typ
         put(message, type, &value, n);
 }
 
-/* Two bits for each thing that ours says, and for what it does not say. */
+/* Two bits for each attribute of our rule, and for those that it lacks. */
 static void add_near_ours(struct rules *rules, const struct rule_identity *identity,
                           struct case_bytes *bytes)
 {

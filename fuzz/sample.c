@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as the payload of a message about a socket: no sample at all, or what struct tcp_info
- * says, as the walk of <linux/rtnetlink.h> finds it among the attributes.
+ * Any bytes as the payload of a message about a socket: no sample, or the values of struct tcp_info
+ * as found by the macros of <linux/rtnetlink.h>.
  */
 #include "observe/sample.h"
 

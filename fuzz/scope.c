@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any scope on any socket: the byte code of the filter says what the plain evaluation says, and is
- * what the kernel takes. What the bytes mean is in tests/unit/scope_case.h.
+ * Any scope on any socket: the filter's byte code agrees with the plain evaluation, and the kernel
+ * accepts it. tests/unit/scope_case.h describes the bytes.
  */
 #include "scope_case.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a saved state: refused with one line and without a trace, or taken over line by
- * line, within bounds and lifetimes, and saved again as text that loads as the same. A right first
- * line is put before them where the first byte says so.
+ * Any bytes as a saved state: refused with one line and no effect, or loaded line by line, within
+ * bounds and lifetimes, and saved again as text that loads as the same. Depending on the first
+ * byte, a valid first line is put before them.
  */
 #include "estimator.h"
 #include "target.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The small things that every part of the library shares. No netlink, no clock.
- */
+/* Small functions that all parts of the library share. No netlink, no clock. */
 #include "internal.h"
 
 #include <errno.h>
@@ -12,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* No configuration will ever be this large: it was not initialised. */
+/* No configuration will be this large: it was not initialised. */
 enum { MAX_CONFIG_BYTES = 65536 };
 
 RIPTIDE_PUBLIC const char *riptide_version(void)
@@ -53,7 +51,7 @@ void closep(int *fdp)
     *fdp = -1;
 }
 
-/* What is too long is a value in the middle: what it is of and the reason are at both ends. */
+/* Too long text has a long value in the middle: its name and the reason are at the ends. */
 static void put_text(char *text, size_t size, const char *format, va_list arguments)
 {
     const size_t head = size / 2;
@@ -99,7 +97,7 @@ int error_set_element(struct riptide_error *error, const char *field, size_t i, 
         return -EINVAL;
     if (i == SIZE_MAX && behind)
         field = behind + strlen("[].");
-    /* No field's name comes near the end of the text. */
+    /* No field's name fills the text. */
     if (i == SIZE_MAX)
         n = snprintf(error->text, sizeof(error->text), "%s: ", field);
     else
@@ -133,7 +131,7 @@ bool is_zero(const void *bytes, size_t n)
 {
     const unsigned char *first = bytes;
 
-    /* Each is the one before it. */
+    /* Each byte equals the one before it. */
     return n == 0 || (first[0] == 0 && memcmp(first, first + 1, n - 1) == 0);
 }
 

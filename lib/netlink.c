@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Netlink sockets and what goes through them. Which requests and what their answers mean is the
- * callers'.
- */
+/* Netlink sockets, requests and answers. Callers interpret them. */
 #include "netlink.h"
 
 #include "internal.h"
@@ -25,7 +22,7 @@ static int set_option(const struct mnl_socket *socket, int option, int value)
     return mnl_socket_setsockopt(socket, option, &value, sizeof(value)) < 0 ? -errno : 0;
 }
 
-/* libmnl does not connect: its sockets take what any process sends. */
+/* libmnl does not connect: its sockets accept messages of any process. */
 static int bind_and_connect(struct mnl_socket *socket)
 {
     const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
@@ -45,9 +42,10 @@ int netlink_open(struct mnl_socket **socketp, int bus)
         netlink_close(socket);
         return r;
     }
-    /* Old kernels have no better words, no acknowledgements without the request that they are
-     * about, which may be longer than our buffer, and no filters of dumps: who needs one of these
-     * asks again. */
+    /*
+     * Old kernels lack these options: error texts, acknowledgements without the request (which may
+     * be longer than our buffer), filters of dumps. Callers that need one check again.
+     */
     set_option(socket, NETLINK_EXT_ACK, 1);
     set_option(socket, NETLINK_CAP_ACK, 1);
     set_option(socket, NETLINK_GET_STRICT_CHK, 1);
@@ -65,7 +63,7 @@ void netlink_set_queue(const struct mnl_socket *socket, uint32_t n_bytes)
 {
     int fd = mnl_socket_get_fd(socket);
 
-    /* Beyond rmem_max with CAP_NET_ADMIN; without it what is allowed. */
+    /* Beyond rmem_max with CAP_NET_ADMIN; without it up to rmem_max. */
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &n_bytes, sizeof(n_bytes)) < 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes));
 }
@@ -75,7 +73,7 @@ int netlink_set_membership(const struct mnl_socket *socket, int option, int grou
     return set_option(socket, option, group);
 }
 
-/* Not mnl_socket_recvfrom, which does not say who has sent: a multicast comes from anybody. */
+/* Not mnl_socket_recvfrom, which does not return the sender: any process can send multicasts. */
 int netlink_receive(const struct mnl_socket *socket, void *buffer, size_t size, size_t *lenp)
 {
     struct sockaddr_nl from = { 0 };
@@ -217,10 +215,7 @@ static int send_all(const struct netlink *netlink, const void *bytes, size_t n_b
     return n < 0 ? -errno : 0;
 }
 
-/*
- * One datagram from the kernel. Returns its bytes, 0 where there is none. Whatever another process
- * sent to us is skipped.
- */
+/* Receives a datagram of the kernel, skipping others. Returns its bytes, 0: there is none. */
 static int receive(struct netlink *netlink)
 {
     size_t n_bytes = 0;
@@ -238,7 +233,7 @@ static int receive(struct netlink *netlink)
     }
 }
 
-/* A dump may end early, at a route larger than any buffer: its last message says so. */
+/* A dump may end early, at a route larger than any buffer: its last message has the error. */
 int netlink_end_error(const struct nlmsghdr *message)
 {
     int error = 0;
@@ -247,13 +242,13 @@ int netlink_end_error(const struct nlmsghdr *message)
         memcpy(&error, mnl_nlmsg_get_payload(message), sizeof(error));
     else if (message->nlmsg_type == NLMSG_ERROR)
         return -EBADMSG;
-    /* Above 0 it is none, and would be taken for an outcome of ours. */
+    /* A positive value is no error, and would be taken for an outcome. */
     return error <= 0 ? error : -EBADMSG;
 }
 
 /*
- * The kernel's words behind an error, where it does not echo the request before them: netlink_open
- * asks for that, and what has words can leave out the request.
+ * The kernel's text for an error, if the message does not echo the request before it: netlink_open
+ * requests that, but the kernel may still echo one without a text.
  */
 static void text_of(const struct nlmsghdr *message, char *text, size_t size)
 {
@@ -318,7 +313,7 @@ int netlink_exchange(struct netlink *netlink, netlink_answer_fn *on_answer, void
         return 0;
     netlink->batch_n = 0;
     netlink->batch_bytes = 0;
-    /* The acknowledgement of the last one tells that there are no more answers. */
+    /* The acknowledgement of the last request ends the answers. */
     ((struct nlmsghdr *)(netlink->batch + netlink->last_request))->nlmsg_flags |= NLM_F_ACK;
     r = send_all(netlink, netlink->batch, n_bytes);
     while (r >= 0 && !is_answered) {
@@ -361,7 +356,7 @@ int netlink_request(struct netlink *netlink, const struct nlmsghdr *request,
 
 int netlink_dump(struct netlink *netlink, struct nlmsghdr *request)
 {
-    /* What is left of a dump that was given up would make the kernel refuse this one. */
+    /* The rest of a dump that was given up would make the kernel refuse this one. */
     while (receive(netlink) > 0)
         ;
     request->nlmsg_seq = ++netlink->sequence;

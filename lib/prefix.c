@@ -46,7 +46,7 @@ void prefix_truncate(struct riptide_prefix *prefix, uint8_t len)
     memset(prefix->addr + whole + 1, 0, sizeof(prefix->addr) - whole - 1);
 }
 
-/* The length behind the slash. Digits alone: strtoul would take a sign or a space. */
+/* The length after the slash. Only digits: strtoul would accept a sign or a blank. */
 static int parse_len(const char *text, uint8_t max, uint8_t *lenp)
 {
     unsigned long len;

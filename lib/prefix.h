@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What the stages need of prefixes beyond the public functions. Pure.
- */
+/* Functions on prefixes beyond the public ones. Pure. */
 #ifndef RIPTIDE_LIB_PREFIX_H
 #define RIPTIDE_LIB_PREFIX_H
 
@@ -9,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Both families, in the order of arrays that have one element for each. */
+/* Both families, in the order of arrays with one element for each. */
 extern const uint8_t families[2];
 
 /* Index of a family in such arrays. */
@@ -24,7 +22,7 @@ static inline uint8_t prefix_family_bits(uint8_t family)
     return family == AF_INET ? 32 : family == AF_INET6 ? 128 : 0;
 }
 
-/* Whether every address of `inner` lies in `outer`. */
+/* Whether `outer` contains every address of `inner`. */
 bool riptide_prefix_contains(const struct riptide_prefix *outer,
                              const struct riptide_prefix *inner);
 
@@ -54,7 +52,7 @@ int prefix_compare(const void *a, const void *b);
 /* Shortens to `len` bits. */
 void prefix_truncate(struct riptide_prefix *prefix, uint8_t len);
 
-/* Of 16 bytes: whether it stands for an IPv4 address, which is the last four of them. */
+/* Of 16 bytes: whether they are an IPv4-mapped address, with IPv4 in the last four. */
 static inline bool address_is_v4_mapped(const void *address)
 {
     static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -63,9 +61,9 @@ static inline bool address_is_v4_mapped(const void *address)
 }
 
 /*
- * The address in network byte order as a prefix of full length; IPv4-mapped becomes IPv4. It is
- * written in words, as riptide_prefix_equal and the hash read it a moment later: a load that is
- * wider than the store before it waits.
+ * The address in network byte order as a prefix of full length; IPv4-mapped becomes IPv4. Written
+ * in the words in which riptide_prefix_equal and the hash read it next: a load wider than the store
+ * before it stalls.
  */
 static inline void prefix_from_address(struct riptide_prefix *prefix, uint8_t family,
                                        const void *address)

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries that are a multiple of a cache line never lie across one more than they must. */
+/* Entries of whole cache lines are aligned, to touch as few lines as possible. */
 enum { MIN_CAPACITY = 16, CACHE_LINE_BYTES = 64 };
 
-/* A free slot has family 0 and keeps the next free one where the address was. */
+/* A free slot has family 0, and the next free slot's number in place of the address. */
 static inline struct riptide_prefix *key_at(const struct prefix_table *table, uint32_t slot)
 {
     return prefix_table_at(table, slot);
@@ -29,8 +29,8 @@ static inline uint64_t mix(uint64_t h, uint64_t word, uint64_t seed)
 }
 
 /*
- * IPv4 addresses are in the first word alone. To leave the second out for them would cost more on a
- * host with both families: a branch that nobody can foresee.
+ * IPv4 addresses are in the first word only. Skipping the second for them would cost more on a host
+ * with both families: a branch that cannot be predicted.
  */
 static inline uint32_t hash(const struct prefix_table *table, const struct riptide_prefix *key)
 {
@@ -57,16 +57,15 @@ void prefix_table_deinit(struct prefix_table *table)
 }
 
 /*
- * A bucket holds a slot in the bits that choose among buckets, and above them those of the hash,
- * so that other keys on the way are passed by without a look at their entries: each would be a
- * cache line.
+ * A bucket has the slot in the bits that select a bucket, and bits of the hash above them, so that
+ * other keys are skipped without reading their entries, each of which is a cache line.
  */
 static inline uint32_t slot_in(const struct prefix_table *table, uint32_t bucket)
 {
     return table->buckets[bucket] & (table->n_buckets - 1);
 }
 
-/* The bucket that holds the key, or the empty one where it would go. */
+/* The bucket with the key, or the empty one for it. */
 static inline uint32_t bucket_of(const struct prefix_table *table, const struct riptide_prefix *key,
                                  uint32_t h)
 {
@@ -106,7 +105,10 @@ void prefix_table_guess(const struct prefix_table *table, const struct riptide_p
         memset(slots, 0xff, n * sizeof(*slots));
         return;
     }
-    /* To look into a bucket is to wait for it: so all of them first, the hashes kept in `slots`. */
+    /*
+     * Reading a bucket waits for memory: so first all of them are prefetched, with the hashes kept
+     * in `slots`.
+     */
     for (size_t i = 0; i < n; i++) {
         slots[i] = hash(table, keys[i]);
         __builtin_prefetch(&table->buckets[slots[i] & mask]);
@@ -114,7 +116,7 @@ void prefix_table_guess(const struct prefix_table *table, const struct riptide_p
     for (size_t i = 0; i < n; i++) {
         uint32_t h = slots[i], b = h & mask;
 
-        /* The buckets behind the first lie beside it. */
+        /* Later buckets are next to the first. */
         while (table->buckets[b] != PREFIX_TABLE_NONE && (table->buckets[b] ^ h) > mask)
             b = (b + 1) & mask;
         slots[i] = table->buckets[b];
@@ -126,8 +128,8 @@ void prefix_table_guess(const struct prefix_table *table, const struct riptide_p
 }
 
 /*
- * By realloc, which moves the pages of a large table instead of copying them: twice the table at
- * once would be the peak of an agent's memory.
+ * By realloc, which moves the pages of a large table instead of copying them: two copies at once
+ * would be the peak of an agent's memory.
  */
 static int resize(struct prefix_table *table, uint32_t capacity)
 {
@@ -202,7 +204,7 @@ void prefix_table_remove(struct prefix_table *table, uint32_t slot)
     const struct riptide_prefix *key = key_at(table, slot);
     uint32_t mask = table->n_buckets - 1, hole = bucket_of(table, key, hash(table, key));
 
-    /* Move back each follower whose home lies at or before the hole (cyclically). */
+    /* Move back each follower whose home is at or before the hole (cyclically). */
     for (uint32_t b = (hole + 1) & mask; table->buckets[b] != PREFIX_TABLE_NONE;
          b = (b + 1) & mask) {
         uint32_t home = hash(table, key_at(table, slot_in(table, b))) & mask;

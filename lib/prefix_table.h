@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A table of entries keyed by prefix: a dense array that grows, found by a seeded hash. The
- * estimator and the router each keep one. Pure but for memory.
+ * estimator and the router each have one. Pure except for memory.
  *
  * An entry is any struct whose first member is its struct riptide_prefix. Entries are addressed by
- * slot, a number that stays the same until the entry is removed; pointers move when it grows.
+ * slot, a number that is valid until the entry is removed; pointers are valid until the table
+ * grows.
  */
 #ifndef RIPTIDE_LIB_PREFIX_TABLE_H
 #define RIPTIDE_LIB_PREFIX_TABLE_H
@@ -19,7 +20,7 @@ struct prefix_table {
     uint32_t max;           /* entries */
     uint32_t n;             /* entries in use */
     unsigned char *block;   /* memory, with room to align the entries in it */
-    unsigned char *entries; /* from a cache line's begin */
+    unsigned char *entries; /* at the beginning of a cache line */
     uint32_t n_slots;       /* slots ever used: all below are in use or in the free list */
     uint32_t capacity;      /* slots allocated */
     uint32_t free;          /* first of the free list, linked through the entries */
@@ -40,23 +41,20 @@ static inline void *prefix_table_at(const struct prefix_table *table, uint32_t s
 uint32_t prefix_table_find(const struct prefix_table *table, const struct riptide_prefix *key);
 
 /*
- * Where each of n keys is, if it is there at all, or PREFIX_TABLE_NONE where it is not: to be held
- * against the entry, which this does not wait for. It begins to fetch the buckets of all keys, and
- * then all entries.
+ * The probable slot of each of n keys, or PREFIX_TABLE_NONE: compare the entry's key, which this
+ * function does not read, to avoid waiting for memory. It prefetches the buckets of all keys, then
+ * all entries.
  */
 void prefix_table_guess(const struct prefix_table *table, const struct riptide_prefix *const *keys,
                         size_t n, uint32_t *slots);
 
-/*
- * The slot of that key; a new entry is zero but for its key.
- * Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
- */
+/* The slot of that key; a new entry has only its key. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM. */
 int prefix_table_insert(struct prefix_table *table, const struct riptide_prefix *key,
                         uint32_t *slotp);
 
 void prefix_table_remove(struct prefix_table *table, uint32_t slot);
 
-/* The first slot in use at or behind `slot`, or PREFIX_TABLE_NONE. */
+/* The first used slot from `slot` on, or PREFIX_TABLE_NONE. */
 uint32_t prefix_table_next(const struct prefix_table *table, uint32_t slot);
 
 #endif

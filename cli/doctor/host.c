@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Reading a host: each fact from where the kernel or the configuration has it.
- */
+/* Reading a host: each fact from its source in the kernel or the configuration. */
 #include "host.h"
 
 #include "client.h"
@@ -17,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The first line without its end; empty where it cannot be read. Tabs become blanks. */
+/* The first line without its end; empty if unreadable. Tabs become blanks. */
 static void read_line(const char *path, char line[HOST_WORD_BYTES])
 {
     FILE *file = fopen(path, "re");
@@ -41,7 +39,7 @@ static void read_sysctls(struct host *host)
     host->receiver_error = riptide_receiver_get_initrwnd(TYPICAL_MSS_BYTES, &host->initrwnd);
 }
 
-/* systemd's own tool says which files count, and in which order: the last line of a key does. */
+/* systemd's own tool shows which files count, and in which order: the last line of a key counts. */
 static void read_networkd(struct networkd *networkd, const char *root)
 {
     char line[256], section[32] = "", key[40], value[12];
@@ -89,7 +87,7 @@ static int on_queue(void *queues, const struct nlmsghdr *message)
     return 0;
 }
 
-/* The link by which packets leave to addresses that nobody has (RFC 5737, RFC 3849). */
+/* The link to addresses that are reserved for documentation (RFC 5737, RFC 3849). */
 static uint32_t find_default(struct netlink *netlink)
 {
     static const char *const nobodys[] = { "192.0.2.1", "2001:db8::1" };
@@ -137,7 +135,7 @@ static void read_starts(struct host *host, const struct riptide_route *routes)
     free(starts);
 }
 
-/* What of ours is there, and whether it could be. */
+/* Our rules and routes, and whether they could be installed. */
 static int read_router(struct host *host, struct riptide_error *error)
 {
     struct riptide_router *router;
@@ -157,7 +155,7 @@ static int read_router(struct host *host, struct riptide_error *error)
     return 0;
 }
 
-/* Destinations that are asked about: more of them have the same routes. */
+/* Destinations that are checked: further ones have the same routes. */
 enum { MAX_DESTINATIONS = 16384 };
 
 static void read_connections(struct host *host)
@@ -203,7 +201,7 @@ int host_read(struct host *host, const struct riptide_router_config *router, con
     return 0;
 }
 
-/* A line of a file of proc(5); 0: cannot be read. */
+/* A line of a file of proc(5); 0: unreadable. */
 static uint64_t read_status(int pid, const char *name, int base)
 {
     char path[32], line[128];

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What doctor reads of a host. Readers fill it and judge nothing; checks.c judges and reads
- * nothing.
- */
+/* The facts that doctor reads. The readers do not judge; checks.c judges and reads nothing. */
 #ifndef CLI_DOCTOR_HOST_H
 #define CLI_DOCTOR_HOST_H
 
@@ -20,37 +17,37 @@
 /* Enough for a sysctl that is a word or three numbers. */
 #define HOST_WORD_BYTES 64
 
-/* Whether systemd-networkd takes away what is not its own: networkd.conf(5). */
+/* Whether systemd-networkd removes other programs' rules and routes: networkd.conf(5). */
 struct networkd {
     bool is_in_use;
     bool leaves_routes; /* ManageForeignRoutes=no */
     bool leaves_rules;  /* ManageForeignRoutingPolicyRules=no */
 };
 
-/* The queues that packets leave by. */
+/* The queues of the links. */
 struct queues {
     int error;
     uint32_t default_ifindex; /* of the default route; 0: there is none */
-    bool is_default;          /* its link has queues, and they alone count */
+    bool is_default;          /* the default route's link has queues, and only they count */
     size_t n_paced;           /* of kind fq */
-    uint32_t ifindex;         /* of the first that spaces nothing out; 0: none */
+    uint32_t ifindex;         /* of the first that does not pace; 0: none */
     char kind[IF_NAMESIZE];   /* of that queue */
-    char device[IF_NAMESIZE]; /* that has it */
+    char device[IF_NAMESIZE]; /* its link */
 };
 
 /* One RTM_NEWQDISC of a dump. */
 void queues_add(struct queues *queues, const struct nlmsghdr *message);
 
-/* The open connections to other hosts, and what would become of their destinations. */
+/* The open connections to other hosts, and a dry run for their destinations. */
 struct connections {
-    int error; /* -errno where they cannot be read */
+    int error; /* -errno if they are unreadable */
     uint64_t n;
-    int routes_error; /* the same of the routes to their destinations */
+    int routes_error; /* likewise for the routes to their destinations */
     struct resolved destinations;
 };
 
 struct host {
-    struct riptide_router_config router; /* the numbers asked about, and cwnd_max */
+    struct riptide_router_config router; /* the numbers to check, and cwnd_max */
     struct networkd networkd;
     struct queues queues;
     struct connections connections;
@@ -59,54 +56,55 @@ struct host {
     size_t n_rules;
     int rules_error;
     size_t n_routes;        /* ours, in the kernel */
-    size_t n_not_taken;     /* of these, not taken by connections although our rules are there */
+    size_t n_not_taken;     /* of these, not used by connections although our rules are there */
     struct start not_taken; /* the first of them, */
     struct riptide_prefix not_taken_dst;
-    bool has_holder;    /* some router manages this namespace */
-    int holder_pid;     /* 0: not to be seen from here */
-    int control_error;  /* -errno where a riptided was asked on --control and gave no answer, */
+    bool has_holder;    /* a router manages this namespace */
+    int holder_pid;     /* 0: not visible from here */
+    int control_error;  /* -errno if riptided on --control did not answer, */
     struct riptide_error control_failure; /* with the line of client_ask */
-    int control_pid;    /* whose socket that is; 0: out of sight */
-    bool is_paused;     /* as it says itself */
-    bool is_holder_hidden; /* what it has open cannot be seen from here */
-    char apply[16];     /* by what windows are given: routes, connections, both; empty: not known */
-    char reason[256];   /* why it gives nothing per connection; empty: it does, or is not to */
-    bool is_auto;       /* it has chosen that, by --apply auto */
-    bool is_stepped_back; /* that is why */
+    int control_pid;    /* the process of that socket; 0: not visible */
+    bool is_paused;     /* as reported by riptided */
+    bool is_holder_hidden; /* its open files are hidden from this user */
+    char apply[16];     /* the backend: routes, connections, both; empty: unknown */
+    char reason[256];   /* why it gives no windows per connection; empty: it does, or is not
+                           configured to */
+    bool is_auto;       /* chosen by --apply auto */
+    bool is_stepped_back; /* that is the reason */
     bool is_pacing;     /* per connection, unless there is a reason */
-    bool is_careful;    /* and by evidence of losses alone: policy careful */
-    bool all_netns;     /* as its file says */
-    int keeper_pid;     /* that goes to other network namespaces for it; 0: does not run */
-    uint64_t keeper_capabilities; /* its effective ones */
+    bool is_careful;    /* only after losses: policy careful */
+    bool all_netns;     /* as configured */
+    int keeper_pid;     /* that enters other network namespaces for it; 0: none runs */
+    uint64_t keeper_capabilities; /* its effective capabilities */
     int conflict_error; /* riptide_router_check */
     struct riptide_error conflict;
 
     int receiver_error;
     uint32_t initrwnd;              /* riptide_receiver_get_initrwnd */
-    char tcp_rmem[HOST_WORD_BYTES]; /* sysctls as text; empty: cannot be read */
+    char tcp_rmem[HOST_WORD_BYTES]; /* sysctls as text; empty: unreadable */
     char congestion_control[HOST_WORD_BYTES];
     char slow_start_after_idle[HOST_WORD_BYTES];
 };
 
 /*
  * Reads all of it for the thread's network namespace; networkd's files below `root`. Errors:
- * -EINVAL (the numbers, with a line), -ENOMEM, those of socket(2). What single parts could not read
- * stands in their `error`.
+ * -EINVAL (the numbers, with a line), -ENOMEM, those of socket(2). Facts that could not be read
+ * have their own `error`.
  */
 int host_read(struct host *host, const struct riptide_router_config *router, const char *root,
               struct riptide_error *error);
 
-/* Whose socket answered is of --all-netns: the first process, or a worker, whose parent that is. */
+/* With --all-netns: finds the first process, which may be the parent of the one that answered. */
 void host_read_keeper(struct host *host);
 
-/* Whoever manages this namespace is the riptided that was asked; it may not have answered. */
+/* This namespace is managed by the riptided on --control, even if it did not answer. */
 static inline bool host_is_riptided(const struct host *host)
 {
     return host->control_pid == host->holder_pid &&
            (host->control_error == 0 || host->control_error == -ETIMEDOUT);
 }
 
-/* Whoever manages this namespace has not answered: by what it gives windows, as far as can be seen. */
+/* The manager of this namespace has not answered: finds its backend, as far as visible. */
 void host_read_holder(struct host *host);
 
 void host_deinit(struct host *host);

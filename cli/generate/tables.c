@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Runs when riptide is built, and is not installed: prints the tables that the programs work with
- * as JSON, for generate.py.
- */
+/* Runs in the build, not installed: prints the programs' tables as JSON, for generate.py. */
 #include "commands.h"
 #include "lib/tools.h"
 

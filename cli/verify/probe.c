@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The connection and the question: system calls one after the other. What follows from them is
- * judge.c's.
- */
+/* The connection and the route query: system calls in a row. judge.c judges. */
 #include "judge.h"
 
 #include "lib/netlink.h"
@@ -53,7 +50,7 @@ bool probe_is_outside(const char *cgroup)
     }
     if (file)
         fclose(file);
-    /* Behind the last of its parents that is cgroup2 its name is as in /proc. */
+    /* Its name follows the last parent that is cgroup2, as in /proc. */
     for (size_t i = n; i > 0; i--) {
         snprintf(line, sizeof(line), "%.*s", (int)i, cgroup);
         if ((i == n || cgroup[i] == '/') &&
@@ -67,7 +64,7 @@ bool probe_is_outside(const char *cgroup)
            (strncmp(own, cgroup + n_mount, n_below) != 0 || (own[n_below] && own[n_below] != '/'));
 }
 
-/* Families and ports are at the same place in both. */
+/* Families and ports are at the same offset in both. */
 static socklen_t to_address(union address *address, const struct riptide_prefix *prefix,
                             uint16_t port, const char *interface)
 {
@@ -88,7 +85,7 @@ static void from_address(struct riptide_prefix *prefix, uint16_t *port, union ad
     *port = ntohs(address->v6.sin6_port);
 }
 
-/* What an application might have set before connect(2). */
+/* Options that an application may have set before connect(2). */
 static int prepare(int fd, const struct probe *probe, struct riptide_error *error)
 {
     union address source;
@@ -186,7 +183,7 @@ static void on_answer(void *answer, uint32_t n, const struct nlmsghdr *message, 
 {
     (void)n;
     (void)text;
-    /* The acknowledgement behind the answer is none. */
+    /* The acknowledgement after the answer is not one. */
     if (message->nlmsg_type != NLMSG_ERROR || error < 0)
         route_query_read(message, answer);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The route query of lib/apply with the connection's own source, ports, user and device.
- */
+/* The route query of lib/apply, with the connection's own source, ports, user and device. */
 #include "judge.h"
 
 #include "lib/apply/message.h"

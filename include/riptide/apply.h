@@ -9,24 +9,23 @@
  *     PRIORITY: iif lo ipproto tcp lookup TABLE
  *
  * Its routes copy the ones that the kernel would use without them (queried with MARK, which the
- * first rule leads around the table) and add initcwnd. They also have the MTU that the kernel
- * would take from the link, or that connections have found. Destinations
- * whose route is not a plain unicast route of the main table are left alone. Needs CAP_NET_ADMIN,
- * but for dry_run and functions that only read.
+ * first rule leads around the table) and add initcwnd. They also set the MTU that the kernel would
+ * take from the link, or that connections have found. Destinations whose route is not a plain
+ * unicast route of the main table are left alone. Needs CAP_NET_ADMIN, except for dry_run and
+ * functions that only read.
  *
- * Routes follow a change of routing as soon as dispatch has read its notification: it lifts the
- * rule first, so that TCP uses main until our routes are right. A host that does not dispatch
- * leaves TCP on the former next hops.
+ * When dispatch reads the notification of a routing change, it first lifts the rule, so that TCP
+ * uses main, then corrects the routes. Without dispatch TCP stays on the former next hops.
  *
  * If the process dies without riptide_router_stop, rules and routes stay in place, unmaintained:
- * TCP goes on to the next hops of that moment. The claim on the namespace ends
- * with the process; the next riptide_router_start in it first removes these rules and routes, and
- * riptide_router_flush does so at once. So a service manager should call flush after the process
- * (`riptided --flush` in ExecStopPost=). Where neither can run, removing the two rules with ip(8)
- * is enough: without them the kernel does not use the table.
+ * TCP keeps the next hops of that moment. The claim on the namespace ends with the process; the
+ * next riptide_router_start in it first removes these rules and routes, and riptide_router_flush
+ * removes them at once. So a service manager should run flush after the process (`riptided --flush`
+ * in ExecStopPost=). Where neither can run, delete the two rules with ip(8): without them the
+ * kernel does not use the table.
  *
- * riptide_router_set queues work and riptide_router_dispatch does it, in bounded pieces:
- * the fd is readable as long as there is work.
+ * riptide_router_set queues work and riptide_router_dispatch does it, in bounded pieces: the fd is
+ * readable as long as there is work.
  */
 #ifndef RIPTIDE_APPLY_H
 #define RIPTIDE_APPLY_H
@@ -44,37 +43,38 @@ struct riptide_router_config {
     uint32_t table;         /* our routing table; default 7230 */
     uint8_t protocol;       /* protocol of our routes and rules; default 230 */
     uint32_t rule_priority; /* 0 (default): directly before the rule `lookup main` */
-    uint32_t mark;          /* queries with it skip our rule; default 0x72697074 */
-    uint32_t cwnd_max;      /* base routes with an initrwnd below it get it; default 100 */
-    uint32_t step_segments; /* a window that moved by no more than this, */
-    uint32_t step_percent;  /* or by no more than this of itself, is not rewritten; default 2, 10 */
+    uint32_t mark;          /* queries with this mark skip our rule; default 0x72697074 */
+    uint32_t cwnd_max;      /* raises a smaller initrwnd of base routes to it, segments; default 100
+                               */
+    uint32_t step_segments; /* a window whose change is at most this, */
+    uint32_t step_percent;  /* or at most this share of it, is not rewritten; default 2, 10 */
     uint32_t max_routes;    /* destinations; 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
     uint64_t hash_seed;     /* as in riptide_estimator_config */
-    bool dry_run;           /* resolve base routes, write nothing */
+    bool dry_run;           /* resolve base routes, but write nothing */
     /*
-     * The network namespace, as in riptide_observer_config: -1 (default) is the thread's. A failed
-     * open(2) returns -1, too: check it. A router keeps a duplicate of the fd.
+     * The network namespace, as in riptide_observer_config: -1 (default) is the thread's, so check
+     * the result of open(2). A router keeps a duplicate of the fd.
      */
     int netns_fd;
 };
 
 enum riptide_route_state {
     RIPTIDE_ROUTE_APPLIED,    /* in the kernel (dry_run: would be) */
-    RIPTIDE_ROUTE_WITHDRAWN,  /* no longer in the kernel, as asked; else for `reason` */
+    RIPTIDE_ROUTE_WITHDRAWN,  /* no longer in the kernel, as requested or for `reason` */
     RIPTIDE_ROUTE_LEFT_ALONE, /* gets no route, for `reason` */
-    RIPTIDE_ROUTE_FAILED,     /* the kernel refused; `error` and `reason` are the kernel's */
+    RIPTIDE_ROUTE_FAILED,     /* refused by the kernel; `error` and `reason` are the kernel's */
 };
 
 /*
- * The ways to give windows. A route gives its window to all connections of the namespace,
- * and again where one restarts after idle time; a BPF program on a cgroup to each connection of
- * that cgroup as it opens. The program does not change routing, can pace first flights, and needs
- * Linux 5.15.
+ * How windows reach connections. A route gives its window to all connections of the namespace as
+ * they open and as they restart after idle time. A BPF program on a cgroup gives it to each
+ * connection of that cgroup as it opens; the program does not change routing, can pace first
+ * flights, and needs Linux 5.15.
  */
 enum riptide_backend {
     RIPTIDE_ROUTES,
     RIPTIDE_CONNECTIONS,
-    RIPTIDE_BOTH, /* one window by both */
+    RIPTIDE_BOTH, /* the same windows by both */
     RIPTIDE_AUTO, /* connections where the program can be loaded and attached, else routes */
 };
 
@@ -82,33 +82,35 @@ enum riptide_backend {
 struct riptide_route {
     struct riptide_prefix dst;
     enum riptide_route_state state;
-    uint32_t initcwnd;             /* segments, as the kernel has it where APPLIED, else as asked */
+    uint32_t initcwnd;             /* segments; where APPLIED, the kernel's value, else the
+                                      requested one */
     uint32_t initrwnd;             /* segments; 0: not set by the route */
-    uint32_t base_initcwnd;        /* segments, of the route without us; 0: not set, unknown */
+    uint32_t base_initcwnd;        /* segments, of the base route; 0: not set or unknown */
     struct riptide_prefix gateway; /* family 0: on link or several next hops */
     uint32_t ifindex;              /* 0: several next hops */
     int error;                     /* -errno where FAILED, else 0 */
-    char reason[96];               /* one line; empty where all is as asked */
-    uint32_t backend;              /* of which outcome: RIPTIDE_ROUTES or RIPTIDE_CONNECTIONS */
+    char reason[96];               /* one line; empty where the request has been fulfilled */
+    uint32_t backend;              /* the outcome is that of RIPTIDE_ROUTES or of
+                                      RIPTIDE_CONNECTIONS */
     uint32_t reserved[3];
 };
 
-/* Counted since riptide_router_new, but for routes, left_alone and is_idle. */
+/* Counted since riptide_router_new, except routes, left_alone and is_idle. */
 struct riptide_router_stats {
     uint64_t routes;     /* in the kernel at the moment */
     uint64_t left_alone; /* destinations without a route at the moment */
     uint64_t written;    /* route messages sent: add, replace, delete */
-    uint64_t failed;     /* of those, refused by the kernel */
+    uint64_t failed;     /* of those, the ones that the kernel refused */
     uint64_t batches;    /* writes to the kernel, each with many messages */
     uint64_t resolved;   /* base routes read */
-    uint64_t events;     /* notifications about routes, rules, links, addresses of others */
+    uint64_t events;     /* notifications about other programs' routes, rules, links, addresses */
     uint64_t resyncs;    /* times that everything was resolved again */
     uint64_t overruns;   /* notifications lost; the rule was lifted until the resync was done */
     uint64_t lifts;      /* times that a rule was lifted while an event was followed */
     uint64_t malformed;  /* malformed messages; skipped */
     /*
-     * 1: every set has taken effect, nothing waits to be resolved and the rules are in place, or
-     * lifted by riptide_router_set_paused; else 0.
+     * 1: every riptide_router_set has taken effect, no route waits to be resolved, and the rules
+     * are in place or lifted by riptide_router_set_paused; else 0.
      */
     uint64_t is_idle;
 };
@@ -117,10 +119,10 @@ void riptide_router_config_init(struct riptide_router_config *config, size_t siz
 
 /*
  * Opens the sockets in the thread's network namespace, or that of netns_fd; changes nothing there.
- * NULL: the default configuration, as for riptide_router_flush.
- * Errors: -EINVAL (error names the field), -ENOMEM, those of socket(2) and setns(2); where netns_fd
- * is given, here and below, -ENOTRECOVERABLE: the thread could not return from that namespace and
- * must not go on. `error` may be NULL.
+ * NULL: the default configuration, as for riptide_router_flush. Errors: -EINVAL (error names the
+ * field), -ENOMEM, those of socket(2) and setns(2); where netns_fd is set, here and below,
+ * -ENOTRECOVERABLE: the thread could not return from that namespace and must not go on. `error` may
+ * be NULL.
  */
 int riptide_router_new(struct riptide_router **routerp, const struct riptide_router_config *config,
                        struct riptide_error *error);
@@ -131,19 +133,19 @@ struct riptide_router *riptide_router_free(struct riptide_router *router);
 /*
  * Claims the namespace, removes rules and routes of a crashed predecessor, installs the rules.
  * Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN), -EBUSY (another router holds this
- * namespace, or a child forked by its process; the line names the process), -EEXIST
- * (another program uses our table, protocol, rule priority or mark; error names the field),
- * -EOPNOTSUPP (no unconditional rule `lookup main`), -EALREADY (it was started or stopped before),
- * -ENOMEM, -ECHILD (here and below: in a child of fork(2)), others of the kernel. Where our table
- * holds another program's route, a predecessor's rules are removed nevertheless: they would lead
- * local TCP to it.
+ * namespace, or a child forked by its process; the line names the process), -EEXIST (another
+ * program uses our table, protocol, rule priority or mark; error names the field), -EOPNOTSUPP (no
+ * unconditional rule `lookup main`), -EALREADY (it was started or stopped before), -ENOMEM, -ECHILD
+ * (here and below: in a child of fork(2)), others of the kernel. Where our table contains another
+ * program's route, a predecessor's rules are removed all the same: they would lead local TCP to
+ * that route.
  */
 int riptide_router_start(struct riptide_router *router, struct riptide_error *error);
 
 /*
- * Removes rules, and routes of our protocol, and releases the namespace. Synchronous: this is for
- * the end, and the router cannot be started again. Errors: the kernel's first; the other rules and
- * routes are removed all the same. -ECHILD: all belongs to the parent and stays.
+ * Removes the rules and the routes of our protocol, and releases the namespace. Synchronous; the
+ * router cannot be started again. Errors: the first one of the kernel; the other rules and routes
+ * are removed all the same. -ECHILD: they belong to the parent and stay.
  */
 int riptide_router_stop(struct riptide_router *router);
 
@@ -152,118 +154,116 @@ int riptide_router_get_fd(const struct riptide_router *router);
 
 /*
  * The window of new connections to a destination, and its conditions. Members of 0 have no effect,
- * so code that sets members by name stays right when later versions add some.
+ * so that code which sets members by name stays right when later versions add members.
  */
 struct riptide_wanted {
     struct riptide_prefix dst;
     /*
-     * An initcwnd of the base route is its owner's, and the least that a destination gets: at or
-     * below it there is no route of ours, and none is made within a step above
-     * (RIPTIDE_ROUTE_LEFT_ALONE). With may_lower the window may go below it, as after losses or
-     * by a hint.
+     * The initcwnd of the base route is the lower bound: a window at or below it gets no route of
+     * ours, and none is made for a window within a step above it (RIPTIDE_ROUTE_LEFT_ALONE). With
+     * may_lower, after losses or by a hint, the window may go below it.
      */
     bool may_lower;
     uint32_t initcwnd;    /* segments; 0 withdraws */
-    uint32_t cwnd_max;    /* no route gets or keeps more, segments; 0: no such bound */
+    uint32_t cwnd_max;    /* no route gets or keeps a larger window, segments; 0: no bound */
     /*
-     * 0: the kernel's. By a route in whole ms, rounded up; by the program up to 200 ms, and only
-     * once its first round trips are over.
+     * 0: the kernel's. Routes set whole ms, rounded up; the program sets up to 200 ms, and only
+     * after a connection's first round trips.
      */
     uint32_t rto_min_us;
     /*
-     * Of a host: the path MTU that its connections have found, from RIPTIDE_PMTU_MIN_BYTES; 0:
-     * unknown. The route has it where it is less than that of the base route, or of its link, as
-     * long as the base route stays. A connection that finds less than the route has shows that
-     * headers, such as those of IPsec, are subtracted: then the route has none. Ignored for a
-     * prefix.
+     * If dst is a host: the path MTU that its connections have found, from RIPTIDE_PMTU_MIN_BYTES;
+     * 0: unknown. The route sets it where it is less than that of the base route or its link, until
+     * the base route changes. Where a connection finds less than the route sets, headers such as
+     * those of IPsec are subtracted: then the route sets none. Ignored for a prefix.
      */
     uint32_t pmtu_bytes;
     /*
-     * The rest is for the program alone (apply of an agent's configuration), and the agent fills it
-     * from its estimator; routes ignore it. The first flight leaves over so many percent of a
-     * round trip, at most 100, and no fewer than in the agent's configuration; RIPTIDE_AT_ONCE: it
-     * is not paced. Up to 50 is TCP's own rate in slow start, two windows a round trip; more is a
-     * lower rate, until the first acknowledgement of data. An application's own limit stays, and
-     * turns pacing off. Before Linux 6.1 that limit is not visible, and nothing is paced.
+     * The rest is for the program alone (apply of an agent's configuration): the agent fills it
+     * from its estimator, and routes ignore it. The first flight leaves over so many percent of a
+     * round trip, at most 100, at least the agent's pacing_percent; RIPTIDE_AT_ONCE: not paced. Up
+     * to 50 is TCP's own rate in slow start, two windows in a round trip; more is a lower rate,
+     * until the first acknowledgement of data. A pacing limit of the application stays in force,
+     * and turns this pacing off. Before Linux 6.1 the program cannot read that limit, and paces
+     * nothing.
      */
     uint32_t pacing_percent;
     /*
-     * The path's smallest round trip time: that of a handshake may include a queue on a path too
-     * short to be paced, or be missing; 0: unknown.
+     * The path's smallest round trip time; 0: unknown. The handshake's may include a queue on a
+     * path too short to be paced, or be missing.
      */
     uint32_t rtt_us;
     /*
-     * The first receive window of connections that this host opens; 0: the kernel's. By
+     * The first receive window of connections that this host opens; 0: the kernel's. Set by
      * SO_RCVLOWAT, which keeps the buffer's autotuning. Since Linux 6.1.
      */
     uint32_t receive_bytes;
     /*
-     * What connections start with without us, segments: beside a route of ours the program gives it
-     * to those that are held out; 0: the kernel's 10.
+     * The window of the base route, segments; 0: the kernel's 10. Where a route of ours exists, the
+     * program gives this window to connections that are held out.
      */
     uint32_t base_cwnd;
     uint32_t reserved[3]; /* 0 */
 };
 
 /*
- * Sets the window of its destination, instead of the former one. Takes effect in dispatch, with all
- * changes since the last one; before riptide_router_start, or where that failed, it
- * waits for a start. With max_routes reached, events that wait for riptide_router_pop are dropped,
- * of any destination, until a withdrawn one can be replaced: pop first. Outcomes: RIPTIDE_E_FULL
- * (max_routes), RIPTIDE_E_INVALID (no prefix, a window beyond RIPTIDE_CWND_LIMIT, a timeout beyond
- * RIPTIDE_RTO_MIN_LIMIT_US, a path MTU below RIPTIDE_PMTU_MIN_BYTES, `reserved` not 0).
- * Errors: -ENOMEM, -ECHILD, -ESHUTDOWN (after riptide_router_stop, but for dry_run).
+ * Sets the window of a destination, instead of the former one. Takes effect in dispatch, with all
+ * changes since the last one, but not before riptide_router_start has succeeded. Where max_routes
+ * is reached, events of any destination that wait for riptide_router_pop are dropped, until a
+ * withdrawn destination can be replaced: so pop first. Outcomes: RIPTIDE_E_FULL (max_routes),
+ * RIPTIDE_E_INVALID (no prefix, a window beyond RIPTIDE_CWND_LIMIT, a timeout beyond
+ * RIPTIDE_RTO_MIN_LIMIT_US, a path MTU below RIPTIDE_PMTU_MIN_BYTES, `reserved` not 0). Errors:
+ * -ENOMEM, -ECHILD, -ESHUTDOWN (after riptide_router_stop, unless dry_run).
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_wanted *wanted);
 
 /*
- * A pause lifts the rules that lead to our table: at once no local TCP uses our routes. Where
- * another program restores them, dispatch lifts them again. Everything else goes on, routes follow
- * windows and the network, so that the rules return as soon as the router is idle after the pause.
- * Errors: those of the kernel, after it has lifted all rules that it can; -ECHILD.
+ * A pause lifts the rules that lead to our table, so that from then on no local TCP uses our
+ * routes. Where another program restores them, dispatch lifts them again. Everything else
+ * continues: routes follow windows and the network. After the pause the rules return as soon as the
+ * router is idle. Errors: those of the kernel, after all rules that can be lifted are lifted;
+ * -ECHILD.
  */
 int riptide_router_set_paused(struct riptide_router *router, bool is_paused);
 
 /*
- * For a host's regular round; the agent calls it in each of its own.
- *  - Repeats requests that the kernel refused or that found no memory since the last time: base
- *    routes, RIPTIDE_ROUTE_FAILED; a destination that fails as before is not popped again.
- *  - Checks for unannounced changes: of advertised routes and of their lifetimes, and of the MTU
- *    that IPv6 has for a link. Without it routes follow these with the next other change.
- *  - A destination whose base route ends within ten seconds is left alone (an agent's: or within
- *    two rounds), as ours have no lifetime: to detect it in time, call this each five seconds.
- *  - It also bounds the work in a storm of route changes: beyond a bound the rules stay lifted
- *    until the next rounds.
+ * To be called regularly; the agent calls it in each round.
+ *  - Repeats requests that failed since the last call, as the kernel refused them or memory was
+ *    short: base routes, RIPTIDE_ROUTE_FAILED. A destination that fails as before is not popped
+ *    again.
+ *  - Checks for changes without notification: of advertised routes and their lifetimes, and of a
+ *    link's IPv6 MTU. Without it routes follow these at the next other change.
+ *  - Leaves a destination alone whose base route ends within ten seconds (in an agent: or two
+ *    rounds), as our routes have no lifetime: to detect it in time, call this every five seconds.
+ *  - Bounds the work in a storm of route changes: beyond the bound the rules stay lifted until
+ *    later calls.
  */
 void riptide_router_retry(struct riptide_router *router);
 
 /*
  * Does one piece of work: one buffer of notifications, or one batch of queries or changes.
- * Outcomes: RIPTIDE_E_MORE; 0: there is nothing to do until the fd is readable.
- * Errors: -ECHILD, -ENOMEM, those of send(2) and recv(2) on the netlink sockets; temporary ones
- * only after some more dispatches that lifted the rules and read everything again. A
- * change that the kernel refuses is no error here: it is popped as RIPTIDE_ROUTE_FAILED.
+ * Outcomes: RIPTIDE_E_MORE; 0: nothing to do until the fd is readable. Errors: -ECHILD, -ENOMEM,
+ * those of send(2) and recv(2) on the netlink sockets; a temporary one is returned only if it
+ * persists after several dispatches that lifted the rules and read everything again. A change that
+ * the kernel refuses is no error here: it is popped as RIPTIDE_ROUTE_FAILED.
  */
 int riptide_router_dispatch(struct riptide_router *router);
 
 /*
- * Takes the next destination whose route changed, was refused or left alone.
- * Outcomes: RIPTIDE_E_AGAIN where there is none.
+ * Takes the next destination whose route was changed, refused or left alone. Outcomes:
+ * RIPTIDE_E_AGAIN where there is none.
  */
 int riptide_router_pop(struct riptide_router *router, const struct riptide_route **routep);
 
-/*
- * The route of destination `dst`, as it would be popped. Outcomes: RIPTIDE_E_UNKNOWN.
- */
+/* The route of destination `dst`, as it would be popped. Outcomes: RIPTIDE_E_UNKNOWN. */
 int riptide_router_find(const struct riptide_router *router, const struct riptide_prefix *dst,
                         struct riptide_route *route);
 
 /*
  * Why our rules are not in place for that family (AF_INET, AF_INET6), so that its routes are not
  * used: other rules leave no place for ours, our table contains a route of another protocol, main
- * cannot be read to its end, or riptide_router_set_paused.
- * NULL where they are, or return as soon as the router is idle. The text is valid until the router
- * is freed.
+ * cannot be read to its end, or riptide_router_set_paused. NULL: they are in place, or return as
+ * soon as the router is idle. The text is valid until the router is freed.
  */
 const char *riptide_router_get_reason(const struct riptide_router *router, uint8_t family);
 
@@ -278,10 +278,10 @@ struct riptide_flush_counts {
 };
 
 /*
- * Removes every rule that looks up config->table, those that lead marked queries around it, and
- * every route in it, of any process. A goto leads around the table that a rule beside it, of its
- * priority, looks up; a goto alone is removed if it is of config->protocol. `counts` and `error`
- * may be NULL. Errors: -EPERM (CAP_NET_ADMIN), those of the kernel, after all else is removed.
+ * Removes every rule that looks up config->table, the rules that lead marked queries around it, and
+ * every route in it, of any process. A goto rule is removed if a rule of the same priority looks up
+ * the table, or if it has config->protocol. `counts` and `error` may be NULL. Errors: -EPERM
+ * (CAP_NET_ADMIN), those of the kernel, after all else is removed.
  */
 int riptide_router_flush(const struct riptide_router_config *config,
                          struct riptide_flush_counts *counts, struct riptide_error *error);

@@ -10,7 +10,7 @@
  *     while (riptide_estimator_pop(estimator, &estimate) == 0)
  *         give estimate->cwnd for estimate->dst to the kernel
  *
- * Memory is bounded by the number of destinations; no connection is kept.
+ * Memory is bounded by the number of destinations; the estimator keeps no connections.
  */
 #ifndef RIPTIDE_COMPUTE_H
 #define RIPTIDE_COMPUTE_H
@@ -26,9 +26,9 @@ struct riptide_estimator;
 
 /* Why a policy left a sample out. */
 enum riptide_left_out {
-    RIPTIDE_LEFT_OUT_NOT,        /* it counts */
+    RIPTIDE_LEFT_OUT_NOT,        /* not left out: it counts */
     RIPTIDE_LEFT_OUT_UNUSED,     /* never filled its window, which is still the initial one */
-    RIPTIDE_LEFT_OUT_IDLE,       /* does not send at present: its window is out of date */
+    RIPTIDE_LEFT_OUT_IDLE,       /* does not send at present, so its window is outdated */
     RIPTIDE_LEFT_OUT_UNMEASURED, /* limited by the application, or not measured by the kernel */
 };
 
@@ -38,20 +38,20 @@ enum riptide_left_out {
 struct riptide_estimator_config;
 struct riptide_explanation;
 
-/* Input of a policy's functions, beside their own memory of the destination. */
+/* Input of a policy's functions, beside their memory of the destination. */
 struct riptide_policy_input {
     const struct riptide_estimator_config *config; /* as the estimator keeps it */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
     uint64_t now_ns;    /* combine: of this tick; add: when the sample was read, 0: unknown */
-    uint64_t since_ns;  /* combine: since the destination was last computed; 0: never was */
+    uint64_t since_ns;  /* combine: since the destination was last computed; 0: never */
     uint32_t samples;   /* combine: how many counted in this tick; up to 65535 */
     /*
-     * The destination's present window, segments; 0: none. add: 0 also for a connection that has
-     * not started with it: held out, or no windows are given at present.
+     * The destination's present window, segments; 0: none. add: 0 also for a connection that
+     * started without it: held out, or while windows are disabled.
      */
     uint32_t cwnd;
-    uint32_t base_cwnd; /* its window without ours, segments; 0: unknown */
-    void *user;         /* the policy's own */
+    uint32_t base_cwnd; /* window of its base route, segments; 0: unknown */
+    void *user;         /* user of struct riptide_policy */
 };
 
 /* combine's result for a tick without evidence: the destination stays as it was, and ages. */
@@ -62,24 +62,24 @@ struct riptide_policy_input {
 
 /*
  * How samples become a window: pure functions over `bytes` of memory for each destination, zero for
- * a new one. Its first `tick_bytes` are for the evidence of one tick and are zero again for the
- * next one. The estimator smooths the result where the row asks for it, rounds it to the nearest
- * segment and bounds it; one that is neither RIPTIDE_NO_EVIDENCE nor a finite number of at least 0
- * leaves the destination as it was and is counted as invalid. A host passes a row of its own in
- * riptide_estimator_config.policy; docs/policies.md explains each of the built-in ones.
+ * a new one. The first `tick_bytes` of it are for the evidence of one tick and are zeroed for the
+ * next one. The estimator smooths the result if is_averaged, rounds it to the nearest segment and
+ * bounds it. A result that is neither RIPTIDE_NO_EVIDENCE nor a finite number of at least 0 leaves
+ * the destination as it was and is counted as invalid. Programs can pass their own policy in
+ * riptide_estimator_config.policy; docs/policies.md explains the built-in ones.
  */
 struct riptide_policy {
-    const char *name;  /* 1 to 16 characters of ASCII, none a blank; identifies it in a state */
+    const char *name;  /* 1 to 16 ASCII characters without blanks; identifies it in a state */
     const char *help;  /* one line */
-    const char *needs; /* the fields of struct riptide_sample that it reads, with blanks between */
+    const char *needs; /* the fields of struct riptide_sample that it reads, separated by blanks */
     size_t tick_bytes;
     size_t bytes; /* tick_bytes included; up to RIPTIDE_POLICY_MEMORY_BYTES */
     /*
-     * Of the layout of its memory from tick to tick; raise it with each change. A state contains
-     * that memory, for a load by the same policy and version. 0: a state has only the window.
+     * Of the layout of its memory; raise it with each change. A state contains the memory, to be
+     * loaded by the same policy and version. 0: a state has only the window.
      */
     uint32_t version;
-    /* Whether the window joins history by history_weight; else the newest tick stands alone. */
+    /* Whether history_weight averages the window with history; else the newest tick is it. */
     bool is_averaged;
     /* Counts one sample in the tick, or returns why not. Runs for every connection of the host. */
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
@@ -87,29 +87,29 @@ struct riptide_policy {
     /* The tick as one window, segments. */
     double (*combine)(const struct riptide_policy_input *input, void *memory);
     /*
-     * Whether `combine` runs, with no samples, in a tick that has left out all samples of a
-     * destination with a window, some as idle: so that idle connections keep it.
+     * Whether `combine` runs, without samples, in a tick that left out all samples of a destination
+     * with a window, some as idle: so that idle connections keep the window.
      */
     bool combines_idle;
-    bool needs_closed; /* learns most from closed connections: see destroy_events in observe.h */
-    /* Optional: makes the memory for a window that was loaded without one. */
+    bool needs_closed; /* learns mostly from closed connections: see destroy_events in observe.h */
+    /* Optional: makes the memory of a window that was loaded without memory. */
     void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd);
     /* Optional: the largest delay seen on the path, for rto_min. */
     uint32_t (*delay_us)(const void *memory);
     /* Optional: fills the explanation's evidence and adds bounds; `cwnd` is set already. */
     void (*explain)(const void *memory, struct riptide_explanation *explanation);
     /*
-     * Optional: whether losses lowered the window, so that it may be below the window without
-     * ours. Otherwise that one is the least that a destination gets.
+     * Optional: whether losses lowered the window, so that it may be below the base route's.
+     * Otherwise the base route's is the lower bound.
      */
     bool (*is_cut)(const void *memory);
     /*
-     * Optional: the end of a hint or a new configuration has raised the window from `cwnd`
-     * segments, 1 or more, between two ticks. Samples of the next ticks may be of connections that
-     * began with that.
+     * Optional: the end of a hint or a new configuration has raised the window from `cwnd` segments
+     * (at least 1) between two ticks. Samples of the next ticks may be of connections that started
+     * with the old one.
      */
     void (*raised)(void *memory, uint32_t cwnd);
-    void *user; /* the host's: its functions find it in their input */
+    void *user; /* the caller's, passed to the functions in their input */
     void *reserved[4]; /* NULL */
 };
 
@@ -118,37 +118,40 @@ const struct riptide_policy *riptide_policy_find(const char *name);
 
 /*
  * The first receive window of connections that this host opens, where an agent gives windows per
- * connection (see receive_bytes of struct riptide_wanted).
+ * connection (receive_bytes of struct riptide_wanted).
  */
 enum riptide_receive_window {
-    RIPTIDE_RECEIVE_AS_ALL, /* of a hint: as the configuration says */
+    RIPTIDE_RECEIVE_AS_ALL, /* of a hint: as in the configuration */
     RIPTIDE_RECEIVE_AUTO,   /* cwnd_max segments */
     RIPTIDE_RECEIVE_OFF,    /* the kernel's */
 };
 
 /*
- * Other values for the destinations within `dst`; members of 0 or NULL are as for all others.
+ * Other values for the destinations within `dst`. Members of 0 or NULL leave a value as it is.
  *
- * One without an end replaces the configuration's values for all: of several that contain a
- * destination the longest alone decides, by cwnd_min, cwnd_max, policy, scale and pacing_percent.
+ * A permanent hint (until_ns 0 or RIPTIDE_NEVER_NS) replaces the configuration's values: of several
+ * that contain a destination the longest alone decides, by cwnd_min, cwnd_max, policy, scale,
+ * pacing_percent and receive_window.
  *
- * One that ends is for knowledge of the host that connections do not show (paper, Sec. V: "higher
- * level information"), such as traffic that is about to move to these destinations. It only
- * lowers windows, and never below cwnd_min; of several the lowest of each figure counts.
+ * A temporary hint (until_ns set) is for knowledge of the caller that connections do not show
+ * (paper, Sec. V: "higher level information"), such as traffic that is about to move to these
+ * destinations. It only lowers windows, by cwnd_max and scale, and never below cwnd_min; of several
+ * hints the lowest of each value counts.
  */
 struct riptide_hint {
     struct riptide_prefix dst;
-    uint32_t cwnd_max; /* segments; without an end it may be above the one for all */
+    uint32_t cwnd_max; /* segments; of a permanent hint it may be above the configuration's */
     double scale;      /* factor on the bounded window, up to 1; 0 means 1 */
-    /* Ends by itself at the first tick from then on; 0, RIPTIDE_NEVER_NS: no end. */
+    /* It ends at the first tick from then on; 0, RIPTIDE_NEVER_NS: never. */
     uint64_t until_ns;
-    uint32_t cwnd_min;                   /* segments; of one without an end alone */
+    uint32_t cwnd_min;                   /* segments; of a permanent hint only */
     /*
-     * Likewise: over how much of a round trip first flights leave, whatever the policy; as in
-     * struct riptide_wanted. RIPTIDE_AT_ONCE: not paced, and the policy finds pacing_rtt_min_us 0.
+     * Permanent hints only: over how much of a round trip first flights leave, whatever the policy;
+     * as in struct riptide_wanted. RIPTIDE_AT_ONCE: not paced, and the policy finds
+     * pacing_rtt_min_us 0.
      */
     uint32_t pacing_percent;
-    uint32_t receive_window;             /* likewise: enum riptide_receive_window */
+    uint32_t receive_window;             /* likewise; enum riptide_receive_window */
     uint32_t reserved[3];                /* 0 */
     const struct riptide_policy *policy; /* likewise; must outlive the estimator */
 };
@@ -159,32 +162,31 @@ struct riptide_hint {
 struct riptide_estimator_config {
     size_t size; /* of this struct, as the caller was compiled */
     /*
-     * Must outlive the estimator. Default "careful", which learns from first flights: it gets most
-     * of them where the observer has congestion_control, which is on by default, and
-     * destroy_events, which an agent turns on for it; for an observer alone set both.
-     * Without destroy events "careful" is a window of 24 that shrinks where that loses, and
-     * saves 13.7 % of the time, not 21.7 (one run of `./dev lab duel`).
+     * Must outlive the estimator. Default "careful", which learns from first flights. It needs
+     * congestion_control of the observer, which is on by default, and destroy_events, which an
+     * agent turns on; for an observer alone set both. Without destroy events "careful" starts with
+     * a window of 24 and only shrinks it after losses; it then saves 13.7 % of the time instead of
+     * 21.7 % (one run of `./dev lab duel`).
      */
     const struct riptide_policy *policy;
     /*
-     * Weight of history in the moving average of policies that have one (is_averaged): 0, only the
-     * newest tick, to below 1; default 0.5.
-     * The paper (Sec. III-B) calls it alpha in its text: alpha for history, 1 - alpha for the new
-     * value. Its Table I calls alpha the weight of the newest data; that alpha is
-     * 1 - history_weight.
+     * Weight of history in the moving average of policies that have one (is_averaged): from 0 (only
+     * the newest tick) to below 1; default 0.5. The paper (Sec. III-B) calls it alpha in its text:
+     * alpha for history, 1 - alpha for the new value. Its Table I calls alpha the weight of the
+     * newest data; that alpha is 1 - history_weight.
      */
     double history_weight;
     uint32_t cwnd_min; /* paper: c_min; 1 to cwnd_max; default 10 */
     uint32_t cwnd_max; /* paper: c_max; up to RIPTIDE_CWND_LIMIT; default 100 */
     /*
-     * paper: t; how long a window lives without samples that count, or that keep it
-     * (combines_idle); default 90 s.
+     * paper: t; how long a window lives without samples that count or keep it (combines_idle);
+     * default 90 s.
      */
     uint64_t ttl_ns;
     /*
      * What counts as one destination: the longest of `aggregates` that contains the peer, else the
-     * peer's first prefix_len4 or prefix_len6 bits. Default: no aggregates, 32 and 128, each host
-     * for itself.
+     * peer's first prefix_len4 or prefix_len6 bits. Default: no aggregates, 32 and 128: each host
+     * is a destination.
      */
     uint8_t prefix_len4;
     uint8_t prefix_len6;
@@ -194,26 +196,28 @@ struct riptide_estimator_config {
     uint64_t hash_seed; /* random where peers are not trusted; it changes no result; default 0 */
     /*
      * The drop guard (paper, Sec. V): where the combined window falls by more than this share from
-     * one tick to the next, history is forgotten and cannot hold it up. 0 to 1; default 1: never.
+     * one tick to the next, history is discarded, so that it does not delay the fall. 0 to 1;
+     * default 1: never.
      */
     double drop_share;
-    const struct riptide_hint *hints; /* without an end, each prefix once; default: none */
+    const struct riptide_hint *hints; /* permanent ones, each prefix once; default: none */
     size_t n_hints;                   /* up to RIPTIDE_MAX_HINTS */
     /*
-     * For "careful": the part of the capacity up to which a window that fits grows fast (RFC 9959
-     * allows half of it), 0 exclusive to 1; default 0.5.
+     * For "careful": a window whose first flights fit grows fast up to this part of the capacity
+     * (RFC 9959 allows half of it), 0 exclusive to 1; default 0.5.
      */
     double capacity_fraction;
-    uint64_t evidence_ns; /* "careful", "bdp": highest of the last ...; from 1 s; default 60 s */
+    uint64_t evidence_ns; /* "careful", "bdp": time over which highest values are kept; from 1 s;
+                             default 60 s */
     /*
-     * "careful": first flights are paced where an estimate asks for it, over paths of at least
-     * this round trip time; default 0: never. An agent sets
-     * its own pacing_rtt_min_us while its program per connection is in place.
+     * "careful": estimates ask for paced first flights on paths of at least this round trip time;
+     * default 0: never. An agent sets its own pacing_rtt_min_us while its program per connection is
+     * in place.
      */
     uint32_t pacing_rtt_min_us;
     /*
-     * Policies that know the path's largest delay ("bdp") set it as rto_min, but never below
-     * this. 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: rto_min is left alone.
+     * Policies that know the path's largest delay ("bdp") set it as rto_min, but never below this.
+     * 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: rto_min is not set.
      */
     uint32_t rto_min_floor_us;
     uint32_t receive_window; /* enum riptide_receive_window; default RIPTIDE_RECEIVE_AUTO */
@@ -223,26 +227,26 @@ struct riptide_estimator_config {
 /* The window of one destination, and how it was computed. */
 struct riptide_estimate {
     struct riptide_prefix dst;
-    uint32_t samples;    /* connections in the last tick that had any; up to 65535 */
-    double combined;     /* their windows as one, segments */
+    uint32_t samples;    /* connections in the last tick with samples; up to 65535 */
+    double combined;     /* their windows combined, segments */
     double smoothed;     /* with history, segments, unbounded */
     uint32_t cwnd;       /* the result, segments; 0: the time to live has passed, withdraw */
     uint64_t updated_ns; /* when it was last computed */
-    uint64_t expires_ns; /* when it passes unless refreshed */
-    uint32_t rto_min_us; /* for the route; 0: leave it alone. In steps of an eighth at most, up
-                            to RIPTIDE_RTO_MIN_LIMIT_US */
+    uint64_t expires_ns; /* when its time to live ends without new samples */
+    uint32_t rto_min_us; /* for the route; 0: do not set it. It changes in steps of an eighth at
+                            most, up to RIPTIDE_RTO_MIN_LIMIT_US */
     uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */
     bool may_lower;      /* losses or a hint lowered it: for struct riptide_wanted */
     /*
-     * Of a host: the smallest path MTU of open connections that had sent within
-     * half a minute. Left out each ten minutes, for a minute, to detect a path that has grown. 0:
+     * If dst is a host: the smallest path MTU of open connections that had sent within half a
+     * minute. Every ten minutes it is 0 for a minute, to detect that the path MTU has grown. 0:
      * unknown.
      */
     uint32_t pmtu_bytes;
     uint32_t min_rtt_us; /* smallest round trip time, from its policy's explanation; 0: unknown */
     uint32_t pacing_percent; /* its hint's, or from the policy's explanation */
-    uint32_t receive_window; /* its hint's, or the one for all: RIPTIDE_RECEIVE_AUTO or _OFF */
-    uint32_t base_cwnd;      /* its window without ours, segments; 0: unknown */
+    uint32_t receive_window; /* its hint's, or the configuration's: RIPTIDE_RECEIVE_AUTO or _OFF */
+    uint32_t base_cwnd;      /* window of its base route, segments; 0: unknown */
     uint32_t reserved[1];
 };
 
@@ -250,52 +254,52 @@ struct riptide_estimate {
 enum riptide_bound {
     RIPTIDE_BOUND_MIN = 1 << 0,            /* cwnd_min raised it */
     RIPTIDE_BOUND_MAX = 1 << 1,            /* cwnd_max lowered it */
-    RIPTIDE_BOUND_OVERRIDE_MIN = 1 << 2,   /* the cwnd_min of its hint without an end raised it */
-    RIPTIDE_BOUND_OVERRIDE_MAX = 1 << 3,   /* the cwnd_max of that lowered it */
-    RIPTIDE_BOUND_OVERRIDE_SCALE = 1 << 4, /* that scaled it down */
-    RIPTIDE_BOUND_HINT_SCALE = 1 << 5,     /* a hint that ends scaled it down */
-    RIPTIDE_BOUND_HINT_MAX = 1 << 6,       /* the cwnd_max of one that ends lowered it */
+    RIPTIDE_BOUND_OVERRIDE_MIN = 1 << 2,   /* the cwnd_min of its permanent hint raised it */
+    RIPTIDE_BOUND_OVERRIDE_MAX = 1 << 3,   /* the cwnd_max of that hint lowered it */
+    RIPTIDE_BOUND_OVERRIDE_SCALE = 1 << 4, /* the scale of that hint lowered it */
+    RIPTIDE_BOUND_HINT_SCALE = 1 << 5,     /* the scale of a temporary hint lowered it */
+    RIPTIDE_BOUND_HINT_MAX = 1 << 6,       /* the cwnd_max of a temporary hint lowered it */
     RIPTIDE_BOUND_BASE = 1 << 7,           /* the base route's initcwnd raised it */
-    RIPTIDE_BOUND_MANY_PATHS = 1 << 8,     /* its first flights disagree as on several paths: it is
-                                              that of the worst of these ("careful") */
+    RIPTIDE_BOUND_MANY_PATHS = 1 << 8,     /* its first flights disagree as if over several paths:
+                                              it is the window of the worst one ("careful") */
 };
 
 /*
- * How a window was computed, figure by figure. `evidence` is zero where the policy has none of that
- * kind. Where the samples gave no window, `cwnd` and the other members of a window are 0, and
- * `left_out` has the reasons why they do not count.
+ * How a window was computed, figure by figure. Members of `evidence` are 0 where the policy has
+ * none of that kind. Where the samples gave no window, `cwnd` and the other members of a window are
+ * 0, and `left_out` counts the samples by reason.
  */
 struct riptide_explanation {
     struct riptide_prefix dst;
     const char *policy;                          /* its name */
-    uint32_t samples; /* counted in the last tick that had any; up to 65535 */
+    uint32_t samples; /* counted in the last tick with samples; up to 65535 */
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of that tick, by reason - 1; up to 65535 */
     double combined;                             /* segments, to seven digits */
     double smoothed;                             /* segments, unbounded */
     bool is_drop;                                /* the drop guard discarded history */
     uint32_t bounds;                             /* enum riptide_bound: in effect */
-    struct riptide_prefix override; /* of the hint without an end that decides; family 0: none */
+    struct riptide_prefix override; /* of the permanent hint that decides; family 0: none */
     uint32_t cwnd_min;                           /* in effect for it, */
     uint32_t cwnd_max;                           /* segments */
     double override_scale;                       /* 1: none */
     uint32_t override_pacing_percent;            /* 0: none */
-    double hint_scale;                           /* of the hints that end; 1: none */
+    double hint_scale;                           /* of the temporary hints; 1: none */
     uint32_t hint_cwnd_max;                      /* likewise, segments; 0: none */
     uint32_t base_cwnd;                          /* as in riptide_policy_input */
     uint32_t cwnd;                               /* the result, segments; 0: there is none */
-    uint32_t rto_min_us;                         /* 0: left alone */
+    uint32_t rto_min_us;                         /* 0: not set */
     uint64_t updated_ns;
     uint64_t expires_ns;
     struct {
         double capacity;     /* segments the path delivers in its smallest round trip; 0: unknown */
-        double burst;        /* segments that it was seen to take at once */
+        double burst;        /* segments that the path has taken at once */
         uint32_t sharers;    /* connections that open together */
         /*
-         * The part of a round trip over which first flights of `cwnd` should leave, percent, in
-         * tens from 50; RIPTIDE_AT_ONCE; 0: the policy has no opinion.
+         * The part of a round trip over which first flights of `cwnd` should leave, percent, a
+         * multiple of ten from 50 on; RIPTIDE_AT_ONCE; 0: the policy does not determine it.
          */
         uint32_t pacing_percent;
-        double brake;        /* 1: none; after losses the share of the capacity that fits */
+        double brake;        /* 1: none; after losses the usable share of the capacity */
         uint32_t min_rtt_us; /* smallest round trip time; 0: unknown */
         uint32_t max_rtt_us; /* largest; 0: unknown, always with "careful" */
     } evidence;
@@ -307,7 +311,7 @@ struct riptide_estimator_stats {
     uint64_t samples;      /* added */
     uint64_t left_out;     /* of those, without evidence for the policy */
     uint64_t invalid;  /* samples refused (no address, window 0 or from 2^31), policy results too */
-    uint64_t overflow; /* samples refused because max_destinations was reached */
+    uint64_t overflow; /* samples refused for max_destinations */
     uint64_t expired;  /* destinations whose time to live passed */
     uint64_t ticks;
 };
@@ -326,46 +330,45 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
 
 /*
  * Adds a sample to the coming tick. Outcomes: RIPTIDE_E_FULL, RIPTIDE_E_INVALID; both are counted
- * and change nothing else; RIPTIDE_E_UNKNOWN: it is `shown`, and skipped. Errors: -ENOMEM.
+ * and change nothing else; RIPTIDE_E_UNKNOWN: the sample is `shown`, and skipped. Errors: -ENOMEM.
  */
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 
-/* Forgets the samples added since the last tick (the dump that brought them begins anew). */
+/* Discards the samples added since the last tick (as their dump begins anew). */
 void riptide_estimator_discard(struct riptide_estimator *estimator);
 
 /*
- * One round of Algorithm 1: computes every destination with samples, expires those whose time to
+ * One round of Algorithm 1: computes every destination with samples, withdraws those whose time to
  * live has passed at now_ns. Changed windows wait to be popped; a destination that changes again
- * before it was popped is popped once, with its newest window.
- * Outcomes: RIPTIDE_E_INVALID where now_ns is before the last tick's, or 292 years from boot;
- * nothing changes.
+ * before it is popped is popped once, with its newest window. Outcomes: RIPTIDE_E_INVALID where
+ * now_ns is before the last tick's, or 292 years from boot; nothing changes then.
  */
 int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns);
 
 /*
- * Takes the next destination whose window is not the one popped last (cwnd 0: withdrawn).
+ * Takes the next destination whose window differs from the one popped last (cwnd 0: withdrawn).
  * Outcomes: RIPTIDE_E_AGAIN where there is none.
  */
 int riptide_estimator_pop(struct riptide_estimator *estimator,
                           const struct riptide_estimate **estimatep);
 
 /*
- * Adds a hint; takes effect at once, to be popped. It replaces the hint of the same prefix and
- * kind, with an end or without. Errors: -EINVAL (`error`, which may be NULL, names the field),
- * -ENOMEM. Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
+ * Adds a hint, with effect at once: changed windows wait to be popped. It replaces the hint of the
+ * same prefix and kind, temporary or permanent. Errors: -EINVAL (`error`, which may be NULL, names
+ * the field), -ENOMEM. Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
  */
 int riptide_estimator_add_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
 
 /*
- * Removes the hint of exactly that prefix, the one that ends if there is one; takes effect at
- * once, to be popped. Outcomes: RIPTIDE_E_UNKNOWN where there is none.
+ * Removes the hint of exactly that prefix, the temporary one if there is one; with effect at once,
+ * as above. Outcomes: RIPTIDE_E_UNKNOWN where there is none.
  */
 int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                   const struct riptide_prefix *dst);
 
 /*
- * The estimate for destination `dst`, or for that of the peer `dst`, as it was popped.
+ * The estimate of destination `dst`, or of the destination of the peer `dst`, as it was popped.
  * Outcomes: RIPTIDE_E_UNKNOWN.
  */
 int riptide_estimator_find(const struct riptide_estimator *estimator,
@@ -376,8 +379,8 @@ void riptide_estimator_group(const struct riptide_estimator *estimator,
                              const struct riptide_prefix *peer, struct riptide_prefix *dst);
 
 /*
- * Walks over all destinations with a window: *cursor begins at 0 and is the estimator's in between.
- * Ticks may pass meanwhile; destinations that come or go with them may be missed, or occur twice.
+ * Walks over all destinations with a window: *cursor begins at 0; do not change it in between.
+ * Ticks may run meanwhile; destinations that they add or remove may be missed, or occur twice.
  * Outcomes: RIPTIDE_E_DONE after the last.
  */
 int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *cursor,
@@ -385,48 +388,48 @@ int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *
 
 /*
  * Why the destination `dst`, or that of the peer `dst`, has its window, or why its samples gave
- * none: the result of the last tick that had any is kept for the time to live, unless
- * max_destinations is reached. Writes the first `size` bytes.
- * Outcomes: RIPTIDE_E_UNKNOWN: neither window nor samples.
+ * none. The result of the last tick with samples is kept for the time to live, unless
+ * max_destinations is reached. Writes the first `size` bytes. Outcomes: RIPTIDE_E_UNKNOWN: it has
+ * neither window nor samples.
  */
 int riptide_estimator_explain(const struct riptide_estimator *estimator,
                               const struct riptide_prefix *dst,
                               struct riptide_explanation *explanation, size_t size);
 
-/* The destinations of a state, by the result of a load. */
+/* The destinations of a state, by result of the load. */
 struct riptide_load_counts {
-    uint32_t loaded;    /* taken over, to be popped */
-    uint32_t skipped;   /* damaged lines, and one cut off at the end */
+    uint32_t loaded;    /* loaded, to be popped */
+    uint32_t skipped;   /* damaged lines, also one cut off at the end */
     uint32_t expired;   /* their time to live has passed */
-    uint32_t older;     /* ours is as new or newer */
-    uint32_t regrouped; /* no destination under our prefix lengths, aggregates and agent's scope */
+    uint32_t older;     /* the estimator's is as new or newer */
+    uint32_t regrouped; /* no destination under this configuration's prefixes and scope */
     uint32_t overflow;  /* max_destinations was reached */
     uint32_t reserved[4];
 };
 
 /*
- * Writes the state as text, to be loaded by a successor, another host, or the same one with
- * another configuration: a line with the version and a line for each destination. now_ns is the
+ * Writes the state as text, which the next process, another host, or an estimator with another
+ * configuration can load: a line with the version and a line for each destination. now_ns is the
  * estimator's clock, realtime_ns CLOCK_REALTIME at the same moment. Returns the number of bytes
  * written; where `size` may be too small, it writes nothing and returns a sufficient size.
  *
  * Lifetimes are kept by the wall clock, the only one that continues through a reboot. If it jumps
- * forward in between, windows live shorter; if it jumps back, they live longer, but never longer
- * than the time to live from the load, and a state from more than 10 s ahead is refused.
+ * forward in between, windows live shorter; if it jumps back, they live longer, but at most the
+ * time to live from the load on. A state from more than 10 s in the future is refused.
  */
 size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
                               uint64_t realtime_ns, char *text, size_t size);
 
 /*
- * Loads the destinations of a state, each with its age by now; for a known destination
- * the newer window wins. With is_replacing no destination counts as known: those
- * that the state does not name, or names with an age beyond the time to live, are withdrawn. With
- * another policy than the destination has here, only the window counts. Loaded windows wait to
- * be popped. Results of trials (docs/proof.md) are added to those of this host and
- * others, and replace an earlier state of the same host, until their time to live has passed.
- * `counts` and `error` may be NULL. Outcomes: RIPTIDE_E_INVALID where now_ns is before the last
- * tick's. Errors: -EINVAL with a line in `error` and nothing changed (foreign, of another version,
- * from the future); -ENOMEM, with a part of it loaded.
+ * Loads the destinations of a state, each with its age by now; for a known destination the newer
+ * window wins. With is_replacing no destination counts as known: those that the state does not
+ * contain, or contains with an age beyond the time to live, are withdrawn. Where the destination
+ * has another policy here, only the window is loaded. Loaded windows wait to be popped. Results of
+ * trials (docs/proof.md) are added to those of this host and of others, until their time to live
+ * has passed; they replace those of an earlier state of the same host. `counts` and `error` may be
+ * NULL. Outcomes: RIPTIDE_E_INVALID where now_ns is before the last tick's. Errors: -EINVAL with a
+ * line in `error` and nothing changed (not a state, of another version, from the future); -ENOMEM,
+ * with a part of it loaded.
  */
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                            uint64_t realtime_ns, const char *text, size_t size, bool is_replacing,

@@ -11,13 +11,13 @@
  *         while (riptide_observer_pop(observer, &sample) == 0)
  *             use *sample
  *
- * Needs no privilege. The namespace is that of the calling thread at
- * riptide_observer_new, unless netns_fd is another.
+ * Needs no privilege. The namespace is that of the thread that calls riptide_observer_new, unless
+ * netns_fd selects another.
  *
- * With `destroy_events` it also reads the kernel's messages about sockets that it destroys, so that
- * connections that open and close between two dumps are not missed: the fd is readable between
- * dumps as well, and closed connections are popped then. That begins at the end of the first dump,
- * which finds the host's own addresses.
+ * With `destroy_events` it also reads the kernel's messages about destroyed sockets, so that it
+ * misses no connection that opens and closes between two dumps: the fd is readable between dumps as
+ * well, and closed connections are popped then. This begins at the end of the first dump, which
+ * finds the host's own addresses.
  */
 #ifndef RIPTIDE_OBSERVE_H
 #define RIPTIDE_OBSERVE_H
@@ -43,25 +43,28 @@ struct riptide_sample {
     uint32_t mss_bytes;          /* sender's segment size */
     uint32_t pmtu_bytes;         /* path MTU */
     uint32_t segs_out;           /* segments sent, those without data included */
-    uint32_t data_segs_out;      /* segments with data sent; 0 means the window was never used */
+    uint32_t data_segs_out;      /* segments sent with data; 0: the window was never used */
     uint32_t retrans_segs;       /* segments retransmitted in the connection's life */
     uint64_t acked_bytes;        /* tcpi_bytes_acked; 1 after an active open that sent nothing */
     uint64_t delivery_rate_Bps;  /* latest delivery rate, bytes per second */
     uint32_t last_data_sent_ms;  /* time since data was last sent */
     uint8_t ca_state;            /* enum tcp_ca_state: 0 open .. 4 loss */
     bool app_limited;            /* the delivery rate was limited by the application */
-    char congestion_control[16]; /* name, zero-terminated; empty if not asked for, and of closed */
+    char congestion_control[16]; /* name, zero-terminated; empty if not requested, or closed */
     uint16_t local_port;
     uint16_t remote_port;
     uint32_t ifindex;       /* the interface that the socket is bound to; 0: none */
     uint32_t mark;          /* firewall mark (SO_MARK) */
     bool has_mark;          /* the kernel shows marks only to CAP_NET_ADMIN */
     bool closed;            /* its state when it closed; see destroy_events */
-    bool shown;             /* closed, and counted when a dump showed it; RIPTIDE_DESTROY_EVENTS_ALL */
-    uint32_t snd_wnd_bytes; /* the peer's receive window now; Linux 5.4 */
-    /* Of busy_time_us, waiting for the peer's window or our send buffer; at most 2^32-1. */
+    bool shown;             /* closed, and counted before by a dump: RIPTIDE_DESTROY_EVENTS_ALL */
+    uint32_t snd_wnd_bytes; /* the peer's present receive window; Linux 5.4 */
+    /*
+     * Part of busy_time_us spent waiting for the peer's window or the send buffer; at most 2^32-1.
+     */
     uint32_t limited_us;
-    uint64_t busy_time_us; /* with data in flight, in steps of a jiffy; both since Linux 4.10 */
+    uint64_t busy_time_us; /* time with data in flight, in steps of a jiffy; both since Linux 4.10
+                              */
     uint32_t reserved[4];  /* 0 */
 };
 
@@ -71,16 +74,16 @@ struct riptide_port_range {
     uint16_t last;
 };
 
-/* How many ranges a scope takes for each side. */
+/* How many ranges a scope can have for each side. */
 #define RIPTIDE_SCOPE_MAX_PORT_RANGES 256
 
 /*
- * Which connections to learn from: those that meet all conditions; all zero is no condition.
+ * Which connections to learn from: those that meet all conditions; all zero: all connections.
  *
- * The longest prefix that contains a destination decides; at equal length `exclude` wins.
- * With an empty `learn` all are learned that are not excluded. A port must be in one of the
- * ranges of its side. IPv4 peers match IPv4 prefixes alone: IPv4-mapped ones are refused.
- * `learn` and `exclude` have at most RIPTIDE_MAX_PREFIXES each.
+ * The longest prefix that contains a destination decides; at equal length `exclude` wins. With an
+ * empty `learn` all connections that are not excluded count. A port must be in one of the ranges of
+ * its side. IPv4 peers match IPv4 prefixes alone: IPv4-mapped ones are refused. `learn` and
+ * `exclude` have at most RIPTIDE_MAX_PREFIXES each.
  */
 struct riptide_scope {
     const struct riptide_prefix *learn;
@@ -91,22 +94,26 @@ struct riptide_scope {
     size_t n_local_ports;
     const struct riptide_port_range *remote_ports; /* none: all */
     size_t n_remote_ports;
-    uint32_t reserved[12]; /* 0. A scope is within other structs and cannot grow */
+    uint32_t reserved[12]; /* 0; other structs contain a scope, so it cannot grow */
 };
 
-/* How much of the scope the kernel applies: it describes no connections outside of that part. */
+/* How much of the scope the kernel applies; it sends no connections outside of that part. */
 enum riptide_filter {
     RIPTIDE_FILTER_NONE,    /* nothing: the scope is everything */
-    RIPTIDE_FILTER_PARTIAL, /* too many prefixes for it: wider ones; the observer does the rest */
+    RIPTIDE_FILTER_PARTIAL, /* wider prefixes, as the scope has too many; the observer applies the
+                               rest */
     RIPTIDE_FILTER_WHOLE,   /* all of it */
 };
 
-/* Whether to read connections that close. */
+/* Whether to read closed connections. */
 enum riptide_destroy_events {
-    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* where an agent's policy needs them; else not */
+    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* if an agent's policy needs them; an observer alone: no */
     RIPTIDE_DESTROY_EVENTS_NO,
     RIPTIDE_DESTROY_EVENTS_YES,
-    /* Also those that a dump has shown, with `shown` set: left_out_seen counts them as well. */
+    /*
+     * Also those that a dump has counted before, with `shown` set; left_out_seen counts them as
+     * well.
+     */
     RIPTIDE_DESTROY_EVENTS_ALL,
 };
 
@@ -114,35 +121,35 @@ struct riptide_observer_config {
     size_t size;                /* of this struct, as the caller was compiled */
     struct riptide_scope scope; /* default: everything */
     uint32_t max_restarts;      /* how often an interrupted dump begins anew; default 3 */
-    bool congestion_control;    /* ask for the name as well; default true */
+    bool congestion_control;    /* request its name as well; default true */
     /*
-     * Closed connections too (enum riptide_destroy_events; true and false fit). By default an agent
-     * decides: yes where a policy that it uses has needs_closed; an observer alone has
-     * none. It costs the kernel a message for every TCP socket that closes, about 7 us, whatever
-     * the scope; docs/operations.md lists when to turn them off. Needs Linux 4.3 and no privilege;
-     * where the kernel refuses, dumps go on without (events_error of the counters).
+     * Whether to read closed connections too (enum riptide_destroy_events; true and false are
+     * valid). By default an agent reads them if one of its policies has needs_closed, and an
+     * observer alone does not. They cost the kernel a message for every TCP socket that closes,
+     * about 7 us, whatever the scope; docs/operations.md lists when to turn them off. Needs Linux
+     * 4.3 and no privilege; where the kernel refuses, dumps go on without them (events_error of the
+     * counters).
      */
     int8_t destroy_events;
     /*
-     * How many bytes of events the kernel may queue while a dump runs or the loop is busy;
-     * about 1.3 KB each, and only as long as they are needed. Beyond net.core.rmem_max it takes
+     * How many bytes of events the kernel may queue while a dump runs or the loop is busy, about
+     * 1.3 KB each; memory is used only while they wait. More than net.core.rmem_max needs
      * CAP_NET_ADMIN. 4096 to 1 GB; default 32 MB.
      */
     uint32_t events_buffer_bytes;
     /*
      * The network namespace to observe, as an fd on it (/run/netns/NAME, /proc/PID/ns/net), which
-     * riptide_observer_new alone uses; -1 (default): the thread's. So check the result of open(2):
-     * the -1 of a mistyped path would select the thread's own. It takes CAP_SYS_ADMIN. The open
-     * sockets keep the namespace alive: docs/operations.md describes how to detect its end.
+     * only riptide_observer_new uses; -1 (default): the thread's. So check the result of open(2).
+     * Needs CAP_SYS_ADMIN. The open sockets keep the namespace alive: docs/operations.md describes
+     * how to detect its end.
      */
     int netns_fd;
 };
 
 /*
- * Counted since riptide_observer_new, but for the last two. sockets = samples + all left_out_* +
- * malformed. No connection counts as open and as closed: where a dump has shown it, its end is left
- * out. Connections that the kernel filters out (enum riptide_filter) are in no counter, even if
- * there is another reason to leave them out.
+ * Counted since riptide_observer_new, except the last two. sockets = samples + all left_out_* +
+ * malformed. A connection that a dump has counted is not counted again as closed (left_out_seen).
+ * No counter includes connections that the kernel filters out (enum riptide_filter).
  */
 struct riptide_observer_stats {
     uint64_t dumps;               /* completed */
@@ -153,20 +160,20 @@ struct riptide_observer_stats {
     uint64_t left_out_local;      /* loopback and the host's own addresses */
     uint64_t left_out_multicast;  /* multicast, broadcast, unspecified */
     uint64_t left_out_link_local; /* 169.254.0.0/16 and fe80::/10 */
-    uint64_t left_out_scope;      /* outside the scope, but not of the kernel's filter */
-    uint64_t left_out_no_info;    /* closed between lookup and description: no tcp_info */
+    uint64_t left_out_scope;      /* outside the scope, and not filtered out by the kernel */
+    uint64_t left_out_no_info;    /* no tcp_info, as it closed while the kernel described it */
     uint64_t malformed;           /* malformed messages; skipped */
     uint64_t closed;              /* of `sockets`, those of destroy events */
-    uint64_t left_out_seen;       /* described before: twice in a dump, or closed after a dump */
-    uint64_t left_out_unused;     /* closed without having sent data, or never open */
+    uint64_t left_out_seen;       /* counted before: twice in a dump, or closed after a dump */
+    uint64_t left_out_unused;     /* closed without sending data, or never established */
     uint64_t truncated;           /* datagrams that were longer than our buffer */
-    uint64_t overruns;            /* times that destroy events came faster than we read */
-    uint64_t closed_lost;         /* destroy events lost in them, by the kernel's count (4.12) */
+    uint64_t overruns;            /* times that destroy events came faster than they were read */
+    uint64_t closed_lost;         /* destroy events lost then, as counted by the kernel (4.12) */
     uint32_t filter; /* enum riptide_filter: how much of the scope the kernel applies */
     /*
-     * Why there are no destroy events although the configuration has them: -ENOBUFS, they overran
-     * in three intervals running and are tried again after a pause of 64 dumps; otherwise the
-     * kernel's error. 0: there are, or the configuration has none.
+     * Why there are no destroy events although the configuration requests them: -ENOBUFS, they
+     * overran the buffer in three successive intervals and are tried again after 64 dumps;
+     * otherwise the kernel's error. 0: they are read, or not configured.
      */
     int32_t events_error;
 };
@@ -176,8 +183,8 @@ void riptide_observer_config_init(struct riptide_observer_config *config, size_t
 
 /*
  * Makes an observer in the thread's network namespace, or that of netns_fd. `error` may be NULL.
- * NULL: the default configuration.
- * Errors: -EINVAL (configuration; error names the field), -ENOMEM, errors of socket(2) and setns(2);
+ * NULL: the default configuration. Errors: -EINVAL (configuration; error names the field), -ENOMEM,
+ * errors of socket(2) and setns(2);
  * -ENOTRECOVERABLE: the thread could not return from that namespace and must not go on.
  */
 int riptide_observer_new(struct riptide_observer **observerp,
@@ -189,38 +196,36 @@ struct riptide_observer *riptide_observer_free(struct riptide_observer *observer
 int riptide_observer_get_fd(const struct riptide_observer *observer);
 
 /*
- * Begins a dump; where one waits because the kernel was still busy with an earlier one, asks for
- * it again. Errors, beside those of send(2):
+ * Begins a dump; if one waits, as the kernel was still busy with an earlier one, requests it again.
+ * Errors, beside those of send(2):
  * -EBUSY: a dump is running, and goes on.
- * -ETIMEDOUT: it was the fourth call since the dump began, or since the kernel's last message.
- * The dump is given up, and the next call begins another one: a caller once in an interval never
- * waits forever.
+ * -ETIMEDOUT: it was the fourth call since the dump began, or since the kernel's last message. The
+ * dump is given up, and the next call begins another one, so that regular calls never wait forever.
  * -ECHILD: a child of fork(2).
  */
 int riptide_observer_start(struct riptide_observer *observer);
 
 /*
- * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed). Samples
- * not popped from the last one come first: then nothing is read. To fill a buffer the
- * kernel skips, in this call, all sockets that the filter leaves out, about 0.25 us for each of
- * the host: with few matches among a million that is tens of milliseconds. A loop that must not
- * wait leaves the scope empty and skips samples itself.
- * Outcomes: RIPTIDE_E_MORE; 0: there is nothing to read until the fd is readable. Errors: those of
- * recv(2) and of the kernel's answer after max_restarts; the dump is given up and may be started
- * again. The rest of the kernel's messages about it must still be read: go on as after
+ * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed). If samples of
+ * the last buffer have not been popped, it reads nothing. To fill a buffer the kernel skips, during
+ * this call, all sockets that the filter leaves out, in about 0.25 us each: with few matches among
+ * a million sockets that takes tens of milliseconds. If your loop must not wait, leave the scope
+ * empty and skip samples yourself. Outcomes: RIPTIDE_E_MORE; 0: nothing to read until the fd is
+ * readable. Errors: those of recv(2) and of the kernel's answer after max_restarts; the dump is
+ * given up and may be started again. The rest of its messages must still be read: go on as after
  * RIPTIDE_E_MORE.
  * -ECHILD: a child of fork(2); nothing was read.
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
 
-/* So many popped samples, the last one and those before it, stay valid. */
+/* The last so many popped samples stay valid. */
 #define RIPTIDE_POPPED_SAMPLES 16
 
 /*
- * Takes the next sample of the buffer.
- * Returns 0 with a sample; RIPTIDE_E_AGAIN: buffer empty, dispatch again; RIPTIDE_E_DONE:
- * once, the dump is complete; RIPTIDE_E_RESTARTED: once, samples of this dump come again.
- * Errors: -ECHILD in a child of fork(2), after the samples of the buffer.
+ * Takes the next sample of the buffer. Returns 0 with a sample; RIPTIDE_E_AGAIN: the buffer is
+ * empty, dispatch again; once each, RIPTIDE_E_DONE: the dump is complete, RIPTIDE_E_RESTARTED: the
+ * samples of this dump come again. Errors: -ECHILD in a child of fork(2), after the samples of the
+ * buffer.
  */
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
 

@@ -58,8 +58,7 @@ static int prepare(char **argv, struct sockaddr_in *address)
     return listener;
 }
 
-/* A connection that has sent something. Not to be reset: that makes the kernel forget what it knew.
- */
+/* A connection that has sent data. Not to be reset: then the kernel discards its counters. */
 static int open_one(int listener, const struct sockaddr_in *address, int *serverp)
 {
     char data[4096] = { 0 };
@@ -95,7 +94,7 @@ static int churn(char **argv)
 /* What one process may have open is limited: each of several holds a part. */
 enum { BURST_PROCESSES = 4 };
 
-/* Opens, says so with a byte, and closes all once the other side has done so. */
+/* Opens, reports that with a byte, and closes all once the other side has reported the same. */
 static void hold(char **argv, int said_fd, int wanted_fd)
 {
     long n = atol(argv[3]) / BURST_PROCESSES;

@@ -22,7 +22,7 @@
 
 enum {
     DESTINATIONS = 0x0a400000, /* 10.64.0.0/10 */
-    GATEWAY = 0x0a000002,      /* 10.0.0.2, behind link0 */
+    GATEWAY = 0x0a000002,      /* 10.0.0.2, through link0 */
     CHUNK_BYTES = 64 * 1024,
 };
 
@@ -56,7 +56,7 @@ struct request {
     uint32_t oif_value;
 };
 
-/* Another attribute may follow, where the header's length says so. */
+/* Another attribute may follow, according to the header's length. */
 static inline struct request request_of(uint32_t table, uint8_t protocol, uint32_t address,
                                         uint8_t len, uint32_t gateway)
 {
@@ -94,7 +94,7 @@ static inline int open_route_socket(uint32_t groups)
     return fd;
 }
 
-/* n messages, one behind the other, the last of which the kernel acknowledges. */
+/* n messages in a row, the last of which the kernel acknowledges. */
 static inline void send_all(int fd, const void *messages, size_t n_bytes, struct nlmsghdr *last)
 {
     struct {

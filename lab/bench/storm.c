@@ -45,7 +45,7 @@ static void fill(uint32_t first, uint8_t len, uint32_t n)
     close(fd);
 }
 
-/* Destinations behind each route: 250 in a /24, 4 in a /30. */
+/* Destinations of each route: 250 in a /24, 4 in a /30. */
 static uint8_t len_of(uint32_t per_route)
 {
     return per_route > 4 ? 24 : 30;
@@ -102,7 +102,7 @@ static void work(struct riptide_router *router, uint64_t end_ns)
     }
 }
 
-/* Time without the rule, as far as the notifications tell. */
+/* Time without the rule, according to the notifications. */
 struct lifting {
     int fd;
     uint64_t since_ns; /* 0: it is in place */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One simulated path: a bottleneck with a drop-tail buffer, its connections, and what they would
- * say of themselves in struct tcp_info. Round by round; no packets. lab/sim/README.md has the
- * model.
+ * One simulated path: a bottleneck with a drop-tail buffer, its connections, and their struct
+ * tcp_info. Round by round; no packets. lab/sim/README.md has the model.
  */
 #ifndef LAB_SIM_PATH_H
 #define LAB_SIM_PATH_H
@@ -60,7 +59,7 @@ void path_init(struct path *path, uint64_t seed);
 /* Lives until `end_s`; new connections to host n start with cwnds[n]. */
 void path_run(struct path *path, double end_s, const uint32_t *cwnds, struct score *score);
 
-/* What a look at the host's connections would see of one. */
+/* What a dump of the host's connections would show of one. */
 struct riptide_sample flow_sample(const struct path *path, const struct flow *flow);
 
 #endif

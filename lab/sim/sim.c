@@ -25,8 +25,7 @@ struct plan {
     uint32_t seeds;
 };
 
-/* The first is what the others are compared to. What is not a policy of the library stands for a
- * window that never changes. */
+/* The others are compared with the first. Names of no policy of the library are fixed windows. */
 static const struct {
     const char *name;
     const char *policy; /* NULL: always `cwnd` */

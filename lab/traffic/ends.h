@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Sockets in other network namespaces, and what the kernel knows of them. I/O.
- */
+/* Sockets in other network namespaces, and the kernel's data on them. I/O. */
 #ifndef TRAFFIC_ENDS_H
 #define TRAFFIC_ENDS_H
 
@@ -23,7 +21,7 @@ int ends_connect(const struct ends_host *from, const struct ends_host *to, uint1
                  const char *congestion, uint16_t *local_portp);
 int ends_accept(int listener_fd, struct sockaddr_in *peer);
 
-/* Of a connection; zeros where the kernel does not say. */
+/* Of a connection; zeros if the kernel does not report them. */
 void ends_info(int fd, struct tcp_info *info);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Reads the lines of a plan. Pure; main.c says which line was wrong.
- */
+/* Reads the lines of a plan. Pure; main.c reports the wrong line. */
 #include "plan.h"
 
 #include <inttypes.h>

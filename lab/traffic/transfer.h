@@ -15,7 +15,7 @@
 struct traffic_connection;
 struct traffic_transfer;
 
-/* One end as epoll knows it; listeners have no connection. */
+/* One end, as registered in epoll; listeners have no connection. */
 struct traffic_end {
     int fd;
     unsigned int host;
@@ -54,7 +54,7 @@ struct traffic {
     struct traffic_end *listeners;
     struct traffic_connection *connections;
     struct traffic_transfer *waiting, *last_waiting, *running;
-    uint64_t idle_check_ns, settle_check_ns; /* no connection has to be looked at before */
+    uint64_t idle_check_ns, settle_check_ns; /* no connection needs to be checked before */
 };
 
 int traffic_init(struct traffic *traffic); /* negative errno */
@@ -68,8 +68,8 @@ void traffic_handle(struct traffic *traffic, struct traffic_end *end, uint32_t e
                     uint64_t now_ns);
 
 /*
- * Starts what is due, reports what has settled, closes what was idle for long enough. Where
- * `give_up`, what still runs or waits is reported as it stands. The time of the next call.
+ * Starts due transfers, reports finished ones, closes connections that were idle long enough. With
+ * `give_up`, running and waiting ones are reported as they are. Returns the time of the next call.
  */
 uint64_t traffic_tick(struct traffic *traffic, uint64_t now_ns, bool give_up);
 
@@ -79,7 +79,7 @@ struct traffic_end *traffic_sender(const struct traffic_transfer *transfer);
 /* The columns are those of traffic.py. */
 void traffic_report(const struct traffic *traffic, const struct traffic_transfer *transfer);
 
-/* The windows of all ends that sent objects; those that only asked say nothing of the path. */
+/* The windows of all ends that sent objects; ends that only sent requests are no evidence. */
 void traffic_look(const struct traffic *traffic, uint64_t now_ns);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything that one option says, before it becomes a port or a path. */
+/* All values of one option, before it becomes a port or a path. */
 struct draft {
     struct wan_port port;
     struct wan_path path;
@@ -103,7 +103,7 @@ static int find_port(const struct wan_network *network, const char *name, uint32
     return -ENOENT;
 }
 
-/* A prefix, or for a path the name of a port, which stands for all that lives behind it. */
+/* A prefix, or for a path the name of a port, which stands for all hosts behind it. */
 static int add_prefix(struct wan_network *network, const char *key, const char *value,
                       uint32_t index, struct wan_table *prefixes, struct wan_refusal *refusal)
 {
@@ -285,7 +285,7 @@ int wan_config_finish(struct wan_network *network, struct wan_refusal *refusal)
             const struct wan_route *route = &any->routes[i];
             int error = wan_table_add(&network->ports[p].paths, &route->prefix, route->value);
 
-            /* A path that says from where comes before one that does not. */
+            /* Paths with a source come before those without. */
             if (error && error != -EEXIST)
                 return error;
         }

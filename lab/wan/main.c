@@ -96,7 +96,7 @@ static int set_process(int *signal_fdp)
      * work. A nice value would not do: it counts among the processes of one session alone. */
     if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) < 0)
         (void)setpriority(PRIO_PROCESS, 0, -20);
-    /* The parent may have gone before we asked to be told. */
+    /* The parent may have ended before we asked to be signalled. */
     return getppid() == parent ? 0 : -ESRCH;
 }
 
@@ -122,7 +122,7 @@ static int open_ports(struct loop *loop)
         loop->polls[i] = (struct pollfd){ .fd = loop->tuns[i].fd, .events = POLLIN };
     }
     loop->polls[network->port_count] = (struct pollfd){ .fd = loop->signal_fd, .events = POLLIN };
-    /* A terminal is somebody else's, and would stop us for reading in the background. */
+    /* The terminal belongs to another process, and would stop us for reading in the background. */
     loop->polls[network->port_count + 1] = (struct pollfd){
         .fd = fstat(STDIN_FILENO, &input) == 0 && S_ISFIFO(input.st_mode) ? STDIN_FILENO : -1,
         .events = POLLIN,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Moves packets through the stages. Each step happens at the packet's own due time, not at the time
- * somebody got round to it: a late wake-up delays that delivery and nothing that comes after.
+ * of the wake-up: a late wake-up delays that delivery and no later one.
  */
 #include "network.h"
 

@@ -33,7 +33,7 @@ struct wan_network {
     struct wan_path *paths;
     size_t port_count, path_count, capacity;
     struct wan_table nets;      /* destination -> index of a port */
-    struct wan_table any_paths; /* paths that do not say from where */
+    struct wan_table any_paths; /* paths without a source */
     struct wan_queue queue;
     struct wan_histogram recent_late_ns; /* of all paths, since the last report */
 };
@@ -57,7 +57,7 @@ struct wan_packet {
 /* Room for `capacity` ports and as many paths; they never move. -ENOMEM */
 int wan_network_init(struct wan_network *network, size_t capacity, size_t packets_max);
 
-/* Takes in a copy of what came from the host behind a port, and counts it where it belongs. */
+/* Takes a copy of a packet from the host behind a port, and counts it. */
 void wan_network_offer(struct wan_network *network, struct wan_port *from, uint64_t now_ns,
                        const uint8_t *data, size_t length_bytes);
 

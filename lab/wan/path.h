@@ -21,7 +21,7 @@ enum wan_verdict {
     WAN_DROP_LOSS,
 };
 
-/* A transmitter behind a drop-tail buffer. The buffer holds what is not yet serialised. */
+/* A transmitter with a drop-tail buffer, which holds packets that are not yet serialised. */
 struct wan_link {
     uint64_t rate_bps; /* 0: infinitely fast, never drops */
     uint64_t buffer_bytes;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Longest match by a walk over a sorted array: a port knows some tens of prefixes, not thousands.
- */
+/* Longest match by a walk over a sorted array: a port has some tens of prefixes, not thousands. */
 #include "route.h"
 
 #include <arpa/inet.h>
@@ -131,7 +129,7 @@ bool wan_packet_destination(const uint8_t *data, size_t length_bytes, struct wan
 
 bool wan_address_is_multicast(const struct wan_address *address)
 {
-    /* 224.0.0.0/4 and, as nobody routes those either, 240.0.0.0/4 with the broadcast address. */
+    /* 224.0.0.0/4, and 240.0.0.0/4 with the broadcast address, which is not routed either. */
     if (address->high == 0 && address->low >> 32 == V4_MAPPED_LOW >> 32)
         return (address->low & UINT32_MAX) >= UINT32_C(0xe0000000);
     return address->high >> 56 == 0xff;

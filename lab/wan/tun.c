@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 /*
- * The ring between the kernel and us. It must never be the bottleneck: what overflows here is
- * dropped where no configured buffer says so.
+ * The ring between the kernel and us. It must never be the bottleneck: packets that overflow here
+ * are dropped although no configured buffer is full.
  */
 #define RING_PACKETS 8192
 

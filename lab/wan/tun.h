@@ -15,8 +15,8 @@ struct wan_tun {
 
 /*
  * Makes `dev` in the namespace (a name in /run/netns, or a path), sets it up with this MTU and
- * comes back. It goes away with fd. Addresses and routes are the caller's. Negative errno; *stepp
- * says which step failed.
+ * returns. It is removed with fd. The caller adds addresses and routes. Negative errno; *stepp
+ * names the failed step.
  */
 int wan_tun_open(const char *netns, const char *dev, uint64_t mtu_bytes, struct wan_tun *tunp,
                  const char **stepp);

@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The time between two rounds: as configured, or longer where a dump costs more than its share of a
- * core. Pure.
- */
+/* The interval of rounds: longer where a dump costs more than its share of a core. Pure. */
 #ifndef RIPTIDE_LIB_AGENT_INTERVAL_H
 #define RIPTIDE_LIB_AGENT_INTERVAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The mean is of about so many dumps. */
+/* The mean is over about this many dumps. */
 enum { INTERVAL_MEMORY = 8 };
 
 struct interval {
     uint64_t current_ns;
     uint64_t min_ns; /* as configured */
     uint64_t max_ns;
-    double max_share; /* of one core; 0: the interval stays as it is */
+    double max_share; /* of one core; 0: the interval is fixed */
     uint64_t mean_ns; /* processor time of a dump, moving average */
 };
 
 /*
- * The longest is half of the time to live, so that a destination is looked at twice before it is
- * forgotten, but no shorter than what is configured.
+ * The longest is half of the time to live, so that a destination is read twice before it expires,
+ * but at least the configured interval.
  */
 static inline void interval_init(struct interval *interval, uint64_t configured_ns, uint64_t ttl_ns,
                                  double max_share)
@@ -43,13 +40,13 @@ static inline uint64_t interval_clamp(const struct interval *interval, double ns
 }
 
 /*
- * A dump has taken so much processor time. One that was not complete would have taken more, and
- * shrinks nothing.
+ * A dump has taken this processor time. An incomplete one would have taken more, so it shrinks
+ * nothing.
  *
- * The mean decides, since some kernels count processor time in ticks of 10 ms: a look of 0.1 ms has
- * cost nothing, or a hundred times as much. What that asks for is stretched to a quarter beyond it,
- * so that a little more does not stretch it again. It shrinks where less than three quarters would
- * do, by at most a quarter at a time: one cheap dump is no reason.
+ * The mean decides, since some kernels count processor time in ticks of 10 ms: a dump of 0.1 ms
+ * costs 0 or a hundred times its time. The interval stretches to a quarter beyond the needed one,
+ * so that a little more does not stretch it again. It shrinks if less than three quarters would
+ * suffice, by at most a quarter at a time, as a single cheap dump is no reason.
  */
 static inline void interval_update(struct interval *interval, uint64_t cost_ns,
                                    bool is_complete)

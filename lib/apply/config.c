@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The router's configuration: defaults and what is allowed. Pure.
- */
+/* The router's configuration: defaults and checks. Pure. */
 #include "plan.h"
 
 #include "internal.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notifications to the targets that they touch, and the rules that must go until these are right.
- * Where the kernel is silent about what follows (IPv4 routes vanish with their device, their source
- * address or their next-hop object without a word), the event that it does announce stands for all
- * of it.
+ * Notifications: which targets they affect, and which rules must be lifted until these are right.
+ * Some consequences have no notification (IPv4 routes vanish silently with their device, source
+ * address or next-hop object), so the announced event stands for all of them.
  */
 #include "plan.h"
 
@@ -15,18 +14,18 @@
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
 
-/* Whether the kernel has a route of ours to what was touched. */
+/* Whether the kernel has a route of ours to an affected target. */
 static bool touch(struct plan *plan, struct target *target)
 {
     targets_push(&plan->targets, QUEUE_TOUCHED, target);
     return target->kernel.exists;
 }
 
-/* Every target that the route to `prefix` may be for. */
+/* Every target whose base route may be the route to `prefix`. */
 static int touch_prefix(struct plan *plan, const struct riptide_prefix *prefix)
 {
     const struct target_place *inside;
-    /* While a scan lists our routes it does not know all of them. */
+    /* While a scan lists our routes, some are not yet known. */
     bool is_touched = false, is_in_kernel = plan->pass.is_scanning;
     struct target *target;
     uint32_t n_inside;
@@ -43,22 +42,22 @@ static int touch_prefix(struct plan *plan, const struct riptide_prefix *prefix)
     }
     for (uint32_t i = 0; i < n_inside; i++)
         is_in_kernel |= touch(plan, targets_at(&plan->targets, inside[i].slot));
-    /* The route that cannot be shown may have been replaced: only a scan of all tables tells. */
+    /* The route that cannot be shown may be new: only a scan of all tables finds out. */
     if (main_table_cut_reason(&plan->main, family_index(prefix->family)))
         plan_want_pass(plan, SCAN_ALL);
     if (!is_touched && n_inside == 0)
         return 0;
     plan_want_pass(plan, SCAN_NOTHING);
     /*
-     * Local TCP is without us until all is right again: one request, where asking and writing is
-     * many, and more events may wait to be read. It makes live connections look up their route
-     * twice, beside the times that the change itself and our write do.
+     * Lift the rule until all is right again: that is one request, while queries and writes are
+     * many, and more events may wait. It makes open connections look up their route twice more,
+     * besides the lookups after the change and after our write.
      */
     plan->own[family_index(prefix->family)].must_lift |= plan->is_claimed && is_in_kernel;
     return 0;
 }
 
-/* Whatever was done to it, it is written again if it is still wanted. */
+/* Whatever happened to it, it is written again if it is still wanted. */
 static void touch_ours(struct plan *plan, const struct route *route)
 {
     struct target *target = targets_find(&plan->targets, &route->dst);
@@ -69,15 +68,15 @@ static void touch_ours(struct plan *plan, const struct route *route)
     }
     target->kernel.is_of_base = false;
     targets_push(&plan->targets, QUEUE_TOUCHED, target);
-    /* One of another metric, or where we have none, is not ours: a scan of our table takes it. */
+    /* With another metric, or where we have none, it is not ours: a scan deletes it. */
     plan_want_pass(plan, target->kernel.exists && route->priority == target->kernel.priority
                              ? SCAN_NOTHING
                              : SCAN_ALL);
 }
 
 /*
- * Our rules would show it to local TCP. Nothing is written in its family from now on, not even what
- * a pass under way still has: it could overwrite that route.
+ * Our rules would lead local TCP to it. From now on nothing is written in its family, not even by
+ * the present pass, which could overwrite that route.
  */
 static void touch_foreign(struct plan *plan, int i)
 {
@@ -86,7 +85,7 @@ static void touch_foreign(struct plan *plan, int i)
     plan->own[i].must_lift |= plan->is_claimed;
 }
 
-/* Of main's routes, contests are kept up without reading it anew. */
+/* Updates contests of main's routes without reading main again. */
 static int follow_main(struct plan *plan, const struct route *route,
                        const struct nlmsghdr *message)
 {
@@ -115,7 +114,7 @@ static int follow_route(struct plan *plan, const struct nlmsghdr *message)
     return 0;
 }
 
-/* What leads through that link may have gone or come back. */
+/* Routes through that link may have vanished or returned. */
 static void touch_link(struct plan *plan, bool is_of_main)
 {
     if (is_of_main || plan->pass.is_scanning || plan_foreign_reason(plan, 0) ||
@@ -138,7 +137,7 @@ static int follow_link(struct plan *plan, const struct nlmsghdr *message)
     return r < 0 ? r : 0;
 }
 
-/* Any may be the source of routes; but for link-local ones, which come and go with containers. */
+/* Any may be the source of routes, except link-local ones, which containers add and remove. */
 static int follow_address(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
@@ -150,7 +149,7 @@ static int follow_address(struct plan *plan, const struct nlmsghdr *message)
     return 0;
 }
 
-/* IPv4 falls over only between routes that compete, and those are left alone. */
+/* IPv4 switches only among competing routes, and those are left alone. */
 int event_note_neighbour(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct ndmsg *neighbour = mnl_nlmsg_get_payload(message);
@@ -180,7 +179,7 @@ static int follow_neighbour(struct plan *plan, const struct nlmsghdr *message)
     return touch_prefix(plan, &all);
 }
 
-/* A sysctl that moves answers: which links count as dead, whether the host forwards. */
+/* Sysctls that change answers: which links count as dead, whether the host forwards. */
 static int follow_netconf(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct nlattr *attribute =
@@ -191,7 +190,7 @@ static int follow_netconf(struct plan *plan, const struct nlmsghdr *message)
         return -EBADMSG;
     if ((int32_t)ifindex == NETCONFA_IFINDEX_ALL)
         plan_touch_all(plan);
-    else if ((int32_t)ifindex != NETCONFA_IFINDEX_DEFAULT) /* of links that are still to come */
+    else if ((int32_t)ifindex != NETCONFA_IFINDEX_DEFAULT) /* the default for future links */
         touch_link(plan, links_is_of_main(&plan->links, ifindex));
     return 0;
 }
@@ -214,7 +213,7 @@ static int follow(struct plan *plan, const struct nlmsghdr *message)
     case RTM_DELADDR:
         return follow_address(plan, message);
     case RTM_NEWADDR:
-        /* The routes that come with it are announced, and none goes. */
+        /* Routes that come with it have their own notifications, and none vanishes. */
         return 0;
     default:
         plan_touch_all(plan);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel has of ours: read for tools, which the router does not need, and taken away, the
- * rules first, so that nothing is looked up any more, then the routes.
+ * Reads our rules and routes, for tools, and deletes them: the rules first, so that the table is no
+ * longer looked up, then the routes.
  */
 #include "router.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounds of reading and deleting: changes meanwhile hide routes from a dump, or add some. */
+/* Rounds of reading and deleting: concurrent changes hide routes from a dump, or add some. */
 enum { MAX_ROUNDS = 4 };
 
 struct routes {
@@ -23,15 +23,15 @@ struct routes {
     uint32_t n, capacity;
 };
 
-/* Dumps of one kind into a list, of one family after the other. */
+/* Dumps of one kind into a list, one family after the other. */
 struct reading {
     struct rule_identity identity;
     uint16_t type;
     uint8_t family;
     struct rules *rules;
     struct routes *routes;
-    uint32_t *n; /* of the list, */
-    uint32_t n_before; /* an interrupted dump forgets only its own */
+    uint32_t *n; /* length of the list, */
+    uint32_t n_before; /* where an interrupted dump begins again */
 };
 
 static struct nlmsghdr *begin(void *userdata, void *room)
@@ -44,8 +44,8 @@ static struct nlmsghdr *begin(void *userdata, void *room)
 }
 
 /*
- * Goes on after an error, and returns the first: the list has what could be read, -EINTR is of
- * changes that interrupted it each time. A family that the kernel does not have has none.
+ * Continues after an error, and returns the first: the list has all that could be read; -EINTR:
+ * changes interrupted it each time. A family that the kernel lacks is empty.
  */
 static int read_families(struct netlink *channel, struct reading *reading,
                          netlink_message_fn *on_message)
@@ -93,7 +93,7 @@ static int on_route(void *userdata, const struct nlmsghdr *message)
     return array_append(&routes->list, &routes->n, &routes->capacity, &route, sizeof(route));
 }
 
-/* Those of that protocol (0: whichever) in the table. */
+/* The routes of that protocol (0: any) in the table. */
 static int read_routes(struct netlink *channel, uint32_t table, uint8_t protocol,
                        struct routes *routes)
 {
@@ -105,7 +105,7 @@ static int read_routes(struct netlink *channel, uint32_t table, uint8_t protocol
     return read_families(channel, &reading, on_route);
 }
 
-/* Deletes under way: how many went, and the first that did not, or could not be read. */
+/* A deletion: how many were deleted, and the first failure to delete or read. */
 struct deletion {
     struct netlink *channel;
     uint32_t n;
@@ -121,7 +121,7 @@ static void note(struct deletion *deletion, int r, const char *text)
     error_set(deletion->error, "%s", text);
 }
 
-/* What is gone already needs no deleting, and is not counted. */
+/* A missing one needs no deletion, and is not counted. */
 static void on_deleted(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
                        const char *text)
 {
@@ -147,7 +147,7 @@ static void add(struct deletion *deletion, const struct nlmsghdr *request)
         end_batch(deletion);
 }
 
-/* Its pair says which table a goto leads around; where it has none, the protocol is all there is. */
+/* The lookup beside a goto shows its table; without one, the protocol must do. */
 static bool leads_around(const struct rules *rules, const struct rule *skip,
                          const struct rule_identity *identity)
 {
@@ -179,7 +179,7 @@ static void delete_skip(struct deletion *deletion, const struct rule *rule)
                                RULE_SKIP, &own));
 }
 
-/* The rules that look up the table, and then those that lead around it: a goto names no table. */
+/* The rules that look up the table, then the goto rules around it, which name no table. */
 static void flush_rules(struct deletion *deletion, const struct rule_identity *identity)
 {
     const struct rule_identity any = { .table = identity->table };
@@ -188,8 +188,8 @@ static void flush_rules(struct deletion *deletion, const struct rule_identity *i
     note(deletion, read_rules(deletion->channel, &any, &rules), "");
     for (uint32_t i = 0; i < rules.n; i++) {
         /*
-         * Once too often in each family that this kernel has: a missing privilege is an error even
-         * if nothing is there.
+         * One deletion too many for each family that this kernel has: a missing privilege is an
+         * error even if no rule is there.
          */
         if (i == 0 || rules.list[i].family != rules.list[i - 1].family)
             delete_lookup(deletion, rules.list[i].family, identity->table);
@@ -206,7 +206,7 @@ static void flush_rules(struct deletion *deletion, const struct rule_identity *i
     rules_deinit(&rules);
 }
 
-/* A dump that changes interrupted each time has shown some all the same. */
+/* Even a dump that changes interrupted each time has returned some routes. */
 static void flush_routes(struct deletion *deletion, uint32_t table, uint8_t protocol)
 {
     struct routes routes = { 0 };
@@ -242,7 +242,7 @@ int flush_all(struct netlink *channel, const struct rule_identity *identity, uin
     return routes.r;
 }
 
-/* A channel in the namespace of a configuration, and what makes rules and routes its own. */
+/* A channel in the namespace of a configuration, and the identity of its rules and routes. */
 static int open_channel(struct netlink *channel, struct rule_identity *identity,
                         const struct riptide_router_config *config, struct riptide_error *error)
 {

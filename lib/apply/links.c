@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The MTUs of links, from the messages that the kernel sends about them.
- */
+/* The MTUs of links, from the kernel's messages about them. */
 #include "links.h"
 
 #include "internal.h"
@@ -42,7 +40,7 @@ static int put(struct links *links, const struct link *link)
     return array_append(&links->list, &links->n, &links->capacity, link, sizeof(*link));
 }
 
-/* IPv6 has one of its own, which routers and a sysctl can make less than the link's. */
+/* IPv6 has its own, which routers and a sysctl can set below the link's. */
 static uint32_t ipv6_mtu(const struct nlmsghdr *message)
 {
     const struct nlattr *found =
@@ -69,8 +67,7 @@ int links_take(struct links *links, const struct nlmsghdr *message)
         return 0;
     if (!netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
-    /* Bridges tell of their ports in messages of the same kind: that one goes is no end of a link.
-     */
+    /* Bridges send messages of the same type about their ports: removing a port removes no link. */
     if (header->ifi_family != AF_UNSPEC)
         return 0;
     link = (struct link){ .ifindex = (uint32_t)header->ifi_index };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rtnetlink requests that apply sends. Pure: values in, a message out, which is written to the
- * start of a room of REQUEST_MAX_BYTES. Sequence numbers are the sender's.
+ * The rtnetlink requests of apply. Pure: values in, a message out, written to the start of a buffer
+ * of REQUEST_MAX_BYTES. The sender sets sequence numbers.
  */
 #ifndef RIPTIDE_LIB_APPLY_MESSAGE_H
 #define RIPTIDE_LIB_APPLY_MESSAGE_H
@@ -10,16 +10,13 @@
 #include "base.h"
 #include "rule.h"
 
-/*
- * What would the kernel do for `address`? mark 0 and protocol 0 ask for any packet. The answer is
- * the route that matches.
- */
+/* Queries the route for `address`; mark 0, protocol 0: any packet. Answer: the matching route. */
 struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
                                      uint32_t mark, uint8_t ip_protocol);
 
 /*
- * Adds our route to `dst`, which is its base's but for these metrics, or overwrites the one of the
- * same table, prefix and priority.
+ * Adds our route to `dst`, a copy of its base route except for these metrics, or overwrites the one
+ * of the same table, prefix and priority.
  */
 struct nlmsghdr *message_route_put(void *room, const struct rule_identity *identity,
                                    const struct base *base, const struct riptide_prefix *dst,
@@ -28,18 +25,18 @@ struct nlmsghdr *message_route_put(void *room, const struct rule_identity *ident
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */
 struct nlmsghdr *message_route_delete(void *room, const struct route *route);
 
-/* Adds, or deletes by all that it was added with, one of our two rules; see rule.h. */
+/* Adds one of our two rules, or deletes it by all of its attributes; see rule.h. */
 struct nlmsghdr *message_rule(void *room, uint16_t type, uint8_t family,
                               const struct rule_place *place, enum rule_role role,
                               const struct rule_identity *identity);
 
-/* Deletes the first rule of that family that looks up `table`, whoever made it. */
+/* Deletes the first rule of that family that looks up `table`, of any program. */
 struct nlmsghdr *message_lookup_delete(void *room, uint8_t family, uint32_t table);
 
-/* What is the link like? 0: all links. */
+/* Queries a link; ifindex 0: all links. */
 struct nlmsghdr *message_link_query(void *room, uint32_t ifindex);
 
-/* Asks for all that a request RTM_GET... of that type tells, of routes in that table (0: any). */
+/* Dumps all objects of a type RTM_GET...; routes only of that table (0: any). */
 struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Targets, passes and rounds: the order in which what is wanted, and what events touched, is done.
- */
+/* Targets, passes and rounds: the order of requested work, and of corrections after events. */
 #include "plan.h"
 
 #include "internal.h"
@@ -12,16 +10,17 @@
 #include <sys/socket.h>
 
 enum {
-    /* Of what a pass costs (targets, and routes of main that it reads) a round pays so much. */
+    /* The cost of passes (targets, and routes of main read) that a round pays for. */
     MAX_COST = 32768,
     ROUTES_PER_COST = 4,
-    TRUSTED_ROUNDS = 16, /* until main is read again for contests that end: some come and go */
+    TRUSTED_ROUNDS = 16, /* until main is read again for ended contests: some begin and end all the
+                            time */
 };
 
-/* Lifetimes are not copied: a route of ours goes before its base does. Two rounds are to see it. */
+/* Our routes have no lifetime, so one is deleted before its base route ends: within two rounds. */
 enum { LEAST_LIFE_S = 10 };
 
-/* Destinations that are asked for again in one round: hosts have few gateways. */
+/* Destinations queried again in one round: hosts have few gateways. */
 enum { MAX_PROBES = 16 };
 
 void plan_init(struct plan *plan, const struct riptide_router_config *config)
@@ -53,7 +52,7 @@ void plan_reconfigure(struct plan *plan, const struct riptide_router_config *con
     }
 }
 
-/* What is missing of it. What main has inside a prefix only a scan tells, for a host nothing is. */
+/* Queues the missing steps. Only a scan shows main's routes inside a prefix. */
 static void queue(struct plan *plan, struct target *target)
 {
     plan->has_work = true;
@@ -74,7 +73,7 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
 
     if (r != 0)
         return r;
-    /* Who withdrew it may have forgotten its base. */
+    /* A withdrawn target may have lost its base route. */
     if (target->wanted.initcwnd == 0)
         target->known_initcwnd = 0;
     target_want(target, wanted, &plan->links);
@@ -110,7 +109,7 @@ void plan_note_main(struct plan *plan, const struct route *route, const struct n
 
     if (!main_table_is_of_every_link(&route->dst))
         links_note_main(&plan->links, route, message);
-    /* A route of ours to one of them would capture what that route is for. */
+    /* A route of ours to such a prefix would attract traffic of that route. */
     for (uint8_t len = 0; len < route->dst.len && plan->targets.n_prefixes > 0; len++) {
         around = targets_find_around(&plan->targets, &route->dst, len);
         if (around)
@@ -156,8 +155,8 @@ void plan_overrun(struct plan *plan)
 }
 
 /*
- * In a storm of changes passes follow each other as long as they cost little. What more they cost
- * the next rounds pay first, and TCP is without us meanwhile.
+ * In a storm of changes passes follow each other as long as they cost little. Later rounds pay the
+ * excess first, and meanwhile TCP uses main.
  */
 bool plan_may_begin_pass(const struct plan *plan)
 {
@@ -179,7 +178,7 @@ enum scan_extent plan_begin_pass(struct plan *plan)
     return extent;
 }
 
-/* After a scan of everything all base routes are asked for again. */
+/* After a scan of everything all base routes are queried again. */
 static void queue_all(struct plan *plan)
 {
     struct target *target;
@@ -206,7 +205,7 @@ static bool must_read_main(const struct plan *plan)
     return plan->pass.is_contest_doubted && plan->pass.n_rounds_trusted == 0;
 }
 
-/* The end of a contest only main itself tells, and for all that are left alone at once. */
+/* Only main shows the end of a contest; reading it serves all targets that are left alone. */
 static void read_main(struct plan *plan)
 {
     struct target *target;
@@ -234,10 +233,7 @@ void plan_set_round(struct plan *plan, uint64_t round_ns)
     plan->least_life_s = least_s > LEAST_LIFE_S ? least_s : LEAST_LIFE_S;
 }
 
-/*
- * Whether one answer tells for both. Of routes that die by themselves each may be refreshed, and
- * changed, alone.
- */
+/* Whether one answer serves both. Routes that expire may be refreshed, and changed, separately. */
 static bool is_same(const struct base *a, const struct base *b)
 {
     if (a == b || !a || !b)
@@ -247,7 +243,7 @@ static bool is_same(const struct base *a, const struct base *b)
            riptide_prefix_equal(&a->route.gateway, &b->route.gateway);
 }
 
-/* Whether its base may have changed, or been refreshed, in silence: IPv6's alone may. */
+/* Whether its base route may change, or be refreshed, without notification, as in IPv6. */
 static bool may_move_silently(const struct target *target)
 {
     return target->wanted.initcwnd != 0 && target->wanted.dst.family == AF_INET6 &&
@@ -255,9 +251,9 @@ static bool may_move_silently(const struct target *target)
 }
 
 /*
- * What routers advertise (hop limit, MTU, lifetime), sysctls and time itself move routes and links
- * of IPv6 without a notification: for each gateway, link and route that expires one destination is
- * asked for again, and where its base has moved, all are.
+ * Router advertisements (hop limit, MTU, lifetime), sysctls and expiry change IPv6 routes and links
+ * without a notification: for each gateway, link and expiring route one destination is queried
+ * again, and if its base route has changed, all are.
  */
 static void probe(struct plan *plan)
 {
@@ -321,14 +317,14 @@ void plan_note_base(const struct plan *plan, struct target *target)
     plan->on_base(plan->user, &target->wanted.dst, initcwnd);
 }
 
-/* Why it is as it is, where that is not what was asked for. */
+/* Why its state differs from the requested one. */
 static const char *reason_of(const struct target *target)
 {
     if (target->failure)
         return target->failure;
     if (target->reason)
         return target->reason;
-    /* What was asked for once has been resolved before it was written. */
+    /* The withdrawal was requested, and it had never been written. */
     return target->state == RIPTIDE_ROUTE_WITHDRAWN && target->wanted.initcwnd == 0 && !target->base
                ? "written by another program"
                : "";

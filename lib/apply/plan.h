@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a router knows and has to do: everything but its sockets. Pure but for memory: scan.c,
- * resolve.c and work.c fill it with the kernel's answers, sync.c does what it says.
+ * The state and the tasks of a router, without its sockets. Pure except for memory: scan.c,
+ * resolve.c and work.c fill it with the kernel's answers, sync.c executes it.
  */
 #ifndef RIPTIDE_LIB_APPLY_PLAN_H
 #define RIPTIDE_LIB_APPLY_PLAN_H
@@ -16,34 +16,34 @@
 enum scan_extent {
     SCAN_NOTHING,
     SCAN_RULES,
-    SCAN_MAIN, /* where main's routes compete */
+    SCAN_MAIN, /* competing routes of main */
     SCAN_ALL,  /* links, rules, our routes, main */
 };
 
 /* Our rules in one family. */
 struct rule_state {
     bool is_in_place;
-    bool is_lifted;   /* the one that looks up our table is gone for a while, the other stands */
-    bool must_lift;   /* that one must go, before anything else is done */
+    bool is_lifted;   /* the lookup rule is lifted, the goto is in place */
+    bool must_lift;   /* it must be lifted before any other work */
     struct rule_place place;
-    const char *reason; /* why they cannot be in place, static; NULL: they can */
+    const char *reason; /* why they cannot be in place (static); NULL: they can */
 };
 
-/* Routes of another protocol in our table: our rules would show them to local TCP. */
+/* Routes of another protocol in our table: our rules would lead local TCP to them. */
 struct foreign {
     uint32_t n;
     char text[160]; /* the first one, and the remedy */
 };
 
-/* The pass that puts right what events touched, and the next one. */
+/* The pass that corrects what events affected, and the next one. */
 struct pass {
-    bool is_wanted;          /* events touched targets, or a scan is wanted */
-    enum scan_extent extent; /* of the scan that the next one begins with */
+    bool is_wanted;          /* events affected targets, or a scan is wanted */
+    enum scan_extent extent; /* of the scan at the beginning of the next pass */
     bool is_under_way;
-    bool is_scanning;        /* while a scan lists our routes not all of them are known */
-    uint32_t cost;           /* of those since the last round; see plan.c */
-    bool is_contest_doubted; /* some target is left alone for a contest that may have ended */
-    uint8_t n_rounds_trusted; /* until main is read for that */
+    bool is_scanning;        /* while a scan lists our routes, some are not yet known */
+    uint32_t cost;           /* of the passes since the last round; see plan.c */
+    bool is_contest_doubted; /* a target is left alone for a contest that may have ended */
+    uint8_t n_rounds_trusted; /* until main is read to find out */
 };
 
 struct plan {
@@ -52,19 +52,19 @@ struct plan {
     struct targets targets;
     struct links links;
     struct main_table main;
-    struct rules seen[2]; /* rules of the host, as the last scan found them */
+    struct rules seen[2]; /* the host's rules, as of the last scan */
     struct foreign foreign[2];
     uint32_t n_same_protocol; /* routes of main with our protocol */
     struct rule_state own[2];
     struct pass pass;
-    uint32_t probe_slot;   /* where the next round looks for targets to probe */
-    uint32_t least_life_s; /* a base that ends earlier is left alone */
-    bool is_claimed; /* the namespace is ours: rules and routes are written */
+    uint32_t probe_slot;   /* where the next round continues to search for targets to probe */
+    uint32_t least_life_s; /* a base route that ends earlier is left alone */
+    bool is_claimed; /* the namespace is claimed: rules and routes are written */
     bool has_work;
     struct riptide_router_stats stats;
     /*
-     * The agent's, NULL without one: connections to `dst` start with another initcwnd without us
-     * than it was called with before, the one that its base route has, segments; 0: none is known.
+     * The agent's; NULL: none. Called when the initcwnd of the base route of `dst` differs from the
+     * last call, segments; 0: unknown.
      */
     void (*on_base)(void *user, const struct riptide_prefix *dst, uint32_t initcwnd);
     void *user;
@@ -78,79 +78,79 @@ int router_config_copy(struct riptide_router_config *copy,
 int router_config_take(struct riptide_router_config *kept,
                        const struct riptide_router_config *config, struct riptide_error *error);
 
-/* What makes rules and routes ours. */
+/* The properties by which rules and routes are ours. */
 struct rule_identity router_config_identity(const struct riptide_router_config *config);
 
 /* Begins with a checked configuration. */
 void plan_init(struct plan *plan, const struct riptide_router_config *config);
 void plan_deinit(struct plan *plan);
 
-/* Forgets what is known of all destinations; what is wanted for them stays. Errors: -ENOMEM. */
+/* Discards the kernel state of all destinations; their wanted windows stay. Errors: -ENOMEM. */
 int plan_forget_known(struct plan *plan);
 
-/* Takes another checked configuration, and queues the routes that it changes. */
+/* Changes the (checked) configuration, and queues the routes that this affects. */
 void plan_reconfigure(struct plan *plan, const struct riptide_router_config *config);
 
-/* Takes what is wanted for a destination. Outcomes and errors: those of targets_get. */
+/* Records what is wanted for a destination. Outcomes and errors: those of targets_get. */
 int plan_want(struct plan *plan, const struct riptide_wanted *wanted);
 
-/* Why our table is not to be looked up in families[i]: the plan's; NULL: it holds ours alone. */
+/* Why our table must not be looked up in families[i], owned by the plan; NULL: no reason. */
 const char *plan_foreign_reason(const struct plan *plan, int i);
 
-/* Takes in a route that main has: the links that it leads through, and the targets around it. */
+/* Records a route of main: its links, and the targets inside it. */
 void plan_note_main(struct plan *plan, const struct route *route, const struct nlmsghdr *message);
 
-/* Asks for a pass that puts right what was touched, after a scan at least that wide. */
+/* Requests a pass, after a scan of at least that extent. */
 void plan_want_pass(struct plan *plan, enum scan_extent extent);
 
-/* Without us, in both families, until all is right again. */
+/* Lifts the rules of both families until all routes are right again. */
 void plan_lift(struct plan *plan);
 
-/* Whatever it was, it may have moved any route. */
+/* The change may have affected any route. */
 void plan_touch_all(struct plan *plan);
 
-/* What was not seen may have moved any route: without us until all was asked for again. */
+/* An unknown change may have affected any route: rules are lifted until all was queried again. */
 void plan_distrust(struct plan *plan);
 
-/* The same where notifications were lost, which is counted. */
+/* Likewise after lost notifications, which are counted. */
 void plan_overrun(struct plan *plan);
 
 /* Whether the next pass may begin now; see plan.c. */
 bool plan_may_begin_pass(const struct plan *plan);
 
-/* Begins it: what was touched waits to be resolved. Returns the scan that comes before. */
+/* Begins it: affected targets wait to be resolved. Returns the scan that comes before. */
 enum scan_extent plan_begin_pass(struct plan *plan);
 
-/* A scan of that extent has ended: what it cost, and what follows from it. */
+/* A scan of that extent has ended: counts its cost and queues the resulting work. */
 void plan_end_scan(struct plan *plan, enum scan_extent extent);
 
-/* Ends a pass, and reads main again where a contest may have ended. */
+/* Ends a pass, and requests reading main again where a contest may have ended. */
 void plan_end_pass(struct plan *plan);
 
-/* How long it is from one round to the next. */
+/* Sets the interval of rounds. */
 void plan_set_round(struct plan *plan, uint64_t round_ns);
 
-/* The host's regular round: tries again what failed, asks what the kernel does not announce. */
+/* A regular round: repeats what failed, checks for changes without notification. */
 void plan_round(struct plan *plan);
 
-/* Tells the agent where its base's initcwnd is not the one that it knows. */
+/* Notifies the agent if its base route's initcwnd has changed. */
 void plan_note_base(const struct plan *plan, struct target *target);
 
-/* The target as the host sees it. */
+/* The target as the caller sees it. */
 void plan_describe(const struct plan *plan, const struct target *target,
                    struct riptide_route *route);
 
-/* Whether all that was wanted has taken effect. */
+/* Whether all that was requested has taken effect. */
 bool plan_is_idle(const struct plan *plan);
 
-/* What was counted, and is at the moment. */
+/* The counters, with present values. */
 struct riptide_router_stats plan_count(const struct plan *plan);
 
-/* event.c: takes in one notification. What makes no sense may mean anything. Errors: -ENOMEM. */
+/* event.c: processes a notification. A malformed one counts as any change. Errors: -ENOMEM. */
 int event_follow(struct plan *plan, const struct nlmsghdr *message);
 
 /*
- * Takes in whether a neighbour has failed. Returns 1 where that is new of a gateway of main's.
+ * Records whether a neighbour has failed. Returns 1 if that is new and it is a gateway of main.
  * Errors: -EBADMSG, -ENOMEM.
  */
 int event_note_neighbour(struct plan *plan, const struct nlmsghdr *message);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Asking the kernel what it would do without us, and noting the answer in the targets. What an
- * answer means is base.c's.
- */
+/* Queries base routes and records them in the targets. base.c interprets the answers. */
 #include "router.h"
 
 #include "message.h"
@@ -12,10 +9,9 @@
 #include <netinet/in.h>
 
 /*
- * A destination is asked for by TCP with our mark, and where this host has rules with conditions,
- * without it as well: where that is neither the same nor our own route, those rules tell marks
- * apart. In a probe its link is asked for, too: the MTU that IPv6 has for that may be set by a
- * router or a sysctl.
+ * A destination is queried for TCP with our mark and, if this host has rules with conditions, also
+ * without the mark: if that answer is neither the same nor our own route, those rules depend on
+ * marks. A probe also queries the link, as a router or a sysctl may change its IPv6 MTU.
  */
 enum query { QUERY_MARKED, QUERY_PLAIN, QUERY_LINK };
 
@@ -23,21 +19,21 @@ enum { MAX_QUERIES = 3 };
 
 struct resolve {
     struct plan *plan;
-    bool is_plain_asked[2]; /* of each of families[] */
+    bool is_plain_asked[2]; /* for each of families[] */
     uint32_t n_asked;
-    uint32_t n_answered; /* or lost: answers come in the order of the queries */
+    uint32_t n_answered; /* or lost: answers arrive in the order of the queries */
     struct {
         struct target *target;
         enum query query;
     } asked[RESOLVE_MAX_TARGETS * MAX_QUERIES];
-    /* The answers about the destination at hand. */
+    /* The answers for the present destination. */
     struct base base;
     const char *reason;
-    bool is_refused;      /* one of the queries */
-    bool has_probe_moved; /* some base, or link, has changed in silence */
+    bool is_refused;      /* the kernel refused one of the queries */
+    bool has_probe_moved; /* a base route or link has changed without notification */
 };
 
-/* A prefix is asked for by its second address: the first may be a broadcast or anycast address. */
+/* A prefix is queried by its second address: the first may be a broadcast or anycast address. */
 static struct riptide_prefix address_in(const struct riptide_prefix *dst)
 {
     struct riptide_prefix address = *dst;
@@ -49,7 +45,7 @@ static struct riptide_prefix address_in(const struct riptide_prefix *dst)
     return address;
 }
 
-/* Why main's answer cannot be carried over, beyond what the answer itself tells. NULL: it can. */
+/* Why main's answer cannot be copied, for reasons outside the answer. NULL: it can. */
 static const char *main_reason(struct plan *plan, const struct target *target,
                                const struct base *base)
 {
@@ -80,7 +76,7 @@ static void resolved(struct resolve *resolve, struct target *target)
     targets_push(&plan->targets, QUEUE_WRITE, target);
 }
 
-/* As base_parse; NULL stands for an answer that did not fit. */
+/* As base_parse; NULL stands for an answer that was too large. */
 static const char *parse(struct resolve *resolve, struct base *base, const struct target *target,
                          const struct nlmsghdr *answer)
 {
@@ -93,7 +89,7 @@ static const char *parse(struct resolve *resolve, struct base *base, const struc
     return reason;
 }
 
-/* Whether TCP already takes a route of our own, which main's rule is behind. */
+/* Whether TCP already uses a route of ours, whose rule is before main's. */
 static bool is_ours(const struct resolve *resolve, const struct nlmsghdr *answer)
 {
     struct route route;
@@ -114,7 +110,7 @@ static void check_plain(struct resolve *resolve, const struct target *target,
         resolve->reason = "rules of this host treat our mark differently";
 }
 
-/* A link that has gone was announced. */
+/* If the link is gone, a notification comes. */
 static void note_link(struct resolve *resolve, const struct nlmsghdr *answer)
 {
     int r = answer ? links_take(&resolve->plan->links, answer) : -EBADMSG;
@@ -151,11 +147,11 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
                       const char *text)
 {
     struct resolve *resolve = userdata;
-    /* The acknowledgement that closes the batch is no answer to a query. */
+    /* The acknowledgement at the end of the batch is not an answer to a query. */
     bool is_end = answer->nlmsg_type == NLMSG_ERROR && error == 0;
 
     (void)text;
-    /* One that did not fit says nothing about the other destinations. */
+    /* Answers that were too large do not affect other destinations. */
     while (resolve->n_answered < n + is_end)
         take(resolve, NULL, 0);
     if (!is_end && resolve->n_answered == n)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Route messages to figures, and attributes to bytes.
- */
+/* Parses route messages and their attributes. */
 #include "route.h"
 
 #include "prefix.h"
@@ -86,10 +84,10 @@ static bool parse_metrics(struct route *route, const struct nlattr *metrics)
     return attrs.left == 0;
 }
 
-/* struct rta_cacheinfo counts in USER_HZ, which is 100 but on Alpha. */
+/* struct rta_cacheinfo counts in USER_HZ, which is 100 except on Alpha. */
 enum { CACHEINFO_HZ = 100 };
 
-/* Rounded down: a copy must not outlive it. */
+/* Rounded down: a copy must not live longer. */
 static bool parse_expiry(struct route *route, const struct nlattr *attribute)
 {
     struct rta_cacheinfo cacheinfo;
@@ -155,7 +153,7 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
         if (!parse_attribute(route, attribute))
             return -EBADMSG;
     }
-    /* What is left over is an attribute whose length lies. */
+    /* A remainder is an attribute with a wrong length. */
     if (attrs.left != 0 || (route->dst.len > 0 && !has_dst))
         return -EBADMSG;
     return prefix_is_valid(&route->dst) ? 0 : -EBADMSG;
@@ -166,7 +164,7 @@ struct hops hops_of(const struct nlattr *multipath)
     return (struct hops){ mnl_attr_get_payload(multipath), mnl_attr_get_payload_len(multipath) };
 }
 
-/* RTNH_OK reads the length of a hop before it asks whether there is one left. */
+/* RTNH_OK reads the length of a hop before it checks whether one is left. */
 struct rtnexthop *hops_next(struct hops *hops)
 {
     struct rtnexthop *hop = hops->next;

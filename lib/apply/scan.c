@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The scan: a row of dumps, each with what is learned from its messages.
- */
+/* The scan: a row of dumps, and the processing of their messages. */
 #include "router.h"
 
 #include "message.h"
@@ -10,7 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* One dump: its kind, and of routes the table; OURS stands for ours. */
+/* One dump: its type; for routes the table, where OURS stands for ours. */
 struct step {
     uint16_t type;
     uint8_t family;
@@ -36,18 +34,18 @@ static int on_rule(struct scan *scan, const struct nlmsghdr *message)
     return rules_add(&scan->plan->seen[family_index(scan->family)], &scan->plan->identity, message);
 }
 
-/* Whether the route is what writing the target with its base made. */
+/* Whether the route equals the one that we would write for the target and its base route. */
 static bool is_as_written(const struct target *target, const struct route *route)
 {
     const struct route *base = &target->base->route;
 
-    /* An IPv6 route stays without its source address when that goes. */
+    /* An IPv6 route stays, without its source address, when that address is removed. */
     return riptide_prefix_equal(&route->gateway, &base->gateway) &&
            riptide_prefix_equal(&route->prefsrc, &base->prefsrc) &&
            route->ifindex == base->ifindex && route->priority == base->priority;
 }
 
-/* Somebody's route. Where it cannot be deleted, the next scan finds it again. */
+/* Deletes a leftover route. If that fails, the next scan finds it again. */
 static void remove_stray(struct scan *scan, const struct route *route)
 {
     const struct route stray = { .dst = route->dst,
@@ -60,7 +58,7 @@ static void remove_stray(struct scan *scan, const struct route *route)
                         message_route_delete(netlink_room(scan->requests), &stray), NULL);
 }
 
-/* Whether it stands beside ours, with another metric: the kernel would take the lower one. */
+/* Whether it is beside ours, with another metric: the kernel would use the lower one. */
 static bool is_beside(const struct plan *plan, const struct target *target,
                       const struct route *route)
 {
@@ -128,8 +126,8 @@ static int on_main_route(struct scan *scan, const struct nlmsghdr *message)
 }
 
 /*
- * A dump of one table that meets a route larger than any buffer ends there as if it were complete.
- * A dump of all tables comes to `local` behind main, and the host's own addresses are there.
+ * A dump of one table ends without an error at a route larger than any buffer. A dump of all tables
+ * shows `local` after main, with the host's own addresses: these prove that it came to the end.
  */
 static int on_any_route(struct scan *scan, const struct nlmsghdr *message)
 {
@@ -153,7 +151,7 @@ static int on_neighbour(struct scan *scan, const struct nlmsghdr *message)
     return r < 0 ? r : 0;
 }
 
-/* In such an order that each extent is a part of the row. */
+/* Ordered so that each extent is a part of the row. */
 static const struct step steps[] = {
     { RTM_GETLINK, AF_INET, 0, on_link },
     { RTM_GETRULE, AF_INET, 0, on_rule },
@@ -187,7 +185,7 @@ static void forget_main(struct plan *plan)
         target->inside = INSIDE_NONE;
 }
 
-/* What the last scan found counts no more; what this one does not find is not there. */
+/* The results of the last scan are discarded; what this one does not find does not exist. */
 static void begin(struct scan *scan, enum scan_extent extent)
 {
     struct plan *plan = scan->plan;
@@ -197,18 +195,18 @@ static void begin(struct scan *scan, enum scan_extent extent)
     scan->step = extents[extent].first;
     plan->pass.is_scanning = true;
     if (extent != SCAN_MAIN) {
-        /* What is lifted from now on, the dump of the rules may have seen in place. */
+        /* The dump of rules may still have shown a rule that is lifted from now on. */
         plan->own[0].is_lifted = plan->own[1].is_lifted = false;
         rules_deinit(&plan->seen[0]);
         rules_deinit(&plan->seen[1]);
     }
     if (extent == SCAN_ALL) {
         links_forget(&plan->links);
-        /* The words stay: the host may be reading them. */
+        /* The text stays, as the caller may be reading it. */
         plan->foreign[0].n = plan->foreign[1].n = 0;
         plan->main.n_neighbours = 0;
         plan->main.is_cut[family_index(AF_INET6)] = false;
-        /* In a dry run nothing is in the kernel; what would be stays as it was noted. */
+        /* In a dry run the kernel has no routes; the recorded ones stay. */
         if (!plan->config.dry_run)
             forget_kernel(plan);
     }
@@ -221,7 +219,7 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
     struct scan *scan = userdata;
     int r = steps[scan->step].on_message(scan, message);
 
-    /* One message that makes no sense says nothing about the others. */
+    /* One malformed message does not affect the others. */
     if (r == -EBADMSG) {
         scan->plan->stats.malformed++;
         return 0;

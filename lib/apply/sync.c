@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what is wanted to what the kernel has. Each function sends one batch and notes the answers
- * in the targets; the order of things is work.c's.
+ * Writes the plan to the kernel. Each function sends one batch and records the answers in the
+ * targets; work.c determines the order.
  */
 #include "router.h"
 
@@ -32,7 +32,7 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
     struct write *write = &writes->list[n];
 
     (void)answer;
-    /* What is gone already needs no deleting. */
+    /* A route that is gone already counts as deleted. */
     if (!error || (!write->is_put && error == -ESRCH))
         return;
     write->error = error;
@@ -69,7 +69,7 @@ static void add(struct writes *writes, struct target *target, bool is_put)
                                             : delete_message(writes, target));
 }
 
-/* A route of another priority is another route: it goes after its successor is there. */
+/* A route of another priority is another route: it is deleted after its successor is there. */
 static void add_write(struct writes *writes, struct target *target)
 {
     bool is_put = target_is_wanted(target, &writes->plan->config);
@@ -85,7 +85,7 @@ static void note_failed(struct plan *plan, const struct write *write)
 {
     write->target->is_failed = true;
     targets_set_state(&plan->targets, write->target, RIPTIDE_ROUTE_FAILED);
-    /* What stands there may lead elsewhere by now: without us is better than wrong. */
+    /* The old route may lead elsewhere by now: no route is better than a wrong one. */
     if (write->is_put && write->target->kernel.exists)
         targets_push(&plan->targets, QUEUE_WRITE, write->target);
 }
@@ -118,14 +118,14 @@ static void note(struct plan *plan, const struct write *write)
         note_delete(plan, write->target);
 }
 
-/* Whether it could overwrite a foreign route. A scan that finds none queues all again. */
+/* Whether writing could overwrite a foreign route. After a scan without any, all are queued. */
 static bool is_held(const struct plan *plan, const struct target *target)
 {
     return plan->is_claimed && target_is_wanted(target, &plan->config) &&
            plan_foreign_reason(plan, family_index(target->wanted.dst.family));
 }
 
-/* It is as it is to be, or has no route, since its base is none or does for it. */
+/* The route is as wanted, or not needed: no base route, or its window suffices. */
 static void note_unwritten(struct plan *plan, struct target *target)
 {
     if (target->wanted.initcwnd != 0 && !target->kernel.exists && target->error == 0 &&
@@ -140,7 +140,7 @@ int sync_write(struct plan *plan, struct netlink *channel)
     struct target *target;
     int r;
 
-    /* A target is at most two requests. */
+    /* A target needs at most two requests. */
     while (writes.n + 2 <= BATCH_MAX_REQUESTS && netlink_has_room(channel, 2) &&
            (target = targets_take(&plan->targets, QUEUE_WRITE))) {
         if (is_held(plan, target))
@@ -163,7 +163,7 @@ int sync_write(struct plan *plan, struct netlink *channel)
     return 0;
 }
 
-/* Adds one of our rules, or deletes it: what is gone already needs no deleting. */
+/* Adds or deletes one of our rules; a missing one counts as deleted. */
 static int send_rule(const struct plan *plan, struct netlink *channel, uint16_t type, int i,
                      const struct rule_place *place, enum rule_role role, uint32_t mark,
                      struct riptide_error *error)
@@ -178,7 +178,7 @@ static int send_rule(const struct plan *plan, struct netlink *channel, uint16_t 
     return type == RTM_DELRULE && r == -ENOENT ? 0 : r;
 }
 
-/* A rule that could not be deleted still stands, and is not said to be lifted. */
+/* A rule that could not be deleted is still in place, and does not count as lifted. */
 static int lift_rule(struct plan *plan, struct netlink *channel, int i)
 {
     struct rule_state *state = &plan->own[i];
@@ -238,14 +238,14 @@ void sync_remove_rules(const struct plan *plan, struct netlink *channel)
     }
 }
 
-/* The way around for queries stands first, or a query of that moment would see our own routes. */
+/* The goto comes first, or a query in between would return our own routes. */
 static int place_rules(struct plan *plan, struct netlink *channel, int i,
                        struct riptide_error *error)
 {
     struct rule_state *state = &plan->own[i];
     int r = 0;
 
-    /* No rules at all: this kernel does not have the family. */
+    /* No rules at all: this kernel lacks the family. */
     if (plan->seen[i].n == 0)
         return 0;
     state->reason = plan_foreign_reason(plan, i);
@@ -265,7 +265,7 @@ static int place_rules(struct plan *plan, struct netlink *channel, int i,
         r = send_rule(plan, channel, RTM_NEWRULE, i, &state->place, role, plan->config.mark, error);
     state->is_in_place = r == 0;
     state->is_lifted = false;
-    /* One of them may stand, or both where the answer was lost. */
+    /* One of them may be in place, or both if the answer was lost. */
     if (r < 0)
         remove_rules(plan, channel, i);
     return r;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The destinations of a router and the queues that they wait in, linked through their slots.
- */
+/* The destinations of a router and their queues, linked through their slots. */
 #include "targets.h"
 
 #include "prefix.h"
@@ -71,7 +69,7 @@ struct target *targets_find_around(const struct targets *targets, const struct r
     return targets_find(targets, &around);
 }
 
-/* Targets come and go by the hundred, and events that ask for their order do between: so late. */
+/* Targets are added by the hundred between events that need the order: so it is built late. */
 static int put_in_order(struct targets *targets)
 {
     const struct target *target;
@@ -168,7 +166,7 @@ bool targets_is_empty(const struct targets *targets, enum target_queue queue)
 void targets_set_state(struct targets *targets, struct target *target,
                        enum riptide_route_state state)
 {
-    /* A retry that fails as the one before is no news, nor is a reason that still holds. */
+    /* A repeated failure, or a reason that still holds, is not popped again. */
     if ((state == RIPTIDE_ROUTE_FAILED || state == RIPTIDE_ROUTE_LEFT_ALONE) &&
         target->state == (uint8_t)state && target->said.error == target->error &&
         target->said.reason == target->reason)
@@ -196,7 +194,7 @@ static struct base *hold_base(struct targets *targets, const struct target *targ
 int targets_set_base(struct targets *targets, struct target *target, const struct base *base,
                      const char *reason)
 {
-    /* What was learned without us, before its first base was asked for, is of that base. */
+    /* A path MTU learned before the first query of the base route belongs to that base route. */
     bool is_first = !target->base && !target->reason;
     struct base *held = reason ? NULL : hold_base(targets, target, base);
     bool is_short = !reason && !held;
@@ -279,7 +277,7 @@ bool target_is_wanted(const struct target *target, const struct riptide_router_c
            !target_is_at_base(target, config);
 }
 
-/* A lock without a figure keeps the kernel to 576 bytes behind a gateway (ipv4_mtu). */
+/* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
 static uint32_t base_mtu(const struct base *base, const struct links *links)
 {
     const struct metrics *metrics = &base->route.metrics;
@@ -288,7 +286,7 @@ static uint32_t base_mtu(const struct base *base, const struct links *links)
                                                                  : links_mtu(links, base);
 }
 
-/* Where the base has none that is known, what is shown may be that of one of several links. */
+/* If the base route's MTU is unknown, the value may be that of one of several links. */
 static uint32_t mtu_of(const struct target *target, const struct links *links)
 {
     uint32_t mtu_bytes = base_mtu(target->base, links), pmtu_bytes = target->wanted.pmtu_bytes;
@@ -310,15 +308,15 @@ struct metrics target_metrics(const struct target *target, const struct links *l
     metrics.mtu_bytes = mtu_of(target, links);
     if (rto_min_us > 0) {
         metrics.rto_min_ms = (rto_min_us - 1) / 1000 + 1;
-        /* The kernel heeds it only where it is locked (tcp_rto_min in include/net/tcp.h). */
+        /* The kernel uses it only if it is locked (tcp_rto_min in include/net/tcp.h). */
         metrics.locks |= 1u << RTAX_RTO_MIN;
     }
     return metrics;
 }
 
 /*
- * Whether connections show less than the route has said because they showed it. IPsec and tunnels
- * of routes take their headers from an mtu: what they leave of it, as the next mtu, would go down
+ * Whether connections show less than the route sets because they subtract headers. IPsec and
+ * tunnels subtract theirs from a route's mtu: setting the result as the next mtu would lower it
  * without end.
  */
 static bool is_made_smaller(const struct target *target, uint32_t pmtu_bytes,

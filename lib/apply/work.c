@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of a router's work: notifications, scan, resolve, write, and the rules at last. What
- * follows from a notification is event.c's.
+ * The order of a router's work: notifications, scan, resolve, write, and the rules last. event.c
+ * interprets notifications.
  */
 #include "router.h"
 
@@ -9,12 +9,12 @@
 #include <errno.h>
 #include <linux/filter.h>
 
-/* Notifications of one dispatch: a storm brings them one by one, and each is a little work. */
+/* Notifications read in one dispatch: in a storm they arrive one by one, each with little work. */
 enum { MAX_READ = 16 };
 
 enum {
     NOTIFICATION_BYTES = 32 * 1024,
-    /* The kernel's side of the queue: a storm of 10,000 route changes fits. */
+    /* The kernel's queue: a storm of 10,000 route changes fits. */
     NOTIFICATION_QUEUE_BYTES = 16 * 1024 * 1024,
 };
 
@@ -63,7 +63,7 @@ void watch_unsubscribe(struct mnl_socket *socket)
         netlink_set_membership(socket, NETLINK_DROP_MEMBERSHIP, groups[i]);
 }
 
-/* Of what cannot be read, anything may have moved. */
+/* After an unreadable message any route may have changed. */
 static void touch_unread(struct plan *plan)
 {
     plan->stats.malformed++;
@@ -79,7 +79,7 @@ int watch_read(struct mnl_socket *socket, struct plan *plan)
 
     if (r == RIPTIDE_E_AGAIN)
         return 0;
-    /* A multicast may come from another process; only the kernel is believed. */
+    /* Another process can send to a multicast group; only the kernel's messages count. */
     if (r == RIPTIDE_E_INVALID) {
         plan->stats.malformed++;
         return 1;
@@ -97,7 +97,7 @@ int watch_read(struct mnl_socket *socket, struct plan *plan)
     return r < 0 ? r : 1;
 }
 
-/* A query that takes a wrong turn through our own table tells nothing. */
+/* Queries that match rules of our own table would have wrong answers. */
 static int check_rules(struct plan *plan, struct netlink *channel)
 {
     int r = 0;
@@ -110,7 +110,7 @@ static int check_rules(struct plan *plan, struct netlink *channel)
     return r;
 }
 
-/* One piece of a scan; `extent` counts where none is running. */
+/* One step of a scan; `extent` applies if none is running. */
 static int read_on(struct scan *scan, enum scan_extent extent)
 {
     struct plan *plan = scan->plan;
@@ -123,7 +123,7 @@ static int read_on(struct scan *scan, enum scan_extent extent)
         plan_want_pass(plan, SCAN_ALL);
         return r;
     }
-    /* Something changed meanwhile, and may not have been seen: again, and everything. */
+    /* A change may have been missed: everything is scanned again. */
     if (r == RIPTIDE_E_RESTARTED)
         plan_distrust(plan);
     plan_end_scan(plan, scan->extent);
@@ -137,7 +137,7 @@ static int begin_pass(struct scan *scan)
     return extent == SCAN_NOTHING ? 0 : read_on(scan, extent);
 }
 
-/* The last piece, when all routes are right: the rule returns. */
+/* The last step, when all routes are right: the rule returns. */
 static int settle(struct plan *plan, struct netlink *channel, bool is_paused)
 {
     int r = 0;
@@ -152,8 +152,8 @@ static int settle(struct plan *plan, struct netlink *channel, bool is_paused)
 }
 
 /*
- * A pass is finished before the next one, however much changes meanwhile: in a storm of changes
- * routes that are a moment old are better than routes that are never put right.
+ * A pass is finished before the next one, whatever changes meanwhile: in a storm of changes
+ * slightly outdated routes are better than routes that are never corrected.
  */
 static int go_on(struct scan *scan, bool is_paused)
 {
@@ -170,7 +170,7 @@ static int go_on(struct scan *scan, bool is_paused)
     return settle(plan, scan->requests, is_paused);
 }
 
-/* Reads what the kernel has to say; a rule that an event lifts goes before the next one is read. */
+/* Reads notifications; a rule that must be lifted is lifted before the next one is read. */
 static int read_notifications(struct riptide_router *router)
 {
     int r, lifted, n = 0;
@@ -197,7 +197,7 @@ int work_step(struct riptide_router *router)
     router->plan.has_work |= n == MAX_READ;
     if (r < 0)
         return r;
-    /* Somebody may have put the rules back. */
+    /* Another program may have restored the rules. */
     if (router_why_off(router) && !router->plan.pass.is_scanning)
         plan_lift(&router->plan);
     lifted = sync_lift(&router->plan, &router->channel);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Policy "careful": a window that first flights have shown to fit. It is slow start, but from
- * connection to connection: what a first flight filled without a loss is more for the next ones, as
- * fast as other evidence of the path allows; what it lost is taken off at once.
+ * Policy "careful": the window whose first flights fit the path. It works like slow start, but from
+ * connection to connection: a window that first flights filled without a loss grows for later
+ * connections, as fast as other evidence of the path allows; losses lower it at once.
  *
- * The steps are explained where they are taken; docs/policies.md has the sources, and
- * docs/results/duel.md what they do on real TCP. Pure.
+ * Comments at each step explain it; docs/policies.md has the sources, docs/results/duel.md the
+ * effect on real TCP. Pure.
  */
 #include "estimator.h"
 #include "evidence.h"
 #include "internal.h"
 #include <string.h>
 
-/* Segments of first flights together, and how many of them were lost and sent again. */
+/* Segments of several first flights, and how many of them were retransmitted. */
 struct flights {
     uint16_t segs;
     uint16_t lost_segs;
@@ -25,35 +25,38 @@ struct careful {
     uint16_t burst; /* segments; 0: no evidence */
     struct flights flights;
     struct opening opening;
-    bool is_near : 1;       /* some connection's smallest was within ten times the kept one */
-    uint8_t n_filled : 7;   /* first flights that took the whole window and lost nothing */
-    bool is_full : 1;       /* some connection has met the limit of the path */
-    uint8_t n_doubtful : 7; /* connections that lost something, maybe of their first flights */
+    bool is_near : 1;       /* one connection's smallest was within ten times the kept one */
+    uint8_t n_filled : 7;   /* first flights that filled the window and lost nothing */
+    bool is_full : 1;       /* one connection has met the limit of the path */
+    uint8_t n_doubtful : 7; /* connections with losses, possibly of their first flights */
     /* kept */
     struct {
         uint8_t n_fit;        /* ticks whose first flights fit, since a cut or in a row */
-        uint8_t n_cuts : 3;   /* that count still; each doubles the wait */
-        uint8_t n_settle : 2; /* ticks that are not judged */
+        uint8_t n_cuts : 3;   /* cuts in force; each doubles the wait */
+        uint8_t n_settle : 2; /* ticks that are still ignored */
         bool is_bbr : 1;      /* of the newest open connection */
-        bool is_cut : 1;      /* the window is what a cut has left, or what came of that */
-        bool is_paced : 1;    /* the path carries more in a round trip than it takes at once */
-        bool is_many : 1;     /* the destination is several paths, by what follows */
-        uint8_t n_mixed : 4;  /* MIXED for each time that flights disagreed, less quiet ticks */
-        uint8_t n_easy : 2;   /* flights alone that did not wait, less twice those that lost, */
+        bool is_cut : 1;      /* a cut lowered the window, or it grew from such a one */
+        bool is_paced : 1;    /* paced: the path carries more in a round trip than it takes at once
+                                 */
+        bool is_many : 1;     /* several paths, as described at enum alone */
+        uint8_t n_mixed : 4;  /* plus MIXED each time that flights disagreed, minus quiet ticks */
+        uint8_t n_easy : 2;   /* lone flights without queueing, minus twice those with losses, */
         bool is_lost : 1;     /* of which there was one, with this window */
         uint8_t start : 5;    /* of the newest flight, in round trips */
-        uint8_t alone : 2;    /* enum alone: what that says unless the next began with it */
-        bool is_far : 1;      /* flights may end that had quite another window */
+        uint8_t alone : 2;    /* enum alone: its result, unless the next flight began with it */
+        bool is_far : 1;      /* flights with a very different window may still end */
     } known;
-    uint16_t fitted;          /* what first flights fit, in 1 / FITTED_ONE segments; 0: not known */
+    uint16_t fitted;          /* the window whose first flights fit, in 1 / FITTED_ONE segments; 0:
+                                 unknown */
     uint8_t sharers[2];
-    uint32_t path_min_rtt_us; /* under which the evidence was gathered */
-    struct flights past;      /* of the ticks before with this window, fading */
+    uint32_t path_min_rtt_us; /* at which the evidence was gathered */
+    struct flights past;      /* of earlier ticks with this window, fading */
     uint16_t bursts[2];
     uint16_t capacities[2];
-    uint16_t cwnd_before : 12; /* the last raise, segments */
-    uint16_t n_raised : 2;     /* ticks to come in which connections end that began before it */
-    uint16_t n_lossy : 2;      /* so many more of the ticks before were lossy than clean, or more */
+    uint16_t cwnd_before : 12; /* before the last raise, segments */
+    uint16_t n_raised : 2;     /* coming ticks in which connections end that began before it */
+    uint16_t n_lossy : 2;      /* how many more of the earlier ticks were lossy than clean, at most
+                                  3 */
     uint16_t half_since;
 };
 ASSERT_MEMORY_FITS(struct careful);
@@ -61,64 +64,66 @@ ASSERT_MEMORY_FITS(struct careful);
 enum { FITTED_ONE = 16, MOST_COUNTED = 127, MOST_BEFORE = (1 << 12) - 1 };
 
 /*
- * Until some connection has met the path's limit a window that was filled without a loss doubles,
- * as in slow start, and then up to what is derived from other connections. Up to the share of
- * capacity that may be claimed (RFC 9959: half) it grows by half, and from there by an eighth, to
- * twice the capacity: rates that are read in slow start are half of what comes next.
+ * Until a connection has met the path's limit, a window that was filled without a loss doubles, as
+ * in slow start; then it doubles up to the bound derived from other connections. Up to the share of
+ * capacity that RFC 9959 allows (half) it grows by half, and from there by an eighth, to twice the
+ * capacity: rates measured in slow start are half of the next round trip's.
  */
 static const double growth_derived = 2, growth_share = 1.5, growth_slow = 1.125, slow_start = 2;
 
 /*
- * First flights speak against our window where more than a fiftieth of them was lost, beside
- * BENEFIT segments that are taken to have arrived: that is a sixth of one flight of 24, and
- * less where several agree. An overflow takes the tail of every flight; what a path loses now
- * and then stays below it.
+ * First flights count against the window when more than a fiftieth of them was lost, with BENEFIT
+ * segments added as delivered: that is a sixth of one flight of 24, and less of several flights. An
+ * overflow drops the tail of every flight; random loss of a path stays below this.
  */
 enum { LOSS_SHARE = 50, BENEFIT = 128 };
 
-/* Of the flights of a window that stays, those before the last MEMORY segments count half. */
+/* Of an unchanged window's flights, those before the last MEMORY segments count half. */
 enum { MEMORY = 256 };
 
 /*
- * After a cut the window stays where flights fit until WAIT ticks have shown one that does, twice
- * as many after each further cut; then it tries an eighth more at a time. As many ticks again, and
- * the loss was of another time. A window below its start comes back by 1 % a second without any.
+ * After a cut the window stays until WAIT ticks had flights that fit, twice as many after each
+ * further cut; then it grows by an eighth at a time. After as many ticks again the cut is no longer
+ * in force. A window below its start grows by 1 % a second even without flights.
  */
 enum { WAIT = 8, MOST_CUTS = 4 };
 static const double healing_ns = 100e9;
 
 /*
- * Ticks in which connections end that began before: a cut, as some waited for a timeout; a raise by
- * a tick; and one by other bounds, at any time between two.
+ * Ticks in which connections end that began before a change: two after a cut, as some waited for a
+ * timeout; one after a raise; two after a raise by other bounds, which can be at any time between
+ * ticks.
  */
 enum { SETTLE = 2, RAISED = 1, RAISED_BETWEEN = 2 };
 
 /*
- * Where flights can be paced, a cut is answered by that first. Of more than FEW that open together
- * one after the other arrives where flights leave at once, and all end last where they are paced:
- * there the cut has to leave less than half of the share of capacity, or less than the share and
- * SHALLOW segments. A paced window is START_CWND at least, where the path carries that, and begins
- * with as much of the share as may be claimed. By measurement, all four: docs/decisions.md, "First
- * flights are paced where a burst has lost, not always", has the figures of other values.
+ * Where flights can be paced, pacing is the first answer to a cut. If more than FEW connections
+ * open together, unpaced flights arrive one after the other, while paced ones all end last: then
+ * pacing begins only if the cut leaves less than half of the share of capacity, or less than the
+ * share and SHALLOW segments. A paced window is at least START_CWND, if the path's capacity allows
+ * it, and begins with capacity_fraction of the share. All four values were measured:
+ * docs/decisions.md, "First flights are paced where a burst has lost, not always", has the figures
+ * of others.
  */
 enum { FEW = 2, SHALLOW = 16 };
 static const double paced_share = 0.5, pacing_gain = 1.25;
 
 /*
- * A paced flight that fits the path loses where others fill it, as a smaller one would. So what
- * speaks against a window is not how much was lost, but LOSSY_TICKS more with losses than without:
- * where one tick in three is lossy that comes about once in fifty. LOSSY_TO_PACE are reason to pace
- * a window that leaves at once, while the path carries more in a round trip. One in which a quarter
- * of LOST_OF flights and more was lost counts twice.
+ * A paced flight that fits the path has losses when others fill it, as a smaller one would. So not
+ * the amount of losses counts against a window, but LOSSY_TICKS more ticks with losses than
+ * without: with one tick in three lossy that happens about once in fifty. LOSSY_TO_PACE suffice to
+ * pace a window, if the path's capacity is larger. A tick counts twice if a quarter or more of at
+ * least LOST_OF flights was lost.
  */
 enum { LOSSY_TICKS = 4, LOSSY_TO_PACE = 2, LOST_OF = 4 };
 
 /*
- * One path is not empty for some flights and too full for others of the same window, unless these
- * collide. So a flight counts that began alone, with no other in the same and the next round trip,
- * of ALONE_LEAST_US at least for what clocks do. EASY_MOST that waited in no queue of a quarter of
- * the smallest round trip time, and one that lost more than a quarter and waited for half of that,
- * disagree: MIXED, less one for each tick of easy ones alone. From MANY on it is several paths.
+ * One path is not empty for some flights and overloaded for others of the same window, unless these
+ * collide. So only flights count that began alone, with no other in the same and the next round
+ * trip (at least ALONE_LEAST_US, for clock differences). EASY_MOST flights that queued less than a
+ * quarter of the smallest round trip time, and one that lost more than a quarter and queued for
+ * half of it, disagree: that adds MIXED; a tick with easy ones only subtracts one. From MANY on the
+ * destination is several paths.
  */
 enum alone { ALONE_NOTHING, ALONE_EASY, ALONE_LOST };
 enum { EASY_SHARE = 4, EASY_US = 4000, EASY_MOST = 3, ALONE_LEAST_US = 16000, ALONE_SPANS = 32 };
@@ -129,7 +134,7 @@ static uint16_t to_u16(double value)
     return value < UINT16_MAX ? (uint16_t)value : UINT16_MAX;
 }
 
-/* Of more than can be counted the share is kept, which is what counts. Neither is above 65535. */
+/* On overflow both are halved: only their ratio matters. Neither argument exceeds 65535. */
 static void add_flight(struct flights *flights, uint32_t segs, uint32_t lost_segs)
 {
     uint32_t all = flights->segs + segs, all_lost = flights->lost_segs + lost_segs;
@@ -151,7 +156,10 @@ static enum alone alone_of(const struct riptide_sample *sample, const struct fir
     return queue_us < easy_us ? ALONE_EASY : ALONE_NOTHING;
 }
 
-/* The flight before this one is judged: by their ends, those that began together are neighbours. */
+/*
+ * Judges the flight before this one. Samples come in the order of their ends, so flights that began
+ * together are neighbours.
+ */
 static void note_alone(struct careful *careful, const struct riptide_sample *sample,
                        uint64_t now_ns, enum alone alone)
 {
@@ -201,10 +209,10 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
         note_alone(careful, sample, input->now_ns, alone_of(sample, &first));
     if (!sample->closed) {
         careful->known.is_bbr = strncmp(sample->congestion_control, "bbr", 3) == 0;
-        /* Those that closed did so all over the interval, not together. */
+        /* Only open ones: closed ones closed at any time of the interval, not together. */
         opening_add(&careful->opening, sample, input->cwnd);
     }
-    /* A first flight counts even where the connection has nothing more to say. */
+    /* A first flight counts even if the connection has no other evidence. */
     if (reason != RIPTIDE_LEFT_OUT_NOT)
         return first.kind >= FLIGHT_SMALL ? RIPTIDE_LEFT_OUT_NOT : reason;
 
@@ -220,7 +228,7 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
         careful->is_near = true;
     if (sample->app_limited)
         return RIPTIDE_LEFT_OUT_NOT;
-    /* The path carries together all that sent within a round trip. */
+    /* Connections that sent within the last round trip share the path, so their rates add up. */
     if (!sample->closed && (uint64_t)sample->last_data_sent_ms * 1000 <= sample->rtt_us)
         careful->capacity += (float)capacity;
     else if (capacity > (double)careful->capacity)
@@ -229,12 +237,13 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
 }
 
 /*
- * RFC 9959, Sec. 3.2 and 4.2.1: below half or above ten times, it is another path. By the smallest
- * alone: a queue makes more than ten of a short round trip, and is what windows are cut for.
+ * RFC 9959, Sec. 3.2 and 4.2.1: below half or above ten times, it is another path. Only the
+ * smallest round trip time counts: a queue can be more than ten times a short one, and cuts respond
+ * to that.
  */
 static bool is_other_path(const struct careful *careful)
 {
-    enum { SHORTEST_US = 1000 }; /* below it round trip times differ by what processors do */
+    enum { SHORTEST_US = 1000 }; /* below it, scheduling dominates round trip times */
     uint32_t now_us = careful->min_rtt_us, kept_us = careful->path_min_rtt_us;
 
     return now_us > 0 && kept_us > 0 &&
@@ -242,9 +251,9 @@ static bool is_other_path(const struct careful *careful)
 }
 
 /*
- * The smallest round trip time. A tick that saw nothing but connections which opened into a queue
- * does not raise it at once, or the next one would look like another path; a path that has become
- * longer is followed by a quarter each half of evidence_ns.
+ * Keeps the smallest round trip time. A tick in which all connections opened into a queue does not
+ * raise it at once, or the next tick would seem to be of another path; for a longer path it rises
+ * by a quarter each half of evidence_ns.
  */
 static void keep_min_rtt(struct careful *careful, enum halves_step step)
 {
@@ -278,7 +287,7 @@ static double least_paced(const struct careful *careful)
     return lesser(HALVES_MAX(careful->capacities), START_CWND);
 }
 
-/* What flights of this tick had sent of which some lost, segments. */
+/* Segments of this tick's flights that had losses. */
 static uint32_t lossy_segs_of(const struct careful *careful, uint32_t cwnd)
 {
     uint32_t segs = careful->flights.segs, fit_segs = careful->n_filled * cwnd;
@@ -286,7 +295,7 @@ static uint32_t lossy_segs_of(const struct careful *careful, uint32_t cwnd)
     return fit_segs < segs ? segs - fit_segs : 0;
 }
 
-/* Whether flights of about one window have disagreed often enough. */
+/* Whether flights of about the same window have disagreed often enough. */
 static bool are_many(struct careful *careful)
 {
     if (careful->known.is_far) {
@@ -301,7 +310,7 @@ static bool are_many(struct careful *careful)
     return careful->known.n_mixed >= MANY;
 }
 
-/* Of flights with another window than the next ones have. */
+/* Discards results of flights with another window than the coming ones. */
 static void start_over(struct careful *careful)
 {
     careful->past = (struct flights){ 0 };
@@ -309,10 +318,10 @@ static void start_over(struct careful *careful)
 }
 
 /*
- * What a window of `cwnd`, filled without a loss, may be next. Fast growth ends where connections
- * that were seen to open together, or filled their windows in one tick, have their share. Slow
- * growth needs none: that flights fit was shown by as many as came together. Nor does it end where
- * no rate is known, as of connections that are too short for one.
+ * The next window after one of `cwnd` was filled without a loss. Fast growth ends at the share of
+ * connections that opened together, or filled their windows in one tick. Slow growth needs no
+ * share: as many flights together have fitted. Without a known rate, as of very short connections,
+ * fast growth does not end.
  */
 static double grow(const struct careful *careful, const struct riptide_estimator_config *config,
                    double cwnd)
@@ -328,7 +337,7 @@ static double grow(const struct careful *careful, const struct riptide_estimator
             return cwnd * growth_derived;
         if (careful->known.is_paced)
             claimed = share;
-        /* One that does not fit is the last of its kind where it can be paced. */
+        /* Where it can be paced, the first window that does not fit ends unpaced growth. */
         if (config->pacing_rtt_min_us > 0)
             burst = claimed;
         next = greater(next, lesser(cwnd * growth_derived, lesser(claimed, burst)));
@@ -338,8 +347,8 @@ static double grow(const struct careful *careful, const struct riptide_estimator
 }
 
 /*
- * Of connections that open together one may lose all that does not fit, and end last: as many as
- * came before are taken to have sent theirs.
+ * Of connections that open together one may have all losses and end last: assume that as many sent
+ * their flights as opened together before.
  */
 static uint32_t sent_together(const struct careful *careful, uint32_t cwnd, uint32_t segs)
 {
@@ -348,7 +357,7 @@ static uint32_t sent_together(const struct careful *careful, uint32_t cwnd, uint
     return segs > together ? segs : together;
 }
 
-/* Whether a quarter of several flights was lost, of each more than arrived. */
+/* Whether a quarter of several flights was lost, and of the lossy ones more than half. */
 static bool are_lost(const struct careful *careful, uint32_t cwnd)
 {
     uint32_t segs = careful->flights.segs, lossy_segs = lossy_segs_of(careful, cwnd);
@@ -358,9 +367,9 @@ static bool are_lost(const struct careful *careful, uint32_t cwnd)
 }
 
 /*
- * How many more ticks with this window were lossy than clean; 0: this one is clean. One is lossy
- * where flights that lost, and those that opened together with them, sent more than the others; of
- * several paths, where half of what these others did.
+ * How many more ticks with this window were lossy than clean; 0: this one is clean. A tick is lossy
+ * if flights with losses, and those that opened together with them, sent more than the others; with
+ * several paths, half as much as the others.
  */
 static unsigned int count_lossy(struct careful *careful, uint32_t cwnd)
 {
@@ -381,8 +390,8 @@ static unsigned int count_lossy(struct careful *careful, uint32_t cwnd)
 }
 
 /*
- * Takes this tick's flights to those before, and asks whether they lost too much in all. A loss of
- * one segment in each flight stays below it; where they can be paced instead that is too much.
+ * Adds this tick's flights to the earlier ones, and decides whether they lost too much. One lost
+ * segment per flight is not too much, unless pacing can avoid it.
  */
 static bool is_too_large(struct careful *careful, const struct riptide_policy_input *input,
                          uint32_t cwnd)
@@ -418,13 +427,16 @@ static void note_cut(struct careful *careful, unsigned int n)
 }
 
 /*
- * What this tick left of a window of `cwnd` fits, rounded up; a thirty-second less leaves room for
- * what comes and goes in the buffer. A path that lost a quarter is another one: an eighth less, and
- * it counts twice. No less than `least` is left.
+ * The part of a window of `cwnd` that arrived in this tick, rounded up, less a thirty-second for
+ * other traffic in the buffer. After a loss of a quarter the path has changed: less an eighth, and
+ * it counts as two cuts. At least `least`.
  */
 static double lower(struct careful *careful, uint32_t cwnd, double least)
 {
-    /* Again without a flight that fit since, of several: these are all, and all of them lose. */
+    /*
+     * Cut again, with no fitting flight since: these are all flights that opened together, and all
+     * have losses.
+     */
     bool is_sure =
         careful->known.n_cuts > 0 && careful->known.n_fit == 0 && careful->flights.segs >= 2 * cwnd;
     uint32_t segs =
@@ -441,7 +453,7 @@ static double lower(struct careful *careful, uint32_t cwnd, double least)
     return greater(fits, least);
 }
 
-/* In the next `n_ticks` connections end that may have begun with `cwnd`. */
+/* In the next `n_ticks` connections may end that began with `cwnd`. */
 static void note_raise(struct careful *careful, uint32_t cwnd, unsigned int n_ticks)
 {
     careful->cwnd_before = (cwnd < MOST_BEFORE ? cwnd : MOST_BEFORE) & MOST_BEFORE;
@@ -449,9 +461,9 @@ static void note_raise(struct careful *careful, uint32_t cwnd, unsigned int n_ti
 }
 
 /*
- * Several paths: twice what the worst of them took of a flight at once, as half a flight is
- * repaired in the round trip that half a window would have needed more; no less than `start`. At
- * once, as paced ones fill the buffers of the worst for longer.
+ * Several paths: twice the part of a flight that arrived over the worst one, as repairing half a
+ * flight takes the round trip that half a window would have taken longer; at least `start`. Not
+ * paced, as paced flights fill the buffers of the worst path for longer.
  */
 static double hold(struct careful *careful, uint32_t cwnd, double start, double fitted)
 {
@@ -467,7 +479,7 @@ static double hold(struct careful *careful, uint32_t cwnd, double start, double 
     return next;
 }
 
-/* Flights took the whole window and lost nothing, most of them for certain. */
+/* Flights filled the window and lost nothing, most of them certainly. */
 static double raise(struct careful *careful, const struct riptide_policy_input *input,
                     double fitted)
 {
@@ -491,14 +503,14 @@ static double raise(struct careful *careful, const struct riptide_policy_input *
     return next;
 }
 
-/* Whether pacing begins with a window of `fitted`, and what it begins with. */
+/* Whether pacing begins at a window of `fitted`, and the window with which it begins. */
 static double pace(struct careful *careful, const struct riptide_policy_input *input, double fitted)
 {
     double share = share_of(careful), least = greater(share * paced_share, lesser(share, SHALLOW));
     bool is_too_little = are_few(careful) || fitted < least;
 
     if (!can_pace(careful, input)) {
-        /* What fits at once is to be learned anew, from where a paced window begins at least. */
+        /* Learn anew which window fits unpaced, from where a paced one begins or below. */
         if (careful->known.is_paced)
             fitted = lesser(fitted, least_paced(careful));
         careful->known.is_paced = false;
@@ -534,11 +546,11 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
     }
     if (fitted == 0)
         return start;
-    /* Until that is settled no cut goes below the start. */
+    /* Until several paths are confirmed or ruled out, no cut goes below the start. */
     if (is_too_large(careful, input, cwnd))
         return lower(careful, cwnd,
                      careful->known.n_mixed > 0 ? lesser(fitted, start) : input->config->cwnd_min);
-    /* What ends in the ticks after a raise may have begun before it. */
+    /* Connections that end in the ticks after a raise may have begun before it. */
     if (is_raised)
         start_over(careful);
     else if (careful->n_filled > careful->n_doubtful &&
@@ -549,7 +561,7 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
     return fitted;
 }
 
-/* Of what is kept, all but the congestion control, which is the sender's. */
+/* Discards all but the congestion control, which is the sender's. */
 static void forget_path(struct careful *careful)
 {
     bool is_bbr = careful->known.is_bbr;
@@ -564,7 +576,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     struct careful *careful = memory;
     uint8_t opening = opening_sharers(&careful->opening);
     uint8_t sharers = opening > careful->n_filled ? opening : careful->n_filled;
-    /* What was delivered below the path's limit says nothing of it. */
+    /* A rate below the path's limit is no evidence of its capacity. */
     double capacity = careful->is_full ? (double)careful->capacity : 0, fitted, before;
     enum halves_step step;
 
@@ -573,8 +585,8 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     step = halves_turn(&careful->half_since, input);
     keep_min_rtt(careful, step);
     /*
-     * Paced flights that lost nothing were carried in a round trip. Rates of short connections show
-     * less; but where others send, too, that takes WAIT ticks in a row.
+     * Paced flights without losses were delivered in a round trip, though rates of short
+     * connections are lower; because of other traffic WAIT ticks in a row are required.
      */
     if (careful->known.is_paced && careful->known.n_cuts == 0 && careful->known.n_fit >= WAIT &&
         careful->flights.lost_segs == 0 && careful->n_filled > careful->n_doubtful)
@@ -590,7 +602,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     return (double)careful->fitted / FITTED_ONE;
 }
 
-/* A window that was kept was proven: it stands until first flights say otherwise. */
+/* A loaded window was proven: it stays until first flights show the contrary. */
 static void careful_restore(const struct riptide_policy_input *input, void *memory, double cwnd)
 {
     struct careful *careful = memory;
@@ -600,8 +612,8 @@ static void careful_restore(const struct riptide_policy_input *input, void *memo
 }
 
 /*
- * Somewhat above the rate of the path, as BBR probes for more (bbr_pacing_gain in
- * net/ipv4/tcp_bbr.c), or at TCP's own, two windows a round trip, where that is slower.
+ * Slightly above the path's rate, to probe for more as BBR does (bbr_pacing_gain in
+ * net/ipv4/tcp_bbr.c), or TCP's own rate, two windows in a round trip, if that is lower.
  */
 static uint32_t pacing_percent(const struct careful *careful, uint32_t cwnd)
 {
@@ -627,7 +639,7 @@ static void careful_explain(const void *memory, struct riptide_explanation *expl
     explanation->evidence.pacing_percent = pacing_percent(careful, explanation->cwnd);
 }
 
-/* Of several in a row the lowest window counts. */
+/* Of several raises in a row the lowest window counts. */
 static void careful_raised(void *memory, uint32_t cwnd)
 {
     struct careful *careful = memory;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The estimator's rounds: windows computed, expired and popped. How samples come in is add.c's, how
- * they become a window the policy's; what limits it is bound.c's. Pure but for memory.
+ * The estimator's rounds: windows are computed, expired and popped. add.c adds samples, policies
+ * compute windows, bound.c limits them. Pure except for memory.
  */
 #include "estimator.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The configuration is there: sets up all that follows from it. */
+/* Sets up all members that depend on the configuration. */
 static int lay_out(struct riptide_estimator *estimator, struct riptide_error *error)
 {
     struct riptide_estimator_config *config = &estimator->config;
@@ -85,7 +85,7 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
     return input;
 }
 
-/* Takes a destination off the touched list and forgets its samples. */
+/* Takes a destination off the touched list and discards its samples. */
 static uint32_t take_touched(struct riptide_estimator *estimator)
 {
     uint32_t slot = estimator->touched;
@@ -105,7 +105,7 @@ RIPTIDE_PUBLIC void riptide_estimator_discard(struct riptide_estimator *estimato
         remove_if_unknown(estimator, take_touched(estimator));
 }
 
-/* Algorithm 1's moving average; a first value, and one under the drop guard, stands for itself. */
+/* Algorithm 1's moving average; a first value, or one under the drop guard, is taken unchanged. */
 static double smooth(const struct riptide_estimator *estimator, struct destination *destination,
                      double combined)
 {
@@ -130,7 +130,7 @@ static uint32_t pacing_of(const struct riptide_estimator *estimator,
     return is_asked ? evidence_of(destination).evidence.pacing_percent : 0;
 }
 
-/* Too short to be paced, which the backend is to know when it changes. */
+/* Too short to be paced; the backend needs to know when this changes. */
 static bool is_short(const struct riptide_estimator *estimator,
                      const struct destination *destination)
 {
@@ -150,7 +150,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     bool was_short = is_short(estimator, destination), is_steered;
     double combined;
 
-    /* Idle connections say nothing of the path, but use it: Algorithm 1 keeps what has any. */
+    /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
     if (destination->n_counted == 0 &&
         (destination->cwnd == 0 || destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] == 0 ||
          !policy->combines_idle))
@@ -179,8 +179,8 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
 }
 
 /*
- * What has had its time is forgotten. All are looked at, but not before the oldest may have had it:
- * on a host whose connections stay that is once in a time to live.
+ * Withdraws destinations whose time to live has passed. It visits all, but not before the oldest
+ * can have expired: on a host whose connections stay open that is once in a time to live.
  */
 static void expire(struct riptide_estimator *estimator, uint64_t now_ns)
 {
@@ -214,7 +214,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     estimator->now_ns = now_ns;
     hints_expire(estimator, now_ns);
 
-    /* What has expired has no history to give to samples that come after it. */
+    /* Expire first: an expired destination has no history for later samples. */
     expire(estimator, now_ns);
     while (estimator->touched != NONE) {
         uint32_t slot = estimator->touched;
@@ -227,7 +227,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
             memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
         }
         if (destination->cwnd == 0) {
-            /* Its counts are there for riptide_estimator_explain; for the policy all is new. */
+            /* Its counts are kept for riptide_estimator_explain; the policy begins anew. */
             set_window(estimator, destination, 0, (int64_t)now_ns);
             destination->combined = NO_HISTORY;
             forget_kept(destination);

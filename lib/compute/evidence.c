@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Evidence in samples; see evidence.h. The kernel's side of it is in docs/policies.md.
- */
+/* Evidence in samples; see evidence.h. docs/policies.md describes the kernel's behaviour. */
 #include "evidence.h"
 #include "internal.h"
 #include "proof/arm.h"
@@ -17,7 +15,7 @@ enum riptide_left_out evidence_check(const struct riptide_sample *sample)
 
     if (sample->data_segs_out == 0)
         return RIPTIDE_LEFT_OUT_UNUSED;
-    /* About one RTO, after which the next send shrinks the window (tcp_cwnd_restart). */
+    /* About one RTO, after which the next transmission shrinks the window (tcp_cwnd_restart). */
     if (idle_us > (uint64_t)sample->rtt_us * 2 + RTO_MIN_US)
         return RIPTIDE_LEFT_OUT_IDLE;
     if (sample->mss_bytes == 0 || sample->min_rtt_us == 0 || sample->delivery_rate_Bps == 0)
@@ -51,12 +49,12 @@ bool evidence_has_met_limit(const struct riptide_sample *sample)
 }
 
 /*
- * One that sent no more than two windows can only be in the flights that ours allowed. One that is
- * open and has sent more may be of any age. One that lost nothing fitted all the time. One that
- * lost and closed after up to four windows is judged by what is left of its own: slow start adds
- * what arrives, so that a first flight with losses made less than twice as much of it; cubic leaves
- * 0.7 of that, and adds a little until the end. BBR's window does not tell: four are taken for it.
- * Where more is left or was sent, later flights may have lost: that is doubtful.
+ * A connection that sent at most two windows is still in the flights that our window allowed. An
+ * open one that has sent more may be of any age. One without losses fitted all the time. One that
+ * had losses and closed after up to four windows is judged by its last cwnd: slow start adds the
+ * segments that arrive, so that a first flight with losses made it less than twice as large; cubic
+ * leaves 0.7 of that, and adds a little until the end. BBR's cwnd does not show this: four windows
+ * are assumed. If cwnd is larger or more was sent, later flights may have lost: that is doubtful.
  */
 struct first_flight first_flight_of(const struct riptide_sample *sample,
                                     const struct riptide_policy_input *input, bool is_bbr)
@@ -76,10 +74,10 @@ struct first_flight first_flight_of(const struct riptide_sample *sample,
                       (is_open || (!is_bbr && UINT64_C(10) * sample->cwnd >= 16 * window)))))
         return (struct first_flight){ FLIGHT_DOUBTFUL, 0, 0 };
     /*
-     * What was sent in all does not tell how much of it was under way at once. The window does
-     * where nothing was lost: it grows only where more than half of it was (tcp_is_cwnd_limited in
-     * include/net/tcp.h). BBR's grows with all that arrives. A flight that was smaller says nothing
-     * of the window, but where it could not be in vain.
+     * The total sent does not show how much was in flight at once. Without losses cwnd does: it
+     * grows only if more than half of it was in flight (tcp_is_cwnd_limited in include/net/tcp.h).
+     * BBR's grows with all segments that arrive. A smaller flight is no evidence about the window,
+     * unless it lost more than an eighth.
      */
     has_used_window = lost > 0 || sample->cwnd > window || is_bbr;
     if ((segs < window || !has_used_window) && lost <= segs / 8)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What is known: of one destination, of all, and the figures behind a window in one struct. Pure.
- */
+/* Reading: one destination, all, and the figures behind a window. Pure. */
 #include "estimator.h"
 #include "internal.h"
 #include "prefix.h"
 #include "tools.h"
 
-/* What takes a window down on purpose. The bound for all does not. */
+/* Bounds that lower a window on purpose; cwnd_max of the configuration does not. */
 enum {
     LOWERING = RIPTIDE_BOUND_OVERRIDE_MAX | RIPTIDE_BOUND_OVERRIDE_SCALE |
                RIPTIDE_BOUND_HINT_SCALE | RIPTIDE_BOUND_HINT_MAX,
@@ -31,7 +29,7 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
                                              const struct destination *destination)
 {
     struct limits limits = limits_of(estimator, destination);
-    /* What was computed before this host booted has no time of its clock. */
+    /* A window computed before this boot has no time on this clock. */
     uint64_t updated_ns = destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
     uint64_t ttl_ns = estimator->config.ttl_ns;
     struct riptide_explanation explanation = evidence_of(destination);
@@ -59,7 +57,7 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
     };
 }
 
-/* A peer is no destination itself where several are one. */
+/* Where destinations are prefixes, a peer is not one itself. */
 uint32_t find_slot(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
     uint32_t slot = prefix_table_find(&estimator->table, dst);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Policies: how the windows of a destination's connections become one, and the table of them. The
- * file to edit for another way of computing it: its functions, and a row. Those that need more
- * than windows have files of their own. Pure. docs/policies.md says when to use which.
+ * Policies: how the windows of a destination's connections become one, and the table of them. To
+ * compute windows in another way, add functions and a row here. Policies that need more than
+ * windows have their own files. Pure. docs/policies.md says when to use which.
  */
 #include "estimator.h"
 #include "evidence.h"
@@ -12,23 +12,23 @@
 #include <string.h>
 
 /*
- * Paper, Algorithm 1: the average of all current windows of the group. The round trip time is for
- * what paces first flights, and says nothing of the window.
+ * Paper, Algorithm 1: the average of all current windows of the group. The round trip time serves
+ * pacing of first flights and does not affect the window.
  */
 struct mean {
     uint64_t cwnd_total;
     uint32_t n;
-    uint32_t min_rtt_us; /* 0: none was measured */
+    uint32_t min_rtt_us; /* 0: not measured */
     /* kept */
     uint32_t kept_min_rtt_us;
 };
 ASSERT_MEMORY_FITS(struct mean);
 
 /*
- * Whether a closed connection has used its window. An open one is taken as it is, as Algorithm 1
- * does; but those that closed are many, most of them small, and they would only hand back what they
- * were given. One that grew did so in slow start, to at most twice what was under way
- * (tcp_is_cwnd_limited in include/net/tcp.h).
+ * Whether a closed connection has used its window. Open ones always count, as in Algorithm 1; but
+ * closed ones are many and mostly small, and would only return the window that they were given. One
+ * that grew did so in slow start, to at most twice the data in flight (tcp_is_cwnd_limited in
+ * include/net/tcp.h).
  */
 __attribute__((noinline)) static bool has_used_window(const struct riptide_policy_input *input,
                                                       const struct riptide_sample *sample)
@@ -48,7 +48,7 @@ static enum riptide_left_out paper_add(const struct riptide_policy_input *input,
         return RIPTIDE_LEFT_OUT_UNUSED;
     mean->cwnd_total += sample->cwnd;
     mean->n++;
-    /* Of 0, none, it makes more than any. */
+    /* 0 (none) minus 1 is larger than any value. */
     if (sample->min_rtt_us - 1 < mean->min_rtt_us - 1)
         mean->min_rtt_us = sample->min_rtt_us;
     return RIPTIDE_LEFT_OUT_NOT;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calls of bpf(2) that a program on a cgroup needs; see bpf(2) and include/uapi/linux/bpf.h.
- * Each returns -errno where it fails, -EOPNOTSUPP in place of the kernel's EINVAL, and an fd that is
- * closed by exec(3) where it makes one.
- * Not libbpf: with libelf and zlib it would be 500 kB for these (docs/decisions.md).
+ * Each returns -errno on failure, -EOPNOTSUPP instead of the kernel's EINVAL; new fds have
+ * close-on-exec. Not libbpf: with libelf and zlib it would add 500 kB (docs/decisions.md).
  */
 #ifndef RIPTIDE_LIB_CONNECTIONS_BPF_H
 #define RIPTIDE_LIB_CONNECTIONS_BPF_H
@@ -13,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an error says to people: here it is CAP_BPF that EPERM is for. */
+/* The text of an error; EPERM here means CAP_BPF. */
 const char *bpf_error_text(int error);
 
-/* Elements take memory as they come. inner_fd: of a map of maps, one like those that it holds. */
+/* Elements are allocated when used. inner_fd: for a map of maps, an example of an inner map. */
 int bpf_create_map(enum bpf_map_type type, const char *name, uint32_t key_bytes,
                    uint32_t value_bytes, uint32_t max_entries, int inner_fd);
 
@@ -25,20 +24,20 @@ int bpf_get_element(int map_fd, const void *key, void *value);
 int bpf_remove_element(int map_fd, const void *key);
 
 /*
- * Loads a program of cgroup sockops under the licence "Dual MIT/GPL". Where the verifier refuses
- * it, `log` has its words, then figures from "verification time" on; it may be NULL. With a log it
+ * Loads a program of type cgroup sockops under the licence "Dual MIT/GPL". If the verifier refuses
+ * it, `log` has its messages, then figures from "verification time" on; may be NULL. With a log it
  * is tried twice.
  */
 int bpf_load_sockops(const char *name, const struct bpf_insn *code, size_t n, char *log,
                      size_t log_bytes);
 
-/* Beside the programs that others have attached to the cgroup; ends when its fd is closed. */
+/* Beside other programs of the cgroup; ends when its fd is closed. */
 int bpf_link_sockops(int program_fd, int cgroup_fd);
 
-/* Whether it is still on its cgroup, neither detached nor gone with that, and has this program. */
+/* Whether it is still attached to an existing cgroup, with this program. */
 bool bpf_link_has(int link_fd, int program_fd);
 
-/* Ends it, also where a child of fork(2) has a copy of the fd. Since Linux 5.9. */
+/* Ends it, even if a child of fork(2) has a copy of the fd. Since Linux 5.9. */
 int bpf_detach_link(int link_fd);
 
 #endif

@@ -219,7 +219,7 @@ int program_unuse(struct program *program)
     return r;
 }
 
-/* By somebody, or its cgroup was removed, whose open sockets may keep the program there. */
+/* By another program, or its cgroup was removed, whose open sockets may keep the program there. */
 static bool is_detached(const struct program *program)
 {
     return program->link_fd >= 0 && !(bpf_link_has(program->link_fd, program->program_fd) &&

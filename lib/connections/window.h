@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What the program of the kernel and the one that loads it share: the maps' keys and values.
- */
+/* Keys and values of the maps, which the kernel's program and its loader share. */
 #ifndef RIPTIDE_LIB_CONNECTIONS_WINDOW_H
 #define RIPTIDE_LIB_CONNECTIONS_WINDOW_H
 
@@ -10,45 +8,45 @@
 #include <linux/types.h>
 
 /*
- * Each map has an element for each network namespace, whose key is the namespace's cookie. That of
- * the windows is a map itself: a trie that finds the longest prefix. IPv4 is ::ffff:0:0/96, as for
- * connections of IPv6 sockets to it.
+ * Each map has an element for each network namespace, with the namespace's cookie as its key. The
+ * windows' element is itself a map: a trie with longest prefix match. IPv4 is ::ffff:0:0/96, also
+ * for connections of IPv6 sockets to it.
  */
 struct window_key {
     __u32 prefix_bits; /* 0 to 128 */
     __u8 address[16];
 };
 
-/* What new connections to it start with; in each member but the window 0 leaves the kernel's own. */
+/* The window for new connections; in all other members 0 keeps the kernel's own value. */
 struct window {
-    __u32 initcwnd;  /* segments, from 1; of trials what arm_cwnd says */
-    __u32 cwnd_max;  /* no trial is larger */
-    __u32 may_lower; /* also where the kernel's own, such as a route's, is larger */
+    __u32 initcwnd;  /* segments, from 1; arm_cwnd computes those of trials */
+    __u32 cwnd_max;  /* the largest window of a trial */
+    __u32 may_lower; /* lowers a larger one of the kernel, such as a route's */
     __u32 rto_min_us;
     /* The first receive window, in bytes, of connections that this host opens; since Linux 6.1. */
     __u32 receive_bytes;
     /*
-     * The part of a round trip over which the first flight leaves, in percent, and no less than
-     * the settings say; up to 50: as TCP paces in slow start, two windows a round trip; more is a
-     * lower rate until the first acknowledgement of data; above 100: at once.
+     * The part of a round trip over which the first flight leaves, in percent, at least that of the
+     * settings; up to 50: TCP's pacing in slow start, two windows in a round trip; more: a lower
+     * rate until the first acknowledgement of data; above 100: at once.
      */
     __u32 pacing_percent;
-    __u32 rtt_us;     /* the path's smallest; also for handshakes that measured none */
-    __u32 route_step; /* so much above it a route of ours may be, segments */
-    __u32 is_ipv6_alone; /* of a prefix that holds ::ffff:0:0/96 as well: not for IPv4 */
-    __u32 base_cwnd; /* without our route, which gives all arms its window; 0: there is none */
+    __u32 rtt_us;     /* the path's smallest; also for handshakes without a measurement */
+    __u32 route_step; /* a route of ours may be larger by this, segments */
+    __u32 is_ipv6_alone; /* a prefix that contains ::ffff:0:0/96: not for IPv4 */
+    __u32 base_cwnd; /* without our route, which gives its window to all arms; 0: none */
 };
 
-/* One for all windows of a namespace. */
+/* Settings for all windows of a namespace. */
 struct window_settings {
-    __u32 is_paused;         /* all connections as without the program */
+    __u32 is_paused;         /* the program does nothing */
     __u32 pacing_rtt_min_us; /* shorter paths are not paced */
-    __u32 pacing_percent;    /* the least of all windows; 0: at once where they have none */
-    struct arm_shares shares; /* those held out start as without us */
-    __u64 seed;               /* that draws them, see arm_of */
+    __u32 pacing_percent;    /* the least of all windows; 0: at once, if they have none */
+    struct arm_shares shares; /* connections held out keep the kernel's window */
+    __u64 seed;               /* for the draw, see arm_of */
 };
 
-/* Over how much of a round trip its first flight leaves, percent; 0: at once. */
+/* Over how much of a round trip the first flight leaves, percent; 0: at once. */
 static inline __u32 window_pacing_percent(const struct window *window, __u32 least_percent)
 {
     __u32 percent = window->pacing_percent;
@@ -58,7 +56,7 @@ static inline __u32 window_pacing_percent(const struct window *window, __u32 lea
     return percent > 100 ? 0 : percent;
 }
 
-/* The most segments of each bucket of windows but the last, which has all above. */
+/* The upper bound of each bucket of windows, segments, except the last. */
 #define WINDOW_BOUNDS(each)                                                                        \
     each(10) each(15) each(20) each(30) each(40) each(50) each(60) each(80) each(100) each(200)    \
         each(500)
@@ -71,15 +69,15 @@ static inline __u32 window_bucket(__u32 cwnd)
     return 0u WINDOW_BOUNDS(WINDOW_PLUS_IF_ABOVE);
 }
 
-/* Connections of a namespace since it was joined, whose prefix had a window. */
+/* Connections of a namespace to prefixes with a window, since it was added. */
 struct window_counts {
     __u64 given;
     __u64 paced;    /* of those */
-    __u64 kept;     /* had more from their route */
-    __u64 syn_lost; /* start with one segment, RFC 6298 section 5.7 */
-    __u64 refused;  /* not to be paced, for a window that may not leave at once */
-    __u64 held_out; /* in none of the above */
-    __u64 by_cwnd[WINDOW_BUCKETS]; /* those given, by the segments that they start with */
+    __u64 kept;     /* their route had a larger one */
+    __u64 syn_lost; /* started with one segment, RFC 6298 section 5.7 */
+    __u64 refused;  /* not paced, though the window must not leave at once */
+    __u64 held_out; /* not in the above */
+    __u64 by_cwnd[WINDOW_BUCKETS]; /* given windows, by size */
     __u64 segments;                /* of all of these */
 };
 

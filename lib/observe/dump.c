@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The order of requests, and what to do where an answer is not whole.
- */
+/* The order of requests, and the handling of incomplete answers. */
 #include "observe/dump.h"
 
 #include "internal.h"
@@ -13,10 +11,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-/* So many messages ahead one is fetched. */
+/* Prefetch distance, in messages. */
 enum { AHEAD = 6 };
 
-/* So often may the next dump be asked for before the kernel says anything about this one. */
+/* Calls of dump_start that are refused while the kernel sends nothing for the present dump. */
 enum { MAX_FRUITLESS = 3 };
 
 static int receive(struct dump *dump, const struct mnl_socket *socket, size_t *lenp)
@@ -25,12 +23,12 @@ static int receive(struct dump *dump, const struct mnl_socket *socket, size_t *l
 }
 
 /*
- * Both families at once, as the older of the two requests does and SOCK_DIAG_BY_FAMILY cannot: the
- * walk over all sockets of the host is most of what a dump with a filter costs.
+ * Both families in one walk over all sockets, which is most of the cost of a filtered dump: the
+ * older request can do this, SOCK_DIAG_BY_FAMILY cannot.
  */
 static int ask_for_sockets(struct dump *dump)
 {
-    /* A server that closes with its last data is in FIN_WAIT1 while these are under way. */
+    /* A server that closes after its last data is in FIN_WAIT1 while the data is in flight. */
     struct inet_diag_req diag = {
         .idiag_states = 1 << TCP_ESTABLISHED | 1 << TCP_FIN_WAIT1,
         .idiag_ext = 1 << (INET_DIAG_INFO - 1),
@@ -58,7 +56,7 @@ static int ask_for_sockets(struct dump *dump)
     return sendmsg(mnl_socket_get_fd(dump->sockets), &msg, 0) < 0 ? -errno : 0;
 }
 
-/* The routes of the table `local`, of all families. */
+/* Requests the routes of the table `local`, of all families. */
 static int ask_for_local(struct dump *dump)
 {
     const struct rtmsg route = {
@@ -157,10 +155,10 @@ int dump_start(struct dump *dump)
     return begin(dump);
 }
 
-/* Part of the dump is lost: begins anew or gives up. Outcomes: RIPTIDE_E_RESTARTED. */
+/* Part of the dump is lost: it begins anew or is given up. Outcomes: RIPTIDE_E_RESTARTED. */
 static int lose(struct dump *dump, int error)
 {
-    /* The last two are datagrams that came incomplete. */
+    /* The last two are truncated datagrams. */
     bool is_transient = netlink_is_transient(error) || error == -EMSGSIZE || error == -EBADMSG;
     int r;
 
@@ -173,7 +171,7 @@ static int lose(struct dump *dump, int error)
     return r < 0 ? r : RIPTIDE_E_RESTARTED;
 }
 
-/* Counts what may not be about a socket as one, so that the sum of counters holds. */
+/* Counts malformed messages as sockets too, so that the counters add up. */
 static void count_malformed(struct dump *dump, uint64_t n)
 {
     dump->stats->sockets += n;
@@ -192,7 +190,7 @@ int local_add_route(struct prefix_set *local, const struct nlmsghdr *message)
 
     if (!netlink_has_header(message, sizeof(*route)))
         return RIPTIDE_E_INVALID;
-    /* Kernels without strict checking (before 4.20) ignore our filter and dump every table. */
+    /* Kernels without strict checking (before 4.20) ignore the request's table and dump all. */
     if (route->rtm_type != RTN_LOCAL || route->rtm_table != RT_TABLE_LOCAL)
         return 0;
 
@@ -207,11 +205,11 @@ int local_add_route(struct prefix_set *local, const struct nlmsghdr *message)
         return RIPTIDE_E_INVALID;
 
     prefix_from_address(&prefix, route->rtm_family, dst ? mnl_attr_get_payload(dst) : any);
-    /* No socket has such a peer: TCP to an IPv4-mapped address is IPv4 and asks IPv4 routes. */
+    /* No socket has such a peer: TCP to an IPv4-mapped address uses IPv4 and its routes. */
     if (prefix.family != route->rtm_family)
         return 0;
     prefix_truncate(&prefix, route->rtm_dst_len);
-    /* Every host has this one, and peers in it are known without being looked up. */
+    /* Every host has it, and peers in it are classified without a search. */
     if (riptide_prefix_contains(&loopback, &prefix))
         return 0;
     return prefix_set_add(local, &prefix, true);
@@ -248,10 +246,10 @@ static int dispatch_local(struct dump *dump)
     return r < 0 ? lose(dump, r) : 0;
 }
 
-/* Outcomes: RIPTIDE_E_RESTARTED, what comes behind it is old. */
+/* Outcomes: RIPTIDE_E_RESTARTED, all later messages are old. */
 static int end_sockets(struct dump *dump, int error)
 {
-    /* A dump that was given up still runs on this socket: its end lets us in. */
+    /* A dump that was given up still runs on this socket; after its end the request is repeated. */
     if (error == -EBUSY) {
         dump->is_waiting = true;
         return RIPTIDE_E_RESTARTED;
@@ -264,7 +262,7 @@ static int end_sockets(struct dump *dump, int error)
     return 0;
 }
 
-/* Nearly every message is one. */
+/* True of nearly every message. */
 static bool is_data(const struct dump *dump, const struct nlmsghdr *message)
 {
     return message->nlmsg_type == TCPDIAG_GETSOCK && message->nlmsg_seq == dump->seq &&
@@ -295,7 +293,9 @@ static int take_datagram(struct dump *dump, size_t len)
     int r;
 
     while ((message = netlink_next_message(&walk))) {
-        /* Where the next one lies this one tells: without a guess each step would wait for memory.
+        /*
+         * The next message is about as far away as this one is long; without prefetching each step
+         * would wait for memory.
          */
         __builtin_prefetch((const char *)walk.next + (size_t)AHEAD * message->nlmsg_len);
         if (is_data(dump, message))
@@ -303,7 +303,7 @@ static int take_datagram(struct dump *dump, size_t len)
         r = take_other(dump, message);
         if (r != 0)
             return r;
-        /* dump_pop looks at the type alone. */
+        /* dump_pop reads only the type. */
         ((struct nlmsghdr *)message)->nlmsg_type = NLMSG_NOOP;
     }
     if (walk.left > 0) {
@@ -320,7 +320,7 @@ static int dispatch_sockets(struct dump *dump)
     size_t len = 0;
     int r = receive(dump, dump->sockets, &len);
 
-    /* Only the rest of an old dump can wait there; unread it would keep the fd readable. */
+    /* Only the rest of an old dump can wait there; unread, it would keep the fd readable. */
     if (r == RIPTIDE_E_AGAIN && dump->phase >= DUMP_SOCKETS) {
         is_asked = false;
         r = receive(dump, dump->routes.socket, &len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One dump after another: first the host's own prefixes, then its sockets. Knows phases,
- * interruptions and restarts; hands out messages about sockets, whose meaning is the observer's.
+ * One dump after another: first the host's own prefixes, then its sockets. Handles phases,
+ * interruptions and restarts; hands out messages about sockets, which the observer interprets.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_DUMP_H
 #define RIPTIDE_LIB_OBSERVE_DUMP_H
@@ -16,63 +16,66 @@
 enum dump_phase { DUMP_LOCAL, DUMP_SOCKETS, DUMP_IDLE };
 
 /*
- * The kernel runs one dump per socket and has no way to stop it short of closing the socket; the
- * observer must not do that, because a new socket could be in another network namespace. So a dump
- * of sockets that is given up goes on, and a request behind it is refused until it has been read to
- * its end. And a socket whose queue has overrun says so once; until the queue is empty the kernel
- * loses answers without a word. So nothing is asked for before all that is old was read.
+ * The kernel runs one dump per socket, and only closing the socket stops it; the observer must not
+ * close it, because a new socket could be in another network namespace. So the kernel continues a
+ * dump that the observer has given up, and refuses a new request until its rest has been read. A
+ * socket whose queue has overrun reports it once; until the queue is empty the kernel drops answers
+ * silently. So nothing is requested before all old messages have been read.
  */
 struct dump {
-    struct riptide_observer_stats *stats; /* not ours */
-    const struct filter *filter;          /* not ours */
+    struct riptide_observer_stats *stats; /* not owned */
+    const struct filter *filter;          /* not owned */
     uint32_t max_restarts;
     bool congestion_control;
-    int epoll_fd; /* of both sockets: the caller has one fd to wait on */
+    int epoll_fd; /* of both sockets, so that the caller waits on one fd */
     struct netlink routes;
     struct mnl_socket *sockets;
-    uint32_t portid; /* of the latter, */
-    uint32_t seq;    /* and of the latest request on it */
+    uint32_t portid; /* of the sock_diag socket, */
+    uint32_t seq;    /* of the latest request on it */
     enum dump_phase phase;
-    bool is_waiting; /* to ask for sockets until what is old was read */
+    bool is_waiting; /* the request for sockets waits until all old messages are read */
     uint32_t restarts_left;
-    uint32_t n_fruitless; /* calls of dump_start since the kernel last said anything */
-    int word;             /* RIPTIDE_E_RESTARTED or RIPTIDE_E_DONE, to be said; 0: neither */
-    struct prefix_set local;        /* as the last dump that got so far found it */
-    struct prefix_set next_local;   /* as this one does */
-    struct netlink_messages unread; /* in buffer, for dump_pop; their lengths are true */
+    uint32_t n_fruitless; /* calls of dump_start since the kernel's last message */
+    int word;             /* pending outcome: RIPTIDE_E_RESTARTED or RIPTIDE_E_DONE; 0: none */
+    struct prefix_set local;        /* of the last dump that read them to the end */
+    struct prefix_set next_local;   /* of the present dump */
+    struct netlink_messages unread; /* in buffer, for dump_pop; their lengths are valid */
     _Alignas(struct nlmsghdr) unsigned char buffer[NETLINK_BUFFER_BYTES];
 };
 
 /*
- * Opens in the thread's network namespace. The first four members are set by the caller, all others
- * zero. Errors: of socket(2).
+ * Opens in the thread's network namespace. The caller sets the first four members, and all others
+ * to zero. Errors: of socket(2).
  */
 int dump_open(struct dump *dump, struct riptide_error *error);
 
-/* Also for one whose dump_open failed, or did not come yet: then epoll_fd is -1. */
+/* Also if dump_open failed, or has not been called (with epoll_fd -1). */
 void dump_close(struct dump *dump);
 
-/* As riptide_observer_start and riptide_observer_dispatch, but that finding nothing is an outcome:
- * RIPTIDE_E_AGAIN. */
+/*
+ * As riptide_observer_start and riptide_observer_dispatch, but an empty socket is an outcome:
+ * RIPTIDE_E_AGAIN.
+ */
 int dump_start(struct dump *dump);
 int dump_dispatch(struct dump *dump);
 
 /*
- * Adds what is this host itself, an address or a prefix that it answers for (AnyIP), given a route
- * of the table `local`, its RTM_NEWROUTE aligned to four bytes. Other types of route and other
- * tables are passed over. Pure but for memory. Outcomes: RIPTIDE_E_INVALID, the message cannot be
- * what it claims. Errors: -ENOMEM.
+ * Adds an address of this host, or a prefix that it answers for (AnyIP), from a route of the table
+ * `local`: an RTM_NEWROUTE aligned to four bytes. Skips other route types and tables. Pure except
+ * for memory. Outcomes: RIPTIDE_E_INVALID, the message is malformed. Errors: -ENOMEM.
  */
 int local_add_route(struct prefix_set *local, const struct nlmsghdr *message);
 
-/* Whether none is under way, and the end of the last one was popped. */
+/* Whether no dump is running, and the end of the last one was popped. */
 bool dump_is_idle(const struct dump *dump);
 
-/* What dump_pop does where there is no message any more. */
+/* The outcome that dump_pop returns when no message is left. */
 int dump_take_word(struct dump *dump);
 
-/* As riptide_observer_pop, but with the message about a socket, NULL where there is none. Inline,
- * as the walk over messages is. */
+/*
+ * As riptide_observer_pop, but returns the message about a socket, or NULL. Inline, like the walk
+ * over messages.
+ */
 static inline int dump_pop(struct dump *dump, const struct nlmsghdr **messagep)
 {
     do

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The subscription: opened, read, given up where it overruns and tried again. See events.h.
- */
+/* The subscription: opening, reading, giving up after overruns, trying again. See events.h. */
 #include "observe/events.h"
 
 #include <errno.h>
@@ -9,7 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* In intervals: one overrun is a burst, three in a row are how it is here. */
+/* In intervals: one overrun is a burst, three in a row are the normal load of this host. */
 enum { SUSTAINED = 3, PAUSE = 64 };
 
 static const int groups[] = { SKNLGRP_INET_TCP_DESTROY, SKNLGRP_INET6_TCP_DESTROY };
@@ -33,7 +31,7 @@ static void give_up(struct events *events, int error)
     set_membership(events, NETLINK_DROP_MEMBERSHIP);
     events->error = error;
     events->pause = PAUSE;
-    /* The next try ends with its first overrun. */
+    /* The next attempt ends with its first overrun. */
     events->in_a_row = SUSTAINED - 1;
 }
 
@@ -82,7 +80,7 @@ void events_set_listening(struct events *events, bool is_listening)
 
     if (events->is_listening == is_listening)
         return;
-    /* Not by EPOLL_CTL_MOD: of an overrun even those hear who ask for nothing. */
+    /* Not EPOLL_CTL_MOD: epoll reports an overrun (EPOLLERR) even without requested events. */
     if (epoll_ctl(events->epoll_fd, action, fd_of(events), &interest) < 0) {
         if (is_listening)
             give_up(events, -errno);
@@ -99,13 +97,13 @@ bool events_is_caught_up(const struct events *events)
 {
     if (events_has_unread(events))
         return false;
-    /* Nobody dispatches for nothing: where nothing closes, only the kernel knows. */
+    /* Without events the fd is not readable and nothing dispatches: ask the kernel. */
     return events->is_drained || netlink_is_empty(events->socket);
 }
 
 /*
- * The queue is empty. If it had overrun, the kernel has dropped all since then and drops no more.
- * How many, it counts itself; before 4.12 it does not tell.
+ * The queue is empty. After an overrun the kernel has dropped all events until now and drops no
+ * more. It counts them, from 4.12 on.
  */
 static void on_drained(struct events *events)
 {
@@ -131,7 +129,7 @@ void events_take(struct events *events, size_t len)
         events->n++;
         return;
     }
-    /* What may not be about a socket counts as one, so that the sum of counters holds. */
+    /* It may not be about a socket, but counts as one, so that the counters add up. */
     events->stats->sockets++;
     events->stats->malformed++;
 }

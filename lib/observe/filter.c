@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sets of prefixes and of ports become binary decisions, not chains: a socket passes as many tests
- * as the set has bits of choice. Written from the last test to the first, since the kernel takes
- * forward jumps only; what each part leads to is therefore an argument.
+ * as the set has bits of choice. Written from the last test to the first, as the kernel allows
+ * forward jumps only; so the target of each part is an argument.
  */
 #include "observe/filter.h"
 
@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 
 /*
- * A place is its distance from the end in bytes. To run into the end accepts a socket; to jump four
- * bytes past it, which is as far as the kernel lets us, rejects.
+ * A place is a distance from the end in bytes. Reaching the end accepts a socket; jumping four
+ * bytes past it, the farthest that the kernel allows, rejects it.
  */
 enum { PLACE_ACCEPT = 0, PLACE_REJECT = -4 };
 
@@ -27,10 +27,10 @@ enum {
 };
 
 /*
- * Puts an operation in front: what passes goes on with what was the front, anything else at
- * `otherwise`. Returns the new front. The kernel's audit walks from one operation to the next by
- * `yes`, and takes a `no` only where it leads to one of those or to the end: hence `yes` is always
- * the length of the operation, and all choice lies in `no`.
+ * Puts an operation in front: a socket that passes it goes on with the former front, any other one
+ * at `otherwise`. Returns the new front. The kernel's audit walks from one operation to the next by
+ * `yes`, and allows a `no` only to one of those or to the end: hence `yes` is always the length of
+ * the operation, and `no` has all choices.
  */
 static int push(struct byte_code *code, uint8_t opcode, const void *payload, size_t n,
                 int otherwise)
@@ -57,14 +57,14 @@ static void lead_to(struct byte_code *code, int place)
         push(code, INET_DIAG_BC_JMP, NULL, 0, place);
 }
 
-/* Each of the two puts a test in front of that place. */
+/* Both put a test in front of that place. */
 static int test_prefix(struct byte_code *code, const struct riptide_prefix *dst, int place,
                        int otherwise)
 {
     struct inet_diag_hostcond condition;
     unsigned char payload[sizeof(condition) + sizeof(dst->addr)];
 
-    /* Padding too: all of it goes to the kernel. */
+    /* Padding too, as all bytes go to the kernel. */
     memset(&condition, 0, sizeof(condition));
     condition.family = dst->family;
     condition.prefix_len = dst->len;
@@ -76,7 +76,7 @@ static int test_prefix(struct byte_code *code, const struct riptide_prefix *dst,
                 sizeof(condition) + prefix_family_bits(dst->family) / 8, otherwise);
 }
 
-/* Whether the port is `min` or above: in a second operation, of which only `no` counts. */
+/* Whether the port is `min` or above: a second operation, of which only `no` is used. */
 static int test_port(struct byte_code *code, uint8_t opcode, uint32_t min, int place, int otherwise)
 {
     struct inet_diag_bc_op operand = { .no = (uint16_t)min };
@@ -91,8 +91,8 @@ static uint32_t distance(uint32_t a, uint32_t b)
 }
 
 /*
- * Sockets whose port, of those from first to last, is in a range go on at `inside`. Cut where a
- * range begins or is over, as near to the middle as there is one: sockets are to pass few tests.
+ * Sockets with a port from first to last that is in a range go on at `inside`. Split where a range
+ * begins or ends, as near to the middle as possible, so that sockets pass few tests.
  */
 static int put_ports_between(struct byte_code *code, uint8_t opcode,
                              const struct riptide_port_range *ranges, size_t n, uint32_t first,
@@ -115,7 +115,7 @@ static int put_ports_between(struct byte_code *code, uint8_t opcode,
     return low == high ? low : test_port(code, opcode, cut, high, low);
 }
 
-/* No ranges are all ports. */
+/* No ranges: all ports. */
 static int put_ports(struct byte_code *code, uint8_t opcode,
                      const struct riptide_port_range *ranges, size_t n, int inside)
 {
@@ -138,7 +138,7 @@ static unsigned int bit_of(const struct riptide_prefix *prefix, unsigned int ind
     return prefix->addr[index / 8] >> (7 - index % 8) & 1;
 }
 
-/* The longest prefix that holds all of the rules. */
+/* The longest prefix that contains all of the rules. */
 static struct riptide_prefix span_of(const struct prefix_rule *rules, uint32_t n)
 {
     struct riptide_prefix span = rules[0].prefix;
@@ -151,7 +151,7 @@ static struct riptide_prefix span_of(const struct prefix_rule *rules, uint32_t n
     return span;
 }
 
-/* Of rules whose span is so long, how many have a 0 behind it. */
+/* Of rules whose span has length `len`, how many have a 0 after it. */
 static uint32_t half_of(const struct prefix_rule *rules, uint32_t n, uint8_t len)
 {
     uint32_t low = 0, high = n;
@@ -168,8 +168,8 @@ static uint32_t half_of(const struct prefix_rule *rules, uint32_t n, uint8_t len
 }
 
 /*
- * What none of the rules holds goes to `outside`. Where `is_inside`, that it lies in what they span
- * is known. Where that is too long, all of it is accepted.
+ * Sockets that no rule contains go to `outside`. `is_inside`: they are known to be inside the span
+ * of the rules. If the span is too long, all of it is accepted.
  */
 static int put_rules(struct filter *filter, const struct prefix_rule *rules, uint32_t n,
                      int outside, bool is_inside)
@@ -211,7 +211,7 @@ static int put_family(struct filter *filter, const struct prefix_rule *rules, ui
     return place;
 }
 
-/* To the kernel 0.0.0.0/0 holds IPv4-mapped peers, too, which IPv6 prefixes must not judge. */
+/* The kernel's 0.0.0.0/0 contains IPv4-mapped peers too, on which IPv6 prefixes must not decide. */
 static int put_prefixes(struct filter *filter)
 {
     const struct prefix_set *set = &filter->prefixes;
@@ -221,13 +221,13 @@ static int put_prefixes(struct filter *filter)
     filter->pays = false;
     v6 = put_family(filter, set->rules + set->n4, set->n - set->n4);
     v4 = put_family(filter, set->rules, set->n4);
-    /* What IPv4 prefixes do not hold goes outside, whatever its family. */
+    /* Peers that no IPv4 prefix contains go to `outside`, of either family. */
     if (v6 == place_of(set->verdict) || v6 == v4)
         return v4;
     return test_prefix(&filter->code, &any4, v4, v6);
 }
 
-/* The cheapest tests come first, that is, are written last. */
+/* The cheapest tests come first, so they are written last. */
 static void compile(struct filter *filter)
 {
     const struct riptide_scope *scope = filter->scope;
@@ -264,7 +264,7 @@ int filter_init(struct filter *filter, const struct riptide_scope *scope)
     filter->buffer = malloc(FILTER_MAX_BYTES);
     if (!filter->buffer)
         return -ENOMEM;
-    /* As many bits of the prefixes as fit; where those tell little, what they span alone. */
+    /* As many bits of the prefixes as fit; if those filter out little, their span alone. */
     filter->max_len = MAX_LEN + 1;
     do {
         filter->max_len--;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A scope as byte code for the kernel (INET_DIAG_REQ_BYTECODE). Pure but for memory.
- */
+/* A scope as byte code for the kernel (INET_DIAG_REQ_BYTECODE). Pure except for memory. */
 #ifndef RIPTIDE_LIB_OBSERVE_FILTER_H
 #define RIPTIDE_LIB_OBSERVE_FILTER_H
 
@@ -10,38 +8,38 @@
 #include <riptide/observe.h>
 
 /*
- * How much code a scope may become. Before each dump the kernel checks the code, in a time that
- * grows with its square: see docs/decisions.md for the figures.
+ * The largest code for a scope. Before each dump the kernel checks it, in a time that grows with
+ * the square of its size: docs/decisions.md has figures.
  */
 #define FILTER_MAX_BYTES 49152
 
-/* Byte code as far as it is written: from its end to its start. */
+/* Byte code, written from its end to its start. */
 struct byte_code {
-    unsigned char *end; /* of a buffer that is aligned to four bytes */
-    int n_bytes;  /* so far, and the place of the front */
-    bool is_full; /* something did not fit: the code is of no use */
+    unsigned char *end; /* of a buffer aligned to four bytes */
+    int n_bytes;  /* written so far; the place of the front */
+    bool is_full; /* it did not fit and is unusable */
 };
 
 struct filter {
-    const struct riptide_scope *scope; /* not ours */
+    const struct riptide_scope *scope; /* not owned */
     struct prefix_set prefixes;
     unsigned char *buffer;    /* of FILTER_MAX_BYTES */
     struct byte_code code;
     int max_len;              /* longest span matched exactly, bits; IPv4 ones count from 96 on */
-    int span_len;             /* of all prefixes of a family, bits */
-    double blurred;           /* share of that span that is let through unmatched */
-    bool pays;                /* less than half of it, in one family at least */
+    int span_len;             /* of the span of a family's prefixes, bits */
+    double blurred;           /* share of that span that is accepted without an exact match */
+    bool pays;                /* less than half of it, for at least one family */
     enum riptide_filter kind; /* how much of the scope is in the code */
 };
 
-/* The scope must stay. Errors: -ENOMEM; the filter is to be freed nevertheless. */
+/* `scope` must outlive the filter. Errors: -ENOMEM; call filter_deinit even then. */
 int filter_init(struct filter *filter, const struct riptide_scope *scope);
 void filter_deinit(struct filter *filter);
 
-/* The code, for sockets of both families; of no bytes where it accepts everything. */
+/* The code, for sockets of both families; 0 bytes: it accepts all. */
 const void *filter_get(const struct filter *filter, size_t *n_bytesp);
 
-/* The same as riptide_scope_matches, but quick for many prefixes. */
+/* Equal to riptide_scope_matches, but fast for many prefixes. */
 bool filter_matches(const struct filter *filter, const struct riptide_sample *sample);
 
 #endif

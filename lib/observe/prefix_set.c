@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Sorting and thinning out; see prefix_set.h.
- */
+/* Sorting and simplifying prefixes; see prefix_set.h. */
 #include "observe/prefix_set.h"
 
 #include "internal.h"
@@ -38,7 +36,7 @@ static int compare_rules(const void *a, const void *b)
     return order ? order : second->verdict - first->verdict;
 }
 
-/* Of the rule and those around it the innermost that holds the prefix, or NONE. */
+/* The innermost prefix that contains `prefix`: `rule` itself or one around it; or NONE. */
 static uint32_t around(const struct prefix_set *set, uint32_t rule,
                        const struct riptide_prefix *prefix)
 {
@@ -53,9 +51,9 @@ static bool verdict_of(const struct prefix_set *set, uint32_t rule)
 }
 
 /*
- * Two halves of one prefix with the same verdict are the whole. Where that is decided already, by
- * the other verdict as it must be, neither counts: it is as if around them. Returns whether the
- * last rule has become another.
+ * Two halves of a prefix with the same verdict become that prefix. If it is a rule already (with
+ * the other verdict, necessarily), all three go: the verdict around them applies. Returns whether
+ * the last rule has changed.
  */
 static bool join(struct prefix_set *set)
 {
@@ -87,7 +85,7 @@ static void put(struct prefix_set *set, struct prefix_rule rule)
         ;
 }
 
-/* A prefix that is shorter holds addresses with any. */
+/* A shorter prefix contains addresses with any last byte. */
 static void note_last_byte(struct prefix_set *set, const struct riptide_prefix *prefix)
 {
     uint8_t bits = prefix_family_bits(prefix->family), byte = prefix->addr[bits == 32 ? 3 : 15];
@@ -101,7 +99,7 @@ void prefix_set_finish(struct prefix_set *set)
 {
     uint32_t n = set->n;
 
-    /* qsort does not take NULL, not even for nothing. */
+    /* qsort does not allow NULL, not even with n = 0. */
     if (n > 0)
         qsort(set->rules, n, sizeof(*set->rules), compare_rules);
     set->n = 0;
@@ -126,11 +124,13 @@ bool prefix_set_search(const struct prefix_set *set, const struct riptide_prefix
         else
             high = middle;
     }
-    /* Whatever holds the address is the last rule before it, or around that one. */
+    /* The innermost prefix with the address is the last rule before it, or one around that. */
     return verdict_of(set, around(set, low > 0 ? low - 1 : PREFIX_SET_NONE, dst));
 }
 
-/* Longer rules exclude all that a rule admits only where one admits a part of it again. */
+/*
+ * Longer rules can exclude all of an admitted prefix only if one of them admits part of it again.
+ */
 bool prefix_set_is_empty(const struct prefix_set *set)
 {
     int n_whole = 0;

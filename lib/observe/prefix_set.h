@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prefixes that decide about addresses: of those that hold one the longest. A scope's, and those
- * that are this host itself. Sorted and without those that decide nothing, so that a question takes
- * a binary search and a step for each prefix around the address. Pure but for memory.
+ * Prefixes that decide about addresses, the longest match first: those of a scope, and those of
+ * this host. Sorted, without redundant ones, so that a search takes a binary search and one step
+ * for each prefix around the address. Pure except for memory.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_PREFIX_SET_H
 #define RIPTIDE_LIB_OBSERVE_PREFIX_SET_H
@@ -14,18 +14,18 @@
 struct prefix_rule {
     struct riptide_prefix prefix;
     bool verdict;
-    uint32_t parent; /* the rule directly around it, whose verdict is the other; or NONE */
+    uint32_t parent; /* the rule directly around it, with the opposite verdict; or NONE */
 };
 
 /* All zero is an empty set. */
 struct prefix_set {
-    struct prefix_rule *rules; /* once finished, a prefix stands before those that lie in it */
+    struct prefix_rule *rules; /* after prefix_set_finish: each prefix before those inside it */
     uint32_t n;
-    uint32_t n4; /* of these, the first, are IPv4 */
+    uint32_t n4; /* of these, the first n4 are IPv4 */
     uint32_t capacity;
-    bool verdict; /* where no prefix holds the address */
-    uint64_t last_bytes[4]; /* once finished: those that an address which one holds may end in, as
-                               bits */
+    bool verdict; /* for addresses in no prefix */
+    uint64_t last_bytes[4]; /* after prefix_set_finish: last bytes that contained addresses may
+                               have, as bits */
 };
 
 void prefix_set_deinit(struct prefix_set *set);
@@ -33,13 +33,13 @@ void prefix_set_deinit(struct prefix_set *set);
 /* Empties the set and keeps its memory. */
 void prefix_set_clear(struct prefix_set *set);
 
-/* Of one prefix with both verdicts false is the one that counts. Errors: -ENOMEM. */
+/* If a prefix is added with both verdicts, false wins. Errors: -ENOMEM. */
 int prefix_set_add(struct prefix_set *set, const struct riptide_prefix *prefix, bool verdict);
 
-/* To be called between the last addition and the first question. */
+/* Call it after the last addition and before the first search. */
 void prefix_set_finish(struct prefix_set *set);
 
-/* The verdict on `dst`, of full length. Asked of every socket; most need no search. */
+/* The verdict on `dst`, a host. Called for every socket; most need no search. */
 bool prefix_set_search(const struct prefix_set *set, const struct riptide_prefix *dst);
 
 static inline bool prefix_set_decide(const struct prefix_set *set, const struct riptide_prefix *dst)
@@ -50,7 +50,7 @@ static inline bool prefix_set_decide(const struct prefix_set *set, const struct 
     return may_hold ? prefix_set_search(set, dst) : set->verdict;
 }
 
-/* Whether the verdict on every address of both families is false. */
+/* Whether the verdict is false for every address of both families. */
 bool prefix_set_is_empty(const struct prefix_set *set);
 
 #endif

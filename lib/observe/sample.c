@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bytes of one inet_diag message to a sample: the one place that knows struct inet_diag_msg
- * and struct tcp_info. This runs once for every socket of the host. Pure.
+ * Parses one inet_diag message into a sample: the only file that uses struct inet_diag_msg and
+ * struct tcp_info. Runs once for every socket of the host. Pure.
  */
 #include "observe/sample.h"
 
@@ -14,12 +14,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Netlink aligns to four bytes, also what begins with eight. */
+/* Netlink aligns to four bytes, so 64-bit members may be misaligned. */
 struct tcp_info_at4 {
     struct tcp_info tcp;
 } __attribute__((packed, aligned(4), may_alias));
 
-/* tcp_info grew, but it never had less than this: a window is what a sample is about. */
+/* tcp_info has grown, but was never shorter than this; a sample without a window has no use. */
 #define INFO_MIN_BYTES (offsetof(struct tcp_info, tcpi_snd_cwnd) + sizeof(uint32_t))
 
 static enum sample_verdict classify_v4(const uint8_t address[4])
@@ -64,12 +64,12 @@ static enum sample_verdict classify(const struct inet_diag_msg *msg)
     return classify_v4(address);
 }
 
-/* Those that a sample is made of; NULL: not there. */
+/* The attributes that a sample needs; NULL: missing. */
 struct attributes {
     const struct nlattr *info, *mark, *congestion_control;
 };
 
-/* False where they do not fill the message exactly: then none of them can be trusted. */
+/* False if they do not fill the message exactly: then none can be trusted. */
 static inline bool find_attributes(struct attributes *found, const void *payload, size_t len)
 {
     struct netlink_attrs walk = { (const void *)((const struct inet_diag_msg *)payload + 1),
@@ -93,8 +93,8 @@ static inline bool find_attributes(struct attributes *found, const void *payload
 }
 
 /*
- * The address is written where it stays: who reads it next does so in the same words. The usual
- * tcp_info is read where it lies, with no call between.
+ * The address is written in place, in the words in which it is read next. A tcp_info of usual
+ * length is read in place, without a call.
  */
 __attribute__((always_inline)) static inline void fill(struct riptide_sample *sample,
                                                        const struct inet_diag_msg *msg,
@@ -106,7 +106,7 @@ __attribute__((always_inline)) static inline void fill(struct riptide_sample *sa
     sample->cookie = (uint64_t)msg->id.idiag_cookie[1] << 32 | msg->id.idiag_cookie[0];
     sample->cwnd = info->tcp.tcpi_snd_cwnd;
     sample->rtt_us = info->tcp.tcpi_rtt;
-    /* All ones is the kernel's "no measurement yet". */
+    /* All ones: not measured yet. */
     sample->min_rtt_us = info->tcp.tcpi_min_rtt == UINT32_MAX ? 0 : info->tcp.tcpi_min_rtt;
     sample->mss_bytes = info->tcp.tcpi_snd_mss;
     sample->pmtu_bytes = info->tcp.tcpi_pmtu;
@@ -131,7 +131,10 @@ __attribute__((always_inline)) static inline void fill(struct riptide_sample *sa
     sample->busy_time_us = info->tcp.tcpi_busy_time;
 }
 
-/* The kernel's tcp_info may be longer than ours (newer), or shorter (older): then this one. */
+/*
+ * The kernel's tcp_info may be longer than this struct (newer kernel) or shorter (older): for
+ * shorter ones.
+ */
 __attribute__((noinline)) static void fill_from_short(struct riptide_sample *sample,
                                                       const struct inet_diag_msg *msg,
                                                       const void *info, size_t n_bytes)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Four of 64 bits: from the bottom of the hash, where the word is chosen by its top. */
+/* Four bits of 64, chosen by the low bits of the hash; its high bits choose the word. */
 static uint64_t bits_of(uint64_t hash)
 {
     return UINT64_C(1) << (hash & 63) | UINT64_C(1) << (hash >> 6 & 63) |
@@ -18,7 +18,9 @@ static size_t word_of(uint64_t hash)
     return (hash >> 32) % SEEN_WORDS;
 }
 
-/* No forward cookie comes so far; as the highest of its block it would end all that come. */
+/*
+ * No cookie that counts up reaches these; as the highest of its block it would end all that follow.
+ */
 static bool counts_down(uint64_t cookie)
 {
     return cookie > INT64_MAX;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What connections count, the sums of them, and these as text; see books.h.
- */
+/* The values that connections add, their sums, and these as text; see books.h. */
 #include "proof/books.h"
 
 #include "internal.h"
@@ -19,13 +17,13 @@ const uint32_t book_rtt_us[BOOK_RTTS] = { 5000, 20000, 50000, 100000, 150000, 30
 const char *const book_control[BOOK_CONTROLS] = { "unknown", "loss", "bbr" };
 const char *const arm_name[ARMS] = { "window", "holdout", "smaller", "larger" };
 
-/* The sum of squares of the largest outcomes of so many still fits. */
+/* The sum of squares of that many largest outcomes still fits. */
 #define MOST_CONNECTIONS (UINT64_C(1) << 35)
 
 /* The longest time: a million round trips. */
 enum { MOST_DOUBLINGS = 20, MOST_TIME = MOST_DOUBLINGS * BOOK_TIME_ONE };
 
-/* From below: most transfers are small, and most paths short. */
+/* Searches from below: most transfers are small, and most paths short. */
 static inline unsigned int find_group(const uint32_t *begins, unsigned int n, uint64_t value)
 {
     unsigned int i = 0;
@@ -54,7 +52,7 @@ static struct book_cell half_of(struct book_cell cell)
 
 static inline void add(struct book_cell *cell, struct book_cell more)
 {
-    /* Means and variances stay. */
+    /* Keeps means and variances. */
     while (cell->n + more.n > MOST_CONNECTIONS) {
         if (cell->n >= more.n)
             *cell = half_of(*cell);
@@ -74,7 +72,7 @@ void book_cell_add(struct book_cell *cell, const struct book_cell *other)
     add(cell, *other);
 }
 
-/* Sums of squares are at least those of equal outcomes, but for what halving rounds. */
+/* Sums of squares are at least those of equal outcomes, except for rounding by halving. */
 static bool sums_fit(uint64_t n, uint64_t sum, uint64_t squares, uint64_t most)
 {
     return sum <= n * most && (double)squares <= (double)sum * (double)most &&
@@ -109,7 +107,7 @@ enum book_entry book_judge(const struct riptide_sample *sample, uint32_t path_rt
     return sample->acked_bytes < once * mss_bytes / 2 ? BOOK_APPLICATION : BOOK_ENTERED;
 }
 
-/* Jiffies make a round trip look shorter than it was, but data takes one at least. */
+/* Jiffies can make a time shorter than a round trip, but data takes at least one. */
 static uint64_t time_of(const struct riptide_sample *sample)
 {
     double rounds = (double)sample->busy_time_us / sample->min_rtt_us;
@@ -135,7 +133,7 @@ static uint64_t again_of(const struct riptide_sample *sample)
     return again < sent ? (again * BOOK_AGAIN_ONE + sent / 2) / sent : BOOK_AGAIN_ONE;
 }
 
-/* Of 2^64 bytes it is less than 6 doublings of a round trip: -5 is nobody's. */
+/* Even 2^64 bytes are less than 6 doublings of a round trip: -5 is out of reach. */
 void book_cell_enter(struct book_cell *cell, const struct riptide_sample *sample)
 {
     double doublings = lesser(greater(book_doublings(sample), -5), MOST_DOUBLINGS - 5) + 5;
@@ -193,8 +191,8 @@ uint64_t books_due(const struct books *books, uint32_t holdout_percent)
 }
 
 /*
- * A line names where its class begins, not its place in a table, so that what another version has
- * saved never goes to a wrong class.
+ * A line names where its class begins, not its index, so that lines of another version never go to
+ * a wrong class.
  */
 static const char head[] = "riptide books 1\n";
 
@@ -229,7 +227,7 @@ size_t books_save(const struct books *books, char *text, size_t size)
     return n;
 }
 
-/* One more than its place; 0: it has none. */
+/* Its index plus one; 0: unknown. */
 static unsigned int find_name(const char *const *names, unsigned int n, const char *name)
 {
     while (n > 0 && strcmp(names[n - 1], name) != 0)
@@ -244,7 +242,7 @@ static unsigned int find_begin(const uint32_t *begins, unsigned int n, uint32_t 
     return n;
 }
 
-/* One line without its end, into the cell that it is of. */
+/* Parses one line without its end into its cell. */
 static bool load_line(struct books *books, const char *line)
 {
     unsigned int size, rtt, control, arm;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What statistics need of libm, without its 300 kB in each agent. To eleven digits.
- */
+/* The functions of libm that statistics need, without its 300 kB per agent. To eleven digits. */
 #ifndef RIPTIDE_LIB_PROOF_NUMBERS_H
 #define RIPTIDE_LIB_PROOF_NUMBERS_H
 
@@ -27,8 +25,8 @@ static inline double natural_log(double x)
 }
 
 /*
- * log2(x) of a finite x >= 1, to 1/7800: exact where x is a power of two, between them by the
- * polynomial that errs least. For what is asked of each connection: a fifth of the other's work.
+ * log2(x) of a finite x >= 1, to 1/7800: exact for powers of two, between them by the polynomial
+ * with the smallest error. Runs for each connection, at a fifth of the cost of natural_log.
  */
 static inline double binary_log(double x)
 {

@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Difference of two arms, stratified over classes; see verdict.h.
- */
+/* Difference of two arms, stratified over classes; see verdict.h. */
 #include "proof/verdict.h"
 
 #include "internal.h"
 #include "proof/numbers.h"
 
 /*
- * The half-width at which an interval is the narrowest of its kind: it is 3.0 standard errors then,
- * 3.2 when it is twice as wide, and 3.4 at a fifth.
+ * The half-width at which an interval of its kind is narrowest: it is 3.0 standard errors then, 3.2
+ * when it is twice as wide, and 3.4 at a fifth.
  */
 static const double sharp_time = 0.1, sharp_again = 0.01, sharp_share = 0.01;
 
-/* Whatever is asked for: of hosts on which nothing is wrong one of 1,000 is to be void by chance. */
+/* For any configured confidence: without a fault one host in 1,000 has a void verdict by chance. */
 static const double share_alpha = 0.001;
 
 /*
- * Where nothing has varied yet, as where nothing was sent again, something may: to each arm's
- * variance one connection more is added that is so far off the mean. That is a time by the factor
- * e, and a tenth sent again.
+ * Where no outcome has varied yet, for example without retransmissions, one may later: each arm's
+ * variance includes one more connection that differs from the mean by a factor of e in time, and by
+ * a tenth in retransmissions.
  */
 static const double unseen_time = 1, unseen_again = 0.1;
 
-/* One outcome of both arms: sums over classes, each times its weight. */
+/* One outcome of both arms: weighted sums over classes. */
 struct pool {
     double weight;
     double arm_mean, control_mean;
@@ -67,9 +65,9 @@ static double half_width(double variance, double sharp, double alpha)
 }
 
 /*
- * Of arm minus control. Each class' difference has the variance s^2 / weight, if both arms had the
- * same s^2; the holdout, which has few, decides over it, and the other arm knows it better: so it
- * is whichever is larger.
+ * Arm minus control. If both arms had the same s^2, the variance of each class' difference would be
+ * s^2 / weight. The holdout has few connections, which determine it, while the other arm estimates
+ * s^2 better: so the larger one is used.
  */
 static struct riptide_interval compare(const struct pool *pool, const struct verdict *verdict,
                                        double unseen, double sharp, double alpha)
@@ -83,7 +81,7 @@ static struct riptide_interval compare(const struct pool *pool, const struct ver
     return (struct riptide_interval){ difference, difference - width, difference + width };
 }
 
-/* Round trips, by the mean of the arm that knows its own better. */
+/* Round trips, from the mean of the arm with more connections. */
 static double rounds_of(const struct pool *pool, const struct verdict *verdict, double difference)
 {
     if (verdict->n < verdict->n_control)
@@ -91,7 +89,7 @@ static double rounds_of(const struct pool *pool, const struct verdict *verdict, 
     return exponential(pool->arm_mean / pool->weight) * (exponential(-difference) - 1);
 }
 
-/* A class of which either arm has fewer than two has no part. */
+/* Ignores a class in which either arm has fewer than two. */
 static void add_class(struct verdict *verdict, struct pool *time, struct pool *again,
                       const struct book_cell *a, const struct book_cell *c)
 {
@@ -108,7 +106,7 @@ static void add_class(struct verdict *verdict, struct pool *time, struct pool *a
     verdict->n_control += c->n;
 }
 
-/* `result` has the numbers, of either arm `least` at least; of `all` connections `held` are control's. */
+/* `result` has both numbers, each at least `least`; `held` of `all` connections are control's. */
 static int conclude(struct verdict *verdict, struct verdict result, const struct pool *time,
                     const struct pool *again, double all, double held, double confidence,
                     uint64_t least)
@@ -128,7 +126,7 @@ static int conclude(struct verdict *verdict, struct verdict result, const struct
                                                      rounds_of(time, &result, log_time.high),
                                                      rounds_of(time, &result, log_time.low) };
     result.again = compare(again, &result, unseen_again, sharp_again, alpha);
-    /* Shares differ by all of it at most. */
+    /* Shares differ by at most 1. */
     result.again.low = greater(result.again.low, -1);
     result.again.high = lesser(result.again.high, 1);
     result.again_control = again->control_mean / again->weight;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the books say of one arm against another: the difference, and how far it can be trusted.
+ * The difference between two arms of the books, with its confidence interval.
  *
  *     if (book_line_of(&line, control, sample, 0, 10) == BOOK_ENTERED)
  *         books_put(&books, arm_of(sample->cookie, seed, &shares), &line);
  *     if (verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95) == 0 &&
  *         interval_is_clear(&verdict.time))
- *         it helps, or it harms
+ *         windows help, or harm
  *
  * Intervals are asymptotic confidence sequences (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas:
  * "Time-uniform central limit theory and asymptotic confidence sequences", Annals of Statistics 52,
- * 2024, Theorem 2.2): all of those that are ever asked for hold the truth together, in 95 of 100
- * experiments. So one may look after each connection, and act at the first look that shows
- * something. docs/proof.md has the formulas. Pure.
+ * 2024, Theorem 2.2): in 95 of 100 experiments all intervals ever computed contain the true value.
+ * So they may be computed after each connection, and the first clear one acted on. docs/proof.md
+ * has the formulas. Pure.
  */
 #ifndef RIPTIDE_LIB_PROOF_VERDICT_H
 #define RIPTIDE_LIB_PROOF_VERDICT_H
@@ -21,23 +21,22 @@
 
 #include <riptide/agent.h>
 
-/* Fewer of either arm have no verdict; and a class with fewer than two of each has no part in it.
- */
+/* With fewer of either arm there is no verdict; a class with fewer than two of each is ignored. */
 enum { VERDICT_MIN_CONNECTIONS = 20 };
 
-/* Of what users read, and of what windows step back by. */
+/* Of verdicts for users, and for stepping back. */
 #define VERDICT_CONFIDENCE 0.95
 
 /*
- * Of sums that begin anew for ever: all that there ever are err together as often as one of
- * VERDICT_CONFIDENCE, if the k-th, from 1 on, is asked with 1 - (1 - VERDICT_CONFIDENCE) / (k (k + 1)).
+ * For sums that begin anew without end: if the k-th (from 1 on) uses 1 - (1 - VERDICT_CONFIDENCE) /
+ * (k (k + 1)), all of them together err as often as one of VERDICT_CONFIDENCE.
  */
 static inline double verdict_nth_confidence(uint32_t k)
 {
     return 1 - (1 - VERDICT_CONFIDENCE) / ((double)k * ((double)k + 1));
 }
 
-/* Which classes: bit n for the n-th of books.h. 0: all of them. */
+/* A selection of classes: bit n for the n-th of books.h. 0: all. */
 struct verdict_classes {
     uint8_t sizes, rtts, controls;
 };
@@ -53,23 +52,23 @@ static inline bool verdict_has_class(struct verdict_classes classes, unsigned in
 }
 
 /*
- * Classes are weighted by the connections that they add to the comparison. With equal shares in
- * all of them that is by their number.
+ * Classes are weighted by the connections that they add to the comparison; with equal shares that
+ * is their number.
  */
 struct verdict {
-    uint64_t n, n_control; /* connections of the arm, and of the one that it is compared with */
-    /* Geometric mean of the time that they took: -0.2 is a fifth less than control. */
+    uint64_t n, n_control; /* connections of the arm, and of control */
+    /* Ratio of geometric means of time: -0.2 is a fifth less than control. */
     struct riptide_interval time;
-    /* The same in smallest round trip times; above 0 is less. */
+    /* The same in smallest round trip times; above 0: less time. */
     struct riptide_interval rounds_saved;
-    /* Mean share of segments sent again: 0.01 is one point more than control. */
+    /* Mean share of retransmitted segments: 0.01 is one point more than control. */
     struct riptide_interval again;
-    double again_control; /* that of control */
+    double again_control; /* of control */
     /*
-     * Of all arms' connections so many are control's, with a confidence of 99.9 % in place of the
-     * one asked for; those of all classes that were asked for:
-     * which of them have two of each is no fair draw. Where this is not what the arms' shares say,
-     * something leaves out more of one than of another, and nothing above can be believed.
+     * Share of control in all connections, with a confidence of 99.9 % instead of the requested
+     * one; over all selected classes, as having two of each arm is no fair draw. If the configured
+     * share is outside, some condition excludes more of one arm than of another, and the figures
+     * above are not valid.
      */
     struct riptide_interval share;
 };
@@ -80,7 +79,7 @@ static inline bool interval_is_clear(const struct riptide_interval *interval)
     return interval->low > 0 || interval->high < 0;
 }
 
-/* Of `control` as many percent were configured. */
+/* `percent` is the configured share of control. */
 static inline bool verdict_is_void(const struct verdict *verdict, uint32_t configured_percent)
 {
     double configured = configured_percent / 100.0;
@@ -89,14 +88,13 @@ static inline bool verdict_is_void(const struct verdict *verdict, uint32_t confi
 }
 
 /*
- * Compares `arm` with `control`, usually ARM_HOLDOUT; `confidence` is 0.95 for example.
- * Outcomes: RIPTIDE_E_UNKNOWN, there are too few connections yet; RIPTIDE_E_INVALID, no confidence
- * between 0 and 1.
+ * Compares `arm` with `control`, usually ARM_HOLDOUT; `confidence` is for example 0.95. Outcomes:
+ * RIPTIDE_E_UNKNOWN, too few connections; RIPTIDE_E_INVALID, confidence not between 0 and 1.
  */
 int verdict_compute(struct verdict *verdict, const struct books *books, enum arm arm,
                     enum arm control, struct verdict_classes classes, double confidence);
 
-/* The same of one class alone, with two of either at least. */
+/* The same for one class, with at least two connections of either arm. */
 int verdict_of_cells(struct verdict *verdict, const struct book_cell *arm,
                      const struct book_cell *control, double confidence);
 

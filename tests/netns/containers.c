@@ -69,7 +69,7 @@ static void end(struct container *container)
     close(container->netns_fd);
 }
 
-/* Until nothing is left. Once a round: is there still somebody to serve? */
+/* Until no work is left. Once a round: is any namespace left to serve? */
 static void serve(struct container *container)
 {
     const struct riptide_agent_event *event;

@@ -47,7 +47,7 @@ struct input {
     char bytes[INPUT_BYTES];
     size_t n;
     bool is_ended;
-    char token[LINE_BYTES]; /* empty: nobody waits for quiet */
+    char token[LINE_BYTES]; /* empty: no quiet is pending */
 };
 
 static int die(const char *what, const char *words)
@@ -183,7 +183,7 @@ static int serve(struct backends *backends, struct input *input)
     int r = epoll_ctl(fds[0].fd, EPOLL_CTL_ADD, riptide_router_get_fd(backends->router), &event);
 
     while (!input->is_ended && r == 0) {
-        /* Input waits behind a token: what comes after it is not part of what has happened. */
+        /* Input waits after a token: later lines are not part of the past events. */
         bool is_waiting = input->token[0];
         int n = poll(fds, is_waiting ? 1 : 2, is_waiting ? 0 : -1);
 

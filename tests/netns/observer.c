@@ -119,7 +119,7 @@ static void read_what_is_left(struct riptide_observer *observer)
     }
 }
 
-/* Outcome: whether the observer is to be looked at before the next line. */
+/* Outcome: whether the observer may be dispatched before the next line. */
 static bool follow(struct riptide_observer *observer, const char *line)
 {
     if (!strcmp(line, "dump\n")) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel does with the byte code of an inet_diag filter, said again in our words: its
- * audit and its run, for the operations that we use. No other operation passes the audit here.
+ * The kernel's handling of an inet_diag filter, reimplemented: its audit and its run, for the
+ * operations that we use. No other operation passes the audit here.
  */
 #ifndef RIPTIDE_TESTS_BYTE_CODE_RUN_H
 #define RIPTIDE_TESTS_BYTE_CODE_RUN_H
@@ -29,7 +29,7 @@ static inline struct inet_diag_bc_op op_at(const unsigned char *code, size_t at)
     return op;
 }
 
-/* Bytes that the operation at `at` needs at least; 0 where it is none that we know. */
+/* Bytes that the operation at `at` needs at least; 0: an unknown one. */
 static inline size_t op_bytes(const unsigned char *code, size_t n, size_t at)
 {
     struct inet_diag_hostcond condition;

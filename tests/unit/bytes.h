@@ -21,7 +21,7 @@ static inline struct nlmsghdr *bytes_message(struct bytes *bytes)
     return (struct nlmsghdr *)bytes->data;
 }
 
-/* What stands behind the netlink header: struct rtmsg, struct fib_rule_hdr, struct nhmsg. */
+/* The header after the netlink header: struct rtmsg, struct fib_rule_hdr, struct nhmsg. */
 static inline void *bytes_header(struct bytes *bytes)
 {
     return bytes->data + NLMSG_HDRLEN;
@@ -29,7 +29,7 @@ static inline void *bytes_header(struct bytes *bytes)
 
 static inline void bytes_begin(struct bytes *bytes, uint16_t type, const void *header, size_t n)
 {
-    /* Not zero: what is read behind the end must show. */
+    /* Not zero, so that a read after the end is detected. */
     memset(bytes->data, 0xdd, sizeof(bytes->data));
     *bytes_message(bytes) =
         (struct nlmsghdr){ .nlmsg_len = (uint32_t)NLMSG_LENGTH(n), .nlmsg_type = type };
@@ -91,7 +91,7 @@ static inline void assert_prefix(const struct riptide_prefix *actual, const char
     assert_memory_equal(actual, &expected, sizeof(expected));
 }
 
-/* A route as the kernel tells it; what is 0 or NULL is not said, but for main and unicast. */
+/* A route as the kernel shows it; members of 0 or NULL are absent, except main and unicast. */
 struct bytes_route {
     const char *dst, *prefsrc, *gateway;
     uint32_t type, table, tos, src_len, scope, protocol, flags;
@@ -168,7 +168,7 @@ static inline void bytes_put_route(struct bytes *bytes, const struct bytes_route
         bytes_put(bytes, RTA_CACHEINFO, &cacheinfo, sizeof(cacheinfo));
 }
 
-/* Whether a message of n bytes ends where an attribute does: no reader can tell it from a whole. */
+/* Whether a message of n bytes ends where an attribute does: then it looks complete. */
 static inline bool bytes_is_boundary(const struct bytes *bytes, size_t header_n, size_t n)
 {
     size_t at = NLMSG_SPACE(header_n);
@@ -185,8 +185,8 @@ static inline bool bytes_is_boundary(const struct bytes *bytes, size_t header_n,
 }
 
 /*
- * The first n bytes as a message in memory of its own, so that valgrind and sanitizers see a read
- * behind its end. Free it.
+ * The first n bytes as a message in memory of its own, so that valgrind and sanitizers detect a
+ * read after its end. Free it.
  */
 static inline struct nlmsghdr *bytes_cut(const struct bytes *bytes, size_t n)
 {

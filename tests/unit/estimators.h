@@ -75,7 +75,7 @@ static inline void add_cwnd(struct riptide_estimator *estimator, uint32_t cwnd)
     add_host(estimator, "192.0.2.1", cwnd);
 }
 
-/* The same, and the tick that makes a window of what was added. */
+/* The same, and the tick that makes a window of the added samples. */
 static inline void learn(struct riptide_estimator *estimator, uint32_t cwnd, uint64_t now_ns)
 {
     add_cwnd(estimator, cwnd);
@@ -125,7 +125,7 @@ static inline const struct riptide_estimate *pop(struct riptide_estimator *estim
     return r == 0 ? estimate : NULL;
 }
 
-/* Pops what there is; how many. */
+/* Pops all; returns how many. */
 static inline uint32_t pop_all(struct riptide_estimator *estimator)
 {
     uint32_t n = 0;

@@ -211,7 +211,7 @@ TEST(a_queue_is_no_other_path_and_a_longer_path_is_followed)
     assert_int_equal(tick(estimator, busy(400), busy(400)), START); /* a third: another one */
 }
 
-/* BBR's window does not tell of losses, so that all of the first four flights count. */
+/* BBR's window does not show losses, so that all of the first four flights count. */
 TEST(another_path_changes_no_congestion_control)
 {
     struct riptide_sample lost = closed(START, 3 * START, START), open = busy(400);
@@ -225,7 +225,7 @@ TEST(another_path_changes_no_congestion_control)
     assert_true(tick(estimator, lost, open) < START);
 }
 
-/* A sample does not say what window its connection began with; some outlive the hint. */
+/* A sample does not contain the window with which its connection began; some outlive the hint. */
 TEST(the_end_of_a_hint_is_no_growth)
 {
     const struct {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Policy careful on literal samples and times: what first flights show, and what they lost.
- */
+/* Policy careful on literal samples and times: first flights, and their losses. */
 #include "careful_case.h"
 
 TEST(what_a_flight_lost_is_taken_off_at_once_and_tried_again_later)
@@ -133,7 +131,7 @@ static struct riptide_estimator *paced(void)
     return estimator_of_config(&config);
 }
 
-/* A window of 96 that lost `lost` of it, over a path that carries 200 in a round trip; what is left. */
+/* A window of 96 that lost `lost` of it, over a path with a capacity of 200; the result. */
 static uint32_t lose_of_96(struct riptide_estimator *estimator, uint32_t lost)
 {
     assert_int_equal(fit(estimator, busy(100)), 48);
@@ -221,13 +219,16 @@ TEST(a_window_of_all_that_the_path_carries_is_not_paced_for_a_segment)
 
     assert_int_equal(fit(estimator, busy(100)), 48);
     tick(estimator, lossy(24), lossy(24));
-    for (int i = 0; i < 40; i++) /* until what was known of the path has aged */
+    for (int i = 0; i < 40; i++) /* until the path's evidence has aged */
         tick(estimator, lossy(20), lossy(20));
     assert_ticks(estimator, 4, 48, lossy(20), closed(48, 48, 1));
     assert_int_equal(pacing_of(estimator), RIPTIDE_AT_ONCE);
 }
 
-/* Three open together; what is left of 24 is less than 16 and the share, more than 16, or more than the share. */
+/*
+ * Three open together; the remainder of 24 is less than 16 and the share, more than 16, or more
+ * than the share.
+ */
 TEST(a_small_share_of_several_is_paced_where_the_buffer_takes_less)
 {
     const struct {
@@ -302,7 +303,7 @@ TEST(a_paced_window_is_cut_where_most_ticks_lose_but_not_below_the_start)
     assert_int_equal(pacing_of(estimator), 50);
 }
 
-/* The path of short connections, which show no more of it than what they come down to. */
+/* The path of short connections, which show no more of its capacity than they use. */
 static struct riptide_estimator *paced_over_20(void)
 {
     struct riptide_estimator *estimator = paced();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Policy careful where one destination is several paths, as behind a NAT, and where it is one whose
- * traffic comes and goes. SEED=N RUNS=N in the environment draw other worlds, and more.
+ * Policy careful where one destination is several paths, as behind a NAT, and where it is one with
+ * varying traffic. SEED=N RUNS=N in the environment draw other worlds, and more.
  */
 #include "careful_case.h"
 #include "drawn.h"
@@ -39,8 +39,8 @@ static void add_at(struct riptide_estimator *estimator, struct riptide_sample sa
 }
 
 /*
- * A tick of flights that fit, and behind these of some of which so many of a hundred segments are
- * lost; one begins so long after the other.
+ * A tick of flights that fit, followed by flights of which some lose so many of a hundred segments;
+ * one begins so long after the other.
  */
 static uint32_t flights_apart(struct riptide_estimator *estimator, int n_fit, int n_lossy, uint32_t percent,
                               uint64_t gap_us)
@@ -220,7 +220,7 @@ TEST(flights_that_wait_beside_those_that_lose_are_of_one_path)
     }
 }
 
-/* A path of a drawn world: what it takes at once varies with what others send, in bursts. */
+/* A path of a drawn world: what it takes at once varies with the traffic of others, in bursts. */
 struct drawn_path {
     double capacity, buffer; /* segments */
     double busy;             /* share of the time in which others send */

@@ -50,7 +50,7 @@ static void say(enum kernel_socket index, uint16_t type, int32_t error)
     kernel_say(index, 0, (const uint8_t *)&message, sizeof(message));
 }
 
-/* As a loop does, that is told when there is something to read. Outcomes: the last of pop. */
+/* Like a loop that waits until the fd is readable. Outcomes: the last of pop. */
 static int run(void)
 {
     const struct riptide_sample *sample;
@@ -79,12 +79,12 @@ static void assert_ends(void)
 TEST_WITH(asks_for_addresses_then_for_sockets, setup, teardown)
 {
     assert_int_equal(riptide_observer_start(observer), 0);
-    answer(KERNEL_SOCKETS, RIPTIDE_E_AGAIN); /* nobody has asked */
+    answer(KERNEL_SOCKETS, RIPTIDE_E_AGAIN); /* not requested */
     assert_ends();
     assert_int_equal(stats().dumps, 1);
 }
 
-/* A full queue would lose the answer, and say so no more; what is in it answers nothing new. */
+/* A full queue would lose the answer silently; its content answers nothing new. */
 TEST_WITH(after_an_overrun_it_asks_again_where_the_queue_is_empty, setup, teardown)
 {
     assert_int_equal(riptide_observer_start(observer), 0);

@@ -41,7 +41,7 @@ static struct riptide_sample any_sample(void)
         sample.dst.len = (uint8_t)below(140);
         break;
     case 3:
-        sample.dst.addr[4 + below(12)] = 1; /* behind an IPv4 address */
+        sample.dst.addr[4 + below(12)] = 1; /* after an IPv4 address */
         break;
     case 4: /* the groups, as if they were hosts */
         sample.dst = (struct riptide_prefix){ AF_INET, 24, { 10, 0, (uint8_t)below(2) } };

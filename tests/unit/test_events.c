@@ -24,7 +24,7 @@ static struct fixture *make(void)
     return fixture;
 }
 
-/* A datagram of `len` bytes whose message is said to have `said_len`. */
+/* A datagram of `len` bytes whose message has a length field of `said_len`. */
 static void put(struct events *events, uint16_t type, uint32_t said_len, uint32_t len)
 {
     const struct nlmsghdr header = { .nlmsg_len = said_len, .nlmsg_type = type };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Policy bdp on literal samples and times, and what it shares with careful (test_careful.c).
+ * Policy bdp on literal samples and times, and code that it shares with careful (test_careful.c).
  */
 #include "careful_case.h"
 #include "compute/estimator.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What an estimator says it knows: all of it in a walk, and which destination a peer belongs to.
- */
+/* Reading an estimator: a walk over all, and the destination of a peer. */
 #include "estimators.h"
 #include "tools.h"
 
@@ -32,7 +30,7 @@ TEST(walk_sees_each_window_once)
     assert_int_equal(walk(estimator, &n), 90);
     assert_int_equal(n, 3);
     add_host(estimator, "192.0.2.2", 30);
-    riptide_estimator_tick(estimator, 91 * S); /* two have passed, and nobody has popped that */
+    riptide_estimator_tick(estimator, 91 * S); /* two have passed, and were not popped */
     assert_int_equal(walk(estimator, &n), 30);
     assert_int_equal(n, 1);
 }
@@ -63,7 +61,7 @@ TEST(peer_belongs_to_its_destination)
     assert_group(estimator, "2001:db8::1", "2001:db8::1");
 }
 
-/* A connection that has sent nothing says nothing to "careful". */
+/* A connection that has sent nothing is no evidence for "careful". */
 static int add_unused(struct riptide_estimator *estimator, const char *dst)
 {
     struct riptide_sample sample = { .dst = prefix(dst), .cwnd = 10, .closed = true };
@@ -167,7 +165,7 @@ TEST(what_is_only_explained_takes_nobodys_place)
     assert_int_equal(add_unused(estimator, "192.0.2.6"), 0);
     assert_int_equal(add_unused(estimator, "192.0.2.7"), RIPTIDE_E_FULL);
     riptide_estimator_tick(estimator, 2 * S);
-    /* The one that nobody has seen since goes first, whatever the order before. */
+    /* The one not sampled for longest goes first, whatever the order before. */
     assert_int_equal(add_unused(estimator, "192.0.2.4"), 0);
     assert_int_equal(add_unused(estimator, "192.0.2.6"), 0);
     assert_int_equal(add_unused(estimator, "192.0.2.8"), 0);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * lib/observe/filter: the byte code says what the plain evaluation says, and is what the kernel
- * takes.
- */
+/* lib/observe/filter: the byte code agrees with the plain evaluation, and the kernel accepts it. */
 #include "bytes.h"
 #include "internal.h"
 #include "observe/filter.h"
@@ -40,7 +37,7 @@ TEST(empty_scope_has_no_code)
     assert_int_equal(code_bytes(&filter), 0);
 }
 
-/* Two halves cost as much as their whole; and not asked again is what the way there has told. */
+/* Two halves cost as much as their whole; and tests already passed on the way are not repeated. */
 TEST(each_prefix_is_asked_for_once)
 {
     struct riptide_prefix halves[] = { prefix("10.0.0.0/26"), prefix("10.0.0.64/26"),
@@ -73,7 +70,7 @@ static struct riptide_prefix *scattered_hosts(uint32_t n)
     return hosts;
 }
 
-/* Of so many, each n-th one: the plain evaluation looks at all of them for each socket. */
+/* Every n-th one of so many: the plain evaluation compares all of them for each socket. */
 static void check_hosts(const struct filter *filter, const struct riptide_prefix *hosts, uint32_t n)
 {
     enum { CHECKED = 250 };

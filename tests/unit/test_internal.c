@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Errors: the line, the field that it is about, and words for what functions return.
- */
+/* Errors: the line, its field, and the texts of results. */
 #include "internal.h"
 #include "unit.h"
 

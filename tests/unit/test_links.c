@@ -153,7 +153,7 @@ TEST(cut_anywhere_it_is_read_to_its_end)
     }
 }
 
-/* A base of several hops, and behind them a metric of the number that the hops have. */
+/* A base of several hops, followed by a metric with the number of RTA_MULTIPATH. */
 static void put_hops(struct base *base, const uint32_t *ifindexes, size_t n)
 {
     const struct nlattr metric = { sizeof(metric), RTA_MULTIPATH };

@@ -9,7 +9,7 @@
 
 #include <linux/rtnetlink.h>
 
-/* With an attribute that the parser does not know before RTA_DST. */
+/* With an attribute unknown to the parser before RTA_DST. */
 static struct nlmsghdr *make_route(struct bytes *bytes, uint8_t type, uint8_t table,
                                    const char *text)
 {
@@ -62,7 +62,7 @@ TEST(addresses_and_prefixes_are_found)
     assert_true(contains(&set, outside[0]));
 }
 
-/* Peers in 127.0.0.0/8 sample.c knows by itself. */
+/* sample.c classifies peers in 127.0.0.0/8 itself. */
 TEST(other_routes_are_passed_over)
 {
     CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
@@ -111,7 +111,7 @@ TEST(what_is_cut_anywhere_is_invalid)
     assert_int_equal(set.n, 0);
 }
 
-/* A byte behind the header of a good route that becomes another, and how much longer it becomes. */
+/* A byte after the header of a valid route is changed, and the message lengthened. */
 TEST(contradictions_are_invalid)
 {
     static const struct {
@@ -120,7 +120,7 @@ TEST(contradictions_are_invalid)
         { 1, 33, 0 },       /* longer than an address */
         { 0, AF_INET6, 0 }, /* four bytes of address */
         { 0, AF_UNIX, 0 },
-        { 28, 8, 4 }, /* the beginning of an attribute behind a good RTA_DST */
+        { 28, 8, 4 }, /* the beginning of an attribute after a valid RTA_DST */
     };
     CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
 

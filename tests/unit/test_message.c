@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/message: requests read back attribute by attribute. That routes of each kind mean what
- * their base does, to our reader and to one that shares nothing with it, is in fuzz/base.c; that
- * what deletes a rule says what added it is in fuzz/rule.c.
+ * lib/apply/message: requests read back attribute by attribute. fuzz/base.c checks that routes of
+ * each kind mean the same as their base, to our reader and to an independent one; fuzz/rule.c that
+ * the message that deletes a rule has the attributes of the one that added it.
  */
 #include "apply/message.h"
 #include "bytes.h"
@@ -11,7 +11,7 @@
 #include <linux/if_link.h>
 #include <netinet/in.h>
 
-/* Where requests are built one after the other; what is not written there shows. */
+/* Where requests are built one after the other; unwritten bytes show. */
 static void *room(void)
 {
     static struct netlink_room room;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The configuration of an observer: defaults, what is refused by name, and which connections a scope
- * asks for. What an observer does runs in tests/netns.
+ * The configuration of an observer: defaults, refusals with their fields, and the connections that
+ * a scope contains. tests/netns runs observers.
  */
 #include "bytes.h"
 #include "tools.h"
@@ -65,7 +65,7 @@ TEST(scope_judges_by_the_longest_prefix)
     }
 }
 
-/* A sample that meets all of this, and what it is without one of them. */
+/* A sample that meets all conditions, and without one of them. */
 TEST(ports_of_both_sides_count)
 {
     struct riptide_port_range local[] = { { 443, 443 }, { 8000, 8010 } };
@@ -124,7 +124,7 @@ TEST(errors_name_the_field)
     static const struct riptide_port_range ranges[] = { { 80, 80 }, { 81, 80 } };
     static const struct {
         const char *text;
-        struct riptide_observer_config config; /* what is not 0 is set */
+        struct riptide_observer_config config; /* values other than 0 are set */
     } cases[] = {
         { "observer.scope.exclude[1]: no prefix",
           { .scope = { .exclude = bits_behind, .n_exclude = 2 } } },

@@ -12,7 +12,7 @@ static struct riptide_sample sample_of(const char *dst, uint32_t pmtu_bytes)
                                     .last_data_sent_ms = 100 };
 }
 
-/* What the one change says that there must be. */
+/* The path MTU that must result from the one change. */
 static uint32_t pop_pmtu(struct riptide_estimator *estimator)
 {
     uint32_t pmtu_bytes = pop(estimator)->pmtu_bytes;
@@ -55,11 +55,11 @@ TEST(what_says_nothing_of_the_path_of_a_host_is_not_taken)
         uint32_t pmtu_bytes, last_data_sent_ms;
         bool closed;
     } cases[] = {
-        { "192.0.2.1", 0, 100, false },       /* this kernel does not tell */
+        { "192.0.2.1", 0, 100, false },       /* this kernel does not report it */
         { "192.0.2.1", 68, 100, false },      /* of a route that went */
         { "192.0.2.1", 552, 100, false },     /* net.ipv4.route.min_pmtu: may be locked */
         { "192.0.2.1", 65536, 100, false },   /* loopback's */
-        { "192.0.2.1", 1300, 30001, false },  /* learned who knows when */
+        { "192.0.2.1", 1300, 30001, false },  /* learned at an unknown time */
         { "192.0.2.1", 1300, 100, true },     /* closed */
         { "198.51.100.1", 1300, 100, false }, /* one of a prefix */
     };

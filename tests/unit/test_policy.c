@@ -38,7 +38,7 @@ TEST(closed_ones_count_where_they_used_their_windows)
     const struct {
         uint32_t given, cwnd, data_segs_out, expected;
     } cases[] = {
-        { 0, 10, 9, 0 },    /* never filled what it was given */
+        { 0, 10, 9, 0 },    /* never filled its window */
         { 37, 37, 14, 0 },
         { 37, 37, 37, 37 },
         { 0, 40, 35, 40 },  /* 35 segments over 10: flights of 10, 20 and 5 */

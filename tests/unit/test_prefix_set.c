@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* Prefixes with a verdict each, '+' or '-'; the first says it of what none holds. */
+/* Prefixes with a verdict each, '+' or '-'; the first is the verdict on all other addresses. */
 static void fill(struct prefix_set *set, const char *text)
 {
     char copy[256], *rest = copy, *word;

@@ -23,7 +23,7 @@ struct model {
     uint64_t value;
 };
 
-/* Distinct keys that differ in family, in length alone, or in one byte far in front or behind. */
+/* Distinct keys that differ in family, only in length, or in one byte near the start or end. */
 static struct riptide_prefix key_of(uint32_t i)
 {
     struct riptide_prefix key = { .family = AF_INET, .len = 32 };

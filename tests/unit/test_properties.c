@@ -27,7 +27,7 @@ static struct riptide_estimate known(const struct riptide_estimator *estimator, 
     return estimate;
 }
 
-/* Anything that the kernel could say, plausible or not; now and then what it could not. */
+/* Any sample of a kernel, plausible or not; now and then an impossible one. */
 static struct riptide_sample any_sample(void)
 {
     static const uint32_t extremes[] = { 0, 1, 2, 65535, 65536, UINT32_MAX - 1, UINT32_MAX };
@@ -284,7 +284,7 @@ TEST(paper_is_algorithm_1_for_100000_steps)
     }
 }
 
-/* Whether it may have filled a first flight of `cwnd` and lost nothing that anybody can tell. */
+/* Whether it may have filled a first flight of `cwnd` without any detectable loss. */
 static bool may_fill(const struct riptide_sample *sample, uint32_t cwnd)
 {
     return sample->cwnd > cwnd && sample->data_segs_out >= (uint64_t)cwnd + sample->retrans_segs &&

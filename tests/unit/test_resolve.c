@@ -15,8 +15,8 @@ enum { TARGETS = 3, BAD = 1, QUERIES = 2 };
 enum fault {
     FAULT_NONE,
     FAULT_OTHER,   /* about another destination */
-    FAULT_CUT,     /* a message that ends before it says so */
-    FAULT_ATTR,    /* an attribute that ends behind its message */
+    FAULT_CUT,     /* a message that ends before its length */
+    FAULT_ATTR,    /* an attribute that ends after its message */
     FAULT_KIND,    /* no route at all */
     FAULT_LARGE,   /* larger than the buffer */
     FAULT_MISSING, /* no answer */

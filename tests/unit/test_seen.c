@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The set of cookies, against what a plain list would say, on cookies as the kernel gives them:
- * counting up, each processor within a block that it has taken for itself.
+ * The set of cookies, compared with a plain list, with cookies as the kernel assigns them: counting
+ * up, each processor within a block that it has reserved.
  */
 #include "internal.h"
 #include "observe/seen.h"
@@ -37,7 +37,7 @@ static struct seen *make(bool is_filtering)
     return seen;
 }
 
-/* A dump, on one processor, of n sockets that nobody has asked about. */
+/* A dump, on one processor, of n sockets that had no cookie before. */
 static void show(struct seen *seen, struct kernel *kernel, uint64_t processor, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++)

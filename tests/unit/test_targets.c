@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/targets: the queues, what is forgotten, what a target's route is to say and whether the
- * kernel's is near enough.
+ * lib/apply/targets: queues, forgetting, a target's route, and whether the kernel's is near enough.
  */
 #include "apply/plan.h"
 #include "bytes.h"
@@ -252,7 +251,7 @@ TEST(a_route_says_its_bases_metrics_and_ours)
     }
 }
 
-/* What a host's connections show, in a row; as its route, once it is written, has said before. */
+/* Path MTUs from a host's connections, in a row; once the route is written, they show its own. */
 TEST(a_path_mtu_is_used_as_long_as_it_can_be_true)
 {
     static const struct {

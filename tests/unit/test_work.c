@@ -22,7 +22,7 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
     return (ssize_t)n_datagram;
 }
 
-/* A neighbour of nobody, which touches nothing. */
+/* A neighbour that is no gateway, and affects nothing. */
 static void say(size_t more_bytes)
 {
     const struct ndmsg ndm = { .ndm_family = AF_INET };
@@ -54,7 +54,7 @@ TEST(whole_messages_are_no_alarm)
 
 TEST(a_tail_that_is_no_message_may_have_been_any)
 {
-    /* Less than a header; a header that says more than there is (of bytes 0xdd). */
+    /* Less than a header; a header with a length beyond the end (bytes of 0xdd). */
     for (size_t more = 1; more <= sizeof(struct nlmsghdr) + 4; more++) {
         struct plan plan;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every unit test includes: cmocka with what it needs, and a main that runs each TEST of the
- * file in their order.
+ * Included by every unit test: cmocka with its requirements, and a main that runs each TEST of the
+ * file in order.
  */
 #ifndef RIPTIDE_TESTS_UNIT_H
 #define RIPTIDE_TESTS_UNIT_H
@@ -34,7 +34,7 @@ static inline void unit_add(struct CMUnitTest test)
     unit_tests[unit_n_tests++] = test;
 }
 
-/* A test, followed by its body; set_up runs before it and tear_down behind it. */
+/* A test, followed by its body; set_up runs before it and tear_down after it. */
 #define TEST_WITH(function, set_up, tear_down)                                                     \
     static void function(void **state);                                                            \
     __attribute__((constructor)) static void add_##function(void)                                  \

@@ -63,7 +63,7 @@ static struct link link_of(const char *host, size_t links_left)
                   (uint16_t)(sizeof(link.jump) + links_left * sizeof(link)) },
     };
 
-    /* The last one has no next: four bytes behind the end refuses. */
+    /* The last one has no next: a jump four bytes past the end rejects. */
     if (links_left == 0)
         link.test.no = (uint16_t)(sizeof(link) + sizeof(link.jump));
     if (inet_pton(AF_INET, host, &link.host.address) != 1) {
@@ -101,7 +101,7 @@ static struct request *make_request(size_t n, char **hosts)
     return request;
 }
 
-/* Only the end of a dump stands alone in a datagram. */
+/* Only the end of a dump is alone in a datagram. */
 static void receive_all(int fd)
 {
     static _Alignas(struct nlmsghdr) char buffer[BUFFER_BYTES];
