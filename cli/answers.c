@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Figures of the agent's stages as answers to requests that change nothing. Reads the clocks.
- */
+/* Answers to requests that change nothing. Reads the clocks. */
 #include "daemon.h"
 
 #include "clock.h"
@@ -31,7 +29,7 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
     }
     if (event->kind != RIPTIDE_AGENT_TICK)
         return;
-    /* A round whose dump failed ends as well: only one without a failure says that all is well. */
+    /* A round whose dump failed ends as well: only one without a failure clears it. */
     if (!health->is_failure_new)
         health->failure = 0;
     health->is_failure_new = false;
@@ -47,10 +45,10 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
 static json_t *effect_of(const struct daemon *daemon)
 {
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
-    const struct books *books = outcomes->books;
-    uint32_t holdout_percent = outcomes->arms.holdout_percent;
+    const struct arm_config *arms = &outcomes->arms;
 
-    return books && holdout_percent > 0 ? effect_pooled(books, holdout_percent) : json_null();
+    return outcomes->books && arms->holdout_percent > 0 ? effect_pooled(outcomes->books, arms)
+                                                        : json_null();
 }
 
 double daemon_stepped_back_s(const struct daemon *daemon)
@@ -61,7 +59,7 @@ double daemon_stepped_back_s(const struct daemon *daemon)
     return until_ns > now_ns ? (double)(until_ns - now_ns) / 1e9 : 0;
 }
 
-/* By what windows are given, and per connection how many. */
+/* The backend, and the counters of windows per connection. */
 static json_t *apply_of(const struct daemon *daemon)
 {
     const struct window_counts counts =
@@ -71,20 +69,21 @@ static json_t *apply_of(const struct daemon *daemon)
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
 
     return json_pack(
-        "{s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:o}",
+        "{s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:f, s:I, s:I, s:I, s:o}",
         "asked", backend_text(daemon->settings->agent.apply), "by", backend_text(backend), "reason",
         reason, "pacing_percent",
         (json_int_t)daemon->settings->agent.pacing_percent, "given", (json_int_t)counts.given,
         "paced", (json_int_t)counts.paced, "kept", (json_int_t)counts.kept, "syn_lost",
         (json_int_t)counts.syn_lost, "refused", (json_int_t)counts.refused, "holdout_percent",
-        (json_int_t)outcomes->arms.holdout_percent, "held_out", (json_int_t)counts.held_out,
+        (json_int_t)outcomes->arms.holdout_percent, "holdout_turn_s",
+        outcomes->arms.turn_ms / 1e3, "held_out", (json_int_t)counts.held_out,
         "stepped_back_s", daemon_stepped_back_s(daemon), "step_backs",
         (json_int_t)outcomes->harm.n, "destinations_stepped_back",
         (json_int_t)outcomes->watch.n_back, "destination_step_backs",
         (json_int_t)outcomes->watch.n_harms, "effect", effect_of(daemon));
 }
 
-/* Whether the rules of a family are in place, and why not. */
+/* Whether the rules of a family are in place, or why not. */
 static json_t *rules_of(const struct daemon *daemon, uint8_t family)
 {
     const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
@@ -106,7 +105,7 @@ bool daemon_is_off(const struct daemon *daemon)
             why_no_program);
 }
 
-/* One word, and why where it is not all that was asked for. */
+/* One word, and the reason if something configured is missing. */
 static json_t *health_of(const struct daemon *daemon)
 {
     const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
@@ -117,7 +116,7 @@ static json_t *health_of(const struct daemon *daemon)
     const char *health = "ok", *reason = NULL;
     char text[256];
 
-    if (backend == RIPTIDE_ROUTES) /* AUTO says why it is that */
+    if (backend == RIPTIDE_ROUTES) /* the reason of AUTO */
         why_no_program = NULL;
     if (daemon->health.failure) {
         health = "failing";
@@ -128,7 +127,7 @@ static json_t *health_of(const struct daemon *daemon)
         health = "failing";
         reason = "windows are given per connection: the kernel refuses to pause them";
     } else if (backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {
-        snprintf(text, sizeof(text), "windows are given %s alone: %s",
+        snprintf(text, sizeof(text), "windows are given %s only: %s",
                  why_no_rules ? "per connection" : "by routes",
                  why_no_rules ? why_no_rules : why_no_program);
         reason = text;
@@ -215,6 +214,19 @@ static uint32_t count_hints(const struct riptide_estimator *estimator)
     return n;
 }
 
+static json_t *site_of(const struct daemon *daemon)
+{
+    uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME), until_ns = daemon->site_until_ns;
+
+    if (daemon->site_ns == 0)
+        return json_null();
+    return json_pack("{s:I, s:f, s:f}", "destinations",
+                     (json_int_t)riptide_estimator_count_site(
+                         riptide_agent_get_estimator(daemon->agent)),
+                     "ago_s", s(now_ns - daemon->site_ns), "left_s",
+                     s(until_ns > now_ns ? until_ns - now_ns : 0));
+}
+
 json_t *daemon_status(struct daemon *daemon)
 {
     const struct settings *settings = daemon->settings;
@@ -237,7 +249,7 @@ json_t *daemon_status(struct daemon *daemon)
         status,
         json_pack(
             "{s:I, s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-            "s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
+            "s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
             "hints", (json_int_t)count_hints(known), "version", riptide_version(), "pid",
             (int)getpid(), "uptime_s",
             s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns), "dry_run",
@@ -250,8 +262,8 @@ json_t *daemon_status(struct daemon *daemon)
             "left_alone", (json_int_t)router.left_alone, "max_routes",
             (json_int_t)settings->router.max_routes, "clients",
             (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
-            "counters", "routes_written", (json_int_t)router.written, "routes_refused",
-            (json_int_t)router.failed, "resyncs", (json_int_t)router.resyncs, "lifts",
+            "site", site_of(daemon), "counters", "routes_written", (json_int_t)router.written,
+            "routes_refused", (json_int_t)router.failed, "resyncs", (json_int_t)router.resyncs, "lifts",
             (json_int_t)router.lifts, "overruns", (json_int_t)router.overruns, "dumps",
             (json_int_t)observer.dumps, "dumps_failed", (json_int_t)observer.failures, "messages",
             messages_of()));
@@ -274,10 +286,10 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
     return true;
 }
 
-/* Of a round trip, as TCP paces in slow start. */
+/* Percent of a round trip, as TCP paces in slow start. */
 enum { TCP_PACING_PERCENT = 50 };
 
-/* What the map has for new connections to the peer, whatever the route is. */
+/* The map's window for new connections to the peer, independent of routes. */
 static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer,
                           const struct riptide_explanation *explanation)
 {
@@ -293,13 +305,13 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
         return json_null();
     riptide_agent_get_backend(daemon->agent, &off);
     percent = window_pacing_percent(&window, agent->pacing_percent);
-    /* Below that it is TCP's own rate all the same. */
+    /* Below that TCP's own rate applies. */
     if (percent > 0 && percent < TCP_PACING_PERCENT)
         percent = TCP_PACING_PERCENT;
-    /* Handshakes decide, each by its own, where the path is not known to be shorter. */
+    /* If the path is not known to be shorter, each handshake decides for itself. */
     if (window.rtt_us > 0 && window.rtt_us < agent->pacing_rtt_min_us)
         percent = 0;
-    /* The one for all is the least of any; and where the path is too short nothing is paced. */
+    /* The general value is a lower bound; on short paths nothing is paced. */
     if (of_prefix < agent->pacing_percent || (percent == 0 && of_prefix != RIPTIDE_AT_ONCE))
         of_prefix = 0;
     return json_pack("{s:s, s:I, s:o, s:o, s:b, s:I, s:o, s:f, s:s?, s:I, s:I, s:I, s:I}", "cgroup",
@@ -349,26 +361,28 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
             json_object_set_new(route, "reason", json_string(off));
     }
     return json_pack(
-        "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s?}", "destination", dst, "in_scope",
+        "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s?}", "destination", dst, "in_scope",
         settings_have_peer(settings, peer), "policy", settings->estimator.policy->name, "dry_run",
         settings->router.dry_run, "window", window, "trials",
         explanation_trials(&ladder, &site, settings->agent.again_price), "seen", seen, "route", route,
         "program", program_of(daemon, peer, &explanation), "rules", rules_of(daemon, peer->family),
-        "why_routes", backend == RIPTIDE_ROUTES ? off : NULL);
+        "is_auto", settings->agent.apply == RIPTIDE_AUTO, "why_routes",
+        backend == RIPTIDE_ROUTES ? off : NULL);
 }
 
-/* Why nothing is compared, and how it would be; NULL: it is. */
+/* Why nothing is compared, and the remedy; NULL: it is. */
 static const char *why_no_books(const struct daemon *daemon)
 {
     const char *reason;
-    enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
+    const struct riptide_agent_config *agent = &daemon->settings->agent;
+    bool is_by_routes = riptide_agent_get_backend(daemon->agent, &reason) == RIPTIDE_ROUTES;
 
     if (daemon->settings->router.dry_run)
         return "a dry run gives no window";
-    if (backend == RIPTIDE_ROUTES)
+    if (is_by_routes && agent->holdout_turn_ns == 0)
         return "windows are given by routes, which cannot hold out single connections: --apply "
-               "connections can";
-    if (daemon->settings->agent.holdout_percent + daemon->settings->agent.trial_percent == 0)
+               "connections can, or --holdout-turn 10min whole destinations";
+    if (agent->holdout_percent + (is_by_routes ? 0 : agent->trial_percent) == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
     if (!riptide_agent_get_outcomes(daemon->agent)->books)
         return "riptided reads no destroy events: --destroy-events yes, or policy careful";
@@ -397,7 +411,7 @@ json_t *daemon_list(struct daemon *daemon)
     const char *off;
     bool is_program = riptide_agent_get_backend(daemon->agent, &off) != RIPTIDE_ROUTES;
 
-    if (!is_program) /* AUTO says why */
+    if (!is_program) /* the reason of AUTO */
         off = NULL;
     else if (daemon->settings->router.dry_run)
         off = "a dry run";

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Requests that change something as calls of the agent, and their lines in the log.
- */
+/* Requests with changes: the agent's calls, and their log lines. */
 #include "daemon.h"
 
 #include "clock.h"
@@ -13,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of windows within that prefix, but for sections that are for a part of it. */
+/* The cwnd_min for windows within that prefix, ignoring sections for a part of it. */
 static uint32_t cwnd_min_of(const struct riptide_estimator_config *config,
                             const struct riptide_prefix *dst)
 {
@@ -40,7 +38,7 @@ static uint32_t count_destinations(const struct riptide_estimator *estimator,
     return n;
 }
 
-/* A hint is for destinations: one for a part of a destination would hold nothing, ever. */
+/* Hints apply to destinations: one for a part of a destination would never have an effect. */
 static int check_hinted(const struct daemon *daemon, const struct riptide_prefix *dst,
                         struct riptide_error *error)
 {
@@ -57,7 +55,7 @@ static int check_hinted(const struct daemon *daemon, const struct riptide_prefix
     }
     riptide_prefix_format(dst, text);
     riptide_prefix_format(&group, whole);
-    snprintf(error->text, sizeof(error->text), "%s: counts as a part of %s; give that", text,
+    snprintf(error->text, sizeof(error->text), "%s: is part of the destination %s: use that", text,
              whole);
     return -EINVAL;
 }
@@ -88,7 +86,7 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_n
     return r;
 }
 
-/* A section of the file is a hint as well: a bound that only a reload may take away. */
+/* A section of the file is a hint as well: only a reload may remove its bound. */
 int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
                   struct riptide_error *error)
 {
@@ -110,7 +108,7 @@ int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
         return 0;
     }
     snprintf(error->text, sizeof(error->text), "%s: %s", text,
-             has_section ? "its bounds are a section of the configuration: take that out of the "
+             has_section ? "its bounds are a section of the configuration: remove that from the "
                            "file, and reload"
                          : "there is no hint for it; `riptide hint` lists them");
     return RIPTIDE_E_UNKNOWN;
@@ -123,8 +121,8 @@ int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *er
     daemon->is_paused = is_paused;
     if (r < 0 && (!is_paused || !daemon_is_off(daemon)))
         snprintf(error->text, sizeof(error->text),
-                 "windows per connection: the kernel refuses to %s them: %s; it is asked again each "
-                 "round",
+                 "windows per connection: the kernel refuses to %s them: %s; riptided tries again "
+                 "each round",
                  is_paused ? "pause" : "resume", strerror(-r));
     else if (r < 0)
         snprintf(error->text, sizeof(error->text),
@@ -143,7 +141,7 @@ int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_repl
         snprintf(error->text, sizeof(error->text), "not loaded: %s",
                  r < 0 ? strerror(-r) : "time runs backwards");
     if (r == 0)
-        log_line(LOG_LEVEL_INFO, "state %s: destinations taken over: %u",
+        log_line(LOG_LEVEL_INFO, "state %s: destinations loaded: %u",
                  is_replacing ? "loaded" : "merged", counts->loaded);
     return r;
 }

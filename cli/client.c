@@ -83,7 +83,7 @@ static int open_socket(const char *path, FILE **filep, struct riptide_error *err
     if (r < 0)
         return r;
     if (!strcmp(path, "none")) {
-        snprintf(error->text, sizeof(error->text), "--control none: no riptided is asked");
+        snprintf(error->text, sizeof(error->text), "--control none: there is no socket to ask");
         return -ENOENT;
     }
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -130,7 +130,7 @@ static int read_answer(FILE *file, const char *path, json_t **answerp, struct ri
     if (ferror(file) && errno != ECONNRESET)
         return fail(error, path, errno);
     if (feof(file) || ferror(file))
-        reason = "riptided ended before its answer did";
+        reason = "riptided ended before the end of its answer";
     snprintf(error->text, sizeof(error->text), "%s",
              reason ? reason : "the answer of riptided is malformed");
     r = json_is_false(json_object_get(answer, "is_served")) ? -ENONET : -EREMOTEIO;
@@ -148,7 +148,8 @@ int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
 
     if (n_bytes > REQUEST_MAX_STATE_BYTES) {
         snprintf(error->text, sizeof(error->text),
-                 "a request of %zu bytes; riptided takes %d at most, and starts with larger states",
+                 "a request of %zu bytes; riptided accepts %d at most; load larger states at its "
+                 "start",
                  n_bytes, REQUEST_MAX_STATE_BYTES);
         r = -EMSGSIZE;
     } else {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * riptided.conf into settings, line by line in a copy of the text, which values point into.
- */
+/* Reads riptided.conf into settings, line by line in a copy of the text, to which values point. */
 #include "settings.h"
 
 #include "lib/internal.h"
@@ -17,16 +15,16 @@ struct reader {
     const char *name; /* of the file */
     int line;
     const char *section; /* empty: none yet */
-    bool is_lost;        /* the section has a mistake: nobody knows what its keys mean */
+    bool is_lost;        /* the section's header is wrong, so its keys have no meaning */
     int code;            /* 0, or the first error */
 
-    /* Where the keys of the section go. */
+    /* The target of the section's keys. */
     const struct option_row *rows;
     void *target;
     int *lines;
 };
 
-/* What comes after the first mistake may follow from it. */
+/* Later mistakes may follow from the first one. */
 __attribute__((format(printf, 3, 4))) static int fail(struct reader *reader, int code,
                                                       const char *format, ...)
 {
@@ -57,7 +55,7 @@ static int fail_key(struct reader *reader, const char *key)
     return fail(reader, -EINVAL, "%s: unknown key", key);
 }
 
-/* What is 0 for a prefix is as for all others: written down, it means nothing. */
+/* For a prefix 0 means unset: an explicit 0 is refused. */
 static int check_zero(struct reader *reader, const struct option_row *row)
 {
     char *text = option_print(row, reader->target);
@@ -127,7 +125,7 @@ static int enter_section(struct reader *reader, char *line, size_t len)
     size_t word = strlen(PREFIX_SECTION);
 
     if (line[len - 1] != ']')
-        return fail(reader, -EINVAL, "a section is [NAME], and nothing behind it");
+        return fail(reader, -EINVAL, "a section is [NAME], with nothing after it");
     line[len - 1] = '\0';
     reader->section = line + 1;
     leave_prefix(reader);
@@ -149,7 +147,7 @@ static size_t trim(const char *text, size_t len)
     return len;
 }
 
-/* Up to a comment, which may begin behind a blank. */
+/* The part before a comment, which may begin after a blank. */
 static size_t without_comment(const char *line, size_t len)
 {
     size_t n = 0;
@@ -181,7 +179,7 @@ static int take_line(struct reader *reader, char *line, size_t len)
     len = without_comment(line, len);
     for (size_t i = 0; i < len; i++) {
         if (iscntrl((unsigned char)line[i]) && line[i] != '\t')
-            return fail(reader, -EINVAL, "holds a control character (0x%02x)",
+            return fail(reader, -EINVAL, "contains a control character (0x%02x)",
                         (unsigned char)line[i]);
     }
     line[len] = '\0';
@@ -192,7 +190,8 @@ static int take_line(struct reader *reader, char *line, size_t len)
 
 int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors write it */
+    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark of UTF-8, which some editors write
+                                                  */
     struct reader reader = { .settings = settings, .name = name, .section = "" };
     char *line = malloc(n + 1), *end, *stop;
 
@@ -215,7 +214,7 @@ int config_parse(struct settings *settings, const char *name, const char *bytes,
     return reader.code;
 }
 
-/* A line for each word where the key may be given many times: lines have a greatest length. */
+/* A line for each item of a list, as lines have a maximum length. */
 static void print_key(FILE *out, const struct option_row *row, const void *target)
 {
     bool is_list = row->kind->form == VALUE_LIST;

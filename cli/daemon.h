@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The daemon's life, from settings to an exit status.
- */
+/* The life of the daemon, from settings to an exit status. */
 #ifndef CLI_DAEMON_H
 #define CLI_DAEMON_H
 
@@ -11,31 +9,31 @@
 #include "service.h"
 #include "settings.h"
 
-/* How the loop ended; what is left in the kernel depends on it. */
+/* How the loop ended; this determines what stays in the kernel. */
 enum ending {
     ENDING_NONE,
     ENDING_SIGNAL, /* SIGTERM or SIGINT */
     ENDING_ONCE,   /* the only round is complete */
-    ENDING_GONE,   /* the network namespace was given up */
+    ENDING_GONE,   /* the network namespace no longer exists */
     ENDING_FAILED, /* the agent cannot go on, or the only round failed */
 };
 
-/* How it has been, for those who ask. */
+/* The state of the daemon, for `status`. */
 struct health {
     uint64_t started_ns;
     uint64_t n_ticks;
     struct riptide_tick tick; /* the last one */
-    uint64_t late_max_ns;     /* of all */
+    uint64_t late_max_ns;     /* of all ticks */
     uint64_t cpu_ns;          /* of the process at the last tick */
     uint64_t round_cpu_ns;    /* between the last two */
     int failure;              /* -errno of the last dump; 0: none */
     bool is_failure_new;      /* since the last tick */
 };
 
-/* Of a worker: its parent reads it. */
+/* A worker's, read by its parent. */
 struct beat {
     pid_t parent;
-    uint64_t cookie;   /* of its network namespace; 0: not there yet */
+    uint64_t cookie;   /* of its network namespace; 0: not yet known */
     uint64_t round_ns; /* the last one; CLOCK_MONOTONIC */
     uint64_t interval_ns;
 };
@@ -49,67 +47,70 @@ struct daemon {
     struct service service;
     int signals_fd;
     enum ending ending;
-    uint64_t saved_ns;     /* when the state was last kept, or tried to be; 0: not yet */
-    bool is_state_failing; /* and the log has said so */
+    uint64_t saved_ns;     /* when the state was last saved, or the attempt failed; 0: not yet */
+    bool is_state_failing; /* and this was logged */
     struct metrics_file metrics;
     struct beat *beat; /* NULL: no worker */
+    uint64_t site_ns;       /* when sums of other hosts were last received; 0: never */
+    uint64_t site_until_ns; /* they count until then */
 };
 
 /*
- * Whether riptided can run with these settings: asks those who would refuse, so that no range is
- * written down twice, and tells the first value that is refused. Returns the exit status.
+ * Whether riptided can run with these settings: the modules that would refuse them are called, so
+ * that no range is defined twice; reports the first refused value. Returns the exit status.
  */
 int daemon_check(struct settings *settings);
 
 /* Runs until a signal or a failure ends it. `beat`: of a worker, or NULL. Returns the exit status. */
 int daemon_serve(struct settings *settings, struct beat *beat);
 
-/* Blocked, they wait in the fd, also those that arrive before the loop begins. Errors: -errno. */
+/* Blocked signals wait in the fd, also those before the loop begins. Errors: -errno. */
 int daemon_open_signals(struct daemon *daemon);
 
-/* Without it, and with a line, the daemon does its work all the same. */
+/* If it fails, the daemon runs without it, and logs a line. */
 void daemon_open_control(struct daemon *daemon, const struct privileges *privileges);
 
-/* The line of why there is no start. Returns the exit status. */
+/* Logs why there is no start. Returns the exit status. */
 int daemon_refuse(const struct settings *settings, struct riptide_error *error, int r);
 
-/* SIGHUP: takes over all of the file, or nothing (false), and says so in a line. */
+/* SIGHUP: applies the whole file, or nothing (false), and logs a line. */
 bool reload(struct daemon *daemon);
 
 /*
  * --all-netns: a process that serves no connection itself. It keeps the program per connection,
- * looks which network namespaces the processes below --cgroup have, and has for each a worker: a
- * child, which is an ordinary riptided in that namespace with sockets and files of its own. One that
- * ends is begun again; one whose namespace nobody has any more is ended. Runs until a signal or a
+ * scans the network namespaces of the processes below --cgroup, and has a worker for each: a child
+ * that is an ordinary riptided in that namespace, with its own sockets and files. A worker that
+ * ends is restarted; one whose namespace has no processes left is ended. Runs until a signal or a
  * failure ends it, in each of these processes. Returns the exit status.
  */
 int workers_serve(struct settings *settings);
 
-/* The log: the settings in effect, and what about this host makes them less than they could be. */
+/* Logs the settings in effect, and conditions of this host that limit them. */
 void report_start(const struct settings *settings, const struct riptide_agent *agent);
 
-/* What a line of settings ends with where they hold out connections, and none is; else empty. */
+/* The end of a settings line if connections should be held out but cannot be; else empty. */
 const char *report_left_out(const struct settings *settings, const struct riptide_agent *agent);
 
 void report_event(const struct settings *settings, const struct riptide_agent *agent,
                   const struct riptide_agent_event *event, bool is_paused);
 
-/* Notes what an event says about how the daemon is. */
+/* Records the effect of an event on the daemon's state. */
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event);
 
-/* Before the agent starts. A file that is refused, or not there yet, is an empty start. */
+/* Call it before the agent starts. Without a valid file the start is empty. */
 void state_load(const struct daemon *daemon);
 
 /*
- * What one that was killed as it wrote left beside state and metrics, by the names of
- * riptide_file_write. Once the namespace is ours, so that nobody is at it.
+ * Removes temporary files of a riptided that was killed while it wrote state or metrics
+ * (riptide_file_write). Call it with the claim on the namespace, so that no other process is
+ * writing them.
  */
 void state_remove_left(const struct daemon *daemon);
 
-/* Says once where it fails, and once where it works again. `is_synced`: waits for the disk. */
+/* Logs once when it fails, and once when it works again. `is_synced`: waits for the disk. */
 void state_save(struct daemon *daemon, bool is_synced);
 
-/* After a round: saves now and then, the first time at once, so that a wrong place is noticed. */
+/* After a round: saves now and then, the first time at once, to report a wrong path early. */
 void state_tick(struct daemon *daemon, const struct riptide_tick *tick);
 
 #endif

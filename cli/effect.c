@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Figures of the library's verdicts in the units that people read: percent, points, round trips.
- */
+/* Verdicts of the library in units for display: percent, points, round trips. */
 #include "effect.h"
 
 #include "lib/proof/verdict.h"
@@ -9,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Of a class, from where it begins; the last one has no end. */
+/* A class, from its begin; the last one has no upper bound. */
 static void put_range(char *text, size_t size, const uint32_t *begin, const uint32_t *last,
                       uint32_t unit)
 {
@@ -25,7 +23,7 @@ static json_t *interval_of(const struct riptide_interval *interval, double unit)
                      interval->low / unit, "high", interval->high / unit);
 }
 
-/* Less time, or less sent again, is 1; more is -1; what is not shown is 0. */
+/* Less time, or fewer retransmissions, is 1; more is -1; not shown is 0. */
 static int gain_of(const struct riptide_interval *interval)
 {
     return interval->high < 0 ? 1 : interval->low > 0 ? -1 : 0;
@@ -40,20 +38,20 @@ static const char *word_of(const struct verdict *verdict)
     return time + again > 0 ? "helps" : time + again < 0 ? "harms" : "none";
 }
 
-/* What is compared with what, and the names of control's members. */
+/* Which arms are compared, and the names of control's members. */
 struct comparison {
     enum arm arm, control;
     uint32_t control_percent; /* as configured */
-    const char *n_control, *percent, *again_control;
+    const char *unit, *n_control, *percent, *again_control;
 };
 
-static struct comparison with_held_out(uint32_t holdout_percent)
+static struct comparison with_held_out(const struct arm_config *arms)
 {
-    return (struct comparison){ ARM_WINDOW, ARM_HOLDOUT,       holdout_percent,
+    return (struct comparison){ ARM_WINDOW, ARM_HOLDOUT, arms->holdout_percent, arms_unit(arms),
                                 "held_out", "holdout_percent", "again_held_out_percent" };
 }
 
-/* Where there is no verdict, of which classes those are that count is not known yet. */
+/* Without a verdict it is unknown which classes count. */
 static void count(struct verdict *verdict, const struct books *books,
                   struct verdict_classes classes, const struct comparison *of)
 {
@@ -65,7 +63,7 @@ static void count(struct verdict *verdict, const struct books *books,
     }
 }
 
-/* Figures that are not known, or cannot be believed, are null. */
+/* Unknown or invalid figures are null. */
 static json_t *row_of(const struct books *books, struct verdict_classes classes,
                       const struct comparison *of, bool is_all_void)
 {
@@ -79,7 +77,8 @@ static json_t *row_of(const struct books *books, struct verdict_classes classes,
     if (!is_there)
         count(&verdict, books, classes, of);
     return json_pack(
-        "{s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict", word, "connections",
+        "{s:s, s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict", word, "unit",
+        of->unit, "connections",
         (json_int_t)verdict.n, of->n_control, (json_int_t)verdict.n_control, "needed",
         VERDICT_MIN_CONNECTIONS, of->percent, (int)of->control_percent, "share_percent",
         is_there ? interval_of(&verdict.share, 0.01) : json_null(), "rounds_saved",
@@ -89,9 +88,9 @@ static json_t *row_of(const struct books *books, struct verdict_classes classes,
         has_figures ? json_real(100 * verdict.again_control) : json_null());
 }
 
-json_t *effect_pooled(const struct books *books, uint32_t holdout_percent)
+json_t *effect_pooled(const struct books *books, const struct arm_config *arms)
 {
-    const struct comparison of = with_held_out(holdout_percent);
+    const struct comparison of = with_held_out(arms);
 
     return row_of(books, (struct verdict_classes){ 0 }, &of, false);
 }
@@ -115,6 +114,7 @@ static json_t *effect_trials(const struct books *books, const struct arm_config 
             .arm = arm,
             .control = ARM_WINDOW,
             .control_percent = 100 - arms->holdout_percent - 2 * arms->trial_percent,
+            .unit = "connections",
             .n_control = "with_window",
             .percent = "window_percent",
             .again_control = "again_window_percent",
@@ -127,10 +127,10 @@ static json_t *effect_trials(const struct books *books, const struct arm_config 
     return rows;
 }
 
-static json_t *effect_classes(const struct books *books, uint32_t holdout_percent)
+static json_t *effect_classes(const struct books *books, const struct arm_config *arms)
 {
-    const struct comparison of = with_held_out(holdout_percent);
-    bool are_void = is_void(books, holdout_percent);
+    const struct comparison of = with_held_out(arms);
+    bool are_void = is_void(books, arms->holdout_percent);
     json_t *rows = json_array();
     char kb[32], ms[32];
 
@@ -160,8 +160,8 @@ json_t *effect_document(const char *reason, const struct books *books,
                      "has_stepped_back", false, "holdout_percent", (json_int_t)holdout_percent, "trial_percent",
                      (json_int_t)arms->trial_percent, "confidence_percent",
                      100 * VERDICT_CONFIDENCE, "stepped_back_s", stepped_back_s, "pooled",
-                     holdout_percent > 0 ? effect_pooled(books, holdout_percent) : json_null(),
+                     holdout_percent > 0 ? effect_pooled(books, arms) : json_null(),
                      "classes",
-                     holdout_percent > 0 ? effect_classes(books, holdout_percent) : json_array(),
+                     holdout_percent > 0 ? effect_classes(books, arms) : json_array(),
                      "trials", arms->trial_percent > 0 ? effect_trials(books, arms) : json_array());
 }

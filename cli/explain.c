@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide explain: every step from a destination's connections to its route, or which rule says
- * that there is none. What there is to say is gathered in one document, which is printed as it is
- * or in words.
+ * riptide explain: every step from a destination's connections to its route, or the rule that
+ * prevents it. All facts are collected in one document, which is printed as JSON or as text.
  */
 #include "client.h"
 #include "commands.h"
@@ -22,7 +21,7 @@ static json_t *route_to_json(const struct riptide_route *route)
     return explanation_route(route, route->ifindex ? log_device_name(route->ifindex, dev) : NULL);
 }
 
-/* What the destination is counted as by the configuration. */
+/* The destination to which the address belongs by the configuration. */
 static int find_group(const struct riptide_estimator_config *config,
                       const struct riptide_prefix *dst, struct riptide_prefix *group)
 {
@@ -36,20 +35,21 @@ static int find_group(const struct riptide_estimator_config *config,
     return 0;
 }
 
-/* What it would say of itself, with nothing known of the destination. */
+/* The daemon's answer if it had no data on the destination. */
 static json_t *without_daemon(const struct settings *settings, const struct riptide_prefix *dst)
 {
     struct riptide_prefix group;
 
     if (find_group(&settings->estimator, dst, &group) != 0)
         group = *dst;
-    return json_pack("{s:o, s:b, s:s, s:b, s:n, s:[], s:n, s:n, s:n, s:n, s:n}", "destination",
+    return json_pack("{s:o, s:b, s:s, s:b, s:n, s:[], s:n, s:n, s:n, s:n, s:b, s:n}", "destination",
                      explanation_prefix(&group), "in_scope", settings_have_peer(settings, dst),
                      "policy", settings->estimator.policy->name, "dry_run", true, "window",
-                     "trials", "seen", "route", "program", "rules", "why_routes");
+                     "trials", "seen", "route", "program", "rules", "is_auto",
+                     settings->agent.apply == RIPTIDE_AUTO, "why_routes");
 }
 
-/* What the daemon says; where none answers, what it would. */
+/* The daemon's answer, or, if none answers, what it would be. */
 static int ask_daemon(const struct command_options *options, const struct riptide_prefix *dst,
                       json_t **documentp, struct riptide_error *error)
 {
@@ -64,7 +64,7 @@ static int ask_daemon(const struct command_options *options, const struct riptid
     is_running = r == 0;
     if (r < 0 && r != -ENOMEM) {
         if (!client_is_absence(r))
-            log_answer("explain: %s; this is the kernel's side alone", log_error_text(error, r));
+            log_answer("explain: %s; only the kernel's part is shown", log_error_text(error, r));
         error->text[0] = '\0';
         *documentp = without_daemon(&options->settings, dst);
         r = *documentp ? 0 : -ENOMEM;
@@ -80,7 +80,7 @@ static int ask_daemon(const struct command_options *options, const struct riptid
     return r;
 }
 
-/* Without a window there is no route, but perhaps a reason that there will never be one. */
+/* Without a window there is no route, but there may be a reason why there never will be. */
 static int add_left_alone(const struct command_options *options, json_t *document,
                           const struct riptide_prefix *dst, struct riptide_error *error)
 {
@@ -118,7 +118,7 @@ static int add_kernel(const struct command_options *options, json_t *document,
     return 0;
 }
 
-/* A larger initcwnd of their route's owner stays, unless losses or a hint took ours down. */
+/* A larger initcwnd of the base route stays, unless losses or a hint lowered ours. */
 static void add_kept(json_t *document)
 {
     const json_t *program = get(document, "program");
@@ -130,7 +130,7 @@ static void add_kept(json_t *document)
                         is_kept ? json_integer(starts_with) : json_null());
 }
 
-/* What it is counted as: of a prefix that holds several destinations, there is not one way. */
+/* The destination to which it belongs: a prefix with several destinations is refused. */
 static int find_destination(const json_t *document, const struct riptide_prefix *dst,
                             struct riptide_prefix *destination, struct riptide_error *error)
 {
@@ -189,7 +189,7 @@ int explain_run(const struct command_options *options)
     int r;
 
     if (options->n_operands != 1)
-        return command_refuse(options, "which destination? one is needed");
+        return command_refuse(options, "one destination is needed");
     if (!command_parse_prefix(options, options->operands[0], &dst))
         return EXIT_USAGE;
     r = gather(options, &dst, &document, &error);

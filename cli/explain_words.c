@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * From figures to sentences. The first step that ends the way to a route is the verdict.
- */
+/* Templates of sentences. The first failing step on the way to a route is the verdict. */
 #include "explanation.h"
 
-/* With what connections start all the same. */
+/* The window with which connections start in this case. */
 #define STARTS "[; connections start with {lookup.starts_with} segments]"
 
-/* Why there is no window: what is the first thing missing. */
+/* Why there is no window: the first missing condition. */
 #define WITHOUT_WINDOW                                                                             \
     "[{!in_scope}nothing: it is outside of --scope, or in --exclude"                               \
     "|nothing, and a window would not help: it is left alone: {left_alone}" STARTS                 \
@@ -27,7 +25,7 @@
     "|{?route.state=withdrawn}nothing any more: [{route.reason}|its time to live has passed]"      \
     "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN                                    \
     "|nothing at present, per connection: {route.reason}" STARTS                                   \
-    "|{?program}" BY_PROGRAM "|nothing yet: the program does not have it" STARTS "]"               \
+    "|{?program}" BY_PROGRAM "|nothing yet: the program has no window for it" STARTS "]"         \
     "|{?program}{!program.reason}{?lookup.starts_with}" BY_PROGRAM                                 \
     "[{!route.state=applied}; no route: {route.state}: [{route.reason}|no reason known]"           \
     "|; the route is not in use: {rules.reason}"                                                   \
@@ -40,7 +38,7 @@
     "|connections start with {lookup.starts_with} segments[, as the route is not in use: "         \
     "{rules.reason}|, not with the {kernel.initcwnd} of our route: {lookup.not_ours}]]"
 
-/* Of a route, where no riptided answers. */
+/* A route without an answering riptided. */
 #define OF_KERNEL                                                                                  \
     EXPLAIN_MANAGER "[{-holder}, and left a route]"                                                \
     "[{!lookup.starts_with}[{-holder}: see `riptide flush`]; no connections: {lookup.not_ours}"    \
@@ -49,9 +47,9 @@
 
 const char explain_sentence[] =
     "[{?daemon_is_running}" OF_DAEMON "|{?is_program_silent}process {holder} gives windows per "
-    "connection and does not say which (no answer on --control)|{?kernel}" OF_KERNEL
+    "connection and does not answer on --control|{?kernel}" OF_KERNEL
     "|{!in_scope}" WITHOUT_WINDOW "|{?left_alone}" WITHOUT_WINDOW "|" EXPLAIN_MANAGER
-    "; what it would give: riptided --dry-run --once --scope {dst}]";
+    "; for its window: riptided --dry-run --once --scope {dst}]";
 
 #define EVIDENCE                                                                                   \
     "  evidence     capacity [{window.evidence.capacity:.1}|-], "                                  \
@@ -76,7 +74,7 @@ const char explain_steps[] =
     "[{?window.evidence.capacity}" EVIDENCE "|{?window.evidence.sharers}" EVIDENCE "]"
     "  combined     {window.combined:.1} segments (policy {window.policy})\n"
     "  smoothed     {window.smoothed:.1} segments"
-    "[{?window.is_drop}, the drop guard had history forgotten]\n"
+    "[{?window.is_drop}, the drop guard discarded history]\n"
     "  bounds       {window.cwnd_min} to {window.cwnd_max} segments"
     "[ by \\[prefix {window.override}\\]][, times {window.override_scale}]"
     "[, base route {window.base_cwnd}][, hint at most {window.hint_cwnd_max}]"
@@ -97,7 +95,8 @@ const char explain_steps[] =
     "[  receive      {program.receive_bytes} bytes in the first window, where this host opens the "
     "connection\n]"
     "[  rto_min      {program.rto_min_ms:.1} ms, set by the program\n]]"
-    "[  apply        by routes, not per connection: {why_routes}\n]"
+    "[  apply        by routes, not per connection: {why_routes}\n"
+    "|{?daemon_is_running}{?is_auto}  apply        auto: per connection, as the kernel takes the program\n]"
     "[{*trials}  trial        {cwnd} segments: {connections:.0} connections"
     "[{?site_connections}, of the site {site_connections:.0}], "
     "[{?is_window}the window, |time {time_percent:+.1} % (standard error {error_percent:.1}), ]"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide flush: the emergency exit. No connection starts by a route of ours afterwards; who may
- * change that, or goes on per connection, is paused, or named.
+ * riptide flush: removes rules and routes in an emergency, so that no connection starts by a route
+ * of ours. A process that may restore them, or gives windows per connection, is paused, or named.
  */
 #include "client.h"
 #include "commands.h"
@@ -15,13 +15,13 @@
 
 static const char paused_sentence[] =
     "paused: [{?apply.by=connections}riptided gives no window"
-    "|riptided keeps its rules away[{?apply.by=both}, and gives no window per connection,]] until "
+    "|riptided keeps its rules removed[{?apply.by=both}, and gives no window per connection,]] until "
     "`riptide resume` or a restart"
-    "[{!apply.by=connections}; its routes are in table {table}, where nothing looks them up]\n"
+    "[{!apply.by=connections}; its routes are in table {table}, to which no rule refers]\n"
     "[{?netns}of other network namespaces windows go on: `riptide netns` lists them, "
     "`systemctl stop riptided` ends all\n]";
 
-/* What is removed comes back, unless somebody stops who manages the namespace. */
+/* Removed rules and routes return unless the namespace's manager is stopped. */
 static void warn_of(int holder, const char *why, struct riptide_error *line)
 {
     char process[48] = "a process that this user cannot see";
@@ -37,12 +37,12 @@ static void warn_of(int holder, const char *why, struct riptide_error *line)
     if (holder > 0)
         snprintf(process, sizeof(process), "process %d", holder);
     snprintf(line->text, sizeof(line->text),
-             "%s manages this network namespace and may put all of it back (%.100s): stop it, if "
+             "%s manages this network namespace and may restore all of them (%.100s): stop it, if "
              "it is riptided by `systemctl stop riptided`, then `riptide flush` again",
              process, why);
 }
 
-/* The holder of the namespace stays off from now on, and it says so; else `line` has what it may do. */
+/* Pauses the holder of the namespace, which reports that; else `line` names what it may do. */
 static void pause_holder(const struct command_options *options,
                          const struct riptide_router_config *numbers, int holder,
                          struct riptide_error *line)
@@ -59,7 +59,7 @@ static void pause_holder(const struct command_options *options,
     } else if (r == 0 && table != numbers->table) {
         snprintf(line->text, sizeof(line->text),
                  "riptided runs with another table: `riptide flush --table %" JSON_INTEGER_FORMAT
-                 "` is about that",
+                 "` removes those",
                  table);
     } else {
         if (r == 0)
@@ -85,7 +85,7 @@ int flush_run(const struct command_options *options)
     if (r < 0)
         return command_fail(options, &error, r);
     printf("removed: rules %" PRIu32 ", routes %" PRIu32 "\n", counts.rules, counts.routes);
-    /* All is off, without waiting for one that hangs; who is paused does not put it back. */
+    /* First removes all, without waiting for one that hangs; a paused one restores nothing. */
     if (riptide_router_get_holder(&holder) == 0)
         pause_holder(options, &numbers, holder, &error);
     if (!error.text[0] && !leftover_find(&numbers, "riptide flush", &error))

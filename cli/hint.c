@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide hint: lowers windows for a while, by what connections cannot know; takes that back, and
- * lists what holds.
+ * riptide hint: lowers windows for a while, by knowledge that connections do not show; removes
+ * hints, and lists them.
  */
 #include "client.h"
 #include "log.h"
@@ -25,7 +25,7 @@ static bool has_limits(const struct command_options *options)
     return options->hint_for_ns > 0 || options->hint_cwnd_max > 0 || options->hint_scale > 0;
 }
 
-/* What is missing; whether the figures make sense, riptided says. */
+/* Reports missing options; riptided checks values. */
 static int check(const struct command_options *options)
 {
     if (options->n_operands != 1)
@@ -41,11 +41,11 @@ static int check(const struct command_options *options)
     return EXIT_SUCCESS;
 }
 
-/* All that holds now: nothing is left of an older hint. */
+/* All bounds in force: an older hint is replaced completely. */
 static const char added[] =
-    "{dst}: [{!destinations}no destination within is known, and what is learned in the next "
-    "{for_ms:s} s is held down|{destinations} destination[{?destinations=1}|s] held down, from "
-    "the next round on, for {for_ms:s} s]: [windows times {asked.scale}, ]"
+    "{dst}: [{!destinations}no destination within is known, and new ones are limited for "
+    "{for_ms:s} s|{destinations} destination[{?destinations=1}|s] limited, from the next round "
+    "on, for {for_ms:s} s]: [windows times {asked.scale}, ]"
     "[at most {asked.cwnd_max}, ]but the minimum of {cwnd_min} stays\n";
 
 static const char listed[] =

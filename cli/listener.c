@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Unix socket files outlive whoever made them: one that nobody listens on makes way.
- */
+/* Unix socket files outlive their process: one without a listener is replaced. */
 #include "listener.h"
 
 #include <errno.h>
@@ -19,7 +17,7 @@
 /* Connections that wait to be accepted. */
 enum { BACKLOG = 64 };
 
-/* `reason` says more than the kernel's words; NULL: it is those. */
+/* `reason` is more precise than the kernel's text; NULL: use that. */
 static int fail(struct riptide_error *error, const char *path, const char *reason, int code)
 {
     snprintf(error->text, sizeof(error->text), "%.160s: %s", path,
@@ -28,8 +26,8 @@ static int fail(struct riptide_error *error, const char *path, const char *reaso
 }
 
 /*
- * From the file alone: a static program has no other sources, and a daemon waits for none. What is
- * in LDAP has a number.
+ * Only from the file: a static program has no other sources, and a daemon must not wait for one.
+ * Groups in LDAP can be given by number.
  */
 int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *error)
 {
@@ -71,7 +69,7 @@ int listener_address(struct sockaddr_un *address, const char *path, struct ripti
     return 0;
 }
 
-/* Takes away what may stand there: a socket that nobody listens on. */
+/* Removes a socket file without a listener. */
 static int clear_place(const struct sockaddr_un *address, struct riptide_error *error)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -86,9 +84,9 @@ static int clear_place(const struct sockaddr_un *address, struct riptide_error *
     if (code == ECONNREFUSED) {
         struct stat stat;
 
-        /* That is what connect says of any other file, too. */
+        /* connect returns this error for any other file, too. */
         if (lstat(address->sun_path, &stat) == 0 && !S_ISSOCK(stat.st_mode))
-            return fail(error, address->sun_path, "there is a file, and it is no socket", EEXIST);
+            return fail(error, address->sun_path, "a file is there that is not a socket", EEXIST);
         unlink(address->sun_path);
         return 0;
     }
@@ -97,7 +95,7 @@ static int clear_place(const struct sockaddr_un *address, struct riptide_error *
     return fail(error, address->sun_path, NULL, code);
 }
 
-/* Where that fails, bind says why; where it gets no owner, the file stays at the end. */
+/* If this fails, bind reports why; without the owner, the file stays at the end. */
 static int make_directory(const char *path, uid_t owner)
 {
     int r = mkdir(path, 0755);
@@ -115,7 +113,7 @@ static int open_file(const struct listener *listener, uid_t owner, struct riptid
     memcpy(directory, address->sun_path, sizeof(directory));
     mask = umask(0022);
     make_directory(dirname(directory), owner);
-    /* Everybody may read; who may do more is asked of each connection. */
+    /* Any user may connect; permission for changes is checked per connection. */
     umask(0111);
     if (bind(listener->fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ||
         listen(listener->fd, BACKLOG) < 0)
@@ -158,7 +156,7 @@ void listener_close(struct listener *listener)
     listener->fd = -1;
 }
 
-/* The groups beside the first, as they were when it connected. */
+/* The supplementary groups, as of the time of connecting. */
 static bool is_member(int fd, gid_t group)
 {
     socklen_t bytes = 0;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What a daemon counts, as Prometheus text. Pure: a snapshot in, text out.
- */
+/* A daemon's counters as Prometheus text. Pure: a snapshot in, text out. */
 #ifndef CLI_METRICS_H
 #define CLI_METRICS_H
 
@@ -11,7 +9,7 @@
 #include <riptide/agent.h>
 #include <stdio.h>
 
-/* Counts by upper bound; the last bucket has none. */
+/* Counters by upper bound; the last bucket has none. */
 enum { HISTOGRAM_MAX_BOUNDS = 12 };
 
 struct histogram {
@@ -19,20 +17,21 @@ struct histogram {
     uint64_t sum; /* in the unit of the bounds */
 };
 
-/* Where windows and times fall: segments, and ns. Each ends with 0. */
+/* Bounds of windows and times: segments, and ns. Each list ends with 0. */
 extern const uint64_t metrics_window_bounds[HISTOGRAM_MAX_BOUNDS + 1];
 extern const uint64_t metrics_duration_bounds_ns[HISTOGRAM_MAX_BOUNDS + 1];
 
 void histogram_add(struct histogram *histogram, const uint64_t *bounds, uint64_t value);
 
 struct metrics {
-    uint64_t netns; /* a label of all of them; 0: none */
+    uint64_t netns; /* a label of all metrics; 0: none */
     struct riptide_observer_stats observer;
     struct riptide_estimator_stats estimator;
     struct riptide_router_stats router;
     uint64_t are_rules_in_place[2]; /* 1 or 0; IPv4, IPv6 */
     uint64_t is_program_in_place;
-    const char *asked, *by; /* backend_text of what is asked for, and in use; NULL: not known */
+    const char *asked, *by; /* backend_text of the configured one, and of the one in use; NULL:
+                               unknown */
     uint64_t is_stepped_back, step_backs;
     uint64_t destinations_stepped_back, destination_step_backs;
     uint64_t trial_moves;
@@ -41,15 +40,16 @@ struct metrics {
     struct first_flights flights[ARMS];
     uint64_t cpu_ns; /* of the process */
     uint64_t holdout_percent;
-    const struct books *books; /* the agent's, of now; NULL: none is held out */
-    const struct books *ended; /* of before; NULL: there are none */
+    const struct books *books; /* the agent's, at present; NULL: none is held out */
+    const struct books *sums;  /* the same, if it counts connections, as those of other hosts do */
+    const struct books *ended; /* ended books; NULL: none */
     uint64_t held_out_due;
     uint64_t left_out[ARMS][BOOK_ENTRIES];
     uint64_t dump_cpu_ns;           /* of all ticks */
     uint64_t interval_ns;           /* until the next tick */
     uint64_t max_destinations;
     uint64_t max_routes;
-    uint64_t overflow;          /* what did not fit max_destinations, as ticks have counted it */
+    uint64_t overflow;          /* refused for max_destinations, as counted by ticks */
     struct histogram windows;   /* each route as it was written, segments */
     struct histogram durations; /* of ticks, ns */
 };
@@ -59,22 +59,22 @@ void metrics_print(FILE *out, const struct metrics *metrics);
 struct metrics_file {
     const struct settings *settings;
     struct metrics metrics;
-    uint64_t written_ns; /* when the file was last tried; 0: not yet */
-    bool is_failing;     /* said once, until it can be written again */
-    bool is_there;       /* and of ours */
+    uint64_t written_ns; /* time of the last attempt to write the file; 0: none */
+    bool is_failing;     /* logged once, until it can be written again */
+    bool is_there;       /* and is ours */
 };
 
-/* Settings are about to become `fresh`: a file that they leave out goes. */
+/* Settings will become `fresh`: removes a file that these no longer name. */
 void metrics_file_reconfigure(struct metrics_file *file, const struct settings *fresh);
 
-/* Counts the event; writes the file at the end of a tick where it is time. */
+/* Counts the event; at the end of a tick writes the file if it is due. */
 void metrics_file_event(struct metrics_file *file, const struct riptide_agent *agent,
                         const struct riptide_agent_event *event);
 
-/* Takes the file away: who reads it must not believe that the daemon still runs. */
+/* Removes the file, so that no reader takes the daemon for running. */
 void metrics_file_remove(const struct metrics_file *file);
 
-/* Metrics as of now, in memory of the caller's. Errors: -ENOMEM. */
+/* The metrics of now, in memory that the caller frees. Errors: -ENOMEM. */
 int metrics_file_text(struct metrics_file *file, const struct riptide_agent *agent, char **textp,
                       size_t *sizep);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * When metrics are collected and written. Whatever goes wrong with the file, the daemon goes on.
- */
+/* When metrics are collected and written. A failure to write does not stop the daemon. */
 #include "metrics.h"
 
 #include "clock.h"
@@ -15,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Of a collector that comes each quarter of a minute, and sooner where rounds are shorter. */
+/* For a collector that reads every 15 s; shorter with short rounds. */
 static uint64_t find_interval_ns(const struct settings *settings)
 {
     const uint64_t round_ns = settings->agent.interval_ns;
@@ -72,9 +70,10 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     metrics->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
     metrics->holdout_percent = outcomes->arms.holdout_percent;
     metrics->books = outcomes->books;
+    metrics->sums = outcomes->arms.turn_ms > 0 ? NULL : outcomes->books;
     metrics->ended = outcomes->ended;
     metrics->held_out_due = outcomes->ended_due;
-    if (outcomes->books)
+    if (metrics->sums)
         metrics->held_out_due += books_due(outcomes->books, outcomes->arms.holdout_percent);
     memcpy(metrics->left_out, outcomes->left_out, sizeof(metrics->left_out));
     metrics->max_destinations = file->settings->estimator.max_destinations;
@@ -99,7 +98,7 @@ int metrics_file_text(struct metrics_file *file, const struct riptide_agent *age
     return 0;
 }
 
-/* No sync: after a crash of the machine there is nothing to tell. Whoever collects it may read. */
+/* Not synced: after a crash of the machine the content is useless. Readable by all. */
 static void write_metrics(struct metrics_file *file, const struct riptide_agent *agent)
 {
     const char *path = file->settings->metrics;
@@ -118,7 +117,7 @@ static void write_metrics(struct metrics_file *file, const struct riptide_agent 
     else if (r == 0 && file->is_failing)
         log_line(LOG_LEVEL_INFO, "metrics: %s: written again", path);
     file->is_failing = r < 0;
-    /* On a full disk the last one stays; -EINVAL is somebody else's in its place. */
+    /* On a full disk the last one stays; -EINVAL: another program's file is in its place. */
     file->is_there = r == 0 || (file->is_there && r != -EINVAL);
 }
 

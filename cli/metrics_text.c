@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One table of metrics, in the text format that node_exporter's textfile collector and promtool
- * read: there HELP and TYPE name a counter with its `_total`.
+ * read: HELP and TYPE name a counter with its `_total`.
  */
 #include "metrics.h"
 
@@ -19,14 +19,14 @@ const uint64_t metrics_duration_bounds_ns[] = { 1000000,   2500000,    5000000, 
                                                 500000000, 1000000000, 2500000000, 0 };
 
 /*
- * A line each, or one for each arm. Those without a name are more of the metric above. A counter's
- * name ends in _total, what has _seconds in it is kept in ns, and what has _ratio in per cent.
+ * A line each, or one for each arm. Rows without a name belong to the metric above. Counters end in
+ * _total; values of names with _seconds are kept in ns, with _ratio in percent.
  */
 static const struct series {
     const char *name;
     const char *labels;
-    size_t offset;    /* of the figure in a snapshot */
-    size_t arm_bytes; /* from there to that of the next arm; 0: it is of all */
+    size_t offset;    /* of the value in a snapshot */
+    size_t arm_bytes; /* from there to the next arm's; 0: not per arm */
     const char *help;
 } table[] = {
 #define FIGURE(field) offsetof(struct metrics, field), 0
@@ -140,7 +140,7 @@ static void print_head(FILE *out, const char *name, const char *type, const char
     fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* Those of workers of one riptided come together in one collector. */
+/* One collector reads the files of all workers of a riptided. */
 static void print_name(FILE *out, const struct metrics *metrics, const char *name,
                        const char *labels)
 {
@@ -182,7 +182,7 @@ static void print_table(FILE *out, const struct metrics *metrics)
     }
 }
 
-/* `per_unit`: how much of a figure is one of the metric's unit. */
+/* `per_unit`: the factor from the metric's unit to the value. */
 static void print_histogram(FILE *out, const struct metrics *metrics, const char *name,
                             const char *help, const struct histogram *histogram,
                             const uint64_t *bounds, double per_unit)
@@ -208,7 +208,7 @@ static void print_histogram(FILE *out, const struct metrics *metrics, const char
     fprintf(out, "%.9g\n", (double)histogram->sum / per_unit);
 }
 
-/* Sums that can be added over hosts, and divided: of docs/proof.md, which says how to compare them. */
+/* Sums that can be added over hosts, and divided; docs/proof.md says how to compare them. */
 static const struct sum {
     const char *name;
     size_t offset; /* in a cell */
@@ -239,8 +239,8 @@ static void print_cell(FILE *out, const struct metrics *metrics, const struct su
     char labels[128];
     uint64_t value;
 
-    if (metrics->books)
-        book_cell_add(&cell, &metrics->books->cells[class][arm]);
+    if (metrics->sums)
+        book_cell_add(&cell, &metrics->sums->cells[class][arm]);
     if (metrics->ended)
         book_cell_add(&cell, &metrics->ended->cells[class][arm]);
     if (cell.n == 0)
@@ -268,7 +268,7 @@ static void print_interval(FILE *out, const struct metrics *metrics, const char 
     fprintf(out, "%.9g\n", interval->high);
 }
 
-/* Of this host alone, where there is a verdict, whatever the share. */
+/* Of this host only, if there is a verdict, even a void one. */
 static void print_effect(FILE *out, const struct metrics *metrics)
 {
     struct verdict verdict;
@@ -280,19 +280,20 @@ static void print_effect(FILE *out, const struct metrics *metrics)
                    "Round trips that windows have saved, with the bounds of 95 %.",
                    &verdict.rounds_saved);
     print_interval(out, metrics, "riptide_effect_time_ratio",
-                   "Time that windows take more, below 0 less, of that without.", &verdict.time);
+                   "Change of time by windows, as a share of the time without; below 0: less.",
+                   &verdict.time);
     print_interval(out, metrics, "riptide_effect_again_ratio",
-                   "Share of segments sent again with windows, less that without.", &verdict.again);
+                   "Share of segments sent again with windows, minus that without.", &verdict.again);
     print_interval(out, metrics, "riptide_held_out_ratio",
                    "Of the connections that count, those held out; void where the configured "
                    "share is not within.",
                    &verdict.share);
 }
 
-/* Nothing without connections: a metric has a series, or is not there. */
+/* Without connections there is no series, not one of 0. */
 static void print_books(FILE *out, const struct metrics *metrics)
 {
-    uint64_t n = metrics->books ? books_count(metrics->books) : 0;
+    uint64_t n = metrics->sums ? books_count(metrics->sums) : 0;
 
     if (n + (metrics->ended ? books_count(metrics->ended) : 0) == 0)
         return;
@@ -307,11 +308,9 @@ static void print_books(FILE *out, const struct metrics *metrics)
                "Of the connections that count, those that were to be held out.");
     print_name(out, metrics, "riptide_arm_held_out_due_total", "");
     fprintf(out, "%" PRIu64 "\n", metrics->held_out_due);
-    if (n > 0)
-        print_effect(out, metrics);
 }
 
-/* What is not a figure: it stands in the labels. */
+/* Not a number, but labels. */
 static void print_info(FILE *out, const struct metrics *metrics, const char *name, const char *help,
                        const char *labels)
 {
@@ -329,9 +328,11 @@ void metrics_print(FILE *out, const struct metrics *metrics)
     snprintf(labels, sizeof(labels), "{asked=\"%s\",by=\"%s\"}", metrics->asked, metrics->by);
     if (metrics->by)
         print_info(out, metrics, "riptide_apply_info",
-                   "By what windows are given; --apply auto chooses.", labels);
+                   "The way by which windows are given; --apply auto chooses.", labels);
     print_table(out, metrics);
     print_books(out, metrics);
+    if (metrics->books)
+        print_effect(out, metrics);
     print_histogram(out, metrics, "riptide_initcwnd_segments",
                     "Initial windows of routes, counted each time that a route was written.",
                     &metrics->windows, metrics_window_bounds, 1);

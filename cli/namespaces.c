@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide netns: the network namespaces that a riptided with --all-netns serves. Each has a socket
- * of its own, and they are asked one after the other.
+ * riptide netns: the network namespaces that a riptided with --all-netns serves. Each has its own
+ * socket; they are queried one after the other.
  */
 #include "client.h"
 #include "lib/tools.h"
@@ -9,6 +9,7 @@
 #include "netns.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ static const char table[] =
     "\t{cgroup}\n]";
 static const char sides[] = "rlrlrrl";
 
-/* As ip-netns(8) has it; NULL: none, or it cannot be seen. */
+/* Its name of ip-netns(8); NULL: none, or not visible. */
 static const char *name_of(int pid, const glob_t *names)
 {
     char path[32];
@@ -31,7 +32,7 @@ static const char *name_of(int pid, const glob_t *names)
     return NULL;
 }
 
-/* One that hangs is listed as well. NULL: there is none, and a socket was left. */
+/* Workers that hang are listed as well. NULL: none runs, only a socket file is left. */
 static json_t *ask(const char *path, uint64_t cookie, const glob_t *names)
 {
     struct riptide_error error;
@@ -49,7 +50,7 @@ static json_t *ask(const char *path, uint64_t cookie, const glob_t *names)
     return row;
 }
 
-/* Where no socket is of a namespace: one that has none to serve yet says so. */
+/* Without any socket: a riptided without a namespace to serve yet reports that. */
 static int list_none(const struct command_options *options)
 {
     const char *path = options->settings.control;
@@ -71,18 +72,20 @@ int netns_run(const struct command_options *options)
 {
     json_t *rows;
     uint64_t *cookies;
-    glob_t found, names;
+    glob_t names;
+    size_t n = netns_find(options->settings.control, &cookies);
 
-    if (netns_find(options->settings.control, &found, &cookies) < 0)
+    if (n == 0)
         return list_none(options);
     rows = json_array();
     glob("/run/netns/*", GLOB_NOSORT, NULL, &names);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        if (cookies[i])
-            json_array_append_new(rows, ask(found.gl_pathv[i], cookies[i], &names));
+    for (size_t i = 0; i < n; i++) {
+        char *path = netns_path(options->settings.control, cookies[i]);
+
+        json_array_append_new(rows, path ? ask(path, cookies[i], &names) : NULL);
+        free(path);
     }
     globfree(&names);
     free(cookies);
-    globfree(&found);
     return command_print(options, json_pack("{s:o}", "netns", rows), table, sides);
 }

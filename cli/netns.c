@@ -40,7 +40,7 @@ int netns_enter(const char *name)
     return r;
 }
 
-/* What stands before and behind the number. */
+/* The parts before and after the number. */
 static int split(const char *file)
 {
     const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
@@ -56,32 +56,40 @@ char *netns_path(const char *file, uint64_t cookie)
     return asprintf(&own, "%.*s.%" PRIu64 "%s", n, file, cookie, file + n) < 0 ? NULL : own;
 }
 
-int netns_find(const char *file, glob_t *found, uint64_t **cookiesp)
+static int compare(const void *left, const void *right)
 {
-    int n = split(file);
-    char *pattern;
-    int r;
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
 
-    if (asprintf(&pattern, "%.*s.[0-9]*%s", n, file, file + n) < 0)
-        return -ENOMEM;
-    r = glob(pattern, 0, NULL, found);
-    free(pattern);
-    if (r)
-        return -ENOENT;
-    *cookiesp = calloc(found->gl_pathc, sizeof(**cookiesp));
-    if (!*cookiesp) {
-        globfree(found);
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < found->gl_pathc; i++) {
-        uint64_t cookie = strtoull(found->gl_pathv[i] + n + 1, NULL, 10);
-        char *own = netns_path(file, cookie);
+    return (a > b) - (a < b);
+}
 
-        if (own && !strcmp(own, found->gl_pathv[i]))
-            (*cookiesp)[i] = cookie;
+size_t netns_find(const char *file, uint64_t **cookiesp)
+{
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    size_t n = 0, n_before = (size_t)split(name);
+    DIR *dir = riptide_directory_open(file);
+    const struct dirent *entry;
+
+    *cookiesp = NULL;
+    while (dir && (entry = readdir(dir))) {
+        uint64_t *cookies, cookie = 0;
+        char *own;
+
+        if (strlen(entry->d_name) > n_before)
+            cookie = strtoull(entry->d_name + n_before + 1, NULL, 10);
+        own = cookie ? netns_path(name, cookie) : NULL;
+        if (own && !strcmp(own, entry->d_name) &&
+            (cookies = reallocarray(*cookiesp, n + 1, sizeof(*cookies)))) {
+            cookies[n++] = cookie;
+            *cookiesp = cookies;
+        }
         free(own);
     }
-    return 0;
+    if (dir)
+        closedir(dir);
+    if (n > 0)
+        qsort(*cookiesp, n, sizeof(**cookiesp), compare);
+    return n;
 }
 
 bool netns_is_gone(void)
@@ -91,7 +99,7 @@ bool netns_is_gone(void)
 
 struct walk {
     char path[PATH_MAX];
-    size_t n_root; /* its bytes that are those of the cgroup asked for */
+    size_t n_root; /* bytes of `path` that name the given cgroup */
     scan_fn *found;
     void *userdata;
     unsigned int n_hidden;
@@ -106,7 +114,7 @@ ino_t scan_process(pid_t pid)
     return stat(name, &stat_of) == 0 ? stat_of.st_ino : 0;
 }
 
-/* Processes that are not of our PID namespace are 0 there. */
+/* Processes outside our PID namespace are 0 there. */
 static void read_processes(struct walk *walk, size_t len)
 {
     static const char name[] = "/cgroup.procs";

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Requests by name: what each takes, who may ask it, what it answers.
- */
+/* Requests by name: their members, who may send them, their answers. */
 #include "request.h"
 
 #include "explanation.h"
@@ -24,7 +22,7 @@ struct verb {
     json_t *(*ask)(struct daemon *daemon); /* NULL without memory */
 };
 
-/* What a request needs while it is carried out. */
+/* Data of a request while it is processed. */
 struct call {
     struct daemon *daemon;
     json_t *document;
@@ -43,7 +41,7 @@ static void fail(struct call *call, const char *format, ...)
     va_end(args);
 }
 
-/* Takes the request's members; one that is missing, unknown or of another type is refused. */
+/* Reads the request's members; refuses missing or unknown ones, and wrong types. */
 static bool take_members(struct call *call, const char *format, ...)
 {
     json_error_t error;
@@ -66,7 +64,7 @@ static bool take_prefix(struct call *call, const char *text, struct riptide_pref
     return false;
 }
 
-/* A page of them. What each place of a row means, `columns` says once for all. */
+/* A page of destinations. `columns` names the elements of all rows once. */
 static json_t *run_show(struct call *call)
 {
     struct riptide_prefix within = { .family = 0 };
@@ -80,7 +78,7 @@ static json_t *run_show(struct call *call)
         (prefix && !take_prefix(call, prefix, &within)))
         return NULL;
     if (from < 0 || from > UINT32_MAX) {
-        fail(call, "from: not the next of an answer");
+        fail(call, "from: not `next` of an earlier answer");
         return NULL;
     }
     cursor = (uint32_t)from;
@@ -171,7 +169,7 @@ static json_t *run_load(struct call *call)
                      (json_int_t)counts.skipped, "overflow", (json_int_t)counts.overflow);
 }
 
-/* A page of what has changed: who asks again, with the first answer's revision, misses nothing. */
+/* A page of changes: with the first answer's revision, a client's next request misses none. */
 static json_t *run_learned(struct call *call)
 {
     json_int_t life = 0, since = 0, from = 0, revision;
@@ -184,7 +182,7 @@ static json_t *run_learned(struct call *call)
     if (!take_members(call, "{s?I, s?I, s?I}", "life", &life, "since", &since, "from", &from))
         return NULL;
     if (from < 0 || from > UINT32_MAX) {
-        fail(call, "from: not the next of an answer");
+        fail(call, "from: not `next` of an earlier answer");
         return NULL;
     }
     answer = daemon_learned(call->daemon);
@@ -204,7 +202,7 @@ static json_t *run_learned(struct call *call)
         if (ladder->revision <= since)
             continue;
         riptide_prefix_format(&dst, name);
-        ladder_save(ladder, text);
+        ladder_save(ladder, daemon_again_price(call->daemon), text);
         json_array_append_new(rows, json_pack("[s, s, I, I]", name, text,
                                               (json_int_t)ladder->n_entered,
                                               (json_int_t)ladder->n_halved));
@@ -222,7 +220,7 @@ static json_t *run_books(struct call *call)
     return daemon_books(call->daemon, (uint64_t)known);
 }
 
-/* Those that are no ladder, or of a destination that is not known here, are counted. */
+/* Counts elements that are not valid ladders, or whose destination is unknown here. */
 static json_t *run_site(struct call *call)
 {
     json_t *ladders = NULL, *row;
@@ -238,6 +236,8 @@ static json_t *run_site(struct call *call)
         return NULL;
     if (for_ms <= 0 || for_ms > REQUEST_MAX_SITE_MS)
         fail(call, "for_ms: not 1 ms to an hour");
+    else if (ladders && !json_is_array(ladders))
+        fail(call, "ladders: not an array");
     else if (json_array_size(ladders) > REQUEST_PAGE)
         fail(call, "ladders: more than %d", REQUEST_PAGE);
     else if (json_array_size(ladders) > 0 && !(weight > 0 && weight <= REQUEST_MAX_WEIGHT))
@@ -317,13 +317,13 @@ static char *to_line(json_t *object, size_t *np)
     if (!text)
         return NULL;
     *np = strlen(text) + 1;
-    text[*np - 1] = '\n'; /* for the zero: the length is known */
+    text[*np - 1] = '\n'; /* replaces the zero: the length is known */
     return text;
 }
 
 char *request_refuse(const char *reason, bool is_served, size_t *np)
 {
-    /* What a client sent may be in the reason, and end in the middle of a character. */
+    /* The reason may quote the client's text, and end within a character. */
     json_t *text = json_string(reason);
     json_t *answer =
         json_pack("{s:b, s:o}", "ok", false, "error", text ? text : json_string("no valid text"));

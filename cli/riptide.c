@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * riptide: a table of subcommands and a loop. What they do is in a file of their own each; main.c
- * is the process around it.
- */
+/* riptide: a table of subcommands and a loop. Each has its own file; main.c sets up the process. */
 #include "commands.h"
 #include "settings.h"
 #include "log.h"
@@ -19,7 +16,7 @@ static int help_run(const struct command_options *options);
 static int version_run(const struct command_options *options);
 
 #define NEEDS_DAEMON ", 3 riptided is not running"
-/* Of commands that ask riptided, and of those that look into the kernel as well. */
+/* Commands with requests to riptided, and those that read the kernel as well. */
 #define ASKS  (COMMAND_JSON | COMMAND_CONTROL | COMMAND_NETNS)
 #define LOOKS (ASKS | COMMAND_KERNEL)
 
@@ -28,12 +25,12 @@ static const struct command commands[] = {
       "open connections per destination: cwnd (segments), round trips (ms), bytes, bytes/s", "" },
     { "status", NULL, status_run, LOOKS, NULL, "state of the daemon", NEEDS_DAEMON },
     { "show", "[PREFIX]", show_run, LOOKS, NULL,
-      "riptided's routes in the kernel, compared with the windows that riptided wants", "" },
+      "riptided's routes in the kernel, compared with the windows that riptided computed", "" },
     { "explain", "DST", explain_run, LOOKS, NULL,
-      "from connections to route, step by step; without a daemon, what the kernel has", "" },
+      "from connections to route, step by step; without a daemon the kernel's part", "" },
     { "hint", "[PREFIX]", hint_run, ASKS, hint_rows,
       "lower windows for a while; without PREFIX: list the hints in force", NEEDS_DAEMON },
-    { "pause", NULL, pause_run, ASKS, NULL, "disable all windows at once; nothing learned is lost",
+    { "pause", NULL, pause_run, ASKS, NULL, "disable all windows at once, but keep them learned",
       NEEDS_DAEMON },
     { "resume", NULL, pause_run, ASKS, NULL, "enable windows again", NEEDS_DAEMON },
     { "save", "FILE", keep_run, ASKS, NULL, "write the learned state to a file", NEEDS_DAEMON },
@@ -48,23 +45,23 @@ static const struct command commands[] = {
     { "doctor", NULL, doctor_run, LOOKS, doctor_rows,
       "problems on this host, and the command that solves each", ", 3 warnings, 4 errors" },
     { "verify", "ADDRESS PORT", verify_run, LOOKS, verify_rows,
-      "open a connection, send nothing, and report whether it got our window",
+      "open a connection, send nothing, and report whether it got its window",
       ", 3 bounded, 4 overridden, 5 unknown" },
     { "verdict", "[FILE...]", verdict_run, ASKS, NULL,
       "whether windows help: connections with windows compared with those held out; with FILE: by "
       "the states of several hosts",
       NEEDS_DAEMON ", 4 they harm" },
     { "netns", NULL, netns_run, COMMAND_JSON | COMMAND_CONTROL, NULL,
-      "which network namespaces --all-netns serves", NEEDS_DAEMON },
+      "network namespaces that --all-netns serves", NEEDS_DAEMON },
     { "version", NULL, version_run, 0, NULL, "print the version", "" },
     { "help", "[COMMAND]", help_run, 0, NULL, "print the options of a command, or of all", "" },
 };
 
 static const struct {
-    unsigned int shared; /* the option is for commands with one of these; 0: for all */
+    unsigned int shared; /* the option is for commands with one of these bits; 0: for all */
     struct option_row row;
 } shared_rows[] = {
-    { COMMAND_JSON, COMMAND_ROW("json", flag, json, "print JSON; null is not known or not set") },
+    { COMMAND_JSON, COMMAND_ROW("json", flag, json, "print JSON; null means unknown or not set") },
     { COMMAND_CONTROL, COMMAND_ROW("config", path, settings.config,
                                    "riptided's configuration, for values that no option gives") },
     { COMMAND_CONTROL, COMMAND_ROW("control", path, settings.control, "riptided's socket") },
@@ -104,7 +101,7 @@ const struct command *command_get(size_t n)
 
 static const struct command *find_command(const char *name)
 {
-    /* What people type who do not know the commands yet. */
+    /* For users who do not know the commands yet. */
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
         name = "help";
     if (!strcmp(name, "--version"))
@@ -157,13 +154,13 @@ static int help_run(const struct command_options *options)
     for (size_t i = 0; i < N_COMMANDS; i++)
         print_command(&commands[i], "\n");
     printf(
-        "\nIn an emergency, whatever state riptided is in: riptide flush; back: riptide resume.\n"
+        "\nIn an emergency: riptide flush, also if riptided hangs; undo: riptide resume.\n"
         "Numbers and the socket of riptided that no option gives are those of\n"
         "/etc/riptide/riptided.conf, or of the file of --config.\n"
-        "Windows (cwnd, initcwnd, initrwnd) are in segments; - is not known or not set.\n"
+        "Windows (cwnd, initcwnd, initrwnd) are in segments; - means unknown or not set.\n"
         "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided is not\n"
         "running. Of doctor and verify, 3 to 5 are verdicts: doctor has warnings, errors; verify\n"
-        "found the window bounded, overridden, or cannot tell.\n");
+        "found the window bounded, overridden or unknown.\n");
     return EXIT_SUCCESS;
 }
 
@@ -183,7 +180,7 @@ struct render_style command_style(void)
     if (!isatty(STDOUT_FILENO))
         return style;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        style.width = size.ws_col; /* 0 where the terminal does not know */
+        style.width = size.ws_col; /* 0 if the terminal does not report it */
     style.is_coloured = !(no_colour && *no_colour) && kind && strcmp(kind, "dumb") != 0;
     return style;
 }
@@ -201,7 +198,7 @@ int command_print(const struct command_options *options, json_t *document, const
     const struct render_style style = command_style();
     char *text = NULL;
 
-    /* In one piece: jansson would write each word. What was not written, log_finish notices. */
+    /* In one piece: jansson would write each token. log_finish detects a failure. */
     if (options->json && document)
         text = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     if (text)
@@ -233,7 +230,7 @@ int command_fail(const struct command_options *options, struct riptide_error *er
 {
     struct riptide_router *router;
 
-    /* Who reads the kernel does not say what is wrong with a number; who would write does. */
+    /* Functions that only read do not explain a wrong number; making a router does. */
     if (r == -EINVAL && !error->text[0] &&
         riptide_router_new(&router, &options->settings.router, error) == 0)
         riptide_router_free(router);
@@ -252,7 +249,7 @@ bool command_parse_prefix(const struct command_options *options, const char *ope
     return false;
 }
 
-/* The options over what is there. What argv holds is moved. */
+/* Reads options over the present values. Moves operands in argv. */
 static int parse(const struct command *command, struct command_options *options, int argc,
                  char **argv)
 {
@@ -283,24 +280,25 @@ static int parse(const struct command *command, struct command_options *options,
     return 0;
 }
 
-/* The file's settings, before the options go over them. */
+/* The file's settings, before the options. */
 static int read_config(const struct command *command, struct command_options *options,
                        const char *path)
 {
     struct settings *settings = &options->settings;
 
-    /* Who names a file wants that one. */
+    /* A file given explicitly must be readable. */
     if (settings_read_file(settings, path) < 0 && path && !settings->file) {
         log_answer("%s: %s", command->name, settings->mistake.text);
         return -EINVAL;
     }
     settings_mend_numbers(settings);
     if (settings->mistake.text[0])
-        log_answer("%s: %s; going on by what else is known", command->name, settings->mistake.text);
+        log_answer("%s: %s; continuing with the rest and the defaults", command->name,
+                   settings->mistake.text);
     return 0;
 }
 
-/* Once to learn which file, and again to go over it. */
+/* Once to find the file, and again over its values. */
 static int read_options(const struct command *command, struct command_options *options, int argc,
                         char **argv)
 {
@@ -350,7 +348,7 @@ int command_main(int argc, char **argv)
     const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
 
     if (argc < 2) {
-        log_answer("which command? see `riptide help`");
+        log_answer("a command is needed: see `riptide help`");
         return EXIT_USAGE;
     }
     return command ? run_command(command, argc - 1, argv + 1) : refuse_command(argv[1]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptided: the agent of libriptide as a daemon. What it does beside running is answered here; the
- * running is daemon.c's.
+ * riptided: the agent of libriptide as a daemon. Options other than running are handled here;
+ * daemon.c runs the daemon.
  */
 #include "settings.h"
 #include "daemon.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/un.h>
 
-/* From here on a block is the kernel's own, and goes back to it when it is freed. */
+/* Blocks from this size on are mapped separately, and returned to the kernel when freed. */
 enum { LARGE_BLOCK_BYTES = 128 * 1024 };
 
 static void print_help(void)
@@ -34,16 +34,16 @@ static void print_help(void)
         printf("  %-10s  %s\n", riptide_policy_get(i)->name, riptide_policy_get(i)->help);
     printf(
         "\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a percentage.\n"
-        "PREFIX may be several, with commas between. The file of --config has the same names as\n"
+        "PREFIX may be a list, separated by commas. The file of --config has the same names as\n"
         "keys, see riptided.conf(5); SIGHUP reads it again.\n"
-        "In an emergency, whatever state it is in: riptide flush; back: riptide resume. --flush\n"
+        "In an emergency: riptide flush, also if riptided hangs; undo: riptide resume. --flush\n"
         "is for a service manager, after the daemon has ended.\n"
         "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
 }
 
 /*
- * For a service manager, after the daemon has ended in whatever way: also one that could not start
- * because another one runs, whose routes these are.
+ * For a service manager, after the daemon has ended in any way: also if it could not start as
+ * another one runs, whose routes these are.
  */
 static int flush(const struct settings *settings)
 {
@@ -55,13 +55,13 @@ static int flush(const struct settings *settings)
     if (riptide_router_get_holder(&pid) == 0) {
         log_line(LOG_LEVEL_INFO,
                  "nothing removed: process %d manages this network namespace; `riptide flush` "
-                 "removes all the same",
+                 "removes them nevertheless",
                  pid);
         return EXIT_SUCCESS;
     }
     if (settings->mistake.text[0])
         log_line(LOG_LEVEL_WARNING,
-                 "%s; flushing by what else is known of table, protocol, mark and rule-priority",
+                 "%s; flushing with the valid values of table, protocol, mark and rule-priority",
                  settings->mistake.text);
     r = riptide_router_flush(&numbers, &counts, &error);
     if (r == -EINVAL) {
@@ -104,8 +104,8 @@ static bool refuse_all_netns(const struct settings *settings)
                    "its own socket, with a number in its name",
                    most_bytes);
     else if (settings->agent.apply != RIPTIDE_CONNECTIONS)
-        log_answer("--all-netns gives windows per connection alone, and leaves routes in no "
-                   "network namespace: --apply connections");
+        log_answer("--all-netns gives windows per connection only, and no routes: use "
+                   "--apply connections");
     else
         return false;
     return true;
@@ -117,9 +117,13 @@ int main(int argc, char **argv)
     struct settings settings;
     int status = EXIT_SUCCESS;
 
-    /* glibc raises this with each large block that is freed: tables that grow then leave their
-     * former selves in the heap, a megabyte with 10,000 destinations. */
+#ifdef M_MMAP_THRESHOLD
+    /*
+     * glibc raises this with each large block that is freed: growing tables would then leave their
+     * old blocks in the heap, a megabyte with 10,000 destinations. musl never does.
+     */
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
+#endif
     log_init("riptided");
     if (settings_load(&settings, argc, argv, &error) < 0) {
         log_answer("%s", error.text);
@@ -135,7 +139,8 @@ int main(int argc, char **argv)
         status = EXIT_USAGE;
     } else if (settings.once && settings.agent.apply != RIPTIDE_ROUTES &&
                !settings.router.dry_run) {
-        log_answer("--once leaves routes; windows per connection end with riptided: --apply routes");
+        log_answer("--once leaves routes; windows per connection end with riptided: --apply "
+                   "routes");
         status = EXIT_USAGE;
     } else if (settings.all_netns && !settings.flush && refuse_all_netns(&settings)) {
         status = EXIT_USAGE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptided's options and keys. Each goes straight into the library's configuration, which brings
- * the defaults and refuses what makes no sense.
+ * riptided's options and keys. Each sets a field of the library's configuration, which has the
+ * defaults and checks the values.
  */
 #include "settings.h"
 
@@ -20,10 +20,10 @@
             #field                                                                                 \
     }
 #define ROW(section, name, kind, field, help) ROW_AS(section, name, kind, field, help, false, false)
-/* What is 0 until it is given, which says that there is none. */
+/* Values that are 0 unless set, which means none. */
 #define UNSET(section, name, kind, field, help)                                                    \
     ROW_AS(section, name, kind, field, help, false, true)
-/* What a riptided that runs keeps until its end. */
+/* Values that cannot change while riptided runs. */
 #define FIXED(section, name, kind, field, help)                                                    \
     ROW_AS(section, name, kind, field, help, true, false)
 
@@ -36,7 +36,7 @@ const struct option_row settings_rows[] = {
         "do not learn from connections to these; a wider destination still gives them its window "
         "(many times)"),
     ROW("observe", "local-port", ports, observer.scope.local_ports,
-        "learn from connections of this port (many times)"),
+        "learn from connections of this local port (many times)"),
     ROW("observe", "remote-port", ports, observer.scope.remote_ports,
         "learn from connections to this port (many times)"),
     ROW("observe", "max-share", max_share, agent.max_share,
@@ -57,11 +57,11 @@ const struct option_row settings_rows[] = {
     ROW("compute", "aggregate", prefixes, estimator.aggregates,
         "all its hosts are one destination (many times)"),
     ROW("compute", "max-destinations", u32, estimator.max_destinations,
-        "most destinations that are kept"),
+        "greatest number of destinations"),
     ROW("compute", "state", path, state,
         "file from which the state is loaded, and to which it is saved; none: no file"),
     FIXED("apply", "apply", backend, agent.apply,
-          "by routes, per connection (Linux 5.15), both; auto: per connection where it can be"),
+          "by routes, per connection (Linux 5.15), both; auto: per connection where possible"),
     FIXED("apply", "cgroup", directory, agent.cgroup,
           "cgroup whose connections get windows; else /sys/fs/cgroup, the whole host"),
     ROW("apply", "pacing-percent", percent, agent.pacing_percent,
@@ -74,16 +74,18 @@ const struct option_row settings_rows[] = {
     ROW("apply", "holdout-percent", percent, agent.holdout_percent,
         "percent of connections that keep the kernel's own window, for `riptide verdict` (with "
         "the program per connection, and destroy events)"),
+    ROW("apply", "holdout-turn", duration, agent.holdout_turn_ns,
+        "where only routes give windows: time for which a destination is held out; 0: none is"),
     ROW("apply", "trial-percent", percent, agent.trial_percent,
         "percent of connections that try a smaller window, and as many a larger one; windows move "
         "to those that do better"),
     ROW("apply", "step-back-percent", percent, agent.step_back_percent,
-        "disable windows for a while where they take so many percent more time, or send so many "
-        "points more again, than connections held out; 0: never"),
+        "disable windows for a while where they take so many percent more time, or retransmit so "
+        "many points more, than connections held out; 0: never"),
     ROW("apply", "step-back-wait", duration, agent.step_back_wait_ns,
         "time until windows are tried again; twice as long each time, up to a day"),
     ROW("apply", "again-price", price, agent.again_price,
-        "a point sent again is worth so many per cent of time, for trials and stepping back"),
+        "percent of time that one point of retransmissions costs, for trials and stepping back"),
     FIXED("apply", "table", u32, router.table, "routing table for our routes"),
     FIXED("apply", "protocol", u8, router.protocol, "protocol of our routes and rules"),
     FIXED("apply", "rule-priority", u32, router.rule_priority,
@@ -107,7 +109,7 @@ const struct option_row settings_rows[] = {
     ROW(NULL, "dry-run", flag, router.dry_run,
         "print the changes instead of making them; needs no privilege"),
     ROW(NULL, "once", flag, once, "one round, then exit and leave the routes in place"),
-    ROW(NULL, "flush", flag, flush, "remove what a riptided with these numbers left, and exit"),
+    ROW(NULL, "flush", flag, flush, "remove rules and routes of a riptided with these numbers, and exit"),
     ROW(NULL, "help", flag, help, "print this help; also -h"),
     ROW(NULL, "version", flag, version, "print the version"),
     { .name = NULL },
@@ -125,10 +127,10 @@ const struct option_row override_rows[] = {
     OVERRIDE("cwnd-max", u32, cwnd_max,
              "its largest window, segments; may be above the one for all"),
     OVERRIDE("scale", weight, scale,
-             "its windows are multiplied by this share, as by a hint that stays"),
+             "its windows are multiplied by this share"),
     OVERRIDE("pacing-percent", pacing, pacing_percent,
-             "percent of a round trip over which its first flights are spread, whatever the "
-             "policy says, not below the one for all; at-once: not paced"),
+             "percent of a round trip over which its first flights are spread, under any policy, "
+             "not below the one for all; at-once: not paced"),
     OVERRIDE("receive-window", receive, receive_window,
              "first receive window of connections that this host opens to it: auto: its cwnd-max; "
              "off: the kernel's"),
@@ -165,7 +167,7 @@ bool settings_have_peer(const struct settings *settings, const struct riptide_pr
     return riptide_scope_matches(&prefixes, &sample);
 }
 
-/* Of what hosts serve; one that embeds the library asks for it. */
+/* For hosts; a program that embeds the library sets it itself. */
 enum { HOLDOUT_PERCENT = 5 };
 
 void settings_init(struct settings *settings)
@@ -183,7 +185,7 @@ void settings_init(struct settings *settings)
 
 void settings_link(struct settings *settings)
 {
-    /* Nobody else here looks at the name, which the kernel writes for every socket. */
+    /* Nothing else here uses the name, which the kernel writes for every socket. */
     settings->observer.congestion_control = uses_careful(settings);
     settings->agent.observer = &settings->observer;
     settings->agent.estimator = &settings->estimator;
@@ -215,7 +217,7 @@ int settings_serve(struct settings *settings, const struct served *served)
     const char **const paths[] = { &settings->control, &settings->metrics, &settings->state };
 
     settings->served = *served;
-    /* What is known at home outlives a boot; the numbers of namespaces do not. */
+    /* The state at home outlives a boot; the numbers of namespaces do not. */
     for (size_t i = 0; i < (served->is_home ? 2 : 3) && served->cookie; i++) {
         if (!*paths[i] || !strcmp(*paths[i], "none") ||
             (settings->router.dry_run && !strcmp(*paths[i], CONTROL_PATH)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide show: asks the daemon, reads the kernel, and finds where they differ. Without a daemon
- * the kernel's side alone.
+ * riptide show: compares the daemon's windows with the kernel's routes. Without a daemon it shows
+ * the kernel's routes.
  */
 #include "client.h"
 #include "commands.h"
@@ -16,11 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A destination of either side. */
+/* A destination of the daemon, the kernel, or both. */
 struct destination {
     const struct riptide_prefix *dst;
     const struct riptide_route *route;  /* NULL: the kernel has none */
-    const struct explanation_row *told; /* NULL: the daemon does not know it */
+    const struct explanation_row *told; /* NULL: the daemon has no data on it */
+    bool has_program;                   /* which gives it its window, independent of routes */
     uint32_t starts_with;               /* first window of a connection, segments; 0: none */
     const char *not_ours;               /* why that is not the route's; NULL: it is */
     const char *difference;             /* NULL: none */
@@ -34,13 +35,13 @@ struct sides {
     size_t n_told;
     struct destination *rows; /* both together, sorted by destination */
     size_t n_rows;
-    bool is_running; /* the daemon */
+    bool is_running; /* the daemon answers */
     bool is_paused;
-    bool is_per_connection; /* the daemon's program gives each destination its window as well, */
-    char why_off[256];      /* unless this says why not */
-    int64_t step_segments; /* what it wants may be so far from what it has written */
+    bool is_per_connection; /* the daemon's program also gives each destination its window, */
+    char why_off[256];      /* unless this is the reason why not */
+    int64_t step_segments; /* the written window may differ from the wanted one by this */
     int64_t step_percent;
-    struct riptide_error absence; /* why the daemon could not be asked */
+    struct riptide_error absence; /* why the daemon did not answer */
     size_t n_differences;
     size_t n_not_taken; /* routes */
 };
@@ -62,7 +63,7 @@ static int take_rows(struct sides *sides, const json_t *rows)
     return 0;
 }
 
-/* Page by page; one whose daemon ends meanwhile has said nothing. */
+/* Page by page; if the daemon ends meanwhile, all pages are discarded. */
 static int ask_daemon(struct sides *sides, const struct command_options *options,
                       const struct riptide_prefix *within)
 {
@@ -125,12 +126,12 @@ static const char *find_difference(const struct sides *sides, const struct desti
     if (!sides->is_running)
         return NULL;
     if (!row->told)
-        return "the daemon does not know it";
+        return "riptided has no data on it";
     if (is_applied && !row->route)
-        return "the kernel does not have it";
+        return "the kernel has no route to it";
     if (is_applied && row->route->initcwnd != row->told->initcwnd)
         return "the kernel has another window";
-    return !is_applied && row->route ? "the kernel has it all the same" : NULL;
+    return !is_applied && row->route ? "the kernel still has it" : NULL;
 }
 
 /* Both sides are sorted. */
@@ -157,10 +158,11 @@ static int merge(struct sides *sides)
         }
         if (order >= 0)
             row->told = &sides->told[k];
-        if (sides->is_per_connection && !sides->why_off[0] && row->told &&
-            row->starts_with < row->told->cwnd)
+        row->has_program = sides->is_per_connection && !sides->why_off[0] && row->told &&
+                           row->told->cwnd && strcmp(row->told->state, "withdrawn") != 0;
+        if (row->has_program && row->starts_with < row->told->cwnd)
             row->starts_with = row->told->cwnd;
-        /* A walk over a table that changes may name one twice. */
+        /* A walk over a changing table may return one twice. */
         while (k < n_told && riptide_prefix_equal(&sides->told[k].dst, row->dst))
             k++;
         row->difference = find_difference(sides, row);
@@ -178,13 +180,13 @@ static void sides_deinit(struct sides *sides)
     free(sides->rows);
 }
 
-/* Where the daemon cannot be asked, there is the kernel's side alone. */
+/* If the daemon does not answer, only the kernel's routes. */
 static int sides_read(struct sides *sides, const struct command_options *options,
                       const struct riptide_prefix *within)
 {
     int r = 0;
 
-    /* They are not read at the same moment: what differs at the second look as well does. */
+    /* Both are read one after the other: only differences in a second reading as well count. */
     for (int n = 0; r == 0 && (n == 0 || (n == 1 && sides->n_differences > 0)); n++) {
         sides_deinit(sides);
         *sides = (struct sides){ .routes = NULL };
@@ -209,7 +211,7 @@ static const char *describe_move(const struct sides *sides, const struct explana
                : "pending";
 }
 
-/* Thousands in a row have the same device, and its name is a question to the kernel. */
+/* Thousands of routes in a row have the same device, and its name needs a system call. */
 static const char *device_of(const struct riptide_route *route)
 {
     static char name[IF_NAMESIZE];
@@ -234,13 +236,13 @@ static const char *gateway_of(const struct riptide_route *route)
     return text;
 }
 
-/* Words of ours, or null. */
+/* A text of this program, or null. */
 static void put_words(const char *lead, const char *words)
 {
     printf(words ? "%s\"%s\"" : "%snull", lead, words);
 }
 
-/* What may hold anything. */
+/* A text with any characters. */
 static void put_text(const char *lead, const char *text)
 {
     json_t *string = text ? json_string(text) : NULL;
@@ -260,7 +262,7 @@ static void put_figure(FILE *out, const char *lead, uint32_t figure, const char 
         fputs(none, out);
 }
 
-/* Member by member: to make a tree of each of thousands would take most of the time. */
+/* Member by member: building trees for thousands of rows would take most of the time. */
 static void put_row(const struct sides *sides, const struct destination *row)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -302,7 +304,7 @@ static void print_json(const struct sides *sides, const struct riptide_router_co
     puts("\n  ]\n}");
 }
 
-/* What a pause does to each is said once for all. */
+/* The effect of a pause is printed once, not per destination. */
 static const char *not_ours_of(const struct sides *sides, const struct destination *row)
 {
     return sides->is_paused ? NULL : row->not_ours;
@@ -315,7 +317,7 @@ static const char *colour_of(const struct sides *sides, const struct destination
     return row->told && row->told->reason[0] ? "warning" : "";
 }
 
-/* As INITCWND: the route's, and where that has none the program's. */
+/* As INITCWND: the route's, or else the program's. */
 static uint32_t initrwnd_of(const struct sides *sides, const struct destination *row)
 {
     if (row->route && row->route->initrwnd)
@@ -335,8 +337,8 @@ static void print_state(FILE *out, const struct sides *sides, const struct desti
         fputs(not_ours, out);
     } else if (row->told) {
         move = describe_move(sides, row->told);
-        /* Whatever keeps a route from it. */
-        if (row->starts_with && !row->route && strcmp(row->told->state, PER_CONNECTION) != 0)
+        /* Whatever the state of its route. */
+        if (row->has_program && strcmp(row->told->state, PER_CONNECTION) != 0)
             fputs(PER_CONNECTION "; ", out);
         fprintf(out, "%s%s%s%s%s%s", row->told->state, move ? " (" : "", move ? move : "",
                 move ? ")" : "", row->told->reason[0] ? ": " : "", row->told->reason);
@@ -377,7 +379,7 @@ static int print_table(const struct sides *sides)
     return r;
 }
 
-/* What becomes of routes that are not as they should be. */
+/* Reports routes that are not as they should be. */
 static void say_faults(const struct sides *sides, uint32_t table, const char *within)
 {
     if (sides->n_routes == 0 && !sides->is_per_connection)
@@ -404,16 +406,16 @@ int show_run(const struct command_options *options)
     r = sides_read(&sides, options, &within);
     if (r == 0) {
         if (sides.absence.text[0] && strcmp(options->settings.control, "none") != 0)
-            log_answer("show: %s; this is the kernel's side alone", sides.absence.text);
+            log_answer("show: %s; only the kernel's part is shown", sides.absence.text);
         if (!sides.is_running && riptide_router_get_holder(&holder) == 0 &&
             client_has_program(holder) > 0)
             log_answer("show: no window per connection is listed; process %d gives windows per "
-                       "connection and does not say which (no answer on --control)",
+                       "connection and does not answer on --control",
                        holder);
         if (sides.is_paused && !options->json)
             puts("paused: new connections start without these, until `riptide resume`");
         else if (sides.why_off[0] && !options->json)
-            printf("nothing is given per connection: %s\n", sides.why_off);
+            printf("no window is given per connection: %s\n", sides.why_off);
         if (options->json)
             print_json(&sides, router);
         else

@@ -16,10 +16,9 @@ json_t *daemon_learned(struct daemon *daemon)
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
     const struct arm_config *arms = &riptide_agent_get_outcomes(daemon->agent)->arms;
 
-    return json_pack("{s:I, s:I, s:I, s:f}", "life", (json_int_t)daemon->health.started_ns,
-                     "revision", (json_int_t)riptide_estimator_get_revision(estimator),
-                     "trial_percent", (json_int_t)arms->trial_percent, "again_price",
-                     daemon->settings->agent.again_price);
+    return json_pack("{s:I, s:I, s:I}", "life", (json_int_t)daemon->health.started_ns, "revision",
+                     (json_int_t)riptide_estimator_get_revision(estimator), "trial_percent",
+                     (json_int_t)arms->trial_percent);
 }
 
 const struct ladder *daemon_next_ladder(struct daemon *daemon, uint32_t *cursor,
@@ -28,11 +27,17 @@ const struct ladder *daemon_next_ladder(struct daemon *daemon, uint32_t *cursor,
     return riptide_estimator_next_ladder(riptide_agent_get_estimator(daemon->agent), cursor, dst);
 }
 
+double daemon_again_price(const struct daemon *daemon)
+{
+    return daemon->settings->agent.again_price;
+}
+
 json_t *daemon_books(struct daemon *daemon, uint64_t known)
 {
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
-    const struct books *books = outcomes->books;
     const struct arm_config arms = outcomes->arms;
+    /* Other hosts count connections. */
+    const struct books *books = arms.turn_ms > 0 ? NULL : outcomes->books;
     json_t *text = json_null(), *pooled = json_null();
     uint64_t n = books ? books_count(books) : 0;
 
@@ -44,7 +49,7 @@ json_t *daemon_books(struct daemon *daemon, uint64_t known)
             text = json_stringn(buffer, books_save(books, buffer, size));
         free(buffer);
         if (arms.holdout_percent > 0)
-            pooled = effect_pooled(books, arms.holdout_percent);
+            pooled = effect_pooled(books, &arms);
     }
     return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o}", "connections", (json_int_t)n, "since_s",
                      (json_int_t)outcomes->since_s, "holdout_percent",
@@ -65,5 +70,7 @@ void daemon_keep_site(struct daemon *daemon, bool is_replacing, uint64_t for_ns)
 
     if (is_replacing)
         riptide_estimator_forget_site(estimator);
-    riptide_estimator_keep_site(estimator, clock_read_ns(CLOCK_BOOTTIME) + for_ns, for_ns / 2);
+    daemon->site_ns = clock_read_ns(CLOCK_BOOTTIME);
+    daemon->site_until_ns = daemon->site_ns + for_ns;
+    riptide_estimator_keep_site(estimator, daemon->site_until_ns, for_ns / 2);
 }

@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * When state is loaded and saved, and what is said about it. The file itself is the library's.
- */
+/* Loading and saving the state, and the log lines about it. The library does the files. */
 #include "daemon.h"
 
 #include "lib/tools.h"
 #include "log.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* How much may be lost where the power fails. */
+/* The most that a power failure may lose. */
 #define SAVE_INTERVAL_NS UINT64_C(60000000000)
 
-/* NULL where nothing is kept. */
+/* NULL: no state is saved. */
 static const char *find_path(const struct daemon *daemon)
 {
     const char *path = daemon->settings->state;
@@ -26,19 +22,21 @@ static const char *find_path(const struct daemon *daemon)
     return path && strcmp(path, "none") ? path : NULL;
 }
 
+/* Not glob(3): its home directories would link resolvers into a static riptided. */
 static void remove_left(const char *path)
 {
-    char pattern[PATH_MAX];
-    glob_t left;
+    DIR *dir = path ? riptide_directory_open(path) : NULL;
+    const char *slash = path ? strrchr(path, '/') : NULL, *name = slash ? slash + 1 : path;
+    size_t n = path ? strlen(name) : 0;
+    const struct dirent *entry;
 
-    if (!path)
-        return;
-    snprintf(pattern, sizeof(pattern), "%s.tmp-??????", path);
-    if (glob(pattern, GLOB_NOESCAPE, NULL, &left) != 0)
-        return;
-    for (size_t i = 0; i < left.gl_pathc; i++)
-        unlink(left.gl_pathv[i]);
-    globfree(&left);
+    while (dir && (entry = readdir(dir))) {
+        if (!strncmp(entry->d_name, name, n) && !strncmp(entry->d_name + n, ".tmp-", 5) &&
+            strlen(entry->d_name + n + 5) == 6)
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    }
+    if (dir)
+        closedir(dir);
 }
 
 void state_remove_left(const struct daemon *daemon)
@@ -59,12 +57,12 @@ void state_load(const struct daemon *daemon)
     r = riptide_state_read(daemon->agent, path, &counts, &outcomes, &error);
     if (r == 0)
         log_line(LOG_LEVEL_INFO,
-                 "%s: destinations taken over: %" PRIu32 ", expired: %" PRIu32 ", others: %" PRIu32
+                 "%s: destinations loaded: %" PRIu32 ", expired: %" PRIu32 ", others: %" PRIu32
                  "; %s",
                  path, counts.loaded, counts.expired,
                  counts.skipped + counts.older + counts.regrouped + counts.overflow, outcomes.text);
     else if (outcomes.text[0])
-        log_line(LOG_LEVEL_WARNING, "%s; no destinations taken over; %s", log_error_text(&error, r),
+        log_line(LOG_LEVEL_WARNING, "%s; no destinations loaded; %s", log_error_text(&error, r),
                  outcomes.text);
     else
         log_line(r == -ENOENT ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s; starting empty",
@@ -81,9 +79,9 @@ void state_save(struct daemon *daemon, bool is_synced)
         return;
     r = riptide_state_write(daemon->agent, path, is_synced, &error);
     if (r < 0 && !daemon->is_state_failing)
-        log_line(LOG_LEVEL_WARNING, "state not kept: %s", log_error_text(&error, r));
+        log_line(LOG_LEVEL_WARNING, "state not saved: %s", log_error_text(&error, r));
     if (r == 0 && daemon->is_state_failing)
-        log_line(LOG_LEVEL_INFO, "state kept again: %s", path);
+        log_line(LOG_LEVEL_INFO, "state saved again: %s", path);
     daemon->is_state_failing = r < 0;
 }
 
@@ -91,7 +89,7 @@ void state_tick(struct daemon *daemon, const struct riptide_tick *tick)
 {
     if (daemon->saved_ns != 0 && tick->finished_ns - daemon->saved_ns < SAVE_INTERVAL_NS)
         return;
-    /* Not synced: routes that move must not wait for a disk. */
+    /* Not synced: routing changes must not wait for a disk. */
     state_save(daemon, false);
     daemon->saved_ns = tick->finished_ns;
 }

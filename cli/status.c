@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * riptide status: how the daemon is, on one screen.
- */
+/* riptide status: the state of the daemon, on one screen. */
 #include "client.h"
 #include "effect.h"
 #include "resolve.h"
 
 #include <stdlib.h>
 
-/* Beside the document it has what can only be said by comparing members. */
+/* Besides the document it uses members that need a comparison of others. */
 static const char screen[] =
     "riptided     {health:mark}[: {reason}]\n"
     "[  netns      {netns.number}, cgroup {netns.cgroup}\n]"
@@ -17,19 +15,23 @@ static const char screen[] =
     "IPv6 [off: {rules.ipv6.reason}|in place]\n]"
     "[{!apply.by=routes}  program    {apply.given} connections got their window, {apply.paced} of them "
     "paced; {apply.kept} kept a larger one of their route\n]"
-    "[{?apply.holdout_percent}  held out   {apply.held_out} connections, {apply.holdout_percent} % of those to "
+    "[{?apply.holdout_turn_s}  held out   {apply.holdout_percent} % of destinations, in turns of "
+    "{apply.holdout_turn_s} s, have no window\n]"
+    "[{?apply.holdout_percent}{!apply.holdout_turn_s}  held out   {apply.held_out} connections, {apply.holdout_percent} % of those to "
     "destinations with a window, kept the kernel's own\n]"
     "[{*apply.effect}  effect     " EFFECT_SENTENCE "\n]"
     "[{?apply.stepped_back_s}  retry      windows are given again in {apply.stepped_back_s:clock}\n]"
     "[{?apply.destinations_stepped_back}  withdrawn  {apply.destinations_stepped_back} "
-    "destination[{!apply.destinations_stepped_back=1}s], whose windows did harm: `riptide show` says which\n]"
+    "destination[{!apply.destinations_stepped_back=1}s], whose windows did harm: `riptide show` lists them\n]"
     "[{?apply.by=routes}  apply      by routes, not per connection: {apply.reason}\n]"
     "[{?apply.asked=auto}{!apply.by=routes}  apply      auto: per connection, as the kernel "
     "takes the program\n]"
     "  interval   {interval_s} s, [{?is_stretched}now {round.interval_s} s by --max-share, ]"
     "policy {policy}, time to live {ttl_s} s\n"
     "  learned    {connections} connection[{!connections=1}s], {destinations} of at most {max_destinations} "
-    "destinations[{?is_full}: full, --max-destinations keeps new ones out]\n"
+    "destinations[{?is_full}: full, --max-destinations refuses new ones]\n"
+    "[{+site}  site       sums of other hosts for {site.destinations} "
+    "destination[{!site.destinations=1}s], received {site.ago_s:clock} ago[{!site.left_s}: too old, none counts]\n]"
     "[{!apply.by=connections}  routes     {routes} of at most {max_routes} "
     "[{?dry_run}would be |]in the kernel, {left_alone} destinations left alone[{?has_all_routes}: full]\n]"
     "[{?not_taken}{!paused}  not taken  {not_taken} of the routes: connections start without "
@@ -67,12 +69,12 @@ int status_run(const struct command_options *options)
     json_int_t n;
     int r = client_ask_or_say(options, json_pack("{s:s}", "request", "status"), NULL, &status);
 
-    /* That nothing runs is an answer, too. */
+    /* That none runs is an answer, too. */
     if (r == EXIT_NOT_RUNNING && options->json)
         command_print(options, json_pack("{s:s}", "health", "not running"), NULL, NULL);
     if (r != EXIT_SUCCESS)
         return r;
-    /* What the kernel does with the daemon's routes, it has to be asked. */
+    /* Only the kernel shows how the daemon's routes are used. */
     r = count_not_taken(&options->settings.router, &n);
     json_object_set_new(status, "not_taken", r == 0 ? json_integer(n) : json_null());
     command_add(options, status,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading and writing option values: a few forms, and a row for each kind. A value is taken whole
- * or refused: nothing may follow it and no unit is guessed. Whether a value makes sense in its place
- * is for the library to say.
+ * Reading and printing option values: a few forms, and a row for each kind. A value is accepted
+ * whole or refused: nothing may follow it, and no unit is guessed. The library checks ranges.
  */
 #include "values.h"
 
@@ -30,7 +29,7 @@ static const struct {
 
 #define N_UNITS (sizeof(units) / sizeof(units[0]))
 
-/* Of the size that a row says; an enum has 4 bytes, and a negative number is as its lowest bytes. */
+/* In as many bytes as the row has; an enum has 4, and a negative number its lowest bytes. */
 static void store(void *target, size_t bytes, uint64_t number)
 {
     if (bytes == sizeof(uint8_t))
@@ -49,8 +48,8 @@ static uint64_t fetch(const void *target, size_t bytes)
 }
 
 /*
- * The digits that text begins with, and where they end. strtoull takes blanks and signs, and wraps
- * "-1" around: only digits get that far.
+ * Leading digits, and their end. strtoull accepts blanks and signs, and wraps "-1" around, so it
+ * gets digits only.
  */
 static int parse_digits(const char *text, int base, char **endp, uint64_t *numberp)
 {
@@ -67,7 +66,7 @@ static int parse_digits(const char *text, int base, char **endp, uint64_t *numbe
     return 0;
 }
 
-/* A leading zero means nothing: 010 is ten. */
+/* Leading zeros are allowed: 010 is ten. */
 static int parse_number(const char *text, uint64_t *numberp)
 {
     bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -88,6 +87,9 @@ static int parse_time(const char *text, uint64_t *nsp)
         return -EINVAL;
     while (i < N_UNITS && strcmp(unit, units[i].name) != 0)
         i++;
+    /* 0 is the same in all units. */
+    if (number == 0 && *unit == '\0')
+        i = 0;
     return i == N_UNITS || __builtin_mul_overflow(number, units[i].ns, nsp) ? -EINVAL : 0;
 }
 
@@ -102,7 +104,7 @@ static void print_time(FILE *out, uint64_t ns)
 
 static int parse_share(double *target, const char *text)
 {
-    /* Keeps out blanks, signs, "nan", "inf" and hexadecimal, all of which strtod takes. */
+    /* Excludes blanks, signs, "nan", "inf" and hexadecimal, which strtod accepts. */
     size_t n = strspn(text, "0123456789.");
     char *end;
     double value = strtod(text, &end);
@@ -113,7 +115,7 @@ static int parse_share(double *target, const char *text)
     return 0;
 }
 
-/* Digits enough to read the same number again, and no exponent. */
+/* Enough digits to read the same number again, and no exponent. */
 static void print_share(FILE *out, double value)
 {
     enum { MAX_DIGITS = 340 };
@@ -126,7 +128,7 @@ static void print_share(FILE *out, double value)
     fputs(text, out);
 }
 
-/* None that a line of a configuration file could not hold. */
+/* None that a line of a configuration file cannot contain. */
 static int parse_text(const char **target, const char *text)
 {
     size_t len = strlen(text);
@@ -155,13 +157,13 @@ static int parse_policy(const struct riptide_policy **target, const char *text)
     return -EINVAL;
 }
 
-/* All are added, or none. */
+/* Adds all, or none. */
 static int parse_list(const struct value_kind *kind, void *target, const char *text)
 {
     static const char between[] = " \t,";
     char *copy = strdup(text), *rest;
     int r = copy ? -EINVAL : -ENOMEM;
-    uint64_t item[4]; /* whatever it is */
+    uint64_t item[4]; /* of any item type */
     struct prefix_list list;
     size_t n;
 
@@ -181,7 +183,7 @@ static int parse_list(const struct value_kind *kind, void *target, const char *t
     free(copy);
     if (r == 0)
         list.n = n;
-    memcpy(target, &list, sizeof(list)); /* what is behind its end is not counted */
+    memcpy(target, &list, sizeof(list)); /* the item after the end does not count */
     return r;
 }
 
@@ -330,7 +332,7 @@ void value_print(const struct value_kind *kind, FILE *out, const void *target)
     switch (kind->form) {
     case VALUE_NAME:
     case VALUE_NUMBER:
-        /* A flag that is off is as one that was not given. */
+        /* A flag that is off counts as not given. */
         if (kind != &value_flag || *(const bool *)target)
             print_number(kind, out, fetch(target, kind->bytes));
         break;
@@ -351,7 +353,7 @@ void value_print(const struct value_kind *kind, FILE *out, const void *target)
     }
 }
 
-/* One that is not automatic has not the first. */
+/* Values that are not automatic lack the first one. */
 static const struct value_name flags[] = {
     { "auto", -1 }, { "yes", 1 }, { "no", 0 },  { "true", 1 },
     { "false", 0 }, { "on", 1 },  { "off", 0 }, { NULL, 0 },
@@ -402,7 +404,7 @@ KIND(price, "N", "not a price (write 1 or 0.5)", SHARE, .bytes = 8);
 KIND(u32, "N", "not a number from 0 to 4294967295", NUMBER, .bytes = 4, .most = UINT32_MAX);
 KIND(percent, "N", "not a number of percent from 0 to 100 (write 50)", NUMBER, .bytes = 4,
      .most = UINT32_MAX);
-/* 0 would be as for all others. */
+/* 0 would mean unset. */
 KIND(pacing, "N", "not a number of percent from 1 to 100, nor at-once", NUMBER, .bytes = 4,
      .least = 1, .most = 100, .names = at_once);
 KIND(u8, "N", "not a number from 0 to 255", NUMBER, .bytes = 1, .most = UINT8_MAX);
@@ -412,8 +414,8 @@ KIND(policy, "NAME", "not a policy (`riptided --help` lists them)", POLICY,
      .bytes = sizeof(void *));
 KIND(name, "NAME", "not a name", TEXT, .bytes = sizeof(char *));
 KIND(path, "FILE",
-     "not a file name (at most 160 bytes, no control character, no ; or # first or behind "
-     "a blank)", TEXT, .bytes = sizeof(char *));
+     "not a file name (at most 160 bytes, no control character, no ; or # at the start or "
+     "after a blank)", TEXT, .bytes = sizeof(char *));
 KIND(directory, "DIRECTORY", "not a directory's name of at most 160 bytes", TEXT,
      .bytes = sizeof(char *));
 KIND(address, "ADDRESS", "not an address", TEXT, .bytes = sizeof(char *));

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * riptide verdict: what riptided's books say of its windows, or those of several hosts' states.
- */
+/* riptide verdict: the verdict of riptided's books, or of several hosts' states. */
 #include "client.h"
 #include "effect.h"
 #include "log.h"
@@ -10,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beside those of all commands. */
+/* Besides those of all commands. */
 enum { EXIT_HARM = 4 };
 
 static const char text[] =
@@ -19,12 +17,12 @@ static const char text[] =
     "[{*trials}" EFFECT_TRIAL "\n]"
     "[nothing is compared: {reason}\n]"
     "[counted since {since}\n]"
-    "[{?has_stepped_back}these have the harm of destinations that stepped back alone, and are not "
-    "judged\n]"
+    "[{?has_stepped_back}these figures include destinations that stepped back alone, and cause no "
+    "step back\n]"
     "[{?stepped_back_s}stepped back: windows are given again in {stepped_back_s:clock}, "
-    "`riptide status` says why\n]";
+    "`riptide status` has the reason\n]";
 
-/* Of the operands, as of one host. */
+/* The states of the operands, as one host. */
 static int add_states(const struct command_options *options, json_t **answerp)
 {
     size_t n = (size_t)options->n_operands, n_read = 0, at = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide verify: opens a connection, sends nothing, and proves from its own TCP_INFO that it
- * starts with the window that Riptide has for it, or says what took it away.
+ * riptide verify: opens a connection, sends nothing, and checks in its own TCP_INFO whether it
+ * starts with Riptide's window, or what prevented that.
  */
 #include "lib/netlink.h"
 #include "lib/proof/arm.h"
@@ -18,13 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As exit status; 1 is a connection that could not be opened, 2 wrong usage. */
+/* Exit status; 1: the connection could not be opened, 2: wrong usage. */
 enum { EXIT_BOUNDED = 3, EXIT_OVERRIDDEN = 4, EXIT_UNKNOWN = 5 };
 
-/* Connections in a row that may have another window: of 50 % in arms, once in a million. */
+/* Connections in a row that may be in other arms: with 50 % in arms, once in a million. */
 enum { MOST_IN_ARMS = 20 };
 
-/* Connections in a row that start with another window than the program has a moment later. */
+/* Connections in a row whose window differs from the program's a moment later. */
 enum { MOST_CHANGED = 3 };
 
 const struct option_row verify_rows[] = {
@@ -36,20 +36,20 @@ const struct option_row verify_rows[] = {
     { .name = NULL },
 };
 
-/* An address without a length, or nothing. */
+/* An address, without a prefix length. */
 static bool parse_address(struct riptide_prefix *prefix, const char *text)
 {
     return !strchr(text, '/') && riptide_prefix_parse(prefix, text) == 0;
 }
 
-/* Of IPv6, fe80::/10; those of IPv4 are routed as any other. */
+/* IPv6 only, fe80::/10; IPv4 link-local addresses are routed like any other. */
 static bool is_link_local(const struct riptide_prefix *address)
 {
     return address->family == AF_INET6 && address->addr[0] == 0xfe &&
            (address->addr[1] & 0xc0) == 0x80;
 }
 
-/* What the command line asks for. Returns what is wrong with it, or NULL. */
+/* Reads the command line. Returns what is wrong with it, or NULL. */
 static const char *parse(struct probe *probe, const struct command_options *options)
 {
     uint32_t port;
@@ -65,7 +65,7 @@ static const char *parse(struct probe *probe, const struct command_options *opti
     if (options->source && probe->source.family != probe->peer.family)
         return "--source: not of the same family as the address";
     if (is_link_local(&probe->peer) && !options->interface)
-        return "a link-local address is one on each link: give --interface";
+        return "a link-local address exists on each link: give --interface";
     probe->peer_port = (uint16_t)port;
     probe->mark = options->probe_mark;
     probe->interface = options->interface;
@@ -73,8 +73,8 @@ static const char *parse(struct probe *probe, const struct command_options *opti
 }
 
 /*
- * What the program's map has for the peer, where the holder is a riptided that can be asked. Returns
- * how many connections the program has given their window; -1: it has none for the peer.
+ * The window in the program's map for the peer, if a riptided manages the namespace and answers.
+ * Returns how many connections got windows from the program so far; -1: it has none for the peer.
  */
 static json_int_t ask_program(struct evidence *evidence, const struct command_options *options,
                               const struct riptide_prefix *peer, int holder,
@@ -83,13 +83,13 @@ static json_int_t ask_program(struct evidence *evidence, const struct command_op
     struct riptide_error error = { .text = "" };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     json_t *answer = NULL;
-    const json_t *program;
+    const json_t *program, *route;
     json_int_t n_given = -1;
     int pid;
 
     riptide_prefix_format(peer, dst);
     evidence->program_cwnd = 0;
-    evidence->why_off[0] = '\0';
+    evidence->why_off[0] = evidence->why_none[0] = '\0';
     if (client_ask(options->settings.control,
                    json_pack("{s:s, s:s}", "request", "explain", "dst", dst), &answer, &pid,
                    &error) == 0 && pid == holder) {
@@ -100,6 +100,9 @@ static json_int_t ask_program(struct evidence *evidence, const struct command_op
             evidence->program_cwnd = (uint32_t)number(program, "initcwnd");
         else
             snprintf(evidence->why_off, sizeof(evidence->why_off), "%s", text_of(program, "reason"));
+        route = get(answer, "route");
+        if (json_is_object(route) && strcmp(text_of(route, "state"), "withdrawn") == 0)
+            snprintf(evidence->why_none, sizeof(evidence->why_none), "%s", text_of(route, "reason"));
         if (probe_is_outside(text_of(program, "cgroup")))
             snprintf(evidence->cgroup, sizeof(evidence->cgroup), "%s", text_of(program, "cgroup"));
         arms->holdout_percent = (uint32_t)number(program, "holdout_percent");
@@ -128,13 +131,13 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
     r = r == -ENOENT ? 0 : r;
     if (r == 0 && evidence->has_holder)
         n_before = ask_program(evidence, options, &asked.peer, holder, &arms);
-    /* One that the lot passes by, or whose window changed meanwhile, proves nothing. */
+    /* A connection in another arm, or whose window changed meanwhile, proves nothing. */
     for (int i = 0, n_others = 0; r == 0 && i < MOST_IN_ARMS && n_others < MOST_CHANGED; i++) {
         evidence->probe = asked;
         r = probe_run(&evidence->probe, options->timeout_ns, error);
         if (r == 0 && evidence->has_holder && !evidence->silent_pid) {
             n_given = ask_program(evidence, options, &asked.peer, holder, &arms);
-            /* Others' connections count as well: where this command's cannot, it was theirs. */
+            /* The counter includes other connections: if this one was not served, those were. */
             evidence->has_given = n_before >= 0 && n_given > n_before && !evidence->cgroup[0];
             n_before = n_given;
         }
@@ -177,7 +180,7 @@ static json_t *to_json(const struct evidence *evidence, const struct verdict *ve
         figure_or_null(evidence->program_cwnd), "has_given", evidence->has_given);
 }
 
-/* `segments`: those that the peer takes at first, where it is known. */
+/* `segments`: how many the peer accepts at first, if known. */
 static const char text[] =
     "{verdict}: {connection.peer} port {connection.peer_port} starts with {connection.cwnd} "
     "segments[: {reason}]\n"
@@ -225,7 +228,7 @@ int verify_run(const struct command_options *options)
 
     if (wrong)
         return command_refuse(options, "%s", wrong);
-    /* First, for it says in words what is wrong with the numbers. */
+    /* First, as it reports wrong numbers in words. */
     r = resolve(&evidence.router, &evidence.probe.peer, 1, &resolved, &error);
     evidence.dry = resolved.left_alone;
     if (r == -EINVAL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of --all-netns and what becomes of them: see daemon.h. Each is single and small, so
- * that what one does wrong is one namespace's, and all of it ends with the first.
+ * The processes of --all-netns: see daemon.h. Each is small and has one thread, so that a failure
+ * affects one namespace only, and all end with the first one.
  */
 #include "daemon.h"
 
@@ -14,7 +14,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
@@ -31,38 +30,38 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-/* Between two scans, and until all have begun; but a scan takes at most a fiftieth of a core. */
+/* Between two scans, and until all have begun; a scan takes at most a fiftieth of a core. */
 #define SCAN_NS       (2 * NS_PER_S)
 #define FIRST_SCAN_NS (100 * NS_PER_MS)
 enum { SCAN_SHARE = 50 };
 
-/* Whoever has had no round for that long, beyond its interval, in so many scans, is ended. */
+/* A worker without a round for that long, beyond its interval, in that many scans, is killed. */
 #define STUCK_NS (10 * NS_PER_S)
 enum { STUCK_SCANS = 3 };
 
-/* Begun again after 1 s, 2 s, 4 s and so on; one that has run for a while begins anew with 1 s. */
+/* Restarted after 1 s, 2 s, 4 s and so on; after running for a while, after 1 s again. */
 #define WELL_NS (60 * NS_PER_S)
 enum { MOST_DOUBLINGS = 8 };
 
-/* Until those that were told to end are killed. */
+/* Time from SIGTERM until workers are killed. */
 #define END_NS (10 * NS_PER_S)
 
 enum { STATE_UNUSED_S = 600 };
 
-/* A process may have ended while it was asked for: only who is missed twice is gone. */
+/* A process may end during a scan: a namespace is gone after two scans without any. */
 enum { MOST_WORKERS = 1024, GONE_SCANS = 2 };
 
 struct worker {
-    ino_t netns;   /* its inode; 0: the place is free */
-    pid_t process; /* one of those that have it */
+    ino_t netns;   /* its inode; 0: unused entry */
+    pid_t process; /* a process in it */
     char *cgroup;  /* of the first one */
-    pid_t pid;     /* 0: does not run */
-    bool is_told;  /* to end */
+    pid_t pid;     /* 0: not running */
+    bool is_told;  /* was sent SIGTERM */
     unsigned int n_unseen, n_stuck, n_failures;
     uint64_t begun_ns, retry_ns;
 };
 
-/* What the workers write is their own beat; what they read, nothing here depends on. */
+/* Each worker writes its own beat; nothing here depends on what workers read. */
 struct shared {
     uint32_t n_sharing;
     struct beat beats[MOST_WORKERS];
@@ -75,12 +74,12 @@ struct workers {
     struct shared *shared;
     uint32_t n_running;
     struct worker list[MOST_WORKERS];
-    size_t n, last; /* places in use, and the one last found */
+    size_t n, last; /* entries in use, and the last one found */
     uint64_t next_ns;
     bool are_ready;            /* each has had a round, or failed */
-    bool are_full, are_hidden; /* and the log has said so */
-    const char *reason;        /* likewise: why the program gives nothing */
-    struct riptide_error why_none; /* what whoever has no worker is answered */
+    bool are_full, are_hidden; /* and this was logged */
+    const char *reason;        /* likewise: why the program gives no windows */
+    struct riptide_error why_none; /* the answer for namespaces without a worker */
     bool is_child;
     bool has_failed; /* a worker of --once */
 };
@@ -131,7 +130,7 @@ static struct worker *add(struct workers *workers, ino_t netns, const char *cgro
         return NULL;
     }
     *worker = (struct worker){ .netns = netns, .cgroup = strdup(*cgroup ? cgroup : "/") };
-    /* Who may make cgroups names them, and must not write lines of our log. */
+    /* Users who make cgroups choose the names, and must not inject lines into our log. */
     for (char *c = worker->cgroup; c && *c; c++)
         *c = iscntrl((unsigned char)*c) ? '?' : *c;
     return worker;
@@ -144,7 +143,7 @@ static void on_found(void *userdata, pid_t pid, ino_t netns, const char *cgroup)
 
     if (!worker)
         worker = add(workers, netns, cgroup);
-    /* That the worker itself is there keeps nothing. */
+    /* The worker itself does not keep its namespace. */
     if (worker && pid != worker->pid) {
         worker->process = pid;
         worker->n_unseen = 0;
@@ -161,8 +160,8 @@ static void remove_file(const char *path, uint64_t cookie)
 }
 
 /*
- * A worker has ended, however: what it gave and its files go. One that had no round
- * has found the namespace to be another riptided's, whose files these are.
+ * A worker has ended: removes its windows and files. If it had no round, another riptided manages
+ * the namespace, and the files are its own.
  */
 static void clear(struct workers *workers, const struct worker *worker, bool is_gone)
 {
@@ -201,7 +200,7 @@ static void on_end(struct workers *workers, struct worker *worker, int status)
         free_place(workers, worker);
         return;
     }
-    /* The process had ended before it could be followed to its namespace. */
+    /* The process had ended before its namespace could be entered. */
     if (!cookie && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
         return;
     if (workers->daemon.settings->once) {
@@ -241,7 +240,7 @@ static void tell(struct worker *worker, int number)
     worker->is_told |= number == SIGTERM;
 }
 
-/* The process may be another one by now, and its namespace. -ESRCH, -ENOENT: it is. */
+/* The process may be another one by now, in another namespace. -ESRCH, -ENOENT: it has ended. */
 static int enter(const struct worker *worker)
 {
     char path[48];
@@ -314,7 +313,7 @@ static int begin(struct workers *workers, struct worker *worker)
     return 0;
 }
 
-/* The clock may have gone on while all stood still: one look does not say who is stuck. */
+/* The clock may have continued while the machine was suspended: one check is no proof. */
 static void check_beat(struct workers *workers, struct worker *worker)
 {
     const struct beat *beat = &workers->shared->beats[worker - workers->list];
@@ -330,7 +329,7 @@ static void check_beat(struct workers *workers, struct worker *worker)
     }
 }
 
-/* Where nobody has its namespace any more, its worker ends; else it runs, or soon will again. */
+/* If its namespace has no processes left, its worker ends; else it runs, or soon will again. */
 static int follow(struct workers *workers, struct worker *worker)
 {
     if (worker->pid > 0) {
@@ -354,8 +353,8 @@ static bool has_begun(const struct workers *workers, size_t i)
 }
 
 /*
- * At the start states of an earlier boot go, whose numbers are others' by now; once all have begun,
- * those of namespaces that went meanwhile, and that nobody else writes each minute.
+ * At the start removes states of an earlier boot, whose numbers are reused by now; once all have
+ * begun, those of namespaces that ended meanwhile, as no process updates them each minute.
  */
 static void sweep_states(const struct workers *workers, bool is_start)
 {
@@ -363,21 +362,23 @@ static void sweep_states(const struct workers *workers, bool is_start)
     time_t boot = time(NULL) - (time_t)(clock_read_ns(CLOCK_BOOTTIME) / NS_PER_S);
     time_t limit = is_start ? boot : time(NULL) - STATE_UNUSED_S;
     uint64_t *cookies;
-    glob_t found;
+    size_t n;
 
-    if (!settings->state || settings->router.dry_run || netns_find(settings->state, &found, &cookies) < 0)
+    if (!settings->state || settings->router.dry_run)
         return;
-    for (size_t i = 0; i < found.gl_pathc; i++) {
+    n = netns_find(settings->state, &cookies);
+    for (size_t i = 0; i < n; i++) {
+        char *path = netns_path(settings->state, cookies[i]);
         struct stat file;
-        bool is_old = stat(found.gl_pathv[i], &file) == 0 && file.st_mtime < limit;
+        bool is_old = path && stat(path, &file) == 0 && file.st_mtime < limit;
 
         for (size_t j = 0; j < workers->n; j++)
             is_old &= workers->shared->beats[j].cookie != cookies[i];
-        if (is_old && cookies[i])
-            unlink(found.gl_pathv[i]);
+        if (is_old)
+            unlink(path);
+        free(path);
     }
     free(cookies);
-    globfree(&found);
 }
 
 static void check_program(struct workers *workers)
@@ -399,7 +400,7 @@ static void check_program(struct workers *workers)
                       "serves)");
 }
 
-/* Ready with the first round of each; alive while this is done, at such intervals. */
+/* READY after the first round of each; watchdog messages while this runs, at such intervals. */
 static void say_alive(struct workers *workers, uint64_t interval_ns)
 {
     const struct riptide_tick tick = { .interval_ns = interval_ns };
@@ -472,7 +473,7 @@ static void on_signals(struct workers *workers)
     reap(workers);
 }
 
-/* With --once: each that was found has had its round, or failed. */
+/* With --once: each found worker has had its round, or failed. */
 static bool is_over(const struct workers *workers)
 {
     return workers->daemon.settings->once && workers->next_ns > 0 && workers->n_running == 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any datagrams as answers to a batch of requests, or to a dump: only what answers us is handed
- * out, with the error that stands in it and words that stand there too, and it has an end.
+ * Any datagrams as answers to a batch of requests, or to a dump: only answers to us are handed out,
+ * with their own error and text, and there is an end.
  */
 #include "netlink.h"
 
@@ -19,20 +19,20 @@
 enum { TABLE = 7230, SOMEBODY = 4711, MAX_REQUESTS = 8 };
 
 static struct netlink netlink;
-static struct case_bytes said; /* what is left of the datagrams */
+static struct case_bytes said; /* the rest of the datagrams */
 static uint32_t n_datagrams, first_request;
-static bool is_asked;  /* a request was sent: what is said from then on may answer it */
+static bool is_asked;  /* a request was sent: later messages may answer it */
 static int send_error; /* 0: it goes well */
 
-/* The batch as it is sent: one request behind the other, the last of them to be acknowledged. */
-ssize_t sendto(int fd, const void *bytes, size_t n, int flags, __CONST_SOCKADDR_ARG to,
+/* The batch as sent: one request after the other, the last one to be acknowledged. */
+__extension__ ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sockaddr *to,
                socklen_t n_to)
 {
     const struct nlmsghdr *request = bytes;
     size_t left = n;
 
     CASE_CHECK(fd >= 0 && flags == 0 && n_to == sizeof(struct sockaddr_nl));
-    CASE_CHECK(((const struct sockaddr_nl *)(const void *)to.__sockaddr__)->nl_pid == 0);
+    CASE_CHECK(((const struct sockaddr_nl *)(const void *)to)->nl_pid == 0);
     for (;;) {
         CASE_CHECK(left >= sizeof(*request) && request->nlmsg_len >= sizeof(*request) &&
                    NLMSG_ALIGN(request->nlmsg_len) <= left);
@@ -80,7 +80,7 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
     answer(bytes, n, first_request);
     msg->msg_flags = n > room->iov_len ? MSG_TRUNC : 0;
     n = n > room->iov_len ? room->iov_len : n;
-    /* What lies behind a datagram is no part of it. */
+    /* Bytes after a datagram are no part of it. */
     ASAN_UNPOISON_MEMORY_REGION(room->iov_base, room->iov_len);
     memcpy(room->iov_base, bytes, n);
     ASAN_POISON_MEMORY_REGION((uint8_t *)room->iov_base + n, room->iov_len - n);
@@ -154,7 +154,7 @@ static void ask_once(void)
     CASE_CHECK(memchr(error.text, '\0', sizeof(error.text)));
 }
 
-/* Ends where a message is of a type that nobody knows. */
+/* Ends at a message of unknown type. */
 static int on_message(void *userdata, const struct nlmsghdr *message)
 {
     (void)userdata;

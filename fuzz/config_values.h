@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands in an accepted riptided.conf, read a second time and otherwise: lines by hand, numbers
- * digit by digit, no table of the programs'. Of the keys whose values are numbers, in whatever unit.
+ * The values of an accepted riptided.conf, read a second time without the programs' tables: lines
+ * by hand, numbers digit by digit. For keys whose values are numbers, in any unit.
  */
 #ifndef RIPTIDE_FUZZ_CONFIG_VALUES_H
 #define RIPTIDE_FUZZ_CONFIG_VALUES_H
@@ -99,6 +99,8 @@ static long double read_time_ns(const char *text)
 {
     long double value = read_digits(&text, 10);
 
+    if (value == 0 && *text == '\0')
+        return 0;
     if (!strcmp(text, "ms"))
         return value * 1000000;
     if (!strcmp(text, "s"))
@@ -188,7 +190,7 @@ static const void *target_of(const struct settings *settings, const char *sectio
     return found;
 }
 
-/* One line; `section` is the name of that which it stands in. */
+/* One line, in the section `section`. */
 static void hold_line(const struct settings *settings, char *line, char *section, bool *is_given)
 {
     size_t n_word;
@@ -218,7 +220,7 @@ static void hold_line(const struct settings *settings, char *line, char *section
     }
 }
 
-/* All that the file gives is as it says, all else as the defaults have it. */
+/* Values of the file are as written, all others the defaults. */
 static void hold_values(const struct settings *settings, const struct settings *defaults,
                         const char *bytes, size_t n)
 {
@@ -237,7 +239,7 @@ static void hold_values(const struct settings *settings, const struct settings *
         n_line = stop ? (size_t)(stop + 1 - bytes) : n;
         while (n_blank < n_line && (bytes[n_blank] == ' ' || bytes[n_blank] == '\t'))
             n_blank++;
-        /* A longer one ends in a comment, or nobody would have taken it. */
+        /* A longer one ends in a comment, or it would have been refused. */
         snprintf(line, sizeof(line), "%.*s", (int)(n_line - n_blank), bytes + n_blank);
         line[strcspn(line, "\n")] = '\0';
         hold_line(settings, trim(line), section, is_given);

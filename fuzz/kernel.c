@@ -134,7 +134,7 @@ static void count_closed(const struct datagram *datagram)
                 header->nlmsg_type == SOCK_DIAG_BY_FAMILY;
 }
 
-/* Answers carry the sequence number of their request, which nobody knew when they were written. */
+/* Answers have the sequence number of their request, which was unknown when they were written. */
 static void answer(struct datagram *datagram, uint32_t seq, uint32_t port)
 {
     struct nlmsghdr header;
@@ -158,25 +158,25 @@ int socket(int domain, int type, int protocol)
     return has_failed() ? -1 : FIRST_FD + n_open++;
 }
 
-int bind(int fd, __CONST_SOCKADDR_ARG address, socklen_t n)
+__extension__ int bind(int fd, const struct sockaddr *address, socklen_t n)
 {
-    CASE_CHECK(queue_of(fd) && address.__sockaddr__ && n == sizeof(struct sockaddr_nl));
+    CASE_CHECK(queue_of(fd) && address && n == sizeof(struct sockaddr_nl));
     return has_failed() ? -1 : 0;
 }
 
-int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t n)
+__extension__ int connect(int fd, const struct sockaddr *address, socklen_t n)
 {
-    CASE_CHECK(queue_of(fd) && address.__sockaddr__ && n == sizeof(struct sockaddr_nl));
+    CASE_CHECK(queue_of(fd) && address && n == sizeof(struct sockaddr_nl));
     return has_failed() ? -1 : 0;
 }
 
-int getsockname(int fd, __SOCKADDR_ARG address, socklen_t *n)
+__extension__ int getsockname(int fd, struct sockaddr *address, socklen_t *n)
 {
     const struct sockaddr_nl own = { .nl_family = AF_NETLINK, .nl_pid = (uint32_t)fd };
 
     if (has_failed())
         return -1;
-    memcpy(address.__sockaddr__, &own, sizeof(own));
+    memcpy(address, &own, sizeof(own));
     *n = sizeof(own);
     return 0;
 }
@@ -247,12 +247,12 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
     return has_failed() ? -1 : (ssize_t)n;
 }
 
-ssize_t sendto(int fd, const void *bytes, size_t n, int flags, __CONST_SOCKADDR_ARG to,
+__extension__ ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sockaddr *to,
                socklen_t to_bytes)
 {
     struct iovec iov = { (void *)bytes, n };
 
-    CASE_CHECK(to.__sockaddr__ && to_bytes == sizeof(struct sockaddr_nl));
+    CASE_CHECK(to && to_bytes == sizeof(struct sockaddr_nl));
     return sendmsg(fd, &(struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1 }, flags);
 }
 

@@ -28,7 +28,7 @@ class Network(NamedTuple):
 
 
 def windows_of(rows, arm, sender=None):
-    """All windows seen, one for each connection and look."""
+    """All sampled windows, one for each connection and dump."""
     values = []
     for row in rows:
         if row["arm"] == arm and sender in (None, row["sender"]):
@@ -37,7 +37,7 @@ def windows_of(rows, arm, sender=None):
 
 
 class Probes:
-    """Rows by arm and size, as arrays: there are too many to look at each for each question."""
+    """Rows by arm and size, as arrays: there are too many to read each for each figure."""
 
     def __init__(self, rows):
         groups = {}

@@ -140,7 +140,7 @@ def pace():
 
 @contextlib.contextmanager
 def riptided(*options):
-    """One that has given a window; or what it said at its end, where there is none."""
+    """One that has given a window; or, if there is none, its last output."""
     with tempfile.TemporaryFile("w+") as said, subprocess.Popen(
             on_sender("riptided", "--log-level", "warning", "--holdout-percent", "0", *options),
             stdin=subprocess.DEVNULL, stderr=said) as daemon:

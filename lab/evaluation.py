@@ -112,7 +112,7 @@ class Evaluation:
         self._started_s = time.monotonic()
 
     def step(self, what):
-        """Says what is measured now, as a bar on a terminal, and counts it."""
+        """Shows the present measurement, as a bar on a terminal, and counts it."""
         share = min(1, self._done / self._total) if self._total else 0
         self._done += 1
         bar = "#" * round(30 * share)
@@ -134,10 +134,15 @@ class Evaluation:
         print(text, flush=True)
 
     def verdict(self, first, second):
-        """Two lines that a reader who reads nothing else should know."""
+        """The two most important lines for a reader."""
         lines = f"{first}\n{second}\n"
         (self.folder / "verdict.txt").write_text(lines, encoding="utf-8")
         self.say(lines.rstrip())
+
+    def nothing_on_time(self):
+        """The verdict of an evaluation that has no cells, as this machine was too busy."""
+        self.verdict("No cell has two repetitions that were on time.",
+                     f"Left out as late: {self.conditions['repetitions_left_out']} repetitions.")
 
     @staticmethod
     def _show(text):

@@ -20,7 +20,7 @@ def names():
 
 
 def describe(name):
-    """The first line of the module, without importing what it needs."""
+    """The first line of the module, without its imports."""
     module = ast.parse((EVALUATIONS / f"{name}.py").read_text(encoding="utf-8"))
     return ast.get_docstring(module).splitlines()[0]
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The content delivery network of the Riptide paper as far as it is printed: 34 points of presence
-by continent (Table II), and what is known of its files and round trip times (Sec. II). No I/O.
+by continent (Table II), and the known properties of its files and round trip times (Sec. II). No
+I/O.
 
 The paper names no cities, so these are where such networks are: large ones with exchanges. Round
 trip times follow from distances; one factor, how much longer the way is than the great circle, is

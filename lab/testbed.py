@@ -48,7 +48,7 @@ class Testbed:
 
     def __enter__(self):
         with self._stack:  # until all of it stands
-            # A table of connections of its own for each namespace: daemons look at no others'.
+            # Each namespace has its own table of connections: daemons do not walk others'.
             with open("/proc/sys/net/ipv4/tcp_child_ehash_entries", "w", encoding="ascii") as file:
                 file.write(str(CONNECTIONS))
             for name in self.hosts:
@@ -124,7 +124,7 @@ class Testbed:
                 raise RuntimeError(f"windows per connection: {line}")
 
     def cgroup(self):
-        """The root of cgroup2: programs on it tell namespaces apart."""
+        """The root of cgroup2: the programs on it distinguish namespaces."""
         if not self._cgroup2:
             self._cgroup2 = self._stack.enter_context(tempfile.TemporaryDirectory())
             subprocess.run(["mount", "-t", "cgroup2", "none", self._cgroup2], check=True)

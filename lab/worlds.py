@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Paths on which the effect of a window is known, what is sent over them, and whether verdicts hold it. Pure.
-
-What is known comes from the kernels of the senders, connection by connection, and not from riptided.
-"""
+"""Paths on which the effect of a window is known, the traffic on them, and whether verdicts contain
+it. Pure. The truth comes from the senders' kernels, connection by connection, not from riptided."""
 
 import itertools
 import math
@@ -114,7 +112,7 @@ def difference(pairs):
 
 
 def misses(row, time_percent, again_points):
-    """Whether the interval of time, and that of what is sent again, leave these out."""
+    """Whether the interval of time, and that of retransmissions, exclude these."""
     return [interval is not None and not interval["low"] <= value <= interval["high"]
             for interval, value in ((row["time_percent"], time_percent), (row["again_points"], again_points))]
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * setns(2) there and back, and the lock; see netns.h. And what tools ask of namespaces.
- */
+/* setns(2) and back, the lock (see netns.h), and functions on namespaces for tools. */
 #include "netns.h"
 
 #include "internal.h"
@@ -24,7 +22,7 @@ bool riptide_netns_is_at(int netns_fd, const char *path)
 
     if (fstat(netns_fd, &held) < 0)
         return false;
-    /* Not being allowed to look is no sign of anything. */
+    /* A missing permission shows nothing. */
     if (stat(path, &found) < 0)
         return errno != ENOENT && errno != ENOTDIR && errno != ESRCH;
     return held.st_dev == found.st_dev && held.st_ino == found.st_ino;
@@ -55,6 +53,11 @@ bool netns_is_other(const struct netns_id *id, int netns_fd)
 
     return id->ino != 0 && other.ino != 0 && (id->dev != other.dev || id->ino != other.ino);
 }
+
+/* musl, and Debian 11's headers, do not have it. */
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
 
 int riptide_netns_get_cookie(uint64_t *cookiep)
 {
@@ -112,7 +115,7 @@ int netns_visit(struct netns_visit *visit, int netns_fd, const char *field,
     closep(&visit->home_fd);
     if (r == -EPERM)
         error_set_field(error, field,
-                        "another network namespace needs CAP_SYS_ADMIN here and there");
+                        "entering another network namespace needs CAP_SYS_ADMIN in both");
     else
         error_set_field(error, field, "no network namespace: %s", strerror(-r));
     return r;
@@ -130,13 +133,13 @@ int netns_return(const struct netns_visit *visit, int r, struct riptide_error *e
 }
 
 /*
- * The lock is a Unix socket with an abstract name, which the kernel keeps per namespace and gives
- * back when its owner dies, however it dies. Who asks connects, reads our credentials from the
- * kernel and leaves.
+ * The lock is a Unix socket with an abstract name, which exists per namespace and is released when
+ * its owner dies, however it dies. A client connects, reads our credentials from the kernel and
+ * closes.
  */
 static const char lock_name[] = "\0riptide.router";
 
-/* Who wait to be let go; later ones do not see who we are. Anybody may ask, as fast as he can. */
+/* Waiting clients; later ones cannot see our process. Any process may connect, at any rate. */
 enum { BACKLOG = 64 };
 
 static socklen_t address_of(struct sockaddr_un *address)
@@ -156,7 +159,7 @@ int riptide_router_get_holder(int *pidp)
 
     if (fd < 0)
         return -errno;
-    /* EAGAIN: somebody is there, and many ask. */
+    /* EAGAIN: there is a holder, whose queue of clients is full. */
     if (connect(fd, (const struct sockaddr *)&address, n_bytes) < 0 && errno != EAGAIN)
         return RIPTIDE_E_UNKNOWN;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) < 0 || peer.pid < 0)

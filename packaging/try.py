@@ -86,7 +86,7 @@ def kernel():
 
 
 def make_network():
-    """A peer behind a gateway, to which connections can be opened."""
+    """A peer beyond a gateway, to which connections can be opened."""
     for words in ("netns add peer", "link add v0 type veth peer name v1 netns peer", "link set v0 addrgenmode none",
                   "-n peer link set v1 addrgenmode none",
                   "address add 10.0.0.1/24 dev v0", "link set v0 up", "-n peer address add 10.0.0.2/24 dev v1",
@@ -170,7 +170,7 @@ def main(old, new):
         first = main_pid()
         run("dpkg", "--install", *packages(new))
         check(main_pid() not in ("0", first), "riptided is another process")
-        check("destinations taken over: 1" in journal(), "which goes on with what the first has learned")
+        check("destinations loaded: 1" in journal(), "which goes on with what the first has learned")
         wait_window("a connection starts with its window")
         check(programs() == 1, "of the two programs one is left")
 

@@ -22,7 +22,7 @@ MACRO = re.compile(r"#define (RIPTIDE_(?!VERSION|\w+_H\b)\w+) (.+)")
 
 
 def own_lines(headers, compiler):
-    """Our headers behind the preprocessor, macros included, without those of the C library."""
+    """Our headers after the preprocessor, macros included, without those of the C library."""
     text = subprocess.run([*compiler, "-E", "-dD", f"-I{headers}", "-xc", "-"], check=True,
                           input="#include <riptide/agent.h>\n", stdout=subprocess.PIPE, text=True).stdout
     is_own = False
@@ -50,7 +50,7 @@ def layouts(ffi):
 
 
 def members(type_, path=""):
-    """Members of a struct in their order; those of one without a name behind a dot."""
+    """Members of a struct in order; those of an unnamed one after a dot."""
     for name, field in type_.fields:
         yield path + name, field
         if field.type.kind == "struct" and "$" in field.type.cname:

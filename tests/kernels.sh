@@ -201,6 +201,8 @@ guest() {
     mkdir -p /dev/pts /dev/shm
     mount -t devpts devpts /dev/pts
     mount -t tmpfs tmpfs /dev/shm
+    ln -sfn /proc/self/fd /dev/fd
+    ln -sf /proc/self/fd/0 /dev/stdin
     mountpoint -q /mnt || mount --bind / /mnt
     mount -t tmpfs tmpfs /tmp
     mount -t tmpfs tmpfs /run
@@ -208,6 +210,7 @@ guest() {
     show "$FOLDER" root -r
     show "$KERNEL" root -r
     [[ $RIPTIDE_BUILD == "$FOLDER"/* ]] || show "$RIPTIDE_BUILD" root -r
+    mount -t tmpfs tmpfs "$RIPTIDE_BUILD/meson-logs" # where meson install writes
     show "$SHARED" shared -w
     printf '#!/bin/sh\nexec /sbin/modprobe -d %s "$@"\n' "$KERNEL" >/run/modprobe
     chmod +x /run/modprobe

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of checks, in the order in which somebody would put things right, and those about
- * connections: whether they can be read, what receivers take at first, how first flights leave.
+ * The table of checks, in the order in which an operator would solve them, and those about
+ * connections: whether they can be read, what receivers accept at first, how first flights leave.
  */
 #include "checks.h"
 
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Windows up to this are every kernel's own. */
+/* The default window of all kernels. */
 enum { DEFAULT_INITCWND = 10 };
 
 static void check_sockets(const struct host *host, struct finding *finding)
@@ -50,7 +50,7 @@ static void check_receiver(const struct host *host, struct finding *finding)
     finding_read(finding, "net.ipv4.tcp_rmem = %s",
                  host->tcp_rmem[0] ? host->tcp_rmem : "(cannot be read)");
     if (host->receiver_error) {
-        finding_is(finding, SEVERITY_NOTE, "not known how much this host receives at first: %s",
+        finding_is(finding, SEVERITY_NOTE, "unknown how much this host receives at first: %s",
                    strerror(-host->receiver_error));
         return;
     }
@@ -70,7 +70,7 @@ static void check_receiver(const struct host *host, struct finding *finding)
                    host->initrwnd, wanted);
         return;
     }
-    /* Where the peer opens it, a SYN-ACK offers at most 65,535 bytes whatever tcp_rmem says. */
+    /* If the peer opens it, a SYN-ACK offers at most 65,535 bytes, whatever tcp_rmem is. */
     finding_is(finding, SEVERITY_NOTE,
                "this host lets its peers begin with %" PRIu32 " segments, not %" PRIu32
                ", on connections that it opens",
@@ -80,11 +80,11 @@ static void check_receiver(const struct host *host, struct finding *finding)
     initial = UINT64_C(2) * wanted * TYPICAL_MSS_BYTES;
     finding_do(finding,
                "sysctl -w net.ipv4.tcp_rmem=\"%" PRIu64 " %" PRIu64 " %" PRIu64
-               "\" (and in /etc/sysctl.d); Linux 6.1 stays with 65536 bytes all the same",
+               "\" (and in /etc/sysctl.d); Linux 6.1 keeps 65536 bytes nevertheless",
                smallest, initial, initial > largest ? initial : largest);
 }
 
-/* Queues that have others below them, or hold nothing. */
+/* Queues with other queues below them, or without any packets. */
 static bool hands_on(const char *kind)
 {
     static const char *const kinds[] = { "noqueue", "noop", "mq",   "mqprio", "ingress",
@@ -116,7 +116,7 @@ void queues_add(struct queues *queues, const struct nlmsghdr *message)
              (const char *)mnl_attr_get_payload(attr));
     if (hands_on(kind))
         return;
-    /* What most packets leave by counts alone, unless it hands them to links below it. */
+    /* The queue of the default route alone counts, unless that hands packets to links below it. */
     if (is_default && !queues->is_default)
         *queues = (struct queues){ .default_ifindex = ifindex, .is_default = true };
     if (queues->is_default && !is_default)
@@ -133,7 +133,7 @@ static void check_pacing(const struct host *host, struct finding *finding)
 {
     const struct queues *queues = &host->queues;
     const char *device = queues->ifindex ? queues->device : "no link";
-    /* AUTO says why it has not chosen connections. */
+    /* The reason is why AUTO has not chosen connections. */
     bool cannot_load = !strcmp(host->apply, "routes") && host->reason[0];
 
     finding_read(finding,
@@ -145,18 +145,18 @@ static void check_pacing(const struct host *host, struct finding *finding)
     if (queues->error)
         finding_read(finding, "RTM_GETQDISC: %s", strerror(-queues->error));
     if (!strncmp(host->congestion_control, "bbr", 3)) {
-        finding_is(finding, SEVERITY_OK, "first flights leave paced: %s does so itself",
+        finding_is(finding, SEVERITY_OK, "first flights are paced: by %s",
                    host->congestion_control);
     } else if (queues->n_paced > 0 && !queues->ifindex) {
-        finding_is(finding, SEVERITY_OK, "first flights leave paced: by queue fq");
+        finding_is(finding, SEVERITY_OK, "first flights are paced: by queue fq");
     } else if (is_per_connection(host) && host->is_pacing && !host->reason[0]) {
         finding_is(finding, SEVERITY_OK,
-                   host->is_careful ? "first flights leave at once where none lost, and elsewhere paced: "
-                                      "by riptided, policy careful"
-                                    : "first flights leave paced: by riptided");
+                   host->is_careful ? "first flights are paced after a loss: by riptided, policy "
+                                      "careful"
+                                    : "first flights are paced: by riptided");
     } else if (is_per_connection(host) && (host->control_error || !host_is_riptided(host))) {
         finding_is(finding, SEVERITY_OK,
-                   "first flights leave paced, unless that agent has a pacing_percent of 0");
+                   "first flights are paced, unless that agent has a pacing_percent of 0");
     } else if (host->router.cwnd_max <= DEFAULT_INITCWND) {
         finding_is(finding, SEVERITY_OK, "first flights leave at once, and are small");
     } else {
@@ -164,7 +164,7 @@ static void check_pacing(const struct host *host, struct finding *finding)
                    "first flights of up to %" PRIu32 " segments leave at the speed of the link",
                    host->router.cwnd_max);
         finding_do(finding,
-                   "tc qdisc replace dev %s root fq (net.core.default_qdisc=fq for links to come), "
+                   "tc qdisc replace dev %s root fq (net.core.default_qdisc=fq for new links), "
                    "or net.ipv4.tcp_congestion_control=bbr, %sor a smaller --cwnd-max",
                    queues->ifindex ? device : "LINK",
                    cannot_load ? "" : "or riptided --apply auto, which paces them itself, ");
@@ -176,10 +176,10 @@ static void check_idle(const struct host *host, struct finding *finding)
     finding_read(finding, "net.ipv4.tcp_slow_start_after_idle = %s",
                  host->slow_start_after_idle[0] ? host->slow_start_after_idle : "(cannot be read)");
     finding_is(finding, SEVERITY_OK,
-               "idle connections begin again with their route's window, the learned one");
+               "idle connections restart with their route's window, the learned one");
     if (strcmp(host->slow_start_after_idle, "0") != 0 && !strcmp(host->apply, "connections")) {
         finding_is(finding, SEVERITY_NOTE,
-                   "idle connections begin again with their route's window, which is not ours");
+                   "idle connections restart with their route's window, which is not ours");
         finding_do(finding, "%ssysctl -w net.ipv4.tcp_slow_start_after_idle=0",
                    host->all_netns || host->keeper_pid || !host_is_riptided(host)
                        ? ""
@@ -188,8 +188,8 @@ static void check_idle(const struct host *host, struct finding *finding)
     if (strcmp(host->slow_start_after_idle, "0") != 0)
         return;
     finding_is(finding, SEVERITY_NOTE,
-               "idle connections keep the window that they had, however long ago: policy paper "
-               "learns from it as if it were of now");
+               "idle connections keep their window, however old: policy paper learns from it as "
+               "from a new one");
     finding_do(finding,
                "sysctl -w net.ipv4.tcp_slow_start_after_idle=1, or riptided --policy careful");
 }
@@ -204,7 +204,7 @@ static void check_namespaces(const struct host *host, struct finding *finding)
                  is_all ? "yes" : "no", host->keeper_pid, host->keeper_capabilities);
     if (!is_all || (host->keeper_pid && is_able)) {
         finding_is(finding, SEVERITY_OK, "riptided serves %s",
-                   is_all ? "all network namespaces" : "its own network namespace alone");
+                   is_all ? "all network namespaces" : "only its own network namespace");
         return;
     }
     finding_is(finding, host->keeper_pid ? SEVERITY_ERROR : SEVERITY_NOTE,
@@ -217,7 +217,7 @@ static void check_namespaces(const struct host *host, struct finding *finding)
 static const struct {
     const char *name;
     check_fn *judge;
-    bool is_of_routes; /* it is nothing to windows that are given per connection alone */
+    bool is_of_routes; /* it does not apply to windows per connection */
 } checks[] = {
     { "sockets", check_sockets, false },   { "daemon", check_daemon, false },
     { "numbers", check_numbers, true },    { "rules", check_rules, true },

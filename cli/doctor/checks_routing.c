@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Our rules and routes among those of others.
- */
+/* Our rules and routes among those of other programs. */
 #include "checks.h"
 #include "explanation.h"
 #include "lib/tools.h"
@@ -16,7 +14,7 @@
 #include <sys/socket.h>
 
 #define REMEDY_PROGRAM                                                                             \
-    "put right what it names (a cgroup that is gone: make it again); riptided takes it up by itself"
+    "remove that cause (make a missing cgroup again); riptided then continues"
 
 static bool has_rule(const struct host *host, uint8_t family, bool is_ours)
 {
@@ -32,29 +30,29 @@ static bool is_in_place(const struct host *host, uint8_t family)
     return rules_are_in_place(host->rules, host->n_rules, family);
 }
 
-/* A family without a rule is one that the host does not have. */
+/* A family without rules does not exist on the host. */
 static bool is_incomplete(const struct host *host, uint8_t family)
 {
     return has_rule(host, family, false) && !is_in_place(host, family);
 }
 
-/* It is there and does nothing: stopped by a signal or a debugger, or caught in a call. */
+/* It runs and does not work: stopped by a signal or a debugger, or blocked in a system call. */
 static void find_hanging(const struct host *host, struct finding *finding)
 {
     finding_is(finding, SEVERITY_ERROR, "a riptided runs and does not answer: its %s",
                !strcmp(host->apply, "connections")
-                   ? "windows per connection go on, and nothing is learned or withdrawn"
+                   ? "windows per connection stay in force, and none is learned or withdrawn"
                : !strcmp(host->apply, "both")
-                   ? "routes and windows per connection stay, and follow no change of the network"
-                   : "routes stay, and follow no change of the network");
+                   ? "routes and windows per connection stay in place, unmaintained"
+                   : "routes stay in place, unmaintained");
     finding_read(finding, "control socket %s", host->control_failure.text);
     finding_do(finding, "systemctl restart riptided");
-    /* Process 0 would be all of the shell's own group. */
+    /* kill(1) of process 0 would end the shell's own group. */
     if (host->holder_pid > 0)
         finding_do(
             finding,
-            "systemctl restart riptided; without systemd: kill -CONT %d, and where it stays silent "
-            "kill -KILL %d && riptide flush",
+            "systemctl restart riptided; without systemd: kill -CONT %d, and if it still does not "
+            "answer kill -KILL %d && riptide flush",
             host->holder_pid, host->holder_pid);
 }
 
@@ -62,7 +60,7 @@ void check_daemon(const struct host *host, struct finding *finding)
 {
     const bool lacks4 = is_incomplete(host, AF_INET), lacks6 = is_incomplete(host, AF_INET6);
     const bool is_riptided = host_is_riptided(host);
-    char holder[48] = "held by nobody", manager[144] = "a riptided runs";
+    char holder[48] = "held by no process", manager[144] = "a riptided runs";
 
     if (!is_riptided) {
         json_t *numbers = json_pack("{s:i}", "holder", host->holder_pid);
@@ -99,7 +97,7 @@ void check_daemon(const struct host *host, struct finding *finding)
         finding_do(finding, "riptide resume");
     } else if (is_riptided && !strcmp(host->apply, "connections") && host->reason[0]) {
         finding_is(finding, host->is_stepped_back ? SEVERITY_WARNING : SEVERITY_ERROR,
-                   "a riptided runs and gives nothing per connection: %s", host->reason);
+                   "a riptided runs and gives no windows per connection: %s", host->reason);
         finding_do(finding, "%s",
                    host->is_stepped_back
                        ? "riptide verdict has sizes and paths; a smaller --cwnd-max"
@@ -111,19 +109,20 @@ void check_daemon(const struct host *host, struct finding *finding)
         finding_is(finding, SEVERITY_NOTE,
                    "%s, but its rules are not in place, or it gives windows per connection",
                    manager);
-        finding_do(finding, "run it as root: what that process has open is hidden from this user");
+        finding_do(finding,
+                   "run it as root: the open files of that process are hidden from this user");
     } else if (lacks4 || lacks6) {
         finding_is(finding, gives_without_routes(host) ? SEVERITY_WARNING : SEVERITY_ERROR,
                    "%s, but its rules for %s are not in place (or its table and protocol are "
                    "others): connections %s",
                    manager, lacks4 ? "IPv4" : "IPv6",
-                   gives_without_routes(host) ? "have windows per connection alone"
+                   gives_without_routes(host) ? "have windows per connection only"
                                               : "start with the kernel's window");
         finding_do(finding, is_riptided
-                                ? "journalctl -u riptided says why: a line `windows disabled`"
-                                        : "the log of that process says why");
+                                ? "journalctl -u riptided has the reason: a line `windows disabled`"
+                                        : "the log of that process has the reason");
     } else {
-        /* Why AUTO has chosen routes, which it was to do, or the program of both is off. */
+        /* Why AUTO has chosen routes, or why the program is off with both. */
         finding_is(finding, SEVERITY_OK, "%s and its rules are in place%s%s", manager,
                    host->reason[0] ? ": by routes, not per connection: " : "", host->reason);
         if (host->reason[0] && !strcmp(host->apply, "both")) {
@@ -138,10 +137,10 @@ void check_numbers(const struct host *host, struct finding *finding)
     finding_read(finding, "rules and routes; table %" PRIu32 ", protocol %u, mark 0x%" PRIx32,
                  host->router.table, host->router.protocol, host->router.mark);
     if (host->conflict_error == 0) {
-        finding_is(finding, SEVERITY_OK, "table, protocol, mark and rule priority are free for us");
+        finding_is(finding, SEVERITY_OK, "table, protocol, mark and rule priority are free");
         return;
     }
-    finding_is(finding, SEVERITY_ERROR, "a riptided that starts would be refused: %s",
+    finding_is(finding, SEVERITY_ERROR, "a riptided could not start: %s",
                host->conflict.text);
     if (host->conflict_error == -EEXIST)
         finding_do(finding,
@@ -158,21 +157,21 @@ static void find_not_taken(const struct host *host, struct finding *finding)
     riptide_prefix_format(&host->not_taken_dst, dst);
     if (gives_without_routes(host))
         finding_is(finding, SEVERITY_NOTE,
-                   "a rule of others takes TCP around our table: connections to %zu of %zu "
-                   "destinations have their window per connection alone",
+                   "a rule of another program makes TCP skip our table: connections to %zu of %zu "
+                   "destinations have their window per connection only",
                    host->n_not_taken, host->n_routes);
     else
         finding_is(finding, SEVERITY_WARNING,
-                   "a rule of others takes TCP around our table: connections to %zu of %zu "
+                   "a rule of another program makes TCP skip our table: connections to %zu of %zu "
                    "destinations start with the base route's window",
                    host->n_not_taken, host->n_routes);
     finding_read(finding, "RTM_GETROUTE: by its route %s starts with %" PRIu32 ": %s", dst,
                  host->not_taken.cwnd, host->not_taken.text);
-    finding_do(finding, "take the rule away where it is not needed (ip rule del), or give those "
+    finding_do(finding, "delete the rule if it is not needed (ip rule del), or give those "
                         "routes an initcwnd of their own; riptide show names the destinations");
 }
 
-/* The first before the place of ours, which is before main where they are not there. */
+/* The first one before our rules, or before main if ours are missing. */
 static const struct rule *find_before(const struct host *host, uint8_t family)
 {
     const struct rule *rule = rules_find_before(host->rules, host->n_rules, family, 0);
@@ -187,7 +186,7 @@ void check_rules(const struct host *host, struct finding *finding)
 
     if (!first)
         first = find_before(host, AF_INET6);
-    finding_is(finding, SEVERITY_OK, "no rule leads TCP away before ours");
+    finding_is(finding, SEVERITY_OK, "no rule before ours leads TCP to another table");
     finding_read(finding, "RTM_GETRULE: %zu rules%s%s", host->n_rules,
                  host->rules_error ? ", " : "",
                  host->rules_error ? strerror(-host->rules_error) : "");
@@ -201,8 +200,8 @@ void check_rules(const struct host *host, struct finding *finding)
     } else if (first) {
         rules_describe(text, sizeof(text), first);
         finding_is(finding, SEVERITY_NOTE,
-                   "rules of others come before ours: connections that match them do not use our "
-                   "routes");
+                   "rules of other programs come before ours: connections that match them do not "
+                   "use our routes");
         finding_read(finding, "RTM_GETRULE: the first is %s", text);
         finding_do(finding, "riptide verify ADDRESS PORT, with --mark or --source of the "
                             "application, shows whether it is meant");
@@ -222,11 +221,11 @@ void check_networkd(const struct host *host, struct finding *finding)
         finding_is(finding, SEVERITY_OK, "systemd-networkd is not in use");
     } else if (networkd->leaves_routes && networkd->leaves_rules) {
         finding_is(finding, SEVERITY_OK,
-                   "systemd-networkd leaves rules and routes of others alone");
+                   "systemd-networkd keeps rules and routes of other programs");
     } else {
         finding_is(finding, SEVERITY_WARNING,
                    "systemd-networkd removes our %s whenever it is restarted or a link is set up "
-                   "anew; riptided puts them back, but each time costs",
+                   "anew; riptided restores them, at a cost each time",
                    networkd->leaves_routes  ? "rules"
                    : networkd->leaves_rules ? "routes"
                                             : "rules and routes");
@@ -258,7 +257,7 @@ void check_destinations(const struct host *host, struct finding *finding)
                    "%" PRIu64 " of %" PRIu64 " destinations of open connections are left alone: %s",
                    n, resolved->n,
                    gives_without_routes(host)
-                       ? "they have no route, and windows per connection alone"
+                       ? "they have no route, and windows per connection only"
                        : "they start with the window of their own route");
         finding_read(finding, "a dry run of the router; the first is %s: %s", dst,
                      resolved->left_alone.reason);

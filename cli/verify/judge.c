@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The questions in the order in which the kernel decides: is there a route of ours, do rules lead
- * to it, was it taken, did the window survive, does the peer take it.
+ * Checks in the order in which the kernel decides: is there a route of ours, do rules lead to it,
+ * was it used, did the window stay, does the peer accept it.
  */
 #include "judge.h"
 
@@ -35,26 +35,28 @@ const char *verdict_name(enum verdict_kind kind)
 static void judge_without_route(const struct evidence *evidence, struct verdict *verdict)
 {
     if (evidence->why_off[0])
-        say(verdict, "riptided gives nothing per connection: %s", evidence->why_off);
+        say(verdict, "riptided gives no windows per connection: %s", evidence->why_off);
     else if (evidence->silent_pid) {
         verdict->kind = VERDICT_UNKNOWN;
         say(verdict,
-            "process %d gives windows per connection and does not say which (no answer on "
-            "--control): it is unknown whether this connection got its window",
+            "process %d gives windows per connection and does not answer on --control: it is "
+            "unknown whether this connection got its window",
             evidence->silent_pid);
     } else if (evidence->dry.state == RIPTIDE_ROUTE_LEFT_ALONE)
         say(verdict, "Riptide leaves this destination alone: %s", evidence->dry.reason);
     else if (evidence->dry.state == RIPTIDE_ROUTE_FAILED)
         say(verdict, "the kernel refuses a route for it: %s", evidence->dry.reason);
     else if (!evidence->has_holder)
-        say(verdict, "no route of ours holds it, and no riptided runs here (or its --table and "
+        say(verdict, "no route of ours contains it, and no riptided runs here (or its --table and "
                      "--protocol are others)");
+    else if (evidence->why_none[0])
+        say(verdict, "riptided gives it no window at present: %s", evidence->why_none);
     else
-        say(verdict, "riptided has no window for it: it has seen no connection to it within the "
+        say(verdict, "riptided has no window for it: there was no connection to it within the "
                      "time to live, it is not in --scope, or --max-destinations is reached");
 }
 
-/* The kernel took another route than ours, or none. */
+/* The kernel used another route than ours, or none. */
 static void judge_other_route(const struct evidence *evidence, struct verdict *verdict)
 {
     const struct probe *probe = &evidence->probe;
@@ -64,7 +66,7 @@ static void judge_other_route(const struct evidence *evidence, struct verdict *v
     rules_judge_start(evidence->rules, evidence->n_rules, probe->peer.family,
                       evidence->router.table, answer, &start);
     if (probe->mark == evidence->router.mark)
-        say(verdict, "mark 0x%" PRIx32 " is the one that leads around our rules", probe->mark);
+        say(verdict, "mark 0x%" PRIx32 " is the one that skips our rules", probe->mark);
     else if (probe->interface && answer->table == RT_TABLE_MAIN &&
              !rules_find_before(evidence->rules, evidence->n_rules, probe->peer.family,
                                 RT_TABLE_MAIN))
@@ -90,7 +92,7 @@ static void judge_other_window(const struct evidence *evidence, struct verdict *
             probe->cwnd, probe->congestion_control);
 }
 
-/* The first flight is what the peer takes, too. */
+/* The first flight is also limited by the peer's window. */
 static void judge_peer(const struct evidence *evidence, struct verdict *verdict)
 {
     const struct probe *probe = &evidence->probe;
@@ -107,7 +109,7 @@ static void judge_peer(const struct evidence *evidence, struct verdict *verdict)
         probe->snd_wnd_bytes > 60000 ? " (a SYN-ACK cannot offer more than 65535)" : "");
 }
 
-/* No route of ours gives it: whether the program does, its count says, and no figure. */
+/* No route of ours gives it: the program's counter shows whether the program did, no value does. */
 static void judge_program(const struct evidence *evidence, struct verdict *verdict)
 {
     const struct probe *probe = &evidence->probe;

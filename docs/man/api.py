@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 
 COMMENT = re.compile(r"/\*(.*?)\*/\s*", re.DOTALL)
-# A comment at the left margin, if there is one, and the declaration behind it.
+# A comment at the left margin, if there is one, and the declaration after it.
 DECLARATION = re.compile(r"^(?P<comment>/\*(?:(?!\*/).)*\*/\n)?"
                          r"(?P<code>(?:#define \w+(?:\([\w, ]+\))? +(?:[^\n]*\\\n)*[^\n]*|(?:struct|enum) \w+ \{.*?^\};"
                          r"|[a-z](?:[^;{}]|\n)*?\);))$", re.DOTALL | re.MULTILINE)

@@ -2,12 +2,15 @@
 /*
  * What windows per connection cost: connections CGROUP. Prints lines "NAME NUMBER": windows set and
  * changed by the thousand, processor ns each, and for connections over loopback whose both ends the
- * program serves the ns that the kernel says it ran (BPF_ENABLE_STATS), each.
+ * program serves the ns that the kernel says it ran (BPF_ENABLE_STATS), each. "bare" are calls alone,
+ * "nothing" is a program that only returns.
  */
+#include "connections/bpf.h"
 #include "connections/connections.h"
 #include "program.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -34,26 +37,42 @@ static long call(enum bpf_cmd command, union bpf_attr *attr)
     return syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
-/* The newest program of that name is ours. */
-static struct bpf_prog_info read_program(void)
+/* Of this process: others on this machine may have one of that name. */
+static struct bpf_prog_info read_program(const char *name)
 {
-    union bpf_attr attr = { .start_id = 0 };
-    struct bpf_prog_info newest = { 0 };
-
-    while (call(BPF_PROG_GET_NEXT_ID, &attr) == 0) {
-        uint32_t id = attr.next_id;
-        union bpf_attr get = { .prog_id = id };
-        long fd = call(BPF_PROG_GET_FD_BY_ID, &get);
+    for (uint32_t fd = 0; fd < 64; fd++) {
         struct bpf_prog_info info = { 0 };
-        union bpf_attr read = { .info = { (uint32_t)fd, sizeof(info), (uintptr_t)&info } };
+        union bpf_attr read = { .info = { fd, sizeof(info), (uintptr_t)&info } };
 
-        if (fd >= 0 && call(BPF_OBJ_GET_INFO_BY_FD, &read) == 0 && !strcmp(info.name, "riptide"))
-            newest = info;
-        if (fd >= 0)
-            close((int)fd);
-        attr = (union bpf_attr){ .start_id = id };
+        if (call(BPF_OBJ_GET_INFO_BY_FD, &read) == 0 && info.type == BPF_PROG_TYPE_SOCK_OPS &&
+            strcmp(info.name, name) == 0)
+            return info;
     }
-    return newest;
+    fprintf(stderr, "connections: no program %s\n", name);
+    exit(EXIT_FAILURE);
+}
+
+/* What the kernel takes for calls without any work of ours. */
+static void time_updates(uint32_t n)
+{
+    int fd = bpf_create_map(BPF_MAP_TYPE_LPM_TRIE, "bare", sizeof(struct window_key),
+                            sizeof(struct window), n, -1);
+    struct window_key key = { .prefix_bits = 128 };
+    const struct window window = { .initcwnd = 40 };
+    double start_s = 0;
+
+    check(fd, "bpf_create_map");
+    for (int turn = 0; turn < 2; turn++) { /* the first makes them */
+        start_s = cpu_s();
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t address = htonl(0x0a000000 + i);
+
+            memcpy(key.address + 12, &address, sizeof(address));
+            check(bpf_set_element(fd, &key, &window), "bpf_set_element");
+        }
+    }
+    printf("bare_%u_ns %.0f\n", n, 1e9 * (cpu_s() - start_s) / n);
+    close(fd);
 }
 
 static void set_all(struct connections *connections, uint32_t n, uint32_t initcwnd)
@@ -65,7 +84,7 @@ static void set_all(struct connections *connections, uint32_t n, uint32_t initcw
         uint32_t address = htonl(0x0a000000 + i);
 
         memcpy(wanted.dst.addr, &address, sizeof(address));
-        check(-backend_connections.set(connections, &wanted), "connections_set");
+        check(-connections_set(connections, &wanted), "connections_set");
     }
 }
 
@@ -95,8 +114,7 @@ static void open_and_close(int listener, const struct sockaddr_in *address)
     close(accepted);
 }
 
-static void time_connections(struct connections *connections, const char *name,
-                             const struct riptide_wanted *wanted)
+static void time_connections(const char *program, const char *name)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -104,20 +122,36 @@ static void time_connections(struct connections *connections, const char *name,
     int listener = socket(AF_INET, SOCK_STREAM, 0);
     struct bpf_prog_info before, after;
 
-    check(-backend_connections.set(connections, wanted), "connections_set");
     check(bind(listener, (const struct sockaddr *)&address, sizeof(address)), "bind");
     check(listen(listener, 16), "listen");
     check(getsockname(listener, (struct sockaddr *)&address, &n_bytes), "getsockname");
     for (int series = 0; series < SERIES; series++) {
-        before = read_program();
+        before = read_program(program);
         for (int i = 0; i < OPENED; i++)
             open_and_close(listener, &address);
-        after = read_program();
+        after = read_program(program);
         /* Signed: the clock of a virtual machine may step back while the kernel adds it up. */
         printf("%s_ns %.0f\n", name,
                (double)(int64_t)(after.run_time_ns - before.run_time_ns) / OPENED);
     }
     close(listener);
+}
+
+static void time_nothing(const char *cgroup)
+{
+    static const struct bpf_insn code[] = {
+        { .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 1 },
+        { .code = BPF_JMP | BPF_EXIT },
+    };
+    int cgroup_fd = open(cgroup, O_RDONLY | O_DIRECTORY);
+    int program_fd = bpf_load_sockops("nothing", code, 2, NULL, 0);
+    int link_fd = bpf_link_sockops(program_fd, cgroup_fd);
+
+    check(link_fd, "bpf_link_sockops");
+    time_connections("nothing", "nothing");
+    close(link_fd);
+    close(program_fd);
+    close(cgroup_fd);
 }
 
 int main(int argc, char **argv)
@@ -139,13 +173,17 @@ int main(int argc, char **argv)
     check(call(BPF_ENABLE_STATS, &stats), "BPF_ENABLE_STATS");
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         time_windows(connections, numbers[i]);
-    time_connections(connections, "window", &wanted);
+    time_updates(10000);
+    time_nothing(argv[1]);
+    check(-connections_set(connections, &wanted), "connections_set");
+    time_connections("riptide", "window");
     wanted.pacing_percent = 100;
     wanted.rto_min_us = 50000;
     wanted.receive_bytes = 300000;
-    time_connections(connections, "everything", &wanted);
+    check(-connections_set(connections, &wanted), "connections_set");
+    time_connections("riptide", "everything");
     set_all(connections, 10000, 40);
-    time_connections(connections, "everything_beside_10000", &wanted);
+    time_connections("riptide", "everything_beside_10000");
     connections_free(connections);
     return EXIT_SUCCESS;
 }

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "netns"))
 import netns  # noqa: E402
 
 SOCKETS, DESTINATIONS, ROUTES = 1000, 100, 10000
-# The mean of what is open: these connections have sent nothing that would be evidence.
+# The mean of open connections: these have sent no data, so other policies have no evidence.
 POLICY = "--policy", "paper"
 CONNECTIONS_AT_ONCE = 5000  # each is two of the 20,000 files that a process may have
 # The kernel's table of connections, all of which a dump walks: buckets on a host with 8 and 32 GB.
@@ -100,7 +100,7 @@ def first_route_ms():
 
 
 def learn(net, name, state):
-    """Leaves a state file that knows all destinations."""
+    """Leaves a state file with all destinations."""
     family, form = FAMILIES[name]
     addresses = [form.format(n >> 8, n & 255) for n in range(256, 256 + ROUTES)]
     with netns.Daemon(net.host, *POLICY, "--state", state, interval="100ms"):
@@ -111,8 +111,8 @@ def learn(net, name, state):
 
 
 def end_ms(net, state):
-    """From SIGTERM: until nothing is left in the kernel, which the daemon says; until its end, behind which its
-    state is on the disk; processor time of that. And its resident kB before."""
+    """From SIGTERM: until nothing is left in the kernel, as the daemon reports; until its end, with
+    its state on disk; processor time of that. And its resident kB before."""
     pipe = Path("/run/said")
     pipe.unlink(missing_ok=True)
     os.mkfifo(pipe)

@@ -21,7 +21,7 @@ START_MS = 2000
 
 
 class Storm(NamedTuple):
-    """So many changes a second of routes with so many destinations behind each; targets in per cent."""
+    """Changes a second of routes, each with so many destinations; targets in percent."""
     name: str
     per_route: int
     rate: int

@@ -136,7 +136,8 @@ def is_beaten(cell, rival, ours):
 
 
 def judge(cells, ours=OURS):
-    """The targets, with the cells that miss them. No arm is its own rival, nor is OURS anybody's."""
+    """The targets, with the cells that miss them. No arm is compared with itself, and none with
+    OURS."""
     many = [cell for cell in cells
             if cell.capacity_segs >= MANY_SEGS and cell.object_segs > REFERENCE_SEGS]
     shallow = [cell for cell in many if cell.buffer_segs < MANY_SEGS]

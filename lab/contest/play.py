@@ -28,7 +28,7 @@ CROSS_ROUND_S, CROSS_LIMIT_S = 1.2, 60
 POLL_S = 0.1
 NICE = -15
 # Hosts have a table of sockets each: a dump walks over the table, and one that they share with all
-# namespaces of the machine may hold a million sockets of somebody else.
+# namespaces of the machine may hold a million sockets of other programs.
 OWN_SOCKETS = Path("/proc/sys/net/ipv4/tcp_child_ehash_entries")
 SOCKET_BUCKETS = 4096
 COLUMNS = ("scene", "rtt_ms", "rate_mbit", "buffer_bdp", "loss_percent", "congestion", "openers",

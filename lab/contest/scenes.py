@@ -21,7 +21,7 @@ class Scene(NamedTuple):
     openers: int  # connections that open at once
     objects_kb: tuple
     cross_share: float = 0  # of the path's rate, taken by other connections of the same host
-    is_quiet: bool = False  # nothing is sent but what is counted
+    is_quiet: bool = False  # all sent data is counted
 
     @property
     def capacity_segs(self):

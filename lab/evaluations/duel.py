@@ -98,8 +98,7 @@ def play_cells(evaluation, arms):
     cells, n_late, n_all = judge.cells_of(table.rows, dict(numbered))
     evaluation.conditions.update(cells=grid, repetitions=n_all, repetitions_left_out=n_late)
     if not cells:
-        evaluation.verdict("No cell has two repetitions that were on time.",
-                           f"Left out as late: {n_late} of {n_all} repetitions.")
+        evaluation.nothing_on_time()
     return cells, n_late, n_all
 
 

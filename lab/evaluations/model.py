@@ -126,7 +126,8 @@ def measure(evaluation):
 
 
 def medians(rows):
-    """{(rate, rtt, window, size): (predicted, median measured)}, of what was on time if any was."""
+    """{(rate, rtt, window, size): (predicted, median measured)}, of runs that were on time, if any.
+    """
     groups = {}
     for row in rows:
         key = row["rate"], row["rtt_ms"], row["window"], row["size_bytes"]

@@ -131,8 +131,7 @@ def evaluate(evaluation):
     groups = scenes(evaluation.quick)
     cells, numbered = measure(evaluation, groups)
     if not cells:
-        evaluation.verdict("No cell has two repetitions that were on time.",
-                           f"Left out as late: {evaluation.conditions['repetitions_left_out']} repetitions.")
+        evaluation.nothing_on_time()
         return
     say(evaluation, cells)
     draw(evaluation, cells, numbered, groups)

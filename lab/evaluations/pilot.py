@@ -92,6 +92,9 @@ def draw(evaluation, cells):
 def evaluate(evaluation):
     rows, repetitions = (ROWS[:1], 2) if evaluation.quick else (ROWS, REPETITIONS)
     cells, n_late, n_all = compare_rows(evaluation, rows, repetitions)
+    if not cells:
+        evaluation.nothing_on_time()
+        return
     n_windows = sum(len(windows) for _, windows in FLIGHTS)
     agreed = None if evaluation.quick else compare_flights(evaluation, repetitions)
     draw(evaluation, cells)

@@ -208,7 +208,7 @@ def say_apart(evaluation, runs):
 
 
 def judge_harm(evaluation):
-    """When windows step back; what is sent again by both arms, second by second."""
+    """When windows step back; retransmissions of both arms, second by second."""
     shares = HARM_HELD_OUT if evaluation.quick else HARM_HELD_OUT * 4
     begin_s, end_s = (3, 24) if evaluation.quick else (HARM_BEGIN_S, HARM_RUN_S)
     plan = [Transfer(f"sender{number}", f"receiver{number}", HARM_BYTES, (n + evaluation.random.random()) / HARM_PER_S)

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/time_types.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +23,9 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 static uint64_t clock_ns(void)
 {
@@ -36,11 +39,11 @@ static int wait_for_events(struct traffic *traffic, uint64_t until_ns)
 {
     struct epoll_event events[64];
     uint64_t now_ns = clock_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-    struct timespec timeout = {
-        .tv_sec = (time_t)(left_ns / UINT64_C(1000000000)),
-        .tv_nsec = (long)(left_ns % UINT64_C(1000000000)),
+    struct __kernel_timespec timeout = {
+        .tv_sec = (int64_t)(left_ns / UINT64_C(1000000000)),
+        .tv_nsec = (int64_t)(left_ns % UINT64_C(1000000000)),
     };
-    int n = epoll_pwait2(traffic->epoll_fd, events, 64, &timeout, NULL);
+    int n = (int)syscall(SYS_epoll_pwait2, traffic->epoll_fd, events, 64, &timeout, NULL, 0);
 
     if (n < 0)
         return errno == EINTR ? 0 : -errno;
@@ -91,7 +94,7 @@ int main(void)
     char line[256];
     int r = traffic_init(&traffic);
 
-    /* Two files for each connection; what was allowed at most is enough for 9,000 of them. */
+    /* Two files for each connection; the hard limit is enough for 9,000 of them. */
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);

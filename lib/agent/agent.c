@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The agent as the host sees it: its life, its fd, what there is to pop. What happens in a round is
- * round.c's.
- */
+/* The public functions of an agent: its life, its fd, its events. round.c does the rounds. */
 #include "agent/parts.h"
 
 #include "apply/router.h"
@@ -12,7 +9,6 @@
 #include "proof/verdict.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -31,7 +27,7 @@ static int watch(const struct riptide_agent *agent, int fd)
     return epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-/* What connections start with without us is where windows begin, and what flights are judged by. */
+/* The base route's window is the lower bound of windows, and flights are judged by it. */
 static void on_base(void *user, const struct riptide_prefix *dst, uint32_t initcwnd)
 {
     estimator_set_base(user, dst, initcwnd);
@@ -40,7 +36,7 @@ static void on_base(void *user, const struct riptide_prefix *dst, uint32_t initc
 static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
-    /* The stages would name an fd that is the agent's as theirs. */
+    /* Errors of the stages would name their netns_fd, not the agent's. */
     struct netns_visit visit;
     int r = netns_visit(&visit, stages->agent.netns_fd, "netns_fd", error);
 
@@ -63,52 +59,7 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
     return r;
 }
 
-static unsigned int read_congestion_control(void)
-{
-    char name[16];
-    CLEANUP(closep) int fd = open("/proc/sys/net/ipv4/tcp_congestion_control", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof(name) - 1);
-
-    name[n > 0 ? n : 0] = '\0';
-    name[strcspn(name, "\n")] = '\0';
-    return book_control_of(name);
-}
-
-/*
- * Begins new ones where shares or seed are others: outcomes of both would not be comparable. AUTO
- * that has ended with routes draws nothing.
- */
-static void begin_books(struct riptide_agent *agent, const struct stages *stages)
-{
-    struct outcomes *outcomes = &agent->outcomes;
-    struct arm_config arms = { 0 };
-    struct netns_visit visit;
-
-    if (agent->backends.connections)
-        arms = stages->connections.arms;
-    if (outcomes->books && memcmp(&arms, &outcomes->arms, sizeof(arms)) == 0)
-        return;
-    books_end(outcomes);
-    free(outcomes->books);
-    outcomes->arms = arms;
-    /* Without memory for them windows are given all the same. */
-    outcomes->books = has_arms(&arms) && !stages->connections.dry_run
-                          ? calloc(2, sizeof(*outcomes->books))
-                          : NULL;
-    outcomes->recent = outcomes->books ? outcomes->books + 1 : NULL;
-    outcomes->n_recents = 0;
-    outcomes->wait = BOOKS_WAIT;
-    if (!outcomes->books)
-        return;
-    free(outcomes->kept);
-    outcomes->kept = NULL;
-    if (netns_visit(&visit, stages->router.netns_fd, "", NULL) == 0) {
-        outcomes->control = read_congestion_control();
-        netns_return(&visit, 0, NULL);
-    }
-}
-
-/* Destinations may be others now: windows come back with these. */
+/* Destinations may have been regrouped: windows return with new samples. */
 static void forget_regrouped(struct riptide_agent *agent)
 {
     struct watch *watch = &agent->outcomes.watch;
@@ -155,10 +106,11 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     if (r < 0)
         return r;
     watch_init(&agent->outcomes.watch, stages.estimator.hash_seed);
-    begin_books(agent, &stages);
+    books_begin(agent, &stages);
     keep_stages(agent, &stages);
-    /* Two hosts do not begin in the same nanosecond. */
+    /* Two hosts do not start in the same nanosecond. */
     agent->estimator->hosts[0].id = read_clock(CLOCK_REALTIME);
+    ladders_price(agent->estimator, stages.agent.again_price);
     agent->observed = netns_identify(stages.observer.netns_fd);
     agent->routed = netns_identify(stages.router.netns_fd);
 
@@ -186,6 +138,7 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     closep(&agent->timer_fd);
     closep(&agent->epoll_fd);
     free(agent->outcomes.books);
+    free(agent->outcomes.opened_before);
     free(agent->outcomes.kept);
     free(agent->outcomes.ended);
     watch_deinit(&agent->outcomes.watch);
@@ -193,7 +146,7 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     return NULL;
 }
 
-/* Behind the end nothing would come of what is asked for. */
+/* After the end requests have no effect. */
 static int check_not_stopped(const struct riptide_agent *agent, struct riptide_error *error)
 {
     if (agent->phase != PHASE_STOPPED)
@@ -217,9 +170,9 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
         return r;
     agent->is_started = true;
     if (!agent->backends.connections)
-        begin_books(agent, &agent->stages);
+        books_begin(agent, &agent->stages);
     agent->is_backend_news = agent->stages.agent.apply != RIPTIDE_ROUTES;
-    /* Without routes nobody would read what changes of others wake it for. */
+    /* Without routes, notifications of other programs' changes would wake it for nothing. */
     if (agent->backends.chosen != RIPTIDE_CONNECTIONS)
         r = watch(agent, riptide_router_get_fd(agent->router));
     if (r == 0)
@@ -236,14 +189,14 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
 
     if (is_forked(agent->pid, NULL))
         return -ECHILD;
-    /* Nothing wakes it up any more. */
+    /* From now on nothing makes the fd readable. */
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, fds[i], NULL);
     agent->phase = PHASE_STOPPED;
     return backends_stop(&agent->backends);
 }
 
-/* The router would stay where it is, with windows of another namespace. */
+/* The router would stay in its namespace, with windows of another one. */
 static int check_netns(const struct riptide_agent *agent, const struct stages *stages,
                        struct riptide_error *error)
 {
@@ -254,7 +207,7 @@ static int check_netns(const struct riptide_agent *agent, const struct stages *s
     return -EBUSY;
 }
 
-/* It may be freed by now: its address alone tells. */
+/* It may have been freed: only its address is compared. */
 static int check_program_of(const struct riptide_agent *agent, struct stages *stages,
                             struct riptide_error *error)
 {
@@ -268,7 +221,7 @@ static int check_program_of(const struct riptide_agent *agent, struct stages *st
     return 0;
 }
 
-/* The router first: it can go back to what it had, if the estimator refuses. */
+/* The router first: it can return to its former configuration if the estimator refuses. */
 static int reconfigure(struct riptide_agent *agent, const struct stages *stages,
                        const struct riptide_observer *observer, struct riptide_error *error)
 {
@@ -313,11 +266,12 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
         riptide_observer_free(observer);
         return error_fill(error, r);
     }
-    begin_books(agent, &stages);
+    books_begin(agent, &stages);
+    ladders_price(agent->estimator, stages.agent.again_price);
     keep_stages(agent, &stages);
     forget_regrouped(agent);
     backends_reconfigure(&agent->backends, &stages.connections);
-    /* A child of fork(2) may hold it open: closed by us alone, it would go on waking us. */
+    /* If a child of fork(2) has a copy open, closing ours does not end the events. */
     epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, riptide_observer_get_fd(agent->observer), NULL);
     riptide_observer_free(agent->observer);
     agent->observer = observer;
@@ -330,18 +284,14 @@ RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)
     return agent->epoll_fd;
 }
 
-/* Each of these fds is readable for something that is done now; a backend says itself if more is. */
+/* Each of these fds is readable for work that is done now; the router reports if more remains. */
 static int dispatch_fd(struct riptide_agent *agent, int fd)
 {
-    bool is_backend = false;
-    int r = backends_dispatch(&agent->backends, fd, &is_backend);
+    int r;
 
-    if (is_backend)
-        return r;
-    if (fd == agent->timer_fd)
-        r = round_on_timer(agent);
-    else
-        r = round_on_observer(agent);
+    if (fd == riptide_router_get_fd(agent->router))
+        return riptide_router_dispatch(agent->router);
+    r = fd == agent->timer_fd ? round_on_timer(agent) : round_on_observer(agent);
     return r < 0 ? r : RIPTIDE_E_MORE;
 }
 
@@ -381,7 +331,7 @@ static bool pop_events_error(struct riptide_agent *agent)
     return true;
 }
 
-/* By what windows are given, at the start; then why the program gives none, or (NULL) does again. */
+/* The backend at the start; then why the program gives no windows, or (NULL) that it does. */
 static bool pop_backend(struct riptide_agent *agent)
 {
     struct backends *backends = &agent->backends;
@@ -426,13 +376,13 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
     if (backends_pop(&agent->backends, &route) == 0) {
         agent->event.kind = RIPTIDE_AGENT_ROUTE;
         agent->event.route = route;
-        if (route->state == RIPTIDE_ROUTE_WITHDRAWN) {
-            agent->route = *route;
-            describe_step_back(agent, &agent->route);
-            agent->event.route = &agent->route;
-        }
         if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0)
             agent->event.estimate = &agent->estimate;
+        if (agent->event.estimate && route->state == RIPTIDE_ROUTE_WITHDRAWN) {
+            agent->route = *route;
+            describe_withdrawn(agent, &agent->route);
+            agent->event.route = &agent->route;
+        }
     } else if (pop_backend(agent) || pop_reason(agent) || pop_events_error(agent)) {
         *eventp = &agent->event;
         return 0;
@@ -461,7 +411,7 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
 
 RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)
 {
-    int r = check_not_stopped(agent, NULL);
+    int r = is_forked(agent->pid, NULL) ? -ECHILD : check_not_stopped(agent, NULL);
 
     return r < 0 ? r : backends_set_paused(&agent->backends, is_paused);
 }

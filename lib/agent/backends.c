@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Which backends there are, and each call for all of them.
- */
+/* The backends, and each call for all of them. */
 #include "agent/parts.h"
 
+#include "apply/router.h"
 #include "compute/evidence.h"
 
 #include <errno.h>
 
-static void list(struct backends *backends)
+/* Until the start AUTO may still choose them. */
+static bool has_routes(const struct backends *backends)
 {
-    backends->n = 0;
-    if (backends->connections)
-        backends->list[backends->n++] =
-            (struct listed){ &backend_connections, backends->connections };
-    if (backends->chosen != RIPTIDE_CONNECTIONS)
-        backends->list[backends->n++] = (struct listed){ &backend_routes, backends->router };
+    return backends->chosen != RIPTIDE_CONNECTIONS;
 }
 
-/* AUTO goes on with routes, whatever it is that keeps connections from it. */
+/* AUTO uses routes, whatever the error of connections. */
 static int refuse(struct backends *backends, int r, struct riptide_error *error)
 {
     if (backends->chosen != RIPTIDE_AUTO) {
@@ -43,7 +38,6 @@ int backends_init(struct backends *backends, enum riptide_backend chosen,
         if (r < 0)
             r = refuse(backends, r, error);
     }
-    list(backends);
     return r;
 }
 
@@ -79,9 +73,8 @@ int backends_start(struct backends *backends, struct riptide_error *error)
             r = refuse(backends, r, error);
         else if (backends->chosen == RIPTIDE_AUTO)
             backends->chosen = RIPTIDE_CONNECTIONS;
-        list(backends);
     }
-    /* Else the router does both: the lock, and what a router left that was killed. */
+    /* Otherwise the router does both: the lock, and removing what a killed router left. */
     if (r == 0 && backends->chosen == RIPTIDE_CONNECTIONS)
         r = connections_lock(backends->connections, error);
     if (r == 0 && backends->chosen == RIPTIDE_CONNECTIONS)
@@ -94,8 +87,8 @@ int backends_start(struct backends *backends, struct riptide_error *error)
 }
 
 /*
- * A route gives its window also where nothing paces it: outside of the program's cgroup, and behind
- * an agent that was killed. What fits only paced gets no more of it than careful begins with.
+ * A route gives its window also where nothing paces it: outside the program's cgroup, and after the
+ * agent was killed. So if a window fits only when paced, the route gets at most careful's start.
  */
 static uint32_t route_cwnd(const struct riptide_wanted *wanted)
 {
@@ -104,78 +97,48 @@ static uint32_t route_cwnd(const struct riptide_wanted *wanted)
     return is_paced && wanted->initcwnd > START_CWND ? START_CWND : wanted->initcwnd;
 }
 
-/* A destination that does not fit in one may be in the other. */
+/* A destination may fit in one backend and not in the other. */
 int backends_set(struct backends *backends, const struct riptide_wanted *wanted)
 {
-    int first = 0;
+    struct riptide_wanted by_route = *wanted;
+    int first = 0, r;
 
-    for (uint32_t i = 0; i < backends->n; i++) {
-        const struct listed *listed = &backends->list[i];
-        struct riptide_wanted one = *wanted;
-        int r;
-
-        if (listed->backend == &backend_routes)
-            one.initcwnd = route_cwnd(wanted);
-        r = listed->backend->set(listed->self, &one);
-
-        if (r < 0)
-            return r;
-        if (first == 0)
-            first = r;
-    }
-    return first;
+    if (backends->connections)
+        first = connections_set(backends->connections, wanted);
+    if (first < 0 || !has_routes(backends))
+        return first;
+    by_route.initcwnd = route_cwnd(wanted);
+    r = riptide_router_set(backends->router, &by_route);
+    return r < 0 || first == 0 ? r : first;
 }
 
 int backends_pop(struct backends *backends, const struct riptide_route **routep)
 {
-    int r = RIPTIDE_E_AGAIN;
-
-    for (uint32_t i = 0; i < backends->n && r != 0; i++)
-        r = backends->list[i].backend->pop(backends->list[i].self, routep);
-    return r;
+    if (backends->connections && connections_pop(backends->connections, routep) == 0)
+        return 0;
+    return has_routes(backends) ? riptide_router_pop(backends->router, routep) : RIPTIDE_E_AGAIN;
 }
 
 bool backends_are_idle(const struct backends *backends)
 {
-    bool are_idle = true;
-
-    for (uint32_t i = 0; i < backends->n; i++) {
-        const struct listed *listed = &backends->list[i];
-
-        are_idle &= !listed->backend->is_idle || listed->backend->is_idle(listed->self);
-    }
-    return are_idle;
+    return !has_routes(backends) || riptide_router_is_idle(backends->router);
 }
 
+/* A failure of one does not stop the other. */
 int backends_stop(struct backends *backends)
 {
-    int first = 0;
+    int first = backends->connections ? connections_unload(backends->connections) : 0;
+    int r = has_routes(backends) ? riptide_router_stop(backends->router) : 0;
 
-    for (uint32_t i = 0; i < backends->n; i++) {
-        int r = backends->list[i].backend->stop(backends->list[i].self);
-
-        if (first == 0)
-            first = r;
-    }
-    return first;
+    return first ? first : r;
 }
 
 void backends_check(struct backends *backends, uint64_t round_ns)
 {
-    for (uint32_t i = 0; i < backends->n; i++)
-        backends->list[i].backend->check(backends->list[i].self, round_ns);
-}
-
-int backends_dispatch(struct backends *backends, int fd, bool *is_one)
-{
-    for (uint32_t i = 0; i < backends->n; i++) {
-        const struct backend *backend = backends->list[i].backend;
-
-        *is_one = backend->get_fd && fd == backend->get_fd(backends->list[i].self);
-        if (*is_one)
-            return backend->dispatch(backends->list[i].self);
-    }
-    return 0;
+    if (backends->connections)
+        connections_check(backends->connections);
+    if (has_routes(backends))
+        router_check(backends->router, round_ns);
 }
 
 void backends_reconfigure(struct backends *backends, const struct connections_config *config)
@@ -184,24 +147,22 @@ void backends_reconfigure(struct backends *backends, const struct connections_co
         connections_reconfigure(backends->connections, config);
 }
 
-/* What one of them cannot is no reason for the others not to. */
 int backends_set_paused(struct backends *backends, bool is_paused)
 {
-    int first = 0;
+    int first = 0, r = 0;
 
     backends->is_paused = is_paused;
-    for (uint32_t i = 0; i < backends->n; i++) {
-        int r = backends->list[i].backend->set_paused(backends->list[i].self, is_paused);
-
-        if (first == 0)
-            first = r;
-    }
-    return first;
+    if (backends->connections)
+        first = connections_set_paused(backends->connections, is_paused);
+    if (has_routes(backends))
+        r = riptide_router_set_paused(backends->router, is_paused);
+    return first ? first : r;
 }
 
 void backends_step_back(struct backends *backends, const char *why)
 {
-    connections_step_back(backends->connections, why);
-    if (backends->chosen == RIPTIDE_BOTH)
+    if (backends->connections)
+        connections_step_back(backends->connections, why);
+    if (backends->chosen != RIPTIDE_CONNECTIONS && backends->chosen != RIPTIDE_AUTO)
         router_step_back(backends->router, why);
 }

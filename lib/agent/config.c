@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The agent's configuration: defaults, and what joins the stages. Pure.
- */
+/* The agent's configuration: defaults, and values that join the stages. Pure. */
 #include "agent/parts.h"
 
 #include "apply/plan.h"
@@ -10,14 +8,14 @@
 
 #include <errno.h>
 
-#define NS_PER_MS UINT64_C(1000000)
+STRUCT_ENDS_WITH(struct riptide_agent_config, holdout_turn_ns);
 
-STRUCT_ENDS_WITH(struct riptide_agent_config, again_price);
-
-/* Half a round trip is TCP's own rate: it needs no callback and no rate of ours. */
+/* Half a round trip is TCP's own rate, which needs no callback and no rate of ours. */
 enum { PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000 };
-/* The other half has the window, with which all others are compared. */
+/* The other half has the window, with which all are compared. */
 enum { MOST_IN_ARMS_PERCENT = 50 };
+/* A guard time contains its required rounds, and two late ones. */
+enum { TURN_INTERVALS = TURN_GUARDS * (TURN_GUARD_ROUNDS + 2) };
 enum { STEP_BACK_PERCENT = 2, STEP_BACK_WAIT_S = 600, MOST_AGAIN_PRICE = 10 };
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
@@ -46,14 +44,14 @@ static bool needs_closed(const struct riptide_estimator_config *config)
     return is_needed;
 }
 
-/* AUTO that ends with routes has no program to draw anything. */
+/* If AUTO chooses routes, there is no program to draw connections. */
 static bool can_draw(const struct stages *stages)
 {
-    return stages->agent.apply != RIPTIDE_ROUTES &&
+    return (stages->agent.apply != RIPTIDE_ROUTES || stages->agent.holdout_turn_ns > 0) &&
            stages->observer.destroy_events >= RIPTIDE_DESTROY_EVENTS_YES;
 }
 
-/* What the stages cannot check, as they know nothing of each other. */
+/* Checks across stages, which the stages cannot do. */
 static int stages_join(struct stages *stages, struct riptide_error *error)
 {
     const struct riptide_agent_config *agent = &stages->agent;
@@ -88,15 +86,22 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         return error_set_field(error, "step_back_wait_ns", "must be 1 s to one day");
     if (!(agent->again_price >= 0 && agent->again_price <= MOST_AGAIN_PRICE))
         return error_set_field(error, "again_price", "%g; must be 0 to 10", agent->again_price);
+    if (agent->holdout_turn_ns > 0 &&
+        (agent->holdout_turn_ns < TURN_INTERVALS * agent->interval_ns ||
+         agent->holdout_turn_ns > 24 * 3600 * NS_PER_S))
+        return error_set_field(error, "holdout_turn_ns", "must be 0, or %d intervals to one day",
+                               TURN_INTERVALS);
     if (estimator->ttl_ns <= stages->agent.interval_ns)
         return estimator->ttl_ns == TTL_DEFAULT_NS
                    ? error_set_field(error, "interval_ns",
-                                     "must be shorter than the time to live, or each window is "
-                                     "forgotten")
+                                     "must be shorter than the time to live, or windows expire "
+                                     "at once")
                    : error_set_field(error, "estimator.ttl_ns",
-                                     "must be longer than the interval, or each window is "
-                                     "forgotten");
-    /* More than there can be is a router's default as well; what none takes, it refuses itself. */
+                                     "must be longer than the interval, or windows expire at once");
+    /*
+     * The router's default may exceed the number of destinations too; a value that is never valid
+     * is for the router to refuse.
+     */
     if (router->max_routes > estimator->max_destinations &&
         router->max_routes <= RIPTIDE_MAX_DESTINATIONS)
         router->max_routes = estimator->max_destinations;
@@ -106,17 +111,18 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     stages->connections = (struct connections_config){
         .cgroup = stages->agent.cgroup,
         .netns_fd = router->netns_fd,
-        .max_windows = RIPTIDE_MAX_DESTINATIONS, /* of which only those in use take memory */
+        .max_windows = RIPTIDE_MAX_DESTINATIONS, /* memory is used only by those in use */
         .is_beside_routes = stages->agent.apply == RIPTIDE_BOTH,
         .step_segments = router->step_segments,
         .step_percent = router->step_percent,
         .pacing_percent = stages->agent.pacing_percent,
         .pacing_rtt_min_us = stages->agent.pacing_rtt_min_us,
-        .arms = { can_draw(stages) ? agent->holdout_percent : 0,
-                  can_draw(stages) ? agent->trial_percent : 0, agent->holdout_seed },
+        .arms = { .holdout_percent = can_draw(stages) ? agent->holdout_percent : 0,
+                  .trial_percent = can_draw(stages) ? agent->trial_percent : 0,
+                  .seed = agent->holdout_seed },
         .dry_run = router->dry_run,
     };
-    /* Books without those that a dump has shown would miss the slow ones. */
+    /* Books without connections that a dump has shown would lack the slow ones. */
     if (has_arms(&stages->connections.arms))
         observer->destroy_events = RIPTIDE_DESTROY_EVENTS_ALL;
     router->hash_seed = estimator->hash_seed;
@@ -131,7 +137,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(agent, "", again_price);
+    static const struct config_kind kind = CONFIG_KIND(agent, "", holdout_turn_ns);
     const struct riptide_agent_config *given = &stages->agent;
     int r;
 
@@ -145,7 +151,7 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
         r = observer_config_check(&stages->observer, given->observer, error);
     if (r == 0 && given->estimator)
         r = estimator_config_check(&stages->estimator, given->estimator, error);
-    /* What it has from the estimator need not be right here: it is checked as it will be. */
+    /* Values taken from the estimator may be invalid here: the result is checked. */
     if (r == 0 && given->router)
         r = router_config_copy(&stages->router, given->router, error);
     if (r < 0)

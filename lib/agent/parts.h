@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What an agent is made of, for the files of this folder.
- */
+/* The data of an agent, for the files of this folder. */
 #ifndef RIPTIDE_LIB_AGENT_PARTS_H
 #define RIPTIDE_LIB_AGENT_PARTS_H
 
 #include "agent/interval.h"
-#include "apply/backend.h"
 #include "connections/connections.h"
 #include "internal.h"
 #include "netns.h"
@@ -17,7 +14,9 @@
 #include <riptide/agent.h>
 #include <time.h>
 
-/* The only place of the library that reads a clock. */
+#define NS_PER_MS UINT64_C(1000000)
+
+/* The only place where the library reads a clock. */
 static inline uint64_t read_clock(clockid_t clock)
 {
     struct timespec time;
@@ -28,59 +27,48 @@ static inline uint64_t read_clock(clockid_t clock)
 
 /* backends.c: the router, the program per connection, or both, as one. */
 
-/* In the order in which they start. */
-enum { MOST_BACKENDS = 2 };
-
 struct backends {
     enum riptide_backend asked;
     enum riptide_backend chosen; /* RIPTIDE_AUTO until the start */
     struct riptide_router *router;
-    struct connections *connections; /* NULL: not asked for, or AUTO found none */
-    struct listed {
-        const struct backend *backend;
-        void *self;
-    } list[MOST_BACKENDS];
-    uint32_t n;
+    struct connections *connections; /* NULL: not configured, or AUTO chose routes */
     bool is_paused;
-    struct riptide_error why_routes; /* AUTO: why not connections; empty: they are */
+    struct riptide_error why_routes; /* AUTO: why it chose routes; empty: it chose connections */
 };
 
-/* Those asked for; errors as connections_new, but for AUTO, which goes on with routes. */
+/* The configured backends; errors as connections_new, except for AUTO, which uses routes then. */
 int backends_init(struct backends *backends, enum riptide_backend chosen,
                   struct riptide_router *router, const struct connections_config *config,
                   struct riptide_error *error);
 
-/* What is given cannot move to others. Errors: -EBUSY, where these would not be the same. */
+/* Errors: -EBUSY if a configuration needs other backends, to which windows cannot move. */
 int backends_compare(const struct backends *backends, enum riptide_backend asked,
                      const char *cgroup, struct riptide_error *error);
 
-/* Frees what init has made. */
+/* Frees all that init has made. */
 void backends_deinit(struct backends *backends);
 
-/* Errors: those of the first that does not start, when none has. */
+/* Errors: those of the first backend that does not start, if none has. */
 int backends_start(struct backends *backends, struct riptide_error *error);
 
-/* As the functions of struct backend: `set` for all, `pop` of the first that has something. */
+/* As the functions of either backend: `set` for both, `pop` from the first with an event. */
 int backends_set(struct backends *backends, const struct riptide_wanted *wanted);
 int backends_pop(struct backends *backends, const struct riptide_route **routep);
 bool backends_are_idle(const struct backends *backends);
 int backends_stop(struct backends *backends);
 
-/* Does what the backend of that fd has to do. *is_one: there is one. */
-int backends_dispatch(struct backends *backends, int fd, bool *is_one);
-
-/* For each round. */
+/* For rounds of that interval: repeats what was refused. */
 void backends_check(struct backends *backends, uint64_t round_ns);
 
-/* Behind backends_compare: what may change, changes at once. */
+/* After backends_compare: changes all that can change, at once. */
 void backends_reconfigure(struct backends *backends, const struct connections_config *config);
 
 int backends_set_paused(struct backends *backends, bool is_paused);
 
-/* As a pause, and apart from it: until it is NULL. `why` stays the caller's. */
+/* As a pause, but independent of it: until `why`, which the caller owns, is NULL. */
 void backends_step_back(struct backends *backends, const char *why);
 
-/* config.c. Those of the stages are not where the agent's points, but here. */
+/* config.c. Copies of the stages' configurations, not the ones to which the agent's points. */
 struct stages {
     struct riptide_agent_config agent;
     struct riptide_observer_config observer;
@@ -90,104 +78,118 @@ struct stages {
 };
 
 /*
- * Fills in defaults and what one stage has from another; points to the arrays of `config`. Errors:
- * -EINVAL, -E2BIG, each with a line that names the field. The scope and the router's are for these
- * stages to check.
+ * Fills in defaults and values that one stage takes from another; points to the arrays of `config`.
+ * Errors: -EINVAL, -E2BIG, each with a line that names the field. The stages themselves check the
+ * scope and the router's configuration.
  */
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error);
 
-/* Where a round stands. */
+/* The phase of a round. */
 enum phase {
-    PHASE_WAITING,   /* for the time of the next one */
-    PHASE_OBSERVING, /* the dump is under way */
-    PHASE_HANDING,   /* what was computed goes to the router, a part in each dispatch */
-    PHASE_APPLYING,  /* the router has the changes */
-    PHASE_STOPPED,   /* for good */
+    PHASE_WAITING,   /* until the next round */
+    PHASE_OBSERVING, /* a dump is running */
+    PHASE_HANDING,   /* windows are handed to the router, a part in each dispatch */
+    PHASE_APPLYING,  /* the router is writing */
+    PHASE_STOPPED,   /* finally */
 };
 
 struct riptide_agent {
-    pid_t pid; /* of the process that made it */
+    pid_t pid; /* the process that made it */
     struct interval interval;
     int epoll_fd;
     int timer_fd;
     struct riptide_observer *observer;
     struct riptide_estimator *estimator;
     struct riptide_router *router;
-    struct backends backends; /* that windows are given to */
+    struct backends backends; /* that apply the windows */
     bool is_started;
     struct outcomes outcomes;
-    struct stages stages; /* as they have it; the arrays are gone */
-    struct netns_id observed, routed; /* namespaces that their sockets keep alive */
+    struct stages stages; /* as the stages have them; the arrays are gone */
+    struct netns_id observed, routed; /* the namespaces that their sockets keep alive */
     enum phase phase;
-    bool has_dumped;          /* open connections of this round are in the estimator */
+    bool has_dumped;          /* the estimator has the open connections of this round */
     uint64_t next_ns;         /* when the next round begins */
-    struct riptide_tick tick; /* of the round under way */
-    /* Popped from the estimator, and not with the router yet; or NULL. */
+    struct riptide_tick tick; /* of the present round */
+    /* Popped from the estimator and not yet given to the router; or NULL. */
     const struct riptide_estimate *in_hand;
-    struct riptide_tick next; /* of the next one: connections that closed since the dump */
-    /* What waits to be popped beside the routes. */
+    struct riptide_tick next; /* of the next round: connections closed since the dump */
+    /* Events other than routes that wait to be popped. */
     struct riptide_tick finished;
     bool is_tick_news;
     bool is_backend_news;
-    const char *program_reason; /* why the program gives nothing, likewise */
+    const char *program_reason; /* why the program gives no windows, as last popped */
     const char *reasons[2];     /* why rules are not in place, as last popped */
-    int events_error;       /* why there are no destroy events, likewise */
+    int events_error;       /* why there are no destroy events, as last popped */
     int failure;
     struct riptide_estimate estimate;
     struct riptide_route route;
     struct riptide_agent_event event;
 };
 
-/*
- * Rounds from the begin of the arms to the first entry: connections that opened before have other
- * windows than their arm says.
- */
+/* Rounds before the first entry: older connections have other windows than their arm's. */
 enum { BOOKS_WAIT = 10, FLIGHTS_WAIT = 3 };
 
-/* step_back.c: for each round, before its connections. */
+/* step_back.c: call it each round, before its connections are added. */
 void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns);
+
+/* outcomes.c */
+
+/* Begins new books if shares or seed have changed: outcomes would not be comparable. */
+void books_begin(struct riptide_agent *agent, const struct stages *stages);
+
+/* Each round: whether first flights are judged, and with turns the destinations held out. */
+void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns);
+
+/* Enters a closed connection to a destination with that window. */
+void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sample,
+                    uint32_t cwnd);
 
 /* Adds the books to `ended`, whose sums are exported, and empties them. */
 void books_end(struct outcomes *outcomes);
 struct books *books_get_ended(struct outcomes *outcomes); /* NULL: no memory */
 
-/* Where the destination has no window as it did harm: says so of the route, and why. */
-void describe_step_back(const struct riptide_agent *agent, struct riptide_route *route);
+/* By the draw of its turn. */
+bool is_held_out(const struct riptide_agent *agent, const struct riptide_prefix *dst);
+
+/*
+ * If the destination has no window, after harm or as it is held out: sets this as the route's state
+ * and reason.
+ */
+void describe_withdrawn(const struct riptide_agent *agent, struct riptide_route *route);
 
 /* pool.c */
 
 /*
- * The books behind a state, *booksp, which are *np bytes, and the shares that they are of. Errors:
- * -ENOENT, there are none; -EINVAL, they are cut off; each with a line.
+ * The books after a state: *booksp, *np bytes, and their shares. Errors: -ENOENT, there are none;
+ * -EINVAL, truncated; each with a line.
  */
 int books_find(const char *state, size_t size, const char **booksp, size_t *np,
                struct arm_config *arms, struct riptide_error *error);
 
-/* As riptide_agent_get_verdict, of these. */
+/* As riptide_agent_get_verdict, from these books. */
 int books_get_verdict(const struct books *books, struct riptide_verdict *verdict, size_t size);
 
-/* round.c: observe, compute, apply, once per interval. */
 
-/* Has the first round begin at once. Errors: those of timerfd_settime(2). */
+/* Begins the first round at once. Errors: those of timerfd_settime(2). */
 int round_first(struct riptide_agent *agent);
 
 /*
- * The observer is another one, the interval may be, and the samples of before are forgotten: where
- * a dump is under way, the round begins anew with the next dispatch. Does nothing that may fail.
+ * After a change of observer or interval, with earlier samples discarded: if a dump is running, the
+ * round begins anew with the next dispatch. Cannot fail.
  */
 void round_restart(struct riptide_agent *agent);
 
 /* The timer's fd is readable. */
 int round_on_timer(struct riptide_agent *agent);
 
-/* The observer's fd is readable: reads one buffer, of the dump or of connections that closed. */
+/* The observer's fd is readable: reads one buffer, of the dump or of closed connections. */
 int round_on_observer(struct riptide_agent *agent);
 
 /* riptide_agent_add. */
 int round_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 
-/* Ends the round where all of it is in the kernel. */
+/* Ends the round if all of its changes are in the kernel. */
 void round_end_if_applied(struct riptide_agent *agent);
 
 #endif

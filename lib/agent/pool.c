@@ -34,9 +34,11 @@ int books_find(const char *state, size_t size, const char **booksp, size_t *np,
     if (shares)
         memcpy(line, shares,
                (size_t)(end - shares) < sizeof(line) ? (size_t)(end - shares) : sizeof(line) - 1);
-    if (sscanf(line, "\nholdout_percent=%u trial_percent=%u%c", &arms->holdout_percent,
-               &arms->trial_percent, &newline) != 3 || newline != '\n') {
-        error_set(error, "books are cut off, and not taken");
+    if ((sscanf(line, "\nholdout_percent=%u trial_percent=%u%c", &arms->holdout_percent,
+                &arms->trial_percent, &newline) != 3 || newline != '\n') &&
+        (sscanf(line, "\nholdout_percent=%u trial_percent=%u turn_ms=%u%c", &arms->holdout_percent,
+                &arms->trial_percent, &arms->turn_ms, &newline) != 4 || newline != '\n')) {
+        error_set(error, "books are incomplete, and not used");
         return -EINVAL;
     }
     *booksp = begin + 1;
@@ -55,7 +57,7 @@ static bool is_void(const struct books *books, const struct arm_config *arms,
                         VERDICT_CONFIDENCE) != 0 ||
         !verdict_is_void(&verdict, arms->holdout_percent))
         return false;
-    error_set(error, "void: %.1f %% (%.1f to %.1f) of what counted was held out, and not %u %%",
+    error_set(error, "void: %.1f %% (%.1f to %.1f) of all that counted were held out, not %u %%",
               100 * verdict.share.estimate, 100 * verdict.share.low, 100 * verdict.share.high,
               arms->holdout_percent);
     return true;
@@ -82,12 +84,13 @@ static int add(struct books *pool, struct arm_config *arms, bool is_first, const
         error_set(error, "invalid lines of books: %u", n_skipped);
         return -EINVAL;
     }
-    if (has.holdout_percent != arms->holdout_percent || has.trial_percent != arms->trial_percent) {
+    if (arms_differ(&has, arms)) {
         error_set(error,
-                  "books of --holdout-percent %u, --trial-percent %u are not added to those of %u "
-                  "and %u: differences between the hosts would count as an effect",
-                  has.holdout_percent, has.trial_percent, arms->holdout_percent,
-                  arms->trial_percent);
+                  "books of --holdout-percent %u, --trial-percent %u, --holdout-turn %gs are not "
+                  "added to those of %u, %u and %gs: differences between the hosts would count as an "
+                  "effect",
+                  has.holdout_percent, has.trial_percent, has.turn_ms / 1e3, arms->holdout_percent,
+                  arms->trial_percent, arms->turn_ms / 1e3);
         return -EINVAL;
     }
     if (is_void(books, &has, error))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An estimator's state in a file, and behind it an agent's books. What the text means is
- * lib/compute/state.c's and lib/proof/books.c's. Files are replaced whole or not at all, and
- * read whole: so are those of the programs.
+ * An estimator's state in a file, followed by the agent's books. lib/compute/state.c and
+ * lib/proof/books.c define the text. Files are replaced whole or not at all, and read whole; the
+ * programs use this too.
  */
 #include "agent/parts.h"
 #include "compute/estimator.h"
@@ -37,7 +37,7 @@ static int write_all(int fd, const char *bytes, size_t n)
     return 0;
 }
 
-/* A piece at a time: the whole text would be a third of a daemon's memory. */
+/* Written in pieces: the whole text would be a third of a daemon's memory. */
 static int write_state(int fd, const struct riptide_estimator *estimator)
 {
     enum { PIECE_BYTES = 4096 };
@@ -56,18 +56,26 @@ static int write_state(int fd, const struct riptide_estimator *estimator)
     return r == 0 ? write_all(fd, text, n) : r;
 }
 
-/* The new name is on the disk only when its directory is. */
-static int sync_directory(const char *path)
+DIR *riptide_directory_open(const char *path)
 {
     char copy[PATH_MAX];
-    CLEANUP(closep) int fd = -1;
 
     snprintf(copy, sizeof(copy), "%s", path);
-    fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 || fsync(fd) < 0 ? errno : 0;
+    return opendir(dirname(copy));
 }
 
-/* By the text of an estimator, if any, and bytes behind it. */
+/* The new name is on disk only when its directory is. */
+static int sync_directory(const char *path)
+{
+    DIR *dir = riptide_directory_open(path);
+    int r = dir && fsync(dirfd(dir)) == 0 ? 0 : errno;
+
+    if (dir)
+        closedir(dir);
+    return r;
+}
+
+/* Writes the text of an estimator, if any, then the bytes. */
 static int replace(const char *path, const struct riptide_estimator *estimator, const void *bytes,
                    size_t n, unsigned int mode, bool is_synced, struct riptide_error *error)
 {
@@ -78,7 +86,7 @@ static int replace(const char *path, const struct riptide_estimator *estimator, 
 
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp-XXXXXX", path) >= sizeof(temporary))
         return fail(error, path, "write: ", ENAMETOOLONG);
-    /* A rename replaces all that it finds: devices, FIFOs and links are somebody else's. */
+    /* A rename replaces anything: devices, FIFOs and links must stay. */
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
         error_set(error, "%s: exists and is no regular file, so it is not replaced", path);
         return -EINVAL;
@@ -112,7 +120,7 @@ int riptide_file_write(const char *path, const void *bytes, size_t n, unsigned i
 int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *np,
                       struct riptide_error *error)
 {
-    /* O_NONBLOCK: a FIFO in its place must not hold up the start. */
+    /* O_NONBLOCK: a FIFO in its place must not block the start. */
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     CLEANUP(freep) unsigned char *bytes = NULL;
     struct stat stat;
@@ -133,7 +141,7 @@ int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t 
     bytes = malloc((size_t)stat.st_size + 1);
     if (!bytes)
         return fail(error, path, "", ENOMEM);
-    /* Fewer where it has become shorter meanwhile. */
+    /* Fewer bytes if it has become shorter meanwhile. */
     while (n < (size_t)stat.st_size && (got = read(fd, bytes + n, (size_t)stat.st_size - n)) != 0) {
         if (got < 0 && errno != EINTR)
             return fail(error, path, "", errno);
@@ -150,7 +158,7 @@ enum { SHARES_BYTES = 64 };
 
 static const char tainted_line[] = "books_tainted=1\n";
 
-/* Of the destinations whose windows did harm, a line each; as large as it may be. */
+/* One line for each destination that windows harmed; upper bound of its size. */
 enum { HARMED_BYTES = RIPTIDE_PREFIX_TEXT_BYTES + HARM_LINE_BYTES + 16 };
 
 static size_t put_harmed(char *text, const struct watch *watch, uint64_t now_ns,
@@ -171,7 +179,7 @@ static size_t put_harmed(char *text, const struct watch *watch, uint64_t now_ns,
     return n;
 }
 
-/* The books and the waits of steps back, as they stand behind a state; empty where there are none. */
+/* The books and the waits of steps back, as they follow a state; empty if there are none. */
 static int put_books(const struct outcomes *outcomes, char **textp, size_t *np)
 {
     const struct books *books = outcomes->books;
@@ -186,15 +194,17 @@ static int put_books(const struct outcomes *outcomes, char **textp, size_t *np)
         *np = strlen(outcomes->kept);
         return *textp ? 0 : ENOMEM;
     }
-    text = malloc(size + ended_size + (size_t)4 * SHARES_BYTES + HARM_LINE_BYTES +
+    text = malloc(size + ended_size + (size_t)5 * SHARES_BYTES + HARM_LINE_BYTES +
                   (size_t)outcomes->watch.table.n * HARMED_BYTES);
     if (!text)
         return ENOMEM;
     if (books) {
         n = books_save(books, text, size);
-        /* Behind the last cell, so that books that were cut off are of no known shares. */
-        n += (size_t)snprintf(text + n, SHARES_BYTES, "holdout_percent=%u trial_percent=%u\n",
+        /* After the last cell, so that truncated books have no known shares. */
+        n += (size_t)snprintf(text + n, SHARES_BYTES, "holdout_percent=%u trial_percent=%u",
                               arms->holdout_percent, arms->trial_percent);
+        n += (size_t)snprintf(text + n, SHARES_BYTES, arms->turn_ms ? " turn_ms=%u\n" : "\n",
+                              arms->turn_ms);
         n += harm_save(&outcomes->harm, now_ns, realtime_ns, text + n);
         n += put_harmed(text + n, &outcomes->watch, now_ns, realtime_ns);
         n += (size_t)snprintf(text + n, SHARES_BYTES, "books_since_s=%" PRIu64 "\n%s",
@@ -238,7 +248,7 @@ int riptide_state_write(const struct riptide_agent *agent, const char *path, boo
     return replace(path, agent->estimator, books, n, RIPTIDE_STATE_MODE, is_synced, error);
 }
 
-/* Books that ended before these, and those of other shares: they count on. */
+/* Ended books, and books of other shares: their counters continue. */
 static void load_ended(struct outcomes *has, const char *at, const char *others, size_t n,
                        uint32_t holdout_percent)
 {
@@ -255,7 +265,7 @@ static void load_ended(struct outcomes *has, const char *at, const char *others,
         has->ended_due += due;
 }
 
-/* `outcomes` is of how many connections the agent's books are then, and what was not taken. */
+/* `outcomes`: the connections in the agent's books then, and books that were not loaded. */
 static void load_books(struct outcomes *has, const char *state, size_t size,
                        struct riptide_error *outcomes)
 {
@@ -266,25 +276,25 @@ static void load_books(struct outcomes *has, const char *state, size_t size,
     const char *text, *since;
     size_t n;
     int r = books_find(state, size, &text, &n, &had, &reason);
-    bool are_other = had.holdout_percent != arms->holdout_percent ||
-                     had.trial_percent != arms->trial_percent;
+    bool are_other = arms_differ(&had, arms);
 
     if (r == -ENOENT)
         reason.text[0] = '\0';
     else if (r == 0 && are_other)
         error_set(&reason,
-                  "books of --holdout-percent %u, --trial-percent %u are not taken, as these are "
-                  "%u and %u now",
-                  had.holdout_percent, had.trial_percent, arms->holdout_percent,
-                  arms->trial_percent);
+                  "books of --holdout-percent %u, --trial-percent %u, --holdout-turn %gs are not "
+                  "used, as these are %u, %u and %gs now",
+                  had.holdout_percent, had.trial_percent, had.turn_ms / 1e3, arms->holdout_percent,
+                  arms->trial_percent, arms->turn_ms / 1e3);
     else if (r == 0 && has->books && books_load(has->books, text, n, &n_skipped, &reason) == 0 &&
              (since = strstr(text + n, "\nbooks_since_s=")))
         sscanf(since, "\nbooks_since_s=%" SCNu64, &has->since_s);
     if (r == 0 && has->books)
-        load_ended(has, text + n, are_other ? text : NULL, n, had.holdout_percent);
+        load_ended(has, text + n, are_other && had.turn_ms == 0 ? text : NULL, n,
+                   had.holdout_percent);
     if (n_skipped > 0)
         error_set(&reason, "invalid lines: %u", n_skipped);
-    error_set(outcomes, "outcomes of connections: %llu%s%s",
+    error_set(outcomes, "outcomes of %s: %llu%s%s", arms_unit(arms),
               (unsigned long long)(has->books ? books_count(has->books) : 0),
               reason.text[0] ? ": " : "", reason.text);
 }
@@ -308,7 +318,7 @@ static void load_harmed(struct outcomes *has, const char *at, uint64_t now_ns,
     }
 }
 
-/* Where windows had stepped back they go on to, until the same time. */
+/* Windows that had stepped back stay so, until the same time. */
 static void load_harm(struct riptide_agent *agent, const char *text)
 {
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
@@ -322,12 +332,12 @@ static void load_harm(struct riptide_agent *agent, const char *text)
     if (has->harm.until_ns == 0)
         return;
     snprintf(has->why_back, sizeof(has->why_back),
-             "stepped back before the last start, for another %llu s; `riptide verdict` has why",
+             "stepped back before the last start, for another %llu s; `riptide verdict` has the reason",
              (unsigned long long)((has->harm.until_ns - now_ns) / NS_PER_S));
     backends_step_back(&agent->backends, has->why_back);
 }
 
-/* Books, and the waits of what they have shown, of which this agent has none: for another time. */
+/* Keeps books, and the waits that they caused, that this agent cannot use, for a later start. */
 static void keep_books(struct outcomes *has, const char *text)
 {
     const char *begin = strstr(text, "\nriptide books ");
@@ -342,7 +352,7 @@ RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator,
     return replace(path, estimator, NULL, 0, RIPTIDE_STATE_MODE, true, error);
 }
 
-/* The agent whose books are loaded as well, or NULL: these need no clock that is right. */
+/* The agent whose books are loaded too, or NULL: books do not need the right time. */
 static int load(struct riptide_estimator *estimator, struct riptide_agent *agent, const char *path,
                 struct riptide_load_counts *counts, struct riptide_error *outcomes,
                 struct riptide_error *error)
@@ -354,7 +364,7 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
 
     if (r < 0)
         return r;
-    /* What it has saved itself: to others it stays the same host. */
+    /* The state is its own, so it keeps its host id. */
     if (agent && state_host(text, n) > 0)
         estimator->hosts[0].id = state_host(text, n);
     r = riptide_estimator_load(estimator, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME),
@@ -368,7 +378,7 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
         keep_books(&agent->outcomes, text);
         error_set(outcomes, "outcomes of connections: 0%s",
                   agent->outcomes.kept
-                      ? ": those of the file are left in it, as none is held out now"
+                      ? ": those in the file stay there, as none is held out now"
                       : "");
     }
     return r;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What becomes of windows that do harm, once a round: of one destination, or of all.
- */
+/* Windows that do harm, once a round: of one destination, or of all. */
 #include "agent/parts.h"
 
 #include "compute/estimator.h"
@@ -9,28 +7,10 @@
 
 #include <stdlib.h>
 
-struct books *books_get_ended(struct outcomes *outcomes)
-{
-    if (!outcomes->ended)
-        outcomes->ended = calloc(1, sizeof(*outcomes->ended));
-    return outcomes->ended;
-}
-
-void books_end(struct outcomes *outcomes)
-{
-    if (outcomes->books && books_count(outcomes->books) > 0 && books_get_ended(outcomes)) {
-        outcomes->ended_due += books_due(outcomes->books, outcomes->arms.holdout_percent);
-        books_add(outcomes->ended, outcomes->books);
-    }
-    if (outcomes->books)
-        *outcomes->books = (struct books){ 0 };
-    watch_begin_anew(&outcomes->watch);
-    outcomes->are_tainted = false;
-    outcomes->n_recent = RECENT;
-    outcomes->since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
-}
-
-/* Books have the harm of one destination for long, which all the others are not to answer for. */
+/*
+ * The host's books keep the harm of one destination for long, for which the others' windows must
+ * not be withdrawn.
+ */
 static void destination_steps(struct riptide_agent *agent, struct watched *watched,
                               enum harm_step step)
 {
@@ -49,7 +29,7 @@ static void destination_steps(struct riptide_agent *agent, struct watched *watch
     agent->outcomes.n_recent = RECENT;
 }
 
-/* Whether harm of all is that of one destination, which then steps back instead. */
+/* Whether the host's harm is that of one destination, which then steps back alone. */
 static bool has_cause(struct riptide_agent *agent, const struct harm_config *config,
                       const struct verdict *verdict, uint64_t now_ns)
 {
@@ -88,8 +68,8 @@ static enum harm_step judge_all(struct riptide_agent *agent, const struct harm_c
 }
 
 /*
- * Books of windows that were none would end in no effect. What was entered before windows step back
- * stays to be read, and ends when they return: it is of another time then.
+ * Entries without windows would make the effect in the books vanish. The entries from before a step
+ * back can still be read, and end when windows return, as they are outdated then.
  */
 void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
 {
@@ -101,7 +81,7 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
     struct outcomes *outcomes = &agent->outcomes;
     struct verdict verdict;
 
-    if (!connections)
+    if (!connections && outcomes->arms.turn_ms == 0 && outcomes->harm.until_ns == 0)
         return;
     FOR_EACH_WATCHED(&outcomes->watch, slot) {
         struct watched *watched = watched_at(&outcomes->watch, slot);
@@ -115,7 +95,8 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
         return;
     switch (judge_all(agent, &config, &verdict, now_ns)) {
     case HARM_STEPS_BACK:
-        harm_describe(&outcomes->harm, &verdict, outcomes->why_back, sizeof(outcomes->why_back));
+        harm_describe(&outcomes->harm, &verdict, arms_unit(&outcomes->arms), outcomes->why_back,
+                      sizeof(outcomes->why_back));
         backends_step_back(&agent->backends, outcomes->why_back);
         break;
     case HARM_RETURNS:
@@ -130,7 +111,7 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
         outcomes->n_recent = 0;
         outcomes->n_recents++;
     }
-    if (connections_get_reason(connections))
+    if (connections && connections_get_reason(connections))
         outcomes->wait = BOOKS_WAIT;
     else
         outcomes->wait -= outcomes->wait > 0;

@@ -1,30 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What riptide's own programs ask of an agent beside its public functions: see lib/tools.h.
- */
+/* Functions of an agent for riptide's own programs, which are not public: see lib/tools.h. */
 #include "agent/parts.h"
 
 #include "apply/router.h"
+#include "compute/estimator.h"
 #include "proof/verdict.h"
 
 #include <stdio.h>
 
-void describe_step_back(const struct riptide_agent *agent, struct riptide_route *route)
+bool is_held_out(const struct riptide_agent *agent, const struct riptide_prefix *dst)
+{
+    return estimator_arm_of(agent->estimator, dst) == ARM_HOLDOUT;
+}
+
+void describe_withdrawn(const struct riptide_agent *agent, struct riptide_route *route)
 {
     const struct watched *watched = watch_find(&agent->outcomes.watch, &route->dst);
+    bool is_back = watched_is_back(watched);
     struct verdict verdict;
 
-    if (!watched_is_back(watched))
+    if (!is_back && !is_held_out(agent, &route->dst))
         return;
     route->state = RIPTIDE_ROUTE_WITHDRAWN;
     route->initcwnd = 0;
-    if (watched_verdict(watched, &verdict) == 0)
-        harm_describe(&watched->harm, &verdict, route->reason, sizeof(route->reason));
+    if (!is_back)
+        snprintf(route->reason, sizeof(route->reason), "held out for one turn of %g s",
+                 agent->outcomes.arms.turn_ms / 1e3);
+    else if (watched_verdict(watched, &verdict) == 0)
+        harm_describe(&watched->harm, &verdict, "connections", route->reason,
+                      sizeof(route->reason));
     else
         snprintf(route->reason, sizeof(route->reason), "stepped back before the last start");
 }
 
-/* Per connection nothing is in between: what the estimator has is what connections get. */
+/* Per connection the program gives the estimator's window directly. */
 static void describe(const struct riptide_agent *agent, const struct riptide_estimate *estimate,
                      struct riptide_route *route)
 {
@@ -35,7 +44,7 @@ static void describe(const struct riptide_agent *agent, const struct riptide_est
     if (agent->phase == PHASE_STOPPED || estimate->cwnd == 0)
         route->state = RIPTIDE_ROUTE_WITHDRAWN;
     else
-        describe_step_back(agent, route);
+        describe_withdrawn(agent, route);
 }
 
 int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_prefix *dst,
@@ -44,8 +53,8 @@ int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_p
     struct riptide_estimate estimate;
     int r;
 
-    /* A route of what has stepped back is gone. */
-    if (agent->backends.chosen != RIPTIDE_CONNECTIONS &&
+    /* There is no route while its window steps back or is held out. */
+    if (agent->backends.chosen != RIPTIDE_CONNECTIONS && !is_held_out(agent, dst) &&
         !watched_is_back(watch_find(&agent->outcomes.watch, dst)))
         return riptide_router_find(agent->router, dst, route);
     r = riptide_estimator_find(agent->estimator, dst, &estimate);
@@ -57,21 +66,14 @@ int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_p
 int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
                        struct riptide_route *route)
 {
-    const struct plan *plan = &agent->router->plan;
     struct riptide_estimate estimate;
-    const struct target *target;
-    int r;
+    int r, found = 0;
 
-    if (agent->backends.chosen != RIPTIDE_CONNECTIONS) {
-        target = targets_next(&plan->targets, cursor);
-        if (target)
-            plan_describe(plan, target, route);
-        *cursor += target != NULL;
-        return target ? 0 : RIPTIDE_E_DONE;
-    }
-    r = riptide_estimator_next(agent->estimator, cursor, &estimate);
-    if (r == 0)
-        describe(agent, &estimate, route);
+    do {
+        r = riptide_estimator_next(agent->estimator, cursor, &estimate);
+        if (r == 0)
+            found = riptide_agent_find(agent, &estimate.dst, route);
+    } while (r == 0 && found != 0);
     return r;
 }
 

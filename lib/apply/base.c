@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's answer to a route query, taken apart attribute by attribute. Which of them stay with
- * the route, which make its next hop, and which are ours to set is decided here alone.
+ * Parses the kernel's answer to a route query, attribute by attribute, and decides which of them
+ * are copied, which describe the next hop, and which we set.
  */
 #include "base.h"
 
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 
 static const char *const no_room = "its base route has more attributes than fit";
-const char *const base_malformed = "the kernel's answer makes no sense";
+const char *const base_malformed = "the kernel's answer is malformed";
 const char *const base_ending = "its base route is about to expire";
 
 bool base_is_answer(int error)
@@ -34,7 +34,7 @@ static const char *error_reason(const struct nlmsghdr *answer)
                                         : "its base route is blackhole, unreachable or prohibit";
 }
 
-/* The metrics that are not ours are only copied. */
+/* Copies the metrics that we do not set. */
 static const char *metrics_copy(struct attrs *copied, const struct nlattr *metrics)
 {
     struct netlink_attrs attrs = netlink_nested(metrics);
@@ -50,19 +50,19 @@ static const char *metrics_copy(struct attrs *copied, const struct nlattr *metri
 
 static const char *metrics_reason(const struct metrics *metrics)
 {
-    /* IPv6 gives the MTU of a link that grows to routes which had the link's (rt6_mtu_change). */
+    /* When the MTU of a link grows, IPv6 updates routes that had the link's (rt6_mtu_change). */
     if (metrics->mtu_bytes > ROUTE_MAX_MTU_BYTES)
         return "its base route has a larger mtu than can be given to another";
-    /* Somebody locked what we would set: that is an owner's decision. */
+    /* The owner locked a metric that we would set: left alone. */
     return metrics->locks & (1u << RTAX_INITCWND | 1u << RTAX_INITRWND)
                ? "its base route locks initcwnd or initrwnd"
                : NULL;
 }
 
 /*
- * Flags of the moment are the kernel's to set, and no difference. But the kernel shares flows out
- * among hops as links were and ignore_routes_with_linkdown said when one of them changed, and no
- * answer tells that: a route that is written while a hop is down shares them out in another way.
+ * Flags of the present state are the kernel's, and no difference. But the kernel distributes flows
+ * over hops by the state of links and ignore_routes_with_linkdown at the last change of one of
+ * them, which no answer shows: a route written while a hop is down distributes them in another way.
  */
 static const char *multipath_parse(struct base *base, const struct nlattr *multipath)
 {
@@ -88,7 +88,7 @@ static const char *attribute_copy(struct base *base, struct attrs *metrics,
     case RTA_TABLE:
     case RTA_PRIORITY:
     case RTA_CACHEINFO:
-    case RTA_EXPIRES: /* not how the kernel tells it */
+    case RTA_EXPIRES: /* not the kernel's form */
     case RTA_NH_ID:
         return NULL;
     case RTA_METRICS:
@@ -104,7 +104,7 @@ static const char *attribute_copy(struct base *base, struct attrs *metrics,
 /*
  * Routes of one next-hop object share the cached route of a connection, metrics included
  * (rt_cache_route in net/ipv4/route.c, rt6_get_pcpu_route in net/ipv6/route.c): ours would give its
- * window to everything else behind the object. So the hop is carried over, the object is not.
+ * window to all other routes of the object. So the hop is copied, not the object.
  */
 static const char *object_reason(const struct base *base)
 {
@@ -116,8 +116,8 @@ static const char *object_reason(const struct base *base)
 }
 
 /*
- * The kernel lists the siblings of an IPv6 multipath route from the one that this query took, and
- * with that one's preference and expiry: a copy would send flows another way.
+ * The kernel lists the siblings of an IPv6 multipath route from the one that this query selected,
+ * with that one's preference and expiry: a copy would distribute flows in another way.
  */
 static const char *multipath_reason(const struct base *base)
 {
@@ -126,11 +126,11 @@ static const char *multipath_reason(const struct base *base)
                : NULL;
 }
 
-/* Of a prefix the kernel was asked for one address in it. */
+/* A prefix was queried by one address in it. */
 static const char *local_reason(const struct route *route, const struct riptide_prefix *dst)
 {
     if (!riptide_prefix_contains(&route->dst, dst))
-        return "an address of this host lies in it";
+        return "it contains an address of this host";
     return dst->len == prefix_family_bits(dst->family) ? "it is an address of this host"
                                                        : "its addresses are this host's own";
 }
@@ -204,7 +204,7 @@ bool base_parse(struct base *base, const struct riptide_prefix *dst, const struc
     return *reasonp == NULL;
 }
 
-/* Without the room that its attributes leave. */
+/* Without the unused part of attrs. */
 static size_t base_bytes(const struct base *base)
 {
     return offsetof(struct base, attrs.bytes) + base->attrs.n_bytes;

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The first and the last thing that a router does. In between no other router is in its namespace
- * (netns.h).
- */
+/* A router's first and last task. In between its namespace has no other router (netns.h). */
 #include "router.h"
 
-#include "backend.h"
 #include "internal.h"
 #include "netns.h"
 #include "prefix.h"
@@ -16,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What changes interrupted may have hidden something: dispatch reads everything again. */
+/* An interrupted scan may be incomplete: dispatch reads everything again. */
 static int scan(struct scan *scan, enum scan_extent extent)
 {
     int r;
@@ -29,7 +25,7 @@ static int scan(struct scan *scan, enum scan_extent extent)
     return r < 0 ? r : 0;
 }
 
-/* A rule of somebody else's that has one of our numbers. */
+/* Whether another program's rule has one of our numbers. */
 static bool is_conflict(const struct riptide_router_config *config, const struct rule *rule,
                         struct riptide_error *error)
 {
@@ -94,14 +90,14 @@ static int place_rules(struct riptide_router *router, struct riptide_error *erro
     int r = router_why_off(router) ? 0 : sync_rules(plan, &router->channel, error);
 
     for (int i = 0; i < 2 && r == 0; i++) {
-        /* A route of main may be gone tomorrow, and the other family does not have it. */
+        /* A route of main may vanish later, and it does not affect the other family. */
         if (plan->own[i].reason && !main_table_cut_reason(&plan->main, i))
             r = no_place(error, i, plan->own[i].reason);
     }
     return r;
 }
 
-/* Who else is here. What a predecessor left is no conflict, with whichever mark it ran. */
+/* Checks for other programs. A predecessor's rules and routes are no conflict, of any mark. */
 static int look_around(struct riptide_router *router, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
@@ -124,8 +120,8 @@ static int clear(struct riptide_router *router, struct riptide_error *error)
 }
 
 /*
- * The second scan sees the rules without a predecessor's. Those go even where we cannot start for a
- * foreign route in our table: they would go on showing it to local TCP.
+ * The second scan sees the rules without a predecessor's. Those are removed even if a foreign route
+ * in our table prevents the start: they would lead local TCP to it.
  */
 static int take_over(struct riptide_router *router, struct riptide_error *error)
 {
@@ -191,7 +187,7 @@ int claim_take(struct riptide_router *router, struct riptide_error *error)
         return 0;
     if (r == -EPERM)
         error_set(error, "CAP_NET_ADMIN is missing");
-    /* Rules that are not known to be ours stay. */
+    /* Rules that may not be ours stay. */
     sync_remove_rules(&router->plan, &router->channel);
     give_lock_back(router);
     return r;

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Each destination is compared with all: beyond this all of IPv6 counts as contested. */
+/* Each destination is compared with all of them: beyond this all of IPv6 counts as contested. */
 enum { MAX_FAILED = 256 };
 
 static void forget_contests(struct main_table *main)
@@ -48,7 +48,7 @@ void main_table_begin(struct main_table *main)
     main->n_neighbours = n;
 }
 
-/* A storm says the same of a prefix again and again. */
+/* A storm repeats the same contest of a prefix many times. */
 static int add_contest(struct main_table *main, const struct riptide_prefix *prefix,
                        enum contest contest)
 {
@@ -69,7 +69,7 @@ bool main_table_is_of_every_link(const struct riptide_prefix *dst)
            (dst->addr[0] == 0xff || (dst->addr[0] == 0xfe && (dst->addr[1] & 0xc0) == 0x80));
 }
 
-/* The neighbour of that address, added where there is none; NULL: no memory. */
+/* The neighbour of that address, added if missing; NULL: no memory. */
 static struct neighbour *get_neighbour(struct main_table *main,
                                        const struct riptide_prefix *address, uint32_t ifindex)
 {
@@ -102,10 +102,7 @@ int main_table_note_neighbour(struct main_table *main, const struct riptide_pref
     return is_news;
 }
 
-/*
- * Returns 1 where one of them has failed. IPv4 falls over only between routes that compete, and
- * those are left alone.
- */
+/* Returns 1 if one has failed. IPv4 switches only among competing routes, which are left alone. */
 static int add_gateways(struct main_table *main, const struct route *route,
                         const struct nlmsghdr *message)
 {
@@ -131,7 +128,7 @@ static bool depends_on_packet(const struct route *route)
     return route->tos != 0 || route->src_len != 0;
 }
 
-/* `has_rival`: there is another of its prefix and metric. */
+/* `has_rival`: another route has its prefix and metric. */
 static int take_in(struct main_table *main, const struct route *route,
                    const struct nlmsghdr *message, bool has_rival)
 {
@@ -161,9 +158,8 @@ int main_table_add(struct main_table *main, const struct route *route,
 }
 
 /*
- * NLM_F_EXCL says that no route has the prefix and metric of a new one, NLM_F_REPLACE that another
- * has gone for it (fib_table_insert in net/ipv4/fib_trie.c, fib6_add_rt2node in
- * net/ipv6/ip6_fib.c).
+ * NLM_F_EXCL: no other route has the prefix and metric of the new one; NLM_F_REPLACE: another was
+ * replaced (fib_table_insert in net/ipv4/fib_trie.c, fib6_add_rt2node in net/ipv6/ip6_fib.c).
  */
 int main_table_follow(struct main_table *main, const struct route *route,
                       const struct nlmsghdr *message)
@@ -206,6 +202,6 @@ const char *main_table_contested_reason(const struct main_table *main,
 const char *main_table_cut_reason(const struct main_table *main, int i)
 {
     return main->is_cut[i] ? "main has a route too large for the kernel to show, and maybe others "
-                             "behind it"
+                             "after it"
                            : NULL;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Requests put together with libmnl. Every one is small; only a route that carries many hops over
- * comes near the size of a room.
- */
+/* Requests, built with libmnl. Only a route with many hops comes near the size of a room. */
 #include "message.h"
 
 #include "internal.h"
@@ -15,8 +12,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
-/* Of a route, beside what it carries over. */
-_Static_assert(ATTRS_MAX_BYTES + 256 <= REQUEST_MAX_BYTES, "a route does not fit its room");
+/* Of a route, besides the copied attributes. */
+_Static_assert(ATTRS_MAX_BYTES + 256 <= REQUEST_MAX_BYTES, "a route does not fit into its buffer");
 
 static void put_address(struct nlmsghdr *request, uint16_t type,
                         const struct riptide_prefix *address)
@@ -30,7 +27,7 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
     const struct rtmsg rtm = {
         .rtm_family = address->family,
         .rtm_dst_len = prefix_family_bits(address->family),
-        /* IPv6 always tells the table, and refuses to be asked for it. */
+        /* IPv6 always reports the table, and refuses this flag. */
         .rtm_flags =
             RTM_F_FIB_MATCH | (address->family == AF_INET ? (uint32_t)RTM_F_LOOKUP_TABLE : 0),
     };
@@ -151,14 +148,14 @@ struct nlmsghdr *message_link_query(void *room, uint32_t ifindex)
     struct nlmsghdr *request =
         netlink_begin(room, RTM_GETLINK, ifindex ? 0 : NLM_F_DUMP, &link, sizeof(link));
 
-    /* Without counters, which are most of what there is to say about a link. */
+    /* Without counters, which are most of a link's message. */
     mnl_attr_put_u32(request, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
     return request;
 }
 
 struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table)
 {
-    /* Headers of rules and neighbours begin with the family as well, and have as many bytes. */
+    /* Headers of rules and neighbours also begin with the family, and have the same size. */
     const struct rtmsg header = { .rtm_family = family };
     struct nlmsghdr *request;
 

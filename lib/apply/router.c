@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The router as the host sees it: its life, its fd, what is asked of it. The work is work.c's.
- */
+/* The public functions of a router: its life, its fd, its settings. work.c does the work. */
 #include "router.h"
 
-#include "backend.h"
 #include "internal.h"
 #include "netns.h"
 #include "prefix.h"
@@ -18,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* What is short for longer is the host's to deal with. */
+/* Longer shortages are returned to the caller. */
 enum { MAX_SETBACKS = 8 };
 
 static int add_to_epoll(int epoll_fd, int fd)
@@ -28,7 +25,7 @@ static int add_to_epoll(int epoll_fd, int fd)
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-/* Keeps the fd readable as long as there is something to do: at the end of all that gives work. */
+/* Makes the fd readable while there is work; to be called wherever work may be added. */
 static void show_work(struct riptide_router *router)
 {
     bool has_work = work_has_more(&router->plan);
@@ -46,7 +43,7 @@ static void router_freep(struct riptide_router **routerp)
     riptide_router_free(*routerp);
 }
 
-/* The lock is taken at the start only, and it belongs to the namespace too. */
+/* Keeps the namespace for the lock, which is taken at the start and belongs to it as well. */
 static int keep_netns(struct riptide_router *router, int fd, struct riptide_error *error)
 {
     if (fd == -1)
@@ -147,7 +144,7 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
     if (r < 0)
         return error_fill(error, r);
     router->is_started = true;
-    /* What has changed since the scans of the claim waits as events. */
+    /* Changes since the claim's scans wait as events. */
     if (router->plan.config.dry_run)
         plan_want_pass(&router->plan, SCAN_ALL);
     show_work(router);
@@ -160,7 +157,7 @@ RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
 
     if (is_forked(router->pid, NULL))
         return -ECHILD;
-    router->is_started = true; /* one that was not is never started either */
+    router->is_started = true; /* one that never started cannot start later either */
     r = router->lock_fd >= 0 ? claim_release(router) : 0;
     router->plan.has_work = false;
     show_work(router);
@@ -172,7 +169,7 @@ RIPTIDE_PUBLIC int riptide_router_get_fd(const struct riptide_router *router)
     return router->epoll_fd;
 }
 
-/* Makes room by forgetting withdrawn destinations that the host has not popped. */
+/* Makes room by forgetting withdrawn destinations that the caller has not popped. */
 static bool drop_unpopped(struct riptide_router *router)
 {
     const struct prefix_table *table = &router->plan.targets.table;
@@ -192,7 +189,7 @@ static bool is_valid(const struct riptide_wanted *wanted)
            is_zero(wanted->reserved, sizeof(wanted->reserved));
 }
 
-/* Behind the end nothing would come of what is asked for. */
+/* After the end requests would have no effect. */
 static bool is_stopped(const struct riptide_router *router)
 {
     return router->is_started && !router->plan.is_claimed && !router->plan.config.dry_run;
@@ -227,7 +224,7 @@ RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
     r = work_step(router);
     if (r >= 0)
         router->n_setbacks = 0;
-    /* Answers were lost: what the batch did, the next scan will tell. */
+    /* Answers were lost: the next scan finds out what the batch did. */
     else if (netlink_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS) {
         plan_overrun(&router->plan);
         r = sync_lift(&router->plan, &router->channel);
@@ -289,7 +286,7 @@ RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
     show_work(router);
 }
 
-/* What is in the kernel under these names would be left behind. */
+/* With another value, rules and routes of the old one would stay in the kernel. */
 static const char *find_fixed(const struct riptide_router_config *from,
                               const struct riptide_router_config *to)
 {
@@ -362,31 +359,8 @@ RIPTIDE_PUBLIC void riptide_router_get_stats(const struct riptide_router *router
     struct_give(stats, size, &current, sizeof(current));
 }
 
-/* Those of struct backend whose first parameter is typed here. */
-#define AS_BACKEND(type, name, of, parameters, ...)                                                \
-    static type backend_##name parameters                                                          \
-    {                                                                                              \
-        return of##name(__VA_ARGS__);                                                              \
-    }
-
-AS_BACKEND(int, set, riptide_router_, (void *self, const struct riptide_wanted *wanted), self,
-           wanted)
-AS_BACKEND(int, dispatch, riptide_router_, (void *self), self)
-AS_BACKEND(int, get_fd, riptide_router_, (const void *self), self)
-AS_BACKEND(int, pop, riptide_router_, (void *self, const struct riptide_route **routep), self,
-           routep)
-AS_BACKEND(bool, is_idle, riptide_router_, (const void *self), self)
-AS_BACKEND(int, stop, riptide_router_, (void *self), self)
-AS_BACKEND(int, set_paused, riptide_router_, (void *self, bool is_paused), self, is_paused)
-
-static void backend_check(void *self, uint64_t round_ns)
+void router_check(struct riptide_router *router, uint64_t round_ns)
 {
-    struct riptide_router *router = self;
-
     plan_set_round(&router->plan, round_ns);
     riptide_router_retry(router);
 }
-
-const struct backend backend_routes = { backend_set,        backend_pop,     backend_stop,
-                                        backend_set_paused, backend_check,   backend_is_idle,
-                                        backend_get_fd,     backend_dispatch };

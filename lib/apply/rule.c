@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Rule messages to rules, and the place among them where ours changes nothing but what it is for.
- */
+/* Parses rule messages, and finds the place of our rules, which affect only this host's TCP. */
 #include "rule.h"
 
 #include "internal.h"
@@ -14,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a parse has found besides the figures of struct rule. */
+/* Results of a parse that are not in struct rule. */
 struct selectors {
     bool is_ip_proto_tcp;
     bool has_iif;
     uint32_t fwmask;
-    bool has_others; /* any selector or modifier that our own rule does not have */
+    bool has_others; /* any selector or modifier that our rules do not have */
 };
 
 static bool is_loopback(const struct nlattr *name)
@@ -61,7 +59,7 @@ static bool parse_attribute(struct rule *rule, struct selectors *selectors,
         return true;
     case FRA_SUPPRESS_PREFIXLEN:
     case FRA_SUPPRESS_IFGROUP:
-        /* The kernel shows them with -1 where they are not set. */
+        /* The kernel shows unset ones as -1. */
         if (!netlink_u32(attribute, &value))
             return false;
         selectors->has_others |= value != UINT32_MAX;
@@ -155,7 +153,7 @@ static const struct rule *find_main(const struct rules *rules)
     return NULL;
 }
 
-/* A goto to a priority that no rule has is passed over; ours would give it a target. */
+/* The kernel skips a goto to a priority without a rule; ours would become its target. */
 static bool is_led_to(const struct rules *rules, uint32_t priority)
 {
     for (uint32_t i = 0; i < rules->n; i++) {
@@ -170,17 +168,17 @@ const char *rules_place(const struct rules *rules, uint32_t wanted, struct rule_
     const struct rule *main_rule = find_main(rules);
 
     if (!main_rule || main_rule->priority < 2)
-        return "there is no unconditional rule `lookup main` to stand before";
+        return "there is no unconditional rule `lookup main` that ours could precede";
     place->main_priority = main_rule->priority;
     place->priority = wanted ? wanted : main_rule->priority - 1;
     if (place->priority >= main_rule->priority)
         return "the rule priority is not below that of `lookup main`";
     if (is_led_to(rules, place->priority))
         return "a goto of another rule leads to the rule priority";
-    /* The kernel puts a new rule behind those of its priority. */
+    /* The kernel puts a new rule after those of the same priority. */
     for (const struct rule *rule = rules->list; rule < main_rule; rule++) {
         if (rule->role == RULE_FOREIGN && rule->priority > place->priority)
-            return "another rule stands between the rule priority and `lookup main`";
+            return "another rule is between the rule priority and `lookup main`";
     }
     return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples on their way to their destinations: what runs for every connection of the host in every
- * round. Pure but for memory.
+ * Adding samples to their destinations: runs for every connection of the host in every round. Pure
+ * except for memory.
  */
 #include "estimator.h"
 #include "internal.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* How many are on their way at once. */
+/* How many samples are processed together. */
 enum { TOGETHER = RIPTIDE_POPPED_SAMPLES };
 
 static bool is_host(const struct riptide_prefix *dst)
@@ -28,14 +28,14 @@ __attribute__((noinline, cold)) static int refuse(struct riptide_estimator *esti
     return outcome;
 }
 
-/* What counts as one destination with the sample's peer: that itself, or what is put in *group. */
+/* The destination of the sample's peer: the peer itself, or a prefix written to *group. */
 static const struct riptide_prefix *dst_of(const struct riptide_estimator *estimator,
                                            const struct riptide_sample *sample,
                                            struct riptide_prefix *group)
 {
     if (estimator->is_by_host)
         return &sample->dst;
-    /* What is no host belongs to none that is known, and will be refused. */
+    /* A peer that is no host has no destination, and the sample will be refused. */
     *group = is_host(&sample->dst) ? destination_group(&estimator->config, &sample->dst)
                                    : (struct riptide_prefix){ 0 };
     return group;
@@ -47,7 +47,7 @@ static bool is_at(const struct riptide_estimator *estimator, uint32_t slot,
     return slot != NONE && riptide_prefix_equal(&destination_at(estimator, slot)->dst, dst);
 }
 
-/* Begins the tick of a destination with its first sample. *slotp is where it may be, then is. */
+/* Begins a destination's tick with its first sample. *slotp: where it may be; then, is. */
 __attribute__((noinline)) static int begin(struct riptide_estimator *estimator,
                                            const struct riptide_sample *sample,
                                            const struct riptide_prefix *dst, uint32_t *slotp)
@@ -83,12 +83,12 @@ __attribute__((noinline)) static void count_left_out(struct riptide_estimator *e
 }
 
 /*
- * Whether no path MTU is taken for that destination now, and what was is let go. A connection that
- * has learned a small one goes on showing it, and so does one that opens on a route which says it;
- * to see whether the path has grown, each destination is without for a minute of ten, as the kernel
- * tries again after ten (net.ipv4.route.mtu_expires): one after the other, and none in the first
- * minute of all. What counts is what has sent not long ago, so within that minute: a connection has
- * the MTU of its route from when it sends.
+ * Whether the path MTU of that destination is ignored now and the kept one discarded. A connection
+ * that has learned a small one keeps it, and so does one that opens on a route which sets it; to
+ * detect that the path MTU has grown, each destination has none for a minute of ten, as the kernel
+ * tries again after ten (net.ipv4.route.mtu_expires): one destination after the other, and none in
+ * the first minute. Only connections that sent recently count, within that minute: sending updates
+ * a connection's MTU from its route.
  */
 enum {
     PMTU_PERIOD_S = 600,
@@ -116,8 +116,8 @@ void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot)
 }
 
 /*
- * What is smaller than was seen. Of a route that was replaced the kernel shows a connection an MTU
- * of 68 for a moment.
+ * Keeps the smaller path MTU. For a moment the kernel shows an MTU of 68 for a connection whose
+ * route was replaced.
  */
 __attribute__((noinline)) static void note_pmtu(const struct riptide_estimator *estimator,
                                                 uint32_t slot, const struct riptide_sample *sample)
@@ -134,30 +134,32 @@ __attribute__((noinline)) static void note_pmtu(const struct riptide_estimator *
         destination->flags |= IS_NEWS;
 }
 
-/* While none is given all are as held out. */
+/* While no windows are given, all connections count as held out. */
 static enum arm arm_of_sample(const struct riptide_estimator *estimator,
-                              const struct riptide_sample *sample)
+                              const struct riptide_sample *sample,
+                              const struct riptide_prefix *dst)
 {
+    if (estimator->turn > 0 && !estimator->gives_none)
+        return estimator_arm_of(estimator, dst);
     return estimator->gives_none ? ARM_HOLDOUT
                                  : arm_of(sample->cookie, estimator->arms_seed, &estimator->shares);
 }
 
 /*
- * Whether it has not started with the destination's window but with a trial of another one, which
- * that is not judged by; nor is it to follow windows that are its own and a bit more.
+ * Whether it started with a trial of another window, by which this one is not judged; nor may the
+ * window follow trials, which are derived from it.
  */
 static bool is_trial(const struct riptide_estimator *estimator, const struct riptide_sample *sample,
                      const struct riptide_prefix *dst, uint32_t slot)
 {
     return estimator->shares.smaller > 0 && is_at(estimator, slot, dst) &&
            given_cwnd(destination_at(estimator, slot)) > 0 &&
-           arm_of_sample(estimator, sample) > ARM_HOLDOUT;
+           arm_of_sample(estimator, sample, dst) > ARM_HOLDOUT;
 }
 
 /*
- * The sample counts for `dst`, which may be in that slot; *cwndp is its window, 0: none. Its
- * address is looked at with the first of a tick alone: what is the same as one that has samples is
- * as valid.
+ * Adds the sample to `dst`, which may be in that slot; *cwndp is its window, 0: none. The address
+ * is checked only with the first sample of a tick: an equal one is as valid.
  */
 __attribute__((always_inline)) static inline int add(struct riptide_estimator *estimator,
                                                      const struct riptide_sample *sample,
@@ -174,7 +176,7 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
             *cwndp = given_cwnd(destination_at(estimator, slot));
         return RIPTIDE_E_UNKNOWN;
     }
-    if (sample->cwnd - 1 >= (1u << 31) - 1) /* no window: 0, or from 2^31 on */
+    if (sample->cwnd - 1 >= (1u << 31) - 1) /* the window is 0, or from 2^31 on */
         return refuse(estimator, RIPTIDE_E_INVALID);
     if (!is_at(estimator, slot, dst) || !(destination_at(estimator, slot)->flags & IS_TOUCHED)) {
         uint32_t begun = slot;
@@ -187,15 +189,15 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     destination = destination_at(estimator, slot);
     policy = destination->policy;
     *cwndp = given_cwnd(destination);
-    /* What a held out flight lost is no judge of another one. */
-    estimator->input.cwnd = arm_of_sample(estimator, sample) == ARM_HOLDOUT ? 0 : *cwndp;
+    /* Losses of a held out flight are no evidence about another window. */
+    estimator->input.cwnd = arm_of_sample(estimator, sample, dst) == ARM_HOLDOUT ? 0 : *cwndp;
     estimator->input.user = policy->user;
     reason = policy->add(&estimator->input, destination->memory, sample);
     if (reason != RIPTIDE_LEFT_OUT_NOT)
         count_left_out(estimator, destination, reason);
     else if (++destination->n_counted == 0)
         destination->n_counted = UINT16_MAX;
-    /* Where none is known, 0 - 1 is more than any. */
+    /* Unknown: 0 - 1 is larger than any value. */
     if (sample->pmtu_bytes - 1 < destination->pmtu_bytes - 1u)
         note_pmtu(estimator, slot, sample);
     estimator->stats.samples++;
@@ -212,7 +214,7 @@ RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
     return add(estimator, sample, dst, prefix_table_find(&estimator->table, dst), &cwnd);
 }
 
-/* Up to TOGETHER of them. */
+/* Adds up to TOGETHER samples. */
 static int add_together(struct riptide_estimator *estimator,
                         const struct riptide_sample *const *samples, size_t n, int *outcomes,
                         uint16_t *cwnds)

@@ -2,8 +2,8 @@
 /*
  * Policy "bdp" (Jouet, University of Glasgow: Measurement-Based TCP Parameter Tuning in Cloud Data
  * Centers): IW = path rate x RTT / flows, and minRTO = the largest delay of the path. Their
- * controller knows the topology; here the rate is what the connections that send now get together,
- * the RTT the smallest seen, the flows those that open together, the delay the largest smoothed
+ * controller knows the topology; here the rate is the sum over the connections that send now, the
+ * RTT the smallest measured, the flows those that open together, the delay the largest smoothed
  * RTT. Pure.
  */
 #include "estimator.h"
@@ -30,12 +30,12 @@ static enum riptide_left_out bdp_add(const struct riptide_policy_input *input, v
     enum riptide_left_out reason = evidence_check(sample);
     struct bdp *bdp = memory;
 
-    /* The sum is of those that send at one time. */
+    /* The sum is over connections that send at the same time. */
     if (reason == RIPTIDE_LEFT_OUT_NOT && sample->closed)
         reason = RIPTIDE_LEFT_OUT_IDLE;
     if (reason != RIPTIDE_LEFT_OUT_NOT)
         return reason;
-    /* A rate that the application limits is part of what the path carries all the same. */
+    /* A rate limited by the application is still a part of the path's capacity. */
     bdp->capacity += (float)evidence_capacity(sample);
     if (sample->rtt_us > bdp->rtt_us)
         bdp->rtt_us = sample->rtt_us;
@@ -87,7 +87,7 @@ static void bdp_explain(const void *memory, struct riptide_explanation *explanat
 
 const struct riptide_policy policy_bdp = {
     .name = "bdp",
-    .help = "path rate x smallest RTT / connections that open together; rto_min where asked for",
+    .help = "path rate x smallest RTT / connections that open together; rto_min if configured",
     .needs = "delivery_rate_Bps min_rtt_us rtt_us mss_bytes data_segs_out retrans_segs "
              "last_data_sent_ms closed",
     .tick_bytes = offsetof(struct bdp, capacities),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What limits a window: the configured bounds and hints by prefix, with an end and without; and
- * rto_min. Pure but for memory.
+ * Limits of a window: the configured bounds, permanent and temporary hints by prefix; and rto_min.
+ * Pure except for memory.
  */
 #include "estimator.h"
 #include "internal.h"
@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The lowest factor counts, as among hints. */
+/* The lowest factor counts, as among temporary hints. */
 static double scale_down(struct limits *limits, double cwnd)
 {
     double kept = limits->kept ? limits->kept->scale : 1;
@@ -31,9 +31,9 @@ uint32_t to_segments(double cwnd)
 }
 
 /*
- * The order is the meaning. Without us there would be what the base route says, unless that was
- * shown to be too much. A share is one of the window that there would be without it, not of a
- * learned one that may be far above the bounds; the minimum is last and holds whatever came first.
+ * The order matters. The base route's window is the lower bound, unless losses have shown it to be
+ * too large. A scale applies to the bounded window, not to a learned one far above the bounds; the
+ * minimum comes last and prevails.
  */
 static void limits_apply(struct limits *limits, const struct destination *destination,
                          const struct ladder *ladder)
@@ -95,7 +95,7 @@ struct limits limits_of(const struct riptide_estimator *estimator,
         limits.min = limits.kept->cwnd_min;
     if (limits.kept && limits.kept->cwnd_max > 0)
         limits.max = limits.kept->cwnd_max;
-    /* The bound for all says how far to go up, not that an owner's figure is too large. */
+    /* The configuration's maximum limits growth; it does not lower the window of a base route. */
     else if (limits.max < destination->base_cwnd)
         limits.max = destination->base_cwnd;
     limits.most =
@@ -106,7 +106,6 @@ struct limits limits_of(const struct riptide_estimator *estimator,
     return limits;
 }
 
-/* Bounds it anew. */
 static void bound_destination(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
@@ -127,7 +126,7 @@ void estimator_set_base(struct riptide_estimator *estimator, const struct riptid
     destination->base_cwnd = cwnd < RIPTIDE_CWND_LIMIT ? (uint16_t)cwnd : RIPTIDE_CWND_LIMIT;
     if (destination->cwnd == 0)
         return;
-    /* Where the window stays, what lowers it does so from now on. */
+    /* Even if the window stays, `may_lower` may have changed. */
     destination->flags |= IS_NEWS;
     bound_destination(estimator, slot);
 }
@@ -144,8 +143,8 @@ void rebound_destination(struct riptide_estimator *estimator, uint32_t slot)
 }
 
 /*
- * Rare: a hint comes or goes. Where the window stays, what the kernel has may lie beyond the new
- * bound.
+ * Rare: a hint is added or removed. Even if the window stays, the kernel's window may be beyond the
+ * new bound.
  */
 static void bound_again(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
@@ -164,7 +163,7 @@ static void bound_again(struct riptide_estimator *estimator, const struct riptid
 
 #define HINT "estimator.hints[]."
 
-/* Written so that no comparison is true of NaN. */
+/* Comparisons are written so that NaN fails them. */
 static int hint_check(const struct riptide_estimator *estimator, const struct riptide_hint *hint,
                       size_t i, struct riptide_error *error)
 {
@@ -175,14 +174,15 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
 
     if (!prefix_is_valid(&hint->dst))
         return error_set_element(error, HINT "dst", i,
-                                 "no prefix; family AF_INET or AF_INET6, no bits behind len");
+                                 "no prefix; family AF_INET or AF_INET6, no bits after len");
     if (!(hint->scale >= 0 && hint->scale <= 1))
         return error_set_element(error, HINT "scale", i, "%g; must be above 0 and at most 1",
                                  hint->scale);
     if (!is_zero(hint->reserved, sizeof(hint->reserved)))
         return error_set_element(error, HINT "reserved", i, "must be 0");
     if (has_end && i != ADDED)
-        return error_set_element(error, HINT "until_ns", i, "not here: it is of the configuration");
+        return error_set_element(error, HINT "until_ns", i,
+                                 "must be 0: hints of the configuration are permanent");
     if (has_end && hint->until_ns <= estimator->now_ns)
         return error_set_element(error, HINT "until_ns", i, "has passed already");
     if (hint->pacing_percent > 100 && hint->pacing_percent != RIPTIDE_AT_ONCE)
@@ -194,21 +194,21 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     if (has_end && (hint->cwnd_min > 0 || hint->policy || hint->pacing_percent > 0 ||
                     hint->receive_window > 0))
         return error_set_element(error, HINT "until_ns", i,
-                                 "not with %s: what ends only lowers windows",
+                                 "not with %s: a temporary hint only lowers windows",
                                  hint->policy          ? "policy"
                                  : hint->cwnd_min > 0       ? "cwnd_min"
                                  : hint->pacing_percent > 0 ? "pacing_percent"
                                                             : "receive_window");
     if (has_end && hint->cwnd_max == 0 && (hint->scale == 0 || hint->scale == 1))
         return error_set_element(error, HINT "cwnd_max", i,
-                                 "0 and no scale: the hint says nothing");
+                                 "0 and no scale: the hint has no effect");
     if (hint->policy && policy_fault(hint->policy))
         return error_set_element(error, HINT "policy", i, "%s", policy_fault(hint->policy));
     return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, hint->cwnd_min > 0, has_end ? 1 : min,
                         max, error);
 }
 
-/* The number of the hint for that prefix, of those that end or of the others; or n_hints. */
+/* The index of the hint of that prefix and kind, temporary or permanent; or n_hints. */
 static size_t hint_find(const struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                         bool has_end)
 {

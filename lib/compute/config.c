@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The estimator's configuration: defaults, and what is allowed. Hints are bound.c's. Pure.
- */
+/* The estimator's configuration: defaults and checks. bound.c checks hints. Pure. */
 #include "estimator.h"
 #include "internal.h"
 #include "prefix.h"
@@ -9,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Who leaves it as it is and lowers cwnd_max is wrong about that. */
+/* A cwnd_max below this default is the wrong value, not the default. */
 enum { CWND_MIN_DEFAULT = 10 };
 
 #define NAME_MAX_CHARS  16
@@ -40,7 +38,7 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-/* A state's line ends its fields with blanks. */
+/* Blanks end the fields of a state's line. */
 static bool is_name(const char *name)
 {
     size_t len = name ? strnlen(name, NAME_MAX_CHARS + 1) : 0;
@@ -82,7 +80,7 @@ int bounds_check(const char *min_field, const char *max_field, size_t i, bool ha
     return 0;
 }
 
-/* Written so that no comparison is true of NaN. */
+/* Comparisons are written so that NaN fails them. */
 static int config_check(const struct riptide_estimator_config *config, struct riptide_error *error)
 {
     const char *fault = policy_fault(config->policy);
@@ -138,7 +136,7 @@ static int aggregates_check(const struct riptide_estimator_config *config,
     for (size_t i = 0; r == 0 && i < config->n_aggregates; i++) {
         if (!prefix_is_valid(&config->aggregates[i]))
             r = error_set_element(error, "estimator.aggregates[]", i,
-                                  "no prefix; family AF_INET or AF_INET6, no bits behind len");
+                                  "no prefix; family AF_INET or AF_INET6, no bits after len");
     }
     return r;
 }

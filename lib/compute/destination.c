@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One destination of an estimator: what belongs to it, and the list of those to be popped.
- */
+/* One destination of an estimator, and the list of those to be popped. */
 #include "estimator.h"
 #include "observe/config.h"
 #include "prefix.h"
@@ -22,7 +20,7 @@ struct riptide_prefix destination_group(const struct riptide_estimator_config *c
     return group;
 }
 
-/* Not asked of one of its addresses: that may lie in a longer aggregate within it. */
+/* Do not pass an address of a destination: it may be in a longer aggregate. */
 bool destination_is_ours(const struct riptide_estimator *estimator,
                          const struct riptide_prefix *dst)
 {
@@ -68,7 +66,7 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
 
     set_window(estimator, destination, 0, destination->updated_ns);
     destination->combined = 0;
-    /* Of a window that nobody was told of there is nothing to withdraw. */
+    /* A window that was never popped need not be withdrawn. */
     destination->flags &= (uint8_t)~IS_NEWS;
     destination->smoothed = NO_HISTORY;
     destination->pmtu_bytes = 0;
@@ -78,7 +76,7 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
     remove_if_unknown(estimator, slot);
 }
 
-/* All of them at once, so that they are looked for once in a tick. */
+/* Removes all of them at once, to search once in a tick. */
 static void make_room(struct riptide_estimator *estimator)
 {
     FOR_EACH_DESTINATION(estimator, slot) {
@@ -152,6 +150,34 @@ void estimator_hold_back(struct riptide_estimator *estimator, const struct ripti
     mark_changed(estimator, slot);
 }
 
+static enum arm arm_in(const struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+                       uint64_t turn)
+{
+    return turn == 0 ? ARM_WINDOW
+                     : arm_of_turn(dst, turn, estimator->arms_seed, &estimator->shares);
+}
+
+enum arm estimator_arm_of(const struct riptide_estimator *estimator,
+                          const struct riptide_prefix *dst)
+{
+    return arm_in(estimator, dst, estimator->turn);
+}
+
+void estimator_set_turn(struct riptide_estimator *estimator, uint64_t turn)
+{
+    FOR_EACH_DESTINATION(estimator, slot) {
+        struct destination *destination = destination_at(estimator, slot);
+        const struct riptide_prefix *dst = &destination->dst;
+
+        if (destination->cwnd == 0 ||
+            arm_in(estimator, dst, turn) == estimator_arm_of(estimator, dst))
+            continue;
+        destination->flags |= IS_NEWS;
+        mark_changed(estimator, slot);
+    }
+    estimator->turn = turn;
+}
+
 void forget_kept(struct destination *destination)
 {
     size_t tick_bytes = destination->policy->tick_bytes;
@@ -165,7 +191,7 @@ void restore_kept(struct riptide_estimator *estimator, struct destination *desti
 {
     const struct riptide_policy *policy = destination->policy;
     struct limits limits = limits_of(estimator, destination);
-    /* Not as scales and hints have left it: they apply to what comes of it again. */
+    /* Without scales and temporary hints, which apply again to the result. */
     double cwnd = greater(lesser(destination->smoothed, limits.max), limits.min);
 
     forget_kept(destination);

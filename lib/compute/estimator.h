@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an estimator is made of, for the files of this folder: add.c (samples), estimator.c
- * (rounds), destination.c, bound.c (limits and hints), explain.c (answers), state.c (text) and
- * reconfigure.c.
+ * The data of an estimator, for the files of this folder: add.c (samples), estimator.c (rounds),
+ * destination.c, bound.c (limits and hints), explain.c, state.c (text) and reconfigure.c.
  */
 #ifndef RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 #define RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
@@ -11,13 +10,14 @@
 #include "prefix_table.h"
 #include "proof/books.h"
 #include "proof/ladder.h"
+#include "proof/turns.h"
 
 #include <assert.h>
 #include <riptide/compute.h>
 
 #define NONE PREFIX_TABLE_NONE
 
-/* Who leaves it as it is and lengthens the interval is wrong about that. */
+/* An interval that leaves no room for this default is the wrong value, not the default. */
 #define TTL_DEFAULT_NS (90 * NS_PER_S)
 
 enum { NO_HISTORY = -1 };
@@ -27,23 +27,23 @@ enum {
     IS_TOUCHED = 1 << 0, /* has samples of the coming tick */
     IS_CHANGED = 1 << 1, /* waits to be popped */
     IS_NEWS = 1 << 2,    /* its rto_min, bounds or path MTU are not those popped last */
-    IS_DROP = 1 << 3,    /* the drop guard had its history forgotten */
+    IS_DROP = 1 << 3,    /* the drop guard discarded its history */
     IS_HELD_BACK = 1 << 4, /* its connections start without its window: see estimator_hold_back */
-    IS_AT_ONCE = 1 << 5,   /* by its hint: nothing paces its flights */
+    IS_AT_ONCE = 1 << 5,   /* by its hint: its first flights are not paced */
 };
 
 /*
- * One destination: with a window, or windowless, whose last tick with samples made none and is
- * still there to be explained, or new. It is on up to two lists through slot numbers, `touched` and
- * `changed`. All that a sample touches comes first: with the memory of a simple policy that is one
- * cache line, and a second one would cost half as much again.
+ * One destination: with a window; or windowless: its last tick with samples made no window and is
+ * kept to be explained; or new. It is on up to two lists of slot numbers, `touched` and `changed`.
+ * The members that a sample uses come first: with the memory of a simple policy they fill one cache
+ * line; a second one would add half to the cost.
  */
 struct destination {
     struct riptide_prefix dst;
     uint8_t flags;
     uint16_t cwnd;       /* 0: none */
-    uint16_t pmtu_bytes; /* of a host, see pmtu_is_forgotten; 0: not known */
-    uint16_t n_counted;  /* samples of the coming tick; UINT16_MAX: so many, or more */
+    uint16_t pmtu_bytes; /* of a host, see pmtu_is_forgotten; 0: unknown */
+    uint16_t n_counted;  /* samples of the coming tick; UINT16_MAX: that many or more */
     uint16_t popped_cwnd;
     uint32_t next_touched;
     const struct riptide_policy *policy;
@@ -52,25 +52,26 @@ struct destination {
     int64_t updated_ns; /* negative: restored, computed before this host booted */
     float combined;     /* NO_HISTORY: it is windowless */
     uint32_t next_changed;
-    uint16_t samples;   /* behind `combined` */
-    uint16_t base_cwnd; /* what its connections start with without us; 0: unknown */
+    uint16_t samples;   /* of the tick of `combined` */
+    uint16_t base_cwnd; /* window of the base route; 0: unknown */
     uint16_t n_left_out[RIPTIDE_LEFT_OUT_REASONS];
-    uint16_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* behind `combined` */
+    uint16_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of the tick of `combined` */
 };
 static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of a destination");
 
-/* For a policy's file. */
+/* For the files of policies. */
 #define ASSERT_MEMORY_FITS(type)                                                                   \
     static_assert(sizeof(type) <= RIPTIDE_POLICY_MEMORY_BYTES, "memory is over its budget")
 
-/* What trials of a host have shown: its sums alone, so that those that come again count once. */
+/* Trial results of one host: its own sums only, so that a state loaded again counts once. */
 struct trials_host {
-    uint64_t id;       /* of its states; 0: it saves none */
-    uint64_t until_ns; /* then it is forgotten, as the windows of its state; this one never is */
+    uint64_t id;       /* in its states; 0: it saves none */
+    uint64_t until_ns; /* they are discarded then, like the windows of its state; this host's never
+                          are */
     struct ladder *ladders; /* NULL: none */
 };
 
-/* With this one. Where there are more, what was merged last counts. Behind them, a site as one. */
+/* Including this host. Of more hosts the last loaded ones count. After them, a whole site. */
 enum { TRIALS_HOSTS = 16, TRIALS_SITE = TRIALS_HOSTS };
 
 struct riptide_estimator {
@@ -83,22 +84,25 @@ struct riptide_estimator {
     struct riptide_policy_input input;
     uint64_t now_ns; /* of the last tick */
     uint64_t first_tick_ns;
-    bool gives_none;          /* connections start without our windows at present, as in a pause */
-    struct arm_shares shares; /* which of them start without also while others do not: see arm_of */
+    bool gives_none;          /* connections start without windows at present, as in a pause */
+    struct arm_shares shares; /* which of them also start without at other times: see arm_of */
     uint64_t arms_seed;
-    double again_price; /* of ladder_enter */
-    struct trials_host hosts[TRIALS_SITE + 1]; /* this one first */
-    uint64_t site_fade_ns;  /* before its until_ns it counts less and less */
+    uint64_t turn; /* destinations are drawn, in this turn (arm_of_turn); 0: connections are drawn
+                      */
+    double again_price; /* for ladder_enter */
+    struct trials_host hosts[TRIALS_SITE + 1]; /* this host first */
+    uint64_t site_fade_ns;  /* until its until_ns it counts less and less over this time */
+    uint32_t n_of_site;     /* destinations for which it has sums */
     uint32_t revision;      /* of this host's ladders */
-    uint32_t n_ladders;                     /* slots that theirs are of */
+    uint32_t n_ladders;                     /* slots that have ladders of other hosts */
     struct ladder_class classes[BOOK_RTTS];
     uint64_t n_steered; /* windows that trials have moved */
     uint32_t touched;
     uint32_t changed_head, changed_tail;
     uint32_t n_windows;
-    int64_t oldest_ns;  /* no destination was computed before that */
-    bool has_made_room; /* for the coming tick, by forgetting the windowless */
-    struct riptide_hint *hints; /* the configuration's, and those that were added */
+    int64_t oldest_ns;  /* no destination was computed before this time */
+    bool has_made_room; /* in the coming tick, by removing windowless ones */
+    struct riptide_hint *hints; /* the configuration's and the added ones */
     size_t n_hints;
     struct riptide_estimate popped;
 };
@@ -113,19 +117,19 @@ static inline struct destination *destination_at(const struct riptide_estimator 
     for (uint32_t slot = prefix_table_next(&(estimator)->table, 0); (slot) != NONE;                \
          (slot) = prefix_table_next(&(estimator)->table, (slot) + 1))
 
-/* What its connections start with; 0: without us. */
+/* The window with which its connections start; 0: the base route's. */
 static inline uint16_t given_cwnd(const struct destination *destination)
 {
     return destination->flags & IS_HELD_BACK ? 0 : destination->cwnd;
 }
 
-/* How long ago it was computed. */
+/* Time since it was computed. */
 static inline uint64_t age_ns_of(const struct destination *destination, uint64_t now_ns)
 {
     return now_ns - (uint64_t)destination->updated_ns;
 }
 
-/* Whether its last samples made no window and are there to be explained. */
+/* Whether its last samples made no window and are kept to be explained. */
 static inline bool is_windowless(const struct destination *destination)
 {
     return destination->combined < 0;
@@ -139,26 +143,29 @@ static inline void estimator_freep(struct riptide_estimator **estimatorp)
 /* config.c */
 
 /*
- * The caller's over the defaults, its arrays not copied. What hints say is not checked. Errors:
- * -EINVAL, -E2BIG, each with a line that names the field.
+ * The caller's over the defaults, its arrays not copied. Hints are not checked. Errors: -EINVAL,
+ * -E2BIG, each with a line that names the field.
  */
 int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
                            struct riptide_error *error);
 
-/* What a host's policy lacks, in words; NULL: nothing. */
+/* What a caller's policy lacks, as text; NULL: nothing. */
 const char *policy_fault(const struct riptide_policy *policy);
 
-/* In the place of the index of a hint: it is none of the configuration's. */
+/* In place of the index of a hint that is not in the configuration. */
 #define ADDED SIZE_MAX
 
-/* Two bounds, of the i-th hint or of all. Where the least is a default, it is not what is wrong. */
+/*
+ * Checks two bounds, of the i-th hint or of the configuration. If the lower one is a default, the
+ * error names the upper one.
+ */
 int bounds_check(const char *min_field, const char *max_field, size_t i, bool has_min, uint32_t min,
                  uint32_t max, struct riptide_error *error);
 
 /* add.c */
 
-/* Lets the path MTU of a destination go where it is time to see whether the path has grown. */
+/* Discards a destination's path MTU when it is time to detect whether the path MTU has grown. */
 void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot);
 
 /* estimator.c */
@@ -169,83 +176,99 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
 
 /* destination.c */
 
-/* What counts as one destination with this peer, and whether `dst` is that, and in scope. */
+/* The destination of this peer; and whether `dst` is a destination, and in scope. */
 struct riptide_prefix destination_group(const struct riptide_estimator_config *config,
                                         const struct riptide_prefix *peer);
 bool destination_is_ours(const struct riptide_estimator *estimator,
                          const struct riptide_prefix *dst);
 
 /*
- * The slot of that destination, a new one where there is none yet; if need be windowless ones that
- * have no samples of the coming tick make room. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
+ * The slot of that destination, a new one if necessary; to make room it may remove windowless ones
+ * without samples of the coming tick. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
  */
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     uint32_t *slotp);
 
 /*
- * Removes a destination without a window, where none is popped either; one that is windowless
- * stays, for explanations alone.
+ * Removes a destination that has no window and whose last popped estimate had none; windowless ones
+ * stay, to be explained.
  */
 void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot);
 
-/* Takes the window away, to be popped, and all that is kept of it. */
+/* Withdraws the window, to be popped, and discards the destination's data. */
 void forget(struct riptide_estimator *estimator, uint32_t slot);
 
-/* Gives it policy and pacing that hints say now; where it had another policy, that begins anew. */
+/* Sets the policy and pacing of its hint; a changed policy begins with empty memory. */
 void choose_policy(struct riptide_estimator *estimator, struct destination *destination);
 
-/* Forgets all that the policy keeps from tick to tick; or restores it from the window. */
+/* Empties the policy's memory beyond the tick, or restores it from the window. */
 void forget_kept(struct destination *destination);
 void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
                   uint64_t now_ns);
 
-/* Puts it in line to be popped if there is something to say. */
+/* Queues it to be popped if its estimate has changed. */
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot);
 
-/* Its window, or that there is none, is of that time. */
+/* Its window was computed, or found missing, at that time. */
 void set_window(struct riptide_estimator *estimator, struct destination *destination,
                 uint16_t cwnd, int64_t updated_ns);
 
 /*
- * Whether connections of the destination start without its window, as held out ones; `is_news`:
- * whether they are given one has changed, and it is to be popped.
+ * Whether connections of the destination start without its window, as held out ones. `is_news`:
+ * this has changed, so it is to be popped.
  */
 void estimator_hold_back(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                          bool is_held_back, bool is_news);
 
+/* Its arm in the present turn; ARM_WINDOW where connections are drawn. */
+enum arm estimator_arm_of(const struct riptide_estimator *estimator,
+                          const struct riptide_prefix *dst);
+
+/*
+ * Begins another turn (0: none) with the present shares and seed: destinations whose arm changes
+ * are to be popped.
+ */
+void estimator_set_turn(struct riptide_estimator *estimator, uint64_t turn);
+
 /* trials.c */
 
-/* Of the destination, where trials move its window; or NULL. */
+/* The ladder of the destination, where trials move its window; or NULL. */
 struct ladder *ladder_at(const struct riptide_estimator *estimator, uint32_t slot);
 struct ladder *ladder_of(const struct riptide_estimator *estimator,
                          const struct destination *destination);
 
-/* Each slot in use has one from here on. Errors: -ENOMEM. */
+/* From here on each slot in use has one. Errors: -ENOMEM. */
 int ladders_reserve(struct riptide_estimator *estimator);
 
-/* The slot is another destination's. */
+/* The slot belongs to another destination now. */
 void ladders_forget(struct riptide_estimator *estimator, uint32_t slot);
 
-/* Another host, of which nothing is known, whatever was; NULL: no memory. */
+/* Adds another host without results, in place of former ones; NULL: no memory. */
 struct trials_host *trials_host_begin(struct riptide_estimator *estimator, uint64_t id,
                                       uint64_t until_ns);
 
-/* Behind a policy's step, of samples of this round. Returns whether trials have moved the window. */
+/* Call it after a policy's step. Returns whether trials have moved the window. */
 bool ladder_steer(struct riptide_estimator *estimator, uint32_t slot);
 
-/* One that has closed and counts (book_judge, KERNEL_CWND), of this arm of the window `cwnd`. */
+/* Sets the price of retransmissions, also for the results entered before. */
+void ladders_price(struct riptide_estimator *estimator, double again_price);
+
+/*
+ * Enters the result of a closed connection that counts (book_judge, KERNEL_CWND), of this arm of
+ * the window `cwnd`.
+ */
 void estimator_enter(struct riptide_estimator *estimator, const struct riptide_sample *sample,
                      enum arm arm, uint32_t cwnd);
 
 /* explain.c */
 
-/* The slot of a destination, or of what a peer is counted as; or NONE. */
+/* The slot of a destination, or of a peer's destination; or NONE. */
 uint32_t find_slot(const struct riptide_estimator *estimator, const struct riptide_prefix *dst);
 
-/* The policy's evidence for its window, all else but `cwnd` empty. */
+/* The policy's evidence for its window; other members are empty except `cwnd`. */
 struct riptide_explanation evidence_of(const struct destination *destination);
 
-/* By that, the smallest round trip time of what a peer is counted as; 0: not known. */
+/* From that, the smallest round trip time of a peer's destination; 0: unknown. */
 uint32_t estimator_min_rtt_us(const struct riptide_estimator *estimator,
                               const struct riptide_prefix *peer);
 
@@ -255,28 +278,28 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
 
 /* bound.c */
 
-/* All that limits the window of one destination, and what comes of it. */
+/* All limits on the window of one destination, and the result. */
 struct limits {
-    const struct riptide_hint *kept; /* without an end; NULL: none */
+    const struct riptide_hint *kept; /* the permanent hint; NULL: none */
     uint32_t min, max;
-    bool is_cut;       /* losses took it down, even below what connections start with without us */
-    double scale;      /* by hints that end; 1: none */
+    bool is_cut;       /* losses lowered it, even below the base route's window */
+    double scale;      /* of temporary hints; 1: none */
     uint32_t hint_max; /* likewise; 0: none */
     uint32_t most;     /* the upper bound in effect */
-    uint32_t bounds;   /* enum riptide_bound: what limited the window, */
+    uint32_t bounds;   /* enum riptide_bound: the limits that changed the window */
     uint16_t cwnd;     /* rounded to the nearest segment */
 };
 
-/* To the nearest; a policy's may be negative: there is none. */
+/* To the nearest; 0 for a policy's negative value. */
 uint32_t to_segments(double cwnd);
 
 struct limits limits_of(const struct riptide_estimator *estimator,
                         const struct destination *destination);
 
-/* Bounds it anew where hints or the configuration have changed: tells the policy of a raise. */
+/* Bounds it anew after a change of hints or configuration, and notifies the policy of a raise. */
 void rebound_destination(struct riptide_estimator *estimator, uint32_t slot);
 
-/* What connections to a destination start with without us, by struct riptide_route; 0: unknown. */
+/* Sets the base route's window of a destination (struct riptide_route); 0: unknown. */
 void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                         uint32_t cwnd);
 
@@ -286,18 +309,19 @@ static inline bool hint_has_end(const struct riptide_hint *hint)
 }
 
 /*
- * Checks a hint, the i-th of the configuration or ADDED, and puts it into the table. Outcomes:
- * RIPTIDE_E_FULL. Errors: -EINVAL with a line that names the field, -ENOMEM.
+ * Checks a hint, the i-th of the configuration or ADDED, and stores it.
+ *
+ * Outcomes: RIPTIDE_E_FULL. Errors: -EINVAL with a line that names the field, -ENOMEM.
  */
 int hint_add(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
              struct riptide_error *error);
 
-/* Forgets the hints that have passed and bounds anew what they held down. */
+/* Removes hints whose end has passed, and bounds their destinations anew. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
 
 /*
- * Its rto_min in eighths of an octave from 1 ms on, so that a route is not rewritten for less;
- * never below the delay, but for RIPTIDE_RTO_MIN_LIMIT_US. 0: none.
+ * Its rto_min in eighths of an octave from 1 ms on, so that smaller changes do not rewrite a route;
+ * at least the delay, at most RIPTIDE_RTO_MIN_LIMIT_US. 0: none.
  */
 uint32_t rto_min_of(const struct riptide_estimator *estimator,
                     const struct destination *destination);
@@ -305,28 +329,28 @@ uint32_t rto_min_of(const struct riptide_estimator *estimator,
 /* state.c */
 
 /*
- * A line at a time, so that a file of it need not be in memory as a whole. Each returns how many
- * bytes it has written, STATE_LINE_BYTES at most, and LADDER_BYTES where there are ladders; of a
- * destination without a window that is 0.
+ * Writes a line at a time, so that a file need not be in memory as a whole. Each returns the bytes
+ * written, at most STATE_LINE_BYTES, plus LADDER_BYTES with ladders; 0 for a destination without a
+ * window.
  */
 enum { STATE_LINE_BYTES = 320 + 2 * RIPTIDE_POLICY_MEMORY_BYTES };
 size_t state_put_head(char *at, const struct riptide_estimator *estimator, uint64_t realtime_ns);
 size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
                       uint64_t now_ns);
 
-/* Of the host whose state that is; 0: it does not say. */
+/* The host that saved the state; 0: unknown. */
 uint64_t state_host(const char *text, size_t size);
 
 /* reconfigure.c */
 
 /*
- * Goes on with another configuration as if it had been the first: destinations keep window, history
- * and age, and what their policies know where that is the same one. Hints that end stay, and so do
- * counters. Windows that the new bounds move wait to be popped; so do, as withdrawn, destinations
- * that are none under the new prefix lengths and aggregates, that are more than max_destinations,
- * and that lie outside the prefixes of `scope` (NULL: everything; not copied). Samples of the
- * coming tick are forgotten. Errors: as riptide_estimator_new, -EINVAL also where hints that end make hints more
- * than RIPTIDE_MAX_HINTS; nothing has changed then.
+ * Replaces the configuration: destinations keep window, history and age, and the memory of their
+ * policy if it is the same. Temporary hints and counters stay. Windows that the new bounds change
+ * wait to be popped; so do, as withdrawn, destinations that no longer exist under the new prefix
+ * lengths and aggregates, that exceed max_destinations, or that are outside the prefixes of `scope`
+ * (NULL: everything; not copied). Samples of the coming tick are discarded. Errors: as
+ * riptide_estimator_new, -EINVAL also where permanent and temporary hints exceed RIPTIDE_MAX_HINTS;
+ * nothing has changed then.
  */
 int estimator_reconfigure(struct riptide_estimator *estimator,
                           const struct riptide_estimator_config *config,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another configuration for an estimator that runs: what a new one would have of it takes the place
- * of what was, and each destination is bounded anew. Pure but for memory.
+ * Another configuration for a running estimator: the members of a new estimator replace its own,
+ * and each destination is bounded anew. Pure except for memory.
  */
 #include "estimator.h"
 #include "internal.h"
@@ -9,7 +9,7 @@
 #include "prefix.h"
 
 
-/* It goes on with its window as if that had been computed under the new configuration, or goes. */
+/* Its window stays as if computed under the new configuration, or is withdrawn. */
 static void go_on(struct riptide_estimator *estimator, const struct riptide_estimator *before,
                   uint32_t slot)
 {
@@ -32,7 +32,7 @@ static void go_on(struct riptide_estimator *estimator, const struct riptide_esti
     mark_changed(estimator, slot);
 }
 
-/* The hints that end go on beside those of the configuration. */
+/* Temporary hints stay, in addition to those of the configuration. */
 static int take_hints(struct riptide_estimator *to, const struct riptide_estimator *from,
                       struct riptide_error *error)
 {
@@ -42,8 +42,8 @@ static int take_hints(struct riptide_estimator *to, const struct riptide_estimat
         n_end += hint_has_end(&from->hints[i]);
     if (n_configured + n_end > RIPTIDE_MAX_HINTS)
         return error_set_field(error, "estimator.hints",
-                               "%zu, and %zu that end; must be at most %d together", n_configured,
-                               n_end, RIPTIDE_MAX_HINTS);
+                               "%zu, and %zu temporary ones; must be at most %d together",
+                               n_configured, n_end, RIPTIDE_MAX_HINTS);
     for (size_t i = 0; i < from->n_hints; i++) {
         int r = hint_has_end(&from->hints[i]) ? hint_add(to, &from->hints[i], ADDED, error) : 0;
 
@@ -75,7 +75,7 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
     estimator->scope = scope;
     estimator->hints = fresh->hints;
     estimator->n_hints = fresh->n_hints;
-    /* What is hashed with its seed stays where it is. */
+    /* The table keeps its hash seed, as its entries were placed by it. */
     estimator->table.max = fresh->table.max;
     FOR_EACH_DESTINATION(estimator, slot)
         go_on(estimator, &before, slot);

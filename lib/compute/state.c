@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an estimator knows as text, and back: for a successor, and for another host. Pure; files are
- * lib/agent/state_file.c's.
+ * Saves an estimator's state as text and loads it: for the next process, and for other hosts. Pure;
+ * lib/agent/state_file.c does the files.
  *
- * The first line has the version of the text and CLOCK_REALTIME of when it was saved. Each line
- * behind it is a destination:
+ * The first line has the version of the text and CLOCK_REALTIME of the save. Each further line is a
+ * destination:
  *
  *     riptide state 2 saved_ns=1790000000000000000 host=1789999990123456789
  *     192.0.2.1 cwnd=48 samples=3 combined=48.0 smoothed=48.0625 age_ns=12 policy=careful kept=1l:..
  *
- * Behind it, where trials move the window, is `ladder`: ladder_save of lib/proof/ladder.h. Its sums
- * are those of `host` alone, so that whoever reads several states knows what has come before.
+ * Where trials move the window, `ladder` follows (ladder_save of lib/proof/ladder.h). Its sums are
+ * those of `host` only, so that a reader of several states counts each host once.
  *
- * `kept` is what the policy has in its memory beyond the tick, with the version of its layout and
- * the order of bytes: what does not fit is left, and the policy restored from the window. Fields
- * that are not known are passed over; samples, combined, policy and kept may be missing.
+ * `kept` is the policy's memory beyond the tick, with the version of its layout and the byte order;
+ * if these differ, it is ignored and the policy restored from the window. Unknown fields are
+ * skipped; samples, combined, policy and kept may be missing.
  */
 #include "estimator.h"
 #include "internal.h"
@@ -28,16 +28,16 @@
 
 static const char magic[] = "riptide state 2 saved_ns=";
 
-/* Here begins what is an agent's, and not the estimator's. */
+/* From here on the text belongs to the agent, not to the estimator. */
 static const char books[] = "riptide books ";
 
-/* The head of what the policy keeps. */
+/* The head of the field `kept`. */
 enum { HEAD_BYTES = 64 };
 
-/* Two wall clocks, of two hosts or before and after a reboot, may differ by that much. */
+/* Two wall clocks, of two hosts or before and after a reboot, may differ by this. */
 #define CLOCK_TOLERANCE_NS (10 * NS_PER_S)
 
-/* Windows are kept in millionths of a segment, and a million segments at most. */
+/* Windows are saved in millionths of a segment, up to a million segments. */
 enum { MICROS = 1000000, MICRO_DIGITS = 6, MOST_SEGMENTS = 1000000 };
 
 static const char ladder_name[] = " ladder=";
@@ -87,7 +87,7 @@ size_t state_put_line(char *begin, const struct riptide_estimator *estimator, ui
 
     if (destination->cwnd == 0)
         return 0;
-    /* Never up: what was below one half, and a smaller window, stays so. */
+    /* Never rounded up: a value below one half must stay below it. */
     smoothed -= (double)smoothed / MICROS > destination->smoothed;
     riptide_prefix_format(&destination->dst, at);
     at += strlen(at);
@@ -106,7 +106,7 @@ size_t state_put_line(char *begin, const struct riptide_estimator *estimator, ui
     if (ladder && ladder->at > 0) {
         memcpy(at, ladder_name, sizeof(ladder_name) - 1);
         at += sizeof(ladder_name) - 1;
-        at += ladder_save(ladder, at);
+        at += ladder_save(ladder, estimator->again_price, at);
     }
     *at++ = '\n';
     return (size_t)(at - begin);
@@ -127,7 +127,7 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
     return n;
 }
 
-/* What a line says of a destination. */
+/* The fields of a destination's line. */
 struct record {
     struct word line;
     struct riptide_prefix dst;
@@ -139,8 +139,8 @@ struct record {
 };
 
 /*
- * The number behind " NAME=", up to the next blank or the end, with up to `digits` behind a point:
- * in units of the last of those.
+ * The number after " NAME=", up to the next blank or the end, in units of its last decimal place:
+ * up to `digits` after the point.
  */
 static bool find_number(struct word line, const char *name, unsigned int digits, uint64_t *value)
 {
@@ -202,7 +202,7 @@ static unsigned int from_hex(char digit)
     return (unsigned int)(strchr(hex, digit) - hex);
 }
 
-/* Gives a policy its memory back. Returns false where its layout is another than at the save. */
+/* Restores a policy's memory. Returns false if its layout has changed since the save. */
 static bool take_kept(struct destination *destination, struct word line)
 {
     const struct riptide_policy *policy = destination->policy;
@@ -227,11 +227,11 @@ struct load {
     uint64_t passed_ns; /* since the state was saved */
     uint64_t now_ns;
     uint64_t host;
-    struct trials_host *other; /* that this is, from its first ladder on */
+    struct trials_host *other; /* the host of the state, from its first ladder on */
     struct riptide_load_counts counts;
 };
 
-/* What a host has seen takes the place of what it had; what this one has, it knows itself. */
+/* Another host's results replace its earlier ones; this host's own are in memory already. */
 static void take_ladder(struct load *load, uint32_t slot, struct word line)
 {
     struct riptide_estimator *estimator = load->estimator;
@@ -248,7 +248,7 @@ static void take_ladder(struct load *load, uint32_t slot, struct word line)
         return;
     memcpy(text, at, len);
     text[len] = 0;
-    if (!ladder_load(&ladder, text) || ladders_reserve(estimator) < 0)
+    if (!ladder_load(&ladder, estimator->again_price, text) || ladders_reserve(estimator) < 0)
         return;
     own = &estimator->hosts[0].ladders[slot];
     if (own->at == 0)
@@ -305,7 +305,7 @@ static int load_record(struct load *load, const struct record *record)
         counts->regrouped++;
         return 0;
     }
-    /* Shortly after a reboot that lies before the zero of this clock. */
+    /* Shortly after a reboot that is before the zero of this clock. */
     updated_ns = (int64_t)load->now_ns - (int64_t)age_ns;
     slot = prefix_table_find(&estimator->table, &record->dst);
     known = slot == NONE ? NULL : destination_at(estimator, slot);
@@ -337,7 +337,7 @@ uint64_t state_host(const char *text, size_t size)
                : 0;
 }
 
-/* The first line, without which nothing is a state. Sets when it was saved, and where it ends. */
+/* Checks the first line, which makes it a state. Sets when it was saved, and where it ends. */
 static int check_head(const char *text, size_t size, uint64_t realtime_ns, uint64_t *saved_nsp,
                       const char **endp, struct riptide_error *error)
 {
@@ -346,19 +346,19 @@ static int check_head(const char *text, size_t size, uint64_t realtime_ns, uint6
 
     *endp = end;
     if (line.len < strlen("riptide") || memcmp(text, "riptide", strlen("riptide")) != 0)
-        error_set(error, "state: foreign, it does not begin as a state of riptide does");
+        error_set(error, "state: the first line is not that of a riptide state");
     else if (line.len < strlen(magic) || memcmp(text, magic, strlen(magic)) != 0 ||
              !find_number(line, " saved_ns=", 0, saved_nsp))
         error_set(error, "state: of another version; this library reads version 2");
     else if (*saved_nsp > realtime_ns && *saved_nsp - realtime_ns > CLOCK_TOLERANCE_NS)
-        error_set(error, "state: from the future, %llu s ahead of this clock",
+        error_set(error, "state: saved %llu s ahead of this clock",
                   (unsigned long long)((*saved_nsp - realtime_ns) / NS_PER_S));
     else
         return 0;
     return -EINVAL;
 }
 
-/* A line that is cut off has no end, and is none. */
+/* A line without its end was cut off and is skipped. */
 static int load_lines(struct load *load, const char *at, const char *end)
 {
     const char *newline;

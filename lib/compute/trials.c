@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ladders of an estimator's destinations, beside them: only those that have trials pay for them;
- * and those of other hosts, whose sums decide as well. Pure but for memory.
+ * Ladders of an estimator's destinations, apart from these, so that only hosts with trials use
+ * memory for them; and the ladders of other hosts, whose sums count as well. Pure except for
+ * memory.
  */
 #include "estimator.h"
 #include "tools.h"
@@ -17,7 +18,9 @@ static bool has_trials(const struct riptide_estimator *estimator)
 
 struct ladder *ladder_at(const struct riptide_estimator *estimator, uint32_t slot)
 {
-    return has_trials(estimator) && slot < estimator->n_ladders ? &estimator->hosts[0].ladders[slot] : NULL;
+    return has_trials(estimator) && slot < estimator->n_ladders
+               ? &estimator->hosts[0].ladders[slot]
+               : NULL;
 }
 
 struct ladder *ladder_of(const struct riptide_estimator *estimator,
@@ -46,8 +49,30 @@ int ladders_reserve(struct riptide_estimator *estimator)
     return 0;
 }
 
+static uint32_t count_known(const struct ladder *ladder)
+{
+    for (int i = 0; i < LADDER_RUNGS; i++) {
+        if (ladder->rungs[i].n > 0)
+            return 1;
+    }
+    return 0;
+}
+
+void ladders_price(struct riptide_estimator *estimator, double again_price)
+{
+    double more = again_price - estimator->again_price;
+
+    estimator->again_price = again_price;
+    for (size_t i = 0; i <= TRIALS_SITE; i++) {
+        for (uint32_t k = 0; k < estimator->n_ladders && estimator->hosts[i].ladders; k++)
+            ladder_reprice(&estimator->hosts[i].ladders[k], more);
+    }
+}
+
 void ladders_forget(struct riptide_estimator *estimator, uint32_t slot)
 {
+    if (slot < estimator->n_ladders && estimator->hosts[TRIALS_SITE].ladders)
+        estimator->n_of_site -= count_known(&estimator->hosts[TRIALS_SITE].ladders[slot]);
     for (size_t i = 0; slot < estimator->n_ladders && i <= TRIALS_SITE; i++) {
         if (estimator->hosts[i].ladders)
             estimator->hosts[i].ladders[slot] = (struct ladder){ 0 };
@@ -70,7 +95,7 @@ struct trials_host *trials_host_begin(struct riptide_estimator *estimator, uint6
     return host->ladders ? host : NULL;
 }
 
-/* What all other hosts have shown. */
+/* The sums of all other hosts. */
 static struct ladder others_of(const struct riptide_estimator *estimator, uint32_t slot)
 {
     struct ladder sum = { 0 };
@@ -84,7 +109,7 @@ static struct ladder others_of(const struct riptide_estimator *estimator, uint32
     return sum;
 }
 
-/* What the other hosts of a site have shown; false: nothing. */
+/* The sums of the other hosts of a site; false: none. */
 static bool site_of(const struct riptide_estimator *estimator, uint32_t slot, struct ladder *ladder)
 {
     const struct trials_host *site = &estimator->hosts[TRIALS_SITE];
@@ -107,7 +132,7 @@ int riptide_estimator_take_site(struct riptide_estimator *estimator,
 
     if (slot == NONE || !has_trials(estimator))
         return RIPTIDE_E_UNKNOWN;
-    if (!(weight > 0) || !ladder_load(&ladder, text))
+    if (!(weight > 0) || !ladder_load(&ladder, estimator->again_price, text))
         return RIPTIDE_E_INVALID;
     if (ladders_reserve(estimator) < 0)
         return -ENOMEM;
@@ -116,6 +141,7 @@ int riptide_estimator_take_site(struct riptide_estimator *estimator,
     if (!site->ladders)
         return -ENOMEM;
     ladder_limit(&ladder, weight);
+    estimator->n_of_site += count_known(&ladder) - count_known(&site->ladders[slot]);
     site->ladders[slot] = ladder;
     return 0;
 }
@@ -131,9 +157,15 @@ void riptide_estimator_forget_site(struct riptide_estimator *estimator)
 {
     free(estimator->hosts[TRIALS_SITE].ladders);
     estimator->hosts[TRIALS_SITE] = (struct trials_host){ 0 };
+    estimator->n_of_site = 0;
 }
 
-/* As books have them; NULL: no policy has said its smallest round trip time. */
+uint32_t riptide_estimator_count_site(const struct riptide_estimator *estimator)
+{
+    return estimator->n_of_site;
+}
+
+/* Its class, as in the books; NULL: no policy has reported its smallest round trip time. */
 static struct ladder_class *class_of(struct riptide_estimator *estimator,
                                      const struct destination *destination)
 {
@@ -150,13 +182,13 @@ bool ladder_steer(struct riptide_estimator *estimator, uint32_t slot)
     struct ladder others, site, *ladder;
     bool is_steered, is_new;
 
-    /* Without memory for them windows are the policy's. */
+    /* Without memory for ladders, the windows of the policy stand. */
     if (!has_trials(estimator) || ladders_reserve(estimator) < 0)
         return false;
     ladder = ladder_at(estimator, slot);
     is_new = ladder->at == 0;
     others = others_of(estimator, slot);
-    /* Trials compare means: the worst of several paths are too few to count in these. */
+    /* Trials compare means; the worst of several paths has too few connections to affect these. */
     most = evidence_of(destination).bounds & RIPTIDE_BOUND_MANY_PATHS
                ? cwnd
                : limits.most;

@@ -179,10 +179,8 @@ void connections_forget_netns(const struct connections *connections, uint64_t ne
 
 int connections_start(struct connections *connections, struct riptide_error *error)
 {
-    int r = 0;
+    int r;
 
-    if (is_forked(connections->pid, error))
-        return -ECHILD;
     error_set(error, "%s", "");
     r = load(connections, error);
     if (r == 0 && !connections->config.dry_run)
@@ -216,13 +214,6 @@ int connections_unload(struct connections *connections)
     closep(&connections->windows_fd);
     closep(&connections->lock_fd);
     return r;
-}
-
-static int stop(void *self)
-{
-    struct connections *connections = self;
-
-    return is_forked(connections->pid, NULL) ? -ECHILD : connections_unload(connections);
 }
 
 struct window_key window_key_of(const struct riptide_prefix *dst)
@@ -290,13 +281,10 @@ static void note(struct connections *connections, const struct riptide_wanted *w
         connections->n_popped = connections->n_set - MAX_OUTCOMES;
 }
 
-static int set(void *self, const struct riptide_wanted *wanted)
+int connections_set(struct connections *connections, const struct riptide_wanted *wanted)
 {
-    struct connections *connections = self;
     int r;
 
-    if (is_forked(connections->pid, NULL))
-        return -ECHILD;
     forget_refused(connections, &wanted->dst);
     r = write_window(connections, wanted);
     if (r == -ENOENT)
@@ -326,9 +314,8 @@ static void try_refused(struct connections *connections)
     connections->n_refused = n;
 }
 
-static int pop(void *self, const struct riptide_route **routep)
+int connections_pop(struct connections *connections, const struct riptide_route **routep)
 {
-    struct connections *connections = self;
     const struct outcome *outcome = &connections->outcomes[connections->n_popped % MAX_OUTCOMES];
     struct riptide_route *route = &connections->popped;
 
@@ -361,12 +348,8 @@ int connections_reconfigure(struct connections *connections,
     return write_settings(connections);
 }
 
-static int set_paused(void *self, bool is_paused)
+int connections_set_paused(struct connections *connections, bool is_paused)
 {
-    struct connections *connections = self;
-
-    if (is_forked(connections->pid, NULL))
-        return -ECHILD;
     connections->is_paused = is_paused;
     return write_settings(connections);
 }
@@ -382,8 +365,6 @@ void connections_check(struct connections *connections)
     const struct program_state *state = &connections->program->state;
     char *why = connections->whys[connections->reason == connections->whys[0].text].text;
 
-    if (is_forked(connections->pid, NULL))
-        return;
     if (connections->lock_fd >= 0)
         lock_answer(connections->lock_fd);
     if (connections->settings_error < 0)
@@ -441,17 +422,3 @@ struct window_counts connections_count(const struct connections *connections)
                         &counts);
     return counts;
 }
-
-static void check(void *self, uint64_t round_ns)
-{
-    (void)round_ns;
-    connections_check(self);
-}
-
-const struct backend backend_connections = {
-    .set = set,
-    .pop = pop,
-    .stop = stop,
-    .set_paused = set_paused,
-    .check = check,
-};

@@ -232,10 +232,8 @@ INLINE __u32 cwnd_without_us(struct bpf_sock_ops *ctx, const struct window *wind
 {
     __u32 cwnd = ctx->snd_cwnd;
 
-    if (window->base_cwnd && cwnd > window->base_cwnd &&
-        cwnd <= window->initcwnd + window->route_step)
-        return window->base_cwnd;
-    return cwnd;
+    return window->base_cwnd && cwnd <= window->initcwnd + window->route_step ? window->base_cwnd
+                                                                              : cwnd;
 }
 
 INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window)
@@ -243,7 +241,8 @@ INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window)
     __u32 cwnd = cwnd_without_us(ctx, window);
 
     COUNT(held_out);
-    if (cwnd != ctx->snd_cwnd)
+    /* Two lost SYNs leave one segment. */
+    if (ctx->total_retrans <= 1 && cwnd != ctx->snd_cwnd)
         set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd);
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Defaults of an observer's configuration, what is allowed, and what a scope means.
- */
+/* Defaults and checks of an observer's configuration, and the evaluation of a scope. */
 #include "observe/config.h"
 
 #include "internal.h"
@@ -12,7 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Two events: what the kernel needs to take any buffer at all. */
+/* Two events: the smallest buffer with which the kernel queues any. */
 enum { MIN_EVENTS_BUFFER_BYTES = 4096 };
 
 STRUCT_ENDS_WITH(struct riptide_observer_config, netns_fd);
@@ -66,8 +64,8 @@ static int check_prefixes(const struct riptide_prefix *prefixes, size_t n, const
 
         if (!prefix_is_valid(prefix))
             r = error_set_element(error, element, i,
-                                  "no prefix; family AF_INET or AF_INET6, no bits behind len");
-        /* Samples give such peers as IPv4, so the prefix would match nothing. */
+                                  "no prefix; family AF_INET or AF_INET6, no bits after len");
+        /* Samples have such peers as IPv4, so the prefix would match none. */
         else if (prefix->family == AF_INET6 && prefix->len >= 96 &&
                  address_is_v4_mapped(prefix->addr))
             r = error_set_element(error, element, i, "IPv4-mapped: must be the IPv4 prefix");

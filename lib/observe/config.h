@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A caller's configuration of an observer, and the plain evaluation of its scope, which is its
- * definition: the filter that the kernel gets must say the same. Pure but for memory.
+ * Checks a caller's observer configuration, and evaluates its scope in the plainest way, which
+ * defines it: the kernel's filter must agree. Pure except for memory.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_CONFIG_H
 #define RIPTIDE_LIB_OBSERVE_CONFIG_H
@@ -9,28 +9,31 @@
 #include <riptide/observe.h>
 
 /*
- * The caller's over the defaults, its arrays not copied. Errors: -EINVAL, -E2BIG, each with a line
- * that names the field.
+ * The caller's values over the defaults; its arrays are not copied. Errors: -EINVAL, -E2BIG, each
+ * with a line that names the field.
  */
 int observer_config_check(struct riptide_observer_config *checked,
                           const struct riptide_observer_config *config,
                           struct riptide_error *error);
 
-/* The same of a scope alone. */
+/* Likewise, for a scope alone. */
 int scope_check(const struct riptide_scope *scope, struct riptide_error *error);
 
-/* Copies a checked scope with its arrays; to be freed after an error, too. Errors: -ENOMEM. */
+/* Copies a checked scope with its arrays; free it after an error, too. Errors: -ENOMEM. */
 int scope_copy(struct riptide_scope *copy, const struct riptide_scope *given);
 void scope_deinit(struct riptide_scope *copy);
 
-/* Whether one of the ranges holds the port. */
+/* Whether one of the ranges contains the port. */
 bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t port);
 
-/* Whether its prefixes hold the destination. */
+/* Whether its prefixes contain the destination. */
 bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix *dst);
 
-/* The observer's own copy, which lives as long; observer.c. */
+/* The observer's own copy, valid as long as the observer; in observer.c. */
 const struct riptide_scope *observer_scope(const struct riptide_observer *observer);
+
+/* The sockets that its dumps have shown so far (seen.h). */
+const struct seen *observer_seen(const struct riptide_observer *observer);
 
 /* riptide_scope_matches without the prefixes. */
 bool scope_admits(const struct riptide_scope *scope, const struct riptide_sample *sample);

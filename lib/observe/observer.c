@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The observer: configuration in, samples out, everything counted. The dumps are dump.c's, the
- * notices of closed sockets events.c's, the meaning of a message about a socket is sample.c's.
+ * The observer: configuration in, samples out, all counted. dump.c does the dumps, events.c the
+ * destroy events, sample.c parses a message about a socket.
  */
 #include "internal.h"
 #include "netns.h"
@@ -18,14 +18,14 @@
 #include <unistd.h>
 
 struct riptide_observer {
-    pid_t pid; /* of the process that made it */
-    struct riptide_observer_config config; /* its scope a copy of our own */
+    pid_t pid; /* the process that made it */
+    struct riptide_observer_config config; /* its scope is a copy that the observer owns */
     struct filter filter;
     struct riptide_observer_stats stats;
-    struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES]; /* those last popped, in turn */
-    unsigned int next;                                     /* where the next one goes */
+    struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES]; /* the last popped ones, in a ring */
+    unsigned int next;                                     /* index of the next one */
     struct seen seen;
-    struct events *events; /* NULL: not asked for */
+    struct events *events; /* NULL: not configured */
     struct dump dump;
 };
 
@@ -125,12 +125,17 @@ const struct riptide_scope *observer_scope(const struct riptide_observer *observ
     return &observer->config.scope;
 }
 
+const struct seen *observer_seen(const struct riptide_observer *observer)
+{
+    return &observer->seen;
+}
+
 RIPTIDE_PUBLIC int riptide_observer_get_fd(const struct riptide_observer *observer)
 {
     return observer->dump.epoll_fd;
 }
 
-/* Back to listening, but not before it is known which addresses are our own. */
+/* Listens again, but not before a dump has found the host's own addresses. */
 static void end_dump(struct riptide_observer *observer, bool is_void)
 {
     if (is_void)
@@ -179,7 +184,7 @@ RIPTIDE_PUBLIC int riptide_observer_dispatch(struct riptide_observer *observer)
     return r < 0 ? r : RIPTIDE_E_MORE;
 }
 
-/* Where what is no sample is counted. */
+/* The counter of each kind of message that is no sample. */
 #define COUNTER(name) offsetof(struct riptide_observer_stats, name)
 static const size_t counters[] = {
     [SAMPLE_LOOPBACK] = COUNTER(left_out_local),
@@ -189,14 +194,14 @@ static const size_t counters[] = {
     [SAMPLE_MALFORMED] = COUNTER(malformed),
 };
 
-/* Where a sample that is left out is; NULL: it is not. In the order of what it costs to know. */
+/* The counter for the reason why a sample is left out; NULL: it is not. Cheap reasons first. */
 static uint64_t *left_out(struct riptide_observer *observer, const struct riptide_sample *sample)
 {
     struct riptide_observer_stats *stats = &observer->stats;
 
     if (prefix_set_decide(&observer->dump.local, &sample->dst))
         return &stats->left_out_local;
-    /* No filter of the kernel's is asked about those that close. */
+    /* The kernel applies no filter to destroy events. */
     if ((sample->closed || observer->filter.kind == RIPTIDE_FILTER_PARTIAL) &&
         !filter_matches(&observer->filter, sample))
         return &stats->left_out_scope;
@@ -207,7 +212,7 @@ static uint64_t *left_out(struct riptide_observer *observer, const struct riptid
     return seen_contains(&observer->seen, sample->cookie) ? &stats->left_out_seen : NULL;
 }
 
-/* Whether the message is a sample to hand out; it is the next of observer->samples then. */
+/* Whether the message is a sample to hand out; then it is the next one of observer->samples. */
 static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr *message,
                         bool is_closed)
 {
@@ -254,7 +259,7 @@ RIPTIDE_PUBLIC int riptide_observer_pop(struct riptide_observer *observer,
 {
     int r = pop_open(observer);
 
-    /* Not for each sample: getpid(2) would take 5 to 20 % of what one costs. */
+    /* Not for each sample: getpid(2) would add 5 to 20 % to its cost. */
     if (r != 0 && is_forked(observer->pid, NULL))
         return -ECHILD;
     if (r == RIPTIDE_E_RESTARTED)

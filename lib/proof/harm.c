@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * When windows step back, for how long, and why; see harm.h.
- */
+/* When windows step back, for how long, and why; see harm.h. */
 #include "proof/harm.h"
 
 #include "internal.h"
@@ -19,10 +17,10 @@ double harm_of(const struct harm_config *config, const struct verdict *verdict)
 }
 
 /*
- * That one of both is worse by more than the margin is beyond chance. A gain of the other may be
- * worth it, by the price of a point sent again: that is weighed by estimates, as it takes many
- * more connections until a gain as well is beyond chance, and would harm nobody but these. A verdict
- * that is void counts as well: windows may be so bad that their connections end uncounted.
+ * Time or retransmissions are worse by more than the margin, beyond chance. A gain in the other may
+ * offset this, by the price of retransmissions: that is judged by estimates, as it takes many more
+ * connections until a gain is beyond chance as well. A void verdict counts too: windows may be so
+ * harmful that their connections end uncounted.
  */
 bool harm_is_shown(const struct harm_config *config, const struct verdict *verdict)
 {
@@ -32,7 +30,10 @@ bool harm_is_shown(const struct harm_config *config, const struct verdict *verdi
            harm_of(config, verdict) > margin;
 }
 
-/* For the last wait, and twice what it took to see the last harm: few show it late each time. */
+/*
+ * After the last wait, plus twice the time in which the last harm was detected: rare connections
+ * show it late each time.
+ */
 bool harm_is_over(const struct harm *harm, uint64_t now_ns)
 {
     return harm->wait_ns == 0 ||
@@ -108,17 +109,18 @@ void harm_load(struct harm *harm, const char *line, uint64_t now_ns, uint64_t re
 
 enum { HARM_COUNTS_BYTES = 80 };
 
-void harm_describe(const struct harm *harm, const struct verdict *verdict, char *text, size_t size)
+void harm_describe(const struct harm *harm, const struct verdict *verdict, const char *unit,
+                   char *text, size_t size)
 {
     const struct riptide_interval *time = &verdict->time, *again = &verdict->again;
 
     size_t n = (size_t)snprintf(
         text, size,
-        "stepped back for %" PRIu64 " s: time %+.1f %% (%+.1f to %+.1f), again %+.1f points (%+.1f "
-        "to %+.1f)", harm->wait_ns / NS_PER_S, 100 * time->estimate, 100 * time->low,
+        "stepped back for %" PRIu64 " s: time %+.1f %% (%+.1f to %+.1f), sent again %+.1f points "
+        "(%+.1f to %+.1f)", harm->wait_ns / NS_PER_S, 100 * time->estimate, 100 * time->low,
         100 * time->high, 100 * again->estimate, 100 * again->low, 100 * again->high);
 
     if (n + HARM_COUNTS_BYTES < size)
-        snprintf(text + n, size - n, "; %" PRIu64 " connections against %" PRIu64 " held out",
-                 verdict->n, verdict->n_control);
+        snprintf(text + n, size - n, "; %" PRIu64 " %s against %" PRIu64 " held out",
+                 verdict->n, unit, verdict->n_control);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bandit of unimodal costs has to look at the neighbours of its leader alone (Combes and
- * Proutiere, "Unimodal bandits: regret lower bounds and optimal algorithms", ICML 2014). How often
- * is the share of the trials, drawn by lot at each time: what remains is when to move.
+ * With unimodal costs a bandit needs to sample only the neighbours of its leader (Combes and
+ * Proutiere, "Unimodal bandits: regret lower bounds and optimal algorithms", ICML 2014). The share
+ * of the trials, drawn at random, decides how often; this file decides when to move.
  */
 #include "proof/ladder.h"
 
@@ -19,25 +19,25 @@ static_assert(sizeof(struct ladder) <= 200, "the budget of a destination");
 const uint16_t ladder_cwnds[LADDER_RUNGS] = { 10,  14,  20,  28,  40,  57, 81,
                                               115, 163, 231, 327, 462, 653 };
 
-/* What so many connections ago was seen counts 1 / e: the path may be another one by now. */
+/* A result counts 1 / e after this many connections, as the path may have changed. */
 static const double memory = 1000;
 
-/* Connections of a rung, before trials decide, and the policy no longer. */
+/* Connections on a rung before trials decide instead of the policy. */
 enum { LEAST = 8 };
 
 /*
- * A neighbour is better by so many standard errors. To stand where a neighbour is better costs
- * more than to go there where it is not, and come back. docs/proof.md has figures of other values.
+ * Standard errors by which a neighbour must be better. Staying where a neighbour is better costs
+ * more than moving to a worse one and back. docs/proof.md has figures of other values.
  */
 static const double doubt = 0.5;
 
-/* So many by own connections, and what a site says against them does not count. */
+/* If own connections are better by this many, a site's contrary results do not count. */
 static const double own_doubt = 1;
 
-/* Standard deviations, and no less than a factor of e, above which a cost counts as that. */
+/* Standard deviations (at least a factor of e) at which costs are capped. */
 static const double outlier = 2;
 
-/* A destination leaves its class that much, and is led by what half as many have left. */
+/* Steps after which a destination leaves its class; half of them for the mean of the class. */
 enum { CLASS_STEPS = 100 };
 
 enum { SETTLE = 2 };
@@ -63,7 +63,7 @@ static double mean_of(const struct ladder_rung *rung)
     return (double)rung->cost / (double)rung->n;
 }
 
-/* Of costs about the mean of their rung; as if one more was off by a factor of e. */
+/* Of costs around their rung's mean, plus one connection that differs by a factor of e. */
 static double variance_of(const struct ladder *ladder)
 {
     double n = 0, squares = (double)ladder->squares;
@@ -78,7 +78,7 @@ static double variance_of(const struct ladder *ladder)
     return (greater(squares, 0) + 1) / greater(n, 1);
 }
 
-/* Of the difference of two means. */
+/* Standard error of the difference of two means. */
 static double error_of(const struct ladder *ladder, const struct ladder_rung *one,
                        const struct ladder_rung *other)
 {
@@ -115,9 +115,9 @@ void ladder_enter(struct ladder *ladder, uint32_t cwnd, const struct riptide_sam
 }
 
 /*
- * Where the policy's window has moved the other one does as well, until trials know both rungs. One
- * that was cut to two rungs below has lost most of what was sent at once: there it goes at once,
- * and what was seen before counts half.
+ * If the policy's window has moved, the ladder's window moves along, until trials know both rungs.
+ * After a cut by two rungs or more, most of a flight was lost: then it moves there at once, and
+ * earlier results count half.
  */
 static int follow(struct ladder *ladder, struct ladder *all, int at, int policy)
 {
@@ -137,12 +137,12 @@ static int follow(struct ladder *ladder, struct ladder *all, int at, int policy)
     return at;
 }
 
-/* How much less the other rung costs, and the inverse of its variance; 0 where it is not known. */
+/* How much less the other rung costs, and the inverse of the variance; 0: unknown. */
 struct gain {
     double less, weight;
 };
 
-/* Of two means that vary as those of `own`: what a site says of its variance would be its weight. */
+/* Uses the variance of `own`, or a site could set its own weight by its variance. */
 static struct gain gain_of(const struct ladder *own, const struct ladder *ladder, int at, int to)
 {
     const struct ladder_rung *has = &ladder->rungs[at], *rung = &ladder->rungs[to];
@@ -161,10 +161,10 @@ static double doubts_of(struct gain gain)
 }
 
 /*
- * Differences are pooled, not means: hosts may differ in what all of their connections cost.
+ * Pools differences, not means: hosts may differ in the costs of all of their connections.
  *
- * A site moves a window down where the trials of `own` do not speak against it, and up nowhere: that
- * takes these, as without a site, and where they are in doubt that it does not speak against them.
+ * A site's results can only move a window down, if the trials of `own` do not contradict; a move up
+ * needs the trials of `own`, and where they are in doubt, that the site does not contradict.
  */
 static double better_by(const struct ladder *own, const struct ladder *site, int at, int to)
 {
@@ -200,8 +200,9 @@ static int better_of(const struct ladder *own, const struct ladder *site, int at
 }
 
 /*
- * Who knows nothing yet begins where most connections of the site are, but no more than a rung above
- * the policy's window, which trials would have tried. Once: what moves each round never counts.
+ * Without own results, begins where most connections of the site are, but at most a rung above the
+ * policy's window, as a trial would. Only once: a position that moves every round gathers no
+ * results.
  */
 static int begin_at_site(struct ladder *ladder, const struct ladder *own, const struct ladder *site,
                          int at, int policy)
@@ -289,6 +290,20 @@ struct ladder_row ladder_row_of(const struct ladder *ladder, unsigned int i, dou
     return row;
 }
 
+/* As if the connections of a rung had all retransmitted its mean. */
+void ladder_reprice(struct ladder *ladder, double more)
+{
+    for (int i = 0; i < LADDER_RUNGS; i++) {
+        struct ladder_rung *rung = &ladder->rungs[i];
+        double add = more * (double)rung->again;
+
+        if (rung->n == 0)
+            continue;
+        ladder->squares += (float)(add * (2 * (double)rung->cost + add) / (double)rung->n);
+        rung->cost += (float)add;
+    }
+}
+
 void ladder_limit(struct ladder *ladder, double weight)
 {
     double most = weight;
@@ -308,7 +323,7 @@ void ladder_add(struct ladder *ladder, const struct ladder *other)
     ladder->squares += other->squares;
 }
 
-/* Sums are integers of so many of one. */
+/* Sums are integers in thousandths. */
 enum { ONE = 1000 };
 
 static int64_t to_integer(float sum)
@@ -321,13 +336,16 @@ static float to_sum(int64_t integer)
     return (float)((double)integer / ONE);
 }
 
-size_t ladder_save(const struct ladder *ladder, char text[LADDER_BYTES])
+size_t ladder_save(const struct ladder *ladder, double again_price, char text[LADDER_BYTES])
 {
-    size_t n = (size_t)snprintf(text, LADDER_BYTES, "%u,%u,%" PRId64, ladder->at, ladder->policy_at,
-                                to_integer(ladder->squares));
+    struct ladder free_of_charge = *ladder;
+    size_t n;
 
+    ladder_reprice(&free_of_charge, -again_price);
+    n = (size_t)snprintf(text, LADDER_BYTES, "%u,%u,%" PRId64, ladder->at, ladder->policy_at,
+                         to_integer((float)greater((double)free_of_charge.squares, 0)));
     for (int i = 0; i < LADDER_RUNGS; i++) {
-        const struct ladder_rung *rung = &ladder->rungs[i];
+        const struct ladder_rung *rung = &free_of_charge.rungs[i];
 
         if (to_integer(rung->n) > 0)
             n += (size_t)snprintf(text + n, LADDER_BYTES - n, ";%u:%" PRId64 ",%" PRId64 ",%" PRId64,
@@ -337,7 +355,7 @@ size_t ladder_save(const struct ladder *ladder, char text[LADDER_BYTES])
     return n;
 }
 
-bool ladder_load(struct ladder *ladder, const char *text)
+bool ladder_load(struct ladder *ladder, double again_price, const char *text)
 {
     static const int64_t most = (int64_t)memory * ONE * 2, most_cost = 32;
     int64_t squares, n, cost, again;
@@ -358,7 +376,7 @@ bool ladder_load(struct ladder *ladder, const char *text)
             return false;
         i = rung_of(cwnd);
         if (ladder_cwnds[i] != cwnd || n < 1 || n > most || cost > (n + 1) * most_cost ||
-            cost < -(n + 1) * most_cost || again < 0 || again > n + 1 || /* rounded, each */
+            cost < -(n + 1) * most_cost || again < 0 || again > n + 1 || /* each is rounded */
             ladder->rungs[i].n > 0)
             return false;
         least += (double)cost * (double)cost / (double)n;
@@ -367,6 +385,7 @@ bool ladder_load(struct ladder *ladder, const char *text)
     ladder->at = (uint8_t)at;
     ladder->policy_at = (uint8_t)policy_at;
     ladder->squares = to_sum(squares);
-    /* Sums of squares are at least those of equal costs, but for the rounding. */
+    ladder_reprice(ladder, again_price);
+    /* Sums of squares are at least those of equal costs, except for rounding. */
     return least <= 1.01 * (double)squares + LADDER_RUNGS * ONE;
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Destinations judged by their own connections; see watch.h.
- */
+/* Destinations judged by their own connections; see watch.h. */
 #include "proof/watch.h"
 
 #include "proof/verdict.h"
 
 #include <string.h>
 
-/* Connections without room for their destination, until those give way that have few themselves. */
+/* Connections refused for lack of room, until destinations with few connections are dropped. */
 enum { REFUSALS = 16 * WATCHED };
 
 void watch_init(struct watch *watch, uint64_t hash_seed)
@@ -30,8 +28,8 @@ struct watched *watch_find(const struct watch *watch, const struct riptide_prefi
 }
 
 /*
- * By numbers of connections alone: who goes is chosen by no outcome. One goes in any case: whose
- * connection it is for is most often the busiest of those that are not watched.
+ * Chosen by numbers of connections only, never by outcomes. At least one is dropped: the waiting
+ * connection most often belongs to the busiest destination that is not watched.
  */
 static void make_room(struct watch *watch, uint64_t now_ns)
 {
@@ -78,6 +76,17 @@ void watched_enter(struct watched *watched, enum arm arm, const struct riptide_s
     book_cell_enter(arm == ARM_HOLDOUT ? &watched->holdout : &watched->window, sample);
 }
 
+void watched_enter_turn(struct watched *watched, enum arm arm, const struct book_line *line)
+{
+    if (watched->window.n == 0)
+        watched->turn_class = line->class;
+    watched->turn_arm = arm;
+    watched->n_lately++;
+    /* Even different sizes in one turn are not independent draws. */
+    if (watched->turn_class == line->class)
+        book_cell_add(&watched->window, &line->outcome);
+}
+
 void watch_forget(struct watch *watch, uint32_t slot)
 {
     watch->n_back -= watched_is_back(watched_at(watch, slot));
@@ -96,7 +105,7 @@ void watch_begin_anew(struct watch *watch)
         begin_anew(watched_at(watch, slot));
 }
 
-/* Sums that are judged are counted over all that there ever are, of one destination or of several. */
+/* The error budget is shared by all sums that are ever judged, of one destination or several. */
 int watched_verdict(const struct watched *watched, struct verdict *verdict)
 {
     if (watched->rank == 0)
@@ -108,6 +117,8 @@ int watched_verdict(const struct watched *watched, struct verdict *verdict)
 void watched_step_back(struct watch *watch, struct watched *watched,
                        const struct harm_config *config, uint64_t now_ns)
 {
+    if (watched->rank == 0) /* too few for a verdict of their own until now */
+        watched->rank = ++watch->n_ranks;
     harm_step_back(&watched->harm, config, now_ns);
     watch->n_back++;
     watch->n_harms++;

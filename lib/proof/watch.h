@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Destinations that are judged each by its own connections, so that one whose path a window harms
- * loses it alone: for each of up to WATCHED the sums of both arms and when it has stepped back, in
- * 90 KB. docs/proof.md has how many connections that takes. Pure but for memory.
+ * Destinations judged by their own connections, so that one whose path a window harms loses only
+ * its own: for up to WATCHED destinations the sums of both arms, and when it stepped back, in 90
+ * KB. docs/proof.md has the number of connections that this takes. Pure except for memory.
  */
 #ifndef RIPTIDE_LIB_PROOF_WATCH_H
 #define RIPTIDE_LIB_PROOF_WATCH_H
@@ -14,27 +14,33 @@
 enum { WATCHED = 512 };
 
 /*
- * Connections after which sums begin anew: what a month of gains has in them outweighs harm that
- * begins today, for about another month.
+ * Connections after which sums begin anew: otherwise a month of gains would hide new harm for about
+ * another month.
  */
 enum { RECENT = 20000 };
 
 struct watched {
     struct riptide_prefix dst;
-    uint32_t rank; /* of its sums, among all that were ever judged; 0: not judged yet */
-    uint32_t n_lately; /* connections since room was made last */
-    uint32_t n_wait;   /* rounds until what ends counts again */
-    uint32_t path_rtt_us; /* the smallest, of all arms: by which connections count; 0: not known */
-    struct book_cell window, holdout; /* time over slow start's (book_doublings) */
+    uint32_t rank; /* of its sums, among all that were ever judged; 0: not yet judged */
+    uint32_t n_lately; /* connections since room was last made */
+    uint32_t n_wait;   /* rounds until closing connections count again */
+    uint32_t path_rtt_us; /* the smallest, of all arms, by which connections count; 0: unknown */
+    /*
+     * Time relative to slow start's (book_doublings). With turns, `window` has the present turn, of
+     * one class.
+     */
+    struct book_cell window, holdout;
+    unsigned int turn_class;
+    enum arm turn_arm;
     struct harm harm;
 };
 
 struct watch {
     struct prefix_table table;
     uint32_t n_ranks;
-    uint32_t n_refused; /* connections for whose destination there was no room */
-    uint32_t n_back;  /* destinations that have no window at present */
-    uint64_t n_harms; /* times that one did harm */
+    uint32_t n_refused; /* connections whose destination found no room */
+    uint32_t n_back;  /* destinations without a window at present */
+    uint64_t n_harms; /* times that one had harm */
 };
 
 void watch_init(struct watch *watch, uint64_t hash_seed);
@@ -53,38 +59,38 @@ static inline struct watched *watched_at(const struct watch *watch, uint32_t slo
 struct watched *watch_find(const struct watch *watch, const struct riptide_prefix *dst);
 
 /*
- * Also where it was not watched yet; NULL: there is no room. Where 16 * WATCHED have found
- * no room for their destination those go that had less than an eighth of the mean meanwhile, and one
- * at least, but for those whose next wait would be longer for what they did.
+ * Watches it if it is not; NULL: no room. After 16 * WATCHED connections without room, drops the
+ * destinations that had less than an eighth of the mean meanwhile, and at least one, but none whose
+ * next wait would be longer because of its harm.
  */
 struct watched *watch_get(struct watch *watch, const struct riptide_prefix *dst, uint64_t now_ns);
 
-/* One that books have entered, if it was held out or had the window. */
+/* Enters a connection that the books count, if it was held out or had the window. */
 void watched_enter(struct watched *watched, enum arm arm, const struct riptide_sample *sample);
 
-/*
- * To be asked of each in each round: as harm_judge. *verdict is written where the answer is
- * HARM_STEPS_BACK.
- */
+/* With turns: enters a connection that counts, if it has the class of the turn's first one. */
+void watched_enter_turn(struct watched *watched, enum arm arm, const struct book_line *line);
+
+/* Call it for each one in each round: as harm_judge. *verdict is written with HARM_STEPS_BACK. */
 enum harm_step watched_judge(struct watch *watch, struct watched *watched,
                              const struct harm_config *config, struct verdict *verdict,
                              uint64_t now_ns);
 
-/* By what it was judged last. Outcomes: RIPTIDE_E_UNKNOWN. */
+/* Its verdict when it was last judged. Outcomes: RIPTIDE_E_UNKNOWN. */
 int watched_verdict(const struct watched *watched, struct verdict *verdict);
 
 /*
- * Harm of the whole host is shown: the one destination whose own may be all of it, as the others
- * together have not shown any, and by estimates less than half as much. NULL: there is none.
+ * After harm of the whole host was shown: the one destination that may explain it, as the others
+ * together have shown none, and less than half as much by estimates. NULL: there is none.
  */
 struct watched *watch_find_cause(const struct watch *watch, const struct harm_config *config);
 void watched_step_back(struct watch *watch, struct watched *watched,
                        const struct harm_config *config, uint64_t now_ns);
 
-/* With its window, where that was withdrawn. */
+/* Also ends its step back. */
 void watch_forget(struct watch *watch, uint32_t slot);
 
-/* All sums begin anew. */
+/* Begins all sums anew. */
 void watch_begin_anew(struct watch *watch);
 
 static inline bool watched_is_back(const struct watched *watched)

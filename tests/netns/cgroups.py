@@ -4,6 +4,7 @@ of others on them."""
 
 import contextlib
 import ctypes
+import errno
 import os
 import platform
 import struct
@@ -59,7 +60,8 @@ def instruction(code, dst=0, src=0, offset=0, value=0):
 
 
 class OtherProgram:
-    """Somebody else's program on a cgroup. `takes_callbacks`: it leaves nobody any."""
+    """Another program attached to a cgroup. With `takes_callbacks` it leaves no callbacks to
+    others."""
 
     SYSCALL = {"x86_64": 321, "aarch64": 280}[platform.machine()]
     PROG_LOAD, PROG_ATTACH, PROG_DETACH = 5, 8, 9
@@ -124,10 +126,13 @@ class Maps(OtherProgram):
         """With so many namespaces that there is room for no other one."""
         for (kind, value_bytes), fd in self.fds.items():
             key, value = ctypes.create_string_buffer(8), ctypes.create_string_buffer(value_bytes)
-            with contextlib.suppress(OSError):
-                for cookie in range(1, 1 << 48 if kind == 1 else 1):
-                    key.raw = (~cookie & (1 << 64) - 1).to_bytes(8, "little")
+            for cookie in range(1, 1 << 48 if kind == 1 else 1):
+                key.raw = (~cookie & (1 << 64) - 1).to_bytes(8, "little")
+                try:
                     self._bpf(self.SET, "=IIQQQ", fd, 0, ctypes.addressof(key), ctypes.addressof(value), 0)
+                except OSError as error:
+                    if error.errno != errno.ENOMEM:  # in user mode there may be more with the next tick
+                        break
 
     def netns(self):
         """The cookies of namespaces that have windows: keys of the map of maps."""

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""A riptided that lives through everything at once, for as long as it is told: ./dev soak runs this.
+"""A riptided under all kinds of changes at once, for a given time: ./dev soak runs this.
 
-Thousands of connections a second come and go behind it (churn.c), routes, rules, links and
-addresses change, others lay hands on its table, operators pause it, hint, save, load and change its
-configuration, clients mean harm, and in the first third of the time it is killed again and again.
-After each event TCP and UDP are asked the way for the same addresses: rules of ours show our table
-to TCP alone, and no event says a word about protocols, so that every difference is Riptide's. With
-windows per connection (--apply) new connections are looked at, too, and with nothing else there is
-no difference at any time.
+Thousands of connections a second open and close (churn.c); routes, rules, links and addresses
+change; other programs change its table; operators pause it, hint, save, load and change its
+configuration; clients are hostile; and in the first third of the time it is killed again and again.
+Where a Valkey or Redis is installed, two riptide-fleets share what it learns, each as a host of its
+own, and their server is killed and stopped meanwhile. After each event the routes of TCP and UDP to
+the same addresses are compared: our rules select TCP only, and no event depends on the protocol, so
+every difference is Riptide's. With windows per connection (--apply) new connections are checked,
+too, and there must be no difference at any time.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import cgroups  # noqa: E402
+import engine  # noqa: E402
 import invariant  # noqa: E402
 from churn_figures import Figures  # noqa: E402
 from connection import tcp_info  # noqa: E402
@@ -41,13 +43,15 @@ ANSWERS_WITHIN_S = 60  # on a machine that others keep busy
 LASTS_S = 10         # a difference that is still there stays
 MTU = 1400           # of some base routes
 EVENT_EVERY_S = 0.1
-WINDOWS = 4          # of new connections that are looked at in a second
+WINDOWS = 4          # new connections that are checked in a second
 EVENTS_PER_RUN = 100  # of the test of the invariant
 HOSTILE = 55         # clients at once, of 64 that there is room for
 GATEWAYS = {4: ("10.0.0.1 dev eth0", "10.0.0.2 dev eth0", "10.0.1.1 dev eth1"),
             6: ("fd00::1 dev eth0", "fd00::2 dev eth0", "fd00:0:0:1::1 dev eth1")}
 CONFIG = Path("/run/churn.conf")
 CGROUPS = Path("/run/churn.cgroups")
+FLEET = Path("/run/churn.fleet")
+PULLED = ((0.4, 0.5, "kill"), (0.6, 0.7, "pause"))  # shares of the time in which the fleet has no server
 CONFIGS = ("", "[compute]\ncwnd-max = 60\n", "[compute]\npolicy = careful\n",
            "[compute]\nttl = 20s\nhistory-weight = 0.3\n",
            "[compute]\nprefix-len4 = 26\nprefix-len6 = 120\n",
@@ -59,7 +63,7 @@ HARM = (b"", b'{"request":"show"}\n' * 100, b"garbage\n" * 500, b"\0" * 4096, b"
 
 
 class Violation(Exception):
-    """The text says what was not as it should be."""
+    """The text describes the violation."""
 
 
 def addresses(n):
@@ -124,7 +128,7 @@ class Soak:
         self.host.batch("route add default via 10.0.1.1 table 100\n"
                         "route add default via fd00:0:0:1::1 table 100\n")
         self.watch = Watch(self.host, LASTS_S * (apply != "connections"))
-        self.undo = []   # what puts right what is broken
+        self.undo = []   # commands that repair the damage
         self.clients = []
         self.log = open(BUILD / "churn.log", "w+")
         self.net.world.start(CHURN, "serve", str(PORT))
@@ -132,8 +136,17 @@ class Soak:
         self.load = self.host.start(CHURN, "open", str(PORT), str(rate), "300", *prefixes,
                                     stdout=subprocess.PIPE)
         os.set_blocking(self.load.stdout.fileno(), False)
-        self.daemon = None
+        self.daemon = self.server = None
+        self.fleets, self.pulled = [], list(PULLED)
+        if engine.SERVER and engine.redis:
+            FLEET.mkdir()
+            self.server = engine.Engine(FLEET)
+            self.fleets = [engine.Fleet(self.host, FLEET / name, f"unix://{self.server.socket}", PATH, interval=0.5,
+                                        timeout=0.5) for name in ("one", "two")]
+            self.add_of_others()
         self.start()
+        for fleet in self.fleets:
+            fleet.start()
         self.kinds = {
             self.route: 20, self.rule: 8, self.default: 6, self.link: 4, self.address: 4,
             self.foreign_hand: 4, self.configure: 4, self.harm: 3, self.let_go: 3, self.hint: 2,
@@ -148,6 +161,52 @@ class Soak:
         for client in self.clients:
             client.close()
         self.net.close()
+        if self.server:
+            self.server.stop()
+
+    # The fleet's server
+
+    def pull(self, share):
+        """Takes it away and gives it back where this share of the time has passed; each riptide-fleet says so, once."""
+        if not self.fleets or not self.pulled or share < self.pulled[0][self.figures.is_pulled]:
+            return
+        is_kill, n = self.pulled[0][2] == "kill", 1 + len(PULLED) - len(self.pulled)
+        if not self.figures.is_pulled:
+            self.figures.is_pulled = True
+            self.server.process.send_signal(signal.SIGKILL if is_kill else signal.SIGSTOP)
+            return
+        self.wait_said("goes on by itself", n)
+        self.figures.is_pulled = False
+        if is_kill:
+            self.server.stop()
+            self.server.start()
+            self.add_of_others()
+        else:
+            self.server.process.send_signal(signal.SIGCONT)
+        self.wait_said("engine: answers", n)
+        self.pulled.pop(0)
+
+    def add_of_others(self):
+        """Connections here have no path that trials are for; a third host has some, where 20 is best."""
+        url = f"unix://{self.server.socket}"
+        sums = {f"{cwnd}{what}": n for cwnd in (14, 20, 28) for what, n in (("n", 300), ("c", 150 * (cwnd != 20)), ("a", 0))}
+        with engine.site.Site(url, "pop", "three", timeout_s=ANSWERS_WITHIN_S) as third:
+            third.exchange({address: sums for address in addresses(ASKED)}, (), time.time_ns() // 10 ** 6)
+
+    def wait_said(self, words, n):
+        for fleet in self.fleets:
+            wait_until(lambda: len(fleet.said(words)) == n, f"line {n} of {fleet.folder.name}: {words}", ANSWERS_WITHIN_S)
+
+    def end_fleets(self):
+        for fleet in self.fleets:
+            resident = resident_kb(fleet.process.pid)
+            status = fleet.end()
+            print(f"riptide-fleet {fleet.folder.name}: exchanges {fleet.figure('exchanges_total'):.0f}, failed"
+                  f" {fleet.figure('failures_total'):.0f}; destinations {fleet.figure('destinations'):.0f}, in the last exchange"
+                  f" {fleet.figure('from_site'):.0f} with sums of others; resident kB {resident}; lines: {len(fleet.said())}",
+                  flush=True)
+            if status or fleet.said("Traceback"):
+                raise Violation(f"riptide-fleet ended with {status}: {fleet.said()[-3:]}")
 
     # The daemon
 
@@ -155,7 +214,8 @@ class Soak:
         CONFIG.write_text("")
         self.daemon = self.host.start(
             RIPTIDED, "--config", CONFIG, "--interval", "200ms", "--destroy-events", "--holdout-percent", "0",
-            *(("--apply", self.apply, "--cgroup", self.cgroup) if self.cgroup else ()), "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
+            *(("--apply", self.apply, "--cgroup", self.cgroup, "--trial-percent", "20") if self.cgroup else ()),
+            "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
             "--log-level", "warning", stderr=self.log, stdout=self.log)
         n_rules = 0 if self.apply == "connections" else 2
         wait_until(lambda: self.is_running() and len(rules(self.host)) == n_rules, "our rules")
@@ -191,6 +251,7 @@ class Soak:
     def end(self):
         for client in self.clients:
             client.close()
+        self.end_fleets()
         self.daemon.send_signal(signal.SIGTERM)
         status = self.daemon.wait(20)
         if status or rules(self.host) or routes(self.host):
@@ -225,7 +286,7 @@ class Soak:
                             f"{self.initcwnd_of_route(address)}") from None
 
     def look_without_program(self):
-        """It has ended with its riptided: what is left says the route."""
+        """The program ended with its riptided: connections start with the window of their route."""
         address = self.rng.choice(self.watch.asked)[0]
         starts, own = self.starts(address), self.initcwnd_of_route(address)
         if starts not in (None, own):
@@ -341,7 +402,7 @@ class Soak:
                                  f"table {TABLE} proto 230")))
 
     def other_program(self):
-        """Of somebody else, before or after ours, for as long as one event takes."""
+        """Another program's rule, before or after ours, for the time of one event."""
         with cgroups.OtherProgram(self.cgroup, takes_callbacks=True):
             self.watch.judge()
 
@@ -402,6 +463,7 @@ def run(soak, seconds, figures):
         if now - start < seconds / 3 and now - killed > min(20, seconds / 12):
             killed = now
             soak.kill()
+        soak.pull((now - start) / seconds)
         soak.happen()
         time.sleep(max(0, EVENT_EVERY_S - (time.monotonic() - now)))
 

@@ -11,17 +11,18 @@ WARM_UP_SHARE = 0.25  # of the last life, in which tables grow to their size;
 WARM_UP_S = 40        # that takes as long. A quarter is longer in runs of four minutes and more
 MIN_ROWS = 30         # after it, for a judgement
 GROWTH_KB = 256
-CLIENTS = 64 + 4      # files that a daemon has open more than at its least: clients, what it writes
+CLIENTS = 64 + 4      # open files of a daemon beyond its minimum: clients, files being written
 
 
 class Figures:
-    """Of a whole run; text is what was seen until now."""
+    """Figures of a whole run; the text reports those so far."""
 
     def __init__(self):
         self.start = time.monotonic()
         self.rows = []  # (s, resident kB, files)
         self.lives = []  # when each began
         self.late_ms, self.lasted_ms = [], []
+        self.late_pulled_ms, self.is_pulled = [], False  # while a fleet has no server
         self.events = collections.Counter()
         self.windows = collections.Counter()  # of new connections, as judged
         self.last = collections.deque(maxlen=8)
@@ -37,6 +38,8 @@ class Figures:
         self.rows.append((time.monotonic() - self.start, resident_kb, fds))
         self.rounds_now = rounds
         self.late_ms.append(late_ms)
+        if self.is_pulled:
+            self.late_pulled_ms.append(late_ms)
 
     def add_event(self, name, lasted_ms):
         self.events[name] += 1
@@ -69,8 +72,8 @@ class Figures:
         return None
 
     def __str__(self):
-        lasted, late = ([percentile(values, share) for share in (0.5, 0.99, 1)]
-                        for values in (self.lasted_ms, self.late_ms))
+        lasted, late, pulled = ([percentile(values, share) for share in (0.5, 0.99, 1)]
+                        for values in (self.lasted_ms, self.late_ms, self.late_pulled_ms))
         growth_kb = self.growth_kb()
         rows = (self.rows if growth_kb is None else self.of_last_life()) or [(0,) * 3]
         when, growth = (("too short to judge memory;", "") if growth_kb is None else
@@ -84,6 +87,7 @@ class Figures:
                 f"({self.load[0] / seconds:.0f} a second), {self.load[1]} failed, {self.load[2]} "
                 f"open; windows: {dict(self.windows)}; from an event to the right answers ms: median {lasted[0]:.1f}, p99 "
                 f"{lasted[1]:.1f}, max {lasted[2]:.1f}; rounds late ms: median {late[0]:.1f}, p99 "
-                f"{late[1]:.1f}, max {late[2]:.1f}; {when} "
+                f"{late[1]:.1f}, max {late[2]:.1f}, while the fleet's server was away ({len(self.late_pulled_ms)}): "
+                f"{pulled[0]:.1f}, {pulled[1]:.1f}, {pulled[2]:.1f}; {when} "
                 f"resident kB {min(resident)} to {max(resident)}{growth}, "
                 f"files {min(files)} to {max(files)}")

@@ -64,11 +64,27 @@ def cgroup_root(tmp_path_factory):
         yield root
 
 
+def needs_namespace_cookies():
+    """The program per connection is refused without them."""
+    with socket.socket() as any_socket:
+        try:
+            any_socket.getsockopt(socket.SOL_SOCKET, 71, 8)
+        except OSError:
+            pytest.skip("windows per connection need Linux 5.15: this kernel has no SO_NETNS_COOKIE")
+
+
 @pytest.fixture
-def cgroup(cgroup_root):
+def any_kernels_cgroup(cgroup_root):
     """A cgroup whose connections are those of this process."""
     with cgroups.made(cgroup_root) as made:
         yield made
+
+
+@pytest.fixture
+def cgroup(any_kernels_cgroup):
+    """The same where the kernel takes the program."""
+    needs_namespace_cookies()
+    return any_kernels_cgroup
 
 
 @pytest.fixture
@@ -87,7 +103,7 @@ def path():
 
 @pytest.fixture
 def large_first_windows(host):
-    """Before Linux 6.11 a first receive window is at most 65,535 bytes, however large the buffer."""
+    """Before Linux 6.10 a first receive window is at most 65,535 bytes, however large the buffer."""
     host.sysctl("ipv4/tcp_rmem", "4096 1000000 6291456")
     with host.socket(socket.AF_INET) as server, host.socket(socket.AF_INET) as client:
         server.bind(("127.0.0.1", 0))
@@ -108,7 +124,7 @@ def driver(net):
 
 @pytest.fixture
 def preload(tmp_path):
-    """A function from C to the word for env(1) with which a program has it before its libraries."""
+    """A function that compiles C and returns the word for env(1) that preloads it."""
     def build(text):
         source, library = tmp_path / "preload.c", tmp_path / "preload.so"
         source.write_text(text)
@@ -118,10 +134,12 @@ def preload(tmp_path):
 
 
 @pytest.fixture
-def daemon(net, cgroup):
+def daemon(net, any_kernels_cgroup):
     """A function that starts a riptided on net.host, which gives windows as asked for."""
     @contextlib.contextmanager
     def start(apply, *words, **options):
-        with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, *words, **options) as one:
+        if apply != "routes":
+            needs_namespace_cookies()
+        with Daemon(net.host, "--apply", apply, "--cgroup", any_kernels_cgroup, *words, **options) as one:
             yield one
     return start

@@ -19,9 +19,9 @@ TCP_SAVE_SYN = 27
 class Connection:
     """A TCP connection whose two ends are both here: `near` is the host's, `far` the peer's.
 
-    The host opens it, or where `passive` the peer does. `mapped`: the host's socket is an IPv6
-    one, so that it knows an IPv4 peer as ::ffff:a.b.c.d. `source`: the host's address. `port` and `save_syn`: of
-    who listens.
+    The host opens it, or where `passive` the peer does. `mapped`: the host's socket is an IPv6 one,
+    with an IPv4 peer as ::ffff:a.b.c.d. `source`: the host's address. `port` and `save_syn`: of the
+    listener.
     """
 
     def __init__(self, host, peer, address, congestion=None, passive=False, mapped=False,
@@ -87,8 +87,8 @@ class Connection:
 
     @contextlib.contextmanager
     def busy(self):
-        """It sends a little again and again: policies that look for evidence leave out what is
-        idle, soon after its last segment."""
+        """It sends a little again and again: policies leave out idle connections, soon after their
+        last segment."""
         is_over = threading.Event()
 
         def send():
@@ -136,7 +136,7 @@ def first_pace(connection, n_bytes=100_000):
 
 
 def cookie_of(end):
-    """By which the kernel tells a socket from all others."""
+    """By which the kernel distinguishes sockets."""
     return struct.unpack("Q", end.getsockopt(socket.SOL_SOCKET, SO_COOKIE, 8))[0]
 
 

@@ -22,7 +22,7 @@ def connect(path=PATH):
 
 
 def read_line(client):
-    """An answer, as bytes; what there is of it where the daemon closes."""
+    """An answer, as bytes; if the daemon closes early, the received part."""
     chunks = []
     with contextlib.suppress(ConnectionResetError):
         while not chunks or not chunks[-1].endswith(b"\n"):

@@ -3,14 +3,20 @@
 
 import contextlib
 import itertools
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import threading
 
 import pytest
+from netns import REPOSITORY, RIPTIDE
 from waiting import wait_until
+
+PACKAGE = REPOSITORY / "bindings/python/riptide"  # its C is of no use here
+sys.path.insert(0, str(PACKAGE))
 
 SERVER = shutil.which("valkey-server") or shutil.which("redis-server")
 TOOL = shutil.which("valkey-cli") or shutil.which("redis-cli")
@@ -18,9 +24,10 @@ HALF_LIFE_S = 1e9  # within a test nothing fades
 
 try:
     import redis
+    from fleet import __main__ as program
     from fleet import site
 except ImportError:
-    redis = None
+    redis = site = program = None
 
 needs_engine = pytest.mark.skipif(
     not SERVER or not redis, reason="no valkey-server or redis-server, or no python3-redis: "
@@ -67,6 +74,40 @@ class Engine:
     def cpu_s(self):
         used = self.client.info("cpu")
         return used["used_cpu_user"] + used["used_cpu_sys"]
+
+
+class Fleet:
+    """A riptide-fleet beside the riptided at `control`."""
+
+    def __init__(self, host, folder, url, control, **keys):
+        self.host, self.folder, self.control = host, folder, control
+        (folder / "kept").mkdir(parents=True)
+        keys = {"site": "pop", "engine": url, "host": folder.name, "control": control, "metrics": folder / "prom", **keys}
+        (folder / "fleet.conf").write_text("".join(f"{key} = {value}\n" for key, value in keys.items()), encoding="ascii")
+
+    def command(self, *arguments):
+        path = f"{os.path.dirname(RIPTIDE)}:{os.environ['PATH']}"
+        return ("env", f"PYTHONPATH={PACKAGE}", f"PATH={path}", f"STATE_DIRECTORY={self.folder}/kept",
+                "/usr/bin/python3", "-B", "-m", "fleet", "--config", self.folder / "fleet.conf", *arguments)
+
+    def start(self):
+        with (self.folder / "log").open("ab") as log:
+            self.process = self.host.start(*self.command(), stderr=log)
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+    def said(self, words=""):
+        """Its lines with these words."""
+        return [line for line in (self.folder / "log").read_text().splitlines() if words in line]
+
+    def figure(self, name):
+        with contextlib.suppress(FileNotFoundError):
+            for line in (self.folder / "prom").read_text().splitlines():
+                if line.startswith(f"riptide_fleet_{name} "):
+                    return float(line.split()[1])
+        return -1.0
 
 
 @contextlib.contextmanager

@@ -2,13 +2,13 @@
 /*
  * Lets each call of the library fail in turn, in a host with open connections:
  *
- *     faults STATE_FILE KIND ERROR N_FAIL          the first call, then the second, and so on
- *     faults STATE_FILE KIND ERROR N_FAIL POINT    that one alone, in this process: for a debugger
+ *     faults STATE_FILE KIND ERRNO N_FAIL          the first call, then the second, and so on
+ *     faults STATE_FILE KIND ERRNO N_FAIL POINT    that one alone, in this process: for a debugger
  *
  * FAULTS_CGROUP in the environment: with windows per connection on that cgroup as well, and without
  * routes where FAULTS_APPLY is "connections".
  *
- * KIND: allocation, call, request or short (see shim.h); ERROR: as ENOMEM; N_FAIL: how many calls
+ * KIND: allocation, call, request or short (see shim.h); ERRNO: its number; N_FAIL: how many calls
  * fail one after the other. Each run is the life of an agent in a process of its own: load, start,
  * rounds, a route that changes, another configuration, a hint, save, stop, flush. Lines out: what
  * was not as it should be, then the sum.
@@ -191,7 +191,7 @@ static void all_read(const struct run *run, char *text)
     }
 }
 
-/* A round has ended: look at the kernel, change the route after the first. */
+/* A round has ended: read the kernel, change the route after the first. */
 static void on_round(struct run *run, const struct riptide_tick *tick)
 {
     char found[HOST_TEXT_BYTES];
@@ -202,7 +202,7 @@ static void on_round(struct run *run, const struct riptide_tick *tick)
         all_read(run, found);
         run->is_right = strcmp(found, expected[run->is_moved]) == 0;
     }
-    close(socket(AF_INET, SOCK_STREAM, 0)); /* of which destroy events tell */
+    close(socket(AF_INET, SOCK_STREAM, 0)); /* reported by destroy events */
     if (run->rounds == 1) {
         all_read(run, reached[0]);
         move_route(true);
@@ -390,7 +390,7 @@ static void check_end(bool is_flushed, uint32_t fds_before)
     check_kernel("left in the kernel after a flush");
 }
 
-/* Of what somebody left, as riptide_router_flush is called for. */
+/* For the leftovers of others, as riptide_router_flush is called. */
 static int flush(void)
 {
     struct riptide_router_config config = router_config;
@@ -497,13 +497,13 @@ static int run_all(struct shim_plan *plan)
         ending = run_apart(plan);
         n[ending]++;
         if (ending == ENDED_WRONG) {
-            printf("^ %s %s %u\n", kinds[plan->kind], strerrorname_np(plan->error), plan->n);
+            printf("^ %s %d %u\n", kinds[plan->kind], plan->error, plan->n);
             riptide_router_flush(&router_config, NULL, NULL);
         }
         move_route(false);
     }
     printf("%s %s: points %u, survived %u, refused %u, given up %u, wrong %u\n", kinds[plan->kind],
-           strerrorname_np(plan->error), plan->n - 2, n[ENDED_SURVIVED], n[ENDED_REFUSED],
+           strerror(plan->error), plan->n - 2, n[ENDED_SURVIVED], n[ENDED_REFUSED],
            n[ENDED_GIVEN_UP], n[ENDED_WRONG]);
     return n[ENDED_WRONG] || n[ENDED_UNTOUCHED] != 1 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -514,11 +514,7 @@ static bool read_plan(struct shim_plan *plan, char **arguments)
         if (strcmp(arguments[0], kinds[i]) == 0)
             plan->kind = (enum shim_kind)i;
     }
-    for (int error = 1; error < 134 && !plan->error; error++) {
-        const char *name = strerrorname_np(error);
-
-        plan->error = name && strcmp(name, arguments[1]) == 0 ? error : 0;
-    }
+    plan->error = atoi(arguments[1]);
     plan->n_fail = (uint32_t)atoi(arguments[2]);
     return strcmp(kinds[plan->kind], arguments[0]) == 0 && plan->error && plan->n_fail;
 }
@@ -531,7 +527,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, out, _IOLBF, sizeof(out));
     shim_pause();
     if (argc < 5 || !read_plan(&plan, argv + 2)) {
-        fprintf(stderr, "faults STATE_FILE allocation|call|request|short ERROR N_FAIL [POINT]\n");
+        fprintf(stderr, "faults STATE_FILE allocation|call|request|short ERRNO N_FAIL [POINT]\n");
         return 2;
     }
     snprintf(state_path, sizeof(state_path), "%s", argv[1]);

@@ -26,7 +26,7 @@ class Figures:
     def __init__(self):
         self.n_events = self.n_runs = self.n_asked = self.n_ours = 0
         self.n_late = self.n_undecided = self.n_parted = 0
-        self.n_seen = 0  # differences that the first look after an event still saw
+        self.n_seen = 0  # differences in the first comparison after an event
         self.n_taken = 0  # lines with the feature that is drawn often, done by the kernel
         self.lasted_us = []
         self.longest = (0, None, "")  # us, of which seed, after which lines
@@ -55,7 +55,7 @@ class Run:
         self.feature = feature
         self.dsts = destinations(self.rng, n_hosts)
         self.twins = Twins([address for dst in self.dsts for address in addresses_of(self.rng, dst)])
-        # Not all at once, and not always with prefixes: those make the router look at more.
+        # Not all at once, and not always with prefixes: those make the router read more.
         has_prefixes = self.rng.random() < 0.7
         self.windows = [f"set {dst} {self.rng.randrange(10, 101)}" for dst in self.dsts
                         if ("/" not in dst or has_prefixes) and self.rng.random() < 0.9]
@@ -74,7 +74,7 @@ class Run:
         self.base, self.mtus = self.twins.judge(), self.twins.mtus()
 
     def event(self, lines, figures):
-        """To the twin first, so that what is right is known when the host hears of it."""
+        """First to the twin, so that the right answer is known when the host gets the line."""
         twins = self.twins
         if any(line.startswith("wait ") for line in lines):
             for line in lines:
@@ -89,7 +89,7 @@ class Run:
         if is_about_links:
             twins.without_us.settle()
         base, mtus = twins.ask(twins.without_us), twins.mtus()
-        # What nobody is told of the links, a round finds out, and none begins before the judge.
+        # Changes of links without a notification wait for a round, and none runs before the check.
         moved = {index for _, index in self.mtus.keys() | mtus.keys()
                  if is_about_links and any(self.mtus.get((family, index)) != mtus.get((family, index))
                                            for family in (AF_INET, AF_INET6))}
@@ -180,8 +180,9 @@ def run(seed, n_events, kinds, figures, n_hosts=N_HOSTS, feature=None):
 
 
 def replay(seed, n_hosts, lines):
-    """Plays lines to fresh twins; None parts what was there before Riptide. Returns a Violation or
-    None. It is judged at the end alone, with Riptide quiet after each line."""
+    """Plays lines to fresh twins; None separates lines from before Riptide's start. Returns a
+    Violation or None. Only the end is checked, after waiting for Riptide to be idle after each
+    line."""
     case = Run(seed, n_hosts)
     try:
         at = lines.index(None)

@@ -20,7 +20,7 @@ from waiting import DEADLINE_S, IS_SANITIZED, PATIENCE, WRAPPER, wait_until  # n
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("RIPTIDE_BUILD", REPOSITORY / "build"))
-# The build as everybody may read it, wherever the checkout is: see mount_build.
+# The build, readable by all users, wherever the checkout is: see mount_build.
 MOUNTED = Path("/run/riptide-build")
 RIPTIDE = MOUNTED / "cli" / "riptide"
 RIPTIDED = MOUNTED / "cli" / "riptided"
@@ -38,7 +38,7 @@ _names = itertools.count(1)
 
 
 def mount_build():
-    """Puts the build where everybody may read it."""
+    """Mounts the build where all users can read it."""
     MOUNTED.mkdir(exist_ok=True)
     if not os.path.ismount(MOUNTED):
         subprocess.run(["mount", "--bind", BUILD, MOUNTED], check=True)
@@ -238,13 +238,11 @@ class Network:
 
 
 class Daemon:
-    """A riptided on a host, with short ticks; `with` waits until its rules stand and it has opened
-    and given up all that it does before its first round.
-
-    `command` starts it, where that is more than the program alone. Where no policy is asked for it
-    is paper, whose windows one can tell: the mean of what is open. No connection is held out. Ticks are as short as asked for
-    on whatever machine.
-    """
+    """A riptided on a host, with short ticks; `with` waits until its rules are in place and it has
+    opened and closed all files that it needs before its first round. `command` starts it, if more
+    than the program is needed. The default policy is paper, whose windows are predictable: the mean
+    of open connections. No connection is held out. Ticks are not stretched, however slow the
+    machine."""
 
     def __init__(self, host, *options, interval="50ms", table=TABLE, command=(RIPTIDED,),
                  has_rules=True):
@@ -348,8 +346,8 @@ def windows(host, table=TABLE):
 
 
 def add_wg_quick_rules(host):
-    """What wg-quick(8) adds: main before all others, but for its default route. Its priority, the
-    same in both families: the kernel's own choice would go by what stands there at the moment."""
+    """The rules of wg-quick(8): main before all others, but without its default route. The priority
+    is fixed, as the kernel's choice would depend on present rules."""
     for family in ("-4", "-6"):
         host.ip(family, "rule", "add", "table", "main", "suppress_prefixlength", 0, "pref", 32000)
     return 32000

@@ -50,7 +50,7 @@ static int set(struct connections *connections, char *words)
                 memcpy((char *)&wanted + members[i].offset, &value, sizeof(value));
         }
     }
-    return backend_connections.set(connections, &wanted);
+    return connections_set(connections, &wanted);
 }
 
 static const char *pop(struct connections *connections, int *rp)
@@ -60,7 +60,7 @@ static const char *pop(struct connections *connections, int *rp)
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     const struct riptide_route *route;
 
-    *rp = backend_connections.pop(connections, &route);
+    *rp = connections_pop(connections, &route);
     if (*rp != 0)
         return "";
     riptide_prefix_format(&route->dst, text);
@@ -111,9 +111,9 @@ static void follow(struct connections *connections, struct connections_config *c
     if (strncmp(line, "set ", 4) == 0)
         r = set(connections, line + 4);
     else if (strcmp(line, "pause") == 0 || strcmp(line, "resume") == 0)
-        r = backend_connections.set_paused(connections, line[0] == 'p');
+        r = connections_set_paused(connections, line[0] == 'p');
     else if (strcmp(line, "stop") == 0)
-        r = backend_connections.stop(connections);
+        r = connections_unload(connections);
     else if (strcmp(line, "counts") == 0)
         words = count(connections);
     else if (strncmp(line, "arm ", 4) == 0)
@@ -140,7 +140,9 @@ int main(int argc, char **argv)
         .netns_fd = -1,
         .max_windows = argc > 2 ? (uint32_t)atoi(argv[2]) : 1000,
         .pacing_rtt_min_us = 5000,
-        .arms = { argc > 3 ? (uint32_t)atoi(argv[3]) : 0, argc > 4 ? (uint32_t)atoi(argv[4]) : 0, 7 },
+        .arms = { .holdout_percent = argc > 3 ? (uint32_t)atoi(argv[3]) : 0,
+                  .trial_percent = argc > 4 ? (uint32_t)atoi(argv[4]) : 0,
+                  .seed = 7 },
     };
     struct connections *connections = NULL;
     struct riptide_error error;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The programs of tests/netns on a host, which are told lines and say lines."""
+"""Programs of tests/netns on a host, which read and print lines."""
 
 import collections
 import os
@@ -13,7 +13,7 @@ LINE_S = 60
 
 
 class Violation(Exception):
-    """Riptide did what it must not; the text says what."""
+    """Riptide violated a guarantee, which the text describes."""
 
 
 class Program:
@@ -35,7 +35,7 @@ class Program:
         self.lines, self.unread = collections.deque(), b""
 
     def send(self, lines):
-        """Reads beside it: the program may wait for room for what it says."""
+        """Reads in parallel: the program may wait for room for its output."""
         data = "".join(line + "\n" for line in lines).encode()
         try:
             while data:
@@ -46,7 +46,7 @@ class Program:
                     data = data[os.write(self.process.stdin.fileno(), data):]
         except BrokenPipeError:
             while True:
-                self.line()  # its last words, and then how it ended
+                self.line()  # its last output, and its exit status
 
     def line(self):
         """The next one that it says."""
@@ -86,7 +86,7 @@ class Driver(Program):
     def __init__(self, host, *arguments, prefix=()):
         super().__init__(host, "driver", *arguments, prefix=prefix)
         self.n = 0
-        self.routes = {}  # destination: what was last said of it
+        self.routes = {}  # destination: its last reported state
         self.stats = {}
 
     def wait_ready(self):
@@ -113,7 +113,7 @@ class Driver(Program):
         return self.stats
 
     def call(self, line, start):
-        """Sends it; returns the number behind the answer's first word."""
+        """Sends a line; returns the number after the first word of the answer."""
         self.send([line])
         return int(self.wait_line(start + " ").split()[1])
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The host that routing happens to: its links, its addresses, where its connections may lead.
-
-Nobody is behind the links: no packet is ever sent, only routes are asked for.
-"""
+"""The host whose routing changes: its links, its addresses, the destinations of its connections. No
+host is on the links: no packet is ever sent, only routes are queried."""
 
 import ipaddress
 
@@ -19,7 +17,7 @@ BITS = {4: 32, 6: 128}
 
 # Next-hop objects.
 OBJECTS = {1: 4, 2: 4, 3: 4, 4: 6, 5: 6, 8: 4, 9: 6, 10: 6}  # their families
-GROUPS = {6: (3, 8), 7: (5, 9)}  # their members, used by nobody else
+GROUPS = {6: (3, 8), 7: (5, 9)}  # their members, which nothing else uses
 
 ENCAPS = {
     "ip": "encap ip id 5 dst 10.0.0.1",
@@ -39,9 +37,9 @@ XFRM_LINES = ["ip link add xfrm0 index 41 type xfrm external", "ip link set xfrm
 
 
 def tunnel(kind, peer, n):
-    """The next hop that a tunnel goes to: words for ip(8)."""
+    """The next hop of a tunnel, in the syntax of ip(8)."""
     if kind == "xfrm":
-        return f"dev xfrm0 {ENCAPS[kind]} link_dev eth{n}"  # last, or ip(8) passes over a word
+        return f"dev xfrm0 {ENCAPS[kind]} link_dev eth{n}"  # last, or ip(8) ignores a word
     return f"{ENCAPS[kind]} via {peer} dev eth{n}"
 
 
@@ -67,7 +65,7 @@ def default_line(family, verb="replace", n=0, host=1):
 def base_lines():
     """The host before anything happens to it."""
     # Until there was a rule beyond the first two the kernel goes past the IPv6 rules, even where
-    # `lookup main` was deleted (fib6_rule_lookup). One ends that for ever, ours too.
+    # `lookup main` was deleted (fib6_rule_lookup). One ends that for good, also ours.
     return ([line for n in range(N_LINKS) for line in link_lines(n)]
             + [default_line(4, "add"), default_line(6, "add"),
                "ip -6 rule add pref 1 lookup main", "ip -6 rule del pref 1"])

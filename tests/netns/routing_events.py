@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What can happen to a host's routing, drawn by lot: lines that a person could type.
-
-A line is an ip(8) command, `ours: COMMAND` where somebody else lays hands on what is Riptide's,
-`set PREFIX CWND` for a window, `sysctl NAME VALUE`, or `wait SECONDS`. An event is a few lines that
-belong together.
-"""
+"""Random changes of a host's routing, as lines that a person could type. A line is an ip(8)
+command, `ours: COMMAND` for another program's change of Riptide's rules or routes, `set PREFIX
+CWND` for a window, `sysctl NAME VALUE`, or `wait SECONDS`. An event is a few lines that belong
+together."""
 
 import ipaddress
 
@@ -13,10 +11,11 @@ from routing_base import (BITS, ENCAPS, GROUPS, IPV6_ALONE, MAIN, MARKS, N_LINKS
 
 
 class Routing:
-    """Draws events. It remembers what was added, not whether the kernel took it."""
+    """Draws events. It remembers the added objects, not whether the kernel accepted them."""
 
     def __init__(self, rng, dsts, kinds, feature=None):
-        """`kinds`: what the kernel has, as twins.probe_kinds tells; `feature`: the one of them that is drawn often."""
+        """`kinds`: kinds of routes that the kernel has, from twins.probe_kinds; `feature`: one of
+        them that is drawn often."""
         self.rng = rng
         self.dsts = dsts
         self.encaps = [kind for kind in kinds if kind in ENCAPS]
@@ -128,7 +127,7 @@ class Routing:
                 (0.04, "rtt 30ms"), (0.04, "window 20000"), (0.04, "hoplimit 33"),
                 (0.04, "features ecn"), (0.03, "congctl reno"), (0.03, "cwnd lock 50"),
                 (0.03, "reordering 5"), (0.02, "realms 3/4" if family == 4 else "")):
-            # Refused because it is there, it gives its mtu to what is there, but not to its caches.
+            # Refused as it exists, it gives its mtu to the existing route, but not to its caches.
             is_split = family == 6 and verb in ("append", "prepend") and text.startswith("mtu")
             if self.chance(share) and not is_split:
                 words.append(text)
@@ -139,7 +138,7 @@ class Routing:
             words.append(f"proto {self.rng.choice(('static', 'bird', 'dhcp', 'ra'))}")
         if family == 6 and self.chance(0.15):
             words.append(f"pref {self.rng.choice(('low', 'medium', 'high'))}")
-        # Adding what is there changes its lifetime without a word, as an advertisement does.
+        # Adding an existing route changes its lifetime without a notification, like an advertisement.
         if family == 6 and verb in ("replace", "change") and self.chance(0.2):
             words.append(f"expires {self.rng.choice((2, 300, 3600))}")
         return " ".join(words)
@@ -204,7 +203,7 @@ class Routing:
                 f"pref {self.rng.choice(('low', 'medium', 'high'))}"]
 
     def expiry(self):
-        """A route whose time passes: the kernel tells nobody when it does."""
+        """A route that expires: the kernel does not announce it."""
         peer, n = self.peer(6)
         return [f"ip -6 route replace {self.prefix(6)} via {peer} dev eth{n} metric 7 expires 1",
                 "wait 2.2"]
@@ -246,8 +245,8 @@ class Routing:
         return [line]
 
     def nhid(self, family, key):
-        """An object for that route alone, or None: routes that share one share in the kernel the
-        metrics of whichever was looked up first, which is no answer to compare with."""
+        """An object for that route alone, or None: routes that share one share the metrics of the
+        first one looked up, so answers would not be comparable."""
         members = {n for group in GROUPS.values() for n in group}
         ids = [n for n in self.nexthops if n not in members
                and (family == 4 or n == 7 or OBJECTS.get(n) == 6)
@@ -296,7 +295,7 @@ class Routing:
         rule = f"pref {priority} {self.selector(family)} {action}"
         self.rules.append((family, rule))
         if self.chance(0.7):
-            # Most rules are not there for ever.
+            # Most rules are temporary.
             self.missing.append([f"ip -{family} rule del {rule}"])
         return [f"ip -{family} rule add {rule}"]
 
@@ -373,7 +372,7 @@ class Routing:
         return [f"ip -{family} addr add {dst}/{length} dev eth{n}{nodad}"]
 
     def mtu(self):
-        """Of a link, or what IPv6 alone has of it, as advertisements set it: nobody is told."""
+        """A link's MTU, or its IPv6 MTU alone, as set by advertisements without a notification."""
         n = self.rng.randrange(N_LINKS)
         if self.chance(0.25):
             return [f"sysctl ipv6/conf/eth{n}/mtu {self.rng.choice((1280, 1350, 1400, 1500))}"]
@@ -381,14 +380,15 @@ class Routing:
         return [f"ip link set eth{n} mtu {self.rng.choice((1280, 1400, 1500, 1500, 9000, 65535))}"]
 
     def neighbour(self):
-        """A gateway is found, lost or forgotten: where several routes serve, the kernel looks."""
+        """A gateway is found, lost or forgotten: with several routes, the kernel's choice depends
+        on it."""
         peer, n = self.peer(self.family())
         if self.chance(0.2):
             return [f"ip neigh del {peer} dev eth{n}"]
         line = f"ip neigh replace {peer} dev eth{n} lladdr {mac(16 + n)} nud"
         if self.chance(0.6):
             return [f"{line} {self.rng.choice(('permanent', 'reachable', 'stale'))}"]
-        # The kernel looks before a neighbour fails, and announces a failure only after that.
+        # The kernel avoids a neighbour before it fails, and announces only the failure.
         return [f"{line} stale", f"{line} failed"]
 
     def sysctl(self):
@@ -400,7 +400,7 @@ class Routing:
         return [f"sysctl ipv{family}/conf/{link}/{name} {self.rng.randrange(2)}"]
 
     def foreign_hand(self):
-        """Somebody takes away what is ours."""
+        """Another program removes our rules or routes."""
         family = self.family()
         dst = self.rng.choice([dst for dst in self.dsts if (":" in dst) == (family == 6)])
         return ["ours: " + self.rng.choice((

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Route queries by the thousand, and their answers in a form that can be compared.
 
-ip(8) needs a process for each question; here one write asks hundreds. Attributes are compared as
-bytes, those too that nobody here has heard of. Standard library only.
+ip(8) needs a process for each query; here one write sends hundreds. Attributes are compared as
+bytes, including unknown ones. Standard library only.
 """
 
 import socket
@@ -65,7 +65,7 @@ def query(address, is_fib_match, source=None, oif=None, mark=None, uid=None, pro
     """A RTM_GETROUTE as local TCP to `address` would ask, without its netlink header's sequence."""
     dst = packed(address)
     family = socket.AF_INET if len(dst) == 4 else socket.AF_INET6
-    # IPv6 tells the table anyway, and refuses to be asked for it.
+    # IPv6 always reports the table, and refuses this flag.
     flags = RTM_F_LOOKUP_TABLE if family == socket.AF_INET else 0
     if is_fib_match:
         flags |= RTM_F_FIB_MATCH
@@ -130,8 +130,8 @@ class Rtnetlink:
         return struct.unpack_from("=H", data, 4)[0], data[16:]
 
     def dump(self, kind, body):
-        """The messages of a dump, each its bytes behind the netlink header; asked again where
-        changes interrupted it."""
+        """The messages of a dump, each as its bytes after the netlink header; repeated if changes
+        interrupted it."""
         while True:
             self.socket.send(struct.pack("=IHHII", 16 + len(body), kind,
                                          NLM_F_REQUEST | NLM_F_DUMP, 0, 0) + body)
@@ -152,9 +152,9 @@ class Rtnetlink:
 
 
 class Route:
-    """An answer taken apart. Two are alike where local TCP cannot tell them apart, but for the
-    windows; `table` and `dst` say whose route it was, `links` where it leads. `without_mtu` is its
-    likeness were its mtu its links'."""
+    """A parsed answer. Two are equal if local TCP cannot distinguish them, except for windows;
+    `table` and `dst` identify the route, `links` its devices. `without_mtu` is the same without its
+    mtu."""
 
     __slots__ = ("error", "table", "type", "dst", "windows", "likeness", "mtu", "links",
                  "without_mtu", "is_fib_match")
@@ -314,7 +314,7 @@ def is_alike(with_us, without_us, mtus):
     if ours is not base and (not ours.is_like(base, mtus) or
                              (ours.table != TABLE and ours.windows != base.windows)):
         return False
-    # A route of ours has no lifetime: it goes before the one that it stands for.
+    # Our routes have no lifetime: each is removed before its base route ends.
     a, b = with_us[1], without_us[1]
     if ours.table == TABLE:
         return b == 0 or b >= OURS_GOES
@@ -323,7 +323,7 @@ def is_alike(with_us, without_us, mtus):
 
 def routes_of_table(link, table=TABLE):
     """{(family, dst, length): [(priority, initcwnd, protocol)]} of a table, both families, without
-    what has expired and only waits for the kernel to clean up."""
+    expired routes that the kernel has not yet removed."""
     found = {}
     for family in (socket.AF_INET, socket.AF_INET6):
         body = struct.pack("=BBBBBBBBI", family, 0, 0, 0, 0, 0, 0, 0, 0) \

@@ -8,6 +8,7 @@
 
 #include "shim.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -138,7 +139,7 @@ void free(void *block)
     static __typeof__(free) *next;
     static bool is_looking;
 
-    /* dlsym frees the words of an error before. */
+    /* dlsym frees the text of an earlier error. */
     if (!next && is_looking)
         return;
     is_looking = true;
@@ -168,7 +169,7 @@ char *strdup(const char *text)
     return copy;
 }
 
-/* The wrapper of a function that says by -1 that it has failed, and the errors that it can give. */
+/* The wrapper of a function that returns -1 on failure, and its possible errors. */
 #define WRAP(type, name, parameters, arguments, ...)                                               \
     type name parameters                                                                           \
     {                                                                                              \
@@ -223,7 +224,7 @@ static void refuse(struct nlmsghdr *message)
     message->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
 }
 
-/* Requests in a copy of what is sent, those refused whose turn it is. */
+/* Requests in a copy of the sent data, with the planned ones refused. */
 static const void *with_refusals(const void *bytes, size_t n)
 {
     static _Alignas(struct nlmsghdr) unsigned char copy[BATCH_BYTES];
@@ -241,7 +242,7 @@ static const void *with_refusals(const void *bytes, size_t n)
     return copy;
 }
 
-/* The acknowledgements of refused requests become what the plan says. */
+/* The acknowledgements of refused requests become those of the plan. */
 static void answer_refused(void *bytes, ssize_t n)
 {
     struct nlmsghdr *message = bytes;
@@ -270,7 +271,7 @@ ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sock
     return REAL(sendto)(fd, with_refusals(bytes, n), n, flags, address, n_address);
 }
 
-/* A message begins in the first part; what stands in the others is left as it is. */
+/* A message begins in the first part; the others stay as they are. */
 ssize_t sendmsg(int fd, const struct msghdr *header, int flags)
 {
     struct iovec parts[MAX_PARTS];
@@ -336,6 +337,11 @@ int open(const char *path, int flags, ...)
     if (fails(CAN_GIVE(EINTR, EMFILE, ENOMEM)))
         return -1;
     return REAL(open)(path, flags, mode);
+}
+
+DIR *opendir(const char *path)
+{
+    return fails(CAN_GIVE(EMFILE, ENOMEM)) ? NULL : REAL(opendir)(path);
 }
 
 /* bpf(2) has no function of its own. */

@@ -20,7 +20,7 @@ SHARED = "203.0.113.1"  # a peer in each network, and never the same host
 
 
 class Pod:
-    """A namespace with a process, and behind a link a peer that answers for one address."""
+    """A namespace with a process, and a link to a peer that answers for one address."""
 
     def __init__(self, cwnd=None):
         self.host, self.world = Host("pod"), Host("peer")
@@ -332,8 +332,8 @@ def test_what_is_known_of_a_namespace_is_kept_as_long_as_it_is_there(host, pods,
 
 
 @pytest.mark.parametrize("words, line", [
-    (("--apply", "routes"), "--all-netns gives windows per connection alone"),
-    (("--apply", "both"), "--all-netns gives windows per connection alone"),
+    (("--apply", "routes"), "--all-netns gives windows per connection only"),
+    (("--apply", "both"), "--all-netns gives windows per connection only"),
     (("--apply", "connections", "--netns", "x"), "--all-netns and --netns: not both"),
     (("--apply", "connections", "--control", 87 * "x"), "--control: with --all-netns at most 86 bytes"),
     (("--apply", "connections", "--cgroup", "/tmp"), "--cgroup: /tmp is no directory of cgroup2"),
@@ -365,7 +365,7 @@ def test_without_the_privileges_its_own_namespace_is_served_and_a_line_says_why(
 
 @pytest.fixture
 def open_cgroup(cgroup_root, cgroup):
-    """The cgroup by a path that everybody may go, as /sys/fs/cgroup is."""
+    """The cgroup by a path that all users can reach, like /sys/fs/cgroup."""
     cgroup.chmod(0o755)
     with tempfile.TemporaryDirectory(dir="/run") as directory:
         with cgroups.mounted(directory):
@@ -374,7 +374,7 @@ def open_cgroup(cgroup_root, cgroup):
 
 
 def test_what_the_drop_in_gives_is_enough(pods, daemon, open_cgroup):
-    """The capabilities of riptided.service with it, and nobody's rights."""
+    """The capabilities of riptided.service with it, and no other rights."""
     made = pods(30, 60)
     unit = (REPOSITORY / "cli/riptided.service.in").read_text()
     words = re.findall("^#?AmbientCapabilities=(.*)$", unit, re.M)

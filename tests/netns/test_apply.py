@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptided --apply: by routes, per connection, by both, or what there is."""
+"""riptided --apply: by routes, per connection, by both, or automatic."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ import time
 import cgroups
 import pytest
 from connection import first_pace, tcp_info
-from control import riptide_json, status, wait_rounds
+from control import riptide_json, status, wait_rounds, write_state
 from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, wait_until, wait_window
 
 
@@ -279,7 +279,7 @@ def test_a_pause_needs_no_memory_of_the_kernel(net, daemon, refusal, apply):
         done = net.host.run(RIPTIDE, "resume", check=False)
         assert (done.returncode, done.stderr) == (
             1, "riptide: resume: windows per connection: the kernel refuses to resume them: Cannot allocate memory; "
-               "it is asked again each round\n")
+               "riptided tries again each round\n")
         refuses.unlink()
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "another try")
         assert status()["health"] == "ok"
@@ -295,7 +295,7 @@ def test_a_pause_that_the_kernel_refuses_is_none_and_is_tried_again(net, daemon,
         done = net.host.run(RIPTIDE, "pause", check=False)
         assert (done.returncode, done.stderr) == (
             1, "riptide: pause: windows per connection: the kernel refuses to pause them: Cannot allocate memory; "
-               "it is asked again each round\n")
+               "riptided tries again each round\n")
         assert rules(net.host) == [], "those of routes are away"
         assert net.connect("203.0.113.1").cwnd() > 10
         assert (status()["health"], status()["paused"], riptide_json(net.host, "show")["daemon_is_paused"]) == (
@@ -327,7 +327,7 @@ def test_a_start_that_may_not_write_maps_says_what_it_needs(net, cgroup, refusal
 
 
 @pytest.mark.parametrize("apply", ["connections", "both", "auto", "routes"])
-def test_before_linux_5_15_there_are_routes_alone(net, cgroup, daemon, preload, apply):
+def test_before_linux_5_15_there_are_routes_alone(net, any_kernels_cgroup, preload, apply):
     old = preload("""
         #include <dlfcn.h>
         #include <errno.h>
@@ -344,13 +344,14 @@ def test_before_linux_5_15_there_are_routes_alone(net, cgroup, daemon, preload, 
         }
     """)
     why = "windows per connection need Linux 5.15"
+    command, options = ("env", old, RIPTIDED), ("--apply", apply, "--cgroup", any_kernels_cgroup)
     net.learned("203.0.113.1", 30)
     if apply in ("connections", "both"):
-        done = net.host.run("env", old, RIPTIDED, "--apply", apply, "--cgroup", cgroup, check=False)
+        done = net.host.run(*command, *options, check=False)
         assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"riptided: error: cannot start: {why}")
         assert rules(net.host) == []
         return
-    with daemon(apply, command=("env", old, RIPTIDED)) as riptided:
+    with Daemon(net.host, *options, command=command) as riptided:
         wait_window(net.host, "203.0.113.1")
         assert (status()["apply"]["by"], status()["health"]) == ("routes", "ok")
         assert (f"windows are given by routes, not per connection (--apply auto): {why}\n" in riptided.said()) == (apply == "auto")
@@ -487,6 +488,8 @@ def test_auto_that_took_connections_says_so(net, daemon, apply):
         assert (f"\n  apply      auto: per connection, {why}\n" in net.host.run(RIPTIDE, "status").stdout) == is_auto
         assert (f"a riptided runs and gives windows per connection, {why} (--apply auto)\n"
                 in net.host.run(RIPTIDE, "doctor", check=False).stdout) == is_auto
+        explained = net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        assert (f"\n  apply        auto: per connection, {why}\n" in explained) == is_auto
         assert f'riptide_apply_info{{asked="{apply}",by="connections"}} 1\n' in net.host.run(RIPTIDE, "metrics").stdout
 
 
@@ -512,7 +515,7 @@ def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
         below.rmdir()
         wait_until(lambda: status()["reason"], "the end of it")
         assert status()["health"] == "ok"
-        assert status()["reason"] == f"windows are given by routes alone: {gone}"
+        assert status()["reason"] == f"windows are given by routes only: {gone}"
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: status()["health"] == "off", "both off")
         net.host.ip("rule", "del", "pref", 0, "lookup", "main")
@@ -524,7 +527,7 @@ def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: status()["reason"], "rules without a place")
         assert status()["health"] == "ok"
-        assert status()["reason"].startswith("windows are given per connection alone: ")
+        assert status()["reason"].startswith("windows are given per connection only: ")
 
 
 def test_the_sockets_of_the_unit_are_enough(net, daemon, preload):
@@ -548,8 +551,16 @@ def test_the_sockets_of_the_unit_are_enough(net, daemon, preload):
         assert status()["apply"]["by"] == "connections"
 
 
-def test_first_flights_are_not_judged_in_a_pause(path, cgroup):
+@pytest.mark.parametrize("backend", ["connections", "both"])
+@pytest.mark.parametrize("is_stepped_back", [False, True], ids=["paused", "stepped_back"])
+def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, backend, is_stepped_back):
     connect, near, _ = path
+    state, config = tmp_path / "state", tmp_path / "riptided.conf"
+    config.write_text("[apply]\n")
+    if is_stepped_back:
+        write_state(state, {})
+        state.write_text(f"{state.read_text()}riptide books 1\nholdout_percent=5 trial_percent=0\nstepped_back=1 "
+                         f"until_ns={time.time_ns() + 3600 * 10**9} wait_ns={3600 * 10**9} given_ns=0 shown_ns=5\n")
 
     def window_behind_a_transfer():
         connection = connect(congestion="cubic")
@@ -558,9 +569,15 @@ def test_first_flights_are_not_judged_in_a_pause(path, cgroup):
         connection.far.close()
         wait_rounds(2)
         return riptide_json(near, "explain", "10.9.2.1")["window"]["cwnd"]
-    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", has_rules=False):
-        near.run(RIPTIDE, "pause")
+    with Daemon(near, "--apply", backend, "--cgroup", cgroup, "--policy", "careful", "--config", config, "--state", state,
+                has_rules=backend == "both" and not is_stepped_back) as riptided:
+        if not is_stepped_back:
+            near.run(RIPTIDE, "pause")
         assert [window_behind_a_transfer() for _ in range(4)] == [24] * 4
-        near.run(RIPTIDE, "resume")
+        if is_stepped_back:
+            config.write_text("[apply]\nstep-back-percent = 0\n")
+            riptided.process.send_signal(signal.SIGHUP)
+        else:
+            near.run(RIPTIDE, "resume")
         wait_rounds(4)
         assert max(window_behind_a_transfer() for _ in range(4)) > 24

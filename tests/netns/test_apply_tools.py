@@ -56,13 +56,12 @@ def test_verify_proves_it(net, cgroup, daemon, apply):
         assert f"\n  program     gives {cwnd}\n" in said
         if apply != "both":
             net.host.run(RIPTIDE, "pause")
-            assert ("starts with 10 segments: riptided gives nothing per connection: paused"
+            assert ("starts with 10 segments: riptided gives no windows per connection: paused"
                     in net.host.run(*words, check=False).stdout)
             net.host.run(RIPTIDE, "resume")
             with riptided.stopped():
                 done = net.host.run(*words, check=False)
-                assert (f"unknown: 203.0.113.1 port {words[-1]} starts with {cwnd} segments: process {riptided.pid} gives "
-                        "windows per connection and does not say which (no answer on --control)") in done.stdout
+                assert (f"unknown: 203.0.113.1 port {words[-1]} starts with {cwnd} segments: process {riptided.pid} gives windows per connection and does not answer on --control") in done.stdout
                 assert done.returncode == 5
         cgroups.enter(cgroup.parent)
         done = net.host.run(*words, check=False)
@@ -150,7 +149,7 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         rows = {row["dst"]: row for row in riptide_json(net.host, "show")["routes"]}
         assert rows["203.0.113.1"]["daemon"]["state"] == "left alone"
         assert [rows[dst]["starts_with"] for dst in rows] == [cwnd, cwnd]
-        assert " per connection; left alone: " in said("show")
+        assert " per connection; left alone: " in said("show") and "per connection; applied\n" in said("show")
         document = riptide_json(net.host, "explain", "203.0.113.1")
         assert document["program"] == {"cgroup": str(cgroup), "initcwnd": cwnd, "may_lower": False, "kept": None,
                                        "receive_bytes": 146_000, "rto_min_ms": None,
@@ -206,8 +205,8 @@ def test_explain_says_which_of_both_windows_it_is(net, daemon, tmp_path):
 
 @pytest.mark.parametrize("apply, paused", [
     ("connections", "riptided gives no window until `riptide resume` or a restart\n"),
-    ("both", "riptided keeps its rules away, and gives no window per connection, until `riptide resume` or a "
-             "restart; its routes are in table 7230, where nothing looks them up\n")])
+    ("both", "riptided keeps its rules removed, and gives no window per connection, until `riptide resume` or a "
+             "restart; its routes are in table 7230, to which no rule refers\n")])
 def test_flush_pauses_windows_per_connection_and_says_so(net, daemon, apply, paused):
     net.learned("203.0.113.1", 30)
     with daemon(apply, has_rules=apply == "both"):
@@ -256,7 +255,7 @@ def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, 
         shown = riptide_json(net.host, "show")
         assert (shown["why_off"], shown["routes"][0]["starts_with"]) == (gone, None)
         done = net.host.run(RIPTIDE, "show")
-        assert done.stdout.startswith(f"nothing is given per connection: {gone}\n")
+        assert done.stdout.startswith(f"no window is given per connection: {gone}\n")
         assert done.stderr == ""
 
 
@@ -295,7 +294,7 @@ def test_explain_and_show_name_who_goes_on_per_connection(net, daemon):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     with daemon("connections", has_rules=False) as riptided:
         wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
-        gives = f"process {riptided.pid} gives windows per connection and does not say which (no answer on --control)"
+        gives = f"process {riptided.pid} gives windows per connection and does not answer on --control"
         with riptided.stopped():
             assert net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout.endswith(f"=> {gives}\n")
             document = said_json(net.host.run(RIPTIDE, "explain", "203.0.113.1", "--json"), "explain")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The programs as somebody meets them who has never seen them."""
+"""The programs, as used by a newcomer."""
 
 import os
 import re
@@ -47,11 +47,11 @@ WRONG = {
     RIPTIDE: [
         (["observe", *PORTS], "--local-port: 257; at most 256"),
         (["observe", "10.0.0.0/8", "--exclude=10.0.0.0/8"], "nothing matches"),
-        ([], "which command"), (["observ"], "observ"), (["--json"], "--json"),
+        ([], "a command is needed"), (["observ"], "observ"), (["--json"], "--json"),
         ([""], "unknown command"), (["observe", "--json=1"], "--json"),
         (["observe", "10.0.0.1/8"], "10.0.0.1/8"), (["show", "--table", "x"], "--table x"),
         (["show", "203.0.113.1", "203.0.113.2"], "203.0.113.2"), (["status", "now"], "now"),
-        (["flush", "--json"], "--json"), (["version", "2"], "2"), (["explain"], "which destination"),
+        (["flush", "--json"], "--json"), (["version", "2"], "2"), (["explain"], "one destination is needed"),
         (["explain", "example.org"], "example.org"),
         (["hint", "203.0.113.1", "--max", "20"], "--for"), (["hint", "--max", "20"], "PREFIX"),
         (["hint", "203.0.113.1", "--for", "1s"], "--max"), (["hint", "--remove"], "PREFIX"),
@@ -70,13 +70,13 @@ WRONG = {
             (["--source", "here"], "--source"), (["--source", "2001:db8::1"], "same family"),
             (["--table", "254"], "table: 254"), (["--timeout", "5"], "--timeout 5"))),
         (["verify", "fe80::1", "443"],
-         "a link-local address is one on each link: give --interface"),
+         "a link-local address exists on each link: give --interface"),
     ],
     RIPTIDED: [
         (["--dry-run", "--once", *PORTS], "--local-port: 257; at most 256"),
         (["--intervall", "1s"], "--intervall"), (["--interval", "soon"], "--interval soon:"),
         (["--flush", "--dry-run"], "--flush"), (["--flush", "--check"], "--flush"),
-        # What only the library knows to make no sense.
+        # Values that only the library can refuse.
         (["--dry-run", "--interval", "1ms"], "interval"), (["--dry-run", "--table", "254"], "table"),
         (["--dry-run", "--cwnd-min", "50", "--cwnd-max", "40"], "cwnd"),
     ],

@@ -64,7 +64,7 @@ def test_commands_find_the_daemon_and_its_routes(net, config, learned, place):
                 line = done.stderr.splitlines()[0]
                 assert shown in done.stdout and line.startswith(
                     f"riptide: {command.split()[0]}: {config}:12: cwnd-min many: ")
-                assert line.endswith("; going on by what else is known")
+                assert line.endswith("; continuing with the rest and the defaults")
             doctor = run("doctor").stdout
             assert "(cwnd_max 70)" in doctor or "not 70" in doctor
     learned.kill()
@@ -91,7 +91,7 @@ def test_file_that_cannot_be_read_is_one_line(net, config):
                   '(umask 777 && >/etc/riptide/riptided.conf) && exec "$@"')
         done = net.host.run("unshare", "-m", "sh", "-c", script, "sh", *AS_NOBODY, RIPTIDE, "show")
         assert done.stderr == ("riptide: show: /etc/riptide/riptided.conf: Permission denied; "
-                               "going on by what else is known\n")
+                               "continuing with the rest and the defaults\n")
         assert "203.0.113.1" in done.stdout
 
 

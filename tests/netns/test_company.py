@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptided beside others: numbers of ours that somebody else uses are refused by name."""
+"""riptided beside other programs: numbers of ours that another program uses are refused by name."""
 
 import pytest
 
@@ -127,7 +127,7 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
             assert is_as_without_us(net.host, dst) and not is_ours(net.host, dst)
         assert is_ours(net.host, PEER[other])
         assert line[0].partition("without us: ")[2] in net.host.run(RIPTIDE, "status").stdout
-        # What is learned meanwhile brings the rules back as little as another look does.
+        # Reading again must not bring the rules back, nor must windows learned meanwhile.
         net.learned(OTHER[family], 20)
         net.host.ip("rule", "add", "pref", "100", "fwmark", "9", "lookup", "55")
         wait_rounds(3)
@@ -143,8 +143,8 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
 @families
 @pytest.mark.parametrize("mark", [MARK, 0x99], ids=["its mark", "another mark"])
 def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_us(net, family, mark):
-    """Its link goes down: IPv4 announces no route of that, and main has none there. A start that it
-    refuses takes away the rules of the dead."""
+    """Its link goes down: IPv4 announces no route change, and main has no route there. A start that
+    refuses it removes the rules of a dead predecessor."""
     net.host.ip("link", "add", "apart", "type", "veth", "peer", "name", "sink")
     net.host.ip("link", "set", "apart", "up")
     before = net.host.ip("-4", "rule") + net.host.ip("-6", "rule")

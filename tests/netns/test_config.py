@@ -26,7 +26,7 @@ def config(tmp_path):
 
 
 def reload(daemon, expected):
-    """SIGHUP, until the daemon says what is expected."""
+    """SIGHUP, until the daemon reports the expected result."""
     n = daemon.said().count("SIGHUP")
     daemon.process.send_signal(signal.SIGHUP)
     wait_until(lambda: daemon.said().count("SIGHUP") > n, "a line about SIGHUP")
@@ -96,7 +96,7 @@ def test_prefix_has_bounds_and_a_policy_of_its_own(net, config):
 
 
 class Monitor:
-    """What `ip monitor` tells of routes and rules while it runs."""
+    """The output of `ip monitor` on routes and rules while it runs."""
 
     def __init__(self, host):
         self.host = host

@@ -75,7 +75,7 @@ def read_only():
 
 
 @pytest.mark.parametrize("option, value, named", [
-    ("--control", "/run/file", "no socket"),
+    ("--control", "/run/file", "not a socket"),
     ("--control", "/proc/riptide/control", "/proc/riptide/control"),
     ("--control", "/run/read-only/control", "Read-only"),
     ("--control", "/run/" + "x" * 120, "too long"),
@@ -110,5 +110,5 @@ def test_answer_that_is_none_is_one_line(host, tmp_path, answer, said):
         thread.start()
         done = host.run(RIPTIDE, "status", "--control", tmp_path / "control", check=False)
         assert said in one_line(done)
-        assert "kernel's side alone" in host.run(RIPTIDE, "show", "--control", tmp_path / "control").stderr
+        assert "only the kernel's part" in host.run(RIPTIDE, "show", "--control", tmp_path / "control").stderr
         thread.join()

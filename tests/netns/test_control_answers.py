@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptide status and show: what they say is what is so."""
+"""riptide status and show report the true state."""
 
 import os
 
@@ -72,7 +72,7 @@ def test_status_has_one_connection_as_one(net):
 
 
 def test_show_marks_differences_and_a_dry_run_has_no_rules_in_place(net):
-    """It writes nothing, so that whatever is in the kernel is not what it believes."""
+    """It writes nothing, so the kernel's routes differ from the daemon's."""
     for last in (1, 2, 3):
         net.learned(f"203.0.113.{last}", 30)
     path = "/run/dry"
@@ -86,10 +86,10 @@ def test_show_marks_differences_and_a_dry_run_has_no_rules_in_place(net):
     found = riptide_json(net.host, "show", "--control", path)
     assert found["differences"] >= 3
     said = {row["dst"]: row["difference"] for row in found["routes"]}
-    assert said["203.0.113.1"] == "the kernel does not have it"
+    assert said["203.0.113.1"] == "the kernel has no route to it"
     assert said["203.0.113.2"] == "the kernel has another window"
-    assert said["203.0.113.9"] == "the daemon does not know it"
-    assert "differs: the daemon does not know it" in \
+    assert said["203.0.113.9"] == "riptided has no data on it"
+    assert "differs: riptided has no data on it" in \
         net.host.run(RIPTIDE, "show", "--control", path).stdout
     found = riptide_json(net.host, "status", "--control", path)
     assert not found["rules"]["ipv4"]["in_place"] and "dry run" in found["rules"]["ipv4"]["reason"]

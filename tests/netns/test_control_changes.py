@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptide hint, pause, resume, save, load and merge: what they change, and what not."""
+"""riptide hint, pause, resume, save, load and merge: what they change and what they do not."""
 
 import itertools
 import json
@@ -36,11 +36,10 @@ def test_hint_lowers_windows_is_taken_back_and_passes(net):
         assert one_line(again) == ("riptide: hint: 203.0.113.0/24: there is no hint for it; `riptide "
                                    "hint` lists them\n")
         assert hint(net, "203.0.113.0/24", "--scale", "50%", "--for", "4s") == (
-            "203.0.113.0/24: 1 destination held down, from the next round on, for 4 s: windows "
+            "203.0.113.0/24: 1 destination limited, from the next round on, for 4 s: windows "
             "times 0.5, but the minimum of 10 stays\n")
         assert hint(net, "192.0.2.0/24", "--max", "20", "--for", "1s").startswith(
-            "192.0.2.0/24: no destination within is known, and what is learned in the next 1 s is "
-            "held down: at most 20, but")
+            "192.0.2.0/24: no destination within is known, and new ones are limited for 1 s: at most 20, but")
         half = f"203.0.113.1: initcwnd {before['203.0.113.1'] // 2}"
         wait_until(lambda: half in daemon.said(), "half")
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
@@ -65,9 +64,9 @@ def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
         hint(net, "198.51.100.1", "--remove")
         for words, said in (
                 (("198.51.100.1", "--remove"), "198.51.100.1: its bounds are a section of the "
-                 "configuration: take that out of the file, and reload"),
+                 "configuration: remove that from the file, and reload"),
                 (("192.0.2.1", "--max", "20", "--for", "1s"),
-                 "192.0.2.1: counts as a part of 192.0.2.0/28; give that")):
+                 "192.0.2.1: is part of the destination 192.0.2.0/28: use that")):
             done = net.host.run(RIPTIDE, "hint", *words, check=False)
             assert one_line(done) == f"riptide: hint: {said}\n"
     with Daemon(net.host):
@@ -107,7 +106,7 @@ def test_change_whose_client_has_gone_is_not_carried_out(net):
             done = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", "20", "--for", "10h",
                                 check=False)
             assert "no answer within 5 s" in one_line(done)
-            with connect() as client:  # who has only said all that it has to say is answered
+            with connect() as client:  # a client that only closed its sending side is answered
                 client.sendall(b'{"request":"hints"}\n')
                 client.shutdown(socket.SHUT_WR)
                 daemon.process.send_signal(signal.SIGCONT)
@@ -115,7 +114,8 @@ def test_change_whose_client_has_gone_is_not_carried_out(net):
 
 
 def test_pause_and_resume_while_rules_are_looked_at(net):
-    """Somebody's rules come and go: whatever a look that is under way has seen, the end is right."""
+    """Another program's rules come and go: whatever a running scan has seen, the end state is
+    right."""
     with Daemon(net.host):
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         for n in range(100):
@@ -138,7 +138,7 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
         net.learned("203.0.113.2", 50)
         wait_window(net.host, "203.0.113.2")
         assert rules(net.host) == []
-        for n in range(3):  # somebody puts them back
+        for n in range(3):  # another program restores them
             for family in ("-4", "-6")[:n + 1]:
                 net.host.ip(family, "rule", "add", "pref", 32765, "iif", "lo", "ipproto", "tcp",
                             "lookup", 7230, "protocol", 230)
@@ -193,7 +193,7 @@ def test_state_beyond_what_a_daemon_takes_is_not_sent(net, command, tmp_path):
     with Daemon(net.host):
         said = one_line(net.host.run(RIPTIDE, command, large, check=False))
         assert said.startswith(f"riptide: {command}: {large}: a request of 6710")
-        assert "riptided takes 67108864 at most" in said
+        assert "riptided accepts 67108864 at most" in said
 
 
 def test_what_is_excluded_has_no_route_by_a_state(net):
@@ -212,7 +212,7 @@ def test_save_replaces_nothing_but_files(net, tmp_path):
     other.write_text("kept")
     paths = {name: tmp_path / name for name in ("fifo", "symlink", "device", "dangling")}
     os.mkfifo(paths["fifo"])
-    # Through a link of ours: what is in /dev belongs to all.
+    # Through a link of ours: files in /dev belong to the system.
     for name, target in (("symlink", other), ("device", "/dev/full"), ("dangling", "/none")):
         paths[name].symlink_to(target)
     before = [path.lstat() for path in paths.values()]

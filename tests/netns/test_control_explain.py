@@ -51,7 +51,7 @@ def test_explain_follows_a_window_from_connection_to_route(net):
     ((), ("route", "add", "blackhole", "203.0.113.6"), "203.0.113.6", "left alone: "),
     ((), None, "10.0.0.10", "an address of this host"),
     (("--aggregate", "10.0.1.0/24"), ("addr", "add", "10.0.1.1/32", "dev", "lo"), "10.0.1.0/24",
-     "left alone: an address of this host lies in it"),
+     "left alone: it contains an address of this host"),
 ], ids=["unknown", "scope", "exclude", "blackhole", "own", "own within"])
 def test_explain_says_which_rule_left_it_without_a_route(net, options, setup, dst, said):
     net.learned("203.0.113.1", 30)
@@ -146,7 +146,7 @@ def test_explain_beside_a_daemon_that_hangs_shows_the_kernels_side(net):
                          if f" {PATH}" in line]
             assert int(socket[2]) == 1, "waits for it once"
             assert done.stderr == ("riptide: explain: /run/riptide/control: no answer within "
-                                   "5 s; this is the kernel's side alone\n")
+                                   "5 s; only the kernel's part is shown\n")
             assert f"connections start with {window} segments" in done.stdout
 
 
@@ -175,7 +175,7 @@ def test_explain_without_a_daemon_names_who_says_what_one_would_do(net):
     with connection.busy():
         for prefix in ((), AS_NOBODY):
             done = net.host.run(*prefix, RIPTIDE, "explain", "203.0.113.1")
-            command = re.search("riptided is not running; what it would give: riptided (.*)$", done.stdout)
+            command = re.search("riptided is not running; for its window: riptided (.*)$", done.stdout)
             done = net.host.run(*prefix, RIPTIDED, *command.group(1).split())
             assert "would set 203.0.113.1 initcwnd 24 " in done.stderr
         found = verdict(net.host, "203.0.113.1")

@@ -21,7 +21,7 @@ GROWTH_KB = 2048
 
 
 class Watched(Daemon):
-    """A daemon whose rounds and memory are looked at while something happens to it."""
+    """A daemon whose rounds and memory are measured while something happens to it."""
 
     def __enter__(self):
         super().__enter__()
@@ -31,7 +31,7 @@ class Watched(Daemon):
 
     @contextlib.contextmanager
     def unharmed(self, what, seconds=1.0):
-        """Rounds go on for that long and longer behind what happens in the block, and memory stays."""
+        """Rounds continue for that long and longer after the block, and memory does not grow."""
         late, is_over = {}, threading.Event()
         with connect() as client:  # before others take the places
             self.ask_round(client)
@@ -52,7 +52,7 @@ class Watched(Daemon):
         print(f"{what}: {n_rounds} rounds in {elapsed:.1f} s, the latest {max(late.values()):.2f} "
               f"ms late, {grown} kB more resident")
         assert count_fds(self.pid) <= fds + 65
-        if IS_SANITIZED:  # which takes its time, and keeps what was freed
+        if IS_SANITIZED:  # which takes its time, and keeps freed memory
             return
         assert max(late.values()) < LATE_MS
         assert grown < GROWTH_KB
@@ -109,7 +109,7 @@ def close(clients):
         "bytes"])
 def test_200_clients_that_never_read(net, watched, send):
     fill(net.host, 16384)
-    close(swarm(200, send))  # once, so that what is kept for reuse is there already
+    close(swarm(200, send))  # once, so that memory kept for reuse is there already
     with watched.unharmed(f"200 clients, {send[:20]!r}"):
         clients = swarm(200, send)
     assert watched.is_running()
@@ -213,7 +213,7 @@ def test_all_destinations_come_whole_in_pages_and_as_a_state_to_a_slow_reader(ne
 
 
 def test_others_cannot_take_the_place_of_who_may_change_things(net, watched):
-    """Clients of nobody's hold all places that nobody can have."""
+    """Clients without rights occupy all places that they can have."""
     holder = net.host.start(*AS_NOBODY, "/usr/bin/python3", "-c", f"""
 import socket, time
 clients = [socket.socket(socket.AF_UNIX) for _ in range(100)]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""docs/riptide.dashboard.json and docs/effect.rules.yaml in a Prometheus that scrapes a riptided. Grafana is in no
-distribution that tests run on: of the dashboard its form is checked, and what it asks Prometheus."""
+"""docs/riptide.dashboard.json and docs/effect.rules.yaml in a Prometheus that scrapes a riptided.
+No distribution that tests run on has Grafana: the dashboard's form is checked, and its queries to
+Prometheus."""
 
 import contextlib
 import http.server
@@ -48,7 +49,7 @@ def test_the_form_is_what_grafana_reads():
 
 @contextlib.contextmanager
 def exporter(host):
-    """The port at which the host's metrics are, as they are when somebody asks."""
+    """The port of the host's metrics, current at each scrape."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):  # noqa: N802
             text = host.run(RIPTIDE, "metrics", check=False).stdout.encode()

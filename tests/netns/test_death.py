@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""SIGKILL at any point: the next start makes everything right, and flush leaves nothing behind."""
+"""SIGKILL at any point: the next start makes everything right, and flush leaves nothing."""
 
 import random
 import signal
@@ -39,7 +39,7 @@ class Life:
         self.twins.driver.send(f"set {dst} {cwnd}" for dst, cwnd in wanted.items())
 
     def check(self, wanted):
-        """Exactly what was asked for, at the right place, and no difference to the twin."""
+        """Exactly the requested routes, at the right place, and no difference to the twin."""
         self.twins.judge()
         found = {key: [route[1:] for route in list_]
                  for key, list_ in routes_of_table(self.twins.with_us.link).items()}

@@ -18,7 +18,7 @@ STATUS = {"ok": 0, "note": 0, "warning": 3, "error": 4}
 
 
 def doctor(host, *options, prefix=()):
-    """{check: finding}, after a look at schema, verdict and exit status."""
+    """{check: finding}, after checking schema, verdict and exit status."""
     done = host.run(*prefix, RIPTIDE, "doctor", "--json", *options, check=False)
     document = said_json(done, "doctor")
     assert done.stderr == ""
@@ -84,7 +84,7 @@ def test_daemon_that_is_paused_is_a_note_and_one_that_hangs_or_has_no_place_an_e
         finding = find(net.host, "daemon", *control)
         assert finding["severity"] == "note"
         assert "paused" in finding["summary"] and "riptide resume" in finding["remedy"]
-        assert severity(net.host, "daemon") == "error"  # nobody answers where it asks
+        assert severity(net.host, "daemon") == "error"  # no daemon answers there
         net.host.run(RIPTIDE, "resume", *control)
         wait_until(lambda: severity(net.host, "daemon", *control) == "ok", "the rules")
         with daemon.stopped():
@@ -106,8 +106,7 @@ def test_agent_that_embeds_the_library_is_no_riptided(net, host):
     """To explain as little."""
     net.learned("203.0.113.1", 40)
     agent = start_agent(net.host)
-    who = (f"process {agent.pid} manages this network namespace (an agent that embeds the library, "
-           "or a riptided out of reach of --control)")
+    who = (f"process {agent.pid} manages this network namespace (an agent that embeds the library, or a riptided that --control does not reach)")
     window = wait_window(net.host, "203.0.113.1")
     found = verdict(net.host, "203.0.113.1")
     assert found["verdict"] == f"{who}; connections start with {window} segments"
@@ -171,7 +170,7 @@ def test_rule_that_takes_tcp_around_our_table_is_a_warning(net, family, dst, sub
         net.host.ip(family, "route", "add", subnet, "via", hop, "initcwnd", "17")
         finding = wait_until(lambda: (found := find(net.host, "rules"))["severity"] == "warning" and found,
                              "a warning")
-        assert finding["summary"] == ("a rule of others takes TCP around our table: connections to 1 of 1 "
+        assert finding["summary"] == ("a rule of another program makes TCP skip our table: connections to 1 of 1 "
                                       "destinations start with the base route's window")
         assert finding["evidence"] == (f"RTM_GETROUTE: by its route {dst} starts with 17: a rule comes before ours: "
                                        f"IPv{family[1]} {rule}")
@@ -200,7 +199,7 @@ def test_networkd_that_removes_foreign_routes_is_a_warning(host, tmp_path):
     finding = find(host, "networkd", "--root", tmp_path)
     assert finding["severity"] == "warning"
     assert "our rules and routes" in finding["summary"]
-    # The remedy is a command: it does what it says.
+    # The remedy is a command: it solves the problem.
     command = finding["remedy"].partition(" && ")[0].replace(" /etc", f" {tmp_path}/etc")
     subprocess.run(["sh", "-c", command], check=True)
     assert severity(host, "networkd", "--root", tmp_path) == "ok"
@@ -254,7 +253,7 @@ def test_receiver(net):
     at = next(i for i, line in enumerate(lines) if line.startswith("note     receiver"))
     assert "read: net.ipv4.tcp_rmem = 4096 131072 33554432" in lines[at + 1]
     assert 'do:   sysctl -w net.ipv4.tcp_rmem="4096 292000 33554432"' in lines[at + 2]
-    # The remedy is a command: what it sets is enough, and lowers nothing.
+    # The remedy is a command: its values suffice, and lower nothing.
     net.host.run("sh", "-c", finding["remedy"].partition(" (")[0])
     finding = find(net.host, "receiver")
     assert finding["severity"] == "ok"
@@ -299,21 +298,20 @@ def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
                                   "net.ipv4.tcp_slow_start_after_idle=0")
         with riptided.stopped():
             findings = doctor(net.host)
-            assert findings["daemon"]["summary"] == ("a riptided runs and does not answer: its windows per connection go on, "
-                                                     "and nothing is learned or withdrawn")
+            assert findings["daemon"]["summary"] == ("a riptided runs and does not answer: its windows per connection stay in force, "
+                                                     "and none is learned or withdrawn")
             assert findings["pacing"]["severity"] == "ok"
         below.rmdir()
         wait_until(lambda: severity(net.host, "daemon") == "error", "the end of it")
         gone = find(net.host, "daemon")
         assert f"{below} is gone" in gone["summary"]
-        assert gone["remedy"] == ("put right what it names (a cgroup that is gone: make it again); riptided takes it up by "
-                                  "itself")
+        assert gone["remedy"] == ("remove that cause (make a missing cgroup again); riptided then continues")
         assert severity(net.host, "pacing") == "warning"
     below.mkdir()
     with Daemon(net.host, *apply, "--pacing-percent", "0", has_rules=False):
         assert severity(net.host, "pacing") == "warning"
     with Daemon(net.host, *apply, "--policy", "careful", has_rules=False):
-        assert find(net.host, "pacing")["summary"].startswith("first flights leave at once where none lost")
+        assert find(net.host, "pacing")["summary"].startswith("first flights are paced after a loss")
     with Daemon(net.host, "--apply", "both", "--cgroup", below):
         findings = doctor(net.host)
         for check in ("daemon", "pacing", "idle-restart"):
@@ -336,16 +334,16 @@ def test_with_both_what_no_route_gives_is_given_per_connection(net, cgroup):
         findings = doctor(net.host)
         assert net.connect("203.0.113.1").cwnd() == cwnd
         assert findings["destinations"]["summary"] == ("1 of 2 destinations of open connections are left alone: they have no "
-                                                       "route, and windows per connection alone")
+                                                       "route, and windows per connection only")
         assert findings["rules"]["severity"] == "note"
         add_wg_quick_rules(net.host)
         net.host.ip("route", "add", "203.0.113.2", "via", "10.0.0.1")
-        taken = wait_until(lambda: (found := find(net.host, "rules"))["summary"].startswith("a rule of others takes") and found,
+        taken = wait_until(lambda: (found := find(net.host, "rules"))["summary"].startswith("a rule of another program makes TCP") and found,
                            "that")
-        assert taken["severity"] == "note" and taken["summary"].endswith("destinations have their window per connection alone")
+        assert taken["severity"] == "note" and taken["summary"].endswith("destinations have their window per connection only")
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         finding = wait_until(lambda: (found := find(net.host, "daemon"))["severity"] == "warning" and found, "rules without a place")
-        assert finding["summary"].endswith("connections have windows per connection alone")
+        assert finding["summary"].endswith("connections have windows per connection only")
 
 
 def test_what_cannot_load_is_not_recommended(net, cgroup):

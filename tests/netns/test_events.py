@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Connections that close, as lib/observe hears of them from the kernel: each exactly once."""
+"""Closed connections, as reported by the kernel to lib/observe: each exactly once."""
 
 import re
 import signal
@@ -16,7 +16,7 @@ CHURN = MOUNTED / "lab" / "bench" / "events"
 
 class Observer(Program):
     """An observer on a host: see observer.c. `samples` are all so far, as (kind, cookie, dst, cwnd,
-    segments); `first` is what it said at first."""
+    segments); `first` is its first line."""
 
     def __init__(self, host, events=True, buffer_bytes=0, scope=(), prefix=()):
         super().__init__(host, "observer", int(events), buffer_bytes, *scope, prefix=prefix)
@@ -48,7 +48,7 @@ class Observer(Program):
         return stats
 
     def wait_closed(self, n):
-        """The counters, once n closed sockets were heard of or lost."""
+        """The counters, once n closed sockets were reported or lost."""
         return wait_until(lambda: (lambda s: s["closed"] + s["closed_lost"] >= n and s)(self.stats()),
                           f"{n} closed")
 
@@ -96,7 +96,7 @@ def test_what_stays_half_closed_counts_no_more(net, observer):
 
 
 def test_what_closes_while_nobody_reads_is_learned_once(net, observer):
-    """Closed before a dump, heard of behind it; one of them was shown by the dump before."""
+    """Closed before a dump, reported after it; one of them was shown by the dump before."""
     shown = net.learned("203.0.113.1")
     observer.dump()
     observer.deaf()
@@ -115,7 +115,7 @@ def cookies(samples, kind):
 
 
 def test_under_churn_none_counts_as_open_and_as_closed_and_none_is_missed(net, observer):
-    """Dumps follow each other without a pause, so that events are heard of many dumps late."""
+    """Dumps follow each other without a pause, so that events are read many dumps late."""
     observer.dump()
     n, churn, ends = 0, None, [0]
     for _ in range(50):
@@ -173,7 +173,7 @@ def test_what_never_sent_is_out_of_scope_or_an_own_address_is_left_out_of_events
 
 
 def memory_kb(observer):
-    """What it has written to, exactly: what is resident is counted for each processor apart."""
+    """Exactly the pages that it has written to: the resident size is counted per processor."""
     with open(f"/proc/{observer.pid}/smaps_rollup") as sums:
         return next(int(line.split()[1]) for line in sums if line.startswith("Anonymous:"))
 
@@ -188,7 +188,7 @@ def test_memory_does_not_grow_over_a_thousand_dumps(net, observer):
         observer.dump()
     assert observer.wait_closed(100)["samples"] == 1100
     grown_kb = memory_kb(observer) - first_kb
-    assert IS_SANITIZED or grown_kb < 32  # a sanitizer keeps what was freed
+    assert IS_SANITIZED or grown_kb < 32  # a sanitizer keeps freed memory
 
 
 def dropped(host):
@@ -257,7 +257,7 @@ def n_closed(daemon):
 def test_the_daemon_learns_from_connections_that_no_look_shows(net):
     with Daemon(net.host, "--destroy-events", "--log-level", "debug", interval="300ms") as daemon:
         wait_until(lambda: n_closed(daemon), "a look")
-        with daemon.stopped():  # no look between
+        with daemon.stopped():  # no dump in between
             for _ in range(3):
                 net.short("203.0.113.1")
         assert wait_window(net.host, "203.0.113.1")

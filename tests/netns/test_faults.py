@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Every call of the library that can fail, made to fail: the agent recovers or takes all back."""
 
+import errno
 import re
 import subprocess
 
@@ -10,11 +11,11 @@ from netns import BUILD, MOUNTED
 PEERS = ("203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1", "2001:db8::2")
 
 
-# What it calls beside those that the shim stands before: values in, values out, and a clock.
+# Functions that it calls besides those of the shim: pure ones, and a clock.
 HARMLESS = set("""
-    clock_gettime dirname exp2 fmax fmin free getpid inet_ntop inet_pton kill log2 memchr memcmp memcpy memmem
-    memmove memset qsort snprintf sscanf strchr strcmp strcpy strcspn strerror strlen strncmp strncpy strnlen strrchr
-    strspn strstr strtoul vsnprintf
+    clock_gettime closedir dirfd dirname exp2 fmax fmin free getpid inet_ntop inet_pton kill log2 memchr memcmp
+    memcpy memmem memmove memset qsort snprintf sscanf strchr strcmp strcpy strcspn strerror strlen strncmp
+    strncpy strnlen strrchr strspn strstr strtoul vsnprintf
 """.split())
 
 # What a call becomes that libc checks; __asan_stack_malloc_2 is the sanitizer's own.
@@ -49,6 +50,7 @@ def connected(net):
 
 def fail_each(host, directory, at_least, *plan, environment=()):
     """Runs a plan of tests/netns/faults.c; at_least so many calls were made to fail."""
+    plan = [getattr(errno, str(word), word) for word in plan]
     done = host.run("env", *environment, MOUNTED / "tests" / "netns" / "faults", directory / "state", *plan,
                     check=False, timeout=300)
     print(done.stdout + done.stderr)

@@ -83,4 +83,4 @@ def test_base_routes_cost_what_they_are(is_one, capsys):
         host.close()
     with capsys.disabled():
         print(f"\n{N} destinations behind {1 if is_one else N} base routes: {used_kb} kB at most")
-    assert IS_SANITIZED or used_kb < 20000  # a sanitizer keeps what was freed
+    assert IS_SANITIZED or used_kb < 20000  # a sanitizer keeps freed memory

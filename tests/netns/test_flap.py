@@ -44,7 +44,7 @@ def request(family, n, gateway):
 
 
 class Flapping:
-    """A process that moves all routes when it is told to, and says when each has moved."""
+    """A process that moves all routes on request, and reports when each has moved."""
 
     def __init__(self, host, family, n_routes):
         self.n_routes = n_routes
@@ -94,8 +94,8 @@ class Watching:
         return answers
 
     def wrong_ms(self, n, moved_ns, gateway):
-        """For how long the n-th was seen at another gateway after main had it there: the least that
-        it can have been, and the most is one look longer."""
+        """How long the n-th was at another gateway after main had it there: the lower bound; the
+        upper bound is one query longer."""
         last_ns = max((at_ns for at_ns, answers in self.looks if gateway not in answers[n]),
                       default=0)
         return max(last_ns - moved_ns, 0) / 1e6
@@ -107,7 +107,7 @@ class Watching:
 
 def flap(net, family, n_routes, n_destinations):
     """[ms] that each destination was on the old next hop in each flap, [ms] until the router was
-    done, [ms] between looks, and the router's counters."""
+    done, [ms] between queries, and the router's counters."""
     step = n_routes // n_destinations
     dsts = [destination_of(family, n * step) for n in range(n_destinations)]
     flapping = Flapping(net.host, family, n_routes)

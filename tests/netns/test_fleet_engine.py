@@ -2,21 +2,20 @@
 """Sums of a site in a real Valkey or Redis: whatever is lost, nothing counts twice, nor not at all."""
 
 import contextlib
+import json
 import os
 import random
+import socket
 import subprocess
-import sys
 import threading
 import time
 
+import engine
 import pytest
-from netns import REPOSITORY
+from engine import HALF_LIFE_S, Engine, Proxy, needs_engine
+from fleet import config, host, sums
+from test_fleet_host import Ladder
 from waiting import wait_until
-
-sys.path.insert(0, str(REPOSITORY / "bindings/python/riptide"))  # the package's C is of no use here
-from fleet import sums  # noqa: E402
-import engine  # noqa: E402
-from engine import HALF_LIFE_S, Engine, Proxy, needs_engine  # noqa: E402
 
 pytestmark = needs_engine
 PREFIX = "192.0.2.0/24"
@@ -63,9 +62,10 @@ class Host:
 
     def exchange(self, wanted=(PREFIX,)):
         sequence, batch = self.outbox.batch(time.time_ns() // 1_000_000)
-        others = self.site.exchange(batch, wanted, sequence)
-        self.outbox.confirm()
-        return others
+        try:
+            return self.site.exchange(batch, wanted, sequence)
+        finally:
+            self.outbox.confirm(self.site.own)
 
     def others(self, prefix=PREFIX):
         return self.exchange([prefix]).get(prefix, {}).get("n", 0)
@@ -224,6 +224,154 @@ def test_fleet_what_is_old_has_faded_alike_for_all(start):
             assert high < 1.2 * low
 
 
+class Riptided:
+    """What riptide-fleet asks, of ladders that grow by chance; and what all of it is, by key and name."""
+
+    KEYS = [f"192.0.2.{i}" for i in range(9)]
+    BOOKS = "books 5 20 50000 loss"
+
+    def __init__(self, chance, fails):
+        self.chance, self.fails, self.life, self.revision = chance, fails, 1, 0
+        self.ladders, self.revisions, self.n_books, self.all = {}, {}, 0, {}
+        self.keep()
+
+    def learn(self):
+        for dst in self.chance.sample(self.KEYS, 3):
+            cwnd, cost, again = self.chance.choice([20, 28, 40]), self.chance.uniform(0, 2), self.chance.choice([0, 0.5])
+            self.ladders.setdefault(dst, Ladder()).enter(cwnd, cost, again)
+            self.revision += 1
+            self.revisions[dst] = self.revision
+            self.add(dst, {f"{cwnd}n": 1, f"{cwnd}c": cost, f"{cwnd}a": again})
+        self.n_books += 1
+        self.add(self.BOOKS, {"w65536n": 1, "w65536t": 1024, "w65536tt": 1 << 20})
+
+    def add(self, key, one):
+        self.all[key] = sums.add(self.all.get(key, {}), one)
+
+    def keep(self):
+        """Its file."""
+        self.file = json.dumps([{dst: one.rungs for dst, one in self.ladders.items()}, self.n_books])
+
+    def start(self):
+        """Anew, with its file."""
+        ladders, self.n_books = json.loads(self.file)
+        self.ladders = {dst: Ladder() for dst in ladders}
+        for dst, rungs in ladders.items():
+            self.ladders[dst].rungs = {int(cwnd): rung for cwnd, rung in rungs.items()}
+        self.life += 1
+        self.revision = len(ladders)
+        self.revisions = {dst: 1 + i for i, dst in enumerate(ladders)}
+
+    def ask(self, name, **members):
+        if self.fails and self.chance.random() < 0.05:
+            raise OSError(0, "no answer")
+        if name == "books":
+            line = (f"window bytes=65536 rtt_us=50000 control=loss n={self.n_books} n_again=0 time={self.n_books << 10},"
+                    f"{self.n_books << 20} again=0,0\n") if self.n_books else ""
+            return {"holdout_percent": 5, "trial_percent": 20, "connections": self.n_books, "since_s": 1, "pooled": None,
+                    "books": f"riptide books 1\n{line}" if self.n_books != members["known"] else None}
+        if name == "site":
+            return {}
+        since, at = members["since"] if members["life"] == self.life else 0, members["from"]
+        found = [dst for dst in self.ladders if self.revisions[dst] > since]
+        next_at = at + 3 if at + 3 < len(found) else None
+        return {"life": self.life, "revision": self.revision, "next": next_at,
+                "ladders": [self.ladders[dst].row(dst) for dst in found[at:at + 3]]}
+
+
+class Machine:
+    """A host: a Riptided, and the riptide-fleet of this repository beside it, over a network that loses."""
+
+    def __init__(self, url, name, chance, crashes):
+        self.given = config.Config(site="pop", engine=url, host=name, half_life=HALF_LIFE_S, books_half_life=HALF_LIFE_S)
+        self.riptided, self.chance, self.crashes, self.n_lost = Riptided(chance, not crashes), chance, crashes, 0
+        self.start(None)
+
+    def start(self, saved):
+        self.fleet = engine.program.Fleet(self.given, saved)
+        self.fleet._riptided = self.riptided
+
+    def stop(self):
+        self.n_lost += self.fleet.figures["lost"]
+        self.fleet.close()
+
+    def turn(self):
+        self.fleet.turn()
+        return not (self.fleet._engine_said.wrong or self.fleet._riptided_said.wrong)
+
+    def settle(self):
+        """Turns, until all is there that it has."""
+        for _ in range(100):
+            if self.turn() and not len(self.fleet._share.outbox) and not len(self.fleet._books_share.outbox):
+                return
+        raise AssertionError("never confirmed")
+
+    def steps(self, n, lose):
+        for _ in range(n):
+            for _ in range(self.chance.randrange(3)):
+                self.riptided.learn()
+            event = self.chance.random()
+            if event < 0.1:
+                saved = json.loads(json.dumps(self.fleet.save()))
+                self.stop()
+                self.riptided.learn()
+                self.start(None if self.crashes and self.chance.random() < 0.5 else saved)
+            elif event < 0.2:
+                if not self.crashes:
+                    self.settle()  # what came since the last answer nobody knows of
+                    self.riptided.keep()
+                self.riptided.start()
+            elif event < 0.3:
+                self.riptided.keep()
+            elif event < 0.33:
+                lose()
+            self.turn()
+        self.settle()
+
+
+@pytest.mark.parametrize("crashes", [False, True], ids=["stops", "crashes"])
+def test_fleet_whatever_stops_is_added_once(start, proxy, crashes):
+    """Hosts with riptide-fleets and riptideds that start anew, and an engine that loses all, or a part.
+
+    Where nothing crashes the site has all of it in the end. Otherwise it may miss some, and never has more.
+    """
+    print("SEED", SEED)
+    lose_some, _ = loser()
+    server, chance = start(), random.Random(SEED)
+    behind = proxy(server.port, lose_some)
+    machines = [Machine(behind.url, f"host{i}", random.Random(SEED + i), crashes) for i in range(4)]
+
+    def lose():
+        for key in server.client.keys():
+            if chance.random() < 0.5:
+                server.client.delete(key)
+
+    threads = [threading.Thread(target=one.steps, args=(60, lose)) for one in machines]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    behind.lose = lambda what: False
+    for one in machines:
+        one.riptided.fails = False
+        for _ in range(engine.program.TURNS):  # each key has its turn
+            one.settle()
+    keys = [*Riptided.KEYS, *host.books_keys("5 20")]
+    with Host(server.url, "reader") as reader:
+        seen = reader.site.exchange({}, keys, 0)
+    learned = {}
+    for one in machines:
+        one.stop()
+        for key, found in one.riptided.all.items():
+            learned[key] = sums.add(learned.get(key, {}), found)
+    for key, expected in learned.items():
+        for name, value in expected.items():
+            had = seen.get(key, {}).get(name, 0)
+            assert had <= 1.01 * value + 0.1, (key, name, seen.get(key), expected)
+            assert crashes or had >= 0.94 * value - 0.3, (key, name, seen.get(key), expected)
+    assert sum(one.n_lost for one in machines) > 0
+
+
 # What is kept
 
 def test_fleet_a_batch_that_comes_twice_counts_once(start):
@@ -314,6 +462,21 @@ def test_fleet_unreachable(start):
         assert two.others() == about(7)
 
 
+def test_fleet_a_unix_socket_that_is_closed_before_the_answer(tmp_path):
+    with socket.socket(socket.AF_UNIX) as server, Host(f"unix://{tmp_path}/socket", "one") as one:
+        server.bind(f"{tmp_path}/socket")
+        server.listen()
+
+        def close():
+            for _ in range(2):
+                near = server.accept()[0]
+                near.recv(1)
+                near.close()
+        threading.Thread(target=close, daemon=True).start()  # of one or two tries
+        with pytest.raises(engine.site.SiteError, match="it closed the connection"):
+            one.exchange()
+
+
 def test_fleet_another_server_where_one_is_not_reachable(start):
     live, dead = start(), start("dead")
     dead.stop()
@@ -371,6 +534,21 @@ def test_fleet_an_answer_that_trickles_is_bounded_as_well(start, proxy):
         begin = time.monotonic()
         assert one.line().startswith("no answer within 1 s")
         assert time.monotonic() - begin < 1.1 + 1
+
+
+def test_fleet_what_takes_longer_than_an_exchange_may_gets_there_in_several(start, proxy):
+    server, n = start(), 3000
+    behind = proxy(server.port, lambda what: what == "question" and bool(time.sleep(0.05)))
+    with Host(behind.url, "one", timeout_s=1) as one:
+        for i in range(n):
+            one.learn(prefix=f"192.0.2.{i}")
+        assert one.line().startswith("no answer within 1 s")
+        for _ in range(50):
+            with contextlib.suppress(engine.site.SiteError):
+                one.exchange(())
+        assert not len(one.outbox)
+    with Host(server.url, "two") as two:
+        assert two.exchange([f"192.0.2.{i}" for i in range(n)]) == {f"192.0.2.{i}": {"n": about(1)} for i in range(n)}
 
 
 def test_fleet_full(start):

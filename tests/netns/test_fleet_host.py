@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a host shares with its site, without riptided and without an engine: riptide.fleet.host and config."""
 
+import json
 import random
 import sys
 
@@ -31,10 +32,13 @@ class Ladder:
         self.scale(0.5)
         self.halved = (self.halved + 1) % host.HALVED
 
-    def read(self):
+    def row(self, dst):
         text = ";".join(["5,5,0", *(f"{cwnd}:" + ",".join(str(round(1000 * value)) for value in rung)
                                     for cwnd, rung in self.rungs.items())])
-        dst, found = host.read_ladder([DST, text, self.entered, self.halved])
+        return [dst, text, self.entered, self.halved]
+
+    def read(self):
+        dst, found = host.read_ladder(self.row(DST))
         assert dst == DST
         return found
 
@@ -73,9 +77,15 @@ def test_what_a_restart_has_read_from_its_file_is_not_said_again():
     ladder.entered, ladder.halved = 0, 0
     assert host.learned_since(before, ladder.read()) == {}
     assert host.learned_since(None, ladder.read()) == {}
+    for _ in range(3):
+        ladder.enter(40, 1, 0)
+    assert host.learned_since(before, ladder.read()) == pytest.approx({"40n": 3, "40c": 3, "40a": 0}, abs=0.01)
     fresh = Ladder()
     fresh.enter(28, 1, 0)
     assert connections(host.learned_since(before, fresh.read())) == 1
+    for _ in range(60):  # forgotten, and learned anew, more than before
+        fresh.enter(40, 1, 0)
+    assert connections(host.learned_since(before, fresh.read())) == pytest.approx(connections(fresh.read().sums))
 
 
 def test_a_site_is_written_as_riptided_takes_it():
@@ -102,7 +112,10 @@ def test_books_are_the_same_behind_a_site():
     assert host.books_since(books, books) == {}
     more = {key: {name: 2 * value for name, value in cells.items()} for key, cells in books.items()}
     assert host.books_since(books, more) == books
-    assert host.books_since(more, books) == books  # they began anew
+    assert host.books_since(more, books) == {}  # read from a file of before a crash
+    more["books 5 0 5000 bbr"] = {name: value / 4 for name, value in more["books 5 0 5000 bbr"].items()}
+    assert host.books_since(more, {key: {name: 4 * value for name, value in cells.items()} for key, cells in books.items()}) == {
+        key: {name: factor * value for name, value in cells.items()} for (key, cells), factor in zip(books.items(), (2, 3.5))}
 
 
 def test_books_that_have_faded_are_still_books():
@@ -115,18 +128,18 @@ def test_books_that_have_faded_are_still_books():
 
 
 def play(share, site, batch=None):
-    """An exchange with a site that is a dict."""
+    """An exchange with a site that is a dict. Nothing fades."""
     _, added = share.outbox.batch(1) if batch is None else (0, batch)
     for key, one in added.items():
         site[key] = sums.add(site.get(key, {}), one)
-    return share.confirm(added, {key: site.get(key, {}) for key in {*added, "a"}})
+    return share.confirm(added, {key: site.get(key, {}) for key in {*added, "a"}}, 0)
 
 
 def test_a_site_that_began_empty_has_all_of_it_again():
-    share, site = host.Share(), {}
+    share, site = host.Share(60), {}
     share.put("a", {"n": 5.0}, {"n": 5.0})
     assert share.unsure == {"a"} and play(share, site) == 0
-    assert play(share, site) == 0 and site == {"a": {"n": 5.0}}
+    assert play(share, site) == 0 and site == {"a": {"n": 5.0}} and not share.unsure
     share.put("a", {"n": 7.0}, {"n": 2.0})
     play(share, site)
     assert site == {"a": {"n": 7.0}}
@@ -135,14 +148,28 @@ def test_a_site_that_began_empty_has_all_of_it_again():
     play(share, site)
     assert site == {"a": {"n": 7.0}}
     site.clear()
-    share.put("a", {"n": 8.0}, {"n": 1.0})  # it learns of that with an answer to what it added
+    share.put("a", {"n": 8.0}, {"n": 1.0})  # the answer to this addition shows it
+    assert play(share, site) == 1
+    play(share, site)
+    assert site == {"a": {"n": 8.0}} and play(share, site) == 0
+    site["a"] = {"n": 4.0}  # an older dump
     assert play(share, site) == 1
     play(share, site)
     assert site == {"a": {"n": 8.0}} and play(share, site) == 0
 
 
+def test_what_is_added_again_has_faded():
+    share, site = host.Share(60), {}
+    share.put("a", {"n": 8.0}, {})
+    play(share, site)
+    play(share, site)
+    assert share.confirm({}, {"a": {"n": 3.9}}, 60_000) == 0  # within the difference of two clocks
+    assert share.confirm({}, {"a": {}}, 120_000) == 1
+    assert share.outbox.batch(1)[1] == {"a": {"n": 2.0}}
+
+
 def test_what_comes_while_an_answer_is_lost_counts_once():
-    share, site = host.Share(), {}
+    share, site = host.Share(60), {}
     share.put("a", {"n": 5.0}, {})
     play(share, site)
     play(share, site)
@@ -157,7 +184,7 @@ def test_what_comes_while_an_answer_is_lost_counts_once():
 
 
 def test_a_host_that_comes_back_adds_nothing_twice():
-    share, site = host.Share(), {"a": {"n": 5.0}}
+    share, site = host.Share(60), {"a": {"n": 5.0}}
     share.put("a", {"n": 5.0}, {"n": 5.0})
     play(share, site)
     play(share, site)
@@ -165,6 +192,19 @@ def test_a_host_that_comes_back_adds_nothing_twice():
     share.put("a", {"n": 6.0}, {"n": 1.0})
     play(share, site)
     assert site == {"a": {"n": 6.0}}
+
+
+def test_what_waits_is_added_by_the_next_process():
+    share, site = host.Share(60), {"a": {"n": 5.0}}
+    share.put("a", {"n": 5.0}, {})
+    play(share, site)
+    share.put("a", {"n": 7.0}, {"n": 2.0})
+    share.outbox.batch(1)
+    share = host.Share(60, json.loads(json.dumps(share.save())))
+    share.put("a", {"n": 10.0}, {"n": 3.0})
+    play(share, site)
+    play(share, site)
+    assert site == {"a": {"n": 10.0}}
 
 
 def test_a_configuration(tmp_path):

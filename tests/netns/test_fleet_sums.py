@@ -2,6 +2,7 @@
 """What hosts of a site share, without an engine: riptide.fleet.sums."""
 
 import math
+import json
 import sys
 
 import pytest
@@ -57,8 +58,12 @@ def test_a_batch_stays_until_it_is_confirmed():
     outbox.put("10.0.0.1", {"n": 2.0})
     outbox.put("10.0.0.2", {"n": 3.0})
     assert outbox.batch(2000) == first and len(outbox) == 2
-    outbox.confirm()
+    outbox.confirm([])
+    assert sums.Outbox(json.loads(json.dumps(outbox.save()))).batch(2000) == first
+    outbox.confirm(["10.0.0.1", "10.0.0.9"])
     outbox.put("10.0.0.1", {"n": 2.0})
     assert outbox.batch(900) == (1001, {"10.0.0.1": {"n": 4.0}, "10.0.0.2": {"n": 3.0}})
-    outbox.confirm()
+    outbox.confirm(["10.0.0.2"])
+    assert outbox.batch(3000) == (1001, {"10.0.0.1": {"n": 4.0}})
+    outbox.confirm(["10.0.0.1"])
     assert outbox.batch(3000)[1] == {} and len(outbox) == 0

@@ -41,14 +41,14 @@ def forks(net):
 
 
 def assert_as_before(net, forks, n_samples):
-    """Rules, routes and rounds of the parent, what it notices, and its dump that was under way."""
+    """Rules, routes and rounds of the parent, its notifications, and its running dump."""
     assert forks.line() == f"observer {n_samples}"
     assert forks.line() == "router sleeps"
     assert len(rules(net.host)) == 2 and windows(net.host)["203.0.113.1"] >= 30
     assert forks.n_dispatches() < 1000
     net.learned("203.0.113.2", 60)  # a round may see it grow, and no step leads from 38 to 40
     wait_until(lambda: windows(net.host).get("203.0.113.2", 0) >= 40, "a window learned since")
-    net.host.run(RIPTIDE, "flush", check=False)  # 1: who holds the namespace may put them back
+    net.host.run(RIPTIDE, "flush", check=False)  # 1: the holder of the namespace may restore them
     wait_until(lambda: len(rules(net.host)) == 2, "rules that somebody removed")
     assert wait_window(net.host, "203.0.113.1") >= 30
     assert forks.end() == 0

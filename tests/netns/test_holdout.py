@@ -7,8 +7,9 @@ import socket
 
 import pytest
 import wanbox
+from connection import tcp_info
 from control import status, wait_rounds
-from netns import RIPTIDE, Daemon, Host, wait_until, wait_window
+from netns import RIPTIDE, Daemon, Host, wait_until, wait_window, windows
 from test_metrics import figures_of
 from test_step_back import Load
 
@@ -49,16 +50,39 @@ def test_a_share_is_held_out_and_reload_changes_it(net, cgroup, tmp_path):
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
-@pytest.mark.parametrize("owners", [None, 14])
-def test_beside_a_route_those_held_out_start_as_without_us(net, daemon, owners, passive):
+@pytest.mark.parametrize("owners", [None, 14, 60])
+def test_beside_a_route_those_held_out_start_as_without_us(net, daemon, tmp_path, owners, passive):
     """With the route's window for all connections, which the program takes from those as they open."""
+    config = tmp_path / "riptided.conf"
+    config.write_text("[prefix 203.0.113.0/24]\ncwnd-min = 40\ncwnd-max = 40\n")
     if owners:
         net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", owners)
     net.learned("203.0.113.1", 30)
-    with daemon("both", "--destroy-events", "--holdout-percent", "50", "--cwnd-min", "40", "--cwnd-max", "40"):
-        wait_window(net.host, "203.0.113.1")
+    with daemon("both", "--destroy-events", "--holdout-percent", "50", "--config", config):
+        wait_until(lambda: windows(net.host).get("203.0.113.1") == 40, "the window")
         wait_rounds(2)
         assert {net.connect("203.0.113.1", passive=passive).cwnd() for _ in range(20)} == {owners or 10, 40}
+
+
+def test_those_held_out_start_with_one_segment_after_lost_syns(net, daemon):
+    """As all do then, which the listener has no room for twice."""
+    net.learned("203.0.113.1", 30)
+    with daemon("both", "--destroy-events", "--holdout-percent", "50"), contextlib.ExitStack() as stack:
+        wait_window(net.host, "203.0.113.1")
+        wait_rounds(2)
+        server = stack.enter_context(net.world.socket(socket.AF_INET))
+        server.bind(("", 0))
+        server.listen(0)
+        clients = [stack.enter_context(net.host.socket(socket.AF_INET)) for _ in range(13)]
+        for client in clients:
+            client.setblocking(False)
+            client.connect_ex(("203.0.113.1", server.getsockname()[1]))
+        late = clients[1:]
+        wait_until(lambda: min(tcp_info(client).retrans_segs for client in late) == 2, "SYNs to be sent again")
+        server.listen(100)
+        wait_until(lambda: {tcp_info(client).state for client in late} == {1}, "them to be established")
+        assert {tcp_info(client).cwnd for client in late} == {1}
+        assert status()["apply"]["held_out"] > 0
 
 
 def test_beside_a_route_trials_have_their_own_windows(net, daemon):
@@ -144,7 +168,7 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
         assert sum(of_both.values()) == n
     with started() as riptided:
         assert books() == of_both
-        assert f"destinations taken over: 1, expired: 0, others: 0; outcomes of connections: {n}\n" in riptided.said()
+        assert f"destinations loaded: 1, expired: 0, others: 0; outcomes of connections: {n}\n" in riptided.said()
         assert " skipped 0," in near.run(RIPTIDE, "load", state).stdout
         older = opened()
         config.write_text("[apply]\nholdout-percent = 40\n")

@@ -80,7 +80,7 @@ LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
 
 
 def texts(tree):
-    """(the file or program, what it says) of all that a user has to read."""
+    """(file or program, its text) of all texts for users."""
     for path in sorted(tree.root.rglob("*")):
         if path.suffix in (".h", ".md", ".json", ".5", ".8", ".conf", ".service"):
             yield path, path.read_text()
@@ -92,7 +92,7 @@ def texts(tree):
 
 
 def is_there(tree, file, pointer):
-    """Whether it names what is installed: docs/NAME stands for share/doc/riptide/NAME."""
+    """Whether it names an installed file: docs/NAME stands for share/doc/riptide/NAME."""
     docs = tree.root / "usr/local/share/doc/riptide"
     if pointer.startswith("/"):
         return (tree.root / pointer[1:]).exists()
@@ -112,7 +112,7 @@ def test_nothing_points_at_a_file_that_is_not_installed(tree):
 
 
 def test_links_of_documents_lead_to_files():
-    """Those of the repository; what is installed is a part of it."""
+    """The files of the repository; the installed ones are a part of them."""
     pages = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"),
              *REPOSITORY.glob("lab/**/*.md"), REPOSITORY / "bindings/python/README.md"]
     links = [(page, link) for page in pages for link in LINK.findall(page.read_text())]
@@ -189,7 +189,7 @@ def needed(program):
 
 @pytest.mark.parametrize("is_static", [False, True], ids=["shared", "static"])
 def test_host_program_builds_and_runs_with_the_library(net, tree, tmp_path, is_static):
-    """It says what it has learned from one connection."""
+    """It prints what it has learned from one connection."""
     program = tmp_path / "host"
     flags = tree.pkg_config("--cflags", "--libs", *["--static"] * is_static)
     assert "-lriptide" in flags

@@ -92,7 +92,8 @@ def test_no_event_makes_a_difference_with_windows_per_connection(apply, cgroup, 
 
 @pytest.mark.parametrize("is_riptides", [False, True])
 def test_difference_is_blamed_on_riptide_only_where_it_ends_with_it(is_riptides):
-    """Both are planted: a route of one host alone, and one that somebody puts into our table."""
+    """Both are planted: a route of one host alone, and one that another program puts into our
+    table."""
     twins = Twins(["198.51.100.7"])
     try:
         twins.driver.quiet()

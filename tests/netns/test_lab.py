@@ -37,11 +37,11 @@ def namespaces():
 def test_quick_form_of_an_evaluation(name, tmp_path):
     before = namespaces()
     lab = start(name, "--quick", "--seed", "3", "--out", tmp_path)
-    out, errors = lab.communicate(timeout=400)  # seconds where nobody else works
+    out, errors = lab.communicate(timeout=400)  # seconds without other load
     assert lab.returncode == 0, errors
     assert len((tmp_path / "verdict.txt").read_text().splitlines()) == 2
     assert (tmp_path / "verdict.txt").read_text() in out
-    # A busy machine is late too often for figures, and is told so: then there is nothing to draw.
+    # A busy machine is late too often for figures: then the lab reports that and draws nothing.
     is_late = "No cell has two repetitions that were on time" in out
     for path in tmp_path.glob("*.csv"):
         with path.open() as file:

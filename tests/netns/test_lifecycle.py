@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Starting, ending and dying: what riptided leaves behind, and whom it disturbs."""
+"""Starting, ending and dying: what riptided leaves, and that it disturbs no other program."""
 
 import contextlib
 import errno
@@ -56,8 +56,8 @@ def test_flush_pauses_a_riptided_that_runs(net):
         done = net.host.run(RIPTIDE, "flush")
         # What it puts back until it is paused, goes as well.
         assert re.fullmatch(
-            r"removed: rules \d+, routes \d+\npaused: riptided keeps its rules away until `riptide "
-            f"resume` or a restart; its routes are in table {TABLE}, where nothing looks them up\n",
+            r"removed: rules \d+, routes \d+\npaused: riptided keeps its rules removed until `riptide "
+            f"resume` or a restart; its routes are in table {TABLE}, to which no rule refers\n",
             done.stdout), done.stdout
         assert not done.stderr
         one_tick(net)
@@ -84,8 +84,7 @@ def test_flush_names_a_riptided_that_does_not_answer(net):
             assert (flush.returncode, stdout) == (1, "removed: rules 4, routes 3\n")
             assert not rules(net.host) and not routes(net.host)
         assert stderr == (
-            f"riptide: flush: process {daemon.pid} manages this network namespace and may put all "
-            "of it back (/run/riptide/control: no answer within 5 s): stop it, if it is riptided "
+            f"riptide: flush: process {daemon.pid} manages this network namespace and may restore all of them (/run/riptide/control: no answer within 5 s): stop it, if it is riptided "
             "by `systemctl stop riptided`, then `riptide flush` again\n")
         wait_until(lambda: len(rules(net.host)) == 2, "all of it back")
 
@@ -130,7 +129,7 @@ def test_flush_leaves_a_riptided_of_another_namespace_or_table_alone(net):
         done = net.host.run(RIPTIDE, "flush", "--table", 99, check=False)
         assert done.stdout == "removed: rules 1, routes 1\n"
         assert done.stderr == ("riptide: flush: riptided runs with another table: "
-                               f"`riptide flush --table {TABLE}` is about that\n")
+                               f"`riptide flush --table {TABLE}` removes those\n")
         assert snapshot(net.host) == expected
 
 
@@ -251,7 +250,7 @@ def test_stop_hook_needs_no_valid_file(net, tmp_path, text, numbers):
     warned = [line for line in done.stderr.splitlines() if "warning: " in line]
     assert len(warned) == ("cwnd-min" not in (text or "")), done.stderr
     assert all(str(path) in line for line in warned)
-    # What is wrong on the command line is a mistake of who typed it.
+    # A wrong command line is the user's mistake.
     path.write_text("[compute]\nttl = 1h\n")
     for options in (("--table", "x"), ("--config", path, "--table", "254")):
         assert "--table" in one_line(net.host.run(RIPTIDED, "--flush", *options, check=False), 2)

@@ -100,7 +100,7 @@ STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 def arguments(text):
-    """What stands between the brackets of a call that has just begun, up to its end."""
+    """The arguments of a call, from after its opening bracket to its end."""
     depth, at = 1, 0
     while depth:
         found = re.compile(r'"(?:[^"\\]|\\.)*"|[()]').search(text, at)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One destination with several paths behind it: the window stays at what the worst of them take."""
+"""One destination with several paths: the window stays at what the worst of them fits."""
 
 import contextlib
 

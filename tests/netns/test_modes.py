@@ -19,7 +19,7 @@ def mode(path):
 
 @pytest.fixture
 def place(tmp_path):
-    """A directory that everybody reaches."""
+    """A directory that all users can reach."""
     directory = tmp_path / "place"
     directory.mkdir()
     for parent in tmp_path.relative_to("/run").parents:

@@ -52,7 +52,7 @@ def test_each_namespace_learns_from_its_own_connections_and_home_has_no_trace(ho
 
 @pytest.mark.parametrize("ending", ["in order", "SIGKILL"])
 def test_one_program_serves_many_namespaces(host, networks, cgroup, ending):
-    """One address, of another host in each; whoever goes first takes nothing of the other's."""
+    """One address, of another host in each; the first one removed affects nothing of the other."""
     cwnds = [network.learned("203.0.113.1", cwnd).cwnd() for network, cwnd in zip(networks, (30, 60))]
     paths = [path_of(network.host) for network in networks]
 
@@ -122,7 +122,7 @@ def test_a_namespace_of_a_process_ends_with_it(host, net):
     sleeper.wait()
     assert containers.line() == f"/proc/{sleeper.pid}/ns/net: gone"
     assert containers.process.wait(DEADLINE_S) == 0
-    assert not rules(net.host)  # it lives on here, without anybody to look after them
+    assert not rules(net.host)  # it lives on here, and nothing maintains them
 
 
 def test_who_manages_a_namespace_already_is_named(host, net):
@@ -156,7 +156,7 @@ LOSING = """
     ("/dev/null", (), ": netns_fd: no network namespace: Invalid argument"),
     ("/proc/self/ns/mnt", (), ": netns_fd: no network namespace: Invalid argument"),
     ("/run/netns/mistyped", (), "No such file or directory"),
-    (None, WITHOUT_SYS_ADMIN, ": netns_fd: another network namespace needs CAP_SYS_ADMIN"),
+    (None, WITHOUT_SYS_ADMIN, ": netns_fd: entering another network namespace needs CAP_SYS_ADMIN in both"),
     (None, LOSING, "this thread is left in the network"),
 ])
 def test_namespace_that_cannot_be_served_is_refused(host, net, preload, path, prefix, words):

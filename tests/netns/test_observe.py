@@ -39,7 +39,7 @@ def test_mean_of_established_connections_equals_what_ss_says(net):
 
 def test_one_that_closes_with_its_last_data_is_seen_while_these_are_under_way(net):
     near = net.learned("203.0.113.1").near
-    with contextlib.suppress(BlockingIOError):  # nobody reads them
+    with contextlib.suppress(BlockingIOError):  # nothing reads them
         while True:
             near.send(bytes(1 << 16))
     near.shutdown(socket.SHUT_WR)

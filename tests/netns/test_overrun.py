@@ -102,14 +102,14 @@ def test_overrun_lifts_the_rules_and_makes_all_right(is_stopped, capsys):
 
 
 def beside(dst, turn):
-    """A line for somebody who puts a route beside ours: the router looks at everything and takes it
-    away, and lifts nothing for that."""
+    """A line with a route that another program puts beside ours: the router reads everything again,
+    deletes it, and lifts nothing for that."""
     return (f"route replace {dst} via 10.0.0.2 dev eth0 table {OUR_TABLE} proto {PROTOCOL} "
             f"metric {9 + turn % 2}\n")
 
 
 def test_rules_return_whenever_they_are_lifted(net):
-    """Also in the middle of a look that has seen them in place."""
+    """Also during a scan that has seen them in place."""
     net.host.batch("".join(f"route add 2001:db8:{n >> 8:x}:{n & 255:x}::/64 via fd00::1 dev eth0\n"
                            for n in range(20000)))
     with Driver(net.host) as driver:
@@ -117,7 +117,7 @@ def test_rules_return_whenever_they_are_lifted(net):
         driver.quiet()
         for turn in range(20):
             net.host.batch(beside("198.18.0.1", turn))
-            time.sleep(turn / 1000)  # further into the look each time
+            time.sleep(turn / 1000)  # later in the scan each time
             net.host.ip("route", "replace", "default", "via", f"10.0.0.{1 + turn % 2}")
             driver.quiet()
             assert len(rules(net.host)) == 2, f"turn {turn}"

@@ -91,7 +91,8 @@ def test_what_was_learned_on_our_route_survives_a_new_window(net, far, connect, 
     with Daemon(net.host, "--history-weight", "0"):
         connection = connect(family)
         assert wait_window(net.host, FAR[family]) == 10
-        for cwnd in (20, 40, 80):
+        # Less than a burst of 64 KB, which is acknowledged at once: after the loss Linux 6.12 grows by full windows alone.
+        for cwnd in (15, 25, 45):
             connection.grow(cwnd)
             wait_until(lambda: windows(net.host)[FAR[family]] >= cwnd * 0.9, "the new window")
             # Closed, since the window is the mean of what is open: on Linux 5.10 and 6.1 it stays as it began.
@@ -101,7 +102,7 @@ def test_what_was_learned_on_our_route_survives_a_new_window(net, far, connect, 
 
 @families
 def test_what_was_learned_on_one_path_is_not_taken_to_another(net, connect, family):
-    """The route goes on which it was learned, and with it what the kernel alone would know."""
+    """The route on which it was learned is removed, and with it the kernel's own cached value."""
     net.host.ip("route", "add", PREFIX[family], "via", SECOND[family])
     with Daemon(net.host):
         connection = connect(family)
@@ -182,7 +183,7 @@ def test_headers_of_a_tunnel_are_not_taken_off_again_and_again(net):
     without_bytes = tcp_info(first.near).mss_bytes
     with first.busy(), Daemon(net.host):
         wait_window(net.host, peer)
-        # What is open may keep the route that it has: an IPv6 one is not looked up anew for ours.
+        # Open connections may keep their route: an IPv6 one is not looked up again for ours.
         second = net.connect(peer)
         with second.busy():
             for other in ("198.51.100.7", "198.51.100.8", "198.51.100.9"):  # each is another round
@@ -194,7 +195,8 @@ def test_headers_of_a_tunnel_are_not_taken_off_again_and_again(net):
 
 @pytest.mark.parametrize("dst", [FAR[4], PREFIX[4]], ids=["host", "prefix"])
 def test_path_that_must_fragment_carries_connections(net, far, driver, connect, dst):
-    """Below min_pmtu the kernel locks what it learns: packets may be fragmented, on our route too."""
+    """Below min_pmtu the kernel locks the learned value: packets may be fragmented, on our route
+    too."""
     net.world.ip("link", "set", "eth2", "mtu", "500")
     driver.follow(f"set {dst} 40")
     connection = connect(4)

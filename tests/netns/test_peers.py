@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Senders that are not who they say: of packets, of the name that claims a namespace, of messages
-in the kernel's name."""
+"""False senders: of packets, of the name that claims a namespace, of messages in the kernel's name.
+"""
 
 import socket
 import struct
@@ -13,7 +13,7 @@ PEER, NEIGHBOUR = "203.0.113.1", "203.0.113.2"
 
 
 def forge_syn(world, source, target, port):
-    """A SYN that claims to come from an address whose answers nobody gets."""
+    """A SYN from a forged address, whose answers reach no host."""
     addresses = socket.inet_aton(source) + socket.inet_aton(target)
 
     def segment(check):
@@ -42,7 +42,8 @@ def test_a_forged_source_teaches_nothing(net):
 
 
 def test_who_takes_our_name_keeps_us_from_starting_and_is_named(net):
-    """An abstract name is anybody's who comes first: that is all it does, and it is said who."""
+    """Any process may take the abstract name first: that only prevents the start, with an error
+    that names it."""
     holder = net.host.start(*AS_NOBODY, sys.executable, "-IBc", """
 import socket, time
 name = socket.socket(socket.AF_UNIX)

@@ -12,7 +12,7 @@ from netns import AS_NOBODY, RIPTIDED, Daemon, routes, rules, wait_until, wait_w
 NOBODY = 65534
 NET_ADMIN = 1 << 12
 BPF = 1 << 39
-# As a service manager starts it: somebody with one capability.
+# As started by a service manager: a user with one capability.
 AS_SERVICE = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
               "--bounding-set=-all,+net_admin", "--inh-caps=-all,+net_admin",
               "--ambient-caps=-all,+net_admin", "--no-new-privs", "--")
@@ -43,7 +43,7 @@ def account(name, number, tmp_path):
 
 
 def live_through(net, daemon, state):
-    """All of a daemon's life with what it has: routes written, withdrawn, state kept."""
+    """The whole life of a daemon with these rights: routes written, withdrawn, state saved."""
     connection = net.learned("203.0.113.1", 30)
     wait_window(net.host, "203.0.113.1")
     assert "not kept" not in daemon.said()
@@ -57,7 +57,7 @@ def live_through(net, daemon, state):
 
 @pytest.fixture
 def state(tmp_path):
-    """A place for the state that everybody can use."""
+    """A place for the state that any user can use."""
     tmp_path.chmod(0o777)
     for parent in tmp_path.parents:
         if parent.owner() == "root" and str(parent).startswith("/run/"):

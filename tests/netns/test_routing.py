@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The invariant, event by event: with and without us, local TCP gets the same route but for its
-initial windows. A twin without Riptide says what is right (twins.py); test_invariant.py draws more.
-"""
+"""The invariant, event by event: with and without us, local TCP uses the same route except for its
+initial windows. A twin without Riptide shows the right answer (twins.py); test_invariant.py draws
+random events."""
 
 import re
 
@@ -304,7 +304,7 @@ def test_rto_min_in_us_is_rounded_up_to_what_the_kernel_keeps(net, driver, famil
     for us, ms in ((1, 1), (1000, 1), (1001, 2), (60_000_000, 60_000), (0, None)):
         driver.follow(f"set {PEER[family]} 40 0 {us}")
         assert metric(routes(net.host)[PEER[family]], "rto_min") == ms
-    if family == 4:  # minutes, as whoever takes another unit for us asks for them
+    if family == 4:  # minutes, as after confusing units
         driver.send([f"set {PEER[4]} 80 0 60000001"])
         assert driver.process.wait(DEADLINE_S) == 1
         assert windows(net.host)[PEER[4]] == 40

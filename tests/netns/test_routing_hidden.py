@@ -109,8 +109,8 @@ def test_route_too_large_for_a_message_does_not_keep_the_other_family_out(net):
 
 
 def test_route_too_large_for_a_message_is_followed(net):
-    """Its notification is cut off, its answer too, and so is main behind it. What hides there may be
-    inside a prefix of ours."""
+    """Its notification is cut off, its answer too, and so is main after it. The hidden part may
+    contain routes inside a prefix of ours."""
     for family in (4, 6):
         net.learned(PEER[family], 30)
     with Daemon(net.host, "--aggregate", "203.0.113.0/24") as daemon:

@@ -121,7 +121,7 @@ def test_programs_take_ports(stage):
 
 def test_a_scope_too_large_for_a_filter_is_said_and_exact(stage, tmp_path):
     net, stack = stage
-    # Scattered, so that wider prefixes do not tell them apart.
+    # Scattered, so that wider prefixes do not separate them.
     draw = random.Random(1)
     hosts = {f"10.{draw.randrange(1, 255)}.{draw.randrange(256)}.{draw.randrange(256)}"
              for _ in range(4000)}

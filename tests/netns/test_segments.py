@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What an open connection sends after the route to its peer was written anew is cut as before.
-
-The kernel takes the device from a route that goes, and a connection that has it cached reads the
-MTU of none, 68, before it looks for another: docs/decisions.md, "Our routes say the MTU of
-their link".
+"""An open connection's segments have the same size after the route to its peer was rewritten. The
+kernel removes the device from a deleted route, and a connection that has it cached reads the MTU of
+none, 68, before it looks up another: docs/decisions.md, "Our routes carry the MTU of their link".
 """
 
 import socket
@@ -29,7 +27,7 @@ def give(host, driver, dst, cwnd):
 
 
 def forget(host):
-    """Until the kernel has freed what was deleted: to take a link away, it waits for that."""
+    """Until the kernel has freed deleted routes: removing a link waits for that."""
     host.ip("link", "add", "gone", "type", "veth")
     host.ip("link", "del", "gone")
 
@@ -81,7 +79,7 @@ def test_fit_a_link_whose_mtu_changes(net, driver, family):
         net.host.ip("link", "set", "eth0", "mtu", str(link_bytes))
         driver.quiet()
         assert f"'mtu': {link_bytes}" in str(routes(net.host)[PEER[family]]["metrics"])
-        segments_of(connection)  # what it has cached ends with its first segment
+        segments_of(connection)  # its cached route ends with its first segment
         assert mtu_of(connection, family) == link_bytes
         assert (segments_of(connection) == SEGMENTS) == (link_bytes == LINK_BYTES)
         assert net.connect(PEER[family]) and segments_of(net.connections[-1]) >= SEGMENTS

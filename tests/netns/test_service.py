@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptided under a service manager: what it tells the manager, and the unit that it brings."""
+"""riptided under a service manager: its messages to the manager, and its unit."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from netns import BUILD, RIPTIDED, Daemon, wait_until, wait_window, windows
+from netns import BUILD, REPOSITORY, RIPTIDED, Daemon, wait_until, wait_window, windows
 
 WATCHDOG_S = 0.2
 
@@ -154,7 +154,12 @@ def unit(tmp_path):
     return path
 
 
-def test_unit_is_what_systemd_understands_and_hardened(unit):
+@pytest.mark.parametrize("name", ["riptided", "riptide-fleet"])
+def test_unit_is_what_systemd_understands_and_hardened(unit, name):
+    if name != "riptided":
+        text = (REPOSITORY / "packaging" / "fleet" / f"{name}.service").read_text()
+        unit = unit.with_name(f"{name}.service")
+        unit.write_text(re.sub(r"=/\S+/riptide-fleet\b", f"={RIPTIDED}", text))
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], stderr=subprocess.PIPE,
                           universal_newlines=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -180,7 +185,7 @@ def test_unit_stops_with_a_flush_and_has_two_capabilities(unit):
 
 
 def test_reload_of_the_unit_fails_where_the_file_is_wrong(net, unit, tmp_path):
-    """What systemd does with ExecReload=: one command after the other, and none behind a failure."""
+    """What systemd does with ExecReload=: one command after the other, and none after a failure."""
     config = tmp_path / "etc/riptide/riptided.conf"
     shutil.copytree("/etc", tmp_path / "etc", symlinks=True, ignore_dangling_symlinks=True)
     config.parent.mkdir(exist_ok=True)
@@ -204,7 +209,7 @@ def test_reload_of_the_unit_fails_where_the_file_is_wrong(net, unit, tmp_path):
 
 
 def test_state_is_kept_where_the_unit_says_unless_the_file_says_more(net, tmp_path):
-    """Its StateDirectory=, as systemd names it to what it starts."""
+    """Its StateDirectory=, as systemd passes it to the process."""
     config, other = tmp_path / "riptided.conf", tmp_path / "other"
     command = ("env", f"STATE_DIRECTORY={tmp_path}/unit:/nowhere", RIPTIDED)
     (tmp_path / "unit").mkdir()

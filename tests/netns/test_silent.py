@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Changes of routing that the kernel announces to nobody: followed by the next round, or no matter."""
+"""Routing changes without a notification of the kernel: followed by the next round, or without
+effect."""
 
 import signal
 import socket
@@ -46,7 +47,7 @@ class Advertised:
             host.close()
 
     def advertise(self, lifetime_s=1800, hop_limit=64, mtu_bytes=0):
-        """Returns once the host has heard of it."""
+        """Returns once the host has received it."""
         words = struct.pack("!BBHBBHII", 134, 0, 0, hop_limit, 0, lifetime_s, 0, 0)
         if mtu_bytes:
             words += struct.pack("!BBHI", 5, 1, 0, mtu_bytes)
@@ -115,7 +116,7 @@ def test_routes_go_before_their_base_ends_and_return_when_it_is_refreshed(advert
 
 
 def test_mtu_of_a_link_that_ipv6_alone_gets_is_followed_by_the_next_round(advertised):
-    """By a sysctl, as by an advertisement: for routes whose own mtu nobody has said."""
+    """By a sysctl, as by an advertisement: for routes without an mtu of their own."""
     host, driver = advertised.host, advertised.driver
     host.ip("-6", "route", "replace", "default", "via", "fe80::1", "dev", "eth0", "metric", "1")
     driver.quiet()
@@ -160,8 +161,8 @@ FAILED = f"{default_line(6, 'add', 1)} metric 2000", f"{GATEWAY} stale", f"{GATE
 
 
 def test_failed_gateway_that_is_asked_for_again_or_not_passed_over_makes_no_difference(asked):
-    """While it is asked for, main leads through it; nobody is told. A host that forwards does not pass
-    it over any more."""
+    """While it is being resolved, main leads through it, without a notification. A host that
+    forwards does not skip it any more."""
     asked.run(*FAILED)
     with Driver(asked.host) as driver:
         driver.follow(f"set {DSTS[0]} 40")

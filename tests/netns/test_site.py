@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What riptide-fleet asks of a real riptided: what it has learned, and to count what others have."""
 
-from control import ask, riptide_json, write_state
+import os
+import re
+import signal
+
+from control import ask, riptide_json, wait_rounds, write_state
 from netns import RIPTIDE, Daemon, wait_until
 from test_step_back import Load, hosts, shallow  # noqa: F401
 
@@ -41,6 +45,7 @@ def test_what_has_changed_is_said_and_what_others_found_counts(shallow, cgroup, 
     write_state(state, {DST: 57})
     with Load(near, far, DST), Daemon(near, *OPTIONS, "--cgroup", cgroup, "--state", state, has_rules=False):
         wait_until(lambda: asked("learned")["ladders"], "a destination")
+        assert riptide_json(near, "status")["site"] is None
         first = asked("learned")
         assert first["ladders"][0][0] == DST and first["trial_percent"] == 20
         wait_until(lambda: entered(20), "connections of trials")
@@ -57,6 +62,9 @@ def test_what_has_changed_is_said_and_what_others_found_counts(shallow, cgroup, 
         wait_until(lambda: rows(near)[0] <= 20, "a window that the site has found", 60)
         assert rows(near)[1][14]["site_connections"] == 200
         assert ", of the site 200, " in near.run(RIPTIDE, "explain", DST).stdout
+        said = riptide_json(near, "status")["site"]
+        assert said["destinations"] == 1 and abs(said["ago_s"] + said["left_s"] - 3600) < 0.1
+        assert "site       sums of other hosts for 1 destination, received 00:" in near.run(RIPTIDE, "status").stdout
         near.run(RIPTIDE, "save", saved)
         ladder = saved.read_text().split(" ladder=")[1].split()[0]
         assert sum(int(rung.split(":")[1].split(",")[0]) for rung in ladder.split(";")[1:]) < 1000 * entered(0)[2] + 100
@@ -64,6 +72,45 @@ def test_what_has_changed_is_said_and_what_others_found_counts(shallow, cgroup, 
 
         asked("site", for_ms=1)
         wait_until(lambda: not any(row["site_connections"] for row in rows(near)[1].values()), "it to be forgotten")
+        assert riptide_json(near, "status")["site"]["left_s"] == 0
+        assert " ago: too old, none counts\n" in near.run(RIPTIDE, "status").stdout
+        asked("site", for_ms=3_600_000, weight=200, ladders=[[DST, "0,0,0"]])
+        assert riptide_json(near, "status")["site"]["destinations"] == 0
+        asked("site", for_ms=3_600_000, weight=200, ladders=[[DST, of_site(14)]])
+        assert riptide_json(near, "status")["site"]["destinations"] == 1
+        asked("site", for_ms=3_600_000, replace=True)
+        assert riptide_json(near, "status")["site"]["destinations"] == 0
+
+
+def test_a_host_shares_costs_without_its_price(shallow, cgroup, tmp_path):  # noqa: F811
+    """Whatever the price is, and was before a reload or a restart."""
+    near, far = shallow
+    state, config = tmp_path / "state", tmp_path / "conf"
+    write_state(state, {DST: 57})
+    config.write_text("[apply]\nagain-price = 1\n")
+    arguments = (*OPTIONS, "--cgroup", cgroup, "--state", state, "--config", config)
+    with Daemon(near, *arguments, has_rules=False) as daemon:
+        with Load(near, far, DST):
+            wait_until(lambda: entered(60), "connections of trials", 60)
+
+        def sums():
+            text = asked("learned")["ladders"][0][1]
+            return [list(map(int, one)) for one in re.findall(r"(\d+):(\d+),(-?\d+),(\d+)", text)]
+
+        def check():
+            for (_, _, had, again), (_, _, cost, again_now) in zip(before, sums()):
+                assert again == again_now and abs(cost - had) <= 3, (before, sums())
+        wait_until(lambda: not asked("status")["connections"], "all connections closed")
+        wait_rounds()
+        before = sums()
+        assert sum(again for _, _, _, again in before) > 100, before
+        config.write_text("[apply]\nagain-price = 3\n")
+        os.kill(daemon.pid, signal.SIGHUP)
+        wait_until(lambda: "again-price 1 -> 3" in daemon.said(), "the other price")
+        check()
+    config.write_text("[apply]\nagain-price = 0.5\n")
+    with Daemon(near, *arguments, has_rules=False):
+        check()
 
 
 def test_nothing_rises_that_own_trials_have_not_confirmed(shallow, cgroup, tmp_path):  # noqa: F811

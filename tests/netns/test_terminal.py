@@ -30,7 +30,7 @@ class Terminal:
         self.text = ""
 
     def read(self):
-        """A piece of what it prints; False at its end."""
+        """A piece of its output; False at its end."""
         try:
             chunk = os.read(self.master, 4096)
         except OSError:  # EIO: the other end is closed

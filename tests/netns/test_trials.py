@@ -40,7 +40,7 @@ def test_the_window_moves_to_the_better_trial_and_is_kept(shallow, cgroup, tmp_p
             assert figures_of(near.run(RIPTIDE, "metrics").stdout)["riptide_trial_moves_total"] >= 2
             rows = explained(near)[1]
             near.run(RIPTIDE, "save", saved)
-            near.run(RIPTIDE, "merge", saved)  # what it says itself it knows
+            near.run(RIPTIDE, "merge", saved)  # its own sums do not count twice
             assert total(explained(near)[1]) < 1.5 * total(rows)
         with Daemon(near, *options, has_rules=False):
             wait_until(lambda: status()["round"], "a round")

@@ -13,8 +13,8 @@ import pytest
 from netns import (RIPTIDE, RIPTIDED, Daemon, routes, rules, snapshot, wait_until, wait_window,
                    windows)
 
-WARNING = {"--state": "warning: state not kept: ", "--metrics": "warning: metrics: "}
-AGAIN = {"--state": "state kept again", "--metrics": "written again"}
+WARNING = {"--state": "warning: state not saved: ", "--metrics": "warning: metrics: "}
+AGAIN = {"--state": "state saved again", "--metrics": "written again"}
 
 
 def lines_about(daemon, text):

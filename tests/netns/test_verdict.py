@@ -167,13 +167,14 @@ def test_trials_start_with_other_windows_and_have_books(path, cgroup):
         bulk.close()
 
 
-@pytest.mark.parametrize("apply, events, percent, reason", [
-    ("connections", "yes", 0, "no connection is held out: --holdout-percent 5 "),
-    ("connections", "no", 5, "riptided reads no destroy events: --destroy-events yes"),
-    ("routes", "yes", 5, "windows are given by routes, which cannot hold out single connections"),
+@pytest.mark.parametrize("apply, events, percent, others, reason", [
+    ("connections", "yes", 0, (), "no connection is held out: --holdout-percent 5 "),
+    ("connections", "no", 5, (), "riptided reads no destroy events: --destroy-events yes"),
+    ("routes", "yes", 5, (), "windows are given by routes, which cannot hold out single connections"),
+    ("routes", "yes", 0, ("--holdout-turn", "600s", "--trial-percent", 10), "no connection is held out: --holdout-percent 5 "),
 ])
-def test_it_says_why_nothing_is_compared(net, cgroup, apply, events, percent, reason):
-    with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, f"--destroy-events={events}", "--holdout-percent", percent,
+def test_it_says_why_nothing_is_compared(net, cgroup, apply, events, percent, others, reason):
+    with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, f"--destroy-events={events}", "--holdout-percent", percent, *others,
                 has_rules=apply == "routes"):
         assert net.host.run(RIPTIDE, "verdict").stdout.startswith(f"nothing is compared: {reason}")
         document = riptide_json(net.host, "verdict")
@@ -217,7 +218,7 @@ def test_states_of_several_hosts_are_judged_as_one(net, tmp_path):
     void = drawn_state(tmp_path / "void", drawn, 7, 1, holdout_percent=10)
     void.write_text(void.read_text().replace("holdout_percent=10", "holdout_percent=5"))
     write_state(tmp_path / "bare", {})
-    for path, why in ((other, "books of --holdout-percent 20, --trial-percent 0 are not added to those of 5 and 0: "),
+    for path, why in ((other, "books of --holdout-percent 20, --trial-percent 0, --holdout-turn 0s are not added to those of 5, 0 and 0s: "),
                       (copied, "of the same host as another of the states"), (void, "void: "),
                       (tmp_path / "bare", "no books in it: "), (tmp_path / "none", "No such file")):
         assert one_line(net.host.run(RIPTIDE, "verdict", *states, path, check=False)).startswith(f"riptide: verdict: {path}: {why}")

@@ -62,7 +62,7 @@ def test_text_shows_the_proof_and_needs_no_privilege(net, port):
     with learned(net, V4) as daemon:
         cwnd = windows(net.host)[V4]
         done = net.host.run(*AS_NOBODY, RIPTIDE, "verify", V4, port)
-        assert "has seen no connection to it" in verify(net, "203.0.113.2", port)["reason"]
+        assert "there was no connection to it" in verify(net, "203.0.113.2", port)["reason"]
         daemon.kill()
         assert verify(net, V4, port)["verdict"] == "applied"
         net.host.ip("rule", "delete", "lookup", str(TABLE))
@@ -117,7 +117,7 @@ RULE = "a rule comes before ours: IPv4 priority 1000"
     ("rule add uidrange 65534-65534", (), AS_NOBODY, RULE),
     ("rule add oif eth0", ("--interface", "eth0"), (), RULE),
     ("route add default via 10.0.1.1 metric 100", ("--interface", "eth1"), (), "bound to eth1"),
-    ("route add 192.0.2.0/24 via 10.0.0.2", ("--mark", "0x72697074"), (), "leads around our rules"),
+    ("route add 192.0.2.0/24 via 10.0.0.2", ("--mark", "0x72697074"), (), "skips our rules"),
 ], ids=["mark", "source", "uid", "interface", "another way", "our mark"])
 def test_what_leads_the_connection_away_is_named(net, port, line, options, prefix, words):
     net.host.batch("addr add 10.0.0.11/24 dev eth0\nroute add default via 10.0.0.2 table 100\n")
@@ -155,3 +155,17 @@ def test_connection_that_fails_names_the_reason(net):
         net.host.ip(family, "route", "delete", "default")
         assert failure(address, 80) == (f"riptide: verify: {address} port 80: Network is "
                                         "unreachable\n")
+
+
+def test_a_destination_that_is_held_out_is_said_to_be(net, port, tmp_path):
+    config = tmp_path / "riptided.conf"
+    config.write_text("[apply]\nholdout-percent = 50\nholdout-turn = 2500ms\n")
+    with Daemon.learned(net, {V4: 25}, "--apply", "routes", "--destroy-events", "--config", config):
+        def held_out():
+            if "held out for one turn" not in net.host.run(RIPTIDE, "explain", V4).stdout:
+                return None
+            found = verify(net, V4, port)
+            return found["connection"]["cwnd"] == 10 and found
+        found = wait_until(held_out, "a turn without a window", 60)
+        assert (found["verdict"], found["reason"]) == (
+            "overridden", "riptided gives it no window at present: held out for one turn of 2.5 s")

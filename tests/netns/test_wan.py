@@ -57,7 +57,7 @@ def wan():
 
 
 def udp(netns, address=None, peer=""):
-    """Bound where it has an address; the peer's tells the family, else IPv4."""
+    """Bound if it has an address; the family is the peer's, else IPv4."""
     family = socket.AF_INET6 if ":" in (address or peer) else socket.AF_INET
     sock = wanbox.socket_in(netns, family, socket.SOCK_DGRAM)
     sock.settimeout(TIMEOUT_S)

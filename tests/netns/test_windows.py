@@ -121,7 +121,7 @@ def test_rto_min_is_given_with_the_window_of_the_base(net, family):
     connection = net.learned(PEER[family], 30)
     with Daemon(net.host, "--policy", "bdp", "--rto-min-floor", "7ms"):
         def applied():
-            connection.send(200_000)  # what is idle says nothing about a path
+            connection.send(200_000)  # idle connections are no evidence about a path
             return PEER[family] in routes(net.host)
 
         wait_until(applied, "our route")

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Two hosts with the same routing, one of them with Riptide: the other says what is right.
-
-Links, numbers and addresses are the same in both, and everything that happens to one happens to the
-other, so that every difference between their kernels' answers is Riptide's doing.
-"""
+"""Two hosts with the same routing, one of them with Riptide: the other shows the right answer.
+Links, numbers and addresses are equal, and every event happens to both, so every difference between
+their kernels' answers is caused by Riptide."""
 
 import contextlib
 import os
@@ -53,7 +51,7 @@ class Shell:
         return " ".join(done.stderr.split())
 
     def run(self, line):
-        """Runs "ip ...", of one family or none; returns what it complains of, as text."""
+        """Runs "ip ...", of one family or none; returns its error text."""
         if " flush" in line:
             return self.run_alone(line)
         words = line.split()[1:]
@@ -62,7 +60,7 @@ class Shell:
         tool = self.tools[family]
         self.n += 1
         end = f"end{self.n}"
-        # What it does not know it says at once, and so we know that the line is done.
+        # It reports unknown commands at once, which shows that the line is done.
         try:
             os.write(tool.stdin.fileno(), f"{' '.join(words)}\n{end}\n".encode())
         except BrokenPipeError:
@@ -264,13 +262,10 @@ class Twins:
         return found
 
     def judge(self, base=None):
-        """Compares the twins once Riptide is quiet, and takes a Violation for what stays. `base`:
-        what the one without Riptide has just answered. Returns what it answers.
-
-        What the kernel does later on its own may reach one twin before the other: a difference
-        counts when it is there to stay. Where the kernel without us gives one answer now and
-        another then (it takes turns between routes), any of them will do.
-        """
+        """Compares the twins once Riptide is idle, and reports a lasting difference as a Violation.
+        `base`: the present answers of the one without Riptide. Returns its answers. Later changes
+        by the kernel itself may reach one twin before the other: only lasting differences count. If
+        the kernel without us alternates between routes, any of them is right."""
         end = time.monotonic() + 10
         tries = 0
         while True:

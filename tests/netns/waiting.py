@@ -4,11 +4,11 @@
 import os
 import time
 
-# What the programs run under, as words: valgrind in a lane of its own.
+# The command under which programs run: valgrind in a lane of its own.
 WRAPPER = os.environ.get("RIPTIDE_WRAPPER", "").split()
 IS_SANITIZED = "ASAN_OPTIONS" in os.environ  # as ./dev sets it for its lane
 PATIENCE = int(os.environ.get("RIPTIDE_PATIENCE", 10 if WRAPPER or IS_SANITIZED else 1))
-DEADLINE_S = 30  # more than what is waited for takes on a machine however busy
+DEADLINE_S = 30  # longer than any waited-for event takes on a busy machine
 
 
 def wait_until(condition, what, deadline_s=DEADLINE_S):

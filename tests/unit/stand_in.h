@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A daemon that is none, for requests: what it was asked to do is there to look at.
- */
+/* A fake daemon for requests, which records what it was asked to do. */
 #ifndef TESTS_UNIT_STAND_IN_H
 #define TESTS_UNIT_STAND_IN_H
 
@@ -28,7 +26,7 @@ struct daemon {
     char state[64]; /* the last one that it was given */
     bool is_replacing;
     uint32_t n_ladders; /* each has changed at its number plus one */
-    struct riptide_prefix site_dst; /* what was taken last */
+    struct riptide_prefix site_dst; /* last one received */
     double weight;
 };
 
@@ -157,6 +155,12 @@ const struct ladder *daemon_next_ladder(struct daemon *daemon, uint32_t *cursor,
     return &ladder;
 }
 
+double daemon_again_price(const struct daemon *daemon)
+{
+    (void)daemon;
+    return 1;
+}
+
 json_t *daemon_books(struct daemon *daemon, uint64_t known)
 {
     daemon->n_changes++;
@@ -170,7 +174,7 @@ int daemon_take_site(struct daemon *daemon, const struct riptide_prefix *dst, co
 
     if (dst->addr[0] == 9)
         return RIPTIDE_E_UNKNOWN;
-    if (!ladder_load(&ladder, text))
+    if (!ladder_load(&ladder, 1, text))
         return RIPTIDE_E_INVALID;
     daemon->site_dst = *dst;
     daemon->weight = weight;

@@ -30,11 +30,11 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
     return -1;
 }
 
-ssize_t sendto(int fd, const void *bytes, size_t n, int flags, __CONST_SOCKADDR_ARG to,
+__extension__ ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sockaddr *to,
                socklen_t to_bytes)
 {
     if (!is_short)
-        return syscall(SYS_sendto, fd, bytes, n, flags, to.__sockaddr__, to_bytes);
+        return syscall(SYS_sendto, fd, bytes, n, flags, to, to_bytes);
     errno = ENOBUFS;
     return -1;
 }
@@ -146,12 +146,10 @@ TEST(what_one_stage_refuses_no_stage_takes)
     assert_refused(agent, &configs, -EINVAL, "again_price: 11; must be 0 to 10");
     configs.agent.again_price = 10;
     assert_refused(agent, &configs, -EINVAL,
-                   "interval_ns: must be shorter than the time to live, or each window is "
-                   "forgotten");
+                   "interval_ns: must be shorter than the time to live, or windows expire at once");
     configs.agent.interval_ns = --configs.estimator.ttl_ns;
     assert_refused(agent, &configs, -EINVAL,
-                   "estimator.ttl_ns: must be longer than the interval, or each window is "
-                   "forgotten");
+                   "estimator.ttl_ns: must be longer than the interval, or windows expire at once");
     configs.agent.interval_ns /= 2;
     assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
     assert_int_equal(riptide_estimator_find(riptide_agent_get_estimator(agent), &dst, &estimate),
@@ -287,7 +285,7 @@ TEST(fd_stays_the_same)
     assert_int_equal(riptide_agent_dispatch(agent), 0);
 }
 
-/* A round is under way, which begins anew; what goes wrong with it an event says. */
+/* A round is running and begins anew; an event reports its failure. */
 TEST(what_is_taken_is_not_refused)
 {
     const struct riptide_agent_event *event;
@@ -434,4 +432,25 @@ TEST(what_is_excluded_comes_neither_by_a_state_nor_by_the_host)
     excluded.addr[3] = 1;
     assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, &error), 0);
     assert_taken(agent, false);
+}
+
+/* In the first rounds of a turn those end that opened by the lot of the last one. */
+TEST(no_policy_judges_flights_of_the_last_turn)
+{
+    static const bool are_judged[] = { false, false, true, true, true };
+    struct configs configs;
+    AGENT *agent = NULL;
+
+    init(&configs);
+    configs.agent.interval_ns = 10 * NS_PER_MS;
+    configs.agent.holdout_turn_ns = NS_PER_S;
+    configs.agent.holdout_percent = 50;
+    assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
+    for (uint64_t turn = 5; turn < 7; turn++) {
+        for (unsigned int i = 0; i < sizeof(are_judged); i++) {
+            outcomes_begin_round(agent, turn * NS_PER_S + i * 30 * NS_PER_MS);
+            assert_int_equal(!agent->estimator->gives_none, are_judged[i]);
+        }
+        assert_int_equal(agent->outcomes.turns.phase, TURN_COUNTS);
+    }
 }

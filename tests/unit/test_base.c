@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/base: what is carried over of a base route, attribute by attribute in the order of the
- * kernel's fib_dump_info and rt6_fill_node, and answers that give none, some of which no kernel
- * sends. What every route message must be is in test_route.c.
+ * lib/apply/base: the parts of a base route that are copied, attribute by attribute in the order of
+ * the kernel's fib_dump_info and rt6_fill_node, and answers without a base route, some of which no
+ * kernel sends. test_route.c checks route messages in general.
  */
 #include "apply/base.h"
 #include "bytes.h"
@@ -11,7 +11,7 @@
 
 enum { UNKNOWN = 250, PAYLOAD_MAX = ATTRS_MAX_BYTES - 4, LEAST_LIFE_S = 10 };
 
-static const char malformed[] = "the kernel's answer makes no sense";
+static const char malformed[] = "the kernel's answer is malformed";
 static const char no_room[] = "its base route has more attributes than fit";
 
 #define HOPS(flags, weight)                                                                        \
@@ -67,8 +67,7 @@ static struct base base_of(const struct bytes_route *route, const char *dst)
     return parsed(&answer, dst);
 }
 
-/* That what is carried over is this, in this order: types of attributes, metrics last, -1 at the
- * end. */
+/* That these are copied, in this order: types of attributes, metrics last, -1 at the end. */
 static void assert_attrs(const struct base *base, const int *types)
 {
     size_t at = 0;
@@ -247,7 +246,7 @@ TEST(expiry_is_not_copied)
     }
 }
 
-/* Everything that tells one base from another, each alone; when it ends does not. */
+/* Everything that distinguishes two bases, one by one; their expiry does not. */
 TEST(equal_is_what_means_the_same)
 {
     const struct bytes_route plain = { .dst = "10.0.0.0/8",
@@ -335,7 +334,7 @@ TEST(what_has_no_base_has_a_reason)
         { { .dst = "192.0.2.0/25", .type = RTN_LOCAL },
           "192.0.2.0/26", "its addresses are this host's own" },
         { { .dst = "192.0.2.0/25", .type = RTN_LOCAL },
-          "192.0.2.0/24", "an address of this host lies in it" },
+          "192.0.2.0/24", "it contains an address of this host" },
         { { .dst = any, .table = 100 }, "10.6.0.1", table },
         { { .dst = any, .table = RT_TABLE_DEFAULT }, "10.6.0.1", table },
         { { .dst = any, .table = RT_TABLE_LOCAL }, "10.6.0.1", table },
@@ -394,7 +393,7 @@ TEST(more_attributes_than_fit_are_refused)
     static const uint8_t payload[PAYLOAD_MAX + 4];
 
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-        /* Zeros are attributes to nobody, but no hops. */
+        /* Zeros are ignored as attributes, but are no hops. */
         const char *no_hops = types[i] == RTA_MULTIPATH ? malformed : NULL;
 
         for (size_t n = PAYLOAD_MAX - 4; n <= PAYLOAD_MAX + 1; n++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What limits a window: bounds, what connections start with without us, and hints by prefix, that
- * stay and that pass; and what the explanation says.
+ * Limits of a window: bounds, base windows, and permanent and temporary hints by prefix; and their
+ * explanation.
  */
 #include "careful_case.h"
 #include "compute/estimator.h"
@@ -249,7 +249,7 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
         const char *name;
         struct riptide_hint hint;
     } cases[] = {
-        { "dst: no prefix; family AF_INET or AF_INET6, no bits behind len",
+        { "dst: no prefix; family AF_INET or AF_INET6, no bits after len",
           { .cwnd_max = 20, .until_ns = 10 * S } },
         { "scale", { .dst = good.dst, .cwnd_max = 0, .scale = -0.5, .until_ns = 10 * S } },
         { "scale", { .dst = good.dst, .cwnd_max = 0, .scale = 1.5, .until_ns = 10 * S } },
@@ -282,7 +282,7 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
     assert_int_equal(riptide_estimator_add_hint(estimator, &good, NULL), RIPTIDE_E_FULL);
 }
 
-/* As if the configuration had said it, from its policy on, and beside one that ends. */
+/* As if the configuration had set it, policy included, and beside a temporary one. */
 TEST(hint_without_end_takes_the_place_of_what_is_for_all)
 {
     const struct riptide_hint hint = { .dst = prefix("192.0.2.0/24"),
@@ -440,6 +440,6 @@ TEST(base_goes_with_the_window_where_only_an_explanation_stays)
     while (riptide_estimator_pop(estimator, &estimate) == 0)
         assert_int_equal(estimate->cwnd, 0);
     assert_int_equal(explain(estimator).base_cwnd, 0);
-    set_base(estimator, 40); /* what was on its way when the window went */
+    set_base(estimator, 40); /* packets in flight when the window was withdrawn */
     assert_int_equal(explain(estimator).base_cwnd, 0);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * riptided.conf: what is read, which place wins, what is refused and with which line.
- */
+/* riptided.conf: reading, precedence, and refusals with their lines. */
 #include "config_case.h"
 
 #include <errno.h>
@@ -137,7 +135,7 @@ TEST(unknown_names)
     assert_refused("[log]\nonce = yes", "a.conf:2: once: is an option of the command line alone");
 }
 
-/* What comes behind it may follow from it; what is right counts for those who go on. */
+/* Later mistakes may follow from it; correct values count for commands that continue. */
 TEST(first_mistake_is_named_and_the_rest_read)
 {
     static const char text[] = "[nothing]\nttl = 3s\n[compute]\ntll = 1\ncwnd-max = 50\n";
@@ -182,19 +180,19 @@ TEST(wrong_values_and_lines)
                                  "2001:db8::1, host bits zero)");
     assert_refused("[compute]\nstate =#",
                    "a.conf:2: state #: not a file name (at most 160 bytes, no control character, "
-                   "no ; or # first or behind a blank)");
+                   "no ; or # at the start or after a blank)");
     assert_refused("[compute]\nttl\nzebra = 5", "a.conf:2: neither a [section] nor KEY = VALUE");
     assert_refused("[compute]\nzebra = 5\nttl\n", "a.conf:2: zebra: unknown key");
     assert_refused("[compute]\nttl", "a.conf:2: neither a [section] nor KEY = VALUE");
-    assert_refused("[compute\n", "a.conf:1: a section is [NAME], and nothing behind it");
-    assert_refused("[compute] ttl = 5s\n", "a.conf:1: a section is [NAME], and nothing behind it");
+    assert_refused("[compute\n", "a.conf:1: a section is [NAME], with nothing after it");
+    assert_refused("[compute] ttl = 5s\n", "a.conf:1: a section is [NAME], with nothing after it");
     assert_refused("[compute]\n= 5s\n", "a.conf:2: : unknown key");
-    assert_refused("[compute]\nttl = 5s\x01\n", "a.conf:2: holds a control character (0x01)");
+    assert_refused("[compute]\nttl = 5s\x01\n", "a.conf:2: contains a control character (0x01)");
 }
 
 TEST(bytes_that_are_no_text)
 {
-    assert_refused_bytes("\0", 1, "a.conf:1: holds a control character (0x00)");
+    assert_refused_bytes("\0", 1, "a.conf:1: contains a control character (0x00)");
 }
 
 /* However long. */
@@ -210,7 +208,7 @@ TEST(no_line_is_cut)
     }
 }
 
-/* However many there are, it takes no time to say that they are too many. */
+/* However many there are, the refusal takes no time. */
 TEST(too_many_sections)
 {
     char *text = NULL;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Verdicts in words, from books with round figures.
- */
+/* Verdicts as text, from books with round figures. */
 #include "effect.h"
 #include "unit.h"
 
@@ -84,7 +82,7 @@ TEST(the_example_in_words)
 #define FIGURES                                                                                    \
     "windows help: 1.00 round trips saved (95 % CI 0.72 to 1.30), time -25.0 % (-30.3 to -19.3); " \
     "sent again +0.2 points (-0.5 to +0.9); 4112 connections against 232 held out"
-    assert_says(effect_pooled(&books, 5), "helps", FIGURES);
+    assert_says(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 }), "helps", FIGURES);
     assert_says(class_at(&books, 0, 5), "helps", "64 to 128 KB, 150 to 300 ms: " FIGURES);
 }
 
@@ -96,7 +94,7 @@ TEST(a_verdict_counts_the_classes_that_it_is_of)
 
     fill(&books, 0, cell_of(1900, 2.5, 0), cell_of(100, 2, 0));
     fill(&books, 1, cell_of(30, 1, 0), cell_of(1, 1, 0));
-    row = effect_pooled(&books, 5);
+    row = effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 });
     assert_int_equal(number(row, "connections"), 1900);
     assert_int_equal(number(row, "held_out"), 100);
     assert_word(row, "harms");
@@ -108,7 +106,7 @@ TEST(harm_and_what_is_both_and_nothing_have_their_words)
     const struct book_cell held_out = cell_of(200, 2, 0);
 
     fill(&books, 0, cell_of(3800, 2.5, 0), held_out);
-    assert_says(effect_pooled(&books, 5), "harms",
+    assert_says(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 }), "harms",
                 "windows harm: -1.66 round trips saved (95 % CI -1.96 to -1.33), time +41.4 % "
                 "(+30.7 to +53.0); sent again +0.0 points (-0.2 to +0.2); 3800 connections against 200 held out");
     fill(&books, 0, cell_of(3800, 2, 3800), held_out);
@@ -132,7 +130,7 @@ TEST(too_few_are_counted)
     assert_int_equal(count_classes(&books), 0);
     fill(&books, BOOK_CLASSES - 1, cell_of(15, 1, 0), cell_of(1, 1, 0));
     fill(&books, BOOK_CLASSES - 2, cell_of(300, 1, 0), cell_of(18, 1, 0));
-    assert_says(effect_pooled(&books, 5), "few",
+    assert_says(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 }), "few",
                 "too few connections yet: 315 with a window and 19 held out; 20 of each are needed, "
                 "in classes that have two of each");
     assert_int_equal(count_classes(&books), 1);
@@ -142,7 +140,7 @@ TEST(too_few_are_counted)
     json_decref(row);
 }
 
-/* Where one arm is left out more than the other, nothing is said of any class. */
+/* If one arm is left out more than the other, no class has a verdict. */
 TEST(another_share_than_the_configured_one_makes_it_void)
 {
     struct books books = { 0 };
@@ -150,17 +148,17 @@ TEST(another_share_than_the_configured_one_makes_it_void)
 
     fill(&books, 0, cell_of(950, 1, 0), cell_of(50, 2, 0));
     fill(&books, BOOK_CLASSES - 1, cell_of(6000, 1, 0), cell_of(1000, 2, 0));
-    assert_says(effect_pooled(&books, 5), "void",
-                "void: 13.1 % (11.5 to 14.7) of what counted was held out, and not 5 %: something "
-                "leaves out more of one arm than of the other");
-    row = effect_pooled(&books, 5);
+    assert_says(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 }), "void",
+                "void: 13.1 % (11.5 to 14.7) of all that counted were held out, not 5 %: a "
+                "condition leaves out more of one arm than of the other");
+    row = effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 });
     assert_true(json_is_null(get(row, "time_percent")) && json_is_null(get(row, "again_points")));
     json_decref(row);
     assert_word(class_at(&books, 0, 5), "void"); /* which has that share */
-    assert_word(effect_pooled(&books, 13), "helps");
+    assert_word(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 13 }), "helps");
 }
 
-/* They have no part in what is said of the holdout, but in its share. */
+/* They do not count in the verdict on the holdout, but in its share. */
 TEST(trials_are_compared_with_the_window)
 {
     const struct arm_config arms = { .holdout_percent = 5, .trial_percent = 25 };
@@ -171,7 +169,7 @@ TEST(trials_are_compared_with_the_window)
     fill(&books, 0, cell_of(4500, 2, 0), cell_of(500, 2.5, 0));
     books.cells[0][ARM_SMALLER] = cell_of(2500, 2.5, 0);
     books.cells[0][ARM_LARGER] = cell_of(2500, 2, 0);
-    assert_word(effect_pooled(&books, 5), "helps");
+    assert_word(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 }), "helps");
     trials = rows_of(&books, &arms, "trials");
     assert_int_equal(json_array_size(trials), 2);
     render_string(text, sizeof(text), EFFECT_TRIAL, json_array_get(trials, 0));
@@ -187,7 +185,8 @@ TEST(trials_are_compared_with_the_window)
     assert_string_equal(text, "windows 0.71 times as large: too few connections yet: 19 of them and 4500 with the "
                               "window; 20 of each are needed, in classes that have two of each");
     render_string(text, sizeof(text), EFFECT_TRIAL, json_array_get(rows, 1));
-    assert_string_equal(text, "windows 1.41 times as large: void: 59.8 % (57.3 to 62.4) of what counted had the "
-                              "window, and not 45 %, or not as many were held out as configured");
+    assert_string_equal(text, "windows 1.41 times as large: void: 59.8 % (57.3 to 62.4) of all "
+                              "that counted had the window, not 45 %, or not as many were held "
+                              "out as configured");
     json_decref(rows);
 }

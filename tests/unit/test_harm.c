@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * lib/proof/harm: when windows step back, for how long, and what is no reason to.
- */
+/* lib/proof/harm: when windows step back, for how long, and what is no reason for it. */
 #include "proof/harm.h"
 #include "proof/verdict.h"
 #include "unit.h"
@@ -114,7 +112,7 @@ TEST(each_wait_is_twice_the_last_up_to_a_day)
         assert_int_equal(wait_for(&harm, &harmful, &now_ns, 1), HARM_STEPS_BACK);
         assert_int_equal(harm.n, i + 1);
         began_ns = now_ns;
-        /* What a verdict says meanwhile is of before. */
+        /* A verdict meanwhile is about the time before. */
         assert_int_equal(wait_for(&harm, &harmful, &now_ns, 200000), HARM_RETURNS);
         assert_int_equal((now_ns - began_ns) / minute, minutes[i]);
         assert_int_equal(harm.until_ns, 0);
@@ -248,7 +246,7 @@ TEST(the_reason_has_both_intervals)
     char text[256];
 
     assert_int_equal(harm_judge(&harm, &usual, &harmful, minute), HARM_STEPS_BACK);
-    harm_describe(&harm, &harmful, text, sizeof(text));
-    assert_string_equal(text, "stepped back for 600 s: time +25.0 % (+20.0 to +30.0), again "
+    harm_describe(&harm, &harmful, "connections", text, sizeof(text));
+    assert_string_equal(text, "stepped back for 600 s: time +25.0 % (+20.0 to +30.0), sent again "
                               "+2.0 points (-1.0 to +5.0); 4112 connections against 232 held out");
 }

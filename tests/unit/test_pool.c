@@ -13,7 +13,7 @@
 
 enum { HOSTS = 3, EACH = 700, ROOM = 1 << 19 };
 
-/* Connections with a window take so much of the time; of some that are held out nobody knows. */
+/* Connections with a window take this share of the time; of some held out ones it is unknown. */
 static struct books draw_books(double time_factor, unsigned int percent, unsigned int lost_percent)
 {
     const struct arm_shares shares = { ARM_SHARE(percent), 0, 0 };
@@ -141,8 +141,15 @@ TEST(what_would_make_an_effect_is_refused)
     put_state(&states, 1, &books, 20);
     put_state(&states, 2, &books, 5);
     assert_refused(&states, -EINVAL,
-                   "states[1]: books of --holdout-percent 5, --trial-percent 0 are not added to "
-                   "those of 20 and 0");
+                   "states[1]: books of --holdout-percent 5, --trial-percent 0, --holdout-turn 0s are "
+                   "not added to those of 20, 0 and 0s");
+    /* Turns of destinations are no connections. */
+    put_state(&states, 1, &books, 20);
+    put_state(&states, 2, &books, 20);
+    states.sizes[1] += (size_t)sprintf(states.texts[1] + states.sizes[1] - 1, " turn_ms=600000\n") - 1;
+    assert_refused(&states, -EINVAL,
+                   "states[1]: books of --holdout-percent 20, --trial-percent 0, --holdout-turn 600s "
+                   "are not added to those of 20, 0 and 0s");
     put_state(&states, 1, &books, 20);
     put_state(&states, 2, &books, 20);
     put_state(&states, 1, &books, 20);
@@ -168,7 +175,7 @@ TEST(states_without_books_are_refused)
     assert_refused(&states, -ENOENT, "states[0]: no books in it");
     put_state(&states, 1, &books, 20);
     states.sizes[0]--;
-    assert_refused(&states, -EINVAL, "states[0]: books are cut off");
+    assert_refused(&states, -EINVAL, "states[0]: books are incomplete");
     put_state(&states, 1, &books, 20);
     shares = strstr(states.texts[0], " n=");
     shares[3] = 'x';

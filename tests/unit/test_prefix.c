@@ -58,7 +58,6 @@ TEST(text_comes_back)
         { "2001:db8::fffe/127" },
         { "::1" },
         { "::" },
-        { "::192.0.2.1" },
         { "::fffe:0:0/95" },
         { "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127" },
         { "0.0.0.0/32", "0.0.0.0" },
@@ -157,7 +156,7 @@ TEST(an_unknown_family_is_no_prefix)
     }
 }
 
-/* All bits set: each length keeps exactly its own, and never touches what lies behind. */
+/* All bits set: each length keeps exactly its own, and does not affect later bits. */
 TEST(truncate_keeps_exactly_len_bits)
 {
     struct riptide_prefix ones = { AF_INET6, 128, { 0 } };

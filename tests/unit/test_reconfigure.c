@@ -174,7 +174,7 @@ TEST(state_goes_to_the_policy_of_its_destination)
     assert_string_equal(explain_host(estimator, "203.0.113.1").policy, "paper");
     riptide_estimator_free(estimator);
 
-    /* One override says something else now, the other is gone. */
+    /* One override has changed, the other is gone. */
     overrides[0] = policy_for("192.0.2.0/24", "careful");
     config.n_hints = 1;
     estimator = estimator_of_config(&config);
@@ -373,7 +373,7 @@ TEST(too_many_hints_with_those_that_end_are_refused)
     config.cwnd_max = 40;
     assert_int_equal(estimator_reconfigure(estimator, &config, NULL, &error), -EINVAL);
     assert_string_equal(error.field, "estimator.hints");
-    assert_string_equal(error.text, "estimator.hints: 1025, and 1025 that end; must be at most 2048 "
+    assert_string_equal(error.text, "estimator.hints: 1025, and 1025 temporary ones; must be at most 2048 "
                                     "together");
     assert_int_equal(find_host(estimator, "203.0.113.1").cwnd, 80);
     config.n_hints = N - 2;
@@ -403,7 +403,7 @@ TEST(hints_and_samples_of_the_tick)
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 80);
 }
 
-/* What has no end is the configuration's to say; what ends goes on. */
+/* Permanent hints are the configuration's; temporary ones stay. */
 TEST(hints_that_end_outlive_the_configuration)
 {
     const struct riptide_hint added = { .dst = prefix("192.0.2.1"), .cwnd_max = 50 };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Requests of the control socket as text, on a daemon that is none: what is refused, with which
- * words, and how lists come in pages.
- */
+/* Requests of the control socket, on a fake daemon: refusals with their texts, lists in pages. */
 #include "stand_in.h"
 #include "unit.h"
 
@@ -30,7 +27,7 @@ static void assert_answer(struct daemon *stand_in, const char *line, const char 
     free(text);
 }
 
-/* Refused, with a line that has these words. */
+/* Refused, with a line that contains this text. */
 static void assert_refused(const char *line, bool may_change, const char *words)
 {
     struct daemon stand_in = { .n_rows = 0 };
@@ -127,6 +124,7 @@ TEST(what_makes_no_sense_is_refused_with_a_line)
     assert_refused("{\"request\":\"site\"}", true, "for_ms");
     assert_refused("{\"request\":\"site\",\"for_ms\":0}", true, "for_ms");
     assert_refused("{\"request\":\"site\",\"for_ms\":3600001}", true, "for_ms");
+    assert_refused("{\"request\":\"site\",\"for_ms\":1,\"ladders\":{}}", true, "ladders");
     assert_refused("{\"request\":\"site\",\"for_ms\":1,\"ladders\":[[]]}", true, "weight");
     assert_refused("{\"request\":\"site\",\"for_ms\":1,\"ladders\":[[]],\"weight\":1001}", true, "weight");
     assert_refused("{\"request\":\"show\",\"from\":4294967296}", true, "from");
@@ -197,7 +195,7 @@ TEST(lists_come_in_pages)
     assert_rows(&stand_in, "", 3000);
 }
 
-/* Pages of what has changed since, in bounded steps; all of it where another process is asked. */
+/* Pages of changes since a revision, in bounded steps; all destinations for another process. */
 static size_t count_learned(struct daemon *stand_in, int life, int since, size_t *n_pagesp)
 {
     json_int_t from = 0;

@@ -28,7 +28,7 @@ struct row {
     bool is_end;
 };
 
-/* What stands in every list: the kernel's first rule and its last. */
+/* In every list: the kernel's first rule and its last. */
 #define ROWS(...)                                                                                  \
     (const struct row[])                                                                           \
     {                                                                                              \
@@ -221,9 +221,9 @@ TEST(a_list_grows_and_a_bad_rule_is_left_out)
     assert_int_equal(rules.n, 0);
 }
 
-static const char no_main[] = "there is no unconditional rule `lookup main` to stand before";
+static const char no_main[] = "there is no unconditional rule `lookup main` that ours could precede";
 static const char not_below[] = "the rule priority is not below that of `lookup main`";
-static const char between[] = "another rule stands between the rule priority and `lookup main`";
+static const char between[] = "another rule is between the rule priority and `lookup main`";
 
 static struct rules rules_of(const struct row *rows)
 {

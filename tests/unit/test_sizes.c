@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The configurations that begin with their size: what their callers' headers may have, and what is
- * refused as no such struct.
- */
+/* Configurations begin with their size: sizes that callers' headers may have, and refused ones. */
 #include "unit.h"
 
 #include <errno.h>
@@ -63,7 +60,7 @@ static const struct object {
       END_OF(riptide_estimator_config, reserved), init_estimator, try_estimator },
     { "router", sizeof(struct riptide_router_config), END_OF(riptide_router_config, netns_fd),
       init_router, try_router },
-    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, again_price),
+    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, holdout_turn_ns),
       init_agent, try_agent },
 };
 
@@ -128,8 +125,8 @@ TEST(each_byte_that_a_newer_scope_sets_is_refused)
 }
 
 /*
- * None was ever so short. A pointer's size is what sizeof gives where a `*` is missing; what a host
- * sets behind it must not be ignored in silence.
+ * No release had such a size. sizeof gives a pointer's size if a `*` is missing; the values after
+ * it must not be ignored silently.
  */
 TEST(sizes_that_no_release_had_are_refused)
 {
@@ -166,7 +163,7 @@ TEST(sizes_that_no_release_had_are_refused)
     }
 }
 
-/* What a newer caller wants beyond what is known here is not left out in silence. */
+/* Values of a newer caller that are unknown here are not ignored silently. */
 TEST(each_byte_behind_what_is_wanted_is_refused)
 {
     struct riptide_router_config config;

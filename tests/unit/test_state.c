@@ -216,12 +216,12 @@ TEST(other_bytes_are_refused_with_a_line)
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
-    assert_refused(bytes, 0, SAVED, "state: foreign, it does not begin as a state of riptide does");
+    assert_refused(bytes, 0, SAVED, "state: the first line is not that of a riptide state");
     assert_refused("#!/bin/sh\n", 10, SAVED,
-                   "state: foreign, it does not begin as a state of riptide does");
+                   "state: the first line is not that of a riptide state");
     assert_refused(bytes, 20, SAVED,
-                   "state: foreign, it does not begin as a state of riptide does");
-    assert_refused(bytes, n, SAVED - 11 * S, "state: from the future, 11 s ahead of this clock");
+                   "state: the first line is not that of a riptide state");
+    assert_refused(bytes, n, SAVED - 11 * S, "state: saved 11 s ahead of this clock");
     assert_refused(of_last_version, sizeof(of_last_version), SAVED,
                    "state: of another version; this library reads version 2");
     bytes[14] = '3';
@@ -307,7 +307,7 @@ TEST(careful_keeps_a_cut)
     assert_true(find_host(estimator, "192.0.2.1").may_lower);
 }
 
-/* Memory of another layout, or that is damaged, is left: the window stands for itself. */
+/* Memory of another layout, or damaged, is ignored: only the window is loaded. */
 TEST(memory_that_does_not_fit_is_restored_from_the_window)
 {
     static const char *const kept[] = { "2" ORDER ":00", "1" ORDER ":00", "1" ORDER ":zz", "1x:",

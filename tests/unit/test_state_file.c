@@ -93,7 +93,7 @@ TEST_WITH(refusal_names_the_file, make_directory, remove_directory)
     assert_int_equal(load(&cwnd, &error), -EINVAL);
     assert_int_equal(cwnd, 0);
     snprintf(expected, sizeof(expected),
-             "%s: state: foreign, it does not begin as a state of riptide does", path);
+             "%s: state: the first line is not that of a riptide state", path);
     assert_string_equal(error.text, expected);
 
     file = fopen(path, "w");

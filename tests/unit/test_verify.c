@@ -18,7 +18,7 @@ static const struct rule rules[] = {
     { .family = AF_INET, .is_unconditional = true, .priority = 32766, .table = RT_TABLE_MAIN },
 };
 
-/* A connection that got what it should. */
+/* A connection that got its window. */
 static struct evidence applied(void)
 {
     struct evidence evidence = {
@@ -57,7 +57,7 @@ TEST(applied_by_our_route)
     struct evidence evidence = applied();
 
     assert_verdict(&evidence, VERDICT_APPLIED, "");
-    /* Old kernels do not say what the peer takes. */
+    /* Old kernels do not report the peer's window. */
     evidence.probe.snd_wnd_bytes = 0;
     assert_verdict(&evidence, VERDICT_APPLIED, "");
 }
@@ -99,17 +99,17 @@ TEST(without_a_route)
 
     evidence.answer.table = RT_TABLE_MAIN;
     evidence.has_route = false;
-    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "has seen no connection");
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "there was no connection");
     evidence.has_holder = false;
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "no riptided runs here");
     evidence.dry.state = RIPTIDE_ROUTE_LEFT_ALONE;
     strcpy(evidence.dry.reason, "it is multicast");
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "alone: it is multicast");
     evidence.answer.error = -EHOSTUNREACH;
-    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "No route to host");
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, strerror(EHOSTUNREACH));
 }
 
-/* No route of ours is to be there, whatever a dry run says of one. */
+/* No route of ours is expected, whatever the result of the dry run. */
 TEST(why_a_program_gives_nothing)
 {
     struct evidence evidence = applied();
@@ -118,11 +118,11 @@ TEST(why_a_program_gives_nothing)
     evidence.has_route = false;
     evidence.dry.state = RIPTIDE_ROUTE_LEFT_ALONE;
     strcpy(evidence.why_off, "paused");
-    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "gives nothing per connection: paused");
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "gives no windows per connection: paused");
     evidence.why_off[0] = '\0';
     evidence.silent_pid = 7;
     assert_verdict(&evidence, VERDICT_UNKNOWN, "process 7 gives windows per connection and does not "
-                                               "say which");
+                                               "answer on --control");
 }
 
 TEST(the_same_window_by_chance_is_not_the_programs)
@@ -200,7 +200,7 @@ TEST(answer_may_be_an_error)
     assert_int_equal(answer.error, -ENETUNREACH);
 }
 
-/* Somebody's rules before ours: one that leads around, one that looks up main but for its default. */
+/* Other programs' rules before ours: one leads around, one looks up main except its default. */
 static const struct rule company[] = {
     { .family = AF_INET, .is_unconditional = true, .table = RT_TABLE_LOCAL },
     { .family = AF_INET, .priority = 100, .mark = 7, .target = 32766 },
@@ -212,6 +212,7 @@ static const struct rule company[] = {
 
 TEST(start_by_answer_and_rules)
 {
+    char no_route[128];
     const struct {
         struct route_answer answer;
         size_t n_rules;
@@ -226,12 +227,10 @@ TEST(start_by_answer_and_rules)
         { { .table = 254 }, 6, 10, "a rule comes before ours: IPv4 priority 32764 lookup main suppress_prefixlength 0" },
         { { .table = 51820 }, 6, 10, "table 51820 answers before ours" },
         { { .table = 254 }, 3, 10, "our rules for IPv4 are not in place" },
-        { { .error = -ENETUNREACH },
-          6,
-          0,
-          "the kernel has no route: Network is unreachable" },
+        { { .error = -ENETUNREACH }, 6, 0, no_route },
     };
 
+    snprintf(no_route, sizeof(no_route), "the kernel has no route: %s", strerror(ENETUNREACH));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct start start;
 
@@ -252,7 +251,7 @@ TEST(rules_before_ours)
     assert_false(rules_are_in_place(company, 4, AF_INET));
 }
 
-/* wg-quick(8) has main looked up before all others, but for its default route. */
+/* wg-quick(8) has main looked up before all others, except its default route. */
 TEST(main_before_ours_is_named)
 {
     struct evidence evidence = applied();

@@ -75,6 +75,30 @@ TEST(one_that_is_harmed_steps_back_and_the_other_stays)
     watch_deinit(&watch);
 }
 
+/* With few connections of its own, in a harm of all: their outcomes are the cause. */
+TEST(a_cause_of_few_connections_has_a_verdict)
+{
+    struct verdict verdict;
+    struct watched *cause;
+    struct watch watch;
+
+    watch_init(&watch, 1);
+    enter(&watch, 0, ARM_WINDOW, 40, 3, 0);
+    enter(&watch, 0, ARM_HOLDOUT, 40, 3, 0);
+    enter(&watch, 1, ARM_WINDOW, 40, 9, 0.5);
+    enter(&watch, 1, ARM_HOLDOUT, 10, 3, 0);
+    assert_int_equal(judge(&watch, 1, S), HARM_STAYS);
+    cause = watch_find_cause(&watch, &usual);
+    assert_non_null(cause);
+    assert_int_equal(watched_verdict(cause, &verdict), RIPTIDE_E_UNKNOWN);
+    watched_step_back(&watch, cause, &usual, S);
+    assert_int_equal(watched_verdict(cause, &verdict), 0);
+    assert_int_equal(verdict.n_control, 10);
+    assert_int_equal(judge(&watch, 1, 601 * S), HARM_RETURNS);
+    assert_int_equal(watched_verdict(cause, &verdict), RIPTIDE_E_UNKNOWN);
+    watch_deinit(&watch);
+}
+
 TEST(each_that_is_judged_later_needs_more)
 {
     double low = -1;

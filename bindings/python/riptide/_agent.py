@@ -54,7 +54,7 @@ def pooled_verdict(states: Iterable[Buffer]) -> Verdict:
     """What windows have done on several hosts as on one, by the sums of their books.
 
     A state is that of a riptided: its file, or Control.save(); one of each host, of about the same
-    time. To leave hosts out by what they show is no fair draw. Errors: UnknownError: too few
+    time. An answer without some hosts, left out because of their results, is biased. Errors: UnknownError: too few
     connections, or none held out; OSError: other shares than those of the first, a host that is
     there twice, books that are missing, damaged or void; its line names states[i].
     """
@@ -100,7 +100,7 @@ class Agent(KernelHandle):
         self.router._use = Part(self._guard, lib.riptide_agent_get_router)
 
     def close(self, leave_routes: bool = False) -> None:
-        """Takes rules and routes back and frees it. Errors: OSError; it is closed all the same."""
+        """Removes rules and routes and frees it. Errors: OSError; it is closed nevertheless."""
         self._close(lib.riptide_agent_stop, leave_routes)
 
     def fileno(self) -> int:
@@ -116,14 +116,14 @@ class Agent(KernelHandle):
         self._start(lib.riptide_agent_start)
 
     def stop(self) -> None:
-        """Removes all from the kernel; what is known may still be read and saved. Errors: OSError.
+        """Removes all from the kernel; the state may still be read and saved. Errors: OSError.
 
         Behind it start, reconfigure, loading, pause and resume are OSErrors (ESHUTDOWN).
         """
         self._stop(lib.riptide_agent_stop)
 
     def reconfigure(self, **options: Unpack[AgentOptions]) -> None:
-        """Goes on with other options from the next round; what is not named is as by default.
+        """Takes other options from the next round on; options that are not named get their defaults.
 
         Errors: as the constructor; OSError (EBUSY: apply, cgroup, program_of, the router's table,
         protocol, priority, mark and namespace stay). Nothing has changed then.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The control socket of riptided: docs/control.md says what may be asked, and by whom."""
+"""The control socket of riptided: docs/control.md has the requests and the permissions."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class Control(Handle):
     def explain(self, dst: PrefixLike) -> dict[str, Any]:
         """How the daemon came to a window, or why there is none: docs/schema/explain.json.
 
-        riptide.explain() computes here instead, from what is open now.
+        riptide.explain() computes here instead, from the connections open now.
         """
         return self.request("explain", dst=prefix_text("dst", dst))
 
     def verdict(self) -> dict[str, Any]:
-        """What its windows have done, or why nobody knows: docs/schema/verdict.json."""
+        """The effect of its windows, or the reason why it is unknown: docs/schema/verdict.json."""
         return self.request("verdict")
 
     def hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int | None = None,
@@ -125,15 +125,15 @@ class Control(Handle):
         self.request("resume")
 
     def save(self) -> bytes:
-        """What the daemon knows, as Estimator.load_bytes takes it."""
+        """The daemon's state, for Estimator.load_bytes."""
         return str(self.request("save")["state"]).encode()
 
     def load(self, state: Buffer) -> dict[str, int]:
-        """A state takes the place of what the daemon knows. The counts are those of LoadCounts."""
+        """Replaces the daemon's state. The counts are those of LoadCounts."""
         return self._send_state("load", state)
 
     def merge(self, state: Buffer) -> dict[str, int]:
-        """A state joins what the daemon knows; of each destination the newer window wins."""
+        """Adds a state to the daemon's; for each destination the newer window counts."""
         return self._send_state("merge", state)
 
     def _send_state(self, name: str, state: Buffer) -> dict[str, int]:
@@ -184,7 +184,7 @@ def _read_line(connection: socket.socket, deadline_s: float) -> bytes:
         connection.settimeout(left_s)
         chunks.append(connection.recv(1 << 16))
         if not chunks[-1]:
-            raise ConnectionResetError("riptided ended before its answer did")
+            raise ConnectionResetError("riptided ended before the end of its answer")
     return b"".join(chunks)
 
 

@@ -50,7 +50,7 @@ class OptionError(OSError):
 
 
 class RefusedError(Exception):
-    """riptided does not do what it was asked for on its control socket; the text says why."""
+    """riptided refuses a request on its control socket; the text has the reason."""
 
 
 class ConcurrentUseError(RuntimeError):
@@ -62,7 +62,7 @@ class ForkedError(RuntimeError):
 
 
 def version() -> str:
-    """Of the library that runs. Errors: ImportError where it lacks what the headers promised."""
+    """The functions of the loaded library. Errors: ImportError where it lacks one that the headers have."""
     found = str(ffi.string(lib.riptide_version()).decode())
     built = str(ffi.string(lib.RIPTIDE_VERSION).decode())
     if [int(part) for part in found.split(".")] < [int(part) for part in built.split(".")]:
@@ -82,12 +82,12 @@ OUTCOMES = {
 
 
 def new_error() -> Any:
-    """Room for the line that the library says of an error."""
+    """A buffer for the library's line about an error."""
     return ffi.new("struct riptide_error *")
 
 
 def check(result: int, error: Any = None) -> None:
-    """Raises what a function returned, unless that is 0; `error` holds the line that it said."""
+    """Raises the error that a function returned, unless that is 0; `error` has its line."""
     if result == 0:
         return
     line = ffi.string(error.text).decode("utf-8", "replace") if error else ""

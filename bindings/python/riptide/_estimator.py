@@ -96,7 +96,7 @@ class Estimated:
         return counters(self._use, lib.riptide_estimator_get_stats)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Keeps what is known in a file, whole or not at all. Errors: OSError."""
+        """Saves the state to a file, whole or not at all. Errors: OSError."""
         error = new_error()
         with self._use as c:
             check(lib.riptide_state_save(c, path_bytes(path), error), error)
@@ -144,9 +144,9 @@ class Estimator(Handle, Estimated):
             lib.riptide_estimator_discard(c)
 
     def tick(self, now_ns: int | None = None) -> None:
-        """Computes every destination with samples, and withdraws those whose time has passed.
+        """Computes every destination with samples, and withdraws those whose time to live has passed.
 
-        Errors: InvalidError where that lies before the last tick; nothing changes. What a policy's
+        Errors: InvalidError where the time is before the last tick; nothing changes. What a policy's
         function raised.
         """
         with self._use as c:
@@ -165,7 +165,7 @@ class Estimator(Handle, Estimated):
                  scale: float = 0, now_ns: int | None = None) -> None:
         """Lowers windows within dst for a while: to cwnd_max segments, by a factor, or both.
 
-        Without an end (None) that takes the place of what the options say for all.
+        Without an end (None) it replaces the values of the options for the prefix.
 
         cwnd_max 0: no limit; scale above 0, up to 1, or 0 for none. Errors: OSError (EINVAL),
         FullError (2048 hints).
@@ -181,7 +181,7 @@ class Estimator(Handle, Estimated):
             check(lib.riptide_estimator_remove_hint(c, prefix))
 
     def load(self, path: str | os.PathLike[str]) -> LoadCounts:
-        """Merges what a file of another host, or of a predecessor, knows; the newer window wins.
+        """Adds the state in a file, of another host or a predecessor; the newer window counts.
 
         Errors: OSError (ENOENT; EINVAL: foreign, of another version), whose text names the file.
         """
@@ -195,7 +195,7 @@ class Estimator(Handle, Estimated):
 
     def replace_bytes(self, state: Buffer, now_ns: int | None = None,
                       realtime_ns: int | None = None) -> LoadCounts:
-        """As load_bytes, but what the state does not name is withdrawn."""
+        """As load_bytes, but withdraws destinations that the state does not name."""
         return self._load(state, now_ns, realtime_ns, True)
 
     def _load(self, state: Buffer, now_ns: int | None, realtime_ns: int | None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One object of the library: who may use it when, and its end."""
+"""One object of the library: which thread may use it when, and its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Self = TypeVar("Self", bound="Handle")
 
 
 class Use(Protocol):
-    """`with use as c`: the C object, which is nobody else's inside."""
+    """`with use as c`: the C object, which no other thread uses meanwhile."""
 
     def __enter__(self) -> Any: ...
     def __exit__(self, *failure: object) -> None: ...
@@ -31,7 +31,7 @@ class Owner(NamedTuple):
     frame: FrameType
 
     def is_gone(self) -> bool:
-        """Whether that call ended without saying so: what a signal's handler raised ended it."""
+        """Whether that call ended unnoticed, by an exception of a signal's handler."""
         if self.thread != threading.get_ident():
             return False
         frame: FrameType | None = sys._getframe()
@@ -53,10 +53,10 @@ class Waiter(NamedTuple):
 
 
 class Guard:
-    """Lets one thread at a time to an object, and none of another process.
+    """Gives one thread at a time access to an object, and none to another process.
 
-    A signal's handler may raise between any two steps. So there is no lock that somebody could have
-    got and nobody would give back: the owner is set by one step, and passed over once it is gone.
+    A signal's handler may raise between any two steps. So there is no lock, which could stay taken:
+    the owner is set in one step, and ignored once its thread has ended.
     """
 
     def __init__(self, name: str, c: Any) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Observe: what the open TCP connections of a network namespace know about their paths."""
+"""Observe: samples of the open TCP connections of a network namespace."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Policy:
         riptide.Agent(estimator={"policy": riptide.Policy("smallest", smallest)})
 
     The windows of ticks join history by history_weight, unless is_averaged is false.
-    None says that the tick tells nothing: the destination stays as it was. What the function raises
+    None means that the tick has no evidence: the destination does not change. What the function raises
     comes out of the tick() or dispatch() that called it, and the destination stays as it was. It
     must not use the object that calls it. It costs some microseconds for each connection.
     """
@@ -53,7 +53,7 @@ class Policy:
         self.is_averaged = is_averaged
 
     def row(self, keep: list[Any]) -> Any:
-        """Its struct riptide_policy: that which `keep` has, or had before, or a new one."""
+        """Its struct riptide_policy: the one in `keep`, a former one, or a new one."""
         row = next((row for row in rows(keep) if row.policy is self), None)
         if row is None:
             before = keep.before if isinstance(keep, Keep) else []
@@ -66,7 +66,7 @@ FUNCTIONS = dict(ffi.typeof("struct riptide_policy").fields)
 
 
 class Row:
-    """A Policy as C sees it, for one estimator: struct riptide_policy and what it points to."""
+    """A Policy as C sees it, for one estimator: struct riptide_policy and the objects that it points to."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
@@ -93,7 +93,7 @@ class Row:
         """C keeps a number for each destination, zero in a new tick; the samples are here."""
         if self.is_combining:
             self.is_combining = False
-            self.samples.clear()  # what a dump brought that began anew
+            self.samples.clear()  # samples of a dump that began anew
         number = ffi.cast("uint64_t *", memory)
         if number[0] == 0:
             new = next(self.numbers)
@@ -129,12 +129,12 @@ class Keep(List[Any]):
 
 
 def rows(keep: Iterable[Any]) -> list[Row]:
-    """The rows among what was kept: they must live as long as the estimator."""
+    """The rows among the kept objects: they must live as long as the estimator."""
     return [row for row in keep if isinstance(row, Row)]
 
 
 def raise_failure(rows: list[Row]) -> None:
-    """Raises what a policy's function raised since the last time."""
+    """Raises the exception of a policy's function since the last time."""
     for row in rows:
         failure, row.failure = row.failure, None
         if failure:

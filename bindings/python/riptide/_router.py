@@ -55,7 +55,7 @@ class Routed:
 class Router(KernelHandle, Routed):
     """Owns a routing table that rules show to TCP of this host alone. Needs CAP_NET_ADMIN.
 
-    start(), then set(); what was asked for is done by dispatch(), to be called whenever fileno() is
+    start(), then set(); dispatch() carries out the requests; call it whenever fileno() is
     readable. close() takes everything back, unless the caller asks it to leave the routes.
 
     Errors: OptionError and other OSErrors, TypeError, ValueError, OverflowError.
@@ -66,7 +66,7 @@ class Router(KernelHandle, Routed):
         super().__init__(new_object(lib.riptide_router_new, config, lib.riptide_router_free))
 
     def close(self, leave_routes: bool = False) -> None:
-        """Takes rules and routes back and frees it. Errors: OSError; it is closed all the same."""
+        """Removes rules and routes and frees it. Errors: OSError; it is closed nevertheless."""
         self._close(lib.riptide_router_stop, leave_routes)
 
     def fileno(self) -> int:
@@ -75,10 +75,10 @@ class Router(KernelHandle, Routed):
             return int(lib.riptide_router_get_fd(c))
 
     def start(self) -> None:
-        """Claims the namespace, removes what a crashed predecessor left, installs the rules.
+        """Claims the namespace, removes the rest of a crashed predecessor, installs the rules.
 
         Errors: OSError (EPERM: CAP_NET_ADMIN; EBUSY: another router holds this namespace; EEXIST:
-        somebody else uses our table, protocol, priority or mark; EOPNOTSUPP: no place for a rule;
+        another program uses our table, protocol, priority or mark; EOPNOTSUPP: no place for a rule;
         EALREADY: it was started before, and goes on, or stopped).
         """
         self._start(lib.riptide_router_start)
@@ -104,7 +104,7 @@ class Router(KernelHandle, Routed):
         wanted.rto_min_us = duration_us("rto_min", rto_min)
         with self._use as c:
             result = lib.riptide_router_set(c, wanted)
-        if result == lib.RIPTIDE_E_INVALID:  # a prefix was told from none before
+        if result == lib.RIPTIDE_E_INVALID:  # a prefix that is none was refused before
             raise InvalidError(f"initcwnd: up to 65535 segments: {initcwnd}"
                                if initcwnd > lib.RIPTIDE_CWND_LIMIT else
                                f"pmtu_bytes: from 553: {pmtu_bytes}"
@@ -123,7 +123,7 @@ class Router(KernelHandle, Routed):
             check(lib.riptide_router_set_paused(c, False))
 
     def retry(self) -> None:
-        """Tries again what the kernel refused since the last time."""
+        """Tries again the requests that the kernel has refused since the last time."""
         with self._use as c:
             lib.riptide_router_retry(c)
 
@@ -145,7 +145,7 @@ class Router(KernelHandle, Routed):
 
 
 def flush(**options: Unpack[RouterOptions]) -> FlushCounts:
-    """Removes our rules, and every route in our table, whoever made them. Errors: OSError."""
+    """Removes our rules, and every route in our table, of any process. Errors: OSError."""
     counts, error = ffi.new("struct riptide_flush_counts *"), new_error()
     check(lib.riptide_router_flush(new_config(CONFIG, options, []), counts, error), error)
     return read(FlushCounts, counts)

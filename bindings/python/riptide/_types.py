@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes in and what comes out. Fields have the names and units of the C structs, whose headers
+"""Arguments and results. Fields have the names and units of the C structs, whose headers
 say more; durations that go in have no unit: a timedelta, or seconds. Windows are in segments.
 """
 
@@ -27,7 +27,7 @@ Ports = Union[int, Tuple[int, int]]
 
 
 class Filter(enum.IntEnum):
-    """How much of a scope the kernel applies, so that it does not describe what is outside."""
+    """The part of a scope that the kernel applies: it does not describe other sockets."""
 
     NONE = lib.RIPTIDE_FILTER_NONE
     PARTIAL = lib.RIPTIDE_FILTER_PARTIAL
@@ -67,7 +67,7 @@ class Bound(enum.IntFlag):
 
 
 class EventKind(enum.IntEnum):
-    """What an agent tells."""
+    """Kinds of an agent's events."""
 
     TICK = lib.RIPTIDE_AGENT_TICK
     ROUTE = lib.RIPTIDE_AGENT_ROUTE
@@ -78,7 +78,7 @@ class EventKind(enum.IntEnum):
 
 
 def _view(name: str, reader: Callable[[Any], Any] | None = None) -> Any:
-    """A field that is read from the C struct when somebody asks for it."""
+    """A field that is read from the C struct at its first use."""
     get = attrgetter(f"_c.{name}")
     if reader is None:
         return property(get)
@@ -113,15 +113,15 @@ class Sample:
     remote_port: int = _view("remote_port")
     ifindex: int = _view("ifindex")  #: that the socket is bound to; 0: none
     mark: int = _view("mark")
-    has_mark: bool = _view("has_mark")  #: the kernel tells marks only to CAP_NET_ADMIN
+    has_mark: bool = _view("has_mark")  #: the kernel shows marks only with CAP_NET_ADMIN
     closed: bool = _view("closed")  #: as it was when it closed; see destroy_events
     shown: bool = _view("shown")  #: closed, and a dump has shown it; destroy_events=2
-    snd_wnd_bytes: int = _view("snd_wnd_bytes")  #: what the peer offers to take now
+    snd_wnd_bytes: int = _view("snd_wnd_bytes")  #: the peer's current receive window
     limited_us: int = _view("limited_us")  #: of busy_time_us, for the peer's window or our buffer
     busy_time_us: int = _view("busy_time_us")  #: with data under way
 
     def __init__(self, dst: PrefixLike, cwnd: int, **others: int | str) -> None:
-        """By hand; what is not named is 0. Errors: TypeError, ValueError, OverflowError."""
+        """From values; fields that are not named are 0. Errors: TypeError, ValueError, OverflowError."""
         c = ffi.new("struct riptide_sample *")
         write(c, {"dst": dst, "cwnd": cwnd, **others}, [])
         if c.dst.len != (32 if c.dst.family == AF_INET else 128):
@@ -175,14 +175,14 @@ class Estimate:
     may_lower: bool  #: losses or a hint took it down: for Router.set
     pmtu_bytes: int  #: smallest path MTU of a host's open connections; 0: not known
     min_rtt_us: int  #: smallest round trip time, as its policy explains it; 0: unknown
-    pacing_percent: int  #: of a round trip, for the first flight; 0: not said; 2**32 - 1: at once
+    pacing_percent: int  #: of a round trip, for the first flight; 0: not set; 2**32 - 1: at once
     receive_window: int  #: the first one: 1: auto, 2: off
     base_cwnd: int  #: its window without ours, segments; 0: unknown
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a policy knows of a path; zero where it has none of that kind."""
+    """A policy's evidence about a path; members are zero where it has none of that kind."""
 
     capacity: float  #: segments that the path delivers in its smallest round trip
     burst: float  #: segments at once that it was seen to take
@@ -203,7 +203,7 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a window came about, figure by figure; or, with cwnd 0, what was left out instead."""
+    """The steps to a window, figure by figure; or, with cwnd 0, the samples that were left out."""
 
     dst: Network
     policy: str
@@ -211,7 +211,7 @@ class Explanation:
     left_out: LeftOut  #: of that tick
     combined: float  #: segments
     smoothed: float  #: segments, unbounded
-    is_drop: bool  #: the drop guard had history forgotten
+    is_drop: bool  #: the drop guard discarded history
     bounds: Bound  #: those that bit
     override: Network | None  #: of the hint without an end that decides
     cwnd_min: int  #: bounds that hold for it, segments
@@ -242,7 +242,7 @@ class LoadCounts:
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate, and between what it lies with 95 %, however often one asks."""
+    """An estimate and its 95 % interval, which stays valid however often it is read."""
 
     estimate: float
     low: float
@@ -306,7 +306,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class AgentEvent:
-    """What an agent tells: `kind` says which of the others are there."""
+    """An event of an agent: `kind` decides which other fields are set."""
 
     kind: EventKind
     tick: Tick | None  #: TICK
@@ -320,7 +320,7 @@ class AgentEvent:
 
 @dataclass(frozen=True)
 class Scope:
-    """Which connections to learn from; what is empty asks for nothing.
+    """The connections to learn from; an empty field sets no condition.
 
     Of the prefixes, the longest that holds a destination decides. Ports are a list: (80, 443) in
     its place are two ports, and [(80, 443)] all from 80 to 443.
@@ -376,7 +376,7 @@ class EstimatorOptions(TypedDict, total=False):
     evidence: Duration  # "careful", "bdp": highest of the last ...; 60 s
     pacing_rtt_min: Duration  # "careful": paths that may be paced; 0: none
     rto_min_floor: Duration  # 1 ms to 60 s; 0: rto_min is left alone
-    receive_window: int  # the first one of what this host opens: 1: auto, 2: off; 1
+    receive_window: int  # the first one of connections that this host opens: 1: auto, 2: off; 1
 
 
 class RouterOptions(TypedDict, total=False):
@@ -415,3 +415,4 @@ class AgentOptions(TypedDict, total=False):
     step_back_percent: int  # more time, or points sent again, by which windows step back; 2; 0: never
     step_back_wait: Duration  # until they are tried again, the first time; 10 min
     again_price: float  # per cent of time that a point sent again is worth, 0 to 10; 1
+    holdout_turn: Duration  # with routes alone: hold out destinations for so long each; 0: none

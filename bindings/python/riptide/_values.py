@@ -167,14 +167,14 @@ def _read(value: Any, reader: Callable[[Any], Any] | None) -> Any:
 def write(c: Any, values: Mapping[str, Any], keep: list[Any], path: str = "") -> None:
     """Fills a C struct by names; one with a unit of UNITS is a duration, and named without it.
 
-    What the struct points to is added to `keep`, which is to live as long as C reads it. Errors
-    name the field behind `path`: TypeError, ValueError, OverflowError.
+    Objects that the struct points to are added to `keep`, which must live as long as C reads them.
+    Errors name the field after `path`: TypeError, ValueError, OverflowError.
     """
     type_ = ffi.typeof(c)
     struct = type_.item if type_.kind == "pointer" else type_
     fields = {name: field for name, field in struct.fields
               if name not in ("size", "reserved", "on_sample", "user") and not name.startswith("n_")}
-    # What is no configuration has figures as the kernel counts them.
+    # Other structs have figures as the kernel counts them.
     units = tuple(UNITS) if "size" in dict(struct.fields) else ("_ns",)
     durations = {name[:-3]: name for name in fields if name.endswith(units)}
     for name, value in values.items():

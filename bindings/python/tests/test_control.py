@@ -174,7 +174,7 @@ def test_daemon_that_ends_or_says_nothing(tmp_path: Path) -> None:
 
 
 def test_timeout_is_that_of_the_whole_answer(tmp_path: Path) -> None:
-    """A daemon that says a little again and again does not hold up anybody for longer."""
+    """A daemon that sends a little again and again does not delay a caller for longer."""
     listener, is_over = socket.socket(socket.AF_UNIX), threading.Event()
     listener.bind(str(tmp_path / "control"))
     listener.listen()

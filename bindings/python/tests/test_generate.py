@@ -44,7 +44,7 @@ def generate(copy: Path, *options: Any) -> Any:
 
 
 def compile_module(copy: Path) -> Any:
-    """Compiles what was generated; the library that it needs is preloaded."""
+    """Compiles the generated code; the library that it needs is preloaded."""
     directories = (copy / "include", copy, sysconfig.get_path("include"))
     return subprocess.run(
         ["cc", "-shared", "-fPIC", "-DPy_LIMITED_API=0x03090000", "-D_GNU_SOURCE",

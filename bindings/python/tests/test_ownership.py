@@ -54,7 +54,7 @@ def thing(request: Any, tmp_path: Path) -> Any:
 
 
 def uses(thing: Any) -> Any:
-    """Everything that somebody can do with it but close it, its stages' methods too."""
+    """All public calls on it except closing it, its stages' methods included."""
     stages = [getattr(thing, name, None) for name in STAGES]
     for part in [thing, *stages]:
         for name in [name for name in dir(part) if name[0] != "_" or name == "__iter__"]:
@@ -339,7 +339,7 @@ def test_child_leaves_the_parents_routes(net: Network) -> None:
 
 
 def memory_kb() -> Any:
-    """What the process has written to; what it reads of files comes and goes."""
+    """The pages that the process has written to; mapped files vary."""
     return int(Path("/proc/self/smaps_rollup").read_text().split("Anonymous:")[1].split()[0])
 
 

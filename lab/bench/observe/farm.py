@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sockets without peers (farm.c), and the network that they seem to lie behind."""
+"""Sockets without peers (farm.c), and the network through which they seem to be connected."""
 
 import subprocess
 
@@ -12,7 +12,7 @@ def ip(*arguments):
 
 
 def set_up_network():
-    """A link that swallows what is sent."""
+    """A link that drops all packets."""
     ip("link", "add", LINK, "arp", "off", "type", "veth", "peer", "name", "farm1")
     ip("link", "set", "farm1", "up")
     ip("link", "set", LINK, "up")

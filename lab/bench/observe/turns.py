@@ -23,7 +23,7 @@ class Turn:
 
 
 class Failed(Exception):
-    """A contender did not do what it should; the line says what it said."""
+    """A contender failed; the line has its output."""
 
 
 def take_turn(measure, command):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptide-fleet: takes from riptided what this host has learned, and gives it what its site has. docs/fleet.md."""
+"""riptide-fleet: adds what riptided learns to the sums of the site, and sends it those of the other hosts. docs/fleet.md."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Riptided:
 
 
 class Said:
-    """What is wrong with one other side, in the log once, and that it is no more."""
+    """Logs once that a peer fails, and once that it answers again."""
 
     def __init__(self, back: str) -> None:
         self._back, self.wrong = back, ""
@@ -73,24 +73,37 @@ class Said:
 class Fleet:
     """One host of a site."""
 
-    def __init__(self, given: config.Config) -> None:
+    def __init__(self, given: config.Config, saved: Any = None) -> None:
+        """`saved`: what the one before has saved (save); nothing else has been added since."""
         self._given = given
         self._sites = [_open(given, given.name, half_life_s) for half_life_s in (given.half_life, given.books_half_life)]
         self._riptided = Riptided(given.control)
         self._riptided_said = Said("riptided: answers again")
-        self._engine_said = Said("engine: answers again; what was learned meanwhile is on its way")
+        self._engine_said = Said("engine: answers again; what was learned meanwhile is added")
         self._books_said = Said("books: shared again")
-        self._share, self._books_share = host.Share(), host.Share()
+        if not isinstance(saved, dict) or saved["of"] != self._of():
+            saved = {}
+        self._share = host.Share(given.half_life, saved.get("share"))
+        self._books_share = host.Share(given.books_half_life, saved.get("books_share"))
         self._life = self._revision = self._connections = self._turn = 0
-        self._listed_s = 0.0
-        self._ladders: dict[str, host.Ladder] = {}
-        self._books: dict[str, dict[str, float]] = {}
-        self._books_since: Any = None
-        self._told: dict[str, str] = {}  # what riptided has of the site
+        self._listed_s = -LIST_S
+        self._ladders = {dst: host.Ladder(*one) for dst, one in saved.get("ladders", {}).items()}
+        self._books: dict[str, dict[str, float]] = saved.get("books", {})
+        self._books_since: Any = saved.get("books_since")
+        self._told: dict[str, str] = {}  # the sums of the site that riptided has
         self._is_told = False
-        self._price = ""
         self.figures = {"exchanges": 0, "failures": 0, "lost": 0, "from_site": 0}
         self._took_s = 0.0
+
+    def _of(self) -> list[Any]:
+        """For whom it is: of another site or with another key nothing of it is there."""
+        given = self._given
+        return [given.site, given.name, given.half_life, given.books_half_life, self._sites[0].key_of("0.0.0.0")]
+
+    def save(self) -> dict[str, Any]:
+        """What the next one is to go on with, as JSON."""
+        return {"of": self._of(), "share": self._share.save(), "books_share": self._books_share.save(),
+                "ladders": self._ladders, "books": self._books, "books_since": self._books_since}
 
     def close(self) -> None:
         """Ends its connections."""
@@ -98,7 +111,7 @@ class Fleet:
             one.close()
 
     def turn(self) -> None:
-        """One: what has changed, to the site, and what the site has, back."""
+        """Adds what has changed to the sums of the site, and sends riptided those of the others."""
         try:
             changed = self._learn()
             self._learn_books()
@@ -124,14 +137,16 @@ class Fleet:
     def _learn(self) -> set[str]:
         """What has changed since the last time; which destinations."""
         is_whole = time.monotonic() >= self._listed_s + LIST_S
-        since, start, changed = 0 if is_whole else self._revision, 0, set()
+        since, start = 0 if is_whole else self._revision, 0
+        changed: set[str] = set()
         revision = None
         while start is not None:
             page = self._riptided.ask("learned", life=self._life, since=since, **{"from": start})
             if page["life"] != self._life:  # another process, which lists all
-                self._life, self._is_told, is_whole = page["life"], False, True
-            # A cost has the price of what is sent again in it: of others it is another one.
-            self._price = "" if page["again_price"] == 1 else f" price {page['again_price']:g}"
+                self._life, self._is_told, is_whole, self._revision, since = page["life"], False, True, 0, 0
+                if start:
+                    start, changed, revision = 0, set(), None
+                    continue
             for row in page["ladders"]:
                 dst, ladder = host.read_ladder(row)
                 self._share.put(dst, ladder.sums, host.learned_since(self._ladders.get(dst), ladder))
@@ -152,12 +167,12 @@ class Fleet:
     def _learn_books(self) -> None:
         answer = self._riptided.ask("books", known=self._connections)
         shares = f"{answer['holdout_percent']} {answer['trial_percent']}"
-        begun = answer["since_s"], shares
+        begun = [answer["since_s"], shares]
         self._connections = answer["connections"]
         if answer["books"] is None:
             return
         is_void = (answer["pooled"] or {}).get("verdict") == "void"
-        self._books_said.says("books: void (`riptide verdict` says why): they would spoil the site's, and are not shared"
+        self._books_said.says("books: void (`riptide verdict` says why): they would bias the site's, and are not shared"
                               if is_void else "")
         if is_void:
             return
@@ -168,30 +183,30 @@ class Fleet:
             self._books_share.put(key, cells, since.get(key, {}))
 
     def _exchange(self, changed: set[str]) -> dict[str, dict[str, float]]:
-        """What others have of the destinations that were asked for, those that are known to nobody among them."""
+        """Sums of the others for the destinations that were asked for; empty where there are none."""
         wanted = set(self._ladders)
         self._turn += 1
         if len(wanted) > FEW:
             wanted = {*sums.turn(wanted, self._turn, TURNS), *changed, *self._share.unsure}
+        books = {*sums.turn(self._books, self._turn, TURNS), *self._books_share.unsure}
         found: dict[str, dict[str, float]] = {}
         for which, (share, site, keys) in enumerate(((self._share, self._sites[0], wanted),
-                                                     (self._books_share, self._sites[1], self._books_share.unsure))):
+                                                     (self._books_share, self._sites[1], books))):
             sequence, batch = share.outbox.batch(time.time_ns() // 1_000_000)
-            price = "" if which else self._price
-            others = site.exchange({key + price: one for key, one in batch.items()}, [key + price for key in keys], sequence)
-            cut = len(price)
-            own = {key[:len(key) - cut]: one for key, one in site.own.items()}
-            n_lost = share.confirm(batch, own)
-            self.figures["lost"] += n_lost
-            if n_lost:
-                _log(f"engine: it had lost sums of this host: they are on their way again ({n_lost})")
+            try:
+                others = site.exchange(batch, keys, sequence)
+            finally:
+                n_lost = share.confirm(batch, site.own, time.time_ns() / 1e6)
+                self.figures["lost"] += n_lost
+                if n_lost:
+                    _log(f"engine: it had lost sums of this host, which are added again ({n_lost})")
             if not which:
-                found = {dst: others.get(dst + price, {}) for dst in keys}
+                found = {dst: others.get(dst, {}) for dst in keys}
         self.figures["from_site"] = len([1 for one in found.values() if one])
         return found
 
     def _tell(self, others: dict[str, dict[str, float]]) -> None:
-        """What is other than what riptided has. It counts until `keep` has passed since the last request."""
+        """Sends riptided what differs from what it has. That counts until `keep` after the last request."""
         if not self._is_told:
             self._told = {}
         empty = host.write_ladder({}, 1)
@@ -232,29 +247,60 @@ def _log(line: str) -> None:
     print(f"riptide-fleet: {line}", file=sys.stderr, flush=True)
 
 
-def _write_metrics(path: str, text: str) -> None:
+def _write(path: Path, text: str) -> None:
     """Whole or not at all."""
-    if path:
-        beside = Path(f"{path}.tmp")
-        beside.write_text(text, encoding="ascii")
-        os.replace(beside, path)
+    beside = Path(f"{path}.tmp")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, path)
+
+
+def _state_path() -> Path | None:
+    """In the unit's StateDirectory=."""
+    folder = os.environ.get("STATE_DIRECTORY", "").split(":")[0]
+    return Path(folder) / "state" if folder else None
+
+
+def _read_state() -> Any:
+    """Once: after a crash it would be of before what was added since."""
+    path = _state_path()
+    try:
+        text = path.read_text(encoding="utf-8") if path else "null"
+        if path:
+            path.unlink()
+        return json.loads(text)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        _log(f"state: {path}: {_words(error)}: what came while this was away is not shared")
+        return None
+
+
+def _write_state(saved: dict[str, Any]) -> None:
+    path = _state_path()
+    try:
+        if path:
+            _write(path, json.dumps(saved))
+    except OSError as error:
+        _log(f"state: {path}: {_words(error)}")
 
 
 def _serve(given: config.Config) -> int:
     ends = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     metrics_said = Said("metrics: written again")
-    with contextlib.closing(Fleet(given)) as fleet:
+    with contextlib.closing(Fleet(given, _read_state())) as fleet:
         _log(f"host {given.name} of site {given.site}, each {given.interval:g} s")
         while True:
             fleet.turn()
             try:
-                _write_metrics(given.metrics, fleet.metrics())
+                if given.metrics:
+                    _write(Path(given.metrics), fleet.metrics())
                 metrics_said.says("")
             except OSError as error:
                 metrics_said.says(f"metrics: {given.metrics}: {_words(error)}")
             # Hosts that were started together do not come together for ever.
             if signal.sigtimedwait(ends, given.interval * random.uniform(0.8, 1.2)):
+                _write_state(fleet.save())
                 return 0
 
 
@@ -302,8 +348,7 @@ def main() -> int:
     given = parser.parse_args()
     try:
         read = config.read(given.config)
-        if given.check or given.command != "verdict":
-            Fleet(read).close()  # names and files are right
+        Fleet(read).close()  # names and files are right
     except ValueError as error:
         _log(str(error))
         return 2

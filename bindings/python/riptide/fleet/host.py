@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What a host shares with its site, and takes from it: rows of riptided's ladders and its books as sums. Pure.
 
-A destination is one key of the site, whose sums are of each rung: connections, what they cost, and what they
-sent again. riptided says where its own sums stand, in which each connection that comes makes those before count
-less; what has come since the last time is what is shared. Books are keys by round trip time and congestion
-control, and by the shares of their arms, as those of other shares are not to be added.
+A destination is one key of the site, whose sums are of each rung: connections, their time, and what they sent
+again. riptided answers with its own sums, in which each further connection reduces the weight of those before;
+only what has come since the last answer is shared. Books are keys by round trip time, congestion control and the
+shares of their arms, as those of other shares must not be added.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from . import sums
 KEPT = 1 - 1 / 1000  # of a ladder, with each connection that is entered: lib/proof/ladder.c
 ENTERED, HALVED = 1 << 24, 1 << 8  # counters of riptided begin anew there
 LEAST = 0.01  # connections: less is what rounding leaves
+LOST = 0.05  # of what the site had of a host; less may be the difference of two clocks
 MOST_COST = 30.0  # of a connection; riptided takes up to 32
 THOUSAND = 1000  # sums of a state are integers of thousandths
 RUNG = re.compile(r"(\d+):(\d+),(-?\d+),(\d+)")
@@ -28,6 +29,7 @@ BOOK_LINE = re.compile(r"(\w+) bytes=(\d+) rtt_us=(\d+) control=(\w+) n=(\d+) n_
 ARMS = {"window": "w", "holdout": "h", "smaller": "s", "larger": "l"}
 RTTS_US = (5000, 20000, 50000, 100000, 150000, 300000)
 CONTROLS = ("unknown", "loss", "bbr")
+CELL = re.compile(r"\w\d+")  # an arm and a size, before one of these
 FIELDS = ("n", "m", "t", "tt", "a", "aa")  # as in a line of books
 MOST_TIME, MOST_AGAIN = 20 << 10, 1 << 14  # of a connection: lib/proof/books.h
 
@@ -50,7 +52,8 @@ def read_ladder(row: list[Any]) -> tuple[str, Ladder]:
     dst, text, entered, halved = row
     found = {}
     for cwnd, *values in RUNG.findall(text):
-        found.update({f"{cwnd}{what}": int(value) / THOUSAND for what, value in zip("nca", values)})
+        n, cost, again = (int(value) / THOUSAND for value in values)
+        found.update({f"{cwnd}n": n, f"{cwnd}c": cost, f"{cwnd}a": again})
     return str(dst), Ladder(found, int(entered), int(halved))
 
 
@@ -74,15 +77,19 @@ def write_ladder(site: sums.Sums, weight: float) -> str:
 
 
 def learned_since(before: Ladder | None, now: Ladder) -> dict[str, float]:
-    """Sums of the connections that have come between the two; all of `now` where it began meanwhile, but
-    for what riptided has read from a file, which it had said before.
+    """Sums of the connections that have come between the two; all of `now` where it began meanwhile. Where
+    riptided has read it from its file meanwhile, some may be missing, and none is shared twice.
     """
-    if before and (now.entered - before.entered) % ENTERED < ENTERED // 2:
-        kept = KEPT ** ((now.entered - before.entered) % ENTERED) * 0.5 ** ((now.halved - before.halved) % HALVED)
-        had = {name: value * kept for name, value in before.sums.items()}
-    elif now.connections <= now.entered + 0.5:
+    had: dict[str, float] = {}
+    entered, halved = now.entered, now.halved  # since its file was read
+    if before:
+        if (now.entered - before.entered) % ENTERED < ENTERED // 2:
+            entered, halved = (now.entered - before.entered) % ENTERED, (now.halved - before.halved) % HALVED
+        had = {name: value * KEPT ** entered * 0.5 ** halved for name, value in before.sums.items()}
+    is_less = any(now.sums.get(name, 0.0) < value - LEAST for name, value in had.items() if name.endswith("n"))
+    if (not before or is_less or entered == now.entered) and now.connections <= now.entered + 0.5:
         had = {}
-    else:
+    elif not before:
         return {}
     found = {}
     for name in now.sums:
@@ -111,13 +118,13 @@ def books_keys(shares: str) -> list[str]:
 
 
 def books_since(before: Mapping[str, sums.Sums], now: Mapping[str, sums.Sums]) -> dict[str, dict[str, float]]:
-    """What has come between the two; where something is less than before, they began anew."""
-    if any(value > now.get(key, {}).get(name, 0) for key, cells in before.items() for name, value in cells.items()):
-        before = {}
+    """What has come between the two. A cell with less than before is from riptided's file of before a crash."""
     found = {}
     for key, cells in now.items():
         had = before.get(key, {})
-        found[key] = {name: value - had.get(name, 0) for name, value in cells.items() if value != had.get(name, 0)}
+        less = {CELL.match(name)[0] for name, value in had.items() if value > cells.get(name, 0)}  # type: ignore[index]
+        found[key] = {name: value - had.get(name, 0) for name, value in cells.items()
+                      if value != had.get(name, 0) and CELL.match(name)[0] not in less}  # type: ignore[index]
     return {key: cells for key, cells in found.items() if cells}
 
 
@@ -143,52 +150,58 @@ def write_books(site: Mapping[str, sums.Sums], holdout_percent: int, trial_perce
 
 
 class Share:
-    """What has come of each key, and what of it the site is still to have."""
+    """What has come of each key, and what the site has of it."""
 
-    def __init__(self) -> None:
-        self.outbox = sums.Outbox()
-        self._all: dict[str, dict[str, float]] = {}  # all that is to be there, if it began empty now
-        self._had: set[str] = set()  # of these the site has had something
-        self._new: set[str] = set()  # it may have, from the process before
+    def __init__(self, half_life_s: float, saved: Any = None) -> None:
+        self.outbox = sums.Outbox(saved and saved["outbox"])
+        self._half_life_s = half_life_s
+        # What the site has of this host, by its last answer.
+        self._had = {key: sums.Held(*held) for key, held in saved["had"].items()} if saved else {}
+        self._new: dict[str, dict[str, float]] = {}  # all that riptided has; the site may have it from before
+
+    def save(self) -> Any:
+        """For a successor, as JSON."""
+        return {"outbox": self.outbox.save(), "had": self._had}
 
     def put(self, key: str, everything: Mapping[str, float], since: Mapping[str, float]) -> None:
         """`everything` that there is of a key, and what of it has come since the last time."""
-        if key not in self._all:
-            self._new.add(key)
-        elif since and key not in self._new:
+        if key not in self._had:
+            self._new[key] = dict(everything)
+        elif since:
             self.outbox.put(key, since)
-        self._all[key] = dict(everything)
 
     def forget(self, keys: Iterable[str]) -> None:
-        """They are used no more."""
+        """They are used no more. What waits is added all the same."""
         for key in keys:
-            self._all.pop(key, None)
-            self._had.discard(key)
-            self._new.discard(key)
+            self._had.pop(key, None)
+            self._new.pop(key, None)
 
     @property
     def unsure(self) -> set[str]:
-        """Keys of which the site is to be asked, as nobody knows what it has of this host."""
-        return self._new
+        """Keys of which the site is to be asked what it has of this host."""
+        return set(self._new)
 
-    def confirm(self, batch: Mapping[str, sums.Sums], own: Mapping[str, sums.Sums]) -> int:
-        """The site has the batch; `own` is what it has of this host, of the keys that were asked for. What it
-        had once and has no more, as one that began empty, is to be added again; of how many keys.
+    def confirm(self, batch: Mapping[str, sums.Sums], own: Mapping[str, sums.Sums], now_ms: float) -> int:
+        """The engine has answered for the keys of `own`, which is what it has of this host now, with the
+        batch. What it has lost is added again; of how many keys.
         """
-        self.outbox.confirm()
+        self.outbox.confirm(own)
         n_lost = 0
-        for key in own:
-            added = batch.get(key, {})
-            is_lost = (key in self._had or key in self._new) and all(
-                abs(value - added.get(name, 0.0)) <= sums.ROUNDING * abs(value) for name, value in own[key].items())
-            left: dict[str, float] = {}
-            if is_lost:
-                there = sums.add(added, self.outbox.waits(key))
-                left = sums.add(self._all.get(key, {}), {name: -value for name, value in there.items()})
-            if left and any(abs(value) > LEAST for value in left.values()):
-                self.outbox.put(key, left)
-                n_lost += key in self._had
-            self._new.discard(key)
-            if own[key]:
-                self._had.add(key)
+        for key, has in own.items():
+            there = has
+            if key in self._new:
+                everything = self._new.pop(key)
+                missing = {} if has else everything
+            elif key in self._had:
+                expected = sums.add(sums.fade(self._had[key], now_ms, self._half_life_s), batch.get(key, {}))
+                missing = {name: value - has.get(name, 0.0) for name, value in expected.items()}
+                if not any(value > max(LEAST, LOST * expected[name]) for name, value in missing.items()
+                           if name.endswith("n")):
+                    missing, there = {}, expected  # small losses add up
+                n_lost += bool(missing)
+            else:
+                continue
+            if missing:
+                self.outbox.put(key, missing)
+            self._had[key] = sums.Held(now_ms, there)
         return n_lost

@@ -38,7 +38,7 @@ from redis.exceptions import (AuthenticationError, BusyLoadingError, NoPermissio
 from . import sums
 
 MAX_SEQUENCE = 10 ** 14 - 1  # the digits that the server's JSON keeps
-BATCH = 1000  # commands at a time; a server takes 16 KB of one client before the next client's turn
+MOST, LEAST = 1000, 16  # commands at a time: fewer after a failure, so that each exchange gets some done
 ATTEMPTS = 5  # that other node, its script, and once more while slots move
 CLOSING_S = 0.1
 
@@ -122,7 +122,11 @@ class Site:
         self._slots: dict[int, str] = {}  # of a cluster: the node that said it has it
         self._nodes: dict[str, redis.asyncio.Redis[Any]] = {}
         self._loop = asyncio.new_event_loop()
-        self.own: dict[str, sums.Sums] = {}  # of the last exchange: what is there of this host
+        self._batch = MOST
+        self._found: dict[str, dict[str, float]] = {}
+        # What the engine has of this host now, of the prefixes that it has answered for in the last
+        # exchange, also in one that failed behind these: their sums were added.
+        self.own: dict[str, sums.Sums] = {}
 
     def exchange(self, added: Mapping[str, sums.Sums], wanted: Iterable[str],
                  sequence: int) -> dict[str, dict[str, float]]:
@@ -130,7 +134,7 @@ class Site:
 
         What nobody else knows is not in it. `sequence` is larger than that of all batches before of
         this host, or that of the one before where this is the same again (sums.Outbox). Errors:
-        SiteError, then try the same again, later; ValueError, nothing was sent.
+        SiteError, then try again, later, all that is not in `own`; ValueError, nothing was sent.
         """
         if not 0 < sequence <= MAX_SEQUENCE and added:
             raise ValueError(f"sequence: 1 to {MAX_SEQUENCE}, a time in ms say: {sequence}")
@@ -138,11 +142,15 @@ class Site:
             sums.check(one)
         commands = {prefix: self._command(prefix, added.get(prefix), sequence)
                     for prefix in dict.fromkeys([*added, *wanted])}
-        self.own = {}
+        self.own, self._found = {}, {}
         work = asyncio.wait_for(self._exchange(commands), self._timeout_s)
         try:
-            return self._loop.run_until_complete(work)
-        except (RedisError, OSError, asyncio.TimeoutError, EOFError) as failure:
+            self._loop.run_until_complete(work)
+            self._batch = min(2 * self._batch, MOST)
+            return {prefix: one for prefix, one in self._found.items() if one}
+        # redis-py 4 fails to word a reset of a Unix socket, which has no host: AttributeError
+        except (RedisError, OSError, asyncio.TimeoutError, EOFError, AttributeError) as failure:
+            self._batch = max(self._batch // 2, LEAST)
             self._disconnect()
             url = self._urls[0]
             self._urls = self._urls[1:] + [url]
@@ -178,8 +186,7 @@ class Site:
         return ("EVALSHA", SHA, 1, key, self._field, sequence, half_life_ms,
                 sums.HALVES_KEPT * half_life_ms, json.dumps(dict(added)))
 
-    async def _exchange(self, commands: dict[str, tuple[Any, ...]]) -> dict[str, dict[str, float]]:
-        found: dict[str, dict[str, float]] = {}
+    async def _exchange(self, commands: dict[str, tuple[Any, ...]]) -> None:
         failure: Exception | None = None
         for _ in range(ATTEMPTS):
             by_node: dict[str, list[str]] = {}
@@ -192,36 +199,39 @@ class Site:
                 if isinstance(node_failure, BaseException):
                     raise node_failure
             failure, left = None, {}
-            for prefix, answer, now_ms in (one for node in answers for one in node):
-                if isinstance(answer, NoScriptError) or self._is_moved(answer):
-                    left[prefix], failure = commands[prefix], failure or answer
-                elif isinstance(answer, Exception):  # the others are done all the same
-                    raise answer
-                else:
-                    site, own = map(sums.read, answer)
-                    found[prefix] = sums.others(site, own, now_ms, self._half_life_s)
-                    self.own[prefix] = own.sums if site and own else {}
+            for prefix, answer in (one for node in answers for one in node):
+                if not isinstance(answer, NoScriptError) and not self._is_moved(answer):
+                    raise answer  # the others are done all the same
+                left[prefix], failure = commands[prefix], failure or answer
             commands = left
             if not commands:
-                return {prefix: one for prefix, one in found.items() if one}
+                return
         raise failure or RedisError("no answer")
 
     async def _ask(self, node: str, prefixes: list[str],
-                   commands: dict[str, tuple[Any, ...]]) -> list[tuple[str, Any, float]]:
-        """Each with its answer, which may be an error, and the time there."""
-        client, answers = self._node(node), []
-        for at in range(0, len(prefixes), BATCH):
-            some = prefixes[at:at + BATCH]
+                   commands: dict[str, tuple[Any, ...]]) -> list[tuple[str, Exception]]:
+        """Takes the answers; returns errors, each with its prefix."""
+        client, errors = self._node(node), []
+        for at in range(0, len(prefixes), self._batch):
+            some = prefixes[at:at + self._batch]
             pipeline = client.pipeline(transaction=False)
             pipeline.execute_command("TIME")
             for prefix in some:
                 pipeline.execute_command(*commands[prefix])
             (now_s, now_us), *rest = await pipeline.execute(raise_on_error=False)
-            answers += [(prefix, answer, 1000 * now_s + now_us / 1000)
-                        for prefix, answer in zip(some, rest)]
+            for prefix, answer in zip(some, rest):
+                if isinstance(answer, Exception):
+                    errors.append((prefix, answer))
+                else:
+                    self._take(prefix, answer, 1000 * now_s + now_us / 1000)
             if any(isinstance(answer, NoScriptError) for answer in rest):
                 await client.script_load(ADD)
-        return answers
+        return errors
+
+    def _take(self, prefix: str, answer: list[bytes | None], now_ms: float) -> None:
+        site, own = map(sums.read, answer)
+        self._found[prefix] = sums.others(site, own, now_ms, self._half_life_s)
+        self.own[prefix] = sums.fade(own, now_ms, self._half_life_s) if site and own else {}
 
     def _node(self, url: str) -> redis.asyncio.Redis[Any]:
         if url not in self._nodes:

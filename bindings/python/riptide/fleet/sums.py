@@ -76,22 +76,32 @@ def others(site: Held | None, own: Held | None, now_ms: float, half_life_s: floa
     return left
 
 
+def fade(held: Held, now_ms: float, half_life_s: float) -> dict[str, float]:
+    """Its sums as of now."""
+    left = share_left((now_ms - held.at_ms) / 1000, half_life_s)
+    return {name: left * value for name, value in held.sums.items()}
+
+
 def turn(prefixes: Iterable[str], number: int, of: int) -> list[str]:
     """Each prefix in one turn of so many: what is asked for seldom need not be asked for at once."""
     return [prefix for prefix in prefixes if zlib.crc32(prefix.encode()) % of == number % of]
 
 
 class Outbox:
-    """What this host has learned and the engine has not confirmed: sent again until it is, once.
+    """What this host has learned and the engine has not confirmed: sent again until it has, once.
 
-    A batch is the same until it is confirmed, and has a sequence: that of the engine's answer which
-    was lost is known there, and not added again. What comes meanwhile waits for the next one.
+    A batch has a sequence: where an answer was lost, the engine knows the sequence for that prefix
+    and does not add again. What comes meanwhile waits for the next batch.
     """
 
-    def __init__(self) -> None:
-        self._sequence = 0
-        self._sent: dict[str, dict[str, float]] = {}
-        self._waiting: dict[str, dict[str, float]] = {}
+    def __init__(self, saved: Any = None) -> None:
+        self._sequence: int = saved["sequence"] if saved else 0
+        self._sent: dict[str, dict[str, float]] = saved["sent"] if saved else {}
+        self._waiting: dict[str, dict[str, float]] = saved["waiting"] if saved else {}
+
+    def save(self) -> Any:
+        """For a successor, as JSON."""
+        return {"sequence": self._sequence, "sent": self._sent, "waiting": self._waiting}
 
     def put(self, prefix: str, sums: Sums) -> None:
         """Raises a ValueError where these are no sums."""
@@ -105,15 +115,12 @@ class Outbox:
         if not self._sent and self._waiting:
             self._sequence = max(self._sequence + 1, now_ms)
             self._sent, self._waiting = self._waiting, {}
-        return self._sequence, self._sent
+        return self._sequence, dict(self._sent)
 
-    def waits(self, prefix: str) -> dict[str, float]:
-        """What waits for the next batch."""
-        return self._waiting.get(prefix, {})
-
-    def confirm(self) -> None:
-        """The engine has the batch."""
-        self._sent = {}
+    def confirm(self, prefixes: Iterable[str]) -> None:
+        """The engine has these of the batch."""
+        for prefix in prefixes:
+            self._sent.pop(prefix, None)
 
     def __len__(self) -> int:
         """How many prefixes wait."""

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* Outcomes of closed connections: books and their begin, turns of destinations, first flights. */
+#include "agent/parts.h"
+
+#include "compute/estimator.h"
+#include "compute/evidence.h"
+#include "observe/config.h"
+#include "observe/seen.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct books *books_get_ended(struct outcomes *outcomes)
+{
+    if (!outcomes->ended)
+        outcomes->ended = calloc(1, sizeof(*outcomes->ended));
+    return outcomes->ended;
+}
+
+void books_end(struct outcomes *outcomes)
+{
+    /* Exported sums count connections, not turns. */
+    if (outcomes->books && outcomes->arms.turn_ms == 0 && books_count(outcomes->books) > 0 &&
+        books_get_ended(outcomes)) {
+        outcomes->ended_due += books_due(outcomes->books, outcomes->arms.holdout_percent);
+        books_add(outcomes->ended, outcomes->books);
+    }
+    if (outcomes->books)
+        *outcomes->books = (struct books){ 0 };
+    watch_begin_anew(&outcomes->watch);
+    outcomes->are_tainted = false;
+    outcomes->n_recent = RECENT;
+    outcomes->since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
+}
+
+static unsigned int read_congestion_control(void)
+{
+    char name[16];
+    CLEANUP(closep) int fd = open("/proc/sys/net/ipv4/tcp_congestion_control", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof(name) - 1);
+
+    name[n > 0 ? n : 0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+    return book_control_of(name);
+}
+
+/* Where only routes give windows, single connections cannot be drawn. */
+static struct arm_config arms_of(const struct backends *backends, const struct stages *stages)
+{
+    struct arm_config arms = stages->connections.arms;
+    const struct arm_config none = { 0 };
+
+    if (backends->connections)
+        return arms;
+    arms.trial_percent = 0;
+    arms.turn_ms = (uint32_t)(stages->agent.holdout_turn_ns / NS_PER_MS);
+    return arms.turn_ms > 0 && arms.holdout_percent > 0 ? arms : none;
+}
+
+void books_begin(struct riptide_agent *agent, const struct stages *stages)
+{
+    const struct arm_config arms = arms_of(&agent->backends, stages);
+    struct outcomes *outcomes = &agent->outcomes;
+    struct netns_visit visit;
+
+    /* Windows may change now, and the new observer has not seen the open connections. */
+    outcomes->turns.phase = TURN_VOID;
+    if (outcomes->books && memcmp(&arms, &outcomes->arms, sizeof(arms)) == 0)
+        return;
+    books_end(outcomes);
+    free(outcomes->books);
+    estimator_set_turn(agent->estimator, 0);
+    free(outcomes->opened_before);
+    outcomes->opened_before = NULL;
+    outcomes->turns = (struct turns){ 0 };
+    /* Without memory for books windows are given all the same. */
+    outcomes->books = has_arms(&arms) && !stages->connections.dry_run
+                          ? calloc(2, sizeof(*outcomes->books))
+                          : NULL;
+    if (outcomes->books && arms.turn_ms > 0) {
+        outcomes->opened_before = calloc(2, sizeof(*outcomes->opened_before));
+        if (!outcomes->opened_before) {
+            free(outcomes->books);
+            outcomes->books = NULL;
+        }
+    }
+    outcomes->arms = outcomes->books || arms.turn_ms == 0 ? arms : (struct arm_config){ 0 };
+    outcomes->recent = outcomes->books ? outcomes->books + 1 : NULL;
+    outcomes->n_recents = 0;
+    outcomes->wait = BOOKS_WAIT;
+    if (!outcomes->books)
+        return;
+    free(outcomes->kept);
+    outcomes->kept = NULL;
+    if (netns_visit(&visit, stages->router.netns_fd, "", NULL) == 0) {
+        outcomes->control = read_congestion_control();
+        netns_return(&visit, 0, NULL);
+    }
+}
+
+static bool gives_none(const struct riptide_agent *agent)
+{
+    const struct backends *backends = &agent->backends;
+
+    return agent->outcomes.harm.until_ns > 0 || backends->is_paused ||
+           (backends->chosen == RIPTIDE_CONNECTIONS &&
+            connections_get_reason(backends->connections));
+}
+
+/* Connections that open without our window show nothing about it. */
+static void wait_for_flights(struct riptide_agent *agent, bool is_off)
+{
+    struct outcomes *outcomes = &agent->outcomes;
+
+    if (is_off)
+        outcomes->flights_wait = FLIGHTS_WAIT;
+    else
+        outcomes->flights_wait -= outcomes->flights_wait > 0;
+    agent->estimator->gives_none = outcomes->flights_wait > 0;
+    agent->estimator->shares = arm_shares_of(&outcomes->arms);
+    agent->estimator->arms_seed = outcomes->arms.seed;
+}
+
+static void enter_line(struct outcomes *outcomes, enum arm arm, const struct book_line *line)
+{
+    books_put(outcomes->books, arm, line);
+    books_put(outcomes->recent, arm, line);
+    outcomes->n_recent++;
+}
+
+/* The last turn of each destination becomes one entry. */
+static void end_turn(struct outcomes *outcomes, bool was_whole)
+{
+    FOR_EACH_WATCHED(&outcomes->watch, slot) {
+        struct watched *watched = watched_at(&outcomes->watch, slot);
+        const struct book_line line =
+            was_whole && watched->window.n > 0 ? turn_line(watched->turn_class, &watched->window)
+                                               : (struct book_line){ 0 };
+
+        watched->window = (struct book_cell){ 0 };
+        if (line.outcome.n > 0)
+            enter_line(outcomes, watched->turn_arm, &line);
+    }
+}
+
+static void take_turn(struct riptide_agent *agent, uint64_t now_ns, bool is_off)
+{
+    struct outcomes *outcomes = &agent->outcomes;
+    uint64_t length_ns = outcomes->arms.turn_ms * NS_PER_MS;
+    bool was_whole = false;
+
+    if (length_ns == 0)
+        return;
+    switch (turns_round(&outcomes->turns, length_ns, now_ns, &was_whole)) {
+    case TURN_NEW:
+        end_turn(outcomes, was_whole);
+        estimator_set_turn(agent->estimator, outcomes->turns.number);
+        /* Connections open now had their window by the last draw. */
+        outcomes->flights_wait = FLIGHTS_WAIT;
+        break;
+    case TURN_OPENS:
+        outcomes->opened_before[0] = *observer_seen(agent->observer);
+        break;
+    case TURN_CLOSES:
+        outcomes->opened_before[1] = *observer_seen(agent->observer);
+        break;
+    case TURN_STAYS:
+        break;
+    }
+    if (is_off)
+        outcomes->turns.phase = TURN_VOID;
+}
+
+void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns)
+{
+    bool is_off = gives_none(agent);
+
+    take_turn(agent, now_ns, is_off);
+    wait_for_flights(agent, is_off);
+}
+
+static void count_flight(struct first_flights *flights, const struct riptide_sample *sample,
+                         uint32_t cwnd)
+{
+    uint32_t segs = evidence_segs_sent_once(sample);
+
+    if (segs == 0 || segs > 2 * cwnd)
+        return;
+    flights->segs += segs;
+    flights->again_segs += sample->retrans_segs;
+}
+
+/* Without this sample, whose own time depends on its arm; 0: unknown. One policy call a round. */
+static uint32_t path_rtt_us_of(const struct riptide_agent *agent, struct watched *watched,
+                               const struct riptide_sample *sample)
+{
+    uint32_t path_rtt_us = watched->path_rtt_us;
+
+    if (path_rtt_us == 0)
+        path_rtt_us = estimator_min_rtt_us(agent->estimator, &watched->dst);
+    watched->path_rtt_us = sample->min_rtt_us - 1 < path_rtt_us - 1 ? sample->min_rtt_us : path_rtt_us;
+    return path_rtt_us;
+}
+
+/*
+ * Enters an outcome into the books, and outcomes of trials into ladders. Most closed connections
+ * count in neither and return early. Without a window of ours all arms have started alike. The
+ * choice of connections for ladders does not depend on the window's rung.
+ */
+static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, enum arm arm,
+                  uint32_t cwnd)
+{
+    const struct arm_config *arms = &agent->outcomes.arms;
+    uint32_t smaller_cwnd = arms->holdout_percent > 0 && cwnd > KERNEL_CWND
+                                ? KERNEL_CWND
+                                : arm_cwnd(ARM_SMALLER, cwnd, 0);
+    enum book_entry entry;
+    struct watched *watched;
+    struct riptide_prefix dst;
+    struct outcomes *outcomes = &agent->outcomes;
+    struct book_line line;
+    uint32_t path_rtt_us;
+
+    if (sample->acked_bytes <= (uint64_t)KERNEL_CWND * sample->mss_bytes) {
+        outcomes->left_out[arm][BOOK_SMALL]++;
+        return;
+    }
+    riptide_estimator_group(agent->estimator, &sample->dst, &dst);
+    watched = watch_get(&outcomes->watch, &dst, agent->tick.started_ns);
+    path_rtt_us = watched ? path_rtt_us_of(agent, watched, sample) : 0;
+    if (arms->trial_percent > 0 && arm != ARM_HOLDOUT &&
+        book_judge(sample, path_rtt_us, KERNEL_CWND) == BOOK_ENTERED)
+        estimator_enter(agent->estimator, sample, arm, cwnd);
+    entry = book_line_of(&line, outcomes->control, sample, path_rtt_us, smaller_cwnd);
+    if (entry != BOOK_ENTERED) {
+        outcomes->left_out[arm][entry]++;
+        return;
+    }
+    if (arms->turn_ms == 0)
+        enter_line(outcomes, arm, &line);
+    if (arms->turn_ms == 0 && watched)
+        watched_enter(watched, arm, sample);
+    else if (watched)
+        watched_enter_turn(watched, arm, &line);
+}
+
+/*
+ * The arm of a closed connection. With turns only connections count that opened while the turn's
+ * windows were in force; those that close in the last guard time must have opened before it, as it
+ * may be too short for newer ones.
+ */
+static bool find_arm(const struct riptide_agent *agent, const struct riptide_sample *sample,
+                     enum arm *arm)
+{
+    const struct outcomes *outcomes = &agent->outcomes;
+    struct riptide_prefix dst;
+
+    if (outcomes->arms.turn_ms == 0) {
+        *arm = arm_of(sample->cookie, outcomes->arms.seed, &agent->estimator->shares);
+        return true;
+    }
+    if (outcomes->turns.phase < TURN_COUNTS ||
+        seen_contains(&outcomes->opened_before[0], sample->cookie) ||
+        (outcomes->turns.phase == TURN_ENDS &&
+         !seen_contains(&outcomes->opened_before[1], sample->cookie)))
+        return false;
+    riptide_estimator_group(agent->estimator, &sample->dst, &dst);
+    *arm = estimator_arm_of(agent->estimator, &dst);
+    return true;
+}
+
+void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sample, uint32_t cwnd)
+{
+    struct outcomes *outcomes = &agent->outcomes;
+    enum arm arm;
+
+    if (!find_arm(agent, sample, &arm))
+        return;
+    if (outcomes->flights_wait == 0)
+        count_flight(&outcomes->flights[arm], sample, cwnd);
+    if (outcomes->books && outcomes->wait == 0)
+        enter(agent, sample, arm, cwnd);
+}
