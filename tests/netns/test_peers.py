@@ -89,7 +89,7 @@ def test_what_another_process_says_in_the_kernels_name_changes_nothing(net):
         before = windows(net.host), rules(net.host)
         assert set(net.host.run(sys.executable, "-IBc", FORGE).stdout.split()) == {"refused"}
         connection = net.learned(NEIGHBOUR, 20)
-        assert wait_window(net.host, NEIGHBOUR) == connection.cwnd()
+        wait_until(lambda: wait_window(net.host, NEIGHBOUR) == connection.cwnd(), "the window of the connection")
         assert malformed(net.host) == 0
         assert windows(net.host)[PEER] == before[0][PEER] and rules(net.host) == before[1]
         assert "windows disabled" not in daemon.said()
