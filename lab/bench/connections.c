@@ -19,7 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OPENED = 5000, SERIES = 5 };
+/* HANDED: as many as an agent hands over in one dispatch. */
+enum { OPENED = 5000, SERIES = 5, HANDED = 256 };
 
 static const uint32_t numbers[] = { 1000, 10000, 100000 };
 
@@ -84,7 +85,9 @@ static void set_all(struct connections *connections, uint32_t n, uint32_t initcw
         uint32_t address = htonl(0x0a000000 + i);
 
         memcpy(wanted.dst.addr, &address, sizeof(address));
-        check(-connections_set(connections, &wanted), "connections_set");
+        check(connections_set(connections, &wanted), "connections_set");
+        if (i % HANDED == HANDED - 1 || i == n - 1)
+            check(-(long)connections_flush(connections), "connections_flush");
     }
 }
 
@@ -175,12 +178,14 @@ int main(int argc, char **argv)
         time_windows(connections, numbers[i]);
     time_updates(10000);
     time_nothing(argv[1]);
-    check(-connections_set(connections, &wanted), "connections_set");
+    check(connections_set(connections, &wanted), "connections_set");
+    check(-(long)connections_flush(connections), "connections_flush");
     time_connections("riptide", "window");
     wanted.pacing_percent = 100;
     wanted.rto_min_us = 50000;
     wanted.receive_bytes = 300000;
-    check(-connections_set(connections, &wanted), "connections_set");
+    check(connections_set(connections, &wanted), "connections_set");
+    check(-(long)connections_flush(connections), "connections_flush");
     time_connections("riptide", "everything");
     set_all(connections, 10000, 40);
     time_connections("riptide", "everything_beside_10000");

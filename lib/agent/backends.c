@@ -97,19 +97,23 @@ static uint32_t route_cwnd(const struct riptide_wanted *wanted)
     return is_paced && wanted->initcwnd > START_CWND ? START_CWND : wanted->initcwnd;
 }
 
-/* A destination may fit in one backend and not in the other. */
+/* Routes first: if one of the two fails the caller sets both again, and the router knows the former. */
 int backends_set(struct backends *backends, const struct riptide_wanted *wanted)
 {
     struct riptide_wanted by_route = *wanted;
-    int first = 0, r;
+    int first = 0, r = 0;
 
-    if (backends->connections)
-        first = connections_set(backends->connections, wanted);
-    if (first < 0 || !has_routes(backends))
-        return first;
     by_route.initcwnd = route_cwnd(wanted);
-    r = riptide_router_set(backends->router, &by_route);
-    return r < 0 || first == 0 ? r : first;
+    if (has_routes(backends))
+        first = riptide_router_set(backends->router, &by_route);
+    if (first >= 0 && backends->connections)
+        r = connections_set(backends->connections, wanted);
+    return r < 0 ? r : first;
+}
+
+uint32_t backends_flush(struct backends *backends)
+{
+    return backends->connections ? connections_flush(backends->connections) : 0;
 }
 
 int backends_pop(struct backends *backends, const struct riptide_route **routep)

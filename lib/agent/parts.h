@@ -51,8 +51,12 @@ void backends_deinit(struct backends *backends);
 /* Errors: those of the first backend that does not start, if none has. */
 int backends_start(struct backends *backends, struct riptide_error *error);
 
-/* As the functions of either backend: `set` for both, `pop` from the first with an event. */
+/*
+ * As the functions of either backend: `set` for both, `pop` from the first with an event. Windows
+ * per connection are in force after `flush`, which returns how many of them found no space.
+ */
 int backends_set(struct backends *backends, const struct riptide_wanted *wanted);
+uint32_t backends_flush(struct backends *backends);
 int backends_pop(struct backends *backends, const struct riptide_route **routep);
 bool backends_are_idle(const struct backends *backends);
 int backends_stop(struct backends *backends);

@@ -73,6 +73,8 @@ static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
 /* Hands over a part of the computed windows in each dispatch. */
 static int hand_over(struct riptide_agent *agent)
 {
+    uint32_t n_full;
+
     for (int i = 0; i < MAX_HANDED; i++) {
         const struct riptide_estimate *estimate;
         const struct watched *watched;
@@ -81,7 +83,7 @@ static int hand_over(struct riptide_agent *agent)
 
         if (!agent->in_hand && riptide_estimator_pop(agent->estimator, &agent->in_hand) != 0) {
             agent->phase = PHASE_APPLYING;
-            return arm(agent);
+            break;
         }
         estimate = agent->in_hand;
         watched = watch_find(&agent->outcomes.watch, &estimate->dst);
@@ -109,7 +111,10 @@ static int hand_over(struct riptide_agent *agent)
         agent->tick.changes += r == 0;
         agent->tick.overflow += r == RIPTIDE_E_FULL;
     }
-    return 0;
+    n_full = backends_flush(&agent->backends);
+    agent->tick.changes -= n_full;
+    agent->tick.overflow += n_full;
+    return agent->phase == PHASE_APPLYING ? arm(agent) : 0;
 }
 
 static void forget_samples(struct riptide_tick *tick)

@@ -70,6 +70,23 @@ int bpf_set_element(int map_fd, const void *key, const void *value)
     return call_element(BPF_MAP_UPDATE_ELEM, map_fd, key, value);
 }
 
+int bpf_set_elements(int map_fd, const void *keys, const void *values, uint32_t *np)
+{
+    union bpf_attr attr;
+    int r;
+
+    clear(&attr);
+    attr.batch.map_fd = (uint32_t)map_fd;
+    attr.batch.keys = address_of(keys);
+    attr.batch.values = address_of(values);
+    attr.batch.count = *np;
+    r = call(BPF_MAP_UPDATE_BATCH, &attr);
+    /* Errors before the first element leave the number as it was. */
+    if (r < 0)
+        *np = attr.batch.count < *np ? attr.batch.count : 0;
+    return r;
+}
+
 int bpf_get_element(int map_fd, const void *key, void *value)
 {
     return call_element(BPF_MAP_LOOKUP_ELEM, map_fd, key, value);

@@ -20,6 +20,10 @@ int bpf_create_map(enum bpf_map_type type, const char *name, uint32_t key_bytes,
                    uint32_t value_bytes, uint32_t max_entries, int inner_fd);
 
 int bpf_set_element(int map_fd, const void *key, const void *value);
+
+/* Sets *np elements in their order, up to the first that is refused; *np is then their number. */
+int bpf_set_elements(int map_fd, const void *keys, const void *values, uint32_t *np);
+
 int bpf_get_element(int map_fd, const void *key, void *value);
 int bpf_remove_element(int map_fd, const void *key);
 

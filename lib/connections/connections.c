@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows in the map of the program (program.c). Each is one call of bpf(2), of two microseconds: so
- * nothing is queued, and what the kernel has is remembered by the kernel alone.
+ * Windows in the map of the program (program.c). Only the kernel remembers those that it has; the
+ * others wait here.
  */
 #include "connections/connections.h"
 
@@ -20,6 +20,9 @@
 
 /* Outcomes that nobody pops: more than the agent sets between two chances to pop. */
 enum { MAX_OUTCOMES = 512 };
+
+/* Windows of one call of bpf(2): one each takes nearly twice the processor time. */
+enum { MAX_WRITTEN = 64 };
 
 struct outcome {
     struct riptide_prefix dst;
@@ -44,8 +47,8 @@ struct connections {
     struct riptide_error whys[2];   /* in turn: another reason has another address */
     const char *reason;             /* one of them; NULL: there is none */
     uint32_t n_reasons;             /* of the program, so far */
-    struct riptide_wanted *refused; /* what the kernel did not take, for the next check */
-    uint32_t n_refused, refused_capacity;
+    struct riptide_wanted *waiting; /* for the next flush; first those that the kernel has refused */
+    uint32_t n_waiting, n_refused, waiting_capacity;
     struct outcome outcomes[MAX_OUTCOMES]; /* a ring */
     uint32_t n_set, n_popped;
     struct riptide_route popped;
@@ -118,7 +121,7 @@ struct connections *connections_free(struct connections *connections)
     closep(&connections->windows_fd);
     closep(&connections->lock_fd);
     closep(&connections->netns_fd);
-    free(connections->refused);
+    free(connections->waiting);
     free(connections);
     return NULL;
 }
@@ -245,10 +248,9 @@ struct window window_of(const struct riptide_wanted *wanted)
     };
 }
 
-/* -ENOENT: there is none to take away. */
-static int write_window(const struct connections *connections, const struct riptide_wanted *wanted)
+static struct window window_in(const struct connections *connections,
+                               const struct riptide_wanted *wanted)
 {
-    const struct window_key key = window_key_of(&wanted->dst);
     struct window window = window_of(wanted);
     uint32_t step = window.initcwnd * connections->config.step_percent / 100;
 
@@ -257,19 +259,50 @@ static int write_window(const struct connections *connections, const struct ript
             step > connections->config.step_segments ? step : connections->config.step_segments;
         window.base_cwnd = wanted->base_cwnd > 0 ? wanted->base_cwnd : KERNEL_CWND;
     }
+    return window;
+}
+
+/*
+ * Gives the first of `n` to the kernel, and returns how many have the result *rp. -ENOENT: the
+ * window to remove does not exist.
+ */
+static uint32_t write_some(const struct connections *connections,
+                           const struct riptide_wanted *wanted, uint32_t n, int *rp)
+{
+    struct window_key keys[MAX_WRITTEN];
+    struct window windows[MAX_WRITTEN];
+    uint32_t n_written = 0;
+
+    *rp = 0;
     if (connections->windows_fd < 0)
-        return 0;
-    if (wanted->initcwnd > 0)
-        return bpf_set_element(connections->windows_fd, &key, &window);
-    return bpf_remove_element(connections->windows_fd, &key);
+        return n;
+    for (; n_written < n && n_written < MAX_WRITTEN && wanted[n_written].initcwnd > 0; n_written++) {
+        keys[n_written] = window_key_of(&wanted[n_written].dst);
+        windows[n_written] = window_in(connections, &wanted[n_written]);
+    }
+    if (n_written > 0) {
+        *rp = bpf_set_elements(connections->windows_fd, keys, windows, &n_written);
+    } else {
+        keys[0] = window_key_of(&wanted->dst);
+        *rp = bpf_remove_element(connections->windows_fd, &keys[0]);
+    }
+    if (n_written == 0)
+        return 1;
+    *rp = 0;
+    return n_written;
 }
 
 /* Something newer is wanted. */
 static void forget_refused(struct connections *connections, const struct riptide_prefix *dst)
 {
+    struct riptide_wanted *waiting = connections->waiting;
+
     for (uint32_t i = 0; i < connections->n_refused; i++) {
-        if (riptide_prefix_equal(&connections->refused[i].dst, dst))
-            connections->refused[i] = connections->refused[--connections->n_refused];
+        if (!riptide_prefix_equal(&waiting[i].dst, dst))
+            continue;
+        waiting[i] = waiting[--connections->n_refused];
+        waiting[connections->n_refused] = waiting[--connections->n_waiting];
+        return;
     }
 }
 
@@ -283,35 +316,32 @@ static void note(struct connections *connections, const struct riptide_wanted *w
 
 int connections_set(struct connections *connections, const struct riptide_wanted *wanted)
 {
-    int r;
-
     forget_refused(connections, &wanted->dst);
-    r = write_window(connections, wanted);
-    if (r == -ENOENT)
-        return 0;
-    if (r < 0 && array_append(&connections->refused, &connections->n_refused,
-                              &connections->refused_capacity, wanted, sizeof(*wanted)) < 0)
-        return -ENOMEM;
-    if (r == -ENOSPC)
-        return RIPTIDE_E_FULL;
-    note(connections, wanted, r);
-    return 0;
+    return array_append(&connections->waiting, &connections->n_waiting,
+                        &connections->waiting_capacity, wanted, sizeof(*wanted));
 }
 
-static void try_refused(struct connections *connections)
+uint32_t connections_flush(struct connections *connections)
 {
-    uint32_t n = 0;
+    struct riptide_wanted *waiting = connections->waiting;
+    uint32_t n_refused = 0, n_full = 0, n;
 
-    for (uint32_t i = 0; i < connections->n_refused; i++) {
-        const struct riptide_wanted wanted = connections->refused[i];
-        int r = write_window(connections, &wanted);
+    for (uint32_t i = 0; i < connections->n_waiting; i += n) {
+        int r;
 
-        if (r < 0 && r != -ENOENT)
-            connections->refused[n++] = wanted;
-        else if (r == 0)
-            note(connections, &wanted, 0);
+        n = write_some(connections, &waiting[i], connections->n_waiting - i, &r);
+        for (uint32_t at = i; at < i + n && r != -ENOENT; at++) {
+            bool is_first = at >= connections->n_refused;
+
+            n_full += is_first && r == -ENOSPC;
+            if (r == 0 || (is_first && r != -ENOSPC))
+                note(connections, &waiting[at], r);
+            if (r < 0)
+                waiting[n_refused++] = waiting[at];
+        }
     }
-    connections->n_refused = n;
+    connections->n_waiting = connections->n_refused = n_refused;
+    return n_full;
 }
 
 int connections_pop(struct connections *connections, const struct riptide_route **routep)
@@ -369,7 +399,7 @@ void connections_check(struct connections *connections)
         lock_answer(connections->lock_fd);
     if (connections->settings_error < 0)
         write_settings(connections);
-    try_refused(connections);
+    connections_flush(connections);
     program_check(connections->program);
     if (state->n_reasons != connections->n_reasons || (state->is_off && !connections->reason))
         connections->reason = strcpy(why, state->reason);

@@ -70,11 +70,13 @@ struct window_key window_key_of(const struct riptide_prefix *dst);
 struct window window_of(const struct riptide_wanted *wanted);
 
 /*
- * As riptide_router_set and riptide_router_pop. Setting is one call of bpf(2), in force at once.
- * What the kernel refuses is popped as RIPTIDE_ROUTE_FAILED, except RIPTIDE_E_FULL, and tried again
- * by connections_check; if some hundred outcomes wait unpopped, the oldest are dropped.
+ * As riptide_router_set and riptide_router_pop, but windows are in force after connections_flush, to
+ * which each prefix is set once at most. It returns how many new ones the map had no space for. What
+ * the kernel refuses otherwise is popped as RIPTIDE_ROUTE_FAILED; connections_check tries all of
+ * these again. If some hundred outcomes wait unpopped, the oldest are dropped.
  */
 int connections_set(struct connections *connections, const struct riptide_wanted *wanted);
+uint32_t connections_flush(struct connections *connections);
 int connections_pop(struct connections *connections, const struct riptide_route **routep);
 
 /* Undoes a start: connections_start may be called again. Errors: those of bpf(2). */

@@ -93,7 +93,7 @@ static int follow_line(struct backends *backends, struct input *input, const cha
     if (sscanf(line, "set %255s %u %u %u %u", word, &wanted.initcwnd, &wanted.cwnd_max,
                &wanted.rto_min_us, &wanted.pmtu_bytes) >= 2 &&
         riptide_prefix_parse(&wanted.dst, word) == 0)
-        return backends_set(backends, &wanted);
+        return backends_set(backends, &wanted) + (int)backends_flush(backends);
     if (strcmp(line, "start") == 0)
         print_answer("start", -backends_start(backends, NULL));
     else if (strcmp(line, "stop") == 0)

@@ -4,6 +4,7 @@
  * is answered by one: the number that the function returned and, where there is one, its words.
  *
  *     set PREFIX CWND [NAME=NUMBER]...   NAME is a member of struct riptide_wanted
+ *     wait PREFIX CWND                   the same without a flush
  *     pause, resume, check, stop
  *     counts                             given, paced, kept, syn_lost, refused, held_out
  *     holdout PERCENT                    from the next connection on
@@ -104,12 +105,15 @@ static const char *join(const struct connections *connections,
 
 static void follow(struct connections *connections, struct connections_config *config, char *line)
 {
+    bool is_set = strncmp(line, "set ", 4) == 0;
     const char *words = "";
     int r = 0;
 
     line[strcspn(line, "\n")] = '\0';
-    if (strncmp(line, "set ", 4) == 0)
+    if (is_set)
         r = set(connections, line + 4);
+    else if (strncmp(line, "wait ", 5) == 0)
+        r = set(connections, line + 5);
     else if (strcmp(line, "pause") == 0 || strcmp(line, "resume") == 0)
         r = connections_set_paused(connections, line[0] == 'p');
     else if (strcmp(line, "stop") == 0)
@@ -127,6 +131,8 @@ static void follow(struct connections *connections, struct connections_config *c
         words = pop(connections, &r);
     else if (strcmp(line, "check") == 0)
         connections_check(connections);
+    if (is_set && r == 0 && connections_flush(connections) > 0)
+        r = RIPTIDE_E_FULL;
     if (strcmp(line, "check") == 0 && connections_get_reason(connections))
         words = connections_get_reason(connections);
     printf("%d %s\n", r, words);

@@ -233,7 +233,7 @@ def refusal(preload, tmp_path):
                 }
                 return next(number, a, b, c);
             }
-        """.replace("CALLS", " || ".join(f"a == BPF_MAP_{call}_ELEM" for call in calls)).replace("FILE", str(file)).replace("ERROR", error).replace("BEHIND", str(behind))), RIPTIDED)
+        """.replace("CALLS", " || ".join(f"a == BPF_MAP_{call}" for call in calls)).replace("FILE", str(file)).replace("ERROR", error).replace("BEHIND", str(behind))), RIPTIDED)
     return build
 
 
@@ -243,7 +243,7 @@ def test_a_reload_that_the_kernel_refuses_is_without_windows_until_it_takes_it(p
     config.write_text("[apply]\npacing-percent = 100\n")
     learned = connect(congestion="cubic")
     learned.grow(30)
-    refuses, command = refusal("UPDATE")
+    refuses, command = refusal("UPDATE_ELEM")
 
     def opened():
         before = status()["apply"]
@@ -270,7 +270,7 @@ def test_a_reload_that_the_kernel_refuses_is_without_windows_until_it_takes_it(p
 @pytest.mark.parametrize("apply", ["connections", "both"])
 def test_a_pause_needs_no_memory_of_the_kernel(net, daemon, refusal, apply):
     net.learned("203.0.113.1", 30)
-    refuses, command = refusal("UPDATE")
+    refuses, command = refusal("UPDATE_ELEM")
     with daemon(apply, has_rules=apply == "both", command=command):
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
         refuses.touch()
@@ -288,7 +288,7 @@ def test_a_pause_needs_no_memory_of_the_kernel(net, daemon, refusal, apply):
 @pytest.mark.parametrize("apply", ["connections", "both"])
 def test_a_pause_that_the_kernel_refuses_is_none_and_is_tried_again(net, daemon, refusal, apply):
     net.learned("203.0.113.1", 30)
-    refuses, command = refusal("UPDATE", "DELETE")
+    refuses, command = refusal("UPDATE_ELEM", "DELETE_ELEM")
     with daemon(apply, has_rules=apply == "both", command=command):
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
         refuses.touch()
@@ -307,7 +307,7 @@ def test_a_pause_that_the_kernel_refuses_is_none_and_is_tried_again(net, daemon,
 
 
 def test_a_window_that_the_kernel_refuses_is_said_with_whose_it_is(net, daemon, refusal):
-    refuses, command = refusal("UPDATE")
+    refuses, command = refusal("UPDATE_BATCH")
     with daemon("connections", has_rules=False, command=command) as riptided:
         refuses.touch()
         cwnd = net.learned("203.0.113.1", 30).cwnd()
@@ -319,7 +319,7 @@ def test_a_window_that_the_kernel_refuses_is_said_with_whose_it_is(net, daemon, 
 
 @pytest.mark.parametrize("behind, what", [(0, "a network namespace's windows"), (2, "the kernel refuses the program's settings")])
 def test_a_start_that_may_not_write_maps_says_what_it_needs(net, cgroup, refusal, behind, what):
-    refuses, command = refusal("UPDATE", error="EPERM", behind=behind)
+    refuses, command = refusal("UPDATE_ELEM", error="EPERM", behind=behind)
     refuses.touch()
     done = net.host.run(*command, "--apply", "connections", "--cgroup", cgroup, check=False)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (

@@ -146,8 +146,22 @@ def test_a_full_map_is_an_outcome(net, cgroup):
         assert windows.say("pop") == (0, "203.0.113.4 applied 20 ")
 
 
+def test_windows_that_are_written_together_are_refused_one_by_one(net, cgroup):
+    with Windows(net.host, cgroup, 2) as windows:
+        windows.set("203.0.113.1", 20)
+        for last, cwnd in ((2, 21), (3, 22), (4, 23)):
+            assert windows.say("wait", f"203.0.113.{last}", cwnd) == (0, "")
+        assert windows.say("set", "203.0.113.1", 0) == (FULL, ""), "the last of the others"
+        assert [windows.say("pop")[1] for _ in range(3)] == [
+            "203.0.113.2 applied 21 ", "203.0.113.3 applied 22 ", "203.0.113.1 withdrawn 0 "]
+        assert [net.connect(f"203.0.113.{last}").cwnd() for last in (1, 2, 3, 4)] == [10, 21, 22, 10]
+        assert windows.say("check") == (0, "")
+        assert windows.say("pop") == (0, "203.0.113.4 applied 23 ")
+        assert net.connect("203.0.113.4").cwnd() == 23
+
+
 def test_what_the_kernel_refuses_is_tried_again(net, cgroup, preload):
-    """The fourth change of a map, after those for the namespace, returns busy."""
+    """The first write of windows returns busy."""
     busy = preload("""
         #include <dlfcn.h>
         #include <errno.h>
@@ -158,7 +172,7 @@ def test_what_the_kernel_refuses_is_tried_again(net, cgroup, preload):
             static int n;
             long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
 
-            if (number == SYS_bpf && a == BPF_MAP_UPDATE_ELEM && ++n == 4) {
+            if (number == SYS_bpf && a == BPF_MAP_UPDATE_BATCH && ++n == 1) {
                 errno = EBUSY;
                 return -1;
             }
