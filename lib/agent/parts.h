@@ -162,6 +162,19 @@ bool is_held_out(const struct riptide_agent *agent, const struct riptide_prefix 
  */
 void describe_withdrawn(const struct riptide_agent *agent, struct riptide_route *route);
 
+/* outcomes_text.c */
+
+/* The text to follow a state, empty without outcomes: *np bytes, to be freed. Errors: -ENOMEM. */
+int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t realtime_ns,
+                  char **textp, size_t *np);
+
+/*
+ * Loads them from a state, which ends with a zero; `said`: how many, and why others were not. If
+ * windows are still stepped back the caller tells the backends.
+ */
+void outcomes_load(struct outcomes *outcomes, const char *state, size_t size, uint64_t now_ns,
+                   uint64_t realtime_ns, struct riptide_error *said);
+
 /* pool.c */
 
 /*

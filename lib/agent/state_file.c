@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An estimator's state in a file, followed by the agent's books. lib/compute/state.c and
- * lib/proof/books.c define the text. Files are replaced whole or not at all, and read whole; the
+ * An estimator's state in a file, followed by the agent's outcomes; lib/compute/state.c and
+ * outcomes_text.c define the text. Files are replaced whole or not at all, and read whole; the
  * programs use this too.
  */
 #include "agent/parts.h"
@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -154,80 +153,16 @@ int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t 
     return 0;
 }
 
-enum { SHARES_BYTES = 64 };
-
-static const char tainted_line[] = "books_tainted=1\n";
-
-/* One line for each destination that windows harmed; upper bound of its size. */
-enum { HARMED_BYTES = RIPTIDE_PREFIX_TEXT_BYTES + HARM_LINE_BYTES + 16 };
-
-static size_t put_harmed(char *text, const struct watch *watch, uint64_t now_ns,
-                         uint64_t realtime_ns)
-{
-    size_t n = 0;
-
-    FOR_EACH_WATCHED(watch, slot) {
-        const struct watched *watched = watched_at(watch, slot);
-        char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-
-        if (harm_is_over(&watched->harm, now_ns))
-            continue;
-        riptide_prefix_format(&watched->dst, dst);
-        n += (size_t)snprintf(text + n, HARMED_BYTES, "harmed=%s ", dst);
-        n += harm_save(&watched->harm, now_ns, realtime_ns, text + n);
-    }
-    return n;
-}
-
-/* The books and the waits of steps back, as they follow a state; empty if there are none. */
-static int put_books(const struct outcomes *outcomes, char **textp, size_t *np)
-{
-    const struct books *books = outcomes->books;
-    const struct arm_config *arms = &outcomes->arms;
-    size_t size = books ? books_save(books, NULL, 0) : 0, n = 0;
-    size_t ended_size = outcomes->ended ? books_save(outcomes->ended, NULL, 0) : 0;
-    uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
-    char *text;
-
-    if (!books && outcomes->kept) {
-        *textp = strdup(outcomes->kept);
-        *np = strlen(outcomes->kept);
-        return *textp ? 0 : ENOMEM;
-    }
-    text = malloc(size + ended_size + (size_t)5 * SHARES_BYTES + HARM_LINE_BYTES +
-                  (size_t)outcomes->watch.table.n * HARMED_BYTES);
-    if (!text)
-        return ENOMEM;
-    if (books) {
-        n = books_save(books, text, size);
-        /* After the last cell, so that truncated books have no known shares. */
-        n += (size_t)snprintf(text + n, SHARES_BYTES, "holdout_percent=%u trial_percent=%u",
-                              arms->holdout_percent, arms->trial_percent);
-        n += (size_t)snprintf(text + n, SHARES_BYTES, arms->turn_ms ? " turn_ms=%u\n" : "\n",
-                              arms->turn_ms);
-        n += harm_save(&outcomes->harm, now_ns, realtime_ns, text + n);
-        n += put_harmed(text + n, &outcomes->watch, now_ns, realtime_ns);
-        n += (size_t)snprintf(text + n, SHARES_BYTES, "books_since_s=%" PRIu64 "\n%s",
-                              outcomes->since_s, outcomes->are_tainted ? tainted_line : "");
-    }
-    if (books && outcomes->ended) {
-        n += books_save(outcomes->ended, text + n, ended_size);
-        n += (size_t)snprintf(text + n, SHARES_BYTES, "ended_due=%" PRIu64 "\n",
-                              outcomes->ended_due);
-    }
-    *textp = text;
-    *np = n;
-    return 0;
-}
-
 char *riptide_state_text(const struct riptide_agent *agent, size_t *np)
 {
     const struct riptide_estimator *estimator = agent->estimator;
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
     size_t size = riptide_estimator_save(estimator, now_ns, realtime_ns, NULL, 0), n_books = 0;
     CLEANUP(freep) char *books = NULL;
-    char *text = put_books(&agent->outcomes, &books, &n_books) == 0 ? malloc(size + n_books) : NULL;
+    char *text = NULL;
 
+    if (outcomes_save(&agent->outcomes, now_ns, realtime_ns, &books, &n_books) == 0)
+        text = malloc(size + n_books);
     if (!text)
         return NULL;
     *np = riptide_estimator_save(estimator, now_ns, realtime_ns, text, size);
@@ -241,109 +176,12 @@ int riptide_state_write(const struct riptide_agent *agent, const char *path, boo
 {
     CLEANUP(freep) char *books = NULL;
     size_t n = 0;
-    int r = put_books(&agent->outcomes, &books, &n);
+    int r = outcomes_save(&agent->outcomes, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME),
+                          &books, &n);
 
-    if (r != 0)
-        return fail(error, path, "write: ", r);
+    if (r < 0)
+        return fail(error, path, "write: ", -r);
     return replace(path, agent->estimator, books, n, RIPTIDE_STATE_MODE, is_synced, error);
-}
-
-/* Ended books, and books of other shares: their counters continue. */
-static void load_ended(struct outcomes *has, const char *at, const char *others, size_t n,
-                       uint32_t holdout_percent)
-{
-    const char *begin = strstr(at, "\nriptide books ");
-    const char *end = begin ? strstr(begin, "\nended_due=") : NULL;
-    uint64_t due = 0;
-
-    if ((!end && !others) || !books_get_ended(has))
-        return;
-    if (others && books_load(has->ended, others, n, NULL, NULL) == 0)
-        has->ended_due += books_due(has->ended, holdout_percent);
-    if (end && books_load(has->ended, begin + 1, (size_t)(end - begin), NULL, NULL) == 0 &&
-        sscanf(end, "\nended_due=%" SCNu64, &due) == 1)
-        has->ended_due += due;
-}
-
-/* `outcomes`: the connections in the agent's books then, and books that were not loaded. */
-static void load_books(struct outcomes *has, const char *state, size_t size,
-                       struct riptide_error *outcomes)
-{
-    const struct arm_config *arms = &has->arms;
-    struct riptide_error reason = { .text = "" };
-    struct arm_config had = { 0 };
-    uint32_t n_skipped = 0;
-    const char *text, *since;
-    size_t n;
-    int r = books_find(state, size, &text, &n, &had, &reason);
-    bool are_other = arms_differ(&had, arms);
-
-    if (r == -ENOENT)
-        reason.text[0] = '\0';
-    else if (r == 0 && are_other)
-        error_set(&reason,
-                  "books of --holdout-percent %u, --trial-percent %u, --holdout-turn %gs are not "
-                  "used, as these are %u, %u and %gs now",
-                  had.holdout_percent, had.trial_percent, had.turn_ms / 1e3, arms->holdout_percent,
-                  arms->trial_percent, arms->turn_ms / 1e3);
-    else if (r == 0 && has->books && books_load(has->books, text, n, &n_skipped, &reason) == 0 &&
-             (since = strstr(text + n, "\nbooks_since_s=")))
-        sscanf(since, "\nbooks_since_s=%" SCNu64, &has->since_s);
-    if (r == 0 && has->books)
-        load_ended(has, text + n, are_other && had.turn_ms == 0 ? text : NULL, n,
-                   had.holdout_percent);
-    if (n_skipped > 0)
-        error_set(&reason, "invalid lines: %u", n_skipped);
-    error_set(outcomes, "outcomes of %s: %llu%s%s", arms_unit(arms),
-              (unsigned long long)(has->books ? books_count(has->books) : 0),
-              reason.text[0] ? ": " : "", reason.text);
-}
-
-static void load_harmed(struct outcomes *has, const char *at, uint64_t now_ns,
-                        uint64_t realtime_ns)
-{
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_prefix dst;
-    struct watched *watched;
-    int n = 0;
-
-    while ((at = strstr(at, "\nharmed="))) {
-        at++;
-        if (sscanf(at, "harmed=%49s %n", text, &n) != 1 || riptide_prefix_parse(&dst, text) != 0 ||
-            !(watched = watch_get(&has->watch, &dst, now_ns)) || watched->harm.n > 0)
-            continue;
-        harm_load(&watched->harm, at + n, now_ns, realtime_ns);
-        has->watch.n_back += watched_is_back(watched);
-        watched->n_wait = watched_is_back(watched) ? BOOKS_WAIT : 0;
-    }
-}
-
-/* Windows that had stepped back stay so, until the same time. */
-static void load_harm(struct riptide_agent *agent, const char *text)
-{
-    uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
-    const char *line = strstr(text, "\nstepped_back=");
-    struct outcomes *has = &agent->outcomes;
-
-    load_harmed(has, text, now_ns, realtime_ns);
-    has->are_tainted = strstr(text, tainted_line);
-    if (line)
-        harm_load(&has->harm, line + 1, now_ns, realtime_ns);
-    if (has->harm.until_ns == 0)
-        return;
-    snprintf(has->why_back, sizeof(has->why_back),
-             "stepped back before the last start, for another %llu s; `riptide verdict` has the reason",
-             (unsigned long long)((has->harm.until_ns - now_ns) / NS_PER_S));
-    backends_step_back(&agent->backends, has->why_back);
-}
-
-/* Keeps books, and the waits that they caused, that this agent cannot use, for a later start. */
-static void keep_books(struct outcomes *has, const char *text)
-{
-    const char *begin = strstr(text, "\nriptide books ");
-
-    free(has->kept);
-    has->kept = begin ? strdup(begin + 1) : NULL;
 }
 
 RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
@@ -352,11 +190,12 @@ RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator,
     return replace(path, estimator, NULL, 0, RIPTIDE_STATE_MODE, true, error);
 }
 
-/* The agent whose books are loaded too, or NULL: books do not need the right time. */
+/* Also loads the agent's outcomes, unless NULL; these do not need the right time. */
 static int load(struct riptide_estimator *estimator, struct riptide_agent *agent, const char *path,
                 struct riptide_load_counts *counts, struct riptide_error *outcomes,
                 struct riptide_error *error)
 {
+    uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
     CLEANUP(freep) void *text = NULL;
     struct riptide_error reason = { .text = "" };
     size_t n = 0;
@@ -367,20 +206,13 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
     /* The state is its own, so it keeps its host id. */
     if (agent && state_host(text, n) > 0)
         estimator->hosts[0].id = state_host(text, n);
-    r = riptide_estimator_load(estimator, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME),
-                               text, n, false, counts, &reason);
+    r = riptide_estimator_load(estimator, now_ns, realtime_ns, text, n, false, counts, &reason);
     if (r != 0)
         error_set(error, "%s: %s", path, reason.text[0] ? reason.text : riptide_strerror(r));
-    if (agent && agent->outcomes.books) {
-        load_books(&agent->outcomes, text, n, outcomes);
-        load_harm(agent, text);
-    } else if (agent) {
-        keep_books(&agent->outcomes, text);
-        error_set(outcomes, "outcomes of connections: 0%s",
-                  agent->outcomes.kept
-                      ? ": those in the file stay there, as none is held out now"
-                      : "");
-    }
+    if (agent)
+        outcomes_load(&agent->outcomes, text, n, now_ns, realtime_ns, outcomes);
+    if (agent && agent->outcomes.harm.until_ns > 0)
+        backends_step_back(&agent->backends, agent->outcomes.why_back);
     return r;
 }
 

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* Outcomes as text behind a state: books, and the waits of windows that stepped back. Pure. */
+#include "agent/parts.h"
+#include "internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHARES_BYTES = 64 };
+
+static const char tainted_line[] = "books_tainted=1\n";
+
+/* One line for each destination that windows harmed; upper bound of its size. */
+enum { HARMED_BYTES = RIPTIDE_PREFIX_TEXT_BYTES + HARM_LINE_BYTES + 16 };
+
+static size_t put_harmed(char *text, const struct watch *watch, uint64_t now_ns,
+                         uint64_t realtime_ns)
+{
+    size_t n = 0;
+
+    FOR_EACH_WATCHED(watch, slot) {
+        const struct watched *watched = watched_at(watch, slot);
+        char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+        if (harm_is_over(&watched->harm, now_ns))
+            continue;
+        riptide_prefix_format(&watched->dst, dst);
+        n += (size_t)snprintf(text + n, HARMED_BYTES, "harmed=%s ", dst);
+        n += harm_save(&watched->harm, now_ns, realtime_ns, text + n);
+    }
+    return n;
+}
+
+int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t realtime_ns,
+                  char **textp, size_t *np)
+{
+    const struct books *books = outcomes->books;
+    const struct arm_config *arms = &outcomes->arms;
+    size_t size = books ? books_save(books, NULL, 0) : 0, n = 0;
+    size_t ended_size = outcomes->ended ? books_save(outcomes->ended, NULL, 0) : 0;
+    char *text;
+
+    if (!books && outcomes->kept) {
+        *textp = strdup(outcomes->kept);
+        *np = strlen(outcomes->kept);
+        return *textp ? 0 : -ENOMEM;
+    }
+    text = malloc(size + ended_size + (size_t)5 * SHARES_BYTES + HARM_LINE_BYTES +
+                  (size_t)outcomes->watch.table.n * HARMED_BYTES);
+    if (!text)
+        return -ENOMEM;
+    if (books) {
+        n = books_save(books, text, size);
+        /* After the last cell, so that truncated books have no known shares. */
+        n += (size_t)snprintf(text + n, SHARES_BYTES, "holdout_percent=%u trial_percent=%u",
+                              arms->holdout_percent, arms->trial_percent);
+        n += (size_t)snprintf(text + n, SHARES_BYTES, arms->turn_ms ? " turn_ms=%u\n" : "\n",
+                              arms->turn_ms);
+        n += harm_save(&outcomes->harm, now_ns, realtime_ns, text + n);
+        n += put_harmed(text + n, &outcomes->watch, now_ns, realtime_ns);
+        n += (size_t)snprintf(text + n, SHARES_BYTES, "books_since_s=%" PRIu64 "\n%s",
+                              outcomes->since_s, outcomes->are_tainted ? tainted_line : "");
+    }
+    if (books && outcomes->ended) {
+        n += books_save(outcomes->ended, text + n, ended_size);
+        n += (size_t)snprintf(text + n, SHARES_BYTES, "ended_due=%" PRIu64 "\n",
+                              outcomes->ended_due);
+    }
+    *textp = text;
+    *np = n;
+    return 0;
+}
+
+/* Ended books, and books of other shares: their counters continue. */
+static void load_ended(struct outcomes *has, const char *at, const char *others, size_t n,
+                       uint32_t holdout_percent)
+{
+    const char *begin = strstr(at, "\nriptide books ");
+    const char *end = begin ? strstr(begin, "\nended_due=") : NULL;
+    uint64_t due = 0;
+
+    if ((!end && !others) || !books_get_ended(has))
+        return;
+    if (others && books_load(has->ended, others, n, NULL, NULL) == 0)
+        has->ended_due += books_due(has->ended, holdout_percent);
+    if (end && books_load(has->ended, begin + 1, (size_t)(end - begin), NULL, NULL) == 0 &&
+        sscanf(end, "\nended_due=%" SCNu64, &due) == 1)
+        has->ended_due += due;
+}
+
+static void load_books(struct outcomes *has, const char *state, size_t size,
+                       struct riptide_error *said)
+{
+    const struct arm_config *arms = &has->arms;
+    struct riptide_error reason = { .text = "" };
+    struct arm_config had = { 0 };
+    uint32_t n_skipped = 0;
+    const char *text, *since;
+    size_t n;
+    int r = books_find(state, size, &text, &n, &had, &reason);
+    bool are_other = arms_differ(&had, arms);
+
+    if (r == -ENOENT)
+        reason.text[0] = '\0';
+    else if (r == 0 && are_other)
+        error_set(&reason,
+                  "books of --holdout-percent %u, --trial-percent %u, --holdout-turn %gs are not "
+                  "used, as these are %u, %u and %gs now",
+                  had.holdout_percent, had.trial_percent, had.turn_ms / 1e3, arms->holdout_percent,
+                  arms->trial_percent, arms->turn_ms / 1e3);
+    else if (r == 0 && has->books && books_load(has->books, text, n, &n_skipped, &reason) == 0 &&
+             (since = strstr(text + n, "\nbooks_since_s=")))
+        sscanf(since, "\nbooks_since_s=%" SCNu64, &has->since_s);
+    if (r == 0 && has->books)
+        load_ended(has, text + n, are_other && had.turn_ms == 0 ? text : NULL, n,
+                   had.holdout_percent);
+    if (n_skipped > 0)
+        error_set(&reason, "invalid lines: %u", n_skipped);
+    error_set(said, "outcomes of %s: %llu%s%s", arms_unit(arms),
+              (unsigned long long)(has->books ? books_count(has->books) : 0),
+              reason.text[0] ? ": " : "", reason.text);
+}
+
+static void load_harmed(struct outcomes *has, const char *at, uint64_t now_ns,
+                        uint64_t realtime_ns)
+{
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct riptide_prefix dst;
+    struct watched *watched;
+    int n = 0;
+
+    while ((at = strstr(at, "\nharmed="))) {
+        at++;
+        if (sscanf(at, "harmed=%49s %n", text, &n) != 1 || riptide_prefix_parse(&dst, text) != 0 ||
+            !(watched = watch_get(&has->watch, &dst, now_ns)) || watched->harm.n > 0)
+            continue;
+        harm_load(&watched->harm, at + n, now_ns, realtime_ns);
+        has->watch.n_back += watched_is_back(watched);
+        watched->n_wait = watched_is_back(watched) ? BOOKS_WAIT : 0;
+    }
+}
+
+/* Windows that had stepped back stay so, until the same time. */
+static void load_harm(struct outcomes *has, const char *text, uint64_t now_ns, uint64_t realtime_ns)
+{
+    const char *line = strstr(text, "\nstepped_back=");
+
+    load_harmed(has, text, now_ns, realtime_ns);
+    has->are_tainted = strstr(text, tainted_line);
+    if (line)
+        harm_load(&has->harm, line + 1, now_ns, realtime_ns);
+    if (has->harm.until_ns == 0)
+        return;
+    snprintf(has->why_back, sizeof(has->why_back),
+             "stepped back before the last start, for another %llu s; `riptide verdict` has the reason",
+             (unsigned long long)((has->harm.until_ns - now_ns) / NS_PER_S));
+}
+
+/* Keeps books, and the waits that they caused, that this agent cannot use, for a later start. */
+static void keep_books(struct outcomes *has, const char *text)
+{
+    const char *begin = strstr(text, "\nriptide books ");
+
+    free(has->kept);
+    has->kept = begin ? strdup(begin + 1) : NULL;
+}
+
+void outcomes_load(struct outcomes *outcomes, const char *state, size_t size, uint64_t now_ns,
+                   uint64_t realtime_ns, struct riptide_error *said)
+{
+    if (outcomes->books) {
+        load_books(outcomes, state, size, said);
+        load_harm(outcomes, state, now_ns, realtime_ns);
+        return;
+    }
+    keep_books(outcomes, state);
+    error_set(said, "outcomes of connections: 0%s",
+              outcomes->kept ? ": those in the file stay there, as none is held out now" : "");
+}
