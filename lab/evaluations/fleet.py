@@ -5,6 +5,7 @@ Hosts of a group share a path with a small buffer and with each other's and cros
 have trials. Half of the groups share what these show by riptide-fleet and a Redis or Valkey; the others send as much and keep
 to themselves. At the end of the run new hosts begin in the group of ten: some join the site, some do not. First, groups
 with one window for all say which rung costs least. A host is there when its window is that rung or one beside it.
+--cells slow: hosts open a fourth as many connections a second, for four times as long.
 """
 
 import json
@@ -47,14 +48,15 @@ def testbed_of(evaluation):
                                        *(f"to={name},delay=30ms" for name in hosts if not name.startswith("far"))])
 
 
-def plan(drawn, sender, group, begin_s, end_s):
+def plan(drawn, sender, group, begin_s, end_s, per_s):
     (low, high), found = pool.SIZES_BYTES, []
     is_cross = sender.startswith("cross")
-    at_s = begin_s + drawn.expovariate(CROSS_PER_S if is_cross else pool.PER_S)
+    per_s = CROSS_PER_S if is_cross else per_s
+    at_s = begin_s + drawn.expovariate(per_s)
     while at_s < end_s:
         n_bytes = CROSS_BYTES if is_cross else round(low * (high / low) ** drawn.random())
         found.append(Transfer(sender, f"far{group}", n_bytes, at_s))
-        at_s += drawn.expovariate(CROSS_PER_S if is_cross else pool.PER_S)
+        at_s += drawn.expovariate(per_s)
     return found
 
 
@@ -84,7 +86,7 @@ def window_of(name, group):
     return window and window["cwnd"]
 
 
-def play(evaluation, repetition, run_s, join_s, folder):
+def play(evaluation, repetition, run_s, join_s, per_s, folder):
     """Of each host [(seconds, window)], the results, and whether packets were on time."""
     hosts = {name: int(name[1]) for name in addresses() if name.startswith("g")}
     last = len(GROUPS) - 1
@@ -97,7 +99,7 @@ def play(evaluation, repetition, run_s, join_s, folder):
             drawn = evaluation.drawn(repetition, name.replace(f"g{group}h", f"of{GROUPS[group][0]}h") if name in hosts
                                      else f"cross{GROUPS[group][0]}")
             begin_s, end_s = (run_s if name in late else 0), (run_s + join_s if group == last else run_s)
-            transfers += plan(drawn, name, group, begin_s, end_s)
+            transfers += plan(drawn, name, group, begin_s, end_s, per_s)
     fleets, rows = [], {name: [] for name in hosts}
     server = subprocess.Popen([SERVER, "--port", "0", "--unixsocket", folder / "socket", "--save", ""], stdout=subprocess.DEVNULL)
     try:
@@ -142,11 +144,13 @@ def evaluate(evaluation):
     evaluation.say(f"best: {best}; a host is there with {', '.join(map(str, right))}")
     table = evaluation.table("hosts", "repetition", "hosts", "is_pooled", "host", "connections", "is_there", "last_cwnd", "on_time")
     first = evaluation.table("first", "repetition", "kind", "host", "n", "cost", "on_time")
-    repetitions, run_s, join_s = (1, 15, 15) if evaluation.quick else (REPETITIONS, RUN_S, JOIN_S)
+    slower = 4 if evaluation.cells == "slow" else 1
+    repetitions, run_s, join_s = (1, 15, 15) if evaluation.quick else (
+        evaluation.repetitions or REPETITIONS, RUN_S * slower, JOIN_S * slower)
     counts, costs, pictured = {}, {"long": [], "joined": [], "cold": []}, None
     for repetition in evaluation.steps(range(repetitions)):
         with tempfile.TemporaryDirectory() as folder:
-            rows, late, results, is_on_time = play(evaluation, repetition, run_s, join_s, Path(folder))
+            rows, late, results, is_on_time = play(evaluation, repetition, run_s, join_s, pool.PER_S / slower, Path(folder))
         pictured = pictured or (rows, late)
         for name, read in rows.items():
             group = int(name[1])
