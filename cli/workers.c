@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of --all-netns: see daemon.h. Each is small and has one thread, so that a failure
- * affects one namespace only, and all end with the first one.
+ * The parent of the workers of --all-netns: see daemon.h. Each worker is small and has one thread, so
+ * that a failure affects one namespace only, and all end with the first one.
  */
-#include "daemon.h"
+#include "workers.h"
 
-#include "clock.h"
 #include "lib/connections/connections.h"
 #include "lib/tools.h"
 #include "log.h"
@@ -13,13 +12,9 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -28,78 +23,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_MS UINT64_C(1000000)
-
 /* Between two scans, and until all have begun; a scan takes at most a fiftieth of a core. */
 #define SCAN_NS       (2 * NS_PER_S)
 #define FIRST_SCAN_NS (100 * NS_PER_MS)
 enum { SCAN_SHARE = 50 };
-
-/* A worker without a round for that long, beyond its interval, in that many scans, is killed. */
-#define STUCK_NS (10 * NS_PER_S)
-enum { STUCK_SCANS = 3 };
-
-/* Restarted after 1 s, 2 s, 4 s and so on; after running for a while, after 1 s again. */
-#define WELL_NS (60 * NS_PER_S)
-enum { MOST_DOUBLINGS = 8 };
 
 /* Time from SIGTERM until workers are killed. */
 #define END_NS (10 * NS_PER_S)
 
 enum { STATE_UNUSED_S = 600 };
 
-/* A process may end during a scan: a namespace is gone after two scans without any. */
-enum { MOST_WORKERS = 1024, GONE_SCANS = 2 };
-
-struct worker {
-    ino_t netns;   /* its inode; 0: unused entry */
-    pid_t process; /* a process in it */
-    char *cgroup;  /* of the first one */
-    pid_t pid;     /* 0: not running */
-    bool is_told;  /* was sent SIGTERM */
-    unsigned int n_unseen, n_stuck, n_failures;
-    uint64_t begun_ns, retry_ns;
-};
-
-/* Each worker writes its own beat; nothing here depends on what workers read. */
-struct shared {
-    uint32_t n_sharing;
-    struct beat beats[MOST_WORKERS];
-};
-
-struct workers {
-    struct daemon daemon; /* its agent keeps the program, and never starts */
-    const char *root;     /* the cgroup */
-    ino_t home;           /* our own namespace */
-    struct shared *shared;
-    uint32_t n_running;
-    struct worker list[MOST_WORKERS];
-    size_t n, last; /* entries in use, and the last one found */
-    uint64_t next_ns;
-    bool are_ready;            /* each has had a round, or failed */
-    bool are_full, are_hidden; /* and this was logged */
-    const char *reason;        /* likewise: why the program gives no windows */
-    struct riptide_error why_none; /* the answer for namespaces without a worker */
-    bool is_child;
-    bool has_failed; /* a worker of --once */
-};
-
-static uint64_t now(void)
-{
-    return clock_read_ns(CLOCK_MONOTONIC);
-}
-
 static void *make_shared(size_t bytes)
 {
     void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     return shared == MAP_FAILED ? NULL : shared;
-}
-
-static void count_running(struct workers *workers, int more)
-{
-    workers->n_running += (uint32_t)more;
-    workers->shared->n_sharing = workers->n_running;
 }
 
 static struct worker *find(struct workers *workers, ino_t netns)
@@ -150,77 +88,6 @@ static void on_found(void *userdata, pid_t pid, ino_t netns, const char *cgroup)
     }
 }
 
-static void remove_file(const char *path, uint64_t cookie)
-{
-    char *own = path && strcmp(path, "none") ? netns_path(path, cookie) : NULL;
-
-    if (own)
-        unlink(own);
-    free(own);
-}
-
-/*
- * A worker has ended: removes its windows and files. If it had no round, another riptided manages
- * the namespace, and the files are its own.
- */
-static void clear(struct workers *workers, const struct worker *worker, bool is_gone)
-{
-    const struct settings *settings = workers->daemon.settings;
-    const struct beat *beat = &workers->shared->beats[worker - workers->list];
-
-    connections_forget_netns(riptide_agent_get_connections(workers->daemon.agent), beat->cookie);
-    if (settings->router.dry_run || beat->interval_ns == 0)
-        return;
-    remove_file(settings->control, beat->cookie);
-    remove_file(settings->metrics, beat->cookie);
-    if (is_gone)
-        remove_file(settings->state, beat->cookie);
-}
-
-static void free_place(struct workers *workers, struct worker *worker)
-{
-    free(worker->cgroup);
-    *worker = (struct worker){ .netns = 0 };
-    workers->shared->beats[worker - workers->list] = (struct beat){ 0 };
-}
-
-static void on_end(struct workers *workers, struct worker *worker, int status)
-{
-    uint64_t cookie = workers->shared->beats[worker - workers->list].cookie;
-    bool is_gone = worker->n_unseen >= GONE_SCANS;
-    unsigned int delay_s;
-
-    worker->pid = 0;
-    count_running(workers, -1);
-    clear(workers, worker, is_gone);
-    if (worker->is_told) {
-        if (is_gone)
-            log_line(LOG_LEVEL_INFO, "network namespace %" PRIu64 " is gone: no process below %s",
-                     cookie, workers->root);
-        free_place(workers, worker);
-        return;
-    }
-    /* The process had ended before its namespace could be entered. */
-    if (!cookie && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
-        return;
-    if (workers->daemon.settings->once) {
-        worker->retry_ns = UINT64_MAX;
-        workers->has_failed |= status != 0;
-        return;
-    }
-    if (now() - worker->begun_ns > WELL_NS)
-        worker->n_failures = 0;
-    delay_s = 1u << worker->n_failures;
-    if (worker->n_failures < MOST_DOUBLINGS)
-        worker->n_failures++;
-    worker->retry_ns = now() + delay_s * NS_PER_S;
-    log_line(LOG_LEVEL_ERROR,
-             "network namespace %" PRIu64 ", cgroup %s: its worker ended with %s %d; it begins "
-             "again after %u s",
-             cookie, worker->cgroup, WIFSIGNALED(status) ? "signal" : "status",
-             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), delay_s);
-}
-
 static void reap(struct workers *workers)
 {
     pid_t pid;
@@ -229,121 +96,9 @@ static void reap(struct workers *workers)
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         for (size_t i = 0; i < workers->n; i++) {
             if (workers->list[i].netns && workers->list[i].pid == pid)
-                on_end(workers, &workers->list[i], status);
+                worker_on_end(workers, &workers->list[i], status);
         }
     }
-}
-
-static void tell(struct worker *worker, int number)
-{
-    kill(worker->pid, number);
-    worker->is_told |= number == SIGTERM;
-}
-
-/* The process may be another one by now, in another namespace. -ESRCH, -ENOENT: it has ended. */
-static int enter(const struct worker *worker)
-{
-    char path[48];
-    int fd, r = 0;
-
-    snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)worker->process);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || setns(fd, CLONE_NEWNET) < 0)
-        r = -errno;
-    else if (scan_process(getpid()) != worker->netns)
-        r = -ESRCH;
-    if (fd >= 0)
-        close(fd);
-    if (r < 0 && r != -ESRCH && r != -ENOENT)
-        log_line(LOG_LEVEL_ERROR, "%s: %s", path,
-                 r == -EPERM || r == -EACCES ? "needs CAP_SYS_ADMIN and CAP_SYS_PTRACE"
-                                             : strerror(-r));
-    return r;
-}
-
-/* The child: an ordinary riptided from here on. */
-static int work(struct workers *workers, const struct worker *worker, struct beat *beat)
-{
-    struct settings *settings = workers->daemon.settings;
-    struct served served = {
-        .is_home = worker->netns == workers->home,
-        .cgroup = worker->cgroup,
-        .n_sharing = &workers->shared->n_sharing,
-    };
-    int r;
-
-    workers->is_child = true;
-    close(workers->daemon.signals_fd);
-    workers->daemon.control = control_close(workers->daemon.control);
-    service_close(&workers->daemon.service);
-    unsetenv("NOTIFY_SOCKET");
-    if (!served.is_home && (r = enter(worker)) < 0)
-        return r == -ESRCH || r == -ENOENT ? EXIT_SUCCESS : EXIT_FAILURE;
-    if (riptide_netns_get_cookie(&served.cookie) < 0 || settings_serve(settings, &served) < 0) {
-        log_line(LOG_LEVEL_ERROR, "cannot start: %s", strerror(errno));
-        return EXIT_FAILURE;
-    }
-    beat->cookie = served.cookie;
-    log_set_netns(served.cookie);
-    settings->agent.program_of = workers->daemon.agent;
-    log_line(LOG_LEVEL_INFO, "network namespace of process %d, cgroup %s, net:[%ju]",
-             (int)worker->process, worker->cgroup, (uintmax_t)worker->netns);
-    return daemon_serve(settings, beat);
-}
-
-/* In the child it returns the exit status of all; in the parent 0. */
-static int begin(struct workers *workers, struct worker *worker)
-{
-    struct beat *beat = &workers->shared->beats[worker - workers->list];
-    pid_t parent = getpid();
-
-    worker->begun_ns = now();
-    worker->n_stuck = 0;
-    *beat = (struct beat){ .parent = parent, .round_ns = worker->begun_ns };
-    count_running(workers, 1);
-    worker->pid = fork();
-    if (worker->pid == 0)
-        return work(workers, worker, beat);
-    if (worker->pid < 0) {
-        log_line(LOG_LEVEL_ERROR, "fork: %s", strerror(errno));
-        worker->pid = 0;
-        count_running(workers, -1);
-        worker->retry_ns = worker->begun_ns + (UINT64_C(1) << MOST_DOUBLINGS) * NS_PER_S;
-    }
-    return 0;
-}
-
-/* The clock may have continued while the machine was suspended: one check is no proof. */
-static void check_beat(struct workers *workers, struct worker *worker)
-{
-    const struct beat *beat = &workers->shared->beats[worker - workers->list];
-    uint64_t silent_ns = now() - beat->round_ns;
-
-    if (silent_ns < beat->interval_ns + STUCK_NS)
-        worker->n_stuck = 0;
-    else if (++worker->n_stuck == STUCK_SCANS) {
-        log_line(LOG_LEVEL_ERROR,
-                 "network namespace %" PRIu64 ": process %d had no round for %.0f s and is killed",
-                 beat->cookie, (int)worker->pid, (double)silent_ns / NS_PER_S);
-        kill(worker->pid, SIGKILL);
-    }
-}
-
-/* If its namespace has no processes left, its worker ends; else it runs, or soon will again. */
-static int follow(struct workers *workers, struct worker *worker)
-{
-    if (worker->pid > 0) {
-        if (worker->n_unseen >= GONE_SCANS && !worker->is_told)
-            tell(worker, SIGTERM);
-        check_beat(workers, worker);
-        return 0;
-    }
-    if (worker->n_unseen >= GONE_SCANS) {
-        clear(workers, worker, true);
-        free_place(workers, worker);
-        return 0;
-    }
-    return worker->n_unseen == 0 && now() >= worker->retry_ns ? begin(workers, worker) : 0;
 }
 
 static bool has_begun(const struct workers *workers, size_t i)
@@ -434,7 +189,7 @@ static int scan(struct workers *workers)
     took_ns = now() - begun_ns;
     for (size_t i = 0; i < workers->n && !workers->is_child; i++) {
         if (workers->list[i].netns)
-            status = follow(workers, &workers->list[i]);
+            status = worker_follow(workers, &workers->list[i]);
     }
     if (workers->is_child)
         return status;
@@ -468,7 +223,7 @@ static void on_signals(struct workers *workers)
     }
     for (size_t i = 0; i < workers->n && number; i++) {
         if (workers->list[i].pid > 0)
-            tell(&workers->list[i], number);
+            worker_tell(&workers->list[i], number);
     }
     reap(workers);
 }
