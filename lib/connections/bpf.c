@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What this kernel does not know or allow is EINVAL, as is a wrong option of those who call us. */
+/* The kernel's EINVAL means that it lacks something; the library's, an invalid configuration. */
 static int call(enum bpf_cmd command, union bpf_attr *attr)
 {
     long r = syscall(SYS_bpf, command, attr, sizeof(*attr));
@@ -30,8 +30,8 @@ static uint64_t address_of(const void *pointer)
 }
 
 /*
- * The kernel refuses what is not 0 behind the members of a command, and an initialiser need not
- * clear that: of a union it is the named member alone, as GCC 15 takes it.
+ * The kernel refuses nonzero bytes behind a command's own members. An initialiser may leave such
+ * bytes: GCC 15 sets only the named member of a union.
  */
 static void clear(union bpf_attr *attr)
 {
@@ -81,7 +81,7 @@ int bpf_set_elements(int map_fd, const void *keys, const void *values, uint32_t 
     attr.batch.values = address_of(values);
     attr.batch.count = *np;
     r = call(BPF_MAP_UPDATE_BATCH, &attr);
-    /* Errors before the first element leave the number as it was. */
+    /* After an error before the first element the kernel leaves the count unchanged. */
     if (r < 0)
         *np = attr.batch.count < *np ? attr.batch.count : 0;
     return r;
@@ -114,7 +114,7 @@ int bpf_load_sockops(const char *name, const struct bpf_insn *code, size_t n, ch
     fd = call(BPF_PROG_LOAD, &attr);
     if (fd >= 0 || fd == -EPERM || !log)
         return fd;
-    /* Once more, for the words; before Linux 6.4 a trace of the program would crowd them out. */
+    /* Tries again with a log, for the message; without a trace, which before 6.4 would fill it. */
     attr.log_level = LOG_STATS;
     attr.log_buf = address_of(log);
     attr.log_size = (uint32_t)log_bytes;

@@ -70,9 +70,9 @@ struct window_key window_key_of(const struct riptide_prefix *dst);
 struct window window_of(const struct riptide_wanted *wanted);
 
 /*
- * As riptide_router_set and riptide_router_pop, but windows are in force after connections_flush, to
- * which each prefix is set once at most. It returns how many new ones the map had no space for. What
- * the kernel refuses otherwise is popped as RIPTIDE_ROUTE_FAILED; connections_check tries all of
+ * As riptide_router_set and riptide_router_pop, but in force only after connections_flush; until
+ * then set each prefix at most once. It returns how many new windows the map had no space for;
+ * others that the kernel refuses are popped as RIPTIDE_ROUTE_FAILED. connections_check tries all of
  * these again. If some hundred outcomes wait unpopped, the oldest are dropped.
  */
 int connections_set(struct connections *connections, const struct riptide_wanted *wanted);

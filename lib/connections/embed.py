@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The program's byte code as a C header: embed.py CLANG program.bpf.c program_code.h [--check]
 
-Instructions as they stand in the object file, and where they name a map, for the loader to put its
-fd there. With --check nothing is written: the exit code says whether the header is what this
-compiler makes; 77 (skipped) where another major version made it, as those differ in registers.
+Writes the object file's instructions, and the places where they name a map, for the loader to put
+its fd there. With --check it writes nothing: the exit code is 0 if this compiler makes the same
+header, and 77 (skipped) if another major version made it, as versions choose other registers.
 """
 
 import re
@@ -38,14 +38,14 @@ def compile_program(clang: str, source: Path) -> bytes:
     machine = subprocess.run([clang, "-print-multiarch"], capture_output=True, text=True)
     triple = machine.stdout.strip() or "x86_64-linux-gnu"
     with tempfile.NamedTemporaryFile(suffix=".o") as output:
-        # Without CAP_PERFMON the verifier lets nothing small be where a pointer has been.
+        # Without CAP_PERFMON the verifier refuses small values in a stack slot that held a pointer.
         subprocess.run([clang, "-O2", "-target", "bpfel", "-mcpu=v3", "-mllvm", "-no-stack-slot-sharing", "-Wall", "-Wextra", "-Werror",
                         f"-I{source.parent.parent}", f"-I/usr/include/{triple}", "-c", source, "-o", output.name], check=True)
         return Path(output.name).read_bytes()
 
 
 def read_sections(elf: bytes) -> dict[str, tuple[int, ...]]:
-    """Each section header, by its name; as long as they are few they have names of their own."""
+    """Each section header, by its name; names are unique in so small an object file."""
     start, = struct.unpack_from("<Q", elf, 40)
     _, n, names = struct.unpack_from("<3H", elf, 58)
     headers = [SECTION.unpack_from(elf, start + i * SECTION.size) for i in range(n)]

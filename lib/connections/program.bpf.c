@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Runs in the kernel as each TCP connection of a cgroup opens, and gives it what the longest prefix
- * that holds its peer says. `reply` is never written: it is shared with other programs of the
- * cgroup. Kept beside this as byte code, program_code.h, so that nothing here needs a compiler; see
+ * Runs in the kernel as each TCP connection of a cgroup opens, and gives it the window of the
+ * longest prefix that contains its peer. It never writes `reply`, which all programs of the cgroup
+ * share. Its byte code is in the tree (program_code.h), so that a build needs no BPF compiler; see
  * meson.build.
  */
 #include "window.h"
 
 #include <linux/bpf.h>
 
-/* Of system headers that are not made for this target. */
+/* Copied from system headers, which do not compile for this target. */
 enum { AF_INET = 2, AF_INET6 = 10, SOL_SOCKET = 1, SOL_TCP = 6 };
 enum { SO_RCVLOWAT = 18, SO_MAX_PACING_RATE = 47, TCP_WINDOW_CLAMP = 10, TCP_SAVE_SYN = 27 };
 
-/* Each into the one function that is loaded: embed.py refuses calls. */
+/* Only one function is loaded, so all others are inlined into it: embed.py refuses calls. */
 #define INLINE static inline __attribute__((always_inline))
 
 #define NO_LIMIT 0xffffffffu
 
 /*
- * Callbacks are the socket's, not a program's. That for header options costs a call for each
- * segment, and is taken back; two more show whether a program behind ours has set others since, and
- * stay, as they may be wanted by now. Whoever writes header options parses them too.
+ * Callback flags belong to the socket: every program on the cgroup can replace them. WRITE_HDR_OPT
+ * costs a call for each segment, so we clear it again, unless other flags show that another program
+ * has set its own since: RTO or RETRANS is missing, or PARSE is set, as by all that write options.
  */
 #define OURS                                                                                       \
     (BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG)
@@ -29,12 +29,12 @@ enum { SO_RCVLOWAT = 18, SO_MAX_PACING_RATE = 47, TCP_WINDOW_CLAMP = 10, TCP_SAV
     (OURS | BPF_SOCK_OPS_PARSE_ALL_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG)
 
 /*
- * A note of ours on a connection, whose callback for header options is ours or others' before us. It
- * is in TCP_SAVE_SYN, which has an effect on listeners alone; theirs is inherited.
+ * Our mark on a connection: who set its WRITE_HDR_OPT first. It is in TCP_SAVE_SYN, which affects
+ * only listeners; accepted connections inherit their listener's value.
  */
 enum { NO_NOTE, CALLED_BY_OTHERS, CALLED_BY_US };
 
-/* Which the kernel sends at once, whatever the pace (tcp_update_skb_after_send): no flight is less. */
+/* The kernel never paces a connection's first ten segments (tcp_update_skb_after_send). */
 enum { UNPACED_SEGS = 10 };
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)BPF_FUNC_map_lookup_elem;
@@ -47,7 +47,7 @@ static long (*const set_callbacks)(struct bpf_sock_ops *ctx,
 static __u64 (*const get_netns_cookie)(void *ctx) = (void *)BPF_FUNC_get_netns_cookie;
 static __u64 (*const get_socket_cookie)(void *ctx) = (void *)BPF_FUNC_get_socket_cookie;
 
-/* What maps they are is the loader's; here they are names for it to put fds in the place of. */
+/* Names of the maps; the loader puts their fds in place of the names. */
 extern char windows, settings, counts;
 
 INLINE long set_option(struct bpf_sock_ops *ctx, int level, int name, __u32 value)
@@ -55,7 +55,7 @@ INLINE long set_option(struct bpf_sock_ops *ctx, int level, int name, __u32 valu
     return set_sockopt(ctx, level, name, &value, sizeof(value));
 }
 
-/* Kernels before 6.1 do not tell: there it is `otherwise`. */
+/* Before Linux 6.1 programs cannot read these options, and get `otherwise`. */
 INLINE __u32 get_option(struct bpf_sock_ops *ctx, int level, int name, __u32 otherwise)
 {
     __u32 value = 0;
@@ -79,8 +79,8 @@ INLINE struct window_counts *find_counts(struct bpf_sock_ops *ctx)
     } while (0)
 
 /*
- * A member of the context at its own offset: the compiler would make one load of two, from an
- * address that is the one or the other, and the verifier allows none but of constants.
+ * Reads a member of the context. In C the compiler would merge the loads of two branches into one
+ * at a variable offset, and the verifier allows only constant offsets.
  */
 #define READ(context, member)                                                                      \
     ({                                                                                             \
@@ -93,8 +93,8 @@ INLINE struct window_counts *find_counts(struct bpf_sock_ops *ctx)
     })
 
 /*
- * Without CAP_PERFMON the verifier refuses an index of which it knows other values on each way that
- * leads here. A difference of two reads is 0, and it does not know that.
+ * Without CAP_PERFMON the verifier refuses an index if it knows different values of it on different
+ * branches. Adding a difference of two reads, which is always 0, makes the index unknown to it.
  */
 INLINE void count_given(struct bpf_sock_ops *ctx, __u32 cwnd)
 {
@@ -109,7 +109,7 @@ INLINE void count_given(struct bpf_sock_ops *ctx, __u32 cwnd)
     __sync_fetch_and_add(&found->segments, cwnd);
 }
 
-/* By family: remote_ip4 is not 0 for IPv6. */
+/* Decides by family, because remote_ip4 is not 0 on IPv6 sockets. */
 INLINE struct window *find_window(struct bpf_sock_ops *ctx, const __u64 *cookie)
 {
     struct window_key key = { .prefix_bits = 128 };
@@ -136,9 +136,9 @@ INLINE struct window *find_window(struct bpf_sock_ops *ctx, const __u64 *cookie)
 }
 
 /*
- * A low-water mark grows the receive buffer without the lock that would end its autotuning
- * (tcp_set_rcvlowat), and the first window with it. What the application has set comes back; where
- * it cannot be told, or has bounded the window, the mark is left alone.
+ * SO_RCVLOWAT grows the receive buffer, and with it the first window, without the lock that would
+ * end autotuning (tcp_set_rcvlowat). The application's value is then restored; if that cannot be
+ * read, or the application has bounded its window, nothing is changed.
  */
 INLINE void open_receive_window(struct bpf_sock_ops *ctx, __u32 bytes)
 {
@@ -154,7 +154,7 @@ INLINE __u64 round_trip_us(const struct bpf_sock_ops *ctx, const struct window *
     return ctx->srtt_us >> 3 ? ctx->srtt_us >> 3 : window->rtt_us;
 }
 
-/* A queue makes more of a handshake on a short path, where pacing costs and spares nothing. */
+/* On short paths pacing only costs time. Either RTT suffices, as a queue lengthens a handshake. */
 INLINE int is_short(__u64 rtt_us, const struct window *window, const struct window_settings *set)
 {
     return rtt_us < set->pacing_rtt_min_us ||
@@ -162,10 +162,10 @@ INLINE int is_short(__u64 rtt_us, const struct window *window, const struct wind
 }
 
 /*
- * Any limit has TCP pace without sch_fq, for good. Once it is lifted the rate stays where the limit
- * took it down to, until TCP computes its own: as the connection opens, and with acknowledgements
- * of what is under way. A limit of the application's stays; so it is before Linux 6.1, where none
- * can be told.
+ * Sets a limit and lifts it. TCP paces from then on, also without sch_fq, and its rate stays at the
+ * former limit until TCP computes it anew: as the connection opens, and with acknowledgements of
+ * data. A limit of the application stays. So does any before Linux 6.1, which does not show whether
+ * there is one.
  */
 INLINE int take_rate_down(struct bpf_sock_ops *ctx, __u64 limit)
 {
@@ -177,11 +177,11 @@ INLINE int take_rate_down(struct bpf_sock_ops *ctx, __u64 limit)
 }
 
 /*
- * TCP's own rate is two windows a round trip in slow start. A slower one is for the first flight
- * alone, and set as that begins: nothing is to be undone, whatever becomes of the program. So is
- * any where TCP has measured no round trip yet, and has no rate. What says that it begins is the
- * callback for options of a segment's header. A greeting or a handshake above TCP comes before it:
- * each flight counts that begins within the first ten segments.
+ * In slow start TCP's own rate is two windows per RTT, which is enough up to 50 percent. A lower
+ * rate is set only as the first flight begins (begin_flight), so that nothing remains to be undone
+ * if the program ends. It is also set there where TCP has measured no RTT yet and so has no rate.
+ * The callback for header options shows that a flight begins. As a greeting or a TLS handshake may
+ * precede the data, each flight that begins within the first ten segments is paced.
  */
 INLINE void pace(struct bpf_sock_ops *ctx, __u32 percent)
 {
@@ -198,7 +198,7 @@ INLINE void pace(struct bpf_sock_ops *ctx, __u32 percent)
         set_callbacks(ctx, (int)(callbacks | OURS));
 }
 
-/* Of as many segments as it may have by now: idling takes the congestion window down. */
+/* Computes the rate from the present congestion window, as idling may have reduced it. */
 INLINE void begin_flight(struct bpf_sock_ops *ctx, const struct window *window,
                          const struct window_settings *set)
 {
@@ -210,7 +210,7 @@ INLINE void begin_flight(struct bpf_sock_ops *ctx, const struct window *window,
                                 (rtt_us * (percent < 50 ? 50 : percent)));
 }
 
-/* Whether pace() waits for it; behind the first ten segments it takes back what that has asked for. */
+/* Whether pace() marked the connection; after its first ten segments removes mark and callback. */
 INLINE int is_awaited(struct bpf_sock_ops *ctx)
 {
     __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
@@ -225,8 +225,8 @@ INLINE int is_awaited(struct bpf_sock_ops *ctx)
 }
 
 /*
- * snd_cwnd is a route's initcwnd, or 10. Up to a step above the window the route may be ours, which
- * has none of that where the connection is held out, or has the smaller window of a trial.
+ * snd_cwnd is the initcwnd of the route, or 10. Up to a step above the window that route may be
+ * ours: its window is not for held out connections, and must not prevent a trial's smaller one.
  */
 INLINE __u32 cwnd_without_us(struct bpf_sock_ops *ctx, const struct window *window)
 {
@@ -241,12 +241,12 @@ INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window)
     __u32 cwnd = cwnd_without_us(ctx, window);
 
     COUNT(held_out);
-    /* Two lost SYNs leave one segment. */
+    /* After two lost SYNs TCP starts with one segment, as it should. */
     if (ctx->total_retrans <= 1 && cwnd != ctx->snd_cwnd)
         set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd);
 }
 
-/* `cwnd` is the window's, or of its arm. */
+/* `cwnd` is the window of the connection's arm. */
 INLINE void established(struct bpf_sock_ops *ctx, const struct window *window, __u32 cwnd,
                         const struct window_settings *set)
 {
@@ -265,7 +265,7 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window, _
         COUNT(kept);
         return;
     }
-    /* Our own route's, which is left as it was within a step. */
+    /* Our own route may be larger by up to a step: keeps its window, as with routes alone. */
     if (ctx->snd_cwnd > cwnd && cwnd == window->initcwnd && !window->may_lower)
         cwnd = ctx->snd_cwnd;
     if (percent && !rtt_us) {
@@ -287,10 +287,10 @@ INLINE enum arm draw(struct bpf_sock_ops *ctx, const struct window_settings *set
 }
 
 /*
- * The window is forgotten as the connection opens, but its first pacing rate is computed of it, and
- * stays until data are acknowledged. A SYN that is lost takes the window down to one segment, and
- * has TCP pace 1.2 windows a round trip in place of two. The callback that says so stays, as others
- * may want it by now: a call for each segment that is sent again.
+ * TCP replaces this window at establishment, but computes its first pacing rate from it, which
+ * stays until data is acknowledged. After a lost SYN the window is one segment, and TCP paces 1.2
+ * windows per RTT instead of two: so the window is set again, 5/3 as large. RETRANS stays set, as
+ * another program may rely on it by then; it costs a call per retransmission.
  */
 INLINE void open_connection(struct bpf_sock_ops *ctx, const struct window *window, __u32 cwnd)
 {
@@ -315,7 +315,7 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     enum arm arm;
     __u32 cwnd;
 
-    /* Data that leave while none are under way begin a flight. */
+    /* A flight begins with data that leaves while none is in flight. */
     if (is_data) {
         if (!ctx->skb_len || (ctx->packets_out && ctx->data_segs_out < UNPACED_SEGS))
             return 1;
@@ -327,7 +327,7 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     set = map_lookup(&settings, &cookie);
     if (!set)
         return 1;
-    /* Not before: the namespace may be that of another riptided on the cgroup. */
+    /* Only now: without settings the mark may be that of another riptided on the cgroup. */
     if (is_data && !is_awaited(ctx))
         return 1;
     if (set->is_paused)

@@ -22,13 +22,13 @@
 
 enum { LOG_BYTES = 4096, MAX_NETNS = 4096 };
 
-/* The key of what is for all network namespaces: no cookie. */
+/* The key of the one element for all network namespaces; no namespace has this cookie. */
 static const uint64_t all_netns = UINT64_MAX;
 
-/* Where service managers and distributions mount it, alone or beside the first version. */
+/* Where service managers mount cgroup2: alone, or beside cgroup v1. */
 static const char *const usual_cgroups[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
 
-/* Whether it is a directory of cgroup2; its fd then, else errno. */
+/* Opens `cgroup` if it is a directory of cgroup2; otherwise sets errno. */
 static bool open_one(struct program *program, const char *cgroup)
 {
     struct statfs found;
@@ -58,7 +58,7 @@ static int program_init(struct program *program, const char *cgroup, struct ript
         opened = open_one(program, cgroup) ? cgroup : NULL;
     for (size_t i = 0; !cgroup && !opened && i < 2; i++)
         opened = open_one(program, usual_cgroups[i]) ? usual_cgroups[i] : NULL;
-    /* A service manager may make it later. */
+    /* -ENOENT is not final: a service manager may make the cgroup later. */
     if (!opened && cgroup && errno == ENOENT) {
         error_set_field(error, "cgroup", "%s is not there: make it first", cgroup);
         return -ENOENT;
@@ -84,7 +84,7 @@ int program_new(struct program **programp, const char *cgroup, struct riptide_er
     return r;
 }
 
-/* The trie keeps a place free for the moment in which one window replaces another. */
+/* One element more, because the trie adds a window before it frees the one that this replaces. */
 static int create_windows(uint32_t max_windows)
 {
     return bpf_create_map(BPF_MAP_TYPE_LPM_TRIE, "riptide_windows", sizeof(struct window_key),
@@ -119,8 +119,8 @@ static int create_maps(struct program *program)
 }
 
 /*
- * Whether it reads SO_MAX_PACING_RATE, which no load of a program tells. A helper of the same
- * release does, also in kernels that took the whole of BPF from a later one.
+ * Since Linux 6.1 programs can read SO_MAX_PACING_RATE, but loading one does not show whether it
+ * can. A helper of the same release shows it, also in older kernels with the BPF of a later one.
  */
 static bool is_before_6_1(void)
 {
@@ -160,7 +160,7 @@ static int load(struct program *program, struct riptide_error *error)
         program->cannot_pace = is_before_6_1();
         return 0;
     }
-    log[strcspn(log, "\n")] = '\0'; /* further lines say where, and figures */
+    log[strcspn(log, "\n")] = '\0'; /* the other lines are the place, and statistics */
     if (r == -EPERM)
         error_set(error, "a program per connection needs CAP_BPF and CAP_NET_ADMIN");
     else if (log[0] && strncmp(log, "verification time ", 18) != 0)
@@ -219,7 +219,7 @@ int program_unuse(struct program *program)
     return r;
 }
 
-/* By another program, or its cgroup was removed, whose open sockets may keep the program there. */
+/* Open sockets can keep a removed cgroup and the program on it alive: so checks its path, too. */
 static bool is_detached(const struct program *program)
 {
     return program->link_fd >= 0 && !(bpf_link_has(program->link_fd, program->program_fd) &&
@@ -232,7 +232,7 @@ int program_attach(struct program *program, struct riptide_error *error)
 
     if (is_forked(program->pid, NULL) || (program->link_fd >= 0 && !is_detached(program)))
         return 0;
-    /* It may have been removed, and made again. */
+    /* The cgroup may have been removed and made again: opens its path anew. */
     if (program->link_fd >= 0) {
         bpf_detach_link(program->link_fd);
         closep(&program->cgroup_fd);
@@ -265,7 +265,7 @@ int program_attach(struct program *program, struct riptide_error *error)
     return 0;
 }
 
-/* That it was detached is a reason, too, for what was opened meanwhile; unless one was said. */
+/* Being attached again is recorded as a reason only if none was recorded for the time without. */
 static void note(struct program_state *state, const char *reason, bool is_off)
 {
     if (!state->is_off || (is_off && strcmp(state->reason, reason) != 0)) {
