@@ -108,7 +108,7 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     watch_init(&agent->outcomes.watch, stages.estimator.hash_seed);
     books_begin(agent, &stages);
     keep_stages(agent, &stages);
-    /* Two hosts do not start in the same nanosecond. */
+    /* The time of the start identifies a host: no two start in the same nanosecond. */
     agent->estimator->hosts[0].id = read_clock(CLOCK_REALTIME);
     ladders_price(agent->estimator, stages.agent.again_price);
     agent->observed = netns_identify(stages.observer.netns_fd);
@@ -146,7 +146,7 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     return NULL;
 }
 
-/* After the end requests have no effect. */
+/* After riptide_agent_stop nothing would carry out a request. */
 static int check_not_stopped(const struct riptide_agent *agent, struct riptide_error *error)
 {
     if (agent->phase != PHASE_STOPPED)
@@ -196,7 +196,7 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
     return backends_stop(&agent->backends);
 }
 
-/* The router would stay in its namespace, with windows of another one. */
+/* The router cannot move: it would give windows learned in another namespace. */
 static int check_netns(const struct riptide_agent *agent, const struct stages *stages,
                        struct riptide_error *error)
 {
@@ -207,7 +207,7 @@ static int check_netns(const struct riptide_agent *agent, const struct stages *s
     return -EBUSY;
 }
 
-/* It may have been freed: only its address is compared. */
+/* The agent of the program may have been freed: only its address is compared. */
 static int check_program_of(const struct riptide_agent *agent, struct stages *stages,
                             struct riptide_error *error)
 {

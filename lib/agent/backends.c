@@ -74,7 +74,7 @@ int backends_start(struct backends *backends, struct riptide_error *error)
         else if (backends->chosen == RIPTIDE_AUTO)
             backends->chosen = RIPTIDE_CONNECTIONS;
     }
-    /* Otherwise the router does both: the lock, and removing what a killed router left. */
+    /* With routes the router takes the lock, and removes what a killed router left. */
     if (r == 0 && backends->chosen == RIPTIDE_CONNECTIONS)
         r = connections_lock(backends->connections, error);
     if (r == 0 && backends->chosen == RIPTIDE_CONNECTIONS)
@@ -97,7 +97,7 @@ static uint32_t route_cwnd(const struct riptide_wanted *wanted)
     return is_paced && wanted->initcwnd > START_CWND ? START_CWND : wanted->initcwnd;
 }
 
-/* Routes first: if one of the two fails the caller sets both again, and the router knows the former. */
+/* Routes first: after a failure the caller sets both again, and the router finds no difference. */
 int backends_set(struct backends *backends, const struct riptide_wanted *wanted)
 {
     struct riptide_wanted by_route = *wanted;

@@ -44,7 +44,7 @@ static bool needs_closed(const struct riptide_estimator_config *config)
     return is_needed;
 }
 
-/* If AUTO chooses routes, there is no program to draw connections. */
+/* Whether arms can be drawn: by the program, unless AUTO chooses routes later; or by turns. */
 static bool can_draw(const struct stages *stages)
 {
     return (stages->agent.apply != RIPTIDE_ROUTES || stages->agent.holdout_turn_ns > 0) &&
@@ -99,8 +99,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
                    : error_set_field(error, "estimator.ttl_ns",
                                      "must be longer than the interval, or windows expire at once");
     /*
-     * The router's default may exceed the number of destinations too; a value that is never valid
-     * is for the router to refuse.
+     * The router's default may exceed the number of destinations, too. A value that is never valid
+     * stays, so that the router refuses it.
      */
     if (router->max_routes > estimator->max_destinations &&
         router->max_routes <= RIPTIDE_MAX_DESTINATIONS)
@@ -122,7 +122,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
                   .seed = agent->holdout_seed },
         .dry_run = router->dry_run,
     };
-    /* Books without connections that a dump has shown would lack the slow ones. */
+    /* Books need all closed connections: those that a dump has shown are the slow ones. */
     if (has_arms(&stages->connections.arms))
         observer->destroy_events = RIPTIDE_DESTROY_EVENTS_ALL;
     router->hash_seed = estimator->hash_seed;

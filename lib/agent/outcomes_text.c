@@ -74,7 +74,7 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
     return 0;
 }
 
-/* Ended books, and books of other shares: their counters continue. */
+/* Loads ended books, and books of other shares, as ended ones: exported counters continue. */
 static void load_ended(struct outcomes *has, const char *at, const char *others, size_t n,
                        uint32_t holdout_percent)
 {
@@ -91,6 +91,7 @@ static void load_ended(struct outcomes *has, const char *at, const char *others,
         has->ended_due += due;
 }
 
+/* Writes to `said` how many connections the books have then, and why some were not loaded. */
 static void load_books(struct outcomes *has, const char *state, size_t size,
                        struct riptide_error *said)
 {
@@ -143,7 +144,7 @@ static void load_harmed(struct outcomes *has, const char *at, uint64_t now_ns,
     }
 }
 
-/* Windows that had stepped back stay so, until the same time. */
+/* Windows that were withdrawn after harm stay withdrawn, until the same time. */
 static void load_harm(struct outcomes *has, const char *text, uint64_t now_ns, uint64_t realtime_ns)
 {
     const char *line = strstr(text, "\nstepped_back=");
@@ -159,7 +160,7 @@ static void load_harm(struct outcomes *has, const char *text, uint64_t now_ns, u
              (unsigned long long)((has->harm.until_ns - now_ns) / NS_PER_S));
 }
 
-/* Keeps books, and the waits that they caused, that this agent cannot use, for a later start. */
+/* Keeps the text of books and waits, which this agent cannot use, for a later start. */
 static void keep_books(struct outcomes *has, const char *text)
 {
     const char *begin = strstr(text, "\nriptide books ");

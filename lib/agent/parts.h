@@ -156,10 +156,7 @@ struct books *books_get_ended(struct outcomes *outcomes); /* NULL: no memory */
 /* By the draw of its turn. */
 bool is_held_out(const struct riptide_agent *agent, const struct riptide_prefix *dst);
 
-/*
- * If the destination has no window, after harm or as it is held out: sets this as the route's state
- * and reason.
- */
+/* Sets a route's state and reason if its destination is held out, or has stepped back. */
 void describe_withdrawn(const struct riptide_agent *agent, struct riptide_route *route);
 
 /* outcomes_text.c */
@@ -187,6 +184,7 @@ int books_find(const char *state, size_t size, const char **booksp, size_t *np,
 /* As riptide_agent_get_verdict, from these books. */
 int books_get_verdict(const struct books *books, struct riptide_verdict *verdict, size_t size);
 
+/* round.c */
 
 /* Begins the first round at once. Errors: those of timerfd_settime(2). */
 int round_first(struct riptide_agent *agent);

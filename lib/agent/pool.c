@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Books of several hosts' states as those of one: sums of arms. Refused is what would make an effect
- * where there is none: other shares, a state that is void by itself, a host twice. Pure but for
- * memory.
+ * Adds the books in the states of several hosts. Refuses all that would look like an effect: other
+ * shares, a state that is void by itself, a host that occurs twice. Pure except for memory.
  */
 #include "agent/parts.h"
 #include "compute/estimator.h"
@@ -46,7 +45,7 @@ int books_find(const char *state, size_t size, const char **booksp, size_t *np,
     return 0;
 }
 
-/* Whether something has left out more of one arm than of another. */
+/* Whether some condition has excluded more of one arm than of another. */
 static bool is_void(const struct books *books, const struct arm_config *arms,
                     struct riptide_error *error)
 {
@@ -63,7 +62,7 @@ static bool is_void(const struct books *books, const struct arm_config *arms,
     return true;
 }
 
-/* The shares are those of all before, or they are not `is_first`. */
+/* The first state sets *arms; the shares of all others must be the same. */
 static int add(struct books *pool, struct arm_config *arms, bool is_first, const char *state,
                size_t size, struct riptide_error *error)
 {

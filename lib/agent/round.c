@@ -104,7 +104,7 @@ static int hand_over(struct riptide_agent *agent)
                                  : estimate->cwnd_max * PEER_MSS_BYTES,
         };
         r = backends_set(&agent->backends, &wanted);
-        /* Without memory in the backend it stays in hand. */
+        /* If the backend has no memory the window stays in hand for the next dispatch. */
         if (r < 0)
             return r;
         agent->in_hand = NULL;
@@ -151,7 +151,7 @@ static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns
     return r < 0 ? r : end_observing(agent, now_ns);
 }
 
-/* AUTO has chosen by now; a detached program paces nothing. */
+/* Asks in each round, as AUTO chooses at the start, and a detached program paces nothing. */
 static uint32_t pacing_rtt_min_us(const struct riptide_agent *agent)
 {
     const struct riptide_agent_config *config = &agent->stages.agent;
@@ -194,7 +194,7 @@ void round_restart(struct riptide_agent *agent)
         agent->phase = PHASE_WAITING;
         at_ns = now_ns;
     }
-    /* The kernel accepts any time for a timer of ours. */
+    /* This cannot fail: the kernel accepts any time for the timer. */
     if (agent->next_ns != RIPTIDE_NEVER_NS && agent->next_ns > at_ns)
         set_timer(agent, at_ns);
 }

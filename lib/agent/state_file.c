@@ -190,7 +190,7 @@ RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator,
     return replace(path, estimator, NULL, 0, RIPTIDE_STATE_MODE, true, error);
 }
 
-/* Also loads the agent's outcomes, unless NULL; these do not need the right time. */
+/* `agent`, if not NULL, also gets its outcomes, even if the clock is wrong and the state refused. */
 static int load(struct riptide_estimator *estimator, struct riptide_agent *agent, const char *path,
                 struct riptide_load_counts *counts, struct riptide_error *outcomes,
                 struct riptide_error *error)
@@ -203,7 +203,7 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
 
     if (r < 0)
         return r;
-    /* The state is its own, so it keeps its host id. */
+    /* An agent loads its own state, and so continues with the same host id. */
     if (agent && state_host(text, n) > 0)
         estimator->hosts[0].id = state_host(text, n);
     r = riptide_estimator_load(estimator, now_ns, realtime_ns, text, n, false, counts, &reason);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows that do harm, once a round: of one destination, or of all. */
+/* Once a round withdraws windows that do harm, of one destination or of all. */
 #include "agent/parts.h"
 
 #include "compute/estimator.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /*
- * The host's books keep the harm of one destination for long, for which the others' windows must
- * not be withdrawn.
+ * The harm of this destination stays in the host's books, which are therefore no longer judged:
+ * otherwise the windows of the others would be withdrawn for it.
  */
 static void destination_steps(struct riptide_agent *agent, struct watched *watched,
                               enum harm_step step)
@@ -68,8 +68,8 @@ static enum harm_step judge_all(struct riptide_agent *agent, const struct harm_c
 }
 
 /*
- * Entries without windows would make the effect in the books vanish. The entries from before a step
- * back can still be read, and end when windows return, as they are outdated then.
+ * While windows are withdrawn nothing is entered, as it would dilute the effect in the books. These
+ * remain readable until windows return; then they end, as they are outdated.
  */
 void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
 {
