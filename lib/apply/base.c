@@ -60,9 +60,9 @@ static const char *metrics_reason(const struct metrics *metrics)
 }
 
 /*
- * Flags of the present state are the kernel's, and no difference. But the kernel distributes flows
- * over hops by the state of links and ignore_routes_with_linkdown at the last change of one of
- * them, which no answer shows: a route written while a hop is down distributes them in another way.
+ * Flags that show a hop's present state are not copied. But a route with a hop that is down is left
+ * alone: the kernel distributes flows over hops by the state of links at the last change of one of
+ * them, which no answer shows, and would distribute those of a copy written now in another way.
  */
 static const char *multipath_parse(struct base *base, const struct nlattr *multipath)
 {
@@ -88,7 +88,7 @@ static const char *attribute_copy(struct base *base, struct attrs *metrics,
     case RTA_TABLE:
     case RTA_PRIORITY:
     case RTA_CACHEINFO:
-    case RTA_EXPIRES: /* not the kernel's form */
+    case RTA_EXPIRES: /* for requests: the kernel's answers have RTA_CACHEINFO */
     case RTA_NH_ID:
         return NULL;
     case RTA_METRICS:
@@ -126,7 +126,7 @@ static const char *multipath_reason(const struct base *base)
                : NULL;
 }
 
-/* A prefix was queried by one address in it. */
+/* The answer is for one address; if `dst` is a prefix, its other addresses may not be local. */
 static const char *local_reason(const struct route *route, const struct riptide_prefix *dst)
 {
     if (!riptide_prefix_contains(&route->dst, dst))
@@ -171,7 +171,7 @@ bool base_parse(struct base *base, const struct riptide_prefix *dst, const struc
     uint32_t life_s;
     bool has_object;
 
-    /* Padding too: base_equal compares bytes. */
+    /* Clears padding as well, as base_equal compares bytes. */
     memset(base, 0, sizeof(*base));
     *reasonp = answer_reason(&base->route, dst, answer);
     if (!*reasonp)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A router's first and last task. In between its namespace has no other router (netns.h). */
+/* Claims a namespace for a router, and releases it: it has one router at a time (netns.h). */
 #include "router.h"
 
 #include "internal.h"
@@ -90,14 +90,14 @@ static int place_rules(struct riptide_router *router, struct riptide_error *erro
     int r = router_why_off(router) ? 0 : sync_rules(plan, &router->channel, error);
 
     for (int i = 0; i < 2 && r == 0; i++) {
-        /* A route of main may vanish later, and it does not affect the other family. */
+        /* A route that cuts main off may vanish later, and does not affect the other family. */
         if (plan->own[i].reason && !main_table_cut_reason(&plan->main, i))
             r = no_place(error, i, plan->own[i].reason);
     }
     return r;
 }
 
-/* Checks for other programs. A predecessor's rules and routes are no conflict, of any mark. */
+/* Looks for conflicts with other programs. A predecessor's rules, of any mark, are no conflict. */
 static int look_around(struct riptide_router *router, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
@@ -187,7 +187,7 @@ int claim_take(struct riptide_router *router, struct riptide_error *error)
         return 0;
     if (r == -EPERM)
         error_set(error, "CAP_NET_ADMIN is missing");
-    /* Rules that may not be ours stay. */
+    /* Removes only rules that this router has put in place; others may not be ours. */
     sync_remove_rules(&router->plan, &router->channel);
     give_lock_back(router);
     return r;

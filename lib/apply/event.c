@@ -137,7 +137,7 @@ static int follow_link(struct plan *plan, const struct nlmsghdr *message)
     return r < 0 ? r : 0;
 }
 
-/* Any may be the source of routes, except link-local ones, which containers add and remove. */
+/* Routes may have any address as their source, except link-local ones, which come and go often. */
 static int follow_address(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
@@ -149,7 +149,7 @@ static int follow_address(struct plan *plan, const struct nlmsghdr *message)
     return 0;
 }
 
-/* IPv4 switches only among competing routes, and those are left alone. */
+/* Only IPv6: in IPv4 a failed neighbour only affects competing routes, which are left alone. */
 int event_note_neighbour(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct ndmsg *neighbour = mnl_nlmsg_get_payload(message);

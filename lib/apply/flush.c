@@ -147,7 +147,7 @@ static void add(struct deletion *deletion, const struct nlmsghdr *request)
         end_batch(deletion);
 }
 
-/* The lookup beside a goto shows its table; without one, the protocol must do. */
+/* A goto names no table: the lookup beside it does, or else its own protocol identifies it. */
 static bool leads_around(const struct rules *rules, const struct rule *skip,
                          const struct rule_identity *identity)
 {
@@ -188,8 +188,8 @@ static void flush_rules(struct deletion *deletion, const struct rule_identity *i
     note(deletion, read_rules(deletion->channel, &any, &rules), "");
     for (uint32_t i = 0; i < rules.n; i++) {
         /*
-         * One deletion too many for each family that this kernel has: a missing privilege is an
-         * error even if no rule is there.
+         * Sends one deletion more than needed for each family that this kernel has, so that a
+         * missing privilege is an error even if there is no rule.
          */
         if (i == 0 || rules.list[i].family != rules.list[i - 1].family)
             delete_lookup(deletion, rules.list[i].family, identity->table);

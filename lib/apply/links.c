@@ -40,7 +40,7 @@ static int put(struct links *links, const struct link *link)
     return array_append(&links->list, &links->n, &links->capacity, link, sizeof(*link));
 }
 
-/* IPv6 has its own, which routers and a sysctl can set below the link's. */
+/* IPv6 has its own MTU, which routers and a sysctl can set below that of the link. */
 static uint32_t ipv6_mtu(const struct nlmsghdr *message)
 {
     const struct nlattr *found =

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The main table, route by route.
- */
+/* The main table, route by route. */
 #include "main_table.h"
 
 #include "internal.h"
@@ -10,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Each destination is compared with all of them: beyond this all of IPv6 counts as contested. */
+/* Prefixes with a failed gateway, to which all destinations are compared; beyond: all of IPv6. */
 enum { MAX_FAILED = 256 };
 
 static void forget_contests(struct main_table *main)
@@ -102,7 +100,7 @@ int main_table_note_neighbour(struct main_table *main, const struct riptide_pref
     return is_news;
 }
 
-/* Returns 1 if one has failed. IPv4 switches only among competing routes, which are left alone. */
+/* Returns 1 if one has failed. In IPv4 that only affects competing routes, which are left alone. */
 static int add_gateways(struct main_table *main, const struct route *route,
                         const struct nlmsghdr *message)
 {

@@ -12,7 +12,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-/* Of a route, besides the copied attributes. */
+/* Besides the copied attributes a route's message has less than 256 bytes. */
 _Static_assert(ATTRS_MAX_BYTES + 256 <= REQUEST_MAX_BYTES, "a route does not fit into its buffer");
 
 static void put_address(struct nlmsghdr *request, uint16_t type,

@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Longer shortages are returned to the caller. */
+/* Temporary errors in succession after which dispatch returns them to the caller. */
 enum { MAX_SETBACKS = 8 };
 
 static int add_to_epoll(int epoll_fd, int fd)
@@ -43,7 +43,7 @@ static void router_freep(struct riptide_router **routerp)
     riptide_router_free(*routerp);
 }
 
-/* Keeps the namespace for the lock, which is taken at the start and belongs to it as well. */
+/* Keeps the namespace, as the start takes its lock. */
 static int keep_netns(struct riptide_router *router, int fd, struct riptide_error *error)
 {
     if (fd == -1)
@@ -189,7 +189,7 @@ static bool is_valid(const struct riptide_wanted *wanted)
            is_zero(wanted->reserved, sizeof(wanted->reserved));
 }
 
-/* After the end requests would have no effect. */
+/* After riptide_router_stop requests would have no effect. */
 static bool is_stopped(const struct riptide_router *router)
 {
     return router->is_started && !router->plan.is_claimed && !router->plan.config.dry_run;

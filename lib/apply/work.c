@@ -97,7 +97,7 @@ int watch_read(struct mnl_socket *socket, struct plan *plan)
     return r < 0 ? r : 1;
 }
 
-/* Queries that match rules of our own table would have wrong answers. */
+/* Deletes rules of ours that are out of place, as queries that match them have wrong answers. */
 static int check_rules(struct plan *plan, struct netlink *channel)
 {
     int r = 0;
