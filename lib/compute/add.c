@@ -47,7 +47,7 @@ static bool is_at(const struct riptide_estimator *estimator, uint32_t slot,
     return slot != NONE && riptide_prefix_equal(&destination_at(estimator, slot)->dst, dst);
 }
 
-/* Begins a destination's tick with its first sample. *slotp: where it may be; then, is. */
+/* Begins a destination's tick with its first sample. *slotp: a guess of its slot; then the slot. */
 __attribute__((noinline)) static int begin(struct riptide_estimator *estimator,
                                            const struct riptide_sample *sample,
                                            const struct riptide_prefix *dst, uint32_t *slotp)
@@ -146,8 +146,8 @@ static enum arm arm_of_sample(const struct riptide_estimator *estimator,
 }
 
 /*
- * Whether it started with a trial of another window, by which this one is not judged; nor may the
- * window follow trials, which are derived from it.
+ * Whether the connection started with another window, by a trial. Such a sample does not judge the
+ * destination's window; nor may the window follow trials, which are derived from it.
  */
 static bool is_trial(const struct riptide_estimator *estimator, const struct riptide_sample *sample,
                      const struct riptide_prefix *dst, uint32_t slot)
@@ -197,7 +197,7 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
         count_left_out(estimator, destination, reason);
     else if (++destination->n_counted == 0)
         destination->n_counted = UINT16_MAX;
-    /* Unknown: 0 - 1 is larger than any value. */
+    /* An unknown MTU is 0, and 0 - 1 is larger than any value. */
     if (sample->pmtu_bytes - 1 < destination->pmtu_bytes - 1u)
         note_pmtu(estimator, slot, sample);
     estimator->stats.samples++;

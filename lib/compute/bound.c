@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The lowest factor counts, as among temporary hints. */
+/* Factors are not multiplied: the lowest counts, as among temporary hints. */
 static double scale_down(struct limits *limits, double cwnd)
 {
     double kept = limits->kept ? limits->kept->scale : 1;

@@ -25,7 +25,7 @@ struct careful {
     uint16_t burst; /* segments; 0: no evidence */
     struct flights flights;
     struct opening opening;
-    bool is_near : 1;       /* one connection's smallest was within ten times the kept one */
+    bool is_near : 1;       /* one connection's smallest RTT was within ten times the kept one */
     uint8_t n_filled : 7;   /* first flights that filled the window and lost nothing */
     bool is_full : 1;       /* one connection has met the limit of the path */
     uint8_t n_doubtful : 7; /* connections with losses, possibly of their first flights */
@@ -40,16 +40,16 @@ struct careful {
                                  */
         bool is_many : 1;     /* several paths, as described at enum alone */
         uint8_t n_mixed : 4;  /* plus MIXED each time that flights disagreed, minus quiet ticks */
-        uint8_t n_easy : 2;   /* lone flights without queueing, minus twice those with losses, */
-        bool is_lost : 1;     /* of which there was one, with this window */
-        uint8_t start : 5;    /* of the newest flight, in round trips */
+        uint8_t n_easy : 2;   /* lone flights without queueing, minus twice those with losses */
+        bool is_lost : 1;     /* a lone flight with this window had losses */
+        uint8_t start : 5;    /* when the newest flight began, in round trips */
         uint8_t alone : 2;    /* enum alone: its result, unless the next flight began with it */
         bool is_far : 1;      /* flights with a very different window may still end */
     } known;
     uint16_t fitted;          /* the window whose first flights fit, in 1 / FITTED_ONE segments; 0:
                                  unknown */
     uint8_t sharers[2];
-    uint32_t path_min_rtt_us; /* at which the evidence was gathered */
+    uint32_t path_min_rtt_us; /* of the path that the evidence is about */
     struct flights past;      /* of earlier ticks with this window, fading */
     uint16_t bursts[2];
     uint16_t capacities[2];
@@ -112,8 +112,8 @@ static const double paced_share = 0.5, pacing_gain = 1.25;
  * A paced flight that fits the path has losses when others fill it, as a smaller one would. So not
  * the amount of losses counts against a window, but LOSSY_TICKS more ticks with losses than
  * without: with one tick in three lossy that happens about once in fifty. LOSSY_TO_PACE suffice to
- * pace a window, if the path's capacity is larger. A tick counts twice if a quarter or more of at
- * least LOST_OF flights was lost.
+ * pace a window, if the path's capacity is larger. A tick counts twice if it had at least LOST_OF
+ * flights, and at least a quarter of them had losses, of half or more of their segments.
  */
 enum { LOSSY_TICKS = 4, LOSSY_TO_PACE = 2, LOST_OF = 4 };
 
@@ -357,7 +357,7 @@ static uint32_t sent_together(const struct careful *careful, uint32_t cwnd, uint
     return segs > together ? segs : together;
 }
 
-/* Whether a quarter of several flights was lost, and of the lossy ones more than half. */
+/* Whether at least a quarter of several flights had losses, of half or more of their segments. */
 static bool are_lost(const struct careful *careful, uint32_t cwnd)
 {
     uint32_t segs = careful->flights.segs, lossy_segs = lossy_segs_of(careful, cwnd);
@@ -461,9 +461,9 @@ static void note_raise(struct careful *careful, uint32_t cwnd, unsigned int n_ti
 }
 
 /*
- * Several paths: twice the part of a flight that arrived over the worst one, as repairing half a
- * flight takes the round trip that half a window would have taken longer; at least `start`. Not
- * paced, as paced flights fill the buffers of the worst path for longer.
+ * The window for several paths: twice the part of a flight that arrived over the worst one, because
+ * repairing half a flight takes one round trip, as much as half the window would cost; at least
+ * `start`. It is not paced, as paced flights fill the buffers of the worst path for longer.
  */
 static double hold(struct careful *careful, uint32_t cwnd, double start, double fitted)
 {
@@ -479,7 +479,7 @@ static double hold(struct careful *careful, uint32_t cwnd, double start, double 
     return next;
 }
 
-/* Flights filled the window and lost nothing, most of them certainly. */
+/* After a tick in which most flights certainly filled the window and lost nothing. */
 static double raise(struct careful *careful, const struct riptide_policy_input *input,
                     double fitted)
 {

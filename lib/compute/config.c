@@ -38,7 +38,7 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-/* Blanks end the fields of a state's line. */
+/* A policy's name has no blanks, because these end the fields of a state's line. */
 static bool is_name(const char *name)
 {
     size_t len = name ? strnlen(name, NAME_MAX_CHARS + 1) : 0;
