@@ -133,7 +133,7 @@ static uint64_t again_of(const struct riptide_sample *sample)
     return again < sent ? (again * BOOK_AGAIN_ONE + sent / 2) / sent : BOOK_AGAIN_ONE;
 }
 
-/* Even 2^64 bytes are less than 6 doublings of a round trip: -5 is out of reach. */
+/* -5 would be 2^32 of the kernel's windows in one round trip, which is out of reach. */
 void book_cell_enter(struct book_cell *cell, const struct riptide_sample *sample)
 {
     double doublings = lesser(greater(book_doublings(sample), -5), MOST_DOUBLINGS - 5) + 5;
@@ -227,7 +227,7 @@ size_t books_save(const struct books *books, char *text, size_t size)
     return n;
 }
 
-/* Its index plus one; 0: unknown. */
+/* The index of the name plus one; 0: unknown. */
 static unsigned int find_name(const char *const *names, unsigned int n, const char *name)
 {
     while (n > 0 && strcmp(names[n - 1], name) != 0)

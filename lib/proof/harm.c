@@ -31,8 +31,8 @@ bool harm_is_shown(const struct harm_config *config, const struct verdict *verdi
 }
 
 /*
- * After the last wait, plus twice the time in which the last harm was detected: rare connections
- * show it late each time.
+ * Windows must have been given for longer than the last wait, plus twice the time that the last
+ * harm took to show: where connections are rare, harm shows late each time.
  */
 bool harm_is_over(const struct harm *harm, uint64_t now_ns)
 {

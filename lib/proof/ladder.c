@@ -31,13 +31,13 @@ enum { LEAST = 8 };
  */
 static const double doubt = 0.5;
 
-/* If own connections are better by this many, a site's contrary results do not count. */
+/* If own connections show a gain of this many standard errors, a site cannot contradict it. */
 static const double own_doubt = 1;
 
 /* Standard deviations (at least a factor of e) at which costs are capped. */
 static const double outlier = 2;
 
-/* Steps after which a destination leaves its class; half of them for the mean of the class. */
+/* A class has the mean rung of about this many steps; from half as many on new ladders use it. */
 enum { CLASS_STEPS = 100 };
 
 enum { SETTLE = 2 };

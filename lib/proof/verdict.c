@@ -106,7 +106,7 @@ static void add_class(struct verdict *verdict, struct pool *time, struct pool *a
     verdict->n_control += c->n;
 }
 
-/* `result` has both numbers, each at least `least`; `held` of `all` connections are control's. */
+/* Of each arm, at least `least` connections are needed; `held` of `all` are those of control. */
 static int conclude(struct verdict *verdict, struct verdict result, const struct pool *time,
                     const struct pool *again, double all, double held, double confidence,
                     uint64_t least)

@@ -82,7 +82,7 @@ void watched_enter_turn(struct watched *watched, enum arm arm, const struct book
         watched->turn_class = line->class;
     watched->turn_arm = arm;
     watched->n_lately++;
-    /* Even different sizes in one turn are not independent draws. */
+    /* Connections of one turn, even of other sizes, are not independent draws: one class counts. */
     if (watched->turn_class == line->class)
         book_cell_add(&watched->window, &line->outcome);
 }
