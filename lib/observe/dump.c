@@ -23,8 +23,8 @@ static int receive(struct dump *dump, const struct mnl_socket *socket, size_t *l
 }
 
 /*
- * Both families in one walk over all sockets, which is most of the cost of a filtered dump: the
- * older request can do this, SOCK_DIAG_BY_FAMILY cannot.
+ * Requests both families in one walk over all sockets, which is most of the cost of a filtered
+ * dump: the older TCPDIAG_GETSOCK can do this, SOCK_DIAG_BY_FAMILY cannot.
  */
 static int ask_for_sockets(struct dump *dump)
 {
@@ -209,7 +209,7 @@ int local_add_route(struct prefix_set *local, const struct nlmsghdr *message)
     if (prefix.family != route->rtm_family)
         return 0;
     prefix_truncate(&prefix, route->rtm_dst_len);
-    /* Every host has it, and peers in it are classified without a search. */
+    /* Every host has this route, and sample.c recognizes peers in it without a search. */
     if (riptide_prefix_contains(&loopback, &prefix))
         return 0;
     return prefix_set_add(local, &prefix, true);
@@ -262,7 +262,7 @@ static int end_sockets(struct dump *dump, int error)
     return 0;
 }
 
-/* True of nearly every message. */
+/* Whether the message is about a socket of this dump, as nearly every one is. */
 static bool is_data(const struct dump *dump, const struct nlmsghdr *message)
 {
     return message->nlmsg_type == TCPDIAG_GETSOCK && message->nlmsg_seq == dump->seq &&
@@ -320,7 +320,7 @@ static int dispatch_sockets(struct dump *dump)
     size_t len = 0;
     int r = receive(dump, dump->sockets, &len);
 
-    /* Only the rest of an old dump can wait there; unread, it would keep the fd readable. */
+    /* A dump of routes that was given up may wait there, and would keep the fd readable. */
     if (r == RIPTIDE_E_AGAIN && dump->phase >= DUMP_SOCKETS) {
         is_asked = false;
         r = receive(dump, dump->routes.socket, &len);

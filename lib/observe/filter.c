@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sets of prefixes and of ports become binary decisions, not chains: a socket passes as many tests
- * as the set has bits of choice. Written from the last test to the first, as the kernel allows
- * forward jumps only; so the target of each part is an argument.
+ * as the set has bits of choice. The code is written from its last test to its first, because the
+ * kernel allows only forward jumps: so the target of each part is known, and is an argument.
  */
 #include "observe/filter.h"
 
@@ -50,21 +50,21 @@ static int push(struct byte_code *code, uint8_t opcode, const void *payload, siz
     return code->n_bytes;
 }
 
-/* Makes the front lead to that place, if it does not yet. */
+/* Puts a jump to that place in front, unless the front is that place. */
 static void lead_to(struct byte_code *code, int place)
 {
     if (code->n_bytes != place)
         push(code, INET_DIAG_BC_JMP, NULL, 0, place);
 }
 
-/* Both put a test in front of that place. */
+/* Like test_port, puts a test in front of that place. */
 static int test_prefix(struct byte_code *code, const struct riptide_prefix *dst, int place,
                        int otherwise)
 {
     struct inet_diag_hostcond condition;
     unsigned char payload[sizeof(condition) + sizeof(dst->addr)];
 
-    /* Padding too, as all bytes go to the kernel. */
+    /* Clears padding as well, as all bytes go to the kernel. */
     memset(&condition, 0, sizeof(condition));
     condition.family = dst->family;
     condition.prefix_len = dst->len;
@@ -76,7 +76,7 @@ static int test_prefix(struct byte_code *code, const struct riptide_prefix *dst,
                 sizeof(condition) + prefix_family_bits(dst->family) / 8, otherwise);
 }
 
-/* Whether the port is `min` or above: a second operation, of which only `no` is used. */
+/* Tests whether the port is at least `min`, which is `no` of a second operation. */
 static int test_port(struct byte_code *code, uint8_t opcode, uint32_t min, int place, int otherwise)
 {
     struct inet_diag_bc_op operand = { .no = (uint16_t)min };

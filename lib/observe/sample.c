@@ -131,10 +131,7 @@ __attribute__((always_inline)) static inline void fill(struct riptide_sample *sa
     sample->busy_time_us = info->tcp.tcpi_busy_time;
 }
 
-/*
- * The kernel's tcp_info may be longer than this struct (newer kernel) or shorter (older): for
- * shorter ones.
- */
+/* For older kernels, whose tcp_info is shorter than this struct. */
 __attribute__((noinline)) static void fill_from_short(struct riptide_sample *sample,
                                                       const struct inet_diag_msg *msg,
                                                       const void *info, size_t n_bytes)

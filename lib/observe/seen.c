@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The set of cookies; see seen.h.
- */
+/* The set of cookies; see seen.h. */
 #include "observe/seen.h"
 
 #include <string.h>
@@ -19,7 +17,8 @@ static size_t word_of(uint64_t hash)
 }
 
 /*
- * No cookie that counts up reaches these; as the highest of its block it would end all that follow.
+ * A few cookies count down from 2^64. As the highest of its block such a one would make all later
+ * ones count as seen.
  */
 static bool counts_down(uint64_t cookie)
 {
