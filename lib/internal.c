@@ -51,7 +51,7 @@ void closep(int *fdp)
     *fdp = -1;
 }
 
-/* Too long text has a long value in the middle: its name and the reason are at the ends. */
+/* Cuts too long a text in the middle, where a long value is: name and reason are at its ends. */
 static void put_text(char *text, size_t size, const char *format, va_list arguments)
 {
     const size_t head = size / 2;

@@ -22,7 +22,7 @@ static int set_option(const struct mnl_socket *socket, int option, int value)
     return mnl_socket_setsockopt(socket, option, &value, sizeof(value)) < 0 ? -errno : 0;
 }
 
-/* libmnl does not connect: its sockets accept messages of any process. */
+/* libmnl does not connect its sockets, which would so accept messages of any process. */
 static int bind_and_connect(struct mnl_socket *socket)
 {
     const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };

@@ -22,7 +22,7 @@ bool riptide_netns_is_at(int netns_fd, const char *path)
 
     if (fstat(netns_fd, &held) < 0)
         return false;
-    /* A missing permission shows nothing. */
+    /* Without the permission to look, assumes that the object is still there. */
     if (stat(path, &found) < 0)
         return errno != ENOENT && errno != ENOTDIR && errno != ESRCH;
     return held.st_dev == found.st_dev && held.st_ino == found.st_ino;
