@@ -116,7 +116,7 @@ static json_t *health_of(const struct daemon *daemon)
     const char *health = "ok", *reason = NULL;
     char text[256];
 
-    if (backend == RIPTIDE_ROUTES) /* the reason of AUTO */
+    if (backend == RIPTIDE_ROUTES) /* why AUTO chose routes */
         why_no_program = NULL;
     if (daemon->health.failure) {
         health = "failing";
@@ -411,7 +411,7 @@ json_t *daemon_list(struct daemon *daemon)
     const char *off;
     bool is_program = riptide_agent_get_backend(daemon->agent, &off) != RIPTIDE_ROUTES;
 
-    if (!is_program) /* the reason of AUTO */
+    if (!is_program) /* why AUTO chose routes */
         off = NULL;
     else if (daemon->settings->router.dry_run)
         off = "a dry run";

@@ -63,7 +63,7 @@ static int fail(struct riptide_error *error, const char *path, int code)
     return code == EAGAIN ? -ETIMEDOUT : -code;
 }
 
-/* Of a riptided with --all-netns, the one for the network namespace that we are in. */
+/* The socket for this network namespace, if a riptided with --all-netns serves it. */
 static int find_address(struct sockaddr_un *address, const char *path, struct riptide_error *error)
 {
     uint64_t cookie;

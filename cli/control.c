@@ -59,7 +59,7 @@ static void remove_client(struct control *control, unsigned int i)
     free(client);
 }
 
-/* It no longer waits for an answer; a client that only closed its sending side does. */
+/* Whether a client no longer waits for an answer; if it only closed its sending side it waits. */
 static bool has_gone(const struct client *client)
 {
     struct pollfd fd = { .fd = client->fd };

@@ -39,7 +39,7 @@ int daemon_open_signals(struct daemon *daemon)
     return daemon->signals_fd < 0 ? -errno : 0;
 }
 
-/* Free `fresh` in any case. */
+/* The caller frees `fresh`, even after an error. */
 static int take_over(struct daemon *daemon, struct settings *fresh, FILE *changes,
                      struct riptide_error *error)
 {

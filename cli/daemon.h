@@ -61,7 +61,7 @@ struct daemon {
  */
 int daemon_check(struct settings *settings);
 
-/* Runs until a signal or a failure ends it. `beat`: of a worker, or NULL. Returns the exit status. */
+/* Runs until a signal or a failure. `beat`: that of a worker, or NULL. Returns the exit status. */
 int daemon_serve(struct settings *settings, struct beat *beat);
 
 /* Blocked signals wait in the fd, also those before the loop begins. Errors: -errno. */

@@ -23,7 +23,7 @@ static json_t *interval_of(const struct riptide_interval *interval, double unit)
                      interval->low / unit, "high", interval->high / unit);
 }
 
-/* Less time, or fewer retransmissions, is 1; more is -1; not shown is 0. */
+/* 1: less time, or fewer retransmissions; -1: more; 0: no difference is shown. */
 static int gain_of(const struct riptide_interval *interval)
 {
     return interval->high < 0 ? 1 : interval->low > 0 ? -1 : 0;

@@ -113,7 +113,7 @@ void log_limit_repeats(void)
     log_is_limited = true;
 }
 
-/* Also lines that are not written: `riptide status` shows them. */
+/* Keeps lines for `riptide status`, also those that are not written. */
 static void remember(enum log_level level, const char *format, va_list args)
 {
     struct log_recent *recent = &log_recent[log_n_recent++ % LOG_RECENT];

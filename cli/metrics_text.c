@@ -290,7 +290,7 @@ static void print_effect(FILE *out, const struct metrics *metrics)
                    &verdict.share);
 }
 
-/* Without connections there is no series, not one of 0. */
+/* Without connections a series is missing, instead of being 0. */
 static void print_books(FILE *out, const struct metrics *metrics)
 {
     uint64_t n = metrics->sums ? books_count(metrics->sums) : 0;

@@ -19,7 +19,7 @@ static const char table[] =
     "\t{cgroup}\n]";
 static const char sides[] = "rlrlrrl";
 
-/* Its name of ip-netns(8); NULL: none, or not visible. */
+/* The name that ip-netns(8) gave to a process's namespace; NULL: none, or not visible. */
 static const char *name_of(int pid, const glob_t *names)
 {
     char path[32];
@@ -50,7 +50,7 @@ static json_t *ask(const char *path, uint64_t cookie, const glob_t *names)
     return row;
 }
 
-/* Without any socket: a riptided without a namespace to serve yet reports that. */
+/* Without any namespace's socket: a riptided that serves none yet says so on its own socket. */
 static int list_none(const struct command_options *options)
 {
     const char *path = options->settings.control;

@@ -40,7 +40,7 @@ int netns_enter(const char *name)
     return r;
 }
 
-/* The parts before and after the number. */
+/* Where a namespace's number is inserted into the name of a file: before its extension. */
 static int split(const char *file)
 {
     const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');

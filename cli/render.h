@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text from a JSON document by a template. Pure: printing goes to a stream that the caller brings.
+ * Text from a JSON document by a template. Pure: prints to a stream of the caller.
  *
- *   {path}     the member: "round.ago_s" of the item, which is the root but in a list, "/paused" of
- *              the root; nothing where it is null
- *   {path:how} the same as how says: .1f a number with digits, +.1 with its sign, -8 padded, bytes as 12.3k, milli a
- *              thousandth with one digit, s a thousandth with as many as it has, clock a time in s,
- *              list the elements, left_out the members above 0, mark with the colour of that word
- *   [a|b|c]    the first of these in which all conditions hold, or none of them. Each {path}
- *              outside of inner brackets is a condition: there and not empty
- *   {?path}    a condition alone: neither 0, empty, false nor null; {!path} is its contrary
- *   {+path}    a condition alone: not null; {-path} is its contrary
- *   {?path=x}  a condition alone: is printed as x; {!path=x} is its contrary
- *   [{*path}a] for each element of a list, or of an object once: `a` with that as the item, where
- *              its conditions hold; an alternative whose list is empty does not hold
+ *   {path}     prints a member, "round.ago_s" of the item (the root, except in a list), "/paused"
+ *              of the root; nothing if it is null
+ *   {path:how} prints it as `how` says: .1f with one decimal, +.1 with its sign as well, -8 padded
+ *              to 8 letters, bytes as 12.3k, milli a thousandth with one decimal, s a thousandth,
+ *              clock a time in s, list all elements, left_out members above 0, mark in its colour
+ *   [a|b|c]    prints the first alternative whose conditions all hold, if any. Each {path} outside
+ *              of inner brackets is a condition, too: the member is not null, false or empty
+ *   {?path}    condition, prints nothing: neither 0, empty, false nor null; {!path}: the contrary
+ *   {+path}    condition, prints nothing: not null; {-path}: the contrary
+ *   {?path=x}  condition, prints nothing: it would be printed as x; {!path=x}: the contrary
+ *   [{*path}a] prints `a` for each element of a list, or once for an object, with that as the item,
+ *              if its conditions hold; with an empty list the alternative does not hold
  *   \x         the character itself
  */
 #ifndef CLI_RENDER_H

@@ -20,7 +20,7 @@ bool rules_are_in_place(const struct rule *rules, size_t n, uint8_t family)
     return n_ours == 2;
 }
 
-/* Own addresses come first on every host, and are no destinations. */
+/* On every host the table local comes first; its addresses are no destinations. */
 static bool is_of_local_table(const struct rule *rule)
 {
     return rule->is_unconditional && rule->table == RT_TABLE_LOCAL;

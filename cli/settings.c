@@ -185,7 +185,7 @@ void settings_init(struct settings *settings)
 
 void settings_link(struct settings *settings)
 {
-    /* Nothing else here uses the name, which the kernel writes for every socket. */
+    /* Only policy careful needs the name, which the kernel must write for every socket. */
     settings->observer.congestion_control = uses_careful(settings);
     settings->agent.observer = &settings->observer;
     settings->agent.estimator = &settings->estimator;

@@ -199,7 +199,7 @@ static int sides_read(struct sides *sides, const struct command_options *options
     return r;
 }
 
-/* It wants another window: the written one is near enough, or the next round changes it. */
+/* Whether the written window is within a step of the wanted one, or the next round changes it. */
 static const char *describe_move(const struct sides *sides, const struct explanation_row *told)
 {
     int64_t moved = llabs((int64_t)told->cwnd - told->initcwnd);
@@ -337,7 +337,7 @@ static void print_state(FILE *out, const struct sides *sides, const struct desti
         fputs(not_ours, out);
     } else if (row->told) {
         move = describe_move(sides, row->told);
-        /* Whatever the state of its route. */
+        /* The program gives the window even if the route is not applied. */
         if (row->has_program && strcmp(row->told->state, PER_CONNECTION) != 0)
             fputs(PER_CONNECTION "; ", out);
         fprintf(out, "%s%s%s%s%s%s", row->told->state, move ? " (" : "", move ? move : "",

@@ -29,7 +29,7 @@ static const struct {
 
 #define N_UNITS (sizeof(units) / sizeof(units[0]))
 
-/* In as many bytes as the row has; an enum has 4, and a negative number its lowest bytes. */
+/* Stores as many bytes as the row says: 4 for an enum, the lowest ones of a negative number. */
 static void store(void *target, size_t bytes, uint64_t number)
 {
     if (bytes == sizeof(uint8_t))
@@ -128,7 +128,7 @@ static void print_share(FILE *out, double value)
     fputs(text, out);
 }
 
-/* None that a line of a configuration file cannot contain. */
+/* Refuses text that a line of a configuration file could not contain. */
 static int parse_text(const char **target, const char *text)
 {
     size_t len = strlen(text);
@@ -157,7 +157,7 @@ static int parse_policy(const struct riptide_policy **target, const char *text)
     return -EINVAL;
 }
 
-/* Adds all, or none. */
+/* Adds all items, or none. */
 static int parse_list(const struct value_kind *kind, void *target, const char *text)
 {
     static const char between[] = " \t,";

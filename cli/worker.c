@@ -108,7 +108,7 @@ void worker_tell(struct worker *worker, int number)
     worker->is_told |= number == SIGTERM;
 }
 
-/* The process may be another one by now, in another namespace. -ESRCH, -ENOENT: it has ended. */
+/* -ESRCH, -ENOENT: the process has ended; its pid may belong to one of another namespace by now. */
 static int enter(const struct worker *worker)
 {
     char path[48];

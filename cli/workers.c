@@ -155,7 +155,7 @@ static void check_program(struct workers *workers)
                       "serves)");
 }
 
-/* READY after the first round of each; watchdog messages while this runs, at such intervals. */
+/* Reports READY after the first round of each worker; then keeps the watchdog quiet. */
 static void say_alive(struct workers *workers, uint64_t interval_ns)
 {
     const struct riptide_tick tick = { .interval_ns = interval_ns };
