@@ -10,6 +10,7 @@
 #include "estimator.h"
 #include "evidence.h"
 #include "internal.h"
+#include "paths.h"
 #include <string.h>
 
 /* Segments of several first flights, and how many of them were retransmitted. */
@@ -37,17 +38,11 @@ struct careful {
         bool is_bbr : 1;      /* of the newest open connection */
         bool is_cut : 1;      /* a cut lowered the window, or it grew from such a one */
         bool is_paced : 1;    /* paced: the path carries more in a round trip than it takes at once
-                                 */
-        bool is_many : 1;     /* several paths, as described at enum alone */
-        uint8_t n_mixed : 4;  /* plus MIXED each time that flights disagreed, minus quiet ticks */
-        uint8_t n_easy : 2;   /* lone flights without queueing, minus twice those with losses */
-        bool is_lost : 1;     /* a lone flight with this window had losses */
-        uint8_t start : 5;    /* when the newest flight began, in round trips */
-        uint8_t alone : 2;    /* enum alone: its result, unless the next flight began with it */
-        bool is_far : 1;      /* flights with a very different window may still end */
+                               */
+        struct paths paths;   /* whether the address is several */
     } known;
-    uint16_t fitted;          /* the window whose first flights fit, in 1 / FITTED_ONE segments; 0:
-                                 unknown */
+    uint16_t fitted; /* the window whose first flights fit, in 1 / FITTED_ONE segments; 0:
+                        unknown */
     uint8_t sharers[2];
     uint32_t path_min_rtt_us; /* of the path that the evidence is about */
     struct flights past;      /* of earlier ticks with this window, fading */
@@ -117,18 +112,6 @@ static const double paced_share = 0.5, pacing_gain = 1.25;
  */
 enum { LOSSY_TICKS = 4, LOSSY_TO_PACE = 2, LOST_OF = 4 };
 
-/*
- * One path is not empty for some flights and overloaded for others of the same window, unless these
- * collide. So only flights count that began alone, with no other in the same and the next round
- * trip (at least ALONE_LEAST_US, for clock differences). EASY_MOST flights that queued less than a
- * quarter of the smallest round trip time, and one that lost more than a quarter and queued for
- * half of it, disagree: that adds MIXED; a tick with easy ones only subtracts one. From MANY on the
- * destination is several paths.
- */
-enum alone { ALONE_NOTHING, ALONE_EASY, ALONE_LOST };
-enum { EASY_SHARE = 4, EASY_US = 4000, EASY_MOST = 3, ALONE_LEAST_US = 16000, ALONE_SPANS = 32 };
-enum { MIXED = 4, MANY = 12, MOST_MIXED = 15 };
-
 static uint16_t to_u16(double value)
 {
     return value < UINT16_MAX ? (uint16_t)value : UINT16_MAX;
@@ -141,54 +124,6 @@ static void add_flight(struct flights *flights, uint32_t segs, uint32_t lost_seg
     unsigned int half = all > UINT16_MAX;
 
     *flights = (struct flights){ (uint16_t)(all >> half), (uint16_t)(all_lost >> half) };
-}
-
-static enum alone alone_of(const struct riptide_sample *sample, const struct first_flight *first)
-{
-    double easy_us = greater(sample->min_rtt_us / EASY_SHARE, EASY_US);
-    double queue_us = (double)sample->rtt_us - sample->min_rtt_us;
-
-    if (first->kind != FLIGHT_WHOLE)
-        return ALONE_NOTHING;
-    if (first->lost_segs > 0)
-        return first->lost_segs * 4 > first->segs && queue_us >= 2 * easy_us ? ALONE_LOST
-                                                                             : ALONE_NOTHING;
-    return queue_us < easy_us ? ALONE_EASY : ALONE_NOTHING;
-}
-
-/*
- * Judges the flight before this one. Samples come in the order of their ends, so flights that began
- * together are neighbours.
- */
-static void note_alone(struct careful *careful, const struct riptide_sample *sample,
-                       uint64_t now_ns, enum alone alone)
-{
-    uint64_t rtt_us = careful->path_min_rtt_us;
-    uint64_t span_us = rtt_us > ALONE_LEAST_US ? rtt_us : ALONE_LEAST_US;
-    uint64_t sent_us = (uint64_t)sample->last_data_sent_ms * 1000;
-    uint64_t idle_us = sent_us > sample->rtt_us ? sent_us - sample->rtt_us : 0;
-    uint64_t start = (now_ns / 1000 - idle_us - sample->busy_time_us) / span_us % ALONE_SPANS;
-    uint64_t apart = (start - careful->known.start) % ALONE_SPANS;
-    bool is_alone = apart > 1 && apart < ALONE_SPANS - 1;
-    unsigned int before = is_alone && !careful->known.is_far ? careful->known.alone : 0u;
-    unsigned int n_easy = careful->known.n_easy, n_mixed = careful->known.n_mixed;
-
-    if (before == ALONE_EASY && n_easy < EASY_MOST)
-        n_easy++;
-    if (before == ALONE_LOST && careful->known.is_lost) {
-        n_mixed -= n_easy < 2 && n_mixed > 0;
-        n_easy = n_easy > 2 ? n_easy - 2 : 0;
-    }
-    careful->known.is_lost |= before == ALONE_LOST;
-    if (careful->known.is_lost && n_easy == EASY_MOST) {
-        n_mixed = n_mixed + MIXED < MOST_MIXED ? n_mixed + MIXED : MOST_MIXED;
-        n_easy = 0;
-        careful->known.is_lost = false;
-    }
-    careful->known.n_easy = n_easy & 3;
-    careful->known.n_mixed = n_mixed & MOST_MIXED;
-    careful->known.alone = (is_alone ? alone : 0u) & 3;
-    careful->known.start = start & (ALONE_SPANS - 1);
 }
 
 static enum riptide_left_out careful_add(const struct riptide_policy_input *input, void *memory,
@@ -206,7 +141,7 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     if (first.kind == FLIGHT_WHOLE && first.lost_segs == 0 && careful->n_filled < MOST_COUNTED)
         careful->n_filled++;
     if (first.kind != FLIGHT_NONE && input->now_ns > 0)
-        note_alone(careful, sample, input->now_ns, alone_of(sample, &first));
+        paths_add(&careful->known.paths, sample, &first, careful->path_min_rtt_us, input->now_ns);
     if (!sample->closed) {
         careful->known.is_bbr = strncmp(sample->congestion_control, "bbr", 3) == 0;
         /* Only open ones: closed ones closed at any time of the interval, not together. */
@@ -295,21 +230,6 @@ static uint32_t lossy_segs_of(const struct careful *careful, uint32_t cwnd)
     return fit_segs < segs ? segs - fit_segs : 0;
 }
 
-/* Whether flights of about the same window have disagreed often enough. */
-static bool are_many(struct careful *careful)
-{
-    if (careful->known.is_far) {
-        careful->known.alone = ALONE_NOTHING;
-        careful->known.n_easy = 0;
-        careful->known.is_lost = false;
-        careful->known.is_far = careful->known.n_settle > 0 || careful->n_raised > 0;
-    } else if (careful->known.n_easy == EASY_MOST && careful->flights.segs > 0 &&
-               careful->known.n_mixed > 0) {
-        careful->known.n_mixed--;
-    }
-    return careful->known.n_mixed >= MANY;
-}
-
 /* Discards results of flights with another window than the coming ones. */
 static void start_over(struct careful *careful)
 {
@@ -375,7 +295,7 @@ static unsigned int count_lossy(struct careful *careful, uint32_t cwnd)
 {
     uint32_t segs = careful->flights.segs, fit_segs = careful->n_filled * cwnd;
     unsigned int n = careful->n_lossy + (are_lost(careful, cwnd) ? 2u : 1u);
-    unsigned int weight = careful->known.is_many ? 2 : HALVES_MAX(careful->sharers);
+    unsigned int weight = careful->known.paths.is_many ? 2 : HALVES_MAX(careful->sharers);
 
     if (careful->flights.lost_segs * LOSS_SHARE <= segs ||
         lossy_segs_of(careful, cwnd) * weight < fit_segs) {
@@ -402,7 +322,7 @@ static bool is_too_large(struct careful *careful, const struct riptide_policy_in
     if (careful->flights.segs == 0)
         return false;
     n_lossy = count_lossy(careful, cwnd);
-    if (careful->known.is_paced || careful->known.is_many)
+    if (careful->known.is_paced || careful->known.paths.is_many)
         return n_lossy >= LOSSY_TICKS;
     if (past->segs > MEMORY)
         *past = (struct flights){ past->segs / 2, past->lost_segs / 2 };
@@ -446,7 +366,7 @@ static double lower(struct careful *careful, uint32_t cwnd, double least)
     double share = share_of(careful);
 
     note_cut(careful, lost > segs / 4 ? 2 : 1);
-    careful->known.is_many = false;
+    careful->known.paths.is_many = false;
     fits -= fits / (lost > segs / 4 ? 8 : 32);
     if (careful->known.is_paced)
         return greater(lesser(fits, share), least_paced(careful));
@@ -471,10 +391,10 @@ static double hold(struct careful *careful, uint32_t cwnd, double start, double 
     uint32_t fit_segs = lossy_segs - careful->flights.lost_segs;
     double next = greater(lesser(fitted, 2.0 * cwnd * fit_segs / lossy_segs), start);
 
-    if (!careful->known.is_many || next < fitted)
+    if (!careful->known.paths.is_many || next < fitted)
         note_cut(careful, 1);
     careful->known.n_fit = 0;
-    careful->known.is_many = true;
+    careful->known.paths.is_many = true;
     careful->known.is_paced = false;
     return next;
 }
@@ -490,7 +410,7 @@ static double raise(struct careful *careful, const struct riptide_policy_input *
         careful->known.n_fit++;
     if (careful->known.n_cuts > 0 && careful->known.n_fit >= 2 * wait) {
         careful->known.n_cuts = 0;
-        careful->known.is_many = false;
+        careful->known.paths.is_many = false;
     }
     if (careful->known.n_cuts > 0 && careful->known.n_fit < wait)
         return fitted;
@@ -516,7 +436,7 @@ static double pace(struct careful *careful, const struct riptide_policy_input *i
         careful->known.is_paced = false;
         return fitted;
     }
-    if (careful->known.is_paced || careful->known.is_many || !careful->known.is_cut ||
+    if (careful->known.is_paced || careful->known.paths.is_many || !careful->known.is_cut ||
         !is_too_little)
         return fitted;
     careful->known.is_paced = true;
@@ -532,13 +452,15 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
     bool is_raised = careful->n_raised > 0 && input->since_ns <= input->interval_ns;
     double start = greater(START_CWND, input->base_cwnd);
     uint32_t cwnd = input->cwnd;
-    bool is_mixed = are_many(careful) && lossy_segs_of(careful, cwnd) > 0;
+    bool is_changing = careful->known.n_settle > 0 || careful->n_raised > 0;
+    bool is_mixed = paths_turn(&careful->known.paths, careful->flights.segs > 0, is_changing) &&
+                    lossy_segs_of(careful, cwnd) > 0;
 
     if (is_raised && careful->cwnd_before < cwnd)
         cwnd = careful->cwnd_before;
     if (careful->n_raised > 0)
         careful->n_raised--;
-    if (is_mixed && (!careful->known.is_many || careful->known.n_settle == 0))
+    if (is_mixed && (!careful->known.paths.is_many || careful->known.n_settle == 0))
         return hold(careful, input->cwnd, start, fitted);
     if (careful->known.n_settle > 0) {
         careful->known.n_settle--;
@@ -549,12 +471,14 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
     /* Until several paths are confirmed or ruled out, no cut goes below the start. */
     if (is_too_large(careful, input, cwnd))
         return lower(careful, cwnd,
-                     careful->known.n_mixed > 0 ? lesser(fitted, start) : input->config->cwnd_min);
+                     careful->known.paths.n_mixed > 0 ? lesser(fitted, start)
+                                                      : input->config->cwnd_min);
     /* Connections that end in the ticks after a raise may have begun before it. */
     if (is_raised)
         start_over(careful);
     else if (careful->n_filled > careful->n_doubtful &&
-             !(careful->known.is_many ? careful->flights.lost_segs > 0 : are_lost(careful, cwnd)))
+             !(careful->known.paths.is_many ? careful->flights.lost_segs > 0
+                                            : are_lost(careful, cwnd)))
         return raise(careful, input, fitted);
     if (careful->known.n_cuts > 0 && fitted < start)
         return lesser(fitted * (1 + (double)input->since_ns / healing_ns), start);
@@ -597,7 +521,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     fitted = pace(careful, input, learn(careful, input));
     before = (double)careful->fitted / FITTED_ONE;
     if (fitted * 4 > before * 5 || fitted * 4 < before * 3)
-        careful->known.is_far = true;
+        careful->known.paths.is_far = true;
     careful->fitted = to_u16(fitted * FITTED_ONE + 0.999999); /* rounded up */
     return (double)careful->fitted / FITTED_ONE;
 }
@@ -627,7 +551,8 @@ static uint32_t pacing_percent(const struct careful *careful, uint32_t cwnd)
 static void careful_explain(const void *memory, struct riptide_explanation *explanation)
 {
     const struct careful *careful = memory;
-    double fitted = (double)careful->fitted / FITTED_ONE, capacity = HALVES_MAX(careful->capacities);
+    double fitted = (double)careful->fitted / FITTED_ONE,
+           capacity = HALVES_MAX(careful->capacities);
 
     explanation->evidence.capacity = capacity;
     explanation->evidence.burst = HALVES_MAX(careful->bursts);
@@ -635,7 +560,7 @@ static void careful_explain(const void *memory, struct riptide_explanation *expl
     explanation->evidence.brake =
         careful->known.n_cuts > 0 && capacity > fitted ? fitted / capacity : 1;
     explanation->evidence.min_rtt_us = careful->path_min_rtt_us;
-    explanation->bounds = careful->known.is_many ? RIPTIDE_BOUND_MANY_PATHS : 0;
+    explanation->bounds = careful->known.paths.is_many ? RIPTIDE_BOUND_MANY_PATHS : 0;
     explanation->evidence.pacing_percent = pacing_percent(careful, explanation->cwnd);
 }
 
