@@ -50,17 +50,18 @@ static __u64 (*const get_socket_cookie)(void *ctx) = (void *)BPF_FUNC_get_socket
 /* Names of the maps; the loader puts their fds in place of the names. */
 extern char windows, settings, counts;
 
-INLINE long set_option(struct bpf_sock_ops *ctx, int level, int name, __u32 value)
+/* Without CAP_PERFMON nothing smaller than 64 bits is written to the stack: see embed.py. */
+INLINE long set_option(struct bpf_sock_ops *ctx, int level, int name, __u64 value)
 {
-    return set_sockopt(ctx, level, name, &value, sizeof(value));
+    return set_sockopt(ctx, level, name, &value, sizeof(__u32));
 }
 
 /* Before Linux 6.1 programs cannot read these options, and get `otherwise`. */
 INLINE __u32 get_option(struct bpf_sock_ops *ctx, int level, int name, __u32 otherwise)
 {
-    __u32 value = 0;
+    __u64 value = 0;
 
-    return get_sockopt(ctx, level, name, &value, sizeof(value)) ? otherwise : value;
+    return get_sockopt(ctx, level, name, &value, sizeof(__u32)) ? otherwise : (__u32)value;
 }
 
 INLINE struct window_counts *find_counts(struct bpf_sock_ops *ctx)
@@ -99,25 +100,26 @@ INLINE struct window_counts *find_counts(struct bpf_sock_ops *ctx)
 INLINE void count_given(struct bpf_sock_ops *ctx, __u32 cwnd)
 {
     struct window_counts *found = find_counts(ctx);
-    __u32 bucket = window_bucket(cwnd) + READ(ctx, family) - READ(ctx, family);
+    __u32 hidden = cwnd + READ(ctx, family) - READ(ctx, family);
 
     if (!found)
         return;
     __sync_fetch_and_add(&found->given, 1);
-    if (bucket < WINDOW_BUCKETS)
-        __sync_fetch_and_add(&found->by_cwnd[bucket], 1);
+    __sync_fetch_and_add(&found->by_cwnd[window_bucket(hidden)], 1);
     __sync_fetch_and_add(&found->segments, cwnd);
 }
 
 /* Decides by family, because remote_ip4 is not 0 on IPv6 sockets. */
 INLINE struct window *find_window(struct bpf_sock_ops *ctx, const __u64 *cookie)
 {
-    struct window_key key = { .prefix_bits = 128 };
+    __u64 key[3]; /* struct window_key */
     void *of_netns = map_lookup(&windows, cookie);
-    __u32 words[4] = { 0 };
+    __u64 words[4] = { 0 };
     struct window *window;
     int is_ipv4;
 
+    if (!of_netns)
+        return 0;
     if (ctx->family == AF_INET) {
         words[2] = __builtin_bswap32(0xffff);
         words[3] = READ(ctx, remote_ip4);
@@ -129,10 +131,14 @@ INLINE struct window *find_window(struct bpf_sock_ops *ctx, const __u64 *cookie)
     } else {
         return 0;
     }
-    __builtin_memcpy(key.address, words, sizeof(words));
-    window = of_netns ? map_lookup(of_netns, &key) : 0;
+    key[0] = 128 | words[0] << 32;
+    key[1] = words[1] | words[2] << 32;
+    key[2] = words[3];
+    window = map_lookup(of_netns, key);
     is_ipv4 = !words[0] && !words[1] && words[2] == __builtin_bswap32(0xffff);
-    return window && is_ipv4 && window->is_ipv6_alone ? 0 : window;
+    if (!window)
+        return 0;
+    return is_ipv4 && window->is_ipv6_alone ? 0 : window;
 }
 
 /*

@@ -61,12 +61,24 @@ static inline __u32 window_pacing_percent(const struct window *window, __u32 lea
     each(10) each(15) each(20) each(30) each(40) each(50) each(60) each(80) each(100) each(200)    \
         each(500)
 #define WINDOW_PLUS_ONE(bound) +1
-#define WINDOW_PLUS_IF_ABOVE(bound) +(cwnd > (bound))
+#define WINDOW_PLUS_IF_ABOVE(bound) +window_is_above(cwnd, bound)
 enum { WINDOW_BUCKETS = 1 WINDOW_BOUNDS(WINDOW_PLUS_ONE) };
 
-static inline __u32 window_bucket(__u32 cwnd)
+/*
+ * Without a branch: of a verifier that follows wrong guesses of the processor as well, each doubles
+ * the work, and an index must not be another constant on each way that leads to it.
+ */
+static inline __u64 window_is_above(__u32 cwnd, __u32 bound)
 {
-    return 0u WINDOW_BOUNDS(WINDOW_PLUS_IF_ABOVE);
+    __u64 difference = (__u64)bound - cwnd;
+
+    __asm__("" : "+r"(difference)); /* the compiler would make it a branch */
+    return difference >> 63;
+}
+
+static inline __u64 window_bucket(__u32 cwnd)
+{
+    return 0 WINDOW_BOUNDS(WINDOW_PLUS_IF_ABOVE);
 }
 
 /* Connections of a namespace to prefixes with a window, since it was added. */
