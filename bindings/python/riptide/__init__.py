@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Riptide: initial TCP windows learned from open connections.
 
-The three stages of libriptide, Observer, Estimator and Router, and the Agent that joins them;
-observe(), observe_columns(), explain(), pooled_verdict() for scripts; Control for riptided. Windows are in
-segments; every other figure has its unit in its name; durations that go in are a timedelta or
-seconds. A failure is an OSError, another outcome an OutcomeError, a value that cannot be a
-TypeError, ValueError or OverflowError whose line begins with the argument's name. One thread at a
-time may use an object, of the process that made it: ConcurrentUseError, ForkedError.
+The three stages of libriptide are Observer, Estimator and Router; Agent joins them. observe(),
+observe_columns(), explain() and pooled_verdict() are for scripts, Control for riptided. Windows are
+in segments; other figures have their unit in their name; duration arguments are a timedelta or
+seconds. Failures are OSErrors, other outcomes OutcomeErrors; for an invalid value the text of a
+TypeError, ValueError or OverflowError begins with the argument's name. Only one thread at a time,
+of the process that made an object, may use it: ConcurrentUseError, ForkedError.
 """
 
 from ._agent import Agent, pooled_verdict

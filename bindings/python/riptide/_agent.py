@@ -51,12 +51,12 @@ def _read_verdict(found: Any, result: int, error: Any = None) -> Verdict:
 
 
 def pooled_verdict(states: Iterable[Buffer]) -> Verdict:
-    """What windows have done on several hosts as on one, by the sums of their books.
+    """The verdict over several hosts, from the sums of the books in their states.
 
-    A state is that of a riptided: its file, or Control.save(); one of each host, of about the same
-    time. An answer without some hosts, left out because of their results, is biased. Errors: UnknownError: too few
-    connections, or none held out; OSError: other shares than those of the first, a host that is
-    there twice, books that are missing, damaged or void; its line names states[i].
+    Pass one state of each host, all saved at about the same time: the file of its riptided, or
+    Control.save(). Leaving hosts out because of their results biases the verdict. Errors:
+    UnknownError: too few connections, or none held out; OSError, whose text names states[i]: its
+    books have other shares than the first, its host occurs twice, books are missing or invalid.
     """
     kept = [state_buffer(state) for state in states]
     found, error = ffi.new("struct riptide_verdict *"), new_error()
@@ -67,24 +67,24 @@ def pooled_verdict(states: Iterable[Buffer]) -> Verdict:
 
 
 def _end_wait(loop: Any, fd: int, ready: Any) -> None:
-    """The fd is readable, or about to be closed: its number may be another's then."""
+    """Ends a wait: the fd is readable, or will be closed, after which its number is reused."""
     loop.remove_reader(fd)
     if not ready.done():
         ready.set_result(None)
 
 
 class Agent(KernelHandle):
-    """Learns from the open connections and gives windows to the kernel. Needs CAP_NET_ADMIN.
+    """Learns from open connections and gives windows to new ones. Needs CAP_NET_ADMIN.
 
         with riptide.Agent(interval=1) as agent:
             agent.start()
             async for event in agent:
                 print(event)
 
-    In a loop of one's own: dispatch() whenever fileno() is readable, then events(). close() takes
-    everything back, unless the caller asks it to leave the routes; one that is dropped without close()
-    leaves rules and routes too, to the next start() or flush(), but no window per connection. `observer`, `estimator` and
-    `router` read the three stages.
+    With another event loop call dispatch() whenever fileno() is readable, then events(). close()
+    removes rules and routes, unless told to leave them. An agent that is dropped without close()
+    leaves them too, until the next start() or flush(), but gives no more windows per connection.
+    `observer`, `estimator` and `router` read the three stages.
 
     Errors: OptionError and other OSErrors, TypeError, ValueError, OverflowError.
     """
@@ -100,7 +100,7 @@ class Agent(KernelHandle):
         self.router._use = Part(self._guard, lib.riptide_agent_get_router)
 
     def close(self, leave_routes: bool = False) -> None:
-        """Removes rules and routes and frees it. Errors: OSError; it is closed nevertheless."""
+        """Removes rules and routes and frees the agent. After an OSError it is closed as well."""
         self._close(lib.riptide_agent_stop, leave_routes)
 
     def fileno(self) -> int:
@@ -109,31 +109,31 @@ class Agent(KernelHandle):
             return int(lib.riptide_agent_get_fd(c))
 
     def start(self) -> None:
-        """Installs the rules, or the program, and begins the first round.
+        """Installs the rules or the program per connection, and begins the first round.
 
         Errors: OSError, as Router.start; PermissionError without CAP_BPF.
         """
         self._start(lib.riptide_agent_start)
 
     def stop(self) -> None:
-        """Removes all from the kernel; the state may still be read and saved. Errors: OSError.
+        """Removes everything from the kernel; the state can still be read and saved.
 
-        Behind it start, reconfigure, loading, pause and resume are OSErrors (ESHUTDOWN).
+        Errors: OSError. Later start, reconfigure, load, pause and resume raise it with ESHUTDOWN.
         """
         self._stop(lib.riptide_agent_stop)
 
     def reconfigure(self, **options: Unpack[AgentOptions]) -> None:
-        """Takes other options from the next round on; options that are not named get their defaults.
+        """Uses these options from the next round on, and the defaults for all others.
 
-        Errors: as the constructor; OSError (EBUSY: apply, cgroup, program_of, the router's table,
-        protocol, priority, mark and namespace stay). Nothing has changed then.
+        Errors, with nothing changed: as the constructor; OSError with EBUSY if apply, cgroup,
+        program_of or the router's table, protocol, priority, mark or namespace would change.
         """
         error = new_error()
         with self._use as c:
             before = self._guard.kept
             keep = Keep(before)
             config = new_config(CONFIG, options, keep)
-            self._guard.kept = before + rows(keep)  # an interrupt leaves open which of them C has
+            self._guard.kept = before + rows(keep)  # after an interrupt C may have either
             result = lib.riptide_agent_reconfigure(c, config, error)
             self._guard.kept = rows(keep) if result == 0 else before
             check(result, error)
@@ -141,8 +141,8 @@ class Agent(KernelHandle):
     def dispatch(self) -> bool:
         """Does one bounded piece of work.
 
-        Returns whether there may be more to do: a loop that is woken by edges alone (EPOLLET) goes
-        on until there is not. Errors: OSError: it cannot go on; those of a Policy.
+        Returns whether there may be more: an edge-triggered loop (EPOLLET) calls it again until
+        there is not. Errors: OSError: the agent cannot continue; what a Policy has raised.
         """
         with self._use as c:
             more = has_more(lib.riptide_agent_dispatch(c))
@@ -150,22 +150,22 @@ class Agent(KernelHandle):
             return more
 
     def pop(self) -> AgentEvent:
-        """The next event. Errors: AgainError: there is none."""
+        """Returns the next event. Errors: AgainError: there is none."""
         return pop(self._use, lib.riptide_agent_pop, _read_event)
 
     def events(self) -> Iterator[AgentEvent]:
-        """Pops all that there are; they may be left alone, windows reach the kernel without."""
+        """Pops all events. Reading them is optional: windows reach the kernel without it."""
         return pop_all(self._use, lib.riptide_agent_pop, _read_event)
 
     async def __aiter__(self) -> AsyncIterator[AgentEvent]:
-        """Runs the agent in this asyncio loop, which it never holds up, and gives events.
+        """Runs the agent in this asyncio loop, without blocking it, and yields events.
 
-        A wait that is cancelled, also by the timeout of asyncio.wait_for around one anext(), ends
-        this iteration; the agent goes on with another `async for`.
+        A cancelled wait ends this iteration, even a timeout of asyncio.wait_for around one anext();
+        another `async for` continues the agent.
 
         Errors: as dispatch; ValueError once it is closed; ConcurrentUseError in a second task.
         """
-        import asyncio  # here: most scripts do without, and it takes half of their start
+        import asyncio  # here, as most scripts do not need it and it takes half of their start
 
         loop = asyncio.get_running_loop()
         while True:
@@ -175,7 +175,7 @@ class Agent(KernelHandle):
                 yield event
 
     async def _readable(self, loop: Any, task: Any) -> None:
-        """Waits for the fd, and until close()."""
+        """Waits until the fd is readable, or the agent is closed."""
         with self._guard as c:
             other = self._guard.waiter
             if other and other.task is not task and not other.task.done():
@@ -192,38 +192,38 @@ class Agent(KernelHandle):
                 loop.remove_reader(fd)
 
     def pause(self) -> None:
-        """Lifts the rules, stops the program: windows are disabled; learning goes on. Errors: OSError."""
+        """Disables windows by rules and program; learning continues. Errors: OSError."""
         with self._use as c:
             check(lib.riptide_agent_set_paused(c, True))
 
     def resume(self) -> None:
-        """Gives it all back with the next piece of work."""
+        """Enables windows again, with the next dispatch."""
         with self._use as c:
             check(lib.riptide_agent_set_paused(c, False))
 
     def verdict(self) -> Verdict:
-        """What windows have done. Errors: UnknownError: too few connections yet, or none held out."""
+        """The effect of windows. Errors: UnknownError: too few connections, or none held out."""
         found = ffi.new("struct riptide_verdict *")
         with self._use as c:
             return _read_verdict(found, lib.riptide_agent_get_verdict(c, found, ffi.sizeof(found[0])))
 
     def add_hint(self, dst: PrefixLike, duration: Duration | None, *, cwnd_max: int = 0,
                  scale: float = 0) -> None:
-        """As Estimator.add_hint; felt at the end of the round."""
+        """As Estimator.add_hint; takes effect at the end of the round."""
         hint, error = new_hint(dst, duration, cwnd_max, scale), new_error()
         with self._use as c:
             estimator = lib.riptide_agent_get_estimator(c)
             check(lib.riptide_estimator_add_hint(estimator, hint, error), error)
 
     def remove_hint(self, dst: PrefixLike) -> None:
-        """As Estimator.remove_hint; felt at the end of the round."""
+        """As Estimator.remove_hint; takes effect at the end of the round."""
         prefix = new_prefix("dst", dst)
         with self._use as c:
             estimator = lib.riptide_agent_get_estimator(c)
             check(lib.riptide_estimator_remove_hint(estimator, prefix))
 
     def load(self, path: str | os.PathLike[str]) -> LoadCounts:
-        """As Estimator.load; before start()."""
+        """As Estimator.load. Call it before start()."""
         with self._use as c:
             return load(lib.riptide_state_load, lib.riptide_agent_get_estimator(c),
                         path_bytes(path))

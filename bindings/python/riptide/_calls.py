@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kinds of functions that every stage of the library has, and how to call them."""
+"""Calls of those functions that every stage of the library has: new, pop, next, get_stats."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ T = TypeVar("T")
 
 
 def new_object(new: Callable[[Any, Any, Any], int], config: Any, free: Callable[[Any], Any]) -> Any:
-    """What a riptide_*_new makes of a configuration. Errors: OSError.
+    """Calls a riptide_*_new with a configuration. Errors: OSError.
 
-    A signal that came meanwhile is handled as soon as it returns: the object must have an owner by
-    then, and never two.
+    A signal's handler may raise as soon as the call returns: even then the object must have an
+    owner that frees it, and never two.
     """
     made: list[Any] = []
     pointer = ffi.gc(ffi.new(ffi.typeof(new).args[0]), lambda pointer: made or free(pointer[0]))
     error = new_error()
     check(new(pointer, config, error), error)
-    made.extend(map(ffi.gc, pointer[0:1], [free]))  # one step
+    made.extend(map(ffi.gc, pointer[0:1], [free]))  # one step, which no signal interrupts
     return made[0]
 
 
 def pop(use: Use, take: Callable[[Any, Any], int], read: Callable[[Any], T]) -> T:
-    """What a riptide_*_pop gives. Errors: AgainError."""
+    """Calls a riptide_*_pop and reads its result. Errors: AgainError."""
     pointer = ffi.new(ffi.typeof(take).args[1])
     with use as c:
         check(take(c, pointer))
@@ -35,7 +35,7 @@ def pop(use: Use, take: Callable[[Any, Any], int], read: Callable[[Any], T]) -> 
 
 
 def pop_all(use: Use, take: Callable[[Any, Any], int], read: Callable[[Any], T]) -> Iterator[T]:
-    """The same until there is nothing more; others may use the object in between."""
+    """Pops until there is nothing more; other threads may use the object in between."""
     pointer = ffi.new(ffi.typeof(take).args[1])
     while True:
         with use as c:
@@ -46,7 +46,7 @@ def pop_all(use: Use, take: Callable[[Any, Any], int], read: Callable[[Any], T])
 
 
 def walk(use: Use, step: Callable[[Any, Any, Any], int], read: Callable[[Any], T]) -> Iterator[T]:
-    """What a riptide_*_next walks over; others may use the object in between."""
+    """Walks by a riptide_*_next; other threads may use the object in between."""
     cursor, item = ffi.new("uint32_t *"), ffi.new(ffi.typeof(step).args[2])
     while True:
         with use as c:
@@ -56,7 +56,7 @@ def walk(use: Use, step: Callable[[Any, Any, Any], int], read: Callable[[Any], T
 
 
 def counters(use: Use, get: Callable[[Any, Any, int], None]) -> dict[str, int]:
-    """The struct of counters that a riptide_*_get_stats fills."""
+    """Reads the counters of a riptide_*_get_stats by name."""
     stats = ffi.new(ffi.typeof(get).args[1])
     with use as c:
         get(c, stats, ffi.sizeof(stats[0]))

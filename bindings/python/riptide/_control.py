@@ -16,8 +16,8 @@ from ._native import ffi
 from ._values import (Buffer, Duration, PrefixLike, duration_ns, path_bytes, prefix_text,
                       shown, state_buffer)
 
-MAX_TIMEOUT_S = 1e9  # Python takes no more than 292 years
-MAX_LINE_BYTES = 4096  # riptided closes a connection that sends a longer one without a state
+MAX_TIMEOUT_S = 1e9  # Python allows at most 292 years
+MAX_LINE_BYTES = 4096  # riptided closes connections with longer lines, except for states
 MAX_STATE_BYTES = 64 << 20
 
 
@@ -25,10 +25,10 @@ class Control(Handle):
     """A connection to riptided. Answers are the members of its JSON, without "ok".
 
     `path` is that of its socket; `timeout`, above 0, is how long the daemon may take for a whole
-    answer. A request that ended before its answer came closes it. Errors, also of each request:
-    FileNotFoundError, ConnectionRefusedError (no daemon), TimeoutError, other OSErrors of the
-    socket; RefusedError where it says no; TypeError and ValueError for what JSON, or a line of 4096
-    bytes, cannot hold.
+    answer. A request that ends before its answer closes the connection. Errors, also of each
+    request: FileNotFoundError and ConnectionRefusedError (no daemon), TimeoutError, other OSErrors
+    of the socket; RefusedError if riptided refuses; TypeError and ValueError for values that do not
+    fit into JSON, or into a line of 4096 bytes.
     """
 
     def __init__(self, path: str | os.PathLike[str] = "/run/riptide/control",
@@ -47,12 +47,12 @@ class Control(Handle):
         super().__init__(connection, socket.socket.close)
 
     def fileno(self) -> int:
-        """The socket, as selectors take it."""
+        """The fd of the socket, for selectors."""
         with self._guard as connection:
             return int(connection.fileno())
 
     def request(self, name: str, /, **members: Any) -> dict[str, Any]:
-        """The answer to a request of docs/control.md, by its name and members."""
+        """Sends a request of docs/control.md, by its name and members, and returns the answer."""
         if not isinstance(name, str):
             raise TypeError(f"name: no string: {shown(name)}")
         if "request" in members:
@@ -60,12 +60,12 @@ class Control(Handle):
         return self._ask(name, members)
 
     def status(self) -> dict[str, Any]:
-        """How the daemon is: docs/schema/status.json."""
+        """The daemon's state: docs/schema/status.json."""
         return self.request("status")
 
     def show(self, prefix: PrefixLike | None = None) -> list[dict[str, Any]]:
-        """Its destinations, or those within the prefix: dst, state, initcwnd, cwnd, connections,
-        initrwnd (of the program per connection), and where it is not as asked, reason.
+        """The daemon's destinations, or those within `prefix`: dst, state, initcwnd, cwnd,
+        connections, initrwnd (of the program per connection); reason, if not as wanted.
         """
         members: dict[str, Any] = {} if prefix is None else {"prefix": prefix_text("prefix", prefix)}
         shown: list[dict[str, Any]] = []
@@ -77,21 +77,21 @@ class Control(Handle):
         return shown
 
     def explain(self, dst: PrefixLike) -> dict[str, Any]:
-        """How the daemon came to a window, or why there is none: docs/schema/explain.json.
+        """How the daemon computed a window, or why there is none: docs/schema/explain.json.
 
-        riptide.explain() computes here instead, from the connections open now.
+        riptide.explain() instead computes it in this process, from the connections open now.
         """
         return self.request("explain", dst=prefix_text("dst", dst))
 
     def verdict(self) -> dict[str, Any]:
-        """The effect of its windows, or the reason why it is unknown: docs/schema/verdict.json."""
+        """The effect of windows, or the reason why it is unknown: docs/schema/verdict.json."""
         return self.request("verdict")
 
     def hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int | None = None,
              scale: float | None = None) -> None:
         """Lowers windows within dst for a while: to cwnd_max segments, by a factor, or both.
 
-        None: no such limit; at least one of them is to be given. Errors: as Estimator.add_hint too.
+        At least one of these is required. Errors: those of Estimator.add_hint as well.
         """
         with self._use, Estimator(max_destinations=1) as judge:
             judge.add_hint(dst, duration, cwnd_max=0 if cwnd_max is None else cwnd_max,
@@ -105,27 +105,27 @@ class Control(Handle):
                      for_ms=duration_ns("duration", duration) // 1_000_000, **limits)
 
     def remove_hint(self, dst: PrefixLike) -> None:
-        """Takes the hint for that very prefix back."""
+        """Removes the hint for exactly this prefix."""
         self.request("unhint", dst=prefix_text("dst", dst))
 
     def hints(self) -> list[dict[str, Any]]:
-        """Those in force, those of the configuration too, which have no end (for_ms None).
+        """The hints in force, including permanent ones of the configuration (for_ms None).
 
-        Each has dst, policy, cwnd_min, cwnd_max and scale (None: as for all), for_ms that are left.
+        Each has dst; policy, cwnd_min, cwnd_max and scale (None: as for all); for_ms: time left.
         """
         hints: list[dict[str, Any]] = self.request("hints")["hints"]
         return hints
 
     def pause(self) -> None:
-        """Lifts the rules: windows are disabled."""
+        """Disables windows, by lifting the rules and pausing the program per connection."""
         self.request("pause")
 
     def resume(self) -> None:
-        """Gives it all back."""
+        """Enables windows again."""
         self.request("resume")
 
     def save(self) -> bytes:
-        """The daemon's state, for Estimator.load_bytes."""
+        """Returns the daemon's state, for Estimator.load_bytes."""
         return str(self.request("save")["state"]).encode()
 
     def load(self, state: Buffer) -> dict[str, int]:
@@ -133,7 +133,7 @@ class Control(Handle):
         return self._send_state("load", state)
 
     def merge(self, state: Buffer) -> dict[str, int]:
-        """Adds a state to the daemon's; for each destination the newer window counts."""
+        """Merges a state into the daemon's; for each destination the newer window counts."""
         return self._send_state("merge", state)
 
     def _send_state(self, name: str, state: Buffer) -> dict[str, int]:
@@ -155,7 +155,7 @@ class Control(Handle):
                 connection.settimeout(self._timeout_s)
                 connection.sendall(line)
                 return _read_line(connection, deadline_s)
-            except BaseException as failure:  # a late answer must not be that to the next request
+            except BaseException as failure:  # a late answer must not be read by the next request
                 self._guard.c = None
                 connection.close()
                 if isinstance(failure, socket.timeout):  # TimeoutError from Python 3.10 on
@@ -164,7 +164,7 @@ class Control(Handle):
 
 
 def _read_answer(line: bytes) -> dict[str, Any]:
-    """What riptided says, without "ok". Errors: RefusedError."""
+    """Reads riptided's answer, and removes "ok". Errors: RefusedError."""
     try:
         answer = json.loads(line)
     except ValueError:
@@ -189,7 +189,7 @@ def _read_line(connection: socket.socket, deadline_s: float) -> bytes:
 
 
 def _read_row(columns: list[str], row: str) -> dict[str, Any]:
-    """Places with tabs between; all but dst, state and reason are figures."""
+    """Reads a row with tabs between its cells; all except dst, state and reason are numbers."""
     places = dict(zip(columns, row.split("\t")))
     return {name: place if name in ("dst", "state", "reason") else int(place)
             for name, place in places.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Errors: each -errno an OSError, each outcome an exception of its own."""
+"""Errors: an -errno becomes an OSError, and each outcome has an exception of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._native import ffi, lib
 
 
 class OutcomeError(Exception):
-    """What the caller of a function is to handle: an outcome of the library that is no failure."""
+    """An outcome of the library that is no failure, for the caller to handle."""
 
 
 class AgainError(OutcomeError):
@@ -42,7 +42,7 @@ class OptionError(OSError):
     """An option that the library refuses.
 
     `field` is its path among an agent's options ("estimator.cwnd_max", "observer.scope.learn[]"),
-    `index` the element of the list that [] stands for, or None.
+    `index` the index of the list element for which [] stands, or None.
     """
 
     field: str
@@ -62,7 +62,7 @@ class ForkedError(RuntimeError):
 
 
 def version() -> str:
-    """The functions of the loaded library. Errors: ImportError where it lacks one that the headers have."""
+    """The version of the loaded library. Errors: ImportError if it is older than these bindings."""
     found = str(ffi.string(lib.riptide_version()).decode())
     built = str(ffi.string(lib.RIPTIDE_VERSION).decode())
     if [int(part) for part in found.split(".")] < [int(part) for part in built.split(".")]:
@@ -70,7 +70,7 @@ def version() -> str:
     return found
 
 
-#: But for RIPTIDE_E_MORE, which is no surprise: see has_more.
+#: Without RIPTIDE_E_MORE, which is no exception: see has_more.
 OUTCOMES = {
     lib.RIPTIDE_E_AGAIN: AgainError,
     lib.RIPTIDE_E_DONE: DoneError,
@@ -82,16 +82,16 @@ OUTCOMES = {
 
 
 def new_error() -> Any:
-    """A buffer for the library's line about an error."""
+    """A buffer for the library's text of an error."""
     return ffi.new("struct riptide_error *")
 
 
 def check(result: int, error: Any = None) -> None:
-    """Raises the error that a function returned, unless that is 0; `error` has its line."""
+    """Raises the error that a function has returned, unless 0; `error` has its text."""
     if result == 0:
         return
     line = ffi.string(error.text).decode("utf-8", "replace") if error else ""
-    line = re.sub(r"^([\w.\[\]]+)_[nu]s:", r"\1:", line)  # durations are named without their unit
+    line = re.sub(r"^([\w.\[\]]+)_[nu]s:", r"\1:", line)  # options for durations have no unit
     if result > 0:
         raise OUTCOMES[result](line or OUTCOMES[result].__doc__)
     failure = OSError(-result, line or os.strerror(-result))
@@ -103,6 +103,6 @@ def check(result: int, error: Any = None) -> None:
 
 
 def has_more(result: int) -> bool:
-    """Whether there may be more to do after a dispatch that returned that. Errors: as check."""
+    """Whether there may be more to do, by the result of a dispatch. Errors: as check."""
     check(min(result, 0))
     return bool(result == lib.RIPTIDE_E_MORE)

@@ -48,35 +48,35 @@ def new_hint(dst: PrefixLike, duration: Duration | None, cwnd_max: int, scale: f
 
 
 def load(function: Callable[..., int], *arguments: Any) -> LoadCounts:
-    """Calls a function that takes over a state."""
+    """Calls a function that loads a state."""
     counts, error = ffi.new("struct riptide_load_counts *"), new_error()
     check(function(*arguments, counts, error), error)
     return read(LoadCounts, counts)
 
 
 class Estimated:
-    """What is known about destinations, to an estimator of one's own or that of an agent."""
+    """The readable properties of an estimator, whether of an Estimator or of an Agent."""
 
     _use: Use
 
     def find(self, dst: PrefixLike) -> Estimate:
-        """What is known about that destination. Errors: UnknownError."""
+        """The present estimate for a destination, or a peer's. Errors: UnknownError."""
         prefix, estimate = new_prefix("dst", dst), ffi.new("struct riptide_estimate *")
         with self._use as c:
             check(lib.riptide_estimator_find(c, prefix, estimate))
         return _read_estimate(estimate)
 
     def group(self, peer: PrefixLike) -> Network:
-        """What counts as one destination with this peer."""
+        """The destination to which a peer belongs."""
         prefix, dst = new_prefix("peer", peer), ffi.new("struct riptide_prefix *")
         with self._use as c:
             lib.riptide_estimator_group(c, prefix, dst)
         found = network(dst)
-        assert found is not None  # a peer always has a destination
+        assert found is not None  # every peer has a destination
         return found
 
     def explain(self, dst: PrefixLike) -> Explanation:
-        """Why that destination, or that of a peer, has its window, or with cwnd 0 why its samples made none.
+        """How the window of a destination, or a peer's, was computed; cwnd 0: why it has none.
 
         Errors: UnknownError: neither a window nor samples within the time to live.
         """
@@ -88,7 +88,7 @@ class Estimated:
                         left_out=lambda left_out: LeftOut(*left_out))
 
     def __iter__(self) -> Iterator[Estimate]:
-        """All that has a window; what ticks change meanwhile may be missed, or seen twice."""
+        """Walks over windows; those that ticks change meanwhile may be missed, or seen twice."""
         return walk(self._use, lib.riptide_estimator_next, _read_estimate)
 
     def stats(self) -> dict[str, int]:
@@ -102,7 +102,7 @@ class Estimated:
             check(lib.riptide_state_save(c, path_bytes(path), error), error)
 
     def save_bytes(self, now_ns: int | None = None, realtime_ns: int | None = None) -> bytes:
-        """The same as text in bytes, as of CLOCK_BOOTTIME and CLOCK_REALTIME; None: now."""
+        """The state as text in bytes, at these times of CLOCK_BOOTTIME and CLOCK_REALTIME."""
         times = _now_ns(now_ns), _realtime_ns(realtime_ns)
         with self._use as c:
             most = lib.riptide_estimator_save(c, *times, ffi.NULL, 0)
@@ -112,7 +112,7 @@ class Estimated:
 
 
 class Estimator(Handle, Estimated):
-    """Computes a window for each destination from samples. Pure: no kernel, and time is given.
+    """Computes a window for each destination from samples. Pure: the caller gives the time.
 
         for sample in riptide.observe():
             estimator.add(sample)
@@ -120,8 +120,8 @@ class Estimator(Handle, Estimated):
         for change in estimator.changes():
             print(change.dst, change.cwnd)
 
-    A point in time is CLOCK_BOOTTIME in ns; None: now. Errors: OptionError and other OSErrors,
-    TypeError, ValueError and OverflowError for values that C cannot take.
+    Points in time are CLOCK_BOOTTIME in ns; None: now. Errors: OptionError and other OSErrors;
+    TypeError, ValueError and OverflowError for values that do not fit into C types.
     """
 
     def __init__(self, **options: Unpack[EstimatorOptions]) -> None:
@@ -131,7 +131,7 @@ class Estimator(Handle, Estimated):
         self._guard.kept = rows(keep)
 
     def add(self, sample: Sample) -> None:
-        """Adds a sample to the coming tick. Errors: FullError, InvalidError; both are counted."""
+        """Adds a sample to the next tick. Errors: FullError, InvalidError; both are counted."""
         if not isinstance(sample, Sample):
             raise TypeError(f"sample: not a Sample: {shown(sample)}")
         with self._use as c:
@@ -139,35 +139,35 @@ class Estimator(Handle, Estimated):
             raise_failure(self._guard.kept)
 
     def discard(self) -> None:
-        """Forgets the samples added since the last tick."""
+        """Discards the samples added since the last tick."""
         with self._use as c:
             lib.riptide_estimator_discard(c)
 
     def tick(self, now_ns: int | None = None) -> None:
-        """Computes every destination with samples, and withdraws those whose time to live has passed.
+        """Computes windows of destinations with samples, and withdraws expired ones.
 
-        Errors: InvalidError where the time is before the last tick; nothing changes. What a policy's
-        function raised.
+        Errors: InvalidError, with nothing changed, if the time is before the last tick; what a
+        policy's function raises.
         """
         with self._use as c:
             check(lib.riptide_estimator_tick(c, _now_ns(now_ns)))
             raise_failure(self._guard.kept)
 
     def pop(self) -> Estimate:
-        """The next destination whose window is not the one popped last. Errors: AgainError."""
+        """The next destination whose window has changed since it was popped. Errors: AgainError."""
         return pop(self._use, lib.riptide_estimator_pop, _read_estimate)
 
     def changes(self) -> Iterator[Estimate]:
-        """Pops all that there are."""
+        """Pops all of them."""
         return pop_all(self._use, lib.riptide_estimator_pop, _read_estimate)
 
     def add_hint(self, dst: PrefixLike, duration: Duration | None, *, cwnd_max: int = 0,
                  scale: float = 0, now_ns: int | None = None) -> None:
         """Lowers windows within dst for a while: to cwnd_max segments, by a factor, or both.
 
-        Without an end (None) it replaces the values of the options for the prefix.
+        With duration None the hint is permanent, and replaces the options' values for the prefix.
 
-        cwnd_max 0: no limit; scale above 0, up to 1, or 0 for none. Errors: OSError (EINVAL),
+        cwnd_max 0: no limit; scale is above 0 and at most 1, or 0: none. Errors: OSError (EINVAL),
         FullError (2048 hints).
         """
         hint, error = new_hint(dst, duration, cwnd_max, scale, now_ns), new_error()
@@ -175,22 +175,22 @@ class Estimator(Handle, Estimated):
             check(lib.riptide_estimator_add_hint(c, hint, error), error)
 
     def remove_hint(self, dst: PrefixLike) -> None:
-        """Takes the hint for that very prefix back. Errors: UnknownError where there is none."""
+        """Removes the hint for exactly this prefix. Errors: UnknownError: there is none."""
         prefix = new_prefix("dst", dst)
         with self._use as c:
             check(lib.riptide_estimator_remove_hint(c, prefix))
 
     def load(self, path: str | os.PathLike[str]) -> LoadCounts:
-        """Adds the state in a file, of another host or a predecessor; the newer window counts.
+        """Merges a file's state, of another host or a predecessor; the newer window counts.
 
-        Errors: OSError (ENOENT; EINVAL: foreign, of another version), whose text names the file.
+        Errors: OSError (ENOENT; EINVAL: no state, or of another version), which names the file.
         """
         with self._use as c:
             return load(lib.riptide_state_load, c, path_bytes(path))
 
     def load_bytes(self, state: Buffer, now_ns: int | None = None,
                    realtime_ns: int | None = None) -> LoadCounts:
-        """The same for bytes. Errors: OSError (EINVAL), InvalidError where time runs backwards."""
+        """As load, for bytes. Errors: OSError (EINVAL), InvalidError if the time is too early."""
         return self._load(state, now_ns, realtime_ns, False)
 
     def replace_bytes(self, state: Buffer, now_ns: int | None = None,
@@ -207,11 +207,11 @@ class Estimator(Handle, Estimated):
 
 def explain(dst: PrefixLike, observer: ObserverOptions | None = None,
             **options: Unpack[EstimatorOptions]) -> Explanation:
-    """How one dump of the open connections gives the window of a destination, without history.
+    """Explains the window of a destination, as computed from one dump of open connections.
 
-    It computes here, with defaults and the options given; Control.explain asks a riptided that
-    runs, which has options and history of its own. Errors: UnknownError where no connection to it
-    is open; as Observer and Estimator.
+    Uses the given options and defaults, and no history; Control.explain asks a running riptided,
+    with its own options and history. Errors: UnknownError: no connection to the destination is
+    open; as Observer and Estimator.
     """
     if observer is not None:
         options_of("observer", observer)

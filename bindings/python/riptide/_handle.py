@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One object of the library: which thread may use it when, and its end."""
+"""Ownership of an object of the library: which thread may use it, and when it is freed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Self = TypeVar("Self", bound="Handle")
 
 
 class Use(Protocol):
-    """`with use as c`: the C object, which no other thread uses meanwhile."""
+    """`with use as c` gives the C object, and keeps other threads from using it meanwhile."""
 
     def __enter__(self) -> Any: ...
     def __exit__(self, *failure: object) -> None: ...
@@ -25,13 +25,13 @@ class Use(Protocol):
 
 
 class Owner(NamedTuple):
-    """Whose call is under way: `frame` is that of its `with` statement."""
+    """The thread whose call is running; `frame` is that of its `with` statement."""
 
     thread: int
     frame: FrameType
 
     def is_gone(self) -> bool:
-        """Whether that call ended unnoticed, by an exception of a signal's handler."""
+        """Whether the call has ended without a trace, by an exception of a signal's handler."""
         if self.thread != threading.get_ident():
             return False
         frame: FrameType | None = sys._getframe()
@@ -41,10 +41,10 @@ class Owner(NamedTuple):
 
 
 class Waiter(NamedTuple):
-    """A task that waits for an object, which belongs to the thread of its loop meanwhile.
+    """A task that waits for an object, which only the thread of its event loop may use meanwhile.
 
-    One that is done waits no more, nor does one that comes to wait again: what a signal's handler
-    raised ended that wait without saying so.
+    A task that is done no longer waits. If the same task waits again, a signal's handler has ended
+    its former wait by an exception, without a trace.
     """
 
     thread: int
@@ -55,16 +55,16 @@ class Waiter(NamedTuple):
 class Guard:
     """Gives one thread at a time access to an object, and none to another process.
 
-    A signal's handler may raise between any two steps. So there is no lock, which could stay taken:
-    the owner is set in one step, and ignored once its thread has ended.
+    It has no lock, because a signal's handler may raise between any two steps, and a lock could
+    stay taken: the owner is set in one step, and ignored once its call has ended (is_gone).
     """
 
     def __init__(self, name: str, c: Any) -> None:
         self.name = name
         self.c = c
         self.pid = os.getpid()
-        self.kept: list[Any] = []  # what C reads as long as the object lives
-        self.owners: dict[str, Owner] = {}  # "now", or none
+        self.kept: list[Any] = []  # objects that C reads as long as this one exists
+        self.owners: dict[str, Owner] = {}  # the present owner as "now", or empty
         self.waiter: Waiter | None = None
 
     def _acquire(self, frame: FrameType) -> None:
@@ -86,7 +86,7 @@ class Guard:
         self.owners.pop("now", None)
 
     def enter(self, frame: FrameType) -> Any:
-        """What __enter__ does for the `with` statement in that frame."""
+        """Does the work of __enter__ for the `with` statement in that frame."""
         if self.pid != os.getpid():
             raise ForkedError(f"{self.name}: made before fork, in process {self.pid}; "
                               "make a new one in this process")
@@ -103,11 +103,11 @@ class Guard:
         self._release()
 
     def take(self, last: Callable[[Any], int]) -> tuple[Any, int]:
-        """The object, whose end it is for all others, and what a last call on it returned.
+        """Closes: returns the object for the caller to free, and the result of a last call on it.
 
-        None where it has ended before. A child of fork(2) makes no call.
+        The object is None if it was closed before. A child of fork(2) makes no call.
         """
-        if self.pid != os.getpid():  # threads, and a loop that waits, are the parent's
+        if self.pid != os.getpid():  # other threads and the waiting loop exist only in the parent
             c, self.c = self.c, None
             return c, 0
         self._acquire(sys._getframe())
@@ -121,7 +121,7 @@ class Guard:
 
 
 class Part:
-    """The part of a guarded object that a function gives: a stage of an agent."""
+    """A part of a guarded object, such as an agent's stage, which `get` returns."""
 
     def __init__(self, whole: Use, get: Callable[[Any], Any]) -> None:
         self.whole = whole
@@ -138,10 +138,10 @@ class Part:
 
 
 class Handle:
-    """A context manager around something that close() ends.
+    """A context manager around an object that close() frees.
 
-    One thread at a time may use it, and only the process that made it; a second thread gets
-    ConcurrentUseError, a child of fork(2) ForkedError. Used when closed, it raises ValueError.
+    Only one thread at a time may use it: others get ConcurrentUseError; and only the process that
+    made it: a child of fork(2) gets ForkedError. After close() any use raises ValueError.
     """
 
     def __init__(self, c: Any, end: Callable[[Any], None] = ffi.release) -> None:
@@ -155,7 +155,7 @@ class Handle:
         return self._guard.c is None
 
     def close(self) -> None:
-        """Frees it; a second time does nothing. After fork(2) the parent's stays as it is."""
+        """Frees the object, unless closed before. In a child of fork(2) the parent's stays."""
         c, _ = self._guard.take(lambda _: 0)
         if c is not None:
             self._end(c)
@@ -174,7 +174,7 @@ class Handle:
 
 
 class KernelHandle(Handle):
-    """One that has rules and routes in the kernel between start() and stop()."""
+    """A handle whose object has rules and routes in the kernel between start() and stop()."""
 
     def _start(self, start: Callable[[Any, Any], int]) -> None:
         error = new_error()
@@ -186,7 +186,7 @@ class KernelHandle(Handle):
             check(stop(c))
 
     def _close(self, stop: Callable[[Any], int], leave_routes: bool) -> None:
-        """Stops, which does nothing where it was never started, or stopped before."""
+        """Stops and frees. Stopping has no effect if it was never started, or stopped before."""
         c, result = self._guard.take((lambda _: 0) if leave_routes else stop)
         if c is not None:
             ffi.release(c)

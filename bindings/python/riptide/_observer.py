@@ -21,10 +21,10 @@ from ._values import Address, new_config, text
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: How memoryview.cast calls the types that a column can have.
+#: Formats of memoryview.cast for the types that a column can have.
 FORMATS = {"_Bool": "?", "uint8_t": "B", "uint16_t": "H", "uint32_t": "I", "uint64_t": "Q"}
 ROW_BYTES = ffi.sizeof("struct riptide_row")
-#: So long the kernel may say nothing before the dump is asked for again.
+#: After this time without an answer of the kernel the dump is requested again.
 SILENCE_MS = 1000
 
 
@@ -42,20 +42,20 @@ COLUMNS = tuple(column for column in _columns("struct riptide_row") if column[0]
 
 
 class Columns(Dict[str, Any]):
-    """{name: figures of all connections}, without a Python object for any of them.
+    """{name: column}: figures of all connections, without a Python object for each connection.
 
-    The names and units are those of Sample's fields. The figures are numpy arrays, or without numpy
-    memoryviews, of shape (connections,) and the fields' C types, bool and uint8 to uint64; those of
-    one connection have the same place in each. All share one block of memory, with the stride of a
-    row, which lives as long as one of them. The peer is `family` (AF_INET, AF_INET6) and a number
-    of 128 bits, `dst_high` and `dst_low`; an IPv4 address is dst_low alone; address() joins them.
-    `congestion` is a place in `congestion_controls`.
+    Names and units are those of Sample's fields. A column is a numpy array, or without numpy a
+    memoryview, of shape (connections,) and the field's C type, bool or uint8 to uint64; a
+    connection has the same index in all columns. They share one block of memory, with the stride of
+    a row, which exists as long as any of them. The peer is `family` (AF_INET, AF_INET6) and 128
+    bits, `dst_high` and `dst_low` (IPv4: only dst_low); address() joins them. `congestion` is an
+    index into `congestion_controls`.
     """
 
     congestion_controls: list[str]
 
     def __init__(self, rows: Any) -> None:
-        # Each figure keeps the buffer, that this pointer, and its destructor the rows.
+        # Each column refers to the buffer, that to this pointer, and its destructor to the rows.
         memory = ffi.gc(rows.rows, lambda _: rows)
         data = memoryview(ffi.buffer(memory, rows.n * ROW_BYTES) if rows.n else b"")
         views = {name: data.cast("B").cast(format)[offset // width::ROW_BYTES // width]
@@ -68,14 +68,14 @@ class Columns(Dict[str, Any]):
         self.congestion_controls = [text(rows.names[i]) for i in range(rows.n_names)]
 
     def address(self, place: int) -> Address:
-        """The peer of the connection at that place. Errors: IndexError."""
+        """The peer of the connection with that index. Errors: IndexError."""
         low = int(self["dst_low"][place])
         if self["family"][place] == AF_INET:
             return IPv4Address(low)
         return IPv6Address(int(self["dst_high"][place]) << 64 | low)
 
     def copy(self) -> Columns:
-        """Another with the same columns, the names of congestion control included."""
+        """A copy with the same columns, and the names of congestion controls."""
         other = Columns.__new__(Columns)
         other.update(self)
         other.congestion_controls = list(self.congestion_controls)
@@ -83,7 +83,7 @@ class Columns(Dict[str, Any]):
 
 
 class Observed:
-    """What an observer can be asked, one's own or that of an agent."""
+    """The readable properties of an observer, whether of an Observer or of an Agent."""
 
     _use: Use
 
@@ -94,7 +94,7 @@ class Observed:
 
     @property
     def events_error(self) -> OSError | None:
-        """Why there are no destroy events although they were asked for."""
+        """Why there are no destroy events, although they were requested; None: there are."""
         error = self.stats()["events_error"]
         return OSError(-error, os.strerror(-error)) if error else None
 
@@ -104,10 +104,10 @@ class Observed:
 
 
 class Observer(Handle, Observed):
-    """Dumps the connections of this thread's network namespace, or of `netns_fd`, established or closing with data under way.
+    """Dumps TCP connections that are established, or closing with data in flight.
 
-    Either `for sample in observer.dump()`, which waits, or in a loop of one's own: start(), and
-    when fileno() is readable dispatch(), then pop() until it raises AgainError or DoneError.
+    They are of this thread's network namespace, or `netns_fd`. dump() waits; an event loop calls
+    start(), when fileno() is readable dispatch(), and pop() until AgainError or DoneError.
 
     Errors: OptionError, OSError, TypeError, ValueError and OverflowError for values that C cannot
     take.
@@ -124,12 +124,12 @@ class Observer(Handle, Observed):
             return int(lib.riptide_observer_get_fd(c))
 
     def start(self) -> None:
-        """Begins a dump. Errors: OSError (EBUSY while one is under way; ETIMEDOUT)."""
+        """Begins a dump. Errors: OSError (EBUSY: one is running; ETIMEDOUT: it was given up)."""
         with self._use as c:
             check(lib.riptide_observer_start(c))
 
     def dispatch(self) -> bool:
-        """Reads one netlink buffer at most, about 80 connections.
+        """Reads at most one netlink buffer, with about 80 connections.
 
         Returns whether there may be more to do, as Agent.dispatch. Errors: OSError.
         """
@@ -137,10 +137,10 @@ class Observer(Handle, Observed):
             return has_more(lib.riptide_observer_dispatch(c))
 
     def pop(self) -> Sample:
-        """The next sample of the buffer.
+        """Returns the next sample of the buffer.
 
-        Raises AgainError (dispatch again), DoneError (the dump is complete), RestartedError (what
-        this dump gave out comes again).
+        Raises AgainError (dispatch again), DoneError (the dump is complete), RestartedError (the
+        dump begins anew: its samples come again).
         """
         pointer, sample = ffi.new("struct riptide_sample **"), ffi.new("struct riptide_sample *")
         with self._use as c:
@@ -149,15 +149,15 @@ class Observer(Handle, Observed):
         return Sample.of(sample[0], None)
 
     def dump(self) -> list[Sample]:
-        """All connections, now; a dump under way is ended first. Waits for the kernel.
+        """Dumps all connections and waits for the kernel; ends a running dump first.
 
-        Errors: OSError (ETIMEDOUT: it says nothing); the dump is given up.
+        Errors, with the dump given up: OSError (ETIMEDOUT: the kernel does not answer).
         """
         rows = self._dump()
         return [Sample.of(rows.rows[i].sample, rows) for i in range(rows.n)]
 
     def dump_columns(self) -> Columns:
-        """All connections as columns of numbers. Errors: as dump."""
+        """Dumps all connections as columns of numbers. Errors: as dump."""
         return Columns(self._dump())
 
     def _dump(self) -> Any:
@@ -166,13 +166,13 @@ class Observer(Handle, Observed):
             while started == -errno.EBUSY:  # start() began one, or a signal's handler ended dump()
                 self._read_to_end(c)
                 started = lib.riptide_observer_start(c)
-            if started == -errno.ETIMEDOUT:  # that one was asked for too often, and is given up
+            if started == -errno.ETIMEDOUT:  # the running dump did not go on, and was given up
                 started = lib.riptide_observer_start(c)
             check(started)
             return self._read_to_end(c)
 
     def _read_to_end(self, c: Any) -> Any:
-        """What is left of the dump under way; the last buffer may have been read before."""
+        """Reads the rest of the running dump, whose last buffer may have been read before."""
         rows = ffi.gc(ffi.new("struct riptide_rows *"), lib.riptide_rows_clear)
         readable = select.poll()
         readable.register(lib.riptide_observer_get_fd(c), select.POLLIN)
@@ -183,21 +183,21 @@ class Observer(Handle, Observed):
                 return rows
             if readable.poll(SILENCE_MS):
                 has_more(lib.riptide_observer_dispatch(c))
-            else:  # it gives up in the end
+            else:  # the library gives up after a few requests
                 asked = lib.riptide_observer_start(c)
                 check(0 if asked == -errno.EBUSY else asked)
 
 
 def observe(**options: Unpack[ObserverOptions]) -> list[Sample]:
-    """The open connections of this host: options and errors as Observer's. No privilege needed.
+    """Returns the open connections of this host. Needs no privilege.
 
-    Those over loopback and to the host's own addresses are left out.
+    Leaves out those over loopback, or to the host's own addresses. Options and errors: as Observer.
     """
     with Observer(**options) as observer:
         return observer.dump()
 
 
 def observe_columns(**options: Unpack[ObserverOptions]) -> Columns:
-    """The same as columns of numbers: pandas.DataFrame(riptide.observe_columns())."""
+    """As observe(), as columns of numbers: pandas.DataFrame(riptide.observe_columns())."""
     with Observer(**options) as observer:
         return observer.dump_columns()

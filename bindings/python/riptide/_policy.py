@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A policy in Python: a function makes one window of the samples of a destination."""
+"""A policy in Python: a function computes one window from the samples of a destination."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ MAX_WINDOW = (2 - 2 ** -23) * 2.0 ** 127
 
 @dataclass(frozen=True)
 class PolicyInput:
-    """Input of a policy beside the samples."""
+    """Input of a policy besides the samples."""
 
     interval_ns: int  #: between the last two ticks; 0: unknown
     now_ns: int  #: of this tick
-    since_ns: int  #: since the destination was last computed; 0: never was
+    since_ns: int  #: since the destination was last computed; 0: never
     samples: int  #: how many counted in this tick
     cwnd: int  #: the destination's present window, segments; 0: none
-    base_cwnd: int  #: what its connections start with without us, segments; 0: unknown
+    base_cwnd: int  #: the window of its base route, segments; 0: unknown
 
 
 class Policy:
-    """Combines the samples of one destination and tick to a window in segments, at least 0.
+    """Combines the samples of one destination in one tick into a window, in segments, from 0.
 
         def smallest(samples, about):
             return min(sample.cwnd for sample in samples)
 
         riptide.Agent(estimator={"policy": riptide.Policy("smallest", smallest)})
 
-    The windows of ticks join history by history_weight, unless is_averaged is false.
-    None means that the tick has no evidence: the destination does not change. What the function raises
-    comes out of the tick() or dispatch() that called it, and the destination stays as it was. It
-    must not use the object that calls it. It costs some microseconds for each connection.
+    The windows of ticks are averaged with history_weight, unless is_averaged is false. Returning
+    None means that the tick has no evidence: the destination does not change. It does not change
+    either if the function raises; the exception comes from the tick() or dispatch() that called it.
+    The function must not use the object that calls it. It takes some us for each connection.
     """
 
     def __init__(self, name: str, combine: Callable[[list[Sample], PolicyInput], Optional[float]],
@@ -53,7 +53,7 @@ class Policy:
         self.is_averaged = is_averaged
 
     def row(self, keep: list[Any]) -> Any:
-        """Its struct riptide_policy: the one in `keep`, a former one, or a new one."""
+        """The struct riptide_policy: the one in `keep`, else a former one, else a new one."""
         row = next((row for row in rows(keep) if row.policy is self), None)
         if row is None:
             before = keep.before if isinstance(keep, Keep) else []
@@ -66,12 +66,12 @@ FUNCTIONS = dict(ffi.typeof("struct riptide_policy").fields)
 
 
 class Row:
-    """A Policy as C sees it, for one estimator: struct riptide_policy and the objects that it points to."""
+    """A Policy for C and one estimator: struct riptide_policy, and the objects that it uses."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.numbers = itertools.count(1)
-        self.samples: dict[int, list[Sample]] = {}  # of this tick, by the destination's number
+        self.samples: dict[int, list[Sample]] = {}  # of this tick, by number of destination
         self.is_combining = False
         self.failure: BaseException | None = None
         self.strings = [ffi.new("char[]", line) for line in (policy.name.encode("ascii"), b"", b"")]
@@ -86,11 +86,11 @@ class Row:
         })
 
     def _callback(self, name: str, error: Any) -> Any:
-        """The method of that name as the struct's function, which returns `error` if it fails."""
+        """Makes a C function of the method `name`, which returns `error` if it raises."""
         return ffi.callback(FUNCTIONS[name].type, getattr(self, name), error, self.failed)
 
     def add(self, _: Any, memory: Any, sample: Any) -> int:
-        """C keeps a number for each destination, zero in a new tick; the samples are here."""
+        """Keeps the sample here; C only keeps the destination's number, zero in a new tick."""
         if self.is_combining:
             self.is_combining = False
             self.samples.clear()  # samples of a dump that began anew
@@ -121,7 +121,7 @@ class Row:
 
 
 class Keep(List[Any]):
-    """What a new configuration points to, and the rows that the one before it had."""
+    """The objects that a new configuration points to, and the rows of the former one."""
 
     def __init__(self, before: list[Row]) -> None:
         super().__init__()
@@ -129,12 +129,12 @@ class Keep(List[Any]):
 
 
 def rows(keep: Iterable[Any]) -> list[Row]:
-    """The rows among the kept objects: they must live as long as the estimator."""
+    """The rows among kept objects; these must exist as long as the estimator."""
     return [row for row in keep if isinstance(row, Row)]
 
 
 def raise_failure(rows: list[Row]) -> None:
-    """Raises the exception of a policy's function since the last time."""
+    """Raises the first exception of a policy's function since the last call."""
     for row in rows:
         failure, row.failure = row.failure, None
         if failure:

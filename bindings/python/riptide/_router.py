@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Apply: gives windows to the kernel, and changes nothing else."""
+"""Apply: gives windows to the kernel by routes, and changes nothing else."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def read_route(c: Any) -> Route:
 
 
 class Routed:
-    """What has become of destinations, with a router of one's own or that of an agent."""
+    """The readable properties of a router, whether of a Router or of an Agent."""
 
     _use: Use
 
     def find(self, dst: PrefixLike) -> Route:
-        """What is known of that destination. Errors: UnknownError."""
+        """The route or state of a destination. Errors: UnknownError."""
         prefix, route = new_prefix("dst", dst), ffi.new("struct riptide_route *")
         with self._use as c:
             check(lib.riptide_router_find(c, prefix, route))
@@ -53,10 +53,10 @@ class Routed:
 
 
 class Router(KernelHandle, Routed):
-    """Owns a routing table that rules show to TCP of this host alone. Needs CAP_NET_ADMIN.
+    """Owns a routing table that only this host's TCP looks up, by rules. Needs CAP_NET_ADMIN.
 
-    start(), then set(); dispatch() carries out the requests; call it whenever fileno() is
-    readable. close() takes everything back, unless the caller asks it to leave the routes.
+    Call start(), then set(); and whenever fileno() is readable dispatch(), which carries out the
+    requests. close() removes rules and routes, unless told to leave them.
 
     Errors: OptionError and other OSErrors, TypeError, ValueError, OverflowError.
     """
@@ -66,7 +66,7 @@ class Router(KernelHandle, Routed):
         super().__init__(new_object(lib.riptide_router_new, config, lib.riptide_router_free))
 
     def close(self, leave_routes: bool = False) -> None:
-        """Removes rules and routes and frees it. Errors: OSError; it is closed nevertheless."""
+        """Removes rules and routes and frees the router. After an OSError it is closed as well."""
         self._close(lib.riptide_router_stop, leave_routes)
 
     def fileno(self) -> int:
@@ -75,27 +75,27 @@ class Router(KernelHandle, Routed):
             return int(lib.riptide_router_get_fd(c))
 
     def start(self) -> None:
-        """Claims the namespace, removes the rest of a crashed predecessor, installs the rules.
+        """Claims the namespace, removes what a killed predecessor left, installs the rules.
 
         Errors: OSError (EPERM: CAP_NET_ADMIN; EBUSY: another router holds this namespace; EEXIST:
         another program uses our table, protocol, priority or mark; EOPNOTSUPP: no place for a rule;
-        EALREADY: it was started before, and goes on, or stopped).
+        EALREADY: it was started before, even if stopped since).
         """
         self._start(lib.riptide_router_start)
 
     def stop(self) -> None:
-        """Removes rules and routes; it cannot be started again. Errors: OSError."""
+        """Removes rules and routes; the router cannot start again. Errors: OSError."""
         self._stop(lib.riptide_router_stop)
 
     def set(self, dst: PrefixLike, initcwnd: int, cwnd_max: int = 0, rto_min: Duration = 0,
             may_lower: bool = False, pmtu_bytes: int = 0) -> None:
-        """Asks for a window towards dst, in segments; 0 withdraws it.
+        """Requests a window for connections to dst, in segments; 0 withdraws it.
 
-        No route gets or keeps more than cwnd_max segments; 0: no such bound. A rto_min of 0 leaves
-        the smallest retransmission timeout as it is; the kernel keeps it in whole ms, rounded up. A
-        window at or below the base route's initcwnd gets no route, unless it may_lower that.
-        pmtu_bytes is the path MTU that connections to a host have found; 0: not known.
-        Errors: FullError (max_routes), InvalidError (beyond 65535 segments, or 60 s; less than 553
+        The route never has more than cwnd_max segments; 0: no bound. rto_min is the smallest
+        retransmission timeout, which the kernel rounds up to ms; 0: unchanged. A window up to the
+        base route's initcwnd gets no route, unless may_lower is set. pmtu_bytes is the path MTU
+        that connections to a host have found; 0: unknown.
+        Errors: FullError (max_routes), InvalidError (above 65535 segments or 60 s, below 553
         bytes).
         """
         wanted = ffi.new("struct riptide_wanted *")
@@ -104,7 +104,7 @@ class Router(KernelHandle, Routed):
         wanted.rto_min_us = duration_us("rto_min", rto_min)
         with self._use as c:
             result = lib.riptide_router_set(c, wanted)
-        if result == lib.RIPTIDE_E_INVALID:  # a prefix that is none was refused before
+        if result == lib.RIPTIDE_E_INVALID:  # an invalid prefix was refused before
             raise InvalidError(f"initcwnd: up to 65535 segments: {initcwnd}"
                                if initcwnd > lib.RIPTIDE_CWND_LIMIT else
                                f"pmtu_bytes: from 553: {pmtu_bytes}"
@@ -113,17 +113,17 @@ class Router(KernelHandle, Routed):
         check(result)
 
     def pause(self) -> None:
-        """Lifts the rules: all local TCP is without us, and the rest goes on. Errors: OSError."""
+        """Lifts the rules: local TCP uses main, and the router continues. Errors: OSError."""
         with self._use as c:
             check(lib.riptide_router_set_paused(c, True))
 
     def resume(self) -> None:
-        """The rules return as soon as the router is idle."""
+        """Installs the rules again, as soon as the router is idle."""
         with self._use as c:
             check(lib.riptide_router_set_paused(c, False))
 
     def retry(self) -> None:
-        """Tries again the requests that the kernel has refused since the last time."""
+        """Repeats requests that the kernel has refused since the last call."""
         with self._use as c:
             lib.riptide_router_retry(c)
 
@@ -136,16 +136,16 @@ class Router(KernelHandle, Routed):
             return has_more(lib.riptide_router_dispatch(c))
 
     def pop(self) -> Route:
-        """The next destination whose route changed, or could not. Errors: AgainError."""
+        """The next destination whose route changed, or failed to. Errors: AgainError."""
         return pop(self._use, lib.riptide_router_pop, read_route)
 
     def changes(self) -> Iterator[Route]:
-        """Pops all that there are."""
+        """Pops all of them."""
         return pop_all(self._use, lib.riptide_router_pop, read_route)
 
 
 def flush(**options: Unpack[RouterOptions]) -> FlushCounts:
-    """Removes our rules, and every route in our table, of any process. Errors: OSError."""
+    """Removes the rules that look up our table, and all routes in it. Errors: OSError."""
     counts, error = ffi.new("struct riptide_flush_counts *"), new_error()
     check(lib.riptide_router_flush(new_config(CONFIG, options, []), counts, error), error)
     return read(FlushCounts, counts)

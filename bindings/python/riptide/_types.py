@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Arguments and results. Fields have the names and units of the C structs, whose headers
-say more; durations that go in have no unit: a timedelta, or seconds. Windows are in segments.
+"""Arguments and results. Fields have the names and units of the C structs, whose headers explain
+them; duration arguments have no unit: a timedelta, or seconds. Windows are in segments.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Ports = Union[int, Tuple[int, int]]
 
 
 class Filter(enum.IntEnum):
-    """The part of a scope that the kernel applies: it does not describe other sockets."""
+    """How much of a scope the kernel applies: it does not report sockets outside that part."""
 
     NONE = lib.RIPTIDE_FILTER_NONE
     PARTIAL = lib.RIPTIDE_FILTER_PARTIAL
@@ -35,7 +35,7 @@ class Filter(enum.IntEnum):
 
 
 class RouteState(enum.IntEnum):
-    """What became of a destination."""
+    """The state of a destination's route or window."""
 
     APPLIED = lib.RIPTIDE_ROUTE_APPLIED
     WITHDRAWN = lib.RIPTIDE_ROUTE_WITHDRAWN
@@ -44,7 +44,7 @@ class RouteState(enum.IntEnum):
 
 
 class Backend(enum.IntEnum):
-    """By what connections get their windows."""
+    """The backends that give windows to connections."""
 
     ROUTES = lib.RIPTIDE_ROUTES
     CONNECTIONS = lib.RIPTIDE_CONNECTIONS
@@ -53,7 +53,7 @@ class Backend(enum.IntEnum):
 
 
 class Bound(enum.IntFlag):
-    """What bounded a window."""
+    """The limits that changed a window."""
 
     MIN = lib.RIPTIDE_BOUND_MIN
     MAX = lib.RIPTIDE_BOUND_MAX
@@ -78,7 +78,7 @@ class EventKind(enum.IntEnum):
 
 
 def _view(name: str, reader: Callable[[Any], Any] | None = None) -> Any:
-    """A field that is read from the C struct at its first use."""
+    """A field that is read from the C struct when it is used."""
     get = attrgetter(f"_c.{name}")
     if reader is None:
         return property(get)
@@ -88,9 +88,9 @@ def _view(name: str, reader: Callable[[Any], Any] | None = None) -> Any:
 
 @dataclass(frozen=True, init=False)
 class Sample:
-    """What one connection says. A figure that the running kernel does not report is 0.
+    """The kernel's data on one connection. Figures that this kernel does not report are 0.
 
-    Samples of one dump share its memory, which lives as long as one of them.
+    Samples of one dump share its memory, which exists as long as any of them.
     """
 
     dst: Address = _view("dst", address)  #: the peer; IPv4-mapped peers are IPv4
@@ -108,20 +108,20 @@ class Sample:
     last_data_sent_ms: int = _view("last_data_sent_ms")  #: time since then
     ca_state: int = _view("ca_state")  #: 0 open to 4 loss
     app_limited: bool = _view("app_limited")  #: the application limited the delivery rate
-    congestion_control: str = _view("congestion_control", text)  #: empty: not asked for, closed
+    congestion_control: str = _view("congestion_control", text)  #: empty: not requested, or closed
     local_port: int = _view("local_port")
     remote_port: int = _view("remote_port")
-    ifindex: int = _view("ifindex")  #: that the socket is bound to; 0: none
+    ifindex: int = _view("ifindex")  #: the link to which the socket is bound; 0: none
     mark: int = _view("mark")
     has_mark: bool = _view("has_mark")  #: the kernel shows marks only with CAP_NET_ADMIN
     closed: bool = _view("closed")  #: as it was when it closed; see destroy_events
     shown: bool = _view("shown")  #: closed, and a dump has shown it; destroy_events=2
     snd_wnd_bytes: int = _view("snd_wnd_bytes")  #: the peer's current receive window
     limited_us: int = _view("limited_us")  #: of busy_time_us, for the peer's window or our buffer
-    busy_time_us: int = _view("busy_time_us")  #: with data under way
+    busy_time_us: int = _view("busy_time_us")  #: time with unacknowledged data
 
     def __init__(self, dst: PrefixLike, cwnd: int, **others: int | str) -> None:
-        """From values; fields that are not named are 0. Errors: TypeError, ValueError, OverflowError."""
+        """Fields that are not named are 0. Errors: TypeError, ValueError, OverflowError."""
         c = ffi.new("struct riptide_sample *")
         write(c, {"dst": dst, "cwnd": cwnd, **others}, [])
         if c.dst.len != (32 if c.dst.family == AF_INET else 128):
@@ -130,7 +130,7 @@ class Sample:
 
     @classmethod
     def of(cls, c: Any, memory: Any) -> Sample:
-        """One that reads a struct riptide_sample, in memory that it keeps."""
+        """A sample that reads a struct riptide_sample, and keeps its memory."""
         self = object.__new__(cls)
         self.__dict__["_c"] = c
         self.__dict__["_memory"] = memory
@@ -152,77 +152,77 @@ class Sample:
 
     @property
     def min_rtt(self) -> timedelta:
-        """Smallest round trip time; 0 where it was not measured."""
+        """Smallest round trip time; 0: not measured."""
         return timedelta(microseconds=self.min_rtt_us)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is known of one destination. Popped, it is a change: cwnd 0 withdraws the window.
+    """The estimate for one destination. When popped it is a change: cwnd 0 withdraws the window.
 
     Points in time are CLOCK_BOOTTIME.
     """
 
     dst: Network
-    samples: int  #: connections seen in the last tick that saw any; up to 65535
-    combined: float  #: their windows as one, segments
-    smoothed: float  #: with history, segments, unbounded
-    cwnd: int  #: the result, segments; 0: the time to live passed
+    samples: int  #: connections in the last tick that had any; up to 65535
+    combined: float  #: the policy's result for them, segments
+    smoothed: float  #: with history, segments, before bounds
+    cwnd: int  #: the window, segments; 0: its time to live has passed
     updated_ns: int
     expires_ns: int
-    rto_min_us: int  #: for the route; 0: leave it alone
+    rto_min_us: int  #: for the route; 0: unchanged
     cwnd_max: int  #: upper bound in effect for it, hints included, segments
-    may_lower: bool  #: losses or a hint took it down: for Router.set
-    pmtu_bytes: int  #: smallest path MTU of a host's open connections; 0: not known
-    min_rtt_us: int  #: smallest round trip time, as its policy explains it; 0: unknown
+    may_lower: bool  #: losses or a hint have lowered it: for Router.set
+    pmtu_bytes: int  #: smallest path MTU of a host's open connections; 0: unknown
+    min_rtt_us: int  #: smallest round trip time, from its policy; 0: unknown
     pacing_percent: int  #: of a round trip, for the first flight; 0: not set; 2**32 - 1: at once
-    receive_window: int  #: the first one: 1: auto, 2: off
-    base_cwnd: int  #: its window without ours, segments; 0: unknown
+    receive_window: int  #: whether to set the first receive window: 1: auto, 2: off
+    base_cwnd: int  #: the window of its base route, segments; 0: unknown
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A policy's evidence about a path; members are zero where it has none of that kind."""
+    """A policy's evidence about a path; a member is 0 if there is none of its kind."""
 
     capacity: float  #: segments that the path delivers in its smallest round trip
-    burst: float  #: segments at once that it was seen to take
+    burst: float  #: segments that its buffer has held at once
     sharers: int  #: connections that open together
     pacing_percent: int  #: as in Estimate
-    brake: float  #: 1: none; after losses what fits, as a share of the capacity
+    brake: float  #: after losses the window that fits, as a share of the capacity; 1: none
     min_rtt_us: int
     max_rtt_us: int
 
 
 class LeftOut(NamedTuple):
-    """How many connections a policy left out of a tick, by its reason; up to 65535 each."""
+    """How many connections a policy left out of a tick, by reason; up to 65535 each."""
 
-    unused: int  #: never filled their window, which is the one that they were given
-    idle: int  #: do not send at present: their windows are of another time
+    unused: int  #: they never filled their window, which is still the initial one
+    idle: int  #: they do not send at present, so their windows are outdated
     unmeasured: int  #: limited by the application, or not measured by the kernel
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The steps to a window, figure by figure; or, with cwnd 0, the samples that were left out."""
+    """The steps to a window, figure by figure; with cwnd 0 the samples that were left out."""
 
     dst: Network
     policy: str
-    samples: int  #: counted in the last tick that saw any
+    samples: int  #: counted in the last tick that had any
     left_out: LeftOut  #: of that tick
     combined: float  #: segments
-    smoothed: float  #: segments, unbounded
+    smoothed: float  #: segments, before bounds
     is_drop: bool  #: the drop guard discarded history
-    bounds: Bound  #: those that bit
-    override: Network | None  #: of the hint without an end that decides
-    cwnd_min: int  #: bounds that hold for it, segments
+    bounds: Bound  #: the limits that changed the window
+    override: Network | None  #: the prefix of the permanent hint in force
+    cwnd_min: int  #: the lower bound in force, segments
     cwnd_max: int
     override_scale: float  #: 1: none
     override_pacing_percent: int  #: 0: none
     hint_scale: float  #: 1: none
     hint_cwnd_max: int  #: segments; 0: none
-    base_cwnd: int  #: what its connections start with without us, segments; 0: unknown
-    cwnd: int  #: the result, segments; 0: there is none
-    rto_min_us: int  #: 0: left alone
+    base_cwnd: int  #: the window of its base route, segments; 0: unknown
+    cwnd: int  #: the window, segments; 0: none
+    rto_min_us: int  #: 0: unchanged
     updated_ns: int  #: CLOCK_BOOTTIME
     expires_ns: int
     evidence: Evidence
@@ -230,19 +230,19 @@ class Explanation:
 
 @dataclass(frozen=True)
 class LoadCounts:
-    """What became of the destinations of a state."""
+    """How many destinations of a state were loaded, or why not."""
 
-    loaded: int  #: taken over
-    skipped: int  #: lines that are damaged, or cut off at the end
+    loaded: int  #: loaded
+    skipped: int  #: damaged lines, or one without its end
     expired: int  #: their time to live has passed
-    older: int  #: ours is as new or newer
-    regrouped: int  #: no destination under our prefix lengths, aggregates and scope
+    older: int  #: the present window is as new or newer
+    regrouped: int  #: no destinations with the present prefix lengths, aggregates and scope
     overflow: int  #: max_destinations was reached
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and its 95 % interval, which stays valid however often it is read."""
+    """An estimate and its 95 % interval, valid even if read after each connection."""
 
     estimate: float
     low: float
@@ -251,14 +251,14 @@ class Interval:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What windows have done, by connections that have closed, against those held out."""
+    """The effect of windows: closed connections with a window, compared with those held out."""
 
     connections: int
     held_out: int
     time: Interval  #: -0.25: a quarter less time
-    rounds_saved: Interval  #: smallest round trip times; above 0 is less
-    again: Interval  #: 0.01: of 100 segments one more was sent again
-    share: Interval  #: held out, of all that count; holdout_percent / 100 not within: void
+    rounds_saved: Interval  #: less time, in smallest round trip times
+    again: Interval  #: 0.01: one more of 100 segments was retransmitted
+    share: Interval  #: held out, of all that count; void if holdout_percent / 100 is outside
 
 
 @dataclass(frozen=True)
@@ -269,12 +269,12 @@ class Route:
     state: RouteState
     initcwnd: int  #: segments
     initrwnd: int  #: segments; 0: not set by the route
-    base_initcwnd: int  #: segments, of the route without us; 0: not set, not known
+    base_initcwnd: int  #: segments, of the base route; 0: not set, or unknown
     gateway: Address | None  #: None: on link, or several next hops
     ifindex: int  #: 0: several next hops
-    error: int  #: -errno where FAILED
-    reason: str  #: one line where LEFT_ALONE or FAILED
-    backend: Backend  #: ROUTES or CONNECTIONS: whose outcome it is
+    error: int  #: -errno if FAILED
+    reason: str  #: one line if LEFT_ALONE or FAILED
+    backend: Backend  #: ROUTES or CONNECTIONS, which has reported this
 
 
 @dataclass(frozen=True)
@@ -291,11 +291,11 @@ class Tick:
 
     started_ns: int  #: CLOCK_BOOTTIME
     finished_ns: int
-    samples: int  #: connections that counted, open and closed
+    samples: int  #: connections that counted, both open and closed
     destinations: int
-    changes: int  #: windows that were given to the router
+    changes: int  #: windows handed to the backends
     overflow: int  #: refused: max_destinations or max_routes was reached
-    closed: int  #: of samples, those that closed since the last round
+    closed: int  #: those of `samples` that have closed since the last round
     closed_lost: int
     observe_cpu_ns: int
     closed_cpu_ns: int
@@ -312,18 +312,18 @@ class AgentEvent:
     tick: Tick | None  #: TICK
     route: Route | None  #: ROUTE
     estimate: Estimate | None  #: ROUTE; None: the destination is forgotten
-    error: OSError | None  #: FAILED, DESTROY_EVENTS; None: they are back
+    error: OSError | None  #: FAILED, DESTROY_EVENTS; None: they arrive again
     family: int  #: RULES
-    reason: str | None  #: RULES, BACKEND; None: they are back
-    backend: Backend | None  #: BACKEND; ROUTE: the route's
+    reason: str | None  #: RULES, BACKEND; None: windows are given again
+    backend: Backend | None  #: BACKEND; with ROUTE that of the route
 
 
 @dataclass(frozen=True)
 class Scope:
     """The connections to learn from; an empty field sets no condition.
 
-    Of the prefixes, the longest that holds a destination decides. Ports are a list: (80, 443) in
-    its place are two ports, and [(80, 443)] all from 80 to 443.
+    The longest prefix that contains a destination decides. Ports are a list: (80, 443) means two
+    ports, [(80, 443)] all from 80 to 443.
     """
 
     learn: Iterable[PrefixLike] = ()
@@ -334,16 +334,16 @@ class Scope:
 
 @dataclass(frozen=True)
 class Hint:
-    """What is different for the destinations within `dst`; None, and 0, is as for all others."""
+    """Other values for destinations within `dst`; None and 0: the general value."""
 
     dst: PrefixLike
-    cwnd_min: int | None = None  #: segments; without an end alone
+    cwnd_min: int | None = None  #: segments; only in permanent hints
     cwnd_max: int | None = None
-    policy: str | Policy | None = None  #: without an end alone
+    policy: str | Policy | None = None  #: only in permanent hints
     scale: float | None = None  #: factor on the window, up to 1
-    pacing_percent: int | None = None  #: of a round trip, up to 100; 2**32 - 1: at once; without an end alone
-    receive_window: int | None = None  #: 1: auto, 2: off; without an end alone
-    until_ns: int | None = None  #: CLOCK_BOOTTIME; it only lowers then
+    pacing_percent: int | None = None  #: of a round trip, up to 100; 2**32 - 1: at once; permanent
+    receive_window: int | None = None  #: 1: auto, 2: off; only in permanent hints
+    until_ns: int | None = None  #: CLOCK_BOOTTIME; None: permanent; else it only lowers windows
 
 
 class ObserverOptions(TypedDict, total=False):
@@ -351,10 +351,10 @@ class ObserverOptions(TypedDict, total=False):
 
     scope: Scope  # default: everything
     max_restarts: int  # how often an interrupted dump begins anew; 3
-    congestion_control: bool  # ask for the name as well; True
-    destroy_events: int  # closed connections too: True, False, 2: those shown as well, -1: as a policy needs
-    events_buffer_bytes: int  # for those; 32 MB
-    netns_fd: int  # an fd on the network namespace; -1: the thread's
+    congestion_control: bool  # request its name as well; True
+    destroy_events: int  # closed ones: True, False, 2: also shown ones, -1: if a policy needs them
+    events_buffer_bytes: int  # for destroy events; 32 MB
+    netns_fd: int  # an fd of the network namespace; -1: the thread's
 
 
 class EstimatorOptions(TypedDict, total=False):
@@ -364,19 +364,19 @@ class EstimatorOptions(TypedDict, total=False):
     history_weight: float  # of "paper": the moving average, 0 to below 1; 0.5
     cwnd_min: int  # 10
     cwnd_max: int  # 100
-    ttl: Duration  # how long a window lives without new samples; 90 s
-    prefix_len4: int  # what counts as one destination; 32
+    ttl: Duration  # how long a window stays without new samples; 90 s
+    prefix_len4: int  # prefix length of a destination; 32
     prefix_len6: int  # 128
     aggregates: Sequence[PrefixLike]  # none
     max_destinations: int  # 16384
-    hash_seed: int  # random where peers are not trusted; 0
+    hash_seed: int  # use a random one if peers are not trusted; 0
     drop_share: float  # the drop guard, 0 to 1; 1: never
-    hints: Sequence[Hint]  # without an end; none
+    hints: Sequence[Hint]  # permanent ones; none
     capacity_fraction: float  # of policy "careful"; 0.5
-    evidence: Duration  # "careful", "bdp": highest of the last ...; 60 s
-    pacing_rtt_min: Duration  # "careful": paths that may be paced; 0: none
-    rto_min_floor: Duration  # 1 ms to 60 s; 0: rto_min is left alone
-    receive_window: int  # the first one of connections that this host opens: 1: auto, 2: off; 1
+    evidence: Duration  # "careful", "bdp": use the highest values of this time; 60 s
+    pacing_rtt_min: Duration  # "careful": RTT from which paths may be paced; 0: none
+    rto_min_floor: Duration  # smallest rto_min, 1 ms to 60 s; 0: rto_min is unchanged
+    receive_window: int  # first receive window, when this host opens: 1: auto, 2: off; 1
 
 
 class RouterOptions(TypedDict, total=False):
@@ -386,8 +386,8 @@ class RouterOptions(TypedDict, total=False):
     protocol: int  # 230
     rule_priority: int  # 0: directly before the rule `lookup main`
     mark: int  # 0x72697074
-    cwnd_max: int  # base routes with a smaller initrwnd get it; 100
-    step_segments: int  # a window that moved by no more is not rewritten; 2
+    cwnd_max: int  # a smaller initrwnd of a base route is raised to this; 100
+    step_segments: int  # smaller changes of a window are not written; 2
     step_percent: int  # 10
     max_routes: int  # 16384
     hash_seed: int  # 0
@@ -402,17 +402,17 @@ class AgentOptions(TypedDict, total=False):
     observer: ObserverOptions
     estimator: EstimatorOptions
     router: RouterOptions
-    max_share: float  # of one core that dumps may take, 0 to 1; 0.05; 0: the interval stays as it is
-    netns_fd: int  # of observer and router; -1: as they say
+    max_share: float  # of one core, for dumps, 0 to 1; 0.05; 0: the interval is fixed
+    netns_fd: int  # for observer and router; -1: their own netns_fd
     apply: int  # a Backend; ROUTES
     cgroup: str | os.PathLike[str]  # whose connections the program serves; all of the host
-    pacing_percent: int  # of a round trip, over which first flights leave; 50
+    pacing_percent: int  # part of a round trip over which first flights leave; 50
     pacing_rtt_min: Duration  # shorter paths are not paced; 5 ms
-    program_of: Agent  # of another namespace, whose program and cgroup serve this one as well
-    holdout_percent: int  # of connections keep the kernel's window, with apply CONNECTIONS; 0
-    holdout_seed: int  # draws them; 0
-    trial_percent: int  # have a smaller window, as many a larger one; windows go where these do better; 0
-    step_back_percent: int  # more time, or points sent again, by which windows step back; 2; 0: never
-    step_back_wait: Duration  # until they are tried again, the first time; 10 min
-    again_price: float  # per cent of time that a point sent again is worth, 0 to 10; 1
-    holdout_turn: Duration  # with routes alone: hold out destinations for so long each; 0: none
+    program_of: Agent  # another namespace's agent, whose program serves this one as well
+    holdout_percent: int  # connections that keep the kernel's window (ROUTES: holdout_turn); 0
+    holdout_seed: int  # of the draw; 0
+    trial_percent: int  # connections with a smaller window, and as many with a larger one; 0
+    step_back_percent: int  # harm from which windows step back, of time or points; 2; 0: never
+    step_back_wait: Duration  # the first wait until windows are tried again; 10 min
+    again_price: float  # percent of time that a point of retransmissions costs, 0 to 10; 1
+    holdout_turn: Duration  # with ROUTES hold out destinations, for this time each; 0: none

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Values on their way into C structs and out of them."""
+"""Conversion of values into C structs, and from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._native import ffi, lib
 
 Address = Union[IPv4Address, IPv6Address]
 Network = Union[IPv4Network, IPv6Network]
-#: An address, which is a prefix of full length, or a prefix; host bits must be zero.
+#: A prefix whose host bits are zero, or an address, as a prefix of full length.
 PrefixLike = Union[str, Address, Network]
 PREFIX_TYPES = (str, IPv4Address, IPv6Address, IPv4Network, IPv6Network)
 Buffer = Union[bytes, bytearray, memoryview]
@@ -25,11 +25,11 @@ Duration = Union[timedelta, float]
 
 T = TypeVar("T")
 
-MAX_S = 1e12  # more than 64 bits of nanoseconds hold
+MAX_S = 1e12  # does not fit into 64 bits of nanoseconds
 
 
 def shown(value: Any) -> str:
-    """A value in the line of an error."""
+    """A value as text for the line of an error."""
     try:
         line = " ".join(repr(value).split())
     except Exception:
@@ -38,7 +38,7 @@ def shown(value: Any) -> str:
 
 
 def whole(name: str, value: Any, bits: int = 64) -> int:
-    """An argument that C takes as an unsigned integer. Errors: TypeError, OverflowError."""
+    """An argument as an unsigned integer for C. Errors: TypeError, OverflowError."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -68,7 +68,7 @@ def duration_us(name: str, value: Duration) -> int:
     return whole(f"{name} in us", -(-duration_ns(name, value) // 1000), 32)
 
 
-#: A field's unit, and what makes it of a duration.
+#: The unit at the end of a field's name, and the conversion of a duration to it.
 UNITS = {"_ns": duration_ns, "_us": duration_us}
 
 
@@ -94,7 +94,7 @@ def new_prefix(name: str, value: PrefixLike) -> Any:
 
 
 def network(c: Any) -> Network | None:
-    """A struct riptide_prefix; None where it is none."""
+    """Reads a struct riptide_prefix; None if it is unset."""
     if c.family == 0:
         return None
     packed = bytes(ffi.buffer(c.addr))
@@ -102,7 +102,7 @@ def network(c: Any) -> Network | None:
 
 
 def address(c: Any) -> Address | None:
-    """A struct riptide_prefix of full length; None where it is none."""
+    """Reads a struct riptide_prefix of full length as an address; None if it is unset."""
     if c.family == 0:
         return None
     packed = bytes(ffi.buffer(c.addr))
@@ -110,12 +110,12 @@ def address(c: Any) -> Address | None:
 
 
 def text(c: Any) -> str:
-    """An array or a pointer of char."""
+    """Reads an array or a pointer of char."""
     return str(ffi.string(c).decode("utf-8", "replace"))
 
 
 def ascii_text(name: str, value: str, max_bytes: int) -> bytes:
-    """A name as C takes it. Errors: TypeError, ValueError."""
+    """A name as bytes for C. Errors: TypeError, ValueError."""
     if not isinstance(value, str):
         raise TypeError(f"{name}: no string: {shown(value)}")
     if not value.isascii() or "\0" in value or len(value) > max_bytes:
@@ -124,7 +124,7 @@ def ascii_text(name: str, value: str, max_bytes: int) -> bytes:
 
 
 def path_bytes(path: str | os.PathLike[str], name: str = "path") -> bytes:
-    """A path as C takes it. Errors: TypeError, ValueError."""
+    """A path as bytes for C. Errors: TypeError, ValueError."""
     try:
         encoded = os.fsencode(path)
     except TypeError:
@@ -137,7 +137,7 @@ def path_bytes(path: str | os.PathLike[str], name: str = "path") -> bytes:
 
 
 def state_buffer(state: Buffer) -> Any:
-    """The bytes of a state, where they lie. Errors: TypeError, ValueError."""
+    """The bytes of a state, without a copy. Errors: TypeError, ValueError."""
     try:
         return ffi.from_buffer(state)
     except (TypeError, ValueError, BufferError):
@@ -146,7 +146,7 @@ def state_buffer(state: Buffer) -> Any:
 
 
 def read(cls: Callable[..., T], c: Any, **readers: Callable[[Any], Any]) -> T:
-    """A dataclass of the fields of the C struct that have the same names."""
+    """Makes a dataclass from the C struct's fields of the same names."""
     names = cls.__dataclass_fields__  # type: ignore[attr-defined]
     return cls(**{name: _read(getattr(c, name), readers.get(name)) for name in names})
 
@@ -165,16 +165,16 @@ def _read(value: Any, reader: Callable[[Any], Any] | None) -> Any:
 
 
 def write(c: Any, values: Mapping[str, Any], keep: list[Any], path: str = "") -> None:
-    """Fills a C struct by names; one with a unit of UNITS is a duration, and named without it.
+    """Fills a C struct by names. A field with a unit of UNITS is a duration, named without it.
 
-    Objects that the struct points to are added to `keep`, which must live as long as C reads them.
-    Errors name the field after `path`: TypeError, ValueError, OverflowError.
+    Objects to which the struct points are added to `keep`, which must exist as long as C reads
+    them. Errors, which name the field after `path`: TypeError, ValueError, OverflowError.
     """
     type_ = ffi.typeof(c)
     struct = type_.item if type_.kind == "pointer" else type_
     fields = {name: field for name, field in struct.fields
               if name not in ("size", "reserved", "on_sample", "user") and not name.startswith("n_")}
-    # Other structs have figures as the kernel counts them.
+    # Only configurations have durations in us; in other structs these are the kernel's figures.
     units = tuple(UNITS) if "size" in dict(struct.fields) else ("_ns",)
     durations = {name[:-3]: name for name in fields if name.endswith(units)}
     for name, value in values.items():
@@ -189,7 +189,7 @@ def write(c: Any, values: Mapping[str, Any], keep: list[Any], path: str = "") ->
 
 
 def new_config(cname: str, options: Mapping[str, Any], keep: list[Any], path: str = "") -> Any:
-    """A configuration: the library's defaults, but for the options."""
+    """Makes a configuration: the library's defaults, with these options instead of theirs."""
     c = ffi.new(cname)
     CONFIGS[cname](c, ffi.sizeof(c[0]))
     write(c, options, keep, path)
@@ -230,25 +230,25 @@ def _write_number(c: Any, field: str, value: Any, path: str) -> None:
 
 
 def options_of(path: str, value: Any) -> Mapping[str, Any]:
-    """Options in an argument of their own. Errors: TypeError."""
+    """Checks an argument that contains options itself. Errors: TypeError."""
     if not isinstance(value, Mapping):
         raise TypeError(f"{path}: no options by their names: {shown(value)}")
     return value
 
 
 def vars_of(path: str, value: Any) -> dict[str, Any]:
-    """The fields of a Scope or a Hint. Errors: TypeError where it is none."""
+    """The fields of a Scope or a Hint. Errors: TypeError: it is neither."""
     if not is_dataclass(value) or isinstance(value, type):
         raise TypeError(f"{path}: neither a Scope nor a Hint: {shown(value)}")
     return dict(vars(value))
 
 
 def _policy(path: str, value: Any, keep: list[Any]) -> Any:
-    """The built-in policy of that name, or a Policy of the caller's.
+    """The built-in policy of that name, or the caller's own Policy.
 
     Errors: TypeError, ValueError.
     """
-    from ._policy import Policy  # here: it needs this module
+    from ._policy import Policy  # here, as that module imports this one
 
     if isinstance(value, Policy):
         return value.row(keep)
@@ -259,8 +259,8 @@ def _policy(path: str, value: Any, keep: list[Any]) -> Any:
 
 
 def _agent(path: str, value: Any, keep: list[Any]) -> Any:
-    """An Agent as C has it. Errors: TypeError; those of using it."""
-    from ._agent import Agent  # here: it needs this module
+    """The C object of an Agent. Errors: TypeError; those of using it."""
+    from ._agent import Agent  # here, as that module imports this one
 
     if not isinstance(value, Agent):
         raise TypeError(f"{path}: no Agent: {shown(value)}")
@@ -272,7 +272,7 @@ def _agent(path: str, value: Any, keep: list[Any]) -> Any:
 def _write_array(c: Any, field: str, cname: str, values: Iterable[Any], keep: list[Any],
                  path: str) -> None:
     try:
-        if isinstance(values, (bytes, bytearray, memoryview)):  # whose items are numbers
+        if isinstance(values, (bytes, bytearray, memoryview)):  # their items are numbers
             raise TypeError
         items = [values] if isinstance(values, PREFIX_TYPES) else list(values)
     except TypeError:

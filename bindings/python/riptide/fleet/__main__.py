@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptide-fleet: adds what riptided learns to the sums of the site, and sends it those of the other hosts. docs/fleet.md."""
+"""riptide-fleet: adds riptided's sums to the site's, sends it those of others; docs/fleet.md."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ try:
 except ImportError as missing:
     sys.exit(f"riptide-fleet: {missing}: pip install riptide[fleet], or the package python3-redis")
 
-PAGE = 256  # destinations of one request
-FEW = 256  # so many are asked for each time; of more, a sixth beside those that have changed
+PAGE = 256  # destinations in one request
+FEW = 256  # up to so many are requested each time; of more, the changed ones and 1 / TURNS
 TURNS = 6
-LIST_S = 600  # then all destinations are listed again, so that those that are gone are asked for no more
-SAY_S = 3  # for riptided to answer
+LIST_S = 600  # after this all destinations are listed again, to drop those that no longer exist
+SAY_S = 3  # time for riptided to answer
 
 
 class Riptided:
-    """Its control socket. Errors of each request: OSError, with a line."""
+    """The control socket of riptided. Errors of each request: OSError, with a line."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def ask(self, name: str, **members: Any) -> dict[str, Any]:
-        """The answer to a request of docs/control.md."""
+        """Sends a request of docs/control.md and returns the answer."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(SAY_S)
             connection.connect(self._path)
@@ -62,7 +62,7 @@ class Said:
         self._back, self.wrong = back, ""
 
     def says(self, wrong: str) -> None:
-        """Empty: all is well."""
+        """`wrong`: what is wrong; empty: nothing."""
         if wrong and not self.wrong:
             _log(wrong)
         elif self.wrong and not wrong:
@@ -74,7 +74,7 @@ class Fleet:
     """One host of a site."""
 
     def __init__(self, given: config.Config, saved: Any = None) -> None:
-        """`saved`: what the one before has saved (save); nothing else has been added since."""
+        """`saved`: what the predecessor has saved (save), after which it has added nothing."""
         self._given = given
         self._sites = [_open(given, given.name, half_life_s) for half_life_s in (given.half_life, given.books_half_life)]
         self._riptided = Riptided(given.control)
@@ -90,28 +90,28 @@ class Fleet:
         self._ladders = {dst: host.Ladder(*one) for dst, one in saved.get("ladders", {}).items()}
         self._books: dict[str, dict[str, float]] = saved.get("books", {})
         self._books_since: Any = saved.get("books_since")
-        self._told: dict[str, str] = {}  # the sums of the site that riptided has
+        self._told: dict[str, str] = {}  # the site's sums that riptided has
         self._is_told = False
         self.figures = {"exchanges": 0, "failures": 0, "lost": 0, "from_site": 0}
         self._took_s = 0.0
 
     def _of(self) -> list[Any]:
-        """For whom it is: of another site or with another key nothing of it is there."""
+        """Identifies the site, host and key; with others, saved data does not apply."""
         given = self._given
         return [given.site, given.name, given.half_life, given.books_half_life, self._sites[0].key_of("0.0.0.0")]
 
     def save(self) -> dict[str, Any]:
-        """What the next one is to go on with, as JSON."""
+        """The data with which a successor continues, as JSON."""
         return {"of": self._of(), "share": self._share.save(), "books_share": self._books_share.save(),
                 "ladders": self._ladders, "books": self._books, "books_since": self._books_since}
 
     def close(self) -> None:
-        """Ends its connections."""
+        """Ends the connections to the engine."""
         for one in self._sites:
             one.close()
 
     def turn(self) -> None:
-        """Adds what has changed to the sums of the site, and sends riptided those of the others."""
+        """Adds what riptided has learned to the site's sums, and sends it those of other hosts."""
         try:
             changed = self._learn()
             self._learn_books()
@@ -131,18 +131,18 @@ class Fleet:
             return
         finally:
             self._took_s = time.monotonic() - begin_s
-        with contextlib.suppress(OSError):  # the next turn says so
+        with contextlib.suppress(OSError):  # the next turn reports it
             self._tell(others)
 
     def _learn(self) -> set[str]:
-        """What has changed since the last time; which destinations."""
+        """Takes riptided's changes since the last time; returns the changed destinations."""
         is_whole = time.monotonic() >= self._listed_s + LIST_S
         since, start = 0 if is_whole else self._revision, 0
         changed: set[str] = set()
         revision = None
         while start is not None:
             page = self._riptided.ask("learned", life=self._life, since=since, **{"from": start})
-            if page["life"] != self._life:  # another process, which lists all
+            if page["life"] != self._life:  # another process, which lists all destinations
                 self._life, self._is_told, is_whole, self._revision, since = page["life"], False, True, 0, 0
                 if start:
                     start, changed, revision = 0, set(), None
@@ -183,7 +183,7 @@ class Fleet:
             self._books_share.put(key, cells, since.get(key, {}))
 
     def _exchange(self, changed: set[str]) -> dict[str, dict[str, float]]:
-        """Sums of the others for the destinations that were asked for; empty where there are none."""
+        """Returns the other hosts' sums for the requested destinations; empty: there are none."""
         wanted = set(self._ladders)
         self._turn += 1
         if len(wanted) > FEW:
@@ -206,7 +206,7 @@ class Fleet:
         return found
 
     def _tell(self, others: dict[str, dict[str, float]]) -> None:
-        """Sends riptided what differs from what it has. That counts until `keep` after the last request."""
+        """Sends riptided the sums that it lacks; they count for `keep` after the last request."""
         if not self._is_told:
             self._told = {}
         empty = host.write_ladder({}, 1)
@@ -221,7 +221,7 @@ class Fleet:
             self._told.update({dst: text for dst, text in some})
 
     def metrics(self) -> str:
-        """As text for Prometheus."""
+        """The metrics, as text for Prometheus."""
         rows = [("riptide_fleet_engine_up", "gauge", "Whether the last exchange with the engine was one", not self._engine_said.wrong),
                 ("riptide_fleet_exchanges_total", "counter", "Exchanges with the engine", self.figures["exchanges"]),
                 ("riptide_fleet_failures_total", "counter", "Exchanges that failed", self.figures["failures"]),
@@ -248,20 +248,20 @@ def _log(line: str) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
+    """Writes the file whole or not at all."""
     beside = Path(f"{path}.tmp")
     beside.write_text(text, encoding="utf-8")
     os.replace(beside, path)
 
 
 def _state_path() -> Path | None:
-    """In the unit's StateDirectory=."""
+    """The path of the state, in the unit's StateDirectory=."""
     folder = os.environ.get("STATE_DIRECTORY", "").split(":")[0]
     return Path(folder) / "state" if folder else None
 
 
 def _read_state() -> Any:
-    """Once: after a crash it would be of before what was added since."""
+    """Reads the state and removes it: after a crash it would lack what was added since."""
     path = _state_path()
     try:
         text = path.read_text(encoding="utf-8") if path else "null"
@@ -298,14 +298,14 @@ def _serve(given: config.Config) -> int:
                 metrics_said.says("")
             except OSError as error:
                 metrics_said.says(f"metrics: {given.metrics}: {_words(error)}")
-            # Hosts that were started together do not come together for ever.
+            # A random interval, so that hosts started together do not always exchange together.
             if signal.sigtimedwait(ends, given.interval * random.uniform(0.8, 1.2)):
                 _write_state(fleet.save())
                 return 0
 
 
 def _verdict(given: config.Config, shares: tuple[int, int] | None, is_json: bool) -> int:
-    """What `riptide verdict` says of the sums of all hosts, as of one host's state."""
+    """Runs `riptide verdict` on the sums of all hosts, as the state of one host."""
     if not shares:
         try:
             answer = Riptided(given.control).ask("books")
@@ -336,7 +336,7 @@ def _shares(text: str) -> tuple[int, int]:
 
 
 def main() -> int:
-    """Exit status: 2, the configuration is wrong; of `verdict` that of `riptide verdict`."""
+    """Exit status 2: the configuration is wrong; with `verdict` that of `riptide verdict`."""
     parser = argparse.ArgumentParser(prog="riptide-fleet", description="Shares what riptided learns with the hosts of a site.")
     parser.add_argument("--config", default=config.PATH, help=f"the file (default {config.PATH})")
     parser.add_argument("--check", action="store_true", help="say whether the file is right, and end")
@@ -348,7 +348,7 @@ def main() -> int:
     given = parser.parse_args()
     try:
         read = config.read(given.config)
-        Fleet(read).close()  # names and files are right
+        Fleet(read).close()  # checks names and files
     except ValueError as error:
         _log(str(error))
         return 2

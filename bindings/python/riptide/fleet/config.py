@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The configuration of riptide-fleet: `key = value` lines, docs/fleet.md has them. Pure but for files that are named."""
+"""The configuration of riptide-fleet: lines `key = value`, and files they name (docs/fleet.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNITS_S = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86400}
 
 @dataclass
 class Config:
-    """Keys as there, with `_` for `-`; durations in seconds."""
+    """The keys of the file, with `_` for `-`; durations in seconds."""
 
     site: str
     engine: str
@@ -36,17 +36,17 @@ class Config:
 
     @property
     def password(self) -> str | None:
-        """The first line of its file."""
+        """The first line of password-file."""
         return _read(self.password_file).split("\n")[0] if self.password_file else None
 
     @property
     def key(self) -> bytes | None:
-        """By which prefixes are hashed."""
+        """The secret with which prefixes are hashed; None: they are not."""
         return _read(self.key_file).strip().encode() if self.key_file else None
 
     @property
     def name(self) -> str:
-        """Of this host at its site: configured, or of the machine, which nobody finds out by it."""
+        """This host's name at its site: configured, or a hash that does not reveal machine-id."""
         if self.host:
             return self.host
         machine = _read("/etc/machine-id").strip()
@@ -58,7 +58,7 @@ RANGES = {"weight": (1, 1000), "interval": (0.1, 3600), "timeout": (0.05, 60), "
 
 
 def parse(text: str) -> Config:
-    """Raises a ValueError with one line where something is wrong."""
+    """Reads the text of a configuration. Raises a ValueError with one line: what is wrong."""
     parser = configparser.ConfigParser(delimiters="=", comment_prefixes="#", interpolation=None, strict=True)
     try:
         parser.read_string("[fleet]\n" + text)
@@ -80,7 +80,7 @@ def parse(text: str) -> Config:
 
 
 def read(path: str) -> Config:
-    """Raises a ValueError with one line that begins with the path."""
+    """Reads a configuration. Raises a ValueError with one line that begins with the path."""
     text = _read(path)
     try:
         return parse(text)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a host shares with its site, and takes from it: rows of riptided's ladders and its books as sums. Pure.
+"""Sums that a host shares with its site: those of riptided's ladders and books. Pure.
 
-A destination is one key of the site, whose sums are of each rung: connections, their time, and what they sent
-again. riptided answers with its own sums, in which each further connection reduces the weight of those before;
-only what has come since the last answer is shared. Books are keys by round trip time, congestion control and the
-shares of their arms, as those of other shares must not be added.
+A destination is one key, with sums for each rung: connections, their time, their retransmissions.
+In riptided's own sums each new connection reduces the weight of earlier ones; only connections
+since its last answer are shared. Books have a key for each round trip time, congestion control and
+shares of arms, because books of different shares must not be added.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, Iterable, Mapping, NamedTuple
 
 from . import sums
 
-KEPT = 1 - 1 / 1000  # of a ladder, with each connection that is entered: lib/proof/ladder.c
-ENTERED, HALVED = 1 << 24, 1 << 8  # counters of riptided begin anew there
-LEAST = 0.01  # connections: less is what rounding leaves
-LOST = 0.05  # of what the site had of a host; less may be the difference of two clocks
-MOST_COST = 30.0  # of a connection; riptided takes up to 32
-THOUSAND = 1000  # sums of a state are integers of thousandths
+KEPT = 1 - 1 / 1000  # of a ladder's sums, after each new connection: lib/proof/ladder.c
+ENTERED, HALVED = 1 << 24, 1 << 8  # riptided's counters wrap at these values
+LEAST = 0.01  # connections; smaller numbers come from rounding
+LOST = 0.05  # of a host's sums at the site; a smaller loss may be a difference of clocks
+MOST_COST = 30.0  # of a connection; riptided accepts up to 32
+THOUSAND = 1000  # sums of a state are integers, in thousandths
 RUNG = re.compile(r"(\d+):(\d+),(-?\d+),(\d+)")
 
 BOOKS_HEAD = "riptide books 1\n"
@@ -29,26 +29,26 @@ BOOK_LINE = re.compile(r"(\w+) bytes=(\d+) rtt_us=(\d+) control=(\w+) n=(\d+) n_
 ARMS = {"window": "w", "holdout": "h", "smaller": "s", "larger": "l"}
 RTTS_US = (5000, 20000, 50000, 100000, 150000, 300000)
 CONTROLS = ("unknown", "loss", "bbr")
-CELL = re.compile(r"\w\d+")  # an arm and a size, before one of these
-FIELDS = ("n", "m", "t", "tt", "a", "aa")  # as in a line of books
+CELL = re.compile(r"\w\d+")  # an arm and a size; one of FIELDS follows
+FIELDS = ("n", "m", "t", "tt", "a", "aa")  # in the order of a line of books
 MOST_TIME, MOST_AGAIN = 20 << 10, 1 << 14  # of a connection: lib/proof/books.h
 
 
 class Ladder(NamedTuple):
-    """What riptided says of a destination."""
+    """The ladder of a destination, from riptided."""
 
     sums: dict[str, float]
     entered: int  # connections since the ladder began
-    halved: int  # and how often what was known has counted half from then on
+    halved: int  # how often since then its sums were halved
 
     @property
     def connections(self) -> float:
-        """In its sums."""
+        """The number of connections in its sums."""
         return sum(value for name, value in self.sums.items() if name.endswith("n"))
 
 
 def read_ladder(row: list[Any]) -> tuple[str, Ladder]:
-    """Of a row of `learned`: the destination, and its ladder."""
+    """Reads a row of `learned`: the destination, and its ladder."""
     dst, text, entered, halved = row
     found = {}
     for cwnd, *values in RUNG.findall(text):
@@ -58,8 +58,8 @@ def read_ladder(row: list[Any]) -> tuple[str, Ladder]:
 
 
 def write_ladder(site: sums.Sums, weight: float) -> str:
-    """Sums of others as riptided takes them, of no more connections on a rung than `weight`; empty sums
-    take what it had away. What no hosts can have seen is left out.
+    """Other hosts' sums as text for riptided, with at most `weight` connections per rung; empty
+    sums remove the ones that it has. Leaves out impossible sums.
     """
     rungs = {}
     for name, n in site.items():
@@ -77,11 +77,11 @@ def write_ladder(site: sums.Sums, weight: float) -> str:
 
 
 def learned_since(before: Ladder | None, now: Ladder) -> dict[str, float]:
-    """Sums of the connections that have come between the two; all of `now` where it began meanwhile. Where
-    riptided has read it from its file meanwhile, some may be missing, and none is shared twice.
+    """Sums of the connections between two answers; all of `now` if the ladder has begun anew. If
+    riptided has loaded it from its file meanwhile, some may be missing, but none is shared twice.
     """
     had: dict[str, float] = {}
-    entered, halved = now.entered, now.halved  # since its file was read
+    entered, halved = now.entered, now.halved  # since riptided has read its file
     if before:
         if (now.entered - before.entered) % ENTERED < ENTERED // 2:
             entered, halved = (now.entered - before.entered) % ENTERED, (now.halved - before.halved) % HALVED
@@ -99,7 +99,7 @@ def learned_since(before: Ladder | None, now: Ladder) -> dict[str, float]:
 
 
 def read_books(text: str, shares: str) -> dict[str, dict[str, float]]:
-    """Sums of books by key, which `shares` is a part of."""
+    """Reads books: their sums by key, which contains `shares`."""
     found: dict[str, dict[str, float]] = {}
     for arm, n_bytes, rtt_us, control, *values in BOOK_LINE.findall(text):
         cells = found.setdefault(books_key(shares, int(rtt_us), control), {})
@@ -108,17 +108,17 @@ def read_books(text: str, shares: str) -> dict[str, dict[str, float]]:
 
 
 def books_key(shares: str, rtt_us: int, control: str) -> str:
-    """Of a part of the books, in which no key has more names than a site takes."""
+    """The key of a part of the books, so small that no key has more names than a site accepts."""
     return f"books {shares} {rtt_us} {control}"
 
 
 def books_keys(shares: str) -> list[str]:
-    """All of them."""
+    """All keys of books."""
     return [books_key(shares, rtt_us, control) for rtt_us in RTTS_US for control in CONTROLS]
 
 
 def books_since(before: Mapping[str, sums.Sums], now: Mapping[str, sums.Sums]) -> dict[str, dict[str, float]]:
-    """What has come between the two. A cell with less than before is from riptided's file of before a crash."""
+    """The sums between two answers. Ignores cells with less than before, which a crash has lost."""
     found = {}
     for key, cells in now.items():
         had = before.get(key, {})
@@ -129,8 +129,8 @@ def books_since(before: Mapping[str, sums.Sums], now: Mapping[str, sums.Sums]) -
 
 
 def write_books(site: Mapping[str, sums.Sums], holdout_percent: int, trial_percent: int) -> str:
-    """Sums of all hosts as a state of one, which `riptide verdict` reads. Connections are whole ones there:
-    where they have faded, sums are scaled with them, and means stay.
+    """Sums of all hosts as the state of one, for `riptide verdict`. Faded numbers of connections
+    are rounded to integers, and the sums scaled with them, so that means stay the same.
     """
     arms, lines = {letter: arm for arm, letter in ARMS.items()}, []
     for key, cells in sorted(site.items()):
@@ -150,40 +150,40 @@ def write_books(site: Mapping[str, sums.Sums], holdout_percent: int, trial_perce
 
 
 class Share:
-    """What has come of each key, and what the site has of it."""
+    """New sums of each key, and the site's sums of this host."""
 
     def __init__(self, half_life_s: float, saved: Any = None) -> None:
         self.outbox = sums.Outbox(saved and saved["outbox"])
         self._half_life_s = half_life_s
-        # What the site has of this host, by its last answer.
+        # The site's sums of this host, from its last answer.
         self._had = {key: sums.Held(*held) for key, held in saved["had"].items()} if saved else {}
-        self._new: dict[str, dict[str, float]] = {}  # all that riptided has; the site may have it from before
+        self._new: dict[str, dict[str, float]] = {}  # sums that the site may have already
 
     def save(self) -> Any:
-        """For a successor, as JSON."""
+        """The data for a successor, as JSON."""
         return {"outbox": self.outbox.save(), "had": self._had}
 
     def put(self, key: str, everything: Mapping[str, float], since: Mapping[str, float]) -> None:
-        """`everything` that there is of a key, and what of it has come since the last time."""
+        """Takes `everything` of a key, and the part `since` the last time."""
         if key not in self._had:
             self._new[key] = dict(everything)
         elif since:
             self.outbox.put(key, since)
 
     def forget(self, keys: Iterable[str]) -> None:
-        """They are used no more. What waits is added all the same."""
+        """Forgets keys that are no longer used. Sums that wait are added all the same."""
         for key in keys:
             self._had.pop(key, None)
             self._new.pop(key, None)
 
     @property
     def unsure(self) -> set[str]:
-        """Keys of which the site is to be asked what it has of this host."""
+        """Keys of which it is unknown what the site has from this host: to be requested."""
         return set(self._new)
 
     def confirm(self, batch: Mapping[str, sums.Sums], own: Mapping[str, sums.Sums], now_ms: float) -> int:
-        """The engine has answered for the keys of `own`, which is what it has of this host now, with the
-        batch. What it has lost is added again; of how many keys.
+        """The engine has answered: `own` has its sums of this host, by key, including the batch.
+        Sums that it has lost are added again; returns of how many keys.
         """
         self.outbox.confirm(own)
         n_lost = 0
@@ -197,7 +197,7 @@ class Share:
                 missing = {name: value - has.get(name, 0.0) for name, value in expected.items()}
                 if not any(value > max(LEAST, LOST * expected[name]) for name, value in missing.items()
                            if name.endswith("n")):
-                    missing, there = {}, expected  # small losses add up
+                    missing, there = {}, expected  # small losses add up until they count
                 n_lost += bool(missing)
             else:
                 continue

@@ -4,18 +4,18 @@
 A prefix is one key, a hash:
 
     riptide:{SITE:PREFIX}    sums       {"at":MS,"sums":{NAME:SUM,..}}            of all hosts
-                             host:ID    {"at":MS,"sums":{..},"seq":SEQUENCE}      of that host's own
+                             host:ID    {"at":MS,"sums":{..},"seq":SEQUENCE}      of that host only
 
-The braces are the hash tag of a cluster: a key is all that a command touches. A script adds, so that
-fading (by the server's clock), the sums of all, the host's own and its sequence change together, on
-replicas too, which get what it wrote. The same sequence again changes nothing: an answer that was
-lost is asked for again.
+The braces are a cluster's hash tag: each command uses only one key. A script adds, so that fading
+(by the server's clock), the sums of all hosts, the host's own sums and its sequence number change
+together, also on replicas, which get what the script wrote. The same sequence number again changes
+nothing: after a lost answer the host repeats its request.
 
-Why the server keeps what each host has added: the host reads it with the sums of all, and takes it
-off. A ledger of its own would have to be written to disk before each answer, and would be wrong after a
-restart of either side. Here both are of one moment, also in a replica that is behind, or a server that
-begins empty. It costs the memory of one more set of sums for each host that uses a prefix; it goes
-when that has faded (sums.HALVES_KEPT), as newcomers look for such ones.
+The server keeps what each host has added, so that the host can subtract it from the sums of all. A
+ledger on the host would have to be written to disk before each answer, and would be wrong after a
+restart of either side. On the server both are of the same moment, even on a replica that lags, or a
+server that begins empty. It costs a set of sums for each host that uses a prefix; a set that has
+faded (sums.HALVES_KEPT) is removed when another host comes to that prefix.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from redis.exceptions import (AuthenticationError, BusyLoadingError, NoPermissio
 
 from . import sums
 
-MAX_SEQUENCE = 10 ** 14 - 1  # the digits that the server's JSON keeps
-MOST, LEAST = 1000, 16  # commands at a time: fewer after a failure, so that each exchange gets some done
-ATTEMPTS = 5  # that other node, its script, and once more while slots move
+MAX_SEQUENCE = 10 ** 14 - 1  # the server's JSON keeps 14 digits
+MOST, LEAST = 1000, 16  # commands at a time: fewer after a failure, so that each exchange does some
+ATTEMPTS = 5  # for another node, for its script, and again while slots move
 CLOSING_S = 0.1
 
-# Writes come last, as a server that is full refuses the first one alone. What is damaged begins anew.
+# Writes come last, as a full server refuses only the first command. Damaged sums begin anew.
 ADD = """
 local host, sequence, half_life, keep = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local time, added = redis.call('TIME'), cjson.decode(ARGV[5])
@@ -86,20 +86,20 @@ SHA = hashlib.sha1(ADD.encode()).hexdigest()
 
 
 class SiteError(Exception):
-    """The engine could not be used: one line, with what to do. What was to be added may be there or
-    not: the same with the same sequence again adds it once.
+    """The engine could not be used: one line, with the remedy. The sums may have been added or not:
+    the same sums with the same sequence number are added only once.
     """
 
 
 class Site:
-    """The sums of one site, as one host sees them. For one thread, and no running event loop.
+    """The sums of one site, for one host. Use it in one thread, without a running event loop.
 
-    `url` is redis://HOST:PORT/DB, rediss:// with TLS, or unix:///PATH; several, with blanks between,
-    are asked in turn where one fails. Of a cluster any node will do. The password may be in it, or
-    is `password`, with `username`; `tls_ca` is a file of authorities beside those of the system.
-    `site` and `host` are names without braces; `host` no other host has, and it stays through restarts.
-    With `key`, which all hosts of the site have, prefixes leave the host as HMAC-SHA256 of it alone.
-    `half_life_s` is that of all hosts. No call lasts longer than `timeout_s` and CLOSING_S.
+    `url` is redis://HOST:PORT/DB, rediss:// with TLS, or unix:///PATH; after a failure the next of
+    several, separated by blanks, is used. Any node of a cluster will do. The password is in the URL
+    or `password`, with `username`; `tls_ca` is a file of authorities besides the system's. `site`
+    and `host` are names without braces; `host` is unique and stays the same after restarts. With
+    `key`, the same on all hosts of the site, prefixes leave the host only as HMAC-SHA256 with it.
+    `half_life_s` must be that of all hosts. No call takes longer than `timeout_s` plus CLOSING_S.
     """
 
     def __init__(self, url: str, site: str, host: str, *, half_life_s: float = 86400,
@@ -119,22 +119,22 @@ class Site:
         login = {"username": username, "password": password}
         self._options: dict[str, Any] = {name: value for name, value in login.items() if value}
         self._tls: dict[str, Any] = {"ssl_ca_certs": tls_ca, "ssl_check_hostname": True}
-        self._slots: dict[int, str] = {}  # of a cluster: the node that said it has it
+        self._slots: dict[int, str] = {}  # of a cluster: the node of each slot, as far as known
         self._nodes: dict[str, redis.asyncio.Redis[Any]] = {}
         self._loop = asyncio.new_event_loop()
         self._batch = MOST
         self._found: dict[str, dict[str, float]] = {}
-        # What the engine has of this host now, of the prefixes that it has answered for in the last
-        # exchange, also in one that failed behind these: their sums were added.
+        # The engine's sums of this host, for the prefixes that the last exchange has answered: even
+        # if it failed later, the sums of these were added.
         self.own: dict[str, sums.Sums] = {}
 
     def exchange(self, added: Mapping[str, sums.Sums], wanted: Iterable[str],
                  sequence: int) -> dict[str, dict[str, float]]:
-        """Adds sums by prefix, and returns what other hosts have added for these and for `wanted`.
+        """Adds sums by prefix, and returns other hosts' sums for these prefixes and for `wanted`.
 
-        What nobody else knows is not in it. `sequence` is larger than that of all batches before of
-        this host, or that of the one before where this is the same again (sums.Outbox). Errors:
-        SiteError, then try again, later, all that is not in `own`; ValueError, nothing was sent.
+        Prefixes that no other host knows are missing. `sequence` must exceed those of this host's
+        earlier batches; the same batch again has the same one (sums.Outbox). Errors: SiteError:
+        repeat later all prefixes that are not in `own`; ValueError: nothing was sent.
         """
         if not 0 < sequence <= MAX_SEQUENCE and added:
             raise ValueError(f"sequence: 1 to {MAX_SEQUENCE}, a time in ms say: {sequence}")
@@ -148,7 +148,7 @@ class Site:
             self._loop.run_until_complete(work)
             self._batch = min(2 * self._batch, MOST)
             return {prefix: one for prefix, one in self._found.items() if one}
-        # redis-py 4 fails to word a reset of a Unix socket, which has no host: AttributeError
+        # redis-py 4 raises AttributeError when it describes a reset Unix socket, which has no host.
         except (RedisError, OSError, asyncio.TimeoutError, EOFError, AttributeError) as failure:
             self._batch = max(self._batch // 2, LEAST)
             self._disconnect()
@@ -156,12 +156,12 @@ class Site:
             self._urls = self._urls[1:] + [url]
             where = url.rpartition("@")[2].partition("?")[0].split("://")[-1]
             raise SiteError(f"{where}: {self._explain(failure)}") from failure
-        except BaseException:  # an answer that comes later must not be that to another question
+        except BaseException:  # a late answer must not be read as the answer to another request
             self._disconnect()
             raise
 
     def close(self) -> None:
-        """Ends its connections. The object is of no use then."""
+        """Ends its connections. The object cannot be used after that."""
         if not self._loop.is_closed():
             self._disconnect()
             self._loop.close()
@@ -173,7 +173,7 @@ class Site:
         self.close()
 
     def key_of(self, prefix: str) -> str:
-        """Where its sums are."""
+        """The engine's key for a prefix."""
         if not 0 < len(prefix) <= 128 or set(prefix) & set("{}"):
             raise ValueError(f"prefix: none of 1 to 128 characters without braces: {prefix!r:.80}")
         name = hmac.new(self._key, prefix.encode(), "sha256").hexdigest()[:32] if self._key else prefix
@@ -201,7 +201,7 @@ class Site:
             failure, left = None, {}
             for prefix, answer in (one for node in answers for one in node):
                 if not isinstance(answer, NoScriptError) and not self._is_moved(answer):
-                    raise answer  # the others are done all the same
+                    raise answer  # all other commands have been executed
                 left[prefix], failure = commands[prefix], failure or answer
             commands = left
             if not commands:
@@ -210,7 +210,7 @@ class Site:
 
     async def _ask(self, node: str, prefixes: list[str],
                    commands: dict[str, tuple[Any, ...]]) -> list[tuple[str, Exception]]:
-        """Takes the answers; returns errors, each with its prefix."""
+        """Sends commands to a node and takes the answers; returns errors with their prefixes."""
         client, errors = self._node(node), []
         for at in range(0, len(prefixes), self._batch):
             some = prefixes[at:at + self._batch]
@@ -236,12 +236,12 @@ class Site:
     def _node(self, url: str) -> redis.asyncio.Redis[Any]:
         if url not in self._nodes:
             options = {**self._options, **(self._tls if url.startswith("rediss:") else {})}
-            retry = Retry(NoBackoff(), 1)  # at once: a connection from before a restart there
+            retry = Retry(NoBackoff(), 1)  # once, as a restart of the server ends connections
             self._nodes[url] = redis.asyncio.Redis.from_url(url, retry=retry, **options)
         return self._nodes[url]
 
     def _is_moved(self, answer: Any) -> bool:
-        """Notes which node of a cluster has it. redis-py 4 has no class for it here, later ones do."""
+        """Whether another cluster node has the key; notes which. redis-py 4 has no class for it."""
         words = str(answer).split() if isinstance(answer, RedisError) else []
         if type(answer).__name__ == "MovedError":
             words = ["MOVED", *words[-2:]]
@@ -255,7 +255,7 @@ class Site:
         return True
 
     def _disconnect(self) -> None:
-        """Of a cluster we may not know any more who has what."""
+        """Ends all connections, and forgets the nodes of slots, which may have moved."""
         nodes, self._nodes, self._slots = self._nodes, {}, {}
 
         async def disconnect() -> None:
@@ -266,7 +266,7 @@ class Site:
         self._loop.run_until_complete(disconnect())
 
     def _explain(self, failure: BaseException) -> str:
-        """What to do about it. What redis-py says of a cause is less than the cause itself does."""
+        """The remedy for a failure, from all its causes, as redis-py's own text omits details."""
         causes: list[BaseException] = []
         at: BaseException | None = failure
         while at:
@@ -282,7 +282,7 @@ class Site:
 CLOSED = "it closed the connection: is it going down, or does it want TLS (rediss://)?"
 UNREACHABLE = "not reachable: does it run there, and may this host connect? ({said})"
 REFUSED = "password refused: compare it with requirepass or the ACL there"
-# What is known by a class, by words of the server, or both; the first one is it.
+# Known failures: class, part of the server's text, and line. The first one that matches counts.
 LINES: list[tuple[Any, str, str]] = [
     (asyncio.TimeoutError, "", "no answer within {timeout_s:g} s: is it busy or far away, and is there"
      " TLS where the URL says so?"),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What the hosts of a site share: sums of named floats that fade with a half-life. Pure.
 
-Sums are those of lib/proof: how many connections, what they cost, squares of it. Which names there
-are, and what they stand for, is the caller's affair. What can be added in any order, and fades by a
-factor, gives the same result whoever writes first.
+The sums are those of lib/proof: numbers of connections, their costs, squares of costs. The caller
+chooses names and their meaning. As sums can be added in any order, and fade by a factor, the result
+does not depend on who writes first.
 """
 
 from __future__ import annotations
@@ -15,43 +15,43 @@ from typing import Any, Iterable, Mapping, NamedTuple
 
 Sums = Mapping[str, float]
 
-MAX_NAMES = 4096  # books, all classes of them
+MAX_NAMES = 4096  # enough for all classes of books
 MAX_NAME_CHARS = 32
-MAX_SUM = 1e30  # far below where what many hosts add would be infinite
-HALVES_KEPT = 10  # half-lives without a write, after which a key and what a host added are forgotten
-ROUNDING = 1e-9  # of 14 digits, after many sums: less than this share is what one host alone has added
+MAX_SUM = 1e30  # so small that the sum over many hosts stays finite
+HALVES_KEPT = 10  # half-lives without a write, after which a key, or a host's sums, are forgotten
+ROUNDING = 1e-9  # sums have 14 digits: a smaller difference is not another host's
 
 
 def check(sums: Sums) -> None:
-    """Raises a ValueError where no host may add such sums."""
+    """Raises a ValueError if a host must not add these sums."""
     if len(sums) > MAX_NAMES:
         raise ValueError(f"sums: {len(sums)} names, of {MAX_NAMES} at most")
     for name, value in sums.items():
         if not 0 < len(name) <= MAX_NAME_CHARS:
             raise ValueError(f"sums: no name of 1 to {MAX_NAME_CHARS} characters: {name!r:.80}")
-        if not abs(value) <= MAX_SUM:  # nor NaN
+        if not abs(value) <= MAX_SUM:  # refuses NaN as well
             raise ValueError(f"sums: {name} is {value}: beyond {MAX_SUM:g}")
 
 
 def add(one: Sums, other: Sums) -> dict[str, float]:
-    """Both as one."""
+    """The sum of both, by name."""
     return {name: one.get(name, 0.0) + other.get(name, 0.0) for name in {**one, **other}}
 
 
 def share_left(passed_s: float, half_life_s: float) -> float:
-    """Of what was there; a clock that was set back takes nothing away, and adds nothing."""
+    """The share of sums that is left after this time; all of them if the clock was set back."""
     return float(0.5 ** (max(0.0, passed_s) / half_life_s))
 
 
 class Held(NamedTuple):
-    """What the engine keeps of a site, or of a host, for a prefix."""
+    """The engine's sums for a prefix, of a site or of one host."""
 
-    at_ms: float  # when it was faded last, by the engine's clock
+    at_ms: float  # when they were last faded, by the engine's clock
     sums: Sums
 
 
 def read(text: bytes | None) -> Held | None:
-    """From the engine's words; None where there is nothing, or what no host writes."""
+    """Reads the engine's text; None if there is none, or no host writes such text."""
     try:
         found: Any = json.loads((text or b"").decode())
         held = Held(float(found["at"]), found["sums"])
@@ -63,7 +63,7 @@ def read(text: bytes | None) -> Held | None:
 
 
 def others(site: Held | None, own: Held | None, now_ms: float, half_life_s: float) -> dict[str, float]:
-    """What hosts but this one have added, as of now; empty where that is nothing."""
+    """The sums that other hosts have added, faded until now; empty: none."""
     if not site:
         return {}
     own = own or Held(now_ms, {})
@@ -77,21 +77,21 @@ def others(site: Held | None, own: Held | None, now_ms: float, half_life_s: floa
 
 
 def fade(held: Held, now_ms: float, half_life_s: float) -> dict[str, float]:
-    """Its sums as of now."""
+    """Its sums, faded until now."""
     left = share_left((now_ms - held.at_ms) / 1000, half_life_s)
     return {name: left * value for name, value in held.sums.items()}
 
 
 def turn(prefixes: Iterable[str], number: int, of: int) -> list[str]:
-    """Each prefix in one turn of so many: what is asked for seldom need not be asked for at once."""
+    """The prefixes whose turn it is: each one has one in `of` turns, to spread the requests."""
     return [prefix for prefix in prefixes if zlib.crc32(prefix.encode()) % of == number % of]
 
 
 class Outbox:
-    """What this host has learned and the engine has not confirmed: sent again until it has, once.
+    """Sums that the engine has not confirmed: sent again until then, but added only once.
 
-    A batch has a sequence: where an answer was lost, the engine knows the sequence for that prefix
-    and does not add again. What comes meanwhile waits for the next batch.
+    A batch has a sequence number: if an answer was lost, the engine knows the number for the
+    prefix, and does not add again. Sums that come meanwhile wait for the next batch.
     """
 
     def __init__(self, saved: Any = None) -> None:
@@ -100,17 +100,17 @@ class Outbox:
         self._waiting: dict[str, dict[str, float]] = saved["waiting"] if saved else {}
 
     def save(self) -> Any:
-        """For a successor, as JSON."""
+        """The data for a successor, as JSON."""
         return {"sequence": self._sequence, "sent": self._sent, "waiting": self._waiting}
 
     def put(self, prefix: str, sums: Sums) -> None:
-        """Raises a ValueError where these are no sums."""
+        """Adds sums that are to be sent. Raises a ValueError if check refuses them."""
         check(sums)
         self._waiting[prefix] = add(self._waiting.get(prefix, {}), sums)
 
     def batch(self, now_ms: int) -> tuple[int, dict[str, dict[str, float]]]:
-        """The sequence and what is to be added. `now_ms` is of a clock that a restart does not set
-        back, CLOCK_REALTIME say: sequences grow, those of the process before included.
+        """The sequence number and the sums to add. `now_ms` is of a clock that a restart does not
+        set back, such as CLOCK_REALTIME: numbers increase, also beyond those of a predecessor.
         """
         if not self._sent and self._waiting:
             self._sequence = max(self._sequence + 1, now_ms)
@@ -118,10 +118,10 @@ class Outbox:
         return self._sequence, dict(self._sent)
 
     def confirm(self, prefixes: Iterable[str]) -> None:
-        """The engine has these of the batch."""
+        """The engine has added these prefixes of the batch."""
         for prefix in prefixes:
             self._sent.pop(prefix, None)
 
     def __len__(self) -> int:
-        """How many prefixes wait."""
+        """The number of prefixes that wait to be confirmed."""
         return len({*self._sent, *self._waiting})
