@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any datagrams as answers to a batch of requests, or to a dump: only answers to us are handed out,
- * with their own error and text, and there is an end.
+ * Any datagrams as answers to a batch of requests, or to a dump: only answers to our requests are
+ * handed out, each with its own error and text, and the exchange always ends.
  */
 #include "netlink.h"
 
@@ -22,9 +22,9 @@ static struct netlink netlink;
 static struct case_bytes said; /* the rest of the datagrams */
 static uint32_t n_datagrams, first_request;
 static bool is_asked;  /* a request was sent: later messages may answer it */
-static int send_error; /* 0: it goes well */
+static int send_error; /* errno of the next send; 0: it succeeds */
 
-/* The batch as sent: one request after the other, the last one to be acknowledged. */
+/* Checks what is sent: requests in a row, the last of which is a dump or to be acknowledged. */
 __extension__ ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sockaddr *to,
                socklen_t n_to)
 {
@@ -47,7 +47,7 @@ __extension__ ssize_t sendto(int fd, const void *bytes, size_t n, int flags, con
     return send_error ? -1 : (ssize_t)n;
 }
 
-/* Those messages of a datagram that say 0 answer the first request, and us. */
+/* Turns messages with sequence number and port 0 into answers to our first request. */
 static void answer(uint8_t *bytes, size_t n, uint32_t first)
 {
     struct nlmsghdr header;
@@ -80,7 +80,7 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
     answer(bytes, n, first_request);
     msg->msg_flags = n > room->iov_len ? MSG_TRUNC : 0;
     n = n > room->iov_len ? room->iov_len : n;
-    /* Bytes after a datagram are no part of it. */
+    /* The reader must not use bytes after the datagram. */
     ASAN_UNPOISON_MEMORY_REGION(room->iov_base, room->iov_len);
     memcpy(room->iov_base, bytes, n);
     ASAN_POISON_MEMORY_REGION((uint8_t *)room->iov_base + n, room->iov_len - n);
@@ -137,7 +137,7 @@ static void exchange(uint32_t n_requests)
     first_request = netlink.sequence + 1;
     for (uint32_t i = 0; i < n_requests; i++) {
         CASE_CHECK(netlink_has_room(&netlink, 1));
-        /* Built there, or copied. */
+        /* Built in the batch, or copied into it. */
         netlink_add(&netlink, request(i % 2 ? netlink_room(&netlink) : &elsewhere));
     }
     r = netlink_exchange(&netlink, on_answer, &answers);

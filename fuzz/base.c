@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any answer to a route query, and a window: no base, with a reason; or the route that is written
- * with it means, to libnl-route and attribute by attribute, what the answer meant, but for
- * destination, table, protocol and the metrics that are ours to set.
+ * Any answer to a route query, and a window: either no base, with a reason; or the written route
+ * has the meaning of the answer, to libnl-route and attribute by attribute, except for destination,
+ * table, protocol and the metrics that we set.
  */
 #include "apply/base.h"
 
@@ -55,7 +55,7 @@ static struct metrics draw_metrics(struct case_bytes *bytes, const struct base *
     return metrics;
 }
 
-/* Ours are as drawn; both are set where the meaning is to be the same. */
+/* Checks that our metrics are the drawn ones, then makes both equal, to compare all else. */
 static void equal_metrics(struct rtnl_route *theirs, struct rtnl_route *ours,
                           const struct metrics *metrics)
 {
@@ -78,7 +78,7 @@ static void equal_metrics(struct rtnl_route *theirs, struct rtnl_route *ours,
     }
 }
 
-/* Those that the kernel sets itself: what a hop is at the moment. */
+/* Clears flags that the kernel sets itself: a hop's present state. */
 static void unset_flags(struct rtnl_route *route)
 {
     rtnl_route_unset_flags(route, UINT32_MAX);
@@ -86,7 +86,7 @@ static void unset_flags(struct rtnl_route *route)
         rtnl_route_nh_unset_flags(rtnl_route_nexthop_n(route, i), ~(unsigned int)RTNH_F_ONLINK);
 }
 
-/* libnl-route sees no difference but those that are meant. */
+/* libnl-route sees no other differences than the intended ones. */
 static void check_meaning(struct nlmsghdr *answer, struct nlmsghdr *message,
                           const struct riptide_prefix *dst, const struct metrics *metrics)
 {
@@ -125,7 +125,7 @@ static struct nlmsghdr *put(const struct base *base, const struct riptide_prefix
         &room, &(struct rule_identity){ .table = table, .protocol = PROTOCOL }, base, dst, metrics);
 }
 
-/* As an answer of main, the message is the same base. */
+/* The message, read as an answer from main, is the same base. */
 static void check_base(const struct base *base, const struct riptide_prefix *dst,
                        const struct metrics *metrics)
 {
@@ -160,7 +160,7 @@ static void check_query(const struct riptide_prefix *dst, uint32_t mark, uint8_t
     CASE_CHECK(ip_protocol ? found && nla_get_u8(found) == ip_protocol : !found);
 }
 
-/* An MTU of its links, where all that it leads through have the same. */
+/* The MTU of the base route's links, if it is the same for all hops. */
 static void check_links(const struct base *base)
 {
     for (uint32_t second = 1400; second <= 1500; second += 100) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes after the first line of books: loaded line by line, saved again as text that loads as
- * the same; and with any sums a verdict has finite, ordered figures.
+ * Any bytes after the first line of books: they load line by line, and the saved text loads as the
+ * same; and whatever the sums, a verdict has finite, ordered figures.
  */
 #include "proof/verdict.h"
 
@@ -24,7 +24,7 @@ static char *save(const struct books *books, size_t *np)
     return text;
 }
 
-/* Also of two hosts that have the same. */
+/* Saves and loads again; also for the sums of two hosts with the same books. */
 static void check_again(const struct books *books)
 {
     struct books again = { 0 }, twice = *books;

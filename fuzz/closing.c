@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * See closing.h.
- */
+/* See closing.h. */
 #include "closing.h"
 
 #include "kernel.h"
@@ -18,15 +16,15 @@
 /* The kernel's COOKIE_LOCAL_BATCH, and how many blocks riptide keeps apart. */
 enum { PER_BLOCK = 4096, BLOCKS = 1024 };
 
-/* No more than fit into a queue beside the end of the dump. */
+/* As many as fit into a queue besides the end of the dump. */
 enum { MAX_SHOWN = 32 * 64, MAX_AT_ONCE = 32 };
 
 struct closing {
     struct riptide_observer *observer;
-    uint64_t shown[MAX_SHOWN]; /* by dumps that came to their end */
+    uint64_t shown[MAX_SHOWN]; /* by complete dumps */
     size_t n_shown;
-    size_t n_shown_before; /* of them, before the latest dump began */
-    size_t n_missed;       /* that should have come out */
+    size_t n_shown_before; /* of these, before the last dump began */
+    size_t n_missed;       /* closed ones that were not reported, although no dump had shown them */
 };
 
 struct about_socket {
@@ -62,7 +60,7 @@ static void say_socket(enum kernel_socket index, uint64_t cookie, uint32_t data_
     kernel_say(index, 0, (const uint8_t *)&message, sizeof(message));
 }
 
-/* Near to each other, in few blocks, two of which coincide; 0 if the kernel has none. */
+/* Cookies close to each other, in few blocks, two of which share a slot; 0: the kernel has none. */
 static uint64_t draw_cookie(struct case_bytes *bytes)
 {
     static const uint64_t blocks[] = { 0, 1, BLOCKS - 1, BLOCKS };
@@ -80,7 +78,7 @@ static bool was_shown(const struct closing *closing, uint64_t cookie)
     return false;
 }
 
-/* Below the highest cookie of its block before the latest dump, the two may be confused. */
+/* A cookie below the highest of its block before the last dump may be taken for a shown one. */
 static bool may_be_taken_for_shown(const struct closing *closing, uint64_t cookie)
 {
     for (size_t i = 0; i < closing->n_shown_before; i++) {
@@ -93,7 +91,7 @@ static bool may_be_taken_for_shown(const struct closing *closing, uint64_t cooki
     return false;
 }
 
-/* Takes all that is to be read; the cookies that come out. Returns how many. */
+/* Pops all samples: their cookies; returns how many. */
 static size_t take(struct closing *closing, bool are_closed, uint64_t *cookies)
 {
     const struct riptide_sample *sample;
@@ -192,12 +190,12 @@ void closing_run(struct case_bytes *bytes)
 
         if (what % 2 == 0)
             dump(&closing, bytes, what % 8 == 6);
-        else if (stats.dumps > 0) /* not before the first one has ended */
+        else if (stats.dumps > 0) /* the observer listens after the first complete dump */
             close_some(&closing, bytes);
         riptide_observer_get_stats(closing.observer, &stats, sizeof(stats));
         CASE_CHECK(stats.closed == kernel_n_closed() && stats.malformed == 0);
     }
-    /* Of those shown by the latest dump a filter is kept, which may err, though hardly ever. */
+    /* Cookies shown by the last dump are in a Bloom filter, which very rarely errs. */
     CASE_CHECK(closing.n_missed <= 1);
     riptide_observer_free(closing.observer);
 }

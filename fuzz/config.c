@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as riptided.conf: refused with one line that begins with the file's name, or the result
- * prints as a file that reads back as the same, with the numbers of another reader.
+ * Any bytes as riptided.conf: refused with one line that begins with the file's name, or printed as
+ * a file that reads back as the same; a second reader finds the same numbers.
  */
 #include "settings.h"
 

@@ -53,7 +53,7 @@ static const struct known_key known_keys[] = {
 
 enum { N_KNOWN_KEYS = sizeof(known_keys) / sizeof(known_keys[0]), MAX_LINE_BYTES = 1 << 16 };
 
-/* All types as one that holds each of their values. */
+/* The value of any type, in a type that can represent them all. */
 static long double value_at(const void *target, const struct known_key *key)
 {
     const char *at = (const char *)target + key->offset;
@@ -72,7 +72,7 @@ static long double value_at(const void *target, const struct known_key *key)
     }
 }
 
-/* Digits in a base; with a point where it is ten. */
+/* Digits of a base; with a decimal point in base ten. */
 static long double read_digits(const char **textp, int base)
 {
     static const char digits[] = "0123456789abcdef";
@@ -173,7 +173,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* Where the keys of the section go. */
+/* The struct that the keys of the section set. */
 static const void *target_of(const struct settings *settings, const char *section)
 {
     const struct riptide_hint *found = NULL;
@@ -190,7 +190,7 @@ static const void *target_of(const struct settings *settings, const char *sectio
     return found;
 }
 
-/* One line, in the section `section`. */
+/* Checks one line, which is in the section `section`. */
 static void hold_line(const struct settings *settings, char *line, char *section, bool *is_given)
 {
     size_t n_word;
@@ -220,7 +220,7 @@ static void hold_line(const struct settings *settings, char *line, char *section
     }
 }
 
-/* Values of the file are as written, all others the defaults. */
+/* Checks that values of the file are as written, and all others the defaults. */
 static void hold_values(const struct settings *settings, const struct settings *defaults,
                         const char *bytes, size_t n)
 {
@@ -239,7 +239,7 @@ static void hold_values(const struct settings *settings, const struct settings *
         n_line = stop ? (size_t)(stop + 1 - bytes) : n;
         while (n_blank < n_line && (bytes[n_blank] == ' ' || bytes[n_blank] == '\t'))
             n_blank++;
-        /* A longer one ends in a comment, or it would have been refused. */
+        /* A longer line ends with a comment: otherwise it would have been refused. */
         snprintf(line, sizeof(line), "%.*s", (int)(n_line - n_blank), bytes + n_blank);
         line[strcspn(line, "\n")] = '\0';
         hold_line(settings, trim(line), section, is_given);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any line on the control socket: the answer is one line of JSON that says whether it is one,
- * nobody changes things who may not, and what is taken back is what stood. Ladders are a page at
- * most, each of which can be read; those of a site are taken or counted as what they are, within
- * their bounds. The first byte says who asks, and what there is.
+ * Any line on the control socket: the answer is one line of JSON with "ok", only permitted clients
+ * change things, and only a hint in force can be removed. Ladders come in pages and can be read;
+ * those of a site are taken, or counted as invalid or unknown, within their bounds. The first byte
+ * chooses the client and the daemon's data.
  */
 #include "case_bytes.h"
 #include "stand_in.h"
@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-static const struct riptide_prefix in_force = { AF_INET, 8, { 10 } }; /* there is a hint for it */
+static const struct riptide_prefix in_force = { AF_INET, 8, { 10 } }; /* it has a hint */
 
 static void check_learned(const json_t *answer)
 {
@@ -32,7 +32,7 @@ static void check_learned(const json_t *answer)
     }
 }
 
-/* What was asked for is known to be JSON, as it was done. */
+/* An answer with these members shows that the request was valid JSON. */
 static void check_site(const json_t *answer, const char *line, size_t n,
                        const struct daemon *stand_in)
 {

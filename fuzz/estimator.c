@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any sequence of samples, times, hints, base windows, configurations and states: no window outside
- * its bounds or past its time to live, each as its explanation has it, no more destinations than
- * configured, the hints in force are those given, each window is withdrawn again, each popped window
- * is the known one, and a saved state loads as the same.
+ * Any sequence of samples, times, hints, base windows, configurations and states: no window is
+ * outside its bounds or older than its time to live, and each follows from its explanation; there
+ * are no more destinations than configured, and exactly the given hints; each window is withdrawn
+ * at the end, each popped one is the present one, and a saved state loads as the same.
  */
 #include "estimator.h"
 
@@ -14,7 +14,7 @@
 
 enum { MAX_TOLD = 1024 };
 
-/* The windows of a host after the changes that it popped. */
+/* The windows of a host, by the popped changes. */
 struct told {
     struct riptide_prefix dst;
     uint32_t cwnd;
@@ -42,7 +42,7 @@ static struct told *told_of(struct run *run, const struct riptide_prefix *dst)
     return &run->told[run->n_told++];
 }
 
-/* Of the hints without an end that with the longest prefix that has `dst`. */
+/* The permanent hint with the longest prefix that contains `dst`. */
 static const struct riptide_hint *kept_for(const struct run *run, const struct riptide_prefix *dst)
 {
     const struct riptide_hint *kept = NULL;
@@ -66,8 +66,8 @@ static uint32_t base_of(const struct run *run, const struct riptide_prefix *dst)
 }
 
 /*
- * The bounds of the hint without an end, or as the configuration says them, but that a base goes
- * above the bound for all; one that ends never lowers the first.
+ * The bounds are the permanent hint's, or the configuration's; a base window can exceed the
+ * configured upper one. Temporary hints never lower the lower one.
  */
 static void check_bounds(const struct run *run, const struct riptide_estimate *estimate)
 {
@@ -117,7 +117,7 @@ static void check_told(const struct run *run)
     CASE_CHECK(stats.destinations <= run->drawn.config.max_destinations);
 }
 
-/* What hints for `dst` that end ask for: the lowest of each figure. */
+/* The temporary hints for `dst` as one: the lowest value of each figure. */
 static struct riptide_hint hint_for(const struct run *run, const struct riptide_prefix *dst)
 {
     struct riptide_hint lowest = { .scale = 1 };
@@ -135,7 +135,7 @@ static struct riptide_hint hint_for(const struct run *run, const struct riptide_
     return lowest;
 }
 
-/* The figures of an explanation give its window. */
+/* The window follows from the figures of its explanation. */
 static void check_explanation(const struct run *run, const struct riptide_explanation *why)
 {
     const struct riptide_hint *kept = kept_for(run, &why->dst);
@@ -172,7 +172,7 @@ static void check_lifetimes(const struct run *run)
     }
 }
 
-/* Of a prefix there is one hint that ends, and one that does not. */
+/* A prefix has at most one temporary and one permanent hint. */
 static struct riptide_hint *hint_at(struct run *run, const struct riptide_prefix *dst, bool has_end)
 {
     for (size_t i = 0; i < run->n_hints; i++) {
@@ -244,7 +244,7 @@ static void remove_hint(struct run *run, const struct riptide_prefix *dst)
     check_hints(run);
 }
 
-/* What connections to a destination start with without us is known of one that has a window. */
+/* Only destinations with a window have a known base window. */
 static void set_base(struct run *run, struct case_bytes *bytes)
 {
     struct riptide_prefix peer = draw_host(bytes), dst;
@@ -260,7 +260,7 @@ static void set_base(struct run *run, struct case_bytes *bytes)
     check_lifetimes(run);
 }
 
-/* To now_ns; hints whose time is over pass. */
+/* Ticks at now_ns, when hints may end. */
 static void tick_now(struct run *run)
 {
     CASE_CHECK(riptide_estimator_tick(run->estimator, run->now_ns) == 0);
@@ -284,7 +284,7 @@ static void tick(struct run *run, struct case_bytes *bytes)
     check_lifetimes(run);
 }
 
-/* Those of the configuration come, and those that end stay. */
+/* The new configuration's hints replace the permanent ones; temporary ones stay. */
 static void configure(struct run *run, const struct drawn_config *drawn)
 {
     for (size_t i = run->n_hints; i-- > 0;) {
@@ -315,15 +315,15 @@ static void reconfigure(struct run *run, struct case_bytes *bytes)
     if (r < 0)
         return;
     configure(run, &drawn);
-    /* What a shorter time to live ends, the next tick ends. */
+    /* A shorter time to live takes effect with the next tick. */
     tick_now(run);
     pop(run, UINT32_MAX);
     check_told(run);
 }
 
 /*
- * A successor with the same configuration and hints has the same windows, except with base windows:
- * a state does not say whether losses lowered a window below them.
+ * A successor with the same configuration and hints has the same windows, unless there are base
+ * windows: a state does not tell whether losses have lowered a window below them.
  */
 static void succeed(struct run *run)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Configurations, samples and hints of an estimator out of bytes, for the targets that have one.
- */
+/* Configurations, samples and hints of an estimator, drawn from bytes. */
 #ifndef RIPTIDE_FUZZ_ESTIMATOR_H
 #define RIPTIDE_FUZZ_ESTIMATOR_H
 
@@ -16,7 +14,7 @@ enum { DRAWN_OVERRIDES = 3, DRAWN_AGGREGATES = 2 };
 
 static const uint64_t ns_per_s = 1000000000;
 
-/* What a configuration points to lives as long as it does. */
+/* A configuration, with the arrays to which it points. */
 struct drawn_config {
     struct riptide_estimator_config config;
     struct riptide_hint overrides[DRAWN_OVERRIDES];
@@ -35,7 +33,7 @@ static inline struct riptide_prefix draw_host(struct case_bytes *bytes)
     return (struct riptide_prefix){ AF_INET, 32, { 10, 0, n >> 4 & 3, n & 31 } };
 }
 
-/* One of them, or a network around it. */
+/* One of these hosts, or a network around it. */
 static inline struct riptide_prefix draw_network(struct case_bytes *bytes)
 {
     struct riptide_prefix prefix = draw_host(bytes);
@@ -47,7 +45,7 @@ static inline struct riptide_prefix draw_network(struct case_bytes *bytes)
     return prefix;
 }
 
-/* A share of one, both ends included. */
+/* A share from 0 to 1, both included. */
 static inline double draw_share(struct case_bytes *bytes)
 {
     return case_u8(bytes) / 255.0;
@@ -73,7 +71,7 @@ static inline void draw_overrides(struct drawn_config *drawn, struct case_bytes 
         drawn->aggregates[i] = draw_network(bytes);
 }
 
-/* Mostly one that is taken. */
+/* Mostly a valid configuration. */
 static inline void draw_config(struct drawn_config *drawn, struct case_bytes *bytes)
 {
     struct riptide_estimator_config *config = &drawn->config;
@@ -107,7 +105,7 @@ static inline void draw_config(struct drawn_config *drawn, struct case_bytes *by
         draw_overrides(drawn, bytes);
 }
 
-/* Any sample of a kernel, and now and then an impossible one. */
+/* Any sample that a kernel can report, and sometimes an impossible one. */
 static inline struct riptide_sample draw_sample(struct case_bytes *bytes)
 {
     uint8_t how = case_u8(bytes);
@@ -127,11 +125,11 @@ static inline struct riptide_sample draw_sample(struct case_bytes *bytes)
 
     if (how == 0xff)
         sample.dst.len = case_u8(bytes);
-    sample.acked_bytes = sample.delivery_rate_Bps; /* those of a second */
+    sample.acked_bytes = sample.delivery_rate_Bps; /* the bytes of one second */
     return sample;
 }
 
-/* One that may hold for some of them, for a while or without an end; or be none. */
+/* A hint for some of the hosts, temporary or permanent; may be invalid. */
 static inline struct riptide_hint draw_hint(struct case_bytes *bytes, uint64_t now_ns)
 {
     uint8_t how = case_u8(bytes);
@@ -151,7 +149,7 @@ static inline struct riptide_hint draw_hint(struct case_bytes *bytes, uint64_t n
     return hint;
 }
 
-/* Its whole state, as text to compare and to load: free it. */
+/* The whole state as text, to compare and to load; the caller frees it. */
 static inline char *save_all(const struct riptide_estimator *estimator, uint64_t now_ns,
                              uint64_t realtime_ns, size_t *np)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any message as a notification to a router with a few destinations: those that libnl and a
- * comparison with every prefix find affected wait to be queried again, and only messages that
- * affect no route of ours are ignored. The state of a link is recorded.
+ * Any message as a notification to a router with a few destinations: those that are affected, by
+ * libnl and a comparison with every prefix, wait to be queried again, and only messages that affect
+ * no route of ours are ignored. The state of a link is recorded.
  */
 #include "apply/plan.h"
 

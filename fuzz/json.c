@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any figures and texts as answers on the control socket: jansson reads each line as one document,
- * with these figures and texts.
+ * Any figures and texts in answers on the control socket: jansson reads each line as one document
+ * with the same figures and texts.
  */
 #include "case_bytes.h"
 #include "explanation.h"
@@ -17,7 +17,7 @@ enum { MAX_ROWS = 8 };
 
 /* The daemon's figures. */
 struct told {
-    struct daemon stand_in; /* first: its functions are given it */
+    struct daemon stand_in; /* first, as the daemon's functions get a pointer to it */
     struct riptide_explanation why;
     uint64_t now_ns;
     struct riptide_hint hint;
@@ -66,7 +66,7 @@ static void draw_explanation(struct riptide_explanation *why, struct case_bytes 
     why->evidence.max_rtt_us = case_u32(bytes);
 }
 
-/* Behind all else, where inputs from before these were drawn end. */
+/* Drawn last, as inputs of the corpus from before these were added end there. */
 static void draw_rest(struct told *told, struct case_bytes *bytes)
 {
     struct riptide_explanation *why = &told->why;
@@ -156,7 +156,7 @@ static json_t *ask(struct told *told, const char *line)
     return answer;
 }
 
-/* Nine digits are written; a figure that may be missing is null. */
+/* Figures are written with nine digits; a missing one is null, which reads as 0. */
 static void check_real(const json_t *object, const char *name, double value)
 {
     double read = json_number_value(json_object_get(object, name));
@@ -200,7 +200,7 @@ static const char *state_of(const struct riptide_route *route)
     }
 }
 
-/* A reason that is no UTF-8 is left out; the row is not. */
+/* A reason that is not UTF-8 is omitted, but not its row. */
 static void check_rows(const struct told *told, const json_t *routes)
 {
     CASE_CHECK(json_array_size(routes) == told->n_rows);
@@ -263,7 +263,7 @@ static void check_seen(const struct riptide_explanation *why, const json_t *seen
     check_left_out(why, json_object_get(seen, "left_out"));
 }
 
-/* In whole milliseconds; an ended hint has none left. */
+/* The time left is in whole milliseconds; 0 after a hint's end. */
 static void check_hint(const struct told *told, const json_t *hint)
 {
     const struct riptide_hint *given = &told->hint;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * See kernel.h.
- */
-/* Fortified, poll is an inline function of libc's that no other can take the place of. */
+/* See kernel.h. */
+/* With _FORTIFY_SOURCE poll is an inline function of libc, which no other can replace. */
 #undef _FORTIFY_SOURCE
 
 #include "kernel.h"
@@ -30,7 +28,7 @@ struct datagram {
 static struct queue {
     struct datagram datagrams[MAX_QUEUED];
     size_t n, next;
-    uint32_t seq; /* of the latest request */
+    uint32_t seq; /* of the last request */
     bool is_watched;
 } queues[KERNEL_N_SOCKETS];
 
@@ -134,7 +132,7 @@ static void count_closed(const struct datagram *datagram)
                 header->nlmsg_type == SOCK_DIAG_BY_FAMILY;
 }
 
-/* Answers have the sequence number of their request, which was unknown when they were written. */
+/* Inserts the sequence number of the request, which is unknown when the answer is queued. */
 static void answer(struct datagram *datagram, uint32_t seq, uint32_t port)
 {
     struct nlmsghdr header;
@@ -215,7 +213,7 @@ int epoll_ctl(int fd, int operation, int member, struct epoll_event *event)
     return 0;
 }
 
-/* Apart: libc declares that poll only writes to its argument, and gcc believes it. */
+/* Not inlined: libc declares that poll only writes to its argument, so gcc warns of this read. */
 __attribute__((noinline)) static const struct queue *queue_asked_for(const struct pollfd *fds)
 {
     return queue_of(fds->fd);
@@ -227,7 +225,7 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
     return is_silent(queue_asked_for(fds)) ? 0 : 1;
 }
 
-/* What clang compiles poll to where the room is known, with `-D_FORTIFY_SOURCE` of glibc 2.41. */
+/* clang calls this instead of poll with `-D_FORTIFY_SOURCE` of glibc 2.41, if it knows the room. */
 int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
 int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room)
 {

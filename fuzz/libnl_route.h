@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A route message read by libnl-route 3.7, where that comes back from it.
- */
+/* Reads a route message by libnl-route 3.7, unless libnl would misread it or never return. */
 #ifndef RIPTIDE_FUZZ_LIBNL_ROUTE_H
 #define RIPTIDE_FUZZ_LIBNL_ROUTE_H
 
@@ -12,7 +10,7 @@
 #include <netlink/route/route.h>
 #include <stdbool.h>
 
-/* An attribute that comes twice has no one meaning: readers take the first, the last or both. */
+/* An attribute that occurs twice is ambiguous: readers use the first, the last or both. */
 static inline bool has_twice(const struct nlattr *attribute, int remaining)
 {
     bool has[1 << 14] = { false }; /* of NLA_TYPE_MASK */
@@ -26,7 +24,7 @@ static inline bool has_twice(const struct nlattr *attribute, int remaining)
     return false;
 }
 
-/* It takes an RTA_VIA for two bytes less than it has, however few these are. */
+/* libnl subtracts two from the length of an RTA_VIA, without checking that it is at least two. */
 static inline bool libnl_route_can_read_via(const void *attributes, int remaining)
 {
     const struct nlattr *attribute;
@@ -39,7 +37,7 @@ static inline bool libnl_route_can_read_via(const void *attributes, int remainin
     return true;
 }
 
-/* It loops forever at a hop of length 0, or a last one without its padding. */
+/* libnl loops forever at a hop of length 0, or at a last one without its padding. */
 static inline bool libnl_route_can_read_hops(const struct nlattr *multipath)
 {
     struct hops hops = hops_of(multipath);
@@ -52,7 +50,7 @@ static inline bool libnl_route_can_read_hops(const struct nlattr *multipath)
     return hops.left == 0;
 }
 
-/* NULL: it makes nothing of it, or nothing that others must. To be given to rtnl_route_put. */
+/* NULL: libnl cannot read the message, or it is ambiguous. Free it by rtnl_route_put. */
 static inline struct rtnl_route *libnl_route_read(const struct nlmsghdr *message)
 {
     const struct nlattr *attribute = nlmsg_attrdata(message, sizeof(struct rtmsg));

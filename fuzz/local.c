@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any route messages as those of the table `local`: the resulting set equals a comparison with one
- * prefix after the other, and only messages of the right kind add to it.
+ * Any route messages as those of the table `local`: the resulting set agrees with a comparison with
+ * one prefix after the other, and only messages of the right kind add to it.
  */
 #include "observe/dump.h"
 
@@ -21,7 +21,7 @@ static bool holds_by_hand(const struct prefix_set *set, const struct riptide_pre
     return false;
 }
 
-/* The first address within it, and that with one bit turned. */
+/* The prefix's first address, and the same with one bit inverted. */
 static void check_around(const struct prefix_set *set, const struct riptide_prefix *prefix, int bit)
 {
     struct riptide_prefix dst = *prefix;

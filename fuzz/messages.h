@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Netlink messages from any bytes, as a reader of a socket hands them on: each is at least a header
- * and no longer than received. In memory of its own size, so that a read after its end is detected.
+ * Netlink messages from any bytes, as a reader of a socket passes them on: each has at least a
+ * header, and is in memory of its own size, so that a read after its end is detected.
  */
 #ifndef RIPTIDE_FUZZ_MESSAGES_H
 #define RIPTIDE_FUZZ_MESSAGES_H
@@ -11,7 +11,7 @@
 #include <linux/netlink.h>
 #include <string.h>
 
-/* The next message, or NULL after the last. Free it. */
+/* The next message, which the caller frees; NULL after the last. */
 static inline struct nlmsghdr *messages_next(struct case_bytes *bytes)
 {
     struct nlmsghdr header, *message;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Any figures as Prometheus text: a strict reader takes it and finds them again.
- */
+/* Any figures as Prometheus text: a strict reader accepts it and finds the same figures. */
 #include "metrics.h"
 
 #include "prometheus.h"
 #include "target.h"
 #include "tools.h"
 
-/* What a histogram was given. */
+/* The values that were added to a histogram. */
 struct values {
     uint64_t list[32];
     uint32_t n;
@@ -35,7 +33,7 @@ static void draw_counters(void *stats, size_t n, struct case_bytes *bytes)
     }
 }
 
-/* The whole text, which the strict reader takes. Free it. */
+/* The whole text, which the strict reader accepts; the caller frees it. */
 static char *print(const struct metrics *metrics)
 {
     char *text = NULL, *copy;
@@ -64,7 +62,7 @@ static double read_back(const char *text, const char *name)
     return strtod(found + strlen(line), NULL);
 }
 
-/* Nine digits are written. */
+/* Figures are written with nine digits. */
 static bool is_about(double read, double value)
 {
     return fabs(read - value) <= 1e-8 * fabs(value);

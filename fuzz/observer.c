@@ -51,12 +51,12 @@ static void check_sample(struct run *run, const struct riptide_sample *sample)
     riptide_observer_get_stats(run->observer, &stats, sizeof(stats));
     CASE_CHECK(prefix_is_valid(&sample->dst) && sample->cwnd > 0);
     CASE_CHECK(sample->dst.len == prefix_family_bits(sample->dst.family));
-    /* Where the kernel filters, ours is not asked again. */
+    /* Samples that the kernel has filtered are not filtered again. */
     CASE_CHECK(
         (!sample->closed && stats.filter != RIPTIDE_FILTER_PARTIAL) ||
         riptide_scope_matches(&run->config.scope, sample));
     CASE_CHECK(!sample->closed || (run->config.destroy_events && sample->data_segs_out > 0));
-    /* Whatever else: none twice in a row. */
+    /* In any case no connection comes twice in a row. */
     CASE_CHECK(sample->closed || sample->cookie != run->last_cookie || sample->cookie == 0);
     run->last_cookie = sample->closed ? 0 : sample->cookie;
 }
@@ -90,7 +90,7 @@ static void start(struct run *run)
     CASE_CHECK(r <= 0);
     if (r == 0 && !run->is_dumping)
         run->last_cookie = 0;
-    /* -EBUSY: it goes on; whatever else ended it. */
+    /* -EBUSY: the dump continues; any other error has ended it. */
     run->is_dumping = r == 0 || r == -EBUSY;
     check_stats(run);
 }
@@ -133,7 +133,7 @@ static void step(struct run *run, struct case_bytes *bytes)
     case 4:
         kernel_fail(index, errors[case_u8(bytes) % (sizeof(errors) / sizeof(errors[0]))]);
         break;
-    default: /* all that there is, but no more than that */
+    default: /* reads and pops all, in a bounded number of steps */
         for (int i = 0; i < 8; i++) {
             dispatch(run);
             pop_all(run);
@@ -141,7 +141,7 @@ static void step(struct run *run, struct case_bytes *bytes)
     }
 }
 
-/* Whether a kernel that only ever sends NLMSG_DONE brings a dump to its end. */
+/* Whether a dump ends if the kernel only sends NLMSG_DONE from now on. */
 static bool recovers(struct run *run)
 {
     static const struct {
@@ -166,7 +166,7 @@ static bool recovers(struct run *run)
     return false;
 }
 
-/* After a dump, all of the kernel's messages about closed sockets are read. */
+/* After a dump the observer reads all messages about closed sockets. */
 static void hear_all(struct run *run)
 {
     struct riptide_observer_stats stats;
@@ -179,10 +179,10 @@ static void hear_all(struct run *run)
     CASE_CHECK(kernel_is_silent(KERNEL_EVENTS) || stats.events_error < 0);
 }
 
-/* More than fit into a filter with all bits of each. */
+/* More than fit into a filter with all of their bits. */
 enum { MANY_PREFIXES = 2500 };
 
-/* What a scope points to; more ranges than it may have. */
+/* The arrays of a scope, with more ranges than allowed. */
 static struct {
     struct riptide_prefix prefixes[2];
     struct riptide_prefix many[MANY_PREFIXES];

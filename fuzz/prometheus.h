@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A strict reader of Prometheus text as we write it (gauges, counters, histograms): written from
- * the specification, not from the writer. Ends the process where the text is none.
+ * A strict reader of Prometheus text with gauges, counters and histograms, written from the
+ * specification, not from our writer. Ends the process if the text is invalid.
  */
 #ifndef RIPTIDE_FUZZ_PROMETHEUS_H
 #define RIPTIDE_FUZZ_PROMETHEUS_H
@@ -27,7 +27,7 @@ static inline bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Copies a name from *atp, and moves that after it. */
+/* Copies a name from *atp, and moves *atp after it. */
 static inline void read_name(const char **atp, char *name, size_t size)
 {
     size_t n = strspn(*atp, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:");
@@ -49,12 +49,12 @@ static inline double read_number(const char *at)
     char *end;
     double value = strtod(at, &end);
 
-    /* No "nan", no hexadecimal, no blanks: what a strict reader takes. */
+    /* A strict reader refuses "nan", hexadecimal numbers and blanks. */
     CASE_CHECK(end != at && *end == 0 && strspn(at, "0123456789.e+-") == strlen(at));
     return value;
 }
 
-/* # HELP and # TYPE of a family, each once and before its samples. */
+/* Reads # HELP or # TYPE of a family: each once, before its samples. */
 static inline void read_comment(struct family *family, const char *line)
 {
     char name[128], keyword[8];
@@ -82,7 +82,7 @@ static inline void read_comment(struct family *family, const char *line)
     }
 }
 
-/* Labels between braces; the value of `le` goes to `le`, an empty text where there is none. */
+/* Reads labels in braces; copies the value of `le` to `le`, empty if there is none. */
 static inline void read_labels(const char **atp, char le[64])
 {
     char name[64];
@@ -144,7 +144,7 @@ static inline void read_sample(struct family *family, const char *line)
         CASE_CHECK(!strcmp(suffix, "_sum") && !strcmp(family->type, "histogram"));
 }
 
-/* Reads the text, which is changed, to its end. */
+/* Reads the text to its end, and changes it. */
 static inline void prometheus_read(char *text)
 {
     struct family family = { .bucket = NAN };

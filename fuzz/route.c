@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Any message as one about a route: refused, or every figure is the one that libnl-route finds.
- */
+/* Any message as one about a route: refused, or with the same figures as libnl-route finds. */
 #include "apply/route.h"
 
 #include "apply/message.h"
@@ -52,7 +50,7 @@ static void check_hop(const struct route *ours, struct rtnl_route *theirs,
                                                                  : rtnl_route_nh_get_via(hop));
 }
 
-/* Whether libnl-route has the hops of RTA_MULTIPATH and no other, each with one meaning. */
+/* Whether libnl-route has exactly the hops of RTA_MULTIPATH, and each has only one meaning. */
 static bool has_hops_alone(const struct nlmsghdr *message)
 {
     static const int others[] = { RTA_OIF, RTA_GATEWAY, RTA_VIA, RTA_FLOW, RTA_ENCAP, RTA_NH_ID };
@@ -75,7 +73,7 @@ static bool has_hops_alone(const struct nlmsghdr *message)
     return true;
 }
 
-/* All of them in this order. */
+/* Both have the same hops in the same order. */
 static void check_several(const struct route *ours, struct rtnl_route *theirs,
                           const struct nlmsghdr *message)
 {
@@ -116,7 +114,7 @@ static void check_route(const struct route *ours, struct rtnl_route *theirs,
     check_several(ours, theirs, message);
 }
 
-/* An end, and gateways that are addresses. */
+/* The walk over hops ends, and gateways are addresses. */
 static void check_hops(const struct route *route, const struct nlmsghdr *message)
 {
     struct hop hop = { .is_begun = false };
@@ -129,7 +127,7 @@ static void check_hops(const struct route *route, const struct nlmsghdr *message
     CASE_CHECK(!route_next_hop(&hop, route, netlink_attrs(message, sizeof(struct rtmsg))));
 }
 
-/* A delete that is read as a route names that route and none besides. */
+/* A deletion, read as a route, names exactly this route. */
 static void check_delete(const struct route *route)
 {
     static struct netlink_room room;
@@ -143,7 +141,7 @@ static void check_delete(const struct route *route)
     CASE_CHECK(named.protocol == route->protocol);
 }
 
-/* A dump asks for that family and table. */
+/* A dump requests this family and table. */
 static void check_dump(const struct route *route)
 {
     static struct netlink_room room;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any messages as policy rules: a place found for ours is right once the kernel has put them there,
- * and the meaning of each rule, above all whether it is ours, equals that of its bytes.
+ * Any messages as policy rules: rules of ours that the kernel puts in the place found are in place,
+ * and the meaning of each rule, above all whether it is ours, is that of its bytes.
  */
 #include "apply/rule.h"
 
@@ -21,9 +21,9 @@ enum { N_TYPES = 64 };
 struct reading {
     const struct fib_rule_hdr *header;
     const struct rtattr *found[N_TYPES]; /* by type */
-    bool is_whole;                       /* up to its end, with numbers of their size */
-    bool is_repeated; /* a type comes twice, which the kernel never sends and has no one meaning */
-    bool has_unknown; /* what may be a selector of any kind */
+    bool is_whole;                       /* its end was reached, and numbers have their size */
+    bool is_repeated; /* a type occurs twice: ambiguous, and never sent by the kernel */
+    bool has_unknown; /* an attribute that may be any selector */
 };
 
 static bool has_its_size(const struct rtattr *attribute)
@@ -55,7 +55,7 @@ static struct reading read_message(struct nlmsghdr *message)
         message->nlmsg_len < NLMSG_LENGTH(sizeof(*reading.header)))
         return reading;
     reading.is_whole = true;
-    /* The last one's padding may be missing: it is no whole message then. */
+    /* Without the padding of its last attribute a message is not whole. */
     for (; left <= INT32_MAX && RTA_OK(at, left); at = RTA_NEXT(at, left)) {
         int type = at->rta_type & NLA_TYPE_MASK;
 
@@ -71,7 +71,7 @@ static struct reading read_message(struct nlmsghdr *message)
     return reading;
 }
 
-/* 0 where there is none. */
+/* 0: there is none. */
 static uint32_t number_of(const struct reading *reading, int type)
 {
     const struct rtattr *attribute = reading->found[type];
@@ -122,7 +122,7 @@ static uint32_t table_of(const struct reading *reading)
     return reading->found[FRA_TABLE] ? number_of(reading, FRA_TABLE) : reading->header->table;
 }
 
-/* Rules taken for ours may be deleted: so they have all of our attributes and no others. */
+/* Rules recognized as ours may be deleted: so they must have exactly our attributes. */
 static enum rule_role role_of(const struct reading *reading, const struct rule_identity *identity)
 {
     uint32_t mark = number_of(reading, FRA_FWMARK), mask = number_of(reading, FRA_FWMASK);
@@ -161,7 +161,7 @@ static void check_same_body(const struct nlmsghdr *a, const struct nlmsghdr *b)
     CASE_CHECK(memcmp(a + 1, b + 1, n_bytes) == 0);
 }
 
-/* Those that need no rule of ours: by its table alone, and for all there are. */
+/* Requests that name no rule of ours: deletion by table, and a dump of all. */
 static void check_other_requests(const struct rule *rule)
 {
     static struct netlink_room room;
@@ -175,7 +175,7 @@ static void check_other_requests(const struct rule *rule)
     CASE_CHECK(message_dump(&room, RTM_GETRULE, AF_INET6, 0)->nlmsg_flags & NLM_F_DUMP);
 }
 
-/* Behind those of its priority, as the kernel does. */
+/* Inserts a rule after those of the same priority, as the kernel does. */
 static void insert(struct rules *rules, struct rule rule)
 {
     uint32_t i = rules->n++;
@@ -255,7 +255,7 @@ static void put(struct near_ours *message, uint16_t type, const void *value, uin
     message->netlink.nlmsg_len += RTA_SPACE(n);
 }
 
-/* By two bits: not there, as ours has it, 0, or another than ours. */
+/* Two bits choose: no attribute, our value, 0, or another value. */
 static void put_number(struct near_ours *message, unsigned int how, uint16_t type, uint32_t value,
                        uint16_t n)
 {
@@ -265,7 +265,7 @@ static void put_number(struct near_ours *message, unsigned int how, uint16_t typ
         put(message, type, &value, n);
 }
 
-/* Two bits for each attribute of our rule, and for those that it lacks. */
+/* Two bits choose each attribute of our rule, and each one that it lacks. */
 static void add_near_ours(struct rules *rules, const struct rule_identity *identity,
                           struct case_bytes *bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as the payload of a message about a socket: no sample, or the values of struct tcp_info
- * as found by the macros of <linux/rtnetlink.h>.
+ * Any bytes as the payload of a message about a socket: no sample, or one with the values that the
+ * macros of <linux/rtnetlink.h> find in struct tcp_info.
  */
 #include "observe/sample.h"
 

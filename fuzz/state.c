@@ -42,7 +42,7 @@ static void check_windows(const struct riptide_estimator *estimator,
     CASE_CHECK(n <= config->max_destinations);
 }
 
-/* What is saved loads as the same where the configuration is. */
+/* A saved state loads as the same with the same configuration. */
 static void check_again(const struct riptide_estimator *estimator,
                         const struct riptide_estimator_config *config, uint64_t realtime_ns)
 {

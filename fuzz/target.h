@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each target is, to libFuzzer and to replay.c: a function that takes any bytes and aborts
- * where something does not hold. Returns 0.
+ * A target, for libFuzzer and for replay.c: a function that takes any bytes, aborts if a property
+ * does not hold, and returns 0.
  */
 #ifndef RIPTIDE_FUZZ_TARGET_H
 #define RIPTIDE_FUZZ_TARGET_H
