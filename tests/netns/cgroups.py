@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Cgroups that tests make, whose connections are those of the process that runs them, and programs
-of others on them."""
+"""Cgroups that tests make and enter, so that the test's connections belong to them; and programs
+of other owners on these cgroups."""
 
 import contextlib
 import ctypes
@@ -17,14 +17,14 @@ from waiting import wait_until
 
 @contextlib.contextmanager
 def mounted(directory):
-    """cgroup2, of which a sandbox may have none."""
+    """The mount point of cgroup2; a sandbox may have none."""
     subprocess.run(["mount", "-t", "cgroup2", "none", directory], check=True)
     yield directory
     subprocess.run(["umount", directory], check=True)
 
 
 def own(root):
-    """That of this process."""
+    """The cgroup of this process."""
     with open("/proc/self/cgroup") as file:
         return root / next(line[3:] for line in file if line.startswith("0::")).strip().lstrip("/")
 
@@ -35,7 +35,7 @@ def enter(cgroup):
 
 @contextlib.contextmanager
 def made(root):
-    """One for the time of a `with`, which this process enters."""
+    """Makes a cgroup for the time of a `with`; this process enters it."""
     home = own(root)
     cgroup = Path(tempfile.mkdtemp(prefix="riptide-", dir=home))
     enter(cgroup)
@@ -60,8 +60,8 @@ def instruction(code, dst=0, src=0, offset=0, value=0):
 
 
 class OtherProgram:
-    """Another program attached to a cgroup. With `takes_callbacks` it leaves no callbacks to
-    others."""
+    """Another owner's program, attached to a cgroup. With `takes_callbacks` it clears the callbacks
+    of all others."""
 
     SYSCALL = {"x86_64": 321, "aarch64": 280}[platform.machine()]
     PROG_LOAD, PROG_ATTACH, PROG_DETACH = 5, 8, 9
@@ -98,7 +98,7 @@ class OtherProgram:
 
 
 class Maps(OtherProgram):
-    """The maps of a process that has a program, by types and sizes of values, and what attaches it."""
+    """The maps of a process's program, by type and size of values, and its links to the cgroup."""
 
     SET, NEXT_KEY, BY_ID, LINK_UPDATE, LINK_BY_ID, LINK_DETACH = 2, 4, 14, 29, 30, 34
 
@@ -118,12 +118,12 @@ class Maps(OtherProgram):
             self._bpf(self.LINK_DETACH, "=I", fd)
 
     def replace(self, other):
-        """Puts another program in the place of the process's."""
+        """Replaces the process's program on the cgroup by another one."""
         for fd in self.links:
             self._bpf(self.LINK_UPDATE, "=IIII", fd, other.fd, 0, 0)
 
     def fill(self):
-        """With so many namespaces that there is room for no other one."""
+        """Adds elements until the maps have no room for another namespace."""
         for (kind, value_bytes), fd in self.fds.items():
             key, value = ctypes.create_string_buffer(8), ctypes.create_string_buffer(value_bytes)
             for cookie in range(1, 1 << 48 if kind == 1 else 1):
@@ -131,7 +131,7 @@ class Maps(OtherProgram):
                 try:
                     self._bpf(self.SET, "=IIQQQ", fd, 0, ctypes.addressof(key), ctypes.addressof(value), 0)
                 except OSError as error:
-                    if error.errno != errno.ENOMEM:  # in user mode there may be more with the next tick
+                    if error.errno != errno.ENOMEM:  # in user mode it may come later
                         break
 
     def netns(self):
@@ -152,7 +152,7 @@ class Maps(OtherProgram):
 
 
 class CountingProgram(OtherProgram):
-    """One that asks for callbacks, and counts those of one operation in a map."""
+    """A program that sets callback flags, and counts calls for one operation in a map."""
 
     LOSSES, RTT, WRITE_HDR_OPT, PARSE_UNKNOWN_HDR_OPT = 3, 8, 64, 32
     RTO_CB, RTT_CB, HDR_OPT_LEN_CB = 8, 12, 14
@@ -162,7 +162,7 @@ class CountingProgram(OtherProgram):
         ask = instruction(0xb7, 2, value=callbacks or 0) + instruction(0x85, value=59)
         code = b"".join((
             instruction(0xbf, 6, 1), instruction(0x61, 1, 6),  # r6 = ctx; r1 = op
-            instruction(0x57, 1, value=-2), instruction(0x55, 1, offset=3, value=4),  # established: 4, and 5 where accepted
+            instruction(0x57, 1, value=-2), instruction(0x55, 1, offset=3, value=4),  # established: 4, 5
             instruction(0xbf, 1, 6), ask if callbacks else instruction(0xb7, 0) * 2,
             instruction(0x61, 1, 6), instruction(0x55, 1, offset=9, value=operation),
             instruction(0x62, 10, offset=-4), instruction(0xbf, 2, 10), instruction(0x07, 2, value=-4),

@@ -38,14 +38,14 @@ from twins import probe_kinds  # noqa: E402
 CHURN = BUILD / "tests" / "netns" / "churn"
 PREFIXES = {"203.0.113.0": 200, "198.51.100.0": 200, "2001:db8::": 200, "2001:db8:1::": 200}
 PORT = 8000
-ASKED = 200          # addresses whose ways are compared after each event
-ANSWERS_WITHIN_S = 60  # on a machine that others keep busy
-LASTS_S = 10         # a difference that is still there stays
+ASKED = 200          # addresses whose routes are compared after each event
+ANSWERS_WITHIN_S = 60  # on a busy machine
+LASTS_S = 10         # a difference that lasts longer is a violation
 MTU = 1400           # of some base routes
 EVENT_EVERY_S = 0.1
 WINDOWS = 4          # new connections that are checked in a second
 EVENTS_PER_RUN = 100  # of the test of the invariant
-HOSTILE = 55         # clients at once, of 64 that there is room for
+HOSTILE = 55         # hostile clients at once; there is room for 64 clients
 GATEWAYS = {4: ("10.0.0.1 dev eth0", "10.0.0.2 dev eth0", "10.0.1.1 dev eth1"),
             6: ("fd00::1 dev eth0", "fd00::2 dev eth0", "fd00:0:0:1::1 dev eth1")}
 CONFIG = Path("/run/churn.conf")
@@ -74,7 +74,7 @@ def addresses(n):
 
 
 class Watch:
-    """Asks the host's kernel which way TCP and UDP go."""
+    """Queries the host's kernel for the routes of TCP and of UDP."""
 
     def __init__(self, host, lasts_s=LASTS_S):
         self.host = host
@@ -89,7 +89,7 @@ class Watch:
     def differences(self):
         tcp, udp = (self.link.ask(batch) for batch in self.batches)
         mtus = link_mtus(self.link)
-        # Of a base that had it until a moment ago: connections show it, and their route says it.
+        # The MTU of a former base route, which connections still report, and our route then sets.
         learned = dict.fromkeys(mtus, MTU)
         return [(address, ours[0], base[0])
                 for (address, is_fib_match), ours, base in
@@ -116,7 +116,7 @@ class Watch:
 
 
 class Soak:
-    """The hosts, the daemon, and what happens to them."""
+    """The hosts, the daemon, and the events."""
 
     def __init__(self, seed, rate, figures, apply="routes", cgroup=None):
         self.rng = random.Random(seed)
@@ -167,7 +167,7 @@ class Soak:
     # The fleet's server
 
     def pull(self, share):
-        """Takes it away and gives it back where this share of the time has passed; each riptide-fleet says so, once."""
+        """Stops and restarts the server at PULLED's shares; each fleet logs that once."""
         if not self.fleets or not self.pulled or share < self.pulled[0][self.figures.is_pulled]:
             return
         is_kill, n = self.pulled[0][2] == "kill", 1 + len(PULLED) - len(self.pulled)
@@ -187,7 +187,7 @@ class Soak:
         self.pulled.pop(0)
 
     def add_of_others(self):
-        """Connections here have no path that trials are for; a third host has some, where 20 is best."""
+        """Adds a third host's sums, in which 20 is best: connections here have no trials."""
         url = f"unix://{self.server.socket}"
         sums = {f"{cwnd}{what}": n for cwnd in (14, 20, 28) for what, n in (("n", 300), ("c", 150 * (cwnd != 20)), ("a", 0))}
         with engine.site.Site(url, "pop", "three", timeout_s=ANSWERS_WITHIN_S) as third:
@@ -233,7 +233,7 @@ class Soak:
         return True
 
     def kill(self):
-        """As a service manager sees it, or without one: a flush, or the next start alone."""
+        """Kills riptided. Then a flush, as by a service manager, or only the next start."""
         self.daemon.kill()
         self.daemon.wait()
         if self.cgroup:
@@ -259,7 +259,7 @@ class Soak:
                             f"{list(routes(self.host))[:5]}")
 
     def status(self):
-        """What it says of itself, once a round was complete; clients may hold all places."""
+        """The daemon's status, once it has completed a round; clients may occupy all places."""
         with connect() as client:
             client.settimeout(ANSWERS_WITHIN_S)
             client.sendall(b'{"request":"status"}\n')
@@ -267,7 +267,7 @@ class Soak:
         return answer if answer.get("round") else None
 
     def look_at_a_window(self):
-        """A new connection starts with what the policy wants, which may change meanwhile."""
+        """A new connection starts with the wanted window, unless that changes meanwhile."""
         address = self.rng.choice(self.watch.asked)[0]
 
         def is_right():
@@ -294,7 +294,7 @@ class Soak:
                             f"its route has {own}")
 
     def wanted(self, address):
-        """Segments, where the program is to give them."""
+        """The window that the program should give, in segments; None: none."""
         answer = ask({"request": "explain", "dst": address})
         program = answer.get("program")
         if not program or program["reason"] or not answer["window"]:
@@ -302,7 +302,7 @@ class Soak:
         return answer["window"]["cwnd"]
 
     def starts(self, address):
-        """Segments; None where it comes to no connection, or loses a SYN."""
+        """The first window of a connection, segments; None: it failed, or lost a SYN."""
         with self.host.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as client:
             client.settimeout(1)
             try:
@@ -337,12 +337,12 @@ class Soak:
         self.is_running()
 
     def ip(self, *lines):
-        """Lines of ip(8), done or refused."""
+        """Runs lines of ip(8), which may be refused."""
         for line in lines:
             self.host.run("ip", *line.split(), check=False)
 
     def break_for_a_while(self, broken, mended):
-        """A few things are broken at a time, the oldest is put right first."""
+        """Breaks something, and repairs the oldest damage if there are several."""
         self.ip(*broken)
         self.undo.append(mended)
         if len(self.undo) > 6:
@@ -411,7 +411,7 @@ class Soak:
         self.daemon.send_signal(signal.SIGHUP)
 
     def harm(self):
-        """Clients that send something and read nothing, as many as there is room for."""
+        """As many clients as there is room for, which send something and read nothing."""
         send = self.rng.choice(HARM)
         for _ in range(HOSTILE - len(self.clients)):
             client = connect()
@@ -425,7 +425,7 @@ class Soak:
             self.clients.pop(self.rng.randrange(len(self.clients))).close()
 
     def riptide(self, *words):
-        """A command, which may find all places taken."""
+        """Runs a command, which may be turned away as all places are taken."""
         self.host.run(RIPTIDE, *words, check=False)
 
     def hint(self):
@@ -447,7 +447,7 @@ class Soak:
 
 
 def run(soak, seconds, figures):
-    """Events until the time is over; kills in its first third."""
+    """Runs events until the time is over; kills only in its first third."""
     start = time.monotonic()
     killed = sampled = said = start
     while True:
@@ -493,7 +493,7 @@ def run_invariant(options):
 
 
 def start_invariant(options):
-    """The same beside all that, where it sees nothing of it."""
+    """Starts the same beside the soak, which does not affect it."""
     script = 'mount -t tmpfs -o mode=755 tmpfs /run && ip link set lo up && exec "$@"'
     return subprocess.Popen(["unshare", "--net", "--mount", "sh", "-c", script, "sh", sys.executable,
                              "-IB", __file__, "--invariant", "--minutes",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the soak of the daemon has seen: figures, and whether memory and files stay."""
+"""Figures of the soak of the daemon, and whether its memory and open files grow."""
 
 import collections
 import statistics
@@ -7,11 +7,11 @@ import time
 
 from waiting import percentile
 
-WARM_UP_SHARE = 0.25  # of the last life, in which tables grow to their size;
-WARM_UP_S = 40        # that takes as long. A quarter is longer in runs of four minutes and more
-MIN_ROWS = 30         # after it, for a judgement
+WARM_UP_SHARE = 0.25  # of the last run of the daemon, while its tables grow;
+WARM_UP_S = 40        # at least; a quarter is longer in runs of four minutes and more
+MIN_ROWS = 30         # after the warm-up, for a judgement
 GROWTH_KB = 256
-CLIENTS = 64 + 4      # open files of a daemon beyond its minimum: clients, files being written
+CLIENTS = 64 + 4      # open files beyond the daemon's minimum: clients, files being written
 
 
 class Figures:
@@ -20,9 +20,9 @@ class Figures:
     def __init__(self):
         self.start = time.monotonic()
         self.rows = []  # (s, resident kB, files)
-        self.lives = []  # when each began
+        self.lives = []  # when each run of the daemon began
         self.late_ms, self.lasted_ms = [], []
-        self.late_pulled_ms, self.is_pulled = [], False  # while a fleet has no server
+        self.late_pulled_ms, self.is_pulled = [], False  # is_pulled: the fleets have no server
         self.events = collections.Counter()
         self.windows = collections.Counter()  # of new connections, as judged
         self.last = collections.deque(maxlen=8)
@@ -47,14 +47,14 @@ class Figures:
         self.lasted_ms.append(lasted_ms)
 
     def of_last_life(self):
-        """The rows after the warm-up of the life that was not ended."""
+        """The rows after the warm-up of the daemon's last run."""
         begin = self.lives[-1]
         rows = [row for row in self.rows if row[0] >= begin]
         n_early = sum(row[0] < begin + WARM_UP_S for row in rows)
         return rows[max(int(WARM_UP_SHARE * len(rows)), n_early):]
 
     def growth_kb(self):
-        """Of the median in the last third against the first; None: too short to judge."""
+        """Growth of the median from the first third to the last; None: too short to judge."""
         resident = [row[1] for row in self.of_last_life()]
         if len(resident) < MIN_ROWS:
             return None
@@ -62,7 +62,7 @@ class Figures:
         return statistics.median(resident[-third:]) - statistics.median(resident[:third])
 
     def judge(self):
-        """What is wrong with memory or files; None: nothing."""
+        """A line if memory or files grow; None: they do not."""
         files = [row[2] for row in self.rows] or [0]
         growth_kb = self.growth_kb()
         if growth_kb is not None and growth_kb > GROWTH_KB:

@@ -17,7 +17,7 @@ from xdist.scheduler import LoadScopeScheduling
 sys.path.insert(0, str(REPOSITORY / "lab" / "wan"))
 import wanbox  # noqa: E402
 
-# Whose tests are long and need nothing of each other: they are dealt out one by one, and first.
+# Files with long, independent tests: these are distributed one by one, and first.
 LONG = ("test_lab.py", "test_invariant.py", "test_faults.py")
 
 
@@ -28,7 +28,7 @@ def pytest_sessionstart(session):
 
 
 class FilesAndLongTests(LoadScopeScheduling):
-    """A file stays with one worker, for its module's fixtures."""
+    """Gives a whole file to one worker, for its module's fixtures, except for those of LONG."""
 
     def _split_scope(self, nodeid):
         file = nodeid.partition("::")[0]
@@ -65,7 +65,7 @@ def cgroup_root(tmp_path_factory):
 
 
 def needs_namespace_cookies():
-    """The program per connection is refused without them."""
+    """Skips the test if the kernel has no cookies of namespaces, which the program needs."""
     with socket.socket() as any_socket:
         try:
             any_socket.getsockopt(socket.SOL_SOCKET, 71, 8)
@@ -82,7 +82,7 @@ def any_kernels_cgroup(cgroup_root):
 
 @pytest.fixture
 def cgroup(any_kernels_cgroup):
-    """The same where the kernel takes the program."""
+    """The same, if the kernel accepts the program; else skips the test."""
     needs_namespace_cookies()
     return any_kernels_cgroup
 

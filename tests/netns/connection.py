@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""TCP connections between two hosts, and what the kernel says of them."""
+"""TCP connections between two hosts, and the kernel's data on them."""
 
 import contextlib
 import socket
@@ -11,17 +11,17 @@ from waiting import DEADLINE_S, wait_until
 
 SO_COOKIE = 57
 SO_MAX_PACING_RATE = 47
-NO_LIMIT = (1 << 64) - 1  # of its pacing rate
+NO_LIMIT = (1 << 64) - 1  # no limit of the pacing rate
 TCP_CONGESTION = 13  # Python 3.9 to 3.11 name it on some builds only
 TCP_SAVE_SYN = 27
 
 
 class Connection:
-    """A TCP connection whose two ends are both here: `near` is the host's, `far` the peer's.
+    """A TCP connection with both ends in this process: `near` is the host's, `far` the peer's.
 
-    The host opens it, or where `passive` the peer does. `mapped`: the host's socket is an IPv6 one,
-    with an IPv4 peer as ::ffff:a.b.c.d. `source`: the host's address. `port` and `save_syn`: of the
-    listener.
+    The host opens it, or, if `passive`, the peer. `mapped`: the host's socket is an IPv6 socket
+    with an IPv4 peer, ::ffff:a.b.c.d. `source`: the host's address. `port` and `save_syn` are the
+    listener's.
     """
 
     def __init__(self, host, peer, address, congestion=None, passive=False, mapped=False,
@@ -49,7 +49,7 @@ class Connection:
             server.listen()
             client.settimeout(DEADLINE_S)
             server.settimeout(DEADLINE_S)
-            with opener.entered():  # where the device of a link-local address has its number
+            with opener.entered():  # as a link-local address needs the index of its device there
                 client.connect(socket.getaddrinfo(target, server.getsockname()[1])[0][4])
             accepted, _ = server.accept()
             opened = socket.socket(fileno=client.detach())
@@ -58,7 +58,7 @@ class Connection:
         self.far.setblocking(False)
 
     def close(self):
-        """Resets it: neither end lingers."""
+        """Resets the connection, so that neither end lingers."""
         for end in (self.near, self.far):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             end.close()
@@ -87,8 +87,8 @@ class Connection:
 
     @contextlib.contextmanager
     def busy(self):
-        """It sends a little again and again: policies leave out idle connections, soon after their
-        last segment."""
+        """Sends a little again and again, as policies ignore connections that are idle since their
+        last segment was sent."""
         is_over = threading.Event()
 
         def send():
@@ -106,7 +106,7 @@ class Connection:
 
 
 class TcpInfo:
-    """The part of struct tcp_info (include/uapi/linux/tcp.h) that tests ask for."""
+    """The part of struct tcp_info (include/uapi/linux/tcp.h) that tests use."""
 
     def __init__(self, data):
         words = struct.unpack_from("=24I", data, 8)
@@ -123,12 +123,12 @@ def tcp_info(end):
 
 
 def pacing_limit(end):
-    """Bytes/s, or NO_LIMIT."""
+    """The limit of a socket's pacing rate, bytes/s, or NO_LIMIT."""
     return int.from_bytes(end.getsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, 8), "little")
 
 
 def first_pace(connection, n_bytes=100_000):
-    """Begins to send; at what pace, in windows of before a round trip. TCP's own is 1.2 or two."""
+    """Begins to send; returns the pacing rate, in windows per round trip. TCP's own is 1.2 or 2."""
     connection.near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * n_bytes)
     before = tcp_info(connection.near)
     connection.near.send(bytes(n_bytes))
@@ -136,17 +136,17 @@ def first_pace(connection, n_bytes=100_000):
 
 
 def cookie_of(end):
-    """By which the kernel distinguishes sockets."""
+    """The socket's cookie, by which the kernel distinguishes sockets."""
     return struct.unpack("Q", end.getsockopt(socket.SOL_SOCKET, SO_COOKIE, 8))[0]
 
 
 def checksum(data):
-    """Of a packet's words, as IP, ICMP and TCP have it."""
+    """The checksum of IP, ICMP and TCP, over a packet's words."""
     total = sum(struct.unpack(f"!{len(data) // 2}H", data))
     total = (total & 0xffff) + (total >> 16)
     return ~(total + (total >> 16)) & 0xffff
 
 
 def host_address(host, peer):
-    """The address from which the host would talk to the peer."""
+    """The source address of the host's route to the peer."""
     return host.ip_json("route", "get", peer)[0]["prefsrc"]

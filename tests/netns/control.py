@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The control socket as seen without `riptide`: raw requests, and states made by hand."""
+"""The control socket without `riptide`: raw requests, and states made by hand."""
 
 import contextlib
 import ipaddress
@@ -16,13 +16,13 @@ PATH = "/run/riptide/control"
 
 def connect(path=PATH):
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    client.connect(str(path))  # waits for its turn, where one with a timeout would not
+    client.connect(str(path))  # blocks until it is accepted; with a timeout it would fail
     client.settimeout(DEADLINE_S)
     return client
 
 
 def read_line(client):
-    """An answer, as bytes; if the daemon closes early, the received part."""
+    """Reads an answer, as bytes; if the daemon closes early, the received part."""
     chunks = []
     with contextlib.suppress(ConnectionResetError):
         while not chunks or not chunks[-1].endswith(b"\n"):
@@ -48,14 +48,14 @@ def status(path=PATH):
 
 
 def wait_rounds(n=2, path=PATH):
-    """n rounds, one of them whole from here on."""
+    """Waits for n rounds, the last of which began after the call."""
     before = status(path)["round"]["number"]
     wait_until(lambda: status(path)["round"]["number"] >= before + n, f"{n} rounds")
 
 
 def said_json(done, name):
-    """The document that a command has printed, which is as its schema says."""
-    import jsonschema  # here, since benchmarks run where it is not installed
+    """The document that a command has printed, checked by its schema."""
+    import jsonschema  # here, as benchmarks import this module without it
 
     schema = json.loads((REPOSITORY / "docs" / "schema" / f"{name}.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -103,8 +103,8 @@ def one_line(done, status=1):
 
 
 def verdict(host, dst, *options):
-    """What explain says, as JSON, once it says the same as text: while data flows, windows change
-    between the two questions."""
+    """The answer of explain as JSON, once its text agrees: while data flows, windows change
+    between the two requests."""
     def ask_twice():
         found = riptide_json(host, "explain", dst, *options)
         return found["verdict"] in host.run(RIPTIDE, "explain", dst, *options).stdout and found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A packaged Valkey or Redis of a test's own, a cluster of three, and a network before it that fails."""
+"""A Valkey or Redis of the distribution for a test, a cluster of three, and a proxy that fails."""
 
 import contextlib
 import itertools
@@ -15,12 +15,12 @@ import pytest
 from netns import REPOSITORY, RIPTIDE
 from waiting import wait_until
 
-PACKAGE = REPOSITORY / "bindings/python/riptide"  # its C is of no use here
+PACKAGE = REPOSITORY / "bindings/python/riptide"  # imported without the C extension
 sys.path.insert(0, str(PACKAGE))
 
 SERVER = shutil.which("valkey-server") or shutil.which("redis-server")
 TOOL = shutil.which("valkey-cli") or shutil.which("redis-cli")
-HALF_LIFE_S = 1e9  # within a test nothing fades
+HALF_LIFE_S = 1e9  # so long that nothing fades within a test
 
 try:
     import redis
@@ -99,7 +99,7 @@ class Fleet:
         return self.process.wait(60)
 
     def said(self, words=""):
-        """Its lines with these words."""
+        """Lines of its log with these words."""
         return [line for line in (self.folder / "log").read_text().splitlines() if words in line]
 
     def figure(self, name):
@@ -112,7 +112,7 @@ class Fleet:
 
 @contextlib.contextmanager
 def cluster(directory, announced=lambda port: port):
-    """Three nodes with a third of the slots each; others are to reach them at announced(port)."""
+    """Three nodes with a third of the slots each, which announce themselves as announced(port)."""
     directory.mkdir(exist_ok=True)
     nodes = []
     try:
@@ -131,9 +131,9 @@ def cluster(directory, announced=lambda port: port):
 
 
 class Proxy:
-    """Before a server: what comes goes on, unless `lose` says of a piece that its connection ends there.
+    """A proxy before a server. Forwards all; if `lose` returns true for a piece it closes instead.
 
-    It is given "question" or "answer". While `stalled` nothing goes on.
+    `lose` gets "question" or "answer". While `stalled` it forwards nothing.
     """
 
     def __init__(self, target, lose=lambda what: False):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The invariant as a property: routing drawn by lot, events drawn by lot, the twins compared.
+"""The invariant as a property: random routing, random events, and a comparison of the twins.
 
-A run is a seed. What it finds is shrunk to the fewest lines that still show it.
+A run is determined by its seed. A violation is reduced to the fewest lines that still show it.
 """
 
 import random
@@ -16,20 +16,20 @@ from twins import Parted, Twins
 from waiting import percentile
 
 N_HOSTS = 90   # of each family, besides some prefixes
-N_SAMPLE = 12  # questions that are watched for when a difference ends
+N_SAMPLE = 12  # questions that are repeated, to find when a difference ends
 SHRINK_S = 90
 
 
 class Figures:
-    """What was seen, over many runs."""
+    """Figures over many runs."""
 
     def __init__(self):
         self.n_events = self.n_runs = self.n_asked = self.n_ours = 0
         self.n_late = self.n_undecided = self.n_parted = 0
         self.n_seen = 0  # differences in the first comparison after an event
-        self.n_taken = 0  # lines with the feature that is drawn often, done by the kernel
+        self.n_taken = 0  # lines with the often drawn feature, accepted by the kernel
         self.lasted_us = []
-        self.longest = (0, None, "")  # us, of which seed, after which lines
+        self.longest = (0, None, "")  # us, seed, lines before it
 
     def add(self, twins):
         self.n_asked += twins.n_asked
@@ -47,7 +47,7 @@ class Figures:
 
 
 class Run:
-    """A seed's namespaces and the lines that have happened to them."""
+    """The namespaces of a seed, and the lines executed in them."""
 
     def __init__(self, seed, n_hosts=N_HOSTS, feature=None):
         self.seed = seed
@@ -55,12 +55,12 @@ class Run:
         self.feature = feature
         self.dsts = destinations(self.rng, n_hosts)
         self.twins = Twins([address for dst in self.dsts for address in addresses_of(self.rng, dst)])
-        # Not all at once, and not always with prefixes: those make the router read more.
+        # Not always with prefixes, for which the router reads more.
         has_prefixes = self.rng.random() < 0.7
         self.windows = [f"set {dst} {self.rng.randrange(10, 101)}" for dst in self.dsts
                         if ("/" not in dst or has_prefixes) and self.rng.random() < 0.9]
         self.base = self.mtus = None
-        # Which answers are watched depends on the kernel's: the draw of events must not.
+        # A generator of its own: its use depends on the kernel's answers, and events must not.
         self.sampling = random.Random(seed)
 
     def close(self):
@@ -74,7 +74,7 @@ class Run:
         self.base, self.mtus = self.twins.judge(), self.twins.mtus()
 
     def event(self, lines, figures):
-        """First to the twin, so that the right answer is known when the host gets the line."""
+        """Executes lines first on the twin, so that the right answer is known before the host's."""
         twins = self.twins
         if any(line.startswith("wait ") for line in lines):
             for line in lines:
@@ -89,7 +89,7 @@ class Run:
         if is_about_links:
             twins.without_us.settle()
         base, mtus = twins.ask(twins.without_us), twins.mtus()
-        # Changes of links without a notification wait for a round, and none runs before the check.
+        # Links that change without a notification are followed by a round, after this check.
         moved = {index for _, index in self.mtus.keys() | mtus.keys()
                  if is_about_links and any(self.mtus.get((family, index)) != mtus.get((family, index))
                                            for family in (AF_INET, AF_INET6))}
@@ -109,12 +109,12 @@ class Run:
         figures.n_events += 1
 
     def _watch(self, sample, batch, figures, lines):
-        """How long some of the destinations whose answers change are answered wrongly."""
+        """How long the answers for some of the changed destinations stay wrong."""
         twins = self.twins
         done_ns = now_ns = time.perf_counter_ns()
         right = [twins.read(self.base[n], n)[0] for n in sample]
         is_first = True
-        while now_ns - done_ns < 3e9:  # beyond, the judge will say
+        while now_ns - done_ns < 3e9:  # after that, judge reports it
             answers = twins.ask(twins.with_us, batch)
             now_ns = time.perf_counter_ns()
             if all(twins.read(raw, n)[0].is_like(base, self.mtus)
@@ -206,8 +206,8 @@ def replay(seed, n_hosts, lines):
 
 
 def shrink(seed, n_hosts, lines, violation):
-    """The fewest lines found in time that still show a violation: (lines, violation, whether a
-    replay shows one at all)."""
+    """Reduces lines, in limited time, to those that show a violation: (lines, violation, whether
+    any replay showed one)."""
     end = time.monotonic() + SHRINK_S
     seen = replay(seed, n_hosts, lines)
     if not seen:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hosts made of network namespaces: links, sockets and programs in them, what their kernel says.
+"""Hosts made of network namespaces: their links, sockets and programs, and the kernel's answers.
 
 Standard library only, Python 3.9 and later. Waiting is always for a condition, with a deadline.
 """
@@ -59,7 +59,7 @@ class Host:
             self.sysctl(f"ipv4/{setting}", 0)
         self.sysctl("ipv6/conf/default/accept_dad", 0)
         self.sysctl("ipv6/conf/default/accept_ra", 0)
-        self.sysctl("ipv6/ip_nonlocal_bind", 1)  # as IPv4 allows for addresses of a local route
+        self.sysctl("ipv6/ip_nonlocal_bind", 1)  # IPv4 allows this for addresses of a local route
         self.ip("link", "set", "lo", "up")
 
     def close(self):
@@ -72,7 +72,7 @@ class Host:
 
     @contextlib.contextmanager
     def entered(self):
-        """What this thread opens or starts inside belongs to the host."""
+        """In this `with` the thread opens sockets and starts programs in the host's namespace."""
         home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         try:
             _setns(self.fd)
@@ -94,7 +94,7 @@ class Host:
         return done
 
     def start(self, *command, **options):
-        """Starts a program; it ends with the host at the latest."""
+        """Starts a program, which ends at the latest with the host."""
         with self.entered():
             process = subprocess.Popen(list(_words(command)), stdin=subprocess.DEVNULL,
                                        **options)
@@ -123,13 +123,13 @@ class Host:
         for link in self.ip_json("addr"):
             if "UP" not in link["flags"]:
                 continue
-            # Asked for one link, newer kernels settle its state at once and not within a second.
+            # A query for one link makes newer kernels update its state now, not within a second.
             state = self.ip_json("link", "show", link["ifname"])[0]["operstate"]
             if state not in ("UP", "UNKNOWN"):
                 return False
             if any("tentative" in address for address in link["addr_info"]):
                 return False
-            # A moment after its address, and that is listed, comes the local route to it.
+            # The local route to an address appears a moment after the address is listed.
             if any(address["family"] == "inet6" and address["local"] not in local
                    for address in link["addr_info"]):
                 return False
@@ -141,7 +141,7 @@ class Host:
 
 
 def _words(command):
-    """The command as text, our program in its wrapper."""
+    """The words of a command as text; our programs run in the wrapper."""
     for word in command:
         if word in (RIPTIDE, RIPTIDED):
             yield from WRAPPER
@@ -214,20 +214,20 @@ class Network:
         return connection
 
     def learned(self, address, cwnd=20, **options):
-        """A connection that real traffic has given a window of at least cwnd."""
+        """A connection that has grown, by traffic, to a window of at least cwnd."""
         connection = self.connect(address, **options)
         connection.grow(cwnd)
         return connection
 
     def short(self, address, n_bytes=50_000, **options):
-        """A connection that opens, sends and closes, the host first: a server that has answered."""
+        """A connection that opens, sends and closes; the host closes first, as a server would."""
         connection = self.connect(address, **options)
         if n_bytes:
             connection.send(n_bytes)
         self.finish(connection)
 
     def finish(self, connection):
-        """As a server that has answered: the host closes first."""
+        """Closes a connection; the host closes first, as a server that has answered."""
         self.connections.remove(connection)
         connection.near.close()
         connection.far.close()
@@ -263,7 +263,7 @@ class Daemon:
     @classmethod
     @contextlib.contextmanager
     def learned(cls, net, peers, *options, **more):
-        """One that has routes to an address, or {address: the least that its connection has}."""
+        """A daemon that has routes to an address, or {address: least window of its connection}."""
         peers = {peers: 30} if isinstance(peers, str) else peers
         for address, cwnd in peers.items():
             net.learned(address, cwnd)
@@ -287,14 +287,14 @@ class Daemon:
         self.log.close()
 
     def _has_begun(self):
-        """The last that it gives up is the way to new privileges; the control socket is there."""
+        """Whether it has dropped its privileges: it does that last, after opening its socket."""
         return "NoNewPrivs:\t1\n" in Path(f"/proc/{self.pid}/status").read_text()
 
     def is_running(self):
         return self.process.poll() is None
 
     def said(self):
-        """Without a seek: it would move the offset at which the daemon writes."""
+        """Its output, read without a seek, which would move the daemon's own offset."""
         return os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode()
 
     def signal(self, number):
@@ -303,7 +303,7 @@ class Daemon:
 
     @contextlib.contextmanager
     def stopped(self):
-        """What happens meanwhile is to it as if it happened at once."""
+        """Stops the daemon during the `with`: to it, all that happens meanwhile happens at once."""
         self.process.send_signal(signal.SIGSTOP)
         wait_until(lambda: os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG), "its stop")
         try:
@@ -320,13 +320,13 @@ class Daemon:
 
 
 def rules(host, table=TABLE):
-    """The rules that lead to our table, one a family, as ip(8) prints them."""
+    """The rules that look up our table, one per family, as ip(8) prints them."""
     lines = host.ip("-4", "rule").splitlines() + host.ip("-6", "rule").splitlines()
     return [line for line in lines if f" lookup {table} " in line]
 
 
 def routes(host, table=TABLE):
-    """Our routes, both families: {destination: route as ip -j prints it}."""
+    """Our routes of both families: {destination: route as ip -j prints it}."""
     found = []
     for family in ("-4", "-6"):
         done = host.run("ip", "-j", "-d", family, "route", "show", "table", table, check=False)
@@ -346,32 +346,32 @@ def windows(host, table=TABLE):
 
 
 def add_wg_quick_rules(host):
-    """The rules of wg-quick(8): main before all others, but without its default route. The priority
-    is fixed, as the kernel's choice would depend on present rules."""
+    """Adds wg-quick(8)'s rules: main first, but without its default route. The priority
+    is fixed, as the kernel's own choice would depend on present rules."""
     for family in ("-4", "-6"):
         host.ip(family, "rule", "add", "table", "main", "suppress_prefixlength", 0, "pref", 32000)
     return 32000
 
 
 def wait_window(host, dst, table=TABLE):
-    """The window that our route to dst gives, once there is one."""
+    """Waits for our route to dst; returns its window."""
     return wait_until(lambda: windows(host, table).get(dst), f"a route to {dst}")
 
 
 def snapshot(host):
-    """Everything about routing, as text."""
+    """All rules, routes and links, as text."""
     commands = ("rule", "-6 rule", "-4 route show table all", "-6 route show table all", "nexthop")
     return "".join(f"# ip {command}\n{host.ip(*command.split())}" for command in commands)
 
 
 def observe(host, *options, prefix=()):
-    """What `riptide observe --json` says: {destination: its object}."""
+    """The output of `riptide observe --json`: {destination: its object}."""
     done = host.run(*prefix, RIPTIDE, "observe", "--json", *options)
     return {item["dst"]: item for item in json.loads(done.stdout)["destinations"]}
 
 
 def ss(host):
-    """What ss(8) says of the host's established connections: [(peer, cwnd, congestion control)]."""
+    """The host's established connections, by ss(8): [(peer, cwnd, congestion control)]."""
     found = []
     for line in host.run("ss", "-tinHO", "state", "established").stdout.splitlines():
         peer, info = line.split()[3], line.split()[4:]

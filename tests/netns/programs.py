@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs of tests/netns on a host, which read and print lines."""
+"""The programs of tests/netns, which read and print lines, on a host."""
 
 import collections
 import os
@@ -13,11 +13,11 @@ LINE_S = 60
 
 
 class Violation(Exception):
-    """Riptide violated a guarantee, which the text describes."""
+    """Riptide violated a guarantee; the text describes how."""
 
 
 class Program:
-    """One of them. It ends with its host at the latest."""
+    """A program, which ends at the latest with its host."""
 
     def __init__(self, host, name, *arguments, prefix=()):
         self.name = name
@@ -35,7 +35,7 @@ class Program:
         self.lines, self.unread = collections.deque(), b""
 
     def send(self, lines):
-        """Reads in parallel: the program may wait for room for its output."""
+        """Sends lines, and reads meanwhile, as the program may wait for room for its output."""
         data = "".join(line + "\n" for line in lines).encode()
         try:
             while data:
@@ -49,7 +49,7 @@ class Program:
                 self.line()  # its last output, and its exit status
 
     def line(self):
-        """The next one that it says."""
+        """Its next line."""
         while not self.lines:
             if not self.readable.poll(LINE_S * PATIENCE * 1000):
                 raise Violation(f"{self.name} says nothing for {LINE_S} s")
@@ -57,7 +57,7 @@ class Program:
         return self.lines.popleft()
 
     def ask(self, line):
-        """What it says next to a line."""
+        """Sends a line; returns the program's next line."""
         self.send([line])
         return self.line()
 
@@ -73,7 +73,7 @@ class Program:
         self.end()
 
     def end(self):
-        """Its input ends, and so it does; returns its exit status."""
+        """Closes its input, so that it ends; returns its exit status."""
         self.process.stdin.close()
         status = self.process.wait(LINE_S)
         self.process.stdout.close()
@@ -94,7 +94,7 @@ class Driver(Program):
         return self
 
     def wait_line(self, start):
-        """The next line that begins so."""
+        """Waits for the next line with this beginning."""
         while True:
             text = self.line()
             if text.startswith(start):
@@ -105,7 +105,7 @@ class Driver(Program):
                 raise Violation(f"the router ended: {text}")
 
     def quiet(self):
-        """Waits until all that has happened has been followed; returns the router's counters."""
+        """Waits until the router has followed all changes; returns its counters."""
         self.n += 1
         self.send([f"quiet {self.n}"])
         words = self.wait_line(f"quiet {self.n} ").split()[2:]
@@ -118,7 +118,7 @@ class Driver(Program):
         return int(self.wait_line(start + " ").split()[1])
 
     def follow(self, *lines):
-        """Sends them, and waits until all of it has been followed; returns the router's counters."""
+        """Sends lines, and waits until the router has followed; returns its counters."""
         self.send(lines)
         return self.quiet()
 

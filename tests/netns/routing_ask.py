@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kernel asked which way TCP goes, with us and without: queries with our mark skip our rule."""
+"""Queries of the route of TCP, with ours and without: queries with our mark skip our rule."""
 
 import re
 
@@ -23,8 +23,8 @@ def ask(host, dst, *query, fibmatch=False):
 
 
 def way(host, dst, *query):
-    """How packets would go: the answer without whose route it is, its initial windows, and the MTU
-    of the links, which ours says."""
+    """The way of packets: the answer without its table and protocol, its initial windows, and the
+    MTU of links, which our routes set."""
     found = []
     for fibmatch in (False, True):
         text = re.sub(r"\s*nh_info .*", "", ask(host, dst, *query, fibmatch=fibmatch))

@@ -17,7 +17,7 @@ BITS = {4: 32, 6: 128}
 
 # Next-hop objects.
 OBJECTS = {1: 4, 2: 4, 3: 4, 4: 6, 5: 6, 8: 4, 9: 6, 10: 6}  # their families
-GROUPS = {6: (3, 8), 7: (5, 9)}  # their members, which nothing else uses
+GROUPS = {6: (3, 8), 7: (5, 9)}  # their members, which no route uses alone
 
 ENCAPS = {
     "ip": "encap ip id 5 dst 10.0.0.1",
@@ -25,21 +25,21 @@ ENCAPS = {
     "seg6": "encap seg6 mode encap segs fd00::99",
     "seg6local": "encap seg6local action End",
     "mpls": "encap mpls 100",
-    "ila": "encap ila 1:2:3:4 ident-type luid",  # without it by the destination's bits
+    "ila": "encap ila 1:2:3:4 ident-type luid",  # otherwise it depends on the destination's bits
     "rpl": "encap rpl segs fd00::1",
     "ioam6": "encap ioam6 trace prealloc type 0x800000 ns 1 size 12",
     "xfrm": "encap xfrm if_id 1",
 }
 IPV6_ALONE = "seg6local", "ila", "rpl", "ioam6"
-# Where the kernel has it: its tunnel leads out of a link of that kind alone.
+# If the kernel has xfrm: its tunnel needs a link of that kind.
 XFRM_LINES = ["ip link add xfrm0 index 41 type xfrm external", "ip link set xfrm0 addrgenmode none",
               "ip link set xfrm0 up"]
 
 
 def tunnel(kind, peer, n):
-    """The next hop of a tunnel, in the syntax of ip(8)."""
+    """The next hop through a tunnel, in the syntax of ip(8)."""
     if kind == "xfrm":
-        return f"dev xfrm0 {ENCAPS[kind]} link_dev eth{n}"  # last, or ip(8) ignores a word
+        return f"dev xfrm0 {ENCAPS[kind]} link_dev eth{n}"  # link_dev last, or ip(8) ignores it
     return f"{ENCAPS[kind]} via {peer} dev eth{n}"
 
 
@@ -48,7 +48,7 @@ def mac(n):
 
 
 def link_lines(n):
-    """A link with its far end beside it, the same number and addresses each time."""
+    """Lines that make a link and its far end, always with the same index and addresses."""
     return [f"ip link add eth{n} index {11 + n} address {mac(n)} type veth "
             f"peer name far{n} index {21 + n} address {mac(16 + n)}",
             f"ip link set far{n} addrgenmode none",
@@ -63,9 +63,9 @@ def default_line(family, verb="replace", n=0, host=1):
 
 
 def base_lines():
-    """The host before anything happens to it."""
-    # Until there was a rule beyond the first two the kernel goes past the IPv6 rules, even where
-    # `lookup main` was deleted (fib6_rule_lookup). One ends that for good, also ours.
+    """Lines that make the host before the first event."""
+    # Until a rule besides the first two was added, the kernel ignores the IPv6 rules, even if
+    # `lookup main` was deleted (fib6_rule_lookup). Any further rule ends that, also ours.
     return ([line for n in range(N_LINKS) for line in link_lines(n)]
             + [default_line(4, "add"), default_line(6, "add"),
                "ip -6 rule add pref 1 lookup main", "ip -6 rule del pref 1"])
@@ -97,7 +97,7 @@ def destinations(rng, n_hosts):
 
 
 def addresses_of(rng, dst):
-    """Where the destination is tried: a host, or some of a prefix, its edges too."""
+    """The addresses that are queried for a destination; of a prefix some, including its edges."""
     net = ipaddress.ip_network(dst)
     if net.num_addresses == 1:
         return [str(net.network_address)]

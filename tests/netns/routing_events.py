@@ -11,7 +11,7 @@ from routing_base import (BITS, ENCAPS, GROUPS, IPV6_ALONE, MAIN, MARKS, N_LINKS
 
 
 class Routing:
-    """Draws events. It remembers the added objects, not whether the kernel accepted them."""
+    """Draws events. Remembers the added objects, even if the kernel refused them."""
 
     def __init__(self, rng, dsts, kinds, feature=None):
         """`kinds`: kinds of routes that the kernel has, from twins.probe_kinds; `feature`: one of
@@ -21,11 +21,11 @@ class Routing:
         self.encaps = [kind for kind in kinds if kind in ENCAPS]
         self.often = feature if feature in self.encaps else None
         self.families = (4, 6, 6, 6) if feature in IPV6_ALONE else (4, 6)
-        self.routes = []   # (family, key words by which a route is deleted)
+        self.routes = []   # (family, words of ip(8) that identify a route)
         self.rules = []
         self.nexthops = []
         self.users = {}    # the one route that may use an object: (family, key)
-        self.missing = []  # what will be put back, one day
+        self.missing = []  # lines that repair something later
         self.kinds = [
             (22, self.add_route), (10, self.delete_route), (6, self.replace_route),
             (8, self.add_rule), (7, self.delete_rule), (6, self.move_default),
@@ -36,7 +36,7 @@ class Routing:
         ] + ([(60 if feature == "vrf" else 3, self.vrf)] if "vrf" in kinds else [])
 
     def setup(self):
-        """Routing that a host might come up with: lines."""
+        """Lines of the routing with which a host may begin."""
         lines = [f"sysctl {family}/conf/all/ignore_routes_with_linkdown 1"
                  for family in ("ipv4", "ipv6") if self.chance(0.4)]
         if self.chance(0.6):
@@ -48,7 +48,7 @@ class Routing:
         return lines
 
     def event(self):
-        """Some lines. What is broken for long hides everything else, so it is soon put right."""
+        """Lines of an event. Damage is soon repaired, as it hides the effect of other events."""
         if self.missing and self.rng.random() < 0.4:
             return self.missing.pop(self.rng.randrange(len(self.missing)))
         draw = self.rng.random() * sum(weight for weight, _ in self.kinds)
@@ -71,7 +71,7 @@ class Routing:
         return PEERS[family].format(n, self.rng.choice((1, 2, 3))), n
 
     def prefix(self, family):
-        """Over, at and under our destinations, or the default."""
+        """A prefix around, equal to or inside one of our destinations, or the default."""
         if self.chance(0.2):
             return "default"
         net = ipaddress.ip_network(self.rng.choice(
@@ -127,7 +127,7 @@ class Routing:
                 (0.04, "rtt 30ms"), (0.04, "window 20000"), (0.04, "hoplimit 33"),
                 (0.04, "features ecn"), (0.03, "congctl reno"), (0.03, "cwnd lock 50"),
                 (0.03, "reordering 5"), (0.02, "realms 3/4" if family == 4 else "")):
-            # Refused as it exists, it gives its mtu to the existing route, but not to its caches.
+            # The kernel refuses an existing route, but gives it the mtu, and not to its caches.
             is_split = family == 6 and verb in ("append", "prepend") and text.startswith("mtu")
             if self.chance(share) and not is_split:
                 words.append(text)
@@ -138,7 +138,7 @@ class Routing:
             words.append(f"proto {self.rng.choice(('static', 'bird', 'dhcp', 'ra'))}")
         if family == 6 and self.chance(0.15):
             words.append(f"pref {self.rng.choice(('low', 'medium', 'high'))}")
-        # Adding an existing route changes its lifetime without a notification, like an advertisement.
+        # Adding an existing route changes its lifetime without notification, as advertisements do.
         if family == 6 and verb in ("replace", "change") and self.chance(0.2):
             words.append(f"expires {self.rng.choice((2, 300, 3600))}")
         return " ".join(words)
@@ -168,7 +168,7 @@ class Routing:
             tail = f"nhid {nhid}"
         else:
             tail = self.hop(family)
-        # Several hops stand last.
+        # Several hops come last.
         line = f"ip -{family} route {verb} {key} {self.options(family, verb)} {tail}"
         return " ".join(line.split())
 
@@ -194,7 +194,7 @@ class Routing:
         return [f"ip -{family} route del {key}"]
 
     def router_advertisement(self):
-        """Routes as the kernel or a network manager makes them of advertisements."""
+        """Routes as the kernel or a network manager adds them after advertisements."""
         peer, n = self.peer(6)
         return [f"ip -6 route {self.rng.choice(('add', 'append', 'replace'))} "
                 f"{self.rng.choice(('default', self.prefix(6)))} via fe80::{n + 1} dev eth{n} "
@@ -245,7 +245,7 @@ class Routing:
         return [line]
 
     def nhid(self, family, key):
-        """An object for that route alone, or None: routes that share one share the metrics of the
+        """An object for only this route, or None: routes of one object share the metrics of the
         first one looked up, so answers would not be comparable."""
         members = {n for group in GROUPS.values() for n in group}
         ids = [n for n in self.nexthops if n not in members
@@ -282,7 +282,7 @@ class Routing:
         family = self.family()
         priority = self.rng.choice((50, 100, 999, 20000, 32763, 32764, 32765, 32766, 32767, 33000,
                                     40000))
-        # At our priority `rule del` would take our own goto for it.
+        # At our priority `rule del` could delete our own goto.
         gotos = ("lookup default",) if priority == 32765 else tuple(
             f"goto {target}" for target in (32765, 32766, 33000, 40000))
         action = self.rng.choice((
@@ -306,7 +306,7 @@ class Routing:
         return [f"ip -{family} rule del {rule}"]
 
     def wg_quick(self):
-        """A tunnel that takes everything, as wg-quick(8) sets it up, and down again."""
+        """Sets up a tunnel for all traffic as wg-quick(8) does, or removes it."""
         family = self.family()
         lines = [f"route replace default dev eth3 table {TABLES[2]}",
                  f"rule add pref 32765 not fwmark {MARKS[1]} table {TABLES[2]}",
@@ -342,7 +342,7 @@ class Routing:
         return [f"ip link del eth{n}"]
 
     def vrf(self):
-        """A link goes over to a VRF, with its addresses and their routes, or the VRF goes."""
+        """Moves a link to a VRF, with its addresses and their routes, or removes the VRF."""
         if self.chance(0.2):
             return [f"ip link del {VRF}"]
         n = self.rng.randrange(N_LINKS)
@@ -376,11 +376,11 @@ class Routing:
         n = self.rng.randrange(N_LINKS)
         if self.chance(0.25):
             return [f"sysctl ipv6/conf/eth{n}/mtu {self.rng.choice((1280, 1350, 1400, 1500))}"]
-        # The largest is more than a route can say.
+        # The largest exceeds the range of a route's mtu.
         return [f"ip link set eth{n} mtu {self.rng.choice((1280, 1400, 1500, 1500, 9000, 65535))}"]
 
     def neighbour(self):
-        """A gateway is found, lost or forgotten: with several routes, the kernel's choice depends
+        """A gateway is resolved, fails or is forgotten: the kernel's choice among routes depends
         on it."""
         peer, n = self.peer(self.family())
         if self.chance(0.2):
@@ -393,7 +393,7 @@ class Routing:
 
     def sysctl(self):
         """Whether routes over links without carrier count, and whether the host forwards, which
-        decides what becomes of routes whose gateway has failed."""
+        determines whether routes with a failed gateway are used."""
         family = self.family()
         link = self.rng.choice(("all", f"eth{self.rng.randrange(N_LINKS)}"))
         name = self.rng.choice(("ignore_routes_with_linkdown", "forwarding"))

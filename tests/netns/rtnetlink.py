@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Route queries by the thousand, and their answers in a form that can be compared.
+"""Thousands of route queries, and their answers in a form that can be compared.
 
 ip(8) needs a process for each query; here one write sends hundreds. Attributes are compared as
 bytes, including unknown ones. Standard library only.
@@ -22,9 +22,9 @@ RTA_DST, RTA_SRC, RTA_OIF, RTA_GATEWAY, RTA_PRIORITY = 1, 2, 4, 5, 6
 RTA_METRICS, RTA_MULTIPATH, RTA_ENCAP = 8, 9, 22
 RTA_CACHEINFO, RTA_PREF = 12, 20
 RTA_TABLE, RTA_MARK, RTA_UID, RTA_IP_PROTO, RTA_NH_ID = 15, 16, 25, 27, 30
-RTNH_F_LINKDOWN = 0x10  # the state of a link, not of its route
+RTNH_F_LINKDOWN = 0x10  # a link's state, not a property of its route
 RTAX_LOCK, RTAX_MTU, RTAX_RTO_MIN, RTAX_INITCWND, RTAX_INITRWND = 1, 2, 13, 11, 14
-ROUTE_MAX_MTU = 65535 - 15  # more is cut down to it
+ROUTE_MAX_MTU = 65535 - 15  # the kernel reduces larger values to this
 IFLA_MTU, IFLA_AF_SPEC, IFLA_INET6_CONF, DEVCONF_MTU6 = 4, 26, 2, 2
 OURS = (RTAX_RTO_MIN, RTAX_INITCWND, RTAX_INITRWND)
 
@@ -32,11 +32,11 @@ SOL_SOCKET_RCVBUFFORCE = 33
 SOL_NETLINK, NETLINK_GET_STRICT_CHK = 270, 12
 QUERIES_AT_ONCE = 500
 CACHEINFO_HEADER = struct.pack("=HH", 36, RTA_CACHEINFO)
-EXPIRES_AT = 4 + 8  # rta_expires in the attribute, its header included
-# 1/100 s: what happens to both twins happens to one a moment later, and on a machine that is busy
-# with other things that is seconds.
+EXPIRES_AT = 4 + 8  # offset of rta_expires in the attribute
+# 1/100 s: an event reaches one twin a moment later than the other, on a busy machine by
+# seconds.
 EXPIRES_SLACK = 1000
-OURS_GOES = 100  # before its base does: ten seconds less what is said above
+OURS_GOES = 100  # 1/100 s by which ours ends earlier than its base: ten seconds less EXPIRES_SLACK
 
 u32 = struct.Struct("=I")
 
@@ -62,7 +62,7 @@ def packed(address):
 
 
 def query(address, is_fib_match, source=None, oif=None, mark=None, uid=None, protocol=6):
-    """A RTM_GETROUTE as local TCP to `address` would ask, without its netlink header's sequence."""
+    """A RTM_GETROUTE for local TCP to `address`; Batch sets the sequence number."""
     dst = packed(address)
     family = socket.AF_INET if len(dst) == 4 else socket.AF_INET6
     # IPv6 always reports the table, and refuses this flag.
@@ -82,7 +82,7 @@ def query(address, is_fib_match, source=None, oif=None, mark=None, uid=None, pro
 
 
 class Batch:
-    """Queries as they go to the kernel; number n has the sequence n."""
+    """Queries as sent to the kernel; number n has the sequence number n."""
 
     def __init__(self, queries):
         self.n = len(queries)
@@ -94,7 +94,7 @@ class Batch:
 
 
 class Rtnetlink:
-    """A socket in a host's namespace."""
+    """A netlink socket in a host's namespace."""
 
     def __init__(self, host, groups=0):
         with host.entered():
@@ -119,12 +119,12 @@ class Rtnetlink:
             self.socket.send(data)
             for _ in range(n):
                 n_bytes = receive(self.buffer)
-                # Not the sequence and the port, which are the asker's.
+                # Without sequence number and port, which depend on the query.
                 answers[sequence_of(view, 8)[0]] = bytes(view[4:6]) + bytes(view[16:n_bytes])
         return answers
 
     def request(self, kind, body):
-        """One message that is answered by one."""
+        """Sends a message that has one answer, and returns that."""
         self.socket.send(struct.pack("=IHHII", 16 + len(body), kind, NLM_F_REQUEST, 0, 0) + body)
         data = self.socket.recv(1 << 16)
         return struct.unpack_from("=H", data, 4)[0], data[16:]
@@ -187,12 +187,12 @@ class Route:
                 found.append((attr, tuple(_hops(payload))))
                 self.links.update(hop[2] for hop in found[-1][1])
             elif attr == RTA_NH_ID:
-                continue  # a name; the hops that it stands for are shown as well
+                continue  # the id of an object, whose hops are listed as well
             elif attr == RTA_PREF and not is_fib_match:
-                continue  # of an IPv6 multipath route it is that of the hop that was cached first
+                continue  # for an IPv6 multipath route, that of the first cached hop
             elif attr == RTA_ENCAP:
-                # Some processors, and user mode, have attributes of 64 bits behind empty ones, as the place in
-                # the message wants it.
+                # Some processors, and user mode, align attributes of 64 bits by empty ones before
+                # them.
                 found.append((attr, tuple(pair for pair in attributes(payload) if pair[1])))
             else:
                 found.append((attr, payload))
@@ -200,7 +200,7 @@ class Route:
                     self.links.add(u32.unpack(payload)[0])
         self.dst = (family, dst, dst_len)
 
-        # Whose table, whose protocol, which prefix matched: that is what we change.
+        # Without table, protocol and matched prefix, which differ between our route and its base.
         def likeness(metrics):
             return (family, src_len, tos, scope, self.type, flags & ~RTNH_F_LINKDOWN,
                     tuple(sorted([*found, (RTA_METRICS, metrics)] if metrics else found)))
@@ -211,8 +211,8 @@ class Route:
                                               if metric[0] != RTAX_MTU))
 
     def is_like(self, base, mtus):
-        """Whether it is alike but for its windows. What the base has from its links, a route of
-        ours says: exactly that, and nothing where it cannot. `mtus`: link_mtus of now."""
+        """Whether it is equal except for windows. Our route sets the MTU that its base takes from
+        its links, or none if they differ. `mtus`: the present link_mtus."""
         if self.table != TABLE or base.mtu is not None or base.error is not None:
             return self.likeness == base.likeness
         family = base.likeness[0]
@@ -220,12 +220,12 @@ class Route:
         expected = own.pop() if len(own) == 1 else 0
         if not 0 < expected <= ROUTE_MAX_MTU:
             expected = None
-        # Of several hops this is one, and the others may have another.
+        # This is one of several hops, and others may have another MTU.
         is_said = self.mtu == expected or (self.mtu is None and not self.is_fib_match)
         return is_said and self.without_mtu == base.likeness
 
     def _metrics(self, block):
-        """The metrics that are not ours to set; those that are go into windows."""
+        """The metrics that we do not set; those that we set are added to `windows`."""
         for metric, payload in attributes(block):
             value = u32.unpack(payload)[0] if len(payload) == 4 else payload
             if metric == RTAX_LOCK:
@@ -269,18 +269,18 @@ def _hops(block):
 
 
 class Reader:
-    """Raw answers to routes. Most answers have been seen before: they are taken apart once."""
+    """Parses raw answers. Keeps the results, as most answers occur again."""
 
     def __init__(self):
         self.seen = {}
 
     def read(self, raw, is_fib_match):
-        """The route and when it expires (1/100 s; 0: never)."""
+        """The route, and the time until it expires (1/100 s; 0: never)."""
         at = raw.find(CACHEINFO_HEADER, 14)
         expires = 0
         if at >= 0:
-            # Usage counts and times differ from question to question; as with RTA_PREF, only the
-            # route itself says when it ends.
+            # Usage counts and times differ between queries; as with RTA_PREF, only the
+            # route itself shows when it ends.
             if is_fib_match:
                 expires = struct.unpack_from("=i", raw, at + EXPIRES_AT)[0]
             raw = raw[:at] + raw[at + 36:]
@@ -308,8 +308,8 @@ def link_mtus(link):
 
 
 def is_alike(with_us, without_us, mtus):
-    """Whether two of Reader.read's are the same way for TCP. Windows may differ where the route is
-    ours, and nowhere else. `mtus`: of their links, as link_mtus has them."""
+    """Whether two results of Reader.read are the same way for TCP. Windows may differ only if the
+    route is ours. `mtus`: the link_mtus of the host."""
     ours, base = with_us[0], without_us[0]
     if ours is not base and (not ours.is_like(base, mtus) or
                              (ours.table != TABLE and ours.windows != base.windows)):

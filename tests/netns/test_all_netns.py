@@ -37,7 +37,7 @@ class Pod:
             self.learned.grow(cwnd)
 
     def starts(self):
-        """With how many segments a connection begins now."""
+        """The first window of a new connection, segments."""
         connection = Connection(self.host, self.world, SHARED)
         cwnd = connection.cwnd()
         connection.close()
@@ -67,7 +67,7 @@ def cookie_of_netns(host):
 
 @pytest.fixture
 def pods(cgroup):
-    """A function that makes some, of a cgroup; they end with the test."""
+    """A function that makes pods in a cgroup; they end with the test."""
     with contextlib.ExitStack() as stack:
         def make(*cwnds):
             made = []
@@ -99,7 +99,7 @@ def children(pid):
 def is_gone(pid):
     try:
         return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):  # the second where it goes between open and read
+    except (FileNotFoundError, ProcessLookupError):  # the second if it ends between open and read
         return True
 
 
@@ -122,14 +122,14 @@ def has_learned(pod):
 
 
 def wait_windows(*pods):
-    """Who asks sooner than there is one has opened a connection without it, which would count."""
+    """Waits for windows without a connection: one that opens too early would count as a sample."""
     for pod in pods:
         wait_until(lambda pod=pod: has_learned(pod), "a destination")
         wait_until(pod.is_right, "its window")
 
 
 def test_each_namespace_has_windows_of_its_own(pods, daemon):
-    """One address, another host in each."""
+    """The same address is another host in each."""
     made = pods(30, 60, 45)
     before = [snapshot(pod.host) for pod in made]
     with daemon() as one:
@@ -168,8 +168,8 @@ def test_hundreds_of_processes_are_one_namespace(pods, daemon):
         pod.host.start("sleep", "3600")
     with daemon() as one:
         wait_windows(pod)
-        assert len(children(one.pid)) <= 3  # its own, and that of these tests
-        pod.end_process()  # the others have it
+        assert len(children(one.pid)) <= 3  # its own, the pod's, and that of these tests
+        pod.end_process()  # other processes keep the namespace
         before = status(pod.control())["round"]["number"]
         wait_until(lambda: status(pod.control())["round"]["number"] > before + 100, "some scans")
         assert pod.is_right()
@@ -184,8 +184,8 @@ def test_nothing_is_left_of_one_that_is_killed(pods, daemon, user):
         held = worker_of(made[0])
         os.kill(held, signal.SIGSTOP)
         one.kill()
-        one.process.returncode = 0  # as asked for
-        assert [pod.starts() for pod in made] == [10, 10]  # also of one that stands still
+        one.process.returncode = 0  # killed by the test
+        assert [pod.starts() for pod in made] == [10, 10]  # also from one that is stopped
         os.kill(held, signal.SIGCONT)
         wait_until(lambda: all(map(is_gone, workers)), "the end of its workers")
     if not user:
@@ -323,7 +323,7 @@ def test_what_is_known_of_a_namespace_is_kept_as_long_as_it_is_there(host, pods,
         made[0].end_process()
         wait_until(lambda: not files[0].exists(), "its end")
         assert files[1].exists()
-    os.utime(files[1], (1000, 1000))  # before this boot its number was another's
+    os.utime(files[1], (1000, 1000))  # of an earlier boot, when another namespace had its number
     with daemon("--state", state) as one:
         wait_until(lambda: has_answer(made[1]), "a round")
         assert f"netns {made[1].cookie}: {files[1]}: " in one.said() and "starting empty" in one.said()
@@ -374,7 +374,7 @@ def open_cgroup(cgroup_root, cgroup):
 
 
 def test_what_the_drop_in_gives_is_enough(pods, daemon, open_cgroup):
-    """The capabilities of riptided.service with it, and no other rights."""
+    """With the capabilities of riptided.service and its drop-in, and no other rights."""
     made = pods(30, 60)
     unit = (REPOSITORY / "cli/riptided.service.in").read_text()
     words = re.findall("^#?AmbientCapabilities=(.*)$", unit, re.M)
@@ -388,7 +388,7 @@ def test_what_the_drop_in_gives_is_enough(pods, daemon, open_cgroup):
         def held(pid):
             status = dict(line.split(":\t") for line in Path(f"/proc/{pid}/status").read_text().splitlines())
             return int(status["CapEff"], 16)
-        for pid in children(one.pid):  # one of another namespace may not have begun
+        for pid in children(one.pid):  # a worker of another namespace may not have begun
             wait_until(lambda: held(pid) in (1 << 12, 1 << 12 | 1 << 39), "CAP_NET_ADMIN, CAP_BPF")
 
 

@@ -102,13 +102,13 @@ def test_once_is_for_routes(net, cgroup):
 
 def test_a_cgroup_that_is_not_there_yet_is_waited_for(net, tmp_path):
     done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", tmp_path / "later", check=False)
-    # The unit does not start what ends with 2 again.
+    # The unit does not restart a daemon that ends with 2.
     assert done.returncode == 1 and f"{tmp_path / 'later'} is not there" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("fixed", [0, 8], ids=["rolling", "fixed"])
 def test_a_refusal_of_the_verifier_is_said_in_its_words_and_is_no_wrong_option(net, daemon, cgroup, preload, fixed):
-    """The last call of a helper is of one that there is not; fixed: BPF_LOG_FIXED, as before Linux 6.4."""
+    """The last helper called does not exist. fixed: BPF_LOG_FIXED, as before Linux 6.4."""
     broken = preload("""
         #include <dlfcn.h>
         #include <linux/bpf.h>
@@ -174,7 +174,7 @@ def test_another_pacing_is_in_force_at_once(path, cgroup, tmp_path):
         riptided.process.send_signal(signal.SIGHUP)
         wait_until(lambda: "pacing-rtt-min 5ms -> 1s" in riptided.said(), "another reload")
         cwnd, windows_a_round_trip = pace()
-        assert cwnd > 10 and windows_a_round_trip > 1.15  # as TCP does by itself, not over a round trip
+        assert cwnd > 10 and windows_a_round_trip > 1.15  # TCP's own rate, not one per round trip
     learned.close()
 
 
@@ -212,7 +212,7 @@ def test_a_prefix_is_paced_otherwise_than_the_rest(path, cgroup, tmp_path):
 
 @pytest.fixture
 def refusal(preload, tmp_path):
-    """A function from calls that fail while a file exists, behind the first so many, to that file and the command."""
+    """Makes a command whose calls fail, after the first n, while a file exists: (file, command)."""
     def build(*calls, error="ENOMEM", behind=0):
         file = tmp_path / "no memory"
         return file, ("env", preload("""
@@ -374,26 +374,26 @@ def test_a_reload_goes_by_the_cgroup_and_not_by_its_name(net, cgroup, tmp_path, 
 @pytest.mark.parametrize("apply", ["connections", "both"])
 def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
     connect, near, _ = path
-    # What a dump has seen open does not count when it closes: most are to begin and end between two.
+    # Connections seen by a dump do not count when they close: most must live between dumps.
     with Daemon(near, "--apply", apply, "--cgroup", cgroup, "--policy", "careful",
                 "--interval", "1s", has_rules=apply == "both") as riptided:
         def program(name):
             connection = connect(congestion="cubic")
             connection.send(150_000)
-            connection.near.close()  # a reset would forget its counters
+            connection.near.close()  # a reset would clear its counters
             connection.far.close()
             window = riptide_json(near, "explain", "10.9.2.1")["program"]
             return window and window[name]
 
         bulk = connect(congestion="cubic")
-        bulk.send(3_000_000)  # of which the path's capacity is known
+        bulk.send(3_000_000)  # shows the path's capacity
         assert status()["apply"]["paced"] == 0
         assert 50 <= wait_until(lambda: program("pacing_percent"), "pacing", deadline_s=60) <= 100
         wait_until(lambda: program("pacing_percent") and status()["apply"]["paced"], "a paced connection")
         wait_until(lambda: program("initcwnd") == 100, "the largest window", deadline_s=60)
-        if apply == "both":  # outside of the cgroup, and behind a riptided that was killed, nothing paces it
+        if apply == "both":  # nothing paces a route's window without the program
             assert riptide_json(near, "explain", "10.9.2.1")["kernel"]["initcwnd"] == 24
-        with cgroups.Maps(riptided.pid) as maps:  # attached again at once: nothing has to be learned anew
+        with cgroups.Maps(riptided.pid) as maps:  # attached again: nothing is learned anew
             maps.detach()
         wait_until(lambda: "windows per connection: enabled again" in riptided.said(), "the line")
         assert riptide_json(near, "explain", "10.9.2.1")["window"]["cwnd"] == 100

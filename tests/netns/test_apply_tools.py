@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What show, explain, verify, flush and status say of windows per connection."""
+"""The output of show, explain, verify, flush and status on windows per connection."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def test_show_and_explain_say_that_no_route_gives_it(net, daemon):
 @pytest.mark.parametrize("apply", ["connections", "auto", "both"])
 def test_verify_proves_it(net, cgroup, daemon, apply):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
-    if apply == "both":  # with nothing but the program
+    if apply == "both":  # only by the program
         net.host.ip("route", "add", "default", "via", "10.0.0.1", "table", 100)
         net.host.ip("rule", "add", "to", "203.0.113.0/24", "lookup", 100)
     with net.world.socket(socket.AF_INET) as server, daemon(apply, has_rules=apply == "both") as riptided:
@@ -61,7 +61,7 @@ def test_verify_proves_it(net, cgroup, daemon, apply):
             net.host.run(RIPTIDE, "resume")
             with riptided.stopped():
                 done = net.host.run(*words, check=False)
-                # The connections of the pause, which began with 10, may have moved the mean.
+                # Connections opened in the pause, with 10 segments, may have changed the mean.
                 assert re.match(rf"unknown: 203.0.113.1 port {words[-1]} starts with [234][0-9] segments: process "
                                 rf"{riptided.pid} gives windows per connection and does not answer on --control", done.stdout)
                 assert done.returncode == 5
@@ -95,7 +95,7 @@ def test_verify_proves_no_window_of_a_program_that_is_detached(net, daemon, appl
         done = net.host.run(RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1], "--json", check=False)
         found = said_json(done, "verify")
     assert found["program"] == {"initcwnd": 20, "has_given": False}
-    if apply == "both":  # its route gives it all the same
+    if apply == "both":  # its route still gives the window
         assert (found["verdict"], found["connection"]["cwnd"], found["route"]["initcwnd"]) == ("applied", 20, 20)
     else:
         assert (found["verdict"], found["connection"]["cwnd"]) == ("overridden", 10)
@@ -118,7 +118,7 @@ def test_explain_says_of_no_short_path_that_it_is_paced(net, daemon):
 
     def explain():
         return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
-    with daemon("connections", "--policy", "bdp", "--rto-min-floor", "60ms", has_rules=False):  # which knows the round trip time
+    with daemon("connections", "--policy", "bdp", "--rto-min-floor", "60ms", has_rules=False):  # bdp reports the RTT
         wait_until(lambda: "\n  program      initcwnd " in explain(), "a window")
         assert "paced" not in explain()
         program = riptide_json(net.host, "explain", "203.0.113.1")["program"]
@@ -275,7 +275,7 @@ def test_a_dry_run_says_what_it_would_give_per_connection(net, cgroup, apply):
 def test_a_share_that_holds_out_nobody_is_said_when_it_is_read_again(daemon, tmp_path):
     config = tmp_path / "riptided.conf"
     config.write_text("[apply]\nholdout-percent = 0\n")
-    with daemon("connections", "--config", config, has_rules=False) as riptided:  # paper reads no ends
+    with daemon("connections", "--config", config, has_rules=False) as riptided:  # paper uses no closed ones
         config.write_text("[apply]\nholdout-percent = 50\n")
         riptided.process.send_signal(signal.SIGHUP)
         wait_until(lambda: "SIGHUP: read" in riptided.said(), "the line")

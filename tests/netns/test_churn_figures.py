@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What the soak makes of the memory and files that it has seen."""
+"""The soak's judgement of memory and open files."""
 
 from churn_figures import Figures
 
 
 def figures_of(resident_kb, files=30):
-    """Of a daemon that has lived for as many seconds as there are figures."""
+    """Figures of a daemon, one per second."""
     figures = Figures()
     figures.lives = [0]
     figures.rows = [(s, kb, files if s else 30) for s, kb in enumerate(resident_kb)]
@@ -13,7 +13,7 @@ def figures_of(resident_kb, files=30):
 
 
 def growing(seconds, full_after_s):
-    """Tables grow by 1,200 kB to their size."""
+    """Figures of tables that grow by 1,200 kB, and then stay."""
     return [2800 + 1200 * min(s / full_after_s, 1) for s in range(seconds)]
 
 

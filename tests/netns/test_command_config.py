@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The commands read riptided's file: they ask and judge the daemon that runs, whatever its numbers are."""
+"""The commands read riptided's file, so that they use the running daemon's numbers."""
 
 import pytest
 from control import one_line, riptide_json
@@ -25,7 +25,7 @@ def learned(net, config):
         yield daemon
 
 
-# A mount namespace whose /etc has the file where it belongs.
+# A mount namespace with the file in /etc.
 IN_ETC = ('mount -t tmpfs none /etc && mkdir /etc/riptide && printf "%s" "$0" '
           '>/etc/riptide/riptided.conf && exec "$@"')
 
@@ -47,7 +47,7 @@ def test_commands_find_the_daemon_and_its_routes(net, config, learned, place):
     assert shown.stderr == ""
     assert [line.split()[:2] for line in shown.stdout.splitlines()[1:]] == [["203.0.113.1", "40"]]
     assert run("show", "8.8.8.8", "--table", "7230", "--control", "none").stderr == (
-        "riptide: show: no routes in table 7230 within 8.8.8.8\n")  # options go before the file
+        "riptide: show: no routes in table 7230 within 8.8.8.8\n")  # options prevail over the file
     assert "=> connections start with 40 segments" in run("explain", "203.0.113.1").stdout
     doctor = run("doctor").stdout
     assert "ok       daemon " in doctor and ("(cwnd_max 40)" in doctor or "not 40" in doctor)
@@ -56,7 +56,7 @@ def test_commands_find_the_daemon_and_its_routes(net, config, learned, place):
     wait_until(lambda: len(rules(net.host, 99)) == 2, "the rules again")
     with listening(net) as port:
         assert run("verify", "203.0.113.1", port).stdout.startswith("applied")
-        if place == "--config":  # a mistake costs its line alone
+        if place == "--config":  # a mistake invalidates only its line
             config.write_text(f"{config.read_text()}[prefix 203.0.113.0/24]\n\ncwnd-max = 70\ncwnd-min = many\n")
             for command, shown in (("show", " 40 "), ("explain 203.0.113.1", " 40 "), ("status", ""),
                                    ("doctor", "ok       daemon "), (f"verify 203.0.113.1 {port}", "applied")):

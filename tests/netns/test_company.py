@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptided beside other programs: numbers of ours that another program uses are refused by name."""
+"""riptided beside other programs: an error names each of our numbers that another program uses."""
 
 import pytest
 
@@ -79,7 +79,7 @@ def test_lost_place_of_the_rules_is_said_and_so_is_its_return(net):
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_rule_of_somebody_else_to_our_table_outlives_a_lift(net, family):
-    """More destinations than one batch: our rule goes before they are put right, theirs does not."""
+    """With more routes than a batch: our rule is lifted before they are corrected, theirs stays."""
     source, default, dst = {4: ("10.0.0.9", "via 10.0.1.1", "198.18.0.{}"),
                             6: ("fd00::9", "via fd00:0:0:1::1", "2001:db8:18::{:x}")}[family]
     with Driver(net.host) as driver:
@@ -127,7 +127,7 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
             assert is_as_without_us(net.host, dst) and not is_ours(net.host, dst)
         assert is_ours(net.host, PEER[other])
         assert line[0].partition("without us: ")[2] in net.host.run(RIPTIDE, "status").stdout
-        # Reading again must not bring the rules back, nor must windows learned meanwhile.
+        # Neither another scan nor windows learned meanwhile may bring the rules back.
         net.learned(OTHER[family], 20)
         net.host.ip("rule", "add", "pref", "100", "fwmark", "9", "lookup", "55")
         wait_rounds(3)
@@ -143,7 +143,7 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
 @families
 @pytest.mark.parametrize("mark", [MARK, 0x99], ids=["its mark", "another mark"])
 def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_us(net, family, mark):
-    """Its link goes down: IPv4 announces no route change, and main has no route there. A start that
+    """Its link goes down: IPv4 does not announce that, and main has no route there. A start that
     refuses it removes the rules of a dead predecessor."""
     net.host.ip("link", "add", "apart", "type", "veth", "peer", "name", "sink")
     net.host.ip("link", "set", "apart", "up")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptided.conf: checked, printed, in force, and read again while connections go on."""
+"""riptided.conf: checked, printed, in force, and reloaded while connections continue."""
 
 import re
 import signal
@@ -26,7 +26,7 @@ def config(tmp_path):
 
 
 def reload(daemon, expected):
-    """SIGHUP, until the daemon reports the expected result."""
+    """Sends SIGHUP, and waits until the daemon reports the expected result."""
     n = daemon.said().count("SIGHUP")
     daemon.process.send_signal(signal.SIGHUP)
     wait_until(lambda: daemon.said().count("SIGHUP") > n, "a line about SIGHUP")
@@ -83,7 +83,7 @@ def test_prefix_has_bounds_and_a_policy_of_its_own(net, config):
     for peer in ("203.0.113.1", "2001:db8::1", "198.51.100.1"):
         net.learned(peer, 120)
     expected = {"203.0.113.1": 20, "203.0.113.9": net.learned("203.0.113.9", 120).cwnd(),
-                "203.0.113.200": 24, "2001:db8::1": 90, "198.51.100.1": 100}  # careful's first one
+                "203.0.113.200": 24, "2001:db8::1": 90, "198.51.100.1": 100}  # where careful begins
     assert expected["203.0.113.9"] > 100
     with net.learned("203.0.113.200", 60).busy(), Daemon(net.host, "--config", path):
         wait_until(lambda: windows(net.host) == expected, "a window of its own for each prefix")
@@ -106,15 +106,15 @@ class Monitor:
         self.fence()
 
     def fence(self):
-        """All lines since the last one, up to a route that is made and taken away for it, and that
-        concerns no destination: rules of others make the daemon lift its own."""
+        """All lines since the last fence, up to a route that is added and removed for it, and that
+        affects no destination: a rule would make the daemon lift its own."""
         self.n_fences += 1
         dst = f"192.0.2.{self.n_fences}"
 
         def lines():
             return Path(self.log.name).read_text().splitlines()
 
-        def is_told():  # again where the monitor was not listening yet
+        def is_told():  # repeated, as the monitor may not have listened yet
             self.host.ip("route", "add", dst, "dev", "lo", "table", "51")
             self.host.ip("route", "del", dst, "table", "51")
             return any(line.startswith(f"Deleted {dst} ") for line in lines())
@@ -141,7 +141,7 @@ def test_reload_takes_effect_no_route_goes_and_the_same_writes_nothing(net, conf
             peer: 30 if "203" in peer else cwnd for peer, cwnd in before.items()}, "new bounds")
         told = monitor.fence()
         assert not [line for line in told if line.startswith("Deleted")]
-        # The five that moved, and nothing else.
+        # Only the five routes with changes.
         assert len([line for line in told if "table 7230" in line]) == 5
         assert len(rules(net.host)) == 2
 
@@ -197,7 +197,7 @@ def test_interval_and_log_level_follow(net, config):
 
 
 def test_reload_in_the_middle_of_a_round(net, config):
-    """Often, at any moment of a round that never ends: no window is lost or wrong."""
+    """Reloads often, at any moment of an endless round: no window is lost or wrong."""
     path = config("[compute]\ncwnd-max = 40\n")
     peers = [f"203.0.113.{n}" for n in range(1, 200)]
     for peer in peers:

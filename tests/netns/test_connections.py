@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The backend per connection: a program of the kernel gives each connection its window."""
+"""The backend per connection: a program in the kernel gives each connection its window."""
 
 import contextlib
 import os
@@ -31,14 +31,14 @@ class Windows:
         self.program.end()
 
     def say(self, *words):
-        """The answer to the line, as (number, words)."""
+        """Sends a line; returns the answer as (number, words)."""
         number, _, answer = self.program.ask(" ".join(map(str, words))).partition(" ")
         return int(number), answer
 
     def set(self, prefix, cwnd, *words, **members):
         members = (f"{name}={value}" for name, value in members.items())
         assert self.say("set", prefix, cwnd, *words, *members) == (0, "")
-        # In user mode newer kernels may have no memory for it before the next tick.
+        # In user mode newer kernels may not have memory before the next tick.
         if " failed " in self.say("pop")[1]:
             wait_until(lambda: self.say("check") == (0, "") and self.say("pop")[1], "memory for it")
 
@@ -125,7 +125,7 @@ def test_nothing_is_left_of_it(net, cgroup, ending):
 def test_connections_of_other_namespaces_and_cgroups_are_left_alone(net, cgroup):
     with Windows(net.host, cgroup) as windows:
         windows.set("0.0.0.0/0", 20)
-        # Sockets of the world are in this cgroup, too: those it accepts are in another namespace.
+        # The world's sockets are in this cgroup, too, but in another namespace.
         connection = net.connect("203.0.113.1")
         assert (connection.cwnd(), tcp_info(connection.far).cwnd) == (20, 10)
         cgroups.enter(cgroup.parent)
@@ -137,11 +137,11 @@ def test_a_full_map_is_an_outcome(net, cgroup):
     with Windows(net.host, cgroup, 2) as windows:
         windows.set("203.0.113.1", 20)
         windows.set("203.0.113.2", 20)
-        windows.set("203.0.113.2", 30)  # is no more than there was
-        windows.set("203.0.113.3", 20)  # in the place that is kept for a moment of two
+        windows.set("203.0.113.2", 30)  # replaces one, so that there are not more
+        windows.set("203.0.113.3", 20)  # uses the element kept for replacements
         assert windows.say("set", "203.0.113.4", 20) == (FULL, "")
         windows.set("203.0.113.3", 0)
-        assert windows.say("check") == (0, "")  # refused windows have room now
+        assert windows.say("check") == (0, "")  # refused windows now find room
         assert net.connect("203.0.113.4").cwnd() == 20
         assert windows.say("pop") == (0, "203.0.113.4 applied 20 ")
 
@@ -189,14 +189,14 @@ def test_what_the_kernel_refuses_is_tried_again(net, cgroup, preload):
 
 
 def first_flight(connection, n_bytes):
-    """Sends so much; segments that were sent again."""
+    """Sends n_bytes; returns how many segments were retransmitted."""
     connection.near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * n_bytes)
     connection.send(n_bytes)
     return tcp_info(connection.near).retrans_segs
 
 
 def finish(connection):
-    """Waits until all that it has sent has arrived."""
+    """Waits until all data has arrived."""
     wait_until(lambda: tcp_info(connection.near).unacked == 0, "the acknowledgement of all")
     connection.far.recv(1 << 20)
 
@@ -231,7 +231,7 @@ def test_the_pace_is_that_of_the_first_round_trip_alone(path, cgroup, address, p
                                      ({"pacing_percent": 50}, 1.15, 3)):
             windows.set(address, 100, **members)
             connection = connect(address, congestion=congestion, passive=passive)
-            connection.far.send(b"asks")  # whose acknowledgement carries no data
+            connection.far.send(b"asks")  # acknowledged without data
             wait_until(lambda: tcp_info(connection.far).unacked == 0, "it to be acknowledged")
             assert least < first_pace(connection, 200_000) < most, members
             assert pacing_limit(connection.near) == NO_LIMIT
@@ -242,7 +242,7 @@ def test_the_pace_is_that_of_the_first_round_trip_alone(path, cgroup, address, p
 
 
 def pace_of(end, rtt_us=100_000):
-    """Windows a round trip."""
+    """The pacing rate, in windows per round trip."""
     info = tcp_info(end)
     return info.pacing_rate * rtt_us / 1e6 / (info.cwnd * info.mss_bytes)
 
@@ -258,7 +258,7 @@ def listen_drops(host):
 @PACES
 @pytest.mark.parametrize("timestamps", [0, 1])
 def test_a_window_whose_syn_was_sent_again_is_paced_as_others_are(path, cgroup, percent, least, most, timestamps):
-    """The one listener has no room for the first SYN."""
+    """The listener has no room for the first SYN."""
     connect, near, far = path
     near.sysctl("ipv4/tcp_timestamps", timestamps)
     with Windows(near, cgroup) as windows, far.socket(socket.AF_INET) as server, \
@@ -377,12 +377,12 @@ def test_an_applications_own_limit_stays(path, cgroup, is_open):
 def test_the_first_receive_window_is_opened_for_what_this_host_opens(net, cgroup):
     with Windows(net.host, cgroup) as windows:
         windows.set("203.0.113.1", 20, receive_bytes=300_000)
-        # Scaled it comes with the end of the handshake, behind which the world's first look may be.
+        # The scaled window comes at the end of the handshake, which may not have arrived yet.
         for passive in (False, True):
             connection = net.connect("203.0.113.1", passive=passive)
             wait_until(lambda: tcp_info(connection.far).snd_wnd_bytes != 65535, "its window")
             opened = tcp_info(connection.far).snd_wnd_bytes
-            # Whole segments of it.
+            # Rounded to whole segments.
             assert (opened > 300_000 - 1460) == (not passive), opened
         with net.host.socket(socket.AF_INET) as client, net.world.socket(socket.AF_INET) as server:
             server.listen()
@@ -406,7 +406,7 @@ def test_an_applications_own_bound_of_the_receive_window_stays(net, cgroup):
 def test_another_start_for_the_same_namespace_leaves_its_windows(net, cgroup):
     with Windows(net.host, cgroup) as windows:
         windows.set("203.0.113.1", 40)
-        for max_windows in (10, AT_ONCE):  # as many as no map has
+        for max_windows in (10, AT_ONCE):  # more than any map has
             assert windows.say("join", max_windows) == (
                 -16, "another agent gives windows to this network namespace by this program")
             assert net.connect("203.0.113.1").cwnd() == 40
@@ -536,7 +536,7 @@ def test_where_another_takes_all_callbacks_half_a_round_trip_is_left(path, cgrou
 
 
 def greet(connection, n_bytes):
-    """What comes before an object, as in TLS; until it is acknowledged."""
+    """Sends data before an object, as a TLS handshake, until it is acknowledged."""
     connection.near.send(bytes(n_bytes))
     wait_until(lambda: tcp_info(connection.near).unacked == 0, "it to be acknowledged")
 
@@ -593,7 +593,7 @@ def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgro
             wait_until(lambda: windows.say("check") == (0, words), words)
         assert windows.say("check") == (0, "")
         cgroups.enter(below)
-        net.connect("203.0.113.1")  # it stays open, and keeps the program where it was
+        net.connect("203.0.113.1")  # stays open, and keeps the cgroup alive
         cgroups.enter(cgroup)
         below.rmdir()
         wait_said(f"cgroup: {below} is gone; connections get windows again when it is made anew")

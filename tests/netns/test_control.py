@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The control socket: where it is, whom riptided answers, and whom riptide believes."""
+"""The control socket: its place, clients that riptided serves, answers that riptide accepts."""
 
 import socket
 import subprocess
@@ -95,7 +95,7 @@ def test_without_a_place_it_goes_on_with_one_warning(net, read_only, option, val
     (b"", "ended before"), (b'{"ok":true,"health', "ended before"), (b"{}\n", "malformed"),
     (b"\x00\xff\n", "malformed"), (b'{"ok":false,"error":"no"}\n', "no"), (b"[" * 5000 + b"\n", "malformed")])
 def test_answer_that_is_none_is_one_line(host, tmp_path, answer, said):
-    """Of what answers in riptided's place. `show` goes on without it."""
+    """Another program answers instead of riptided. `show` continues without it."""
     def serve():
         for _ in range(2):
             client, _ = listener.accept()

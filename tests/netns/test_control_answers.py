@@ -72,7 +72,7 @@ def test_status_has_one_connection_as_one(net):
 
 
 def test_show_marks_differences_and_a_dry_run_has_no_rules_in_place(net):
-    """It writes nothing, so the kernel's routes differ from the daemon's."""
+    """A dry run writes nothing, so the kernel's routes differ from the daemon's."""
     for last in (1, 2, 3):
         net.learned(f"203.0.113.{last}", 30)
     path = "/run/dry"
@@ -101,7 +101,7 @@ def test_show_marks_differences_and_a_dry_run_has_no_rules_in_place(net):
 
 
 def test_show_without_a_daemon_is_the_kernels_side(net):
-    """Of a device, too, whose name is no text: the kernel wants no blank, slash or colon in it."""
+    """Also for a device whose name is not UTF-8, as the kernel allows."""
     name = os.fsdecode(b"\xff\"")
     net.host.ip("link", "add", name, "type", "veth", "peer", "name", "far")
     net.host.ip("link", "set", name, "up")

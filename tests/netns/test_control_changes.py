@@ -106,7 +106,7 @@ def test_change_whose_client_has_gone_is_not_carried_out(net):
             done = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", "20", "--for", "10h",
                                 check=False)
             assert "no answer within 5 s" in one_line(done)
-            with connect() as client:  # a client that only closed its sending side is answered
+            with connect() as client:  # a client that only closes its sending side gets an answer
                 client.sendall(b'{"request":"hints"}\n')
                 client.shutdown(socket.SHUT_WR)
                 daemon.process.send_signal(signal.SIGCONT)
@@ -114,7 +114,7 @@ def test_change_whose_client_has_gone_is_not_carried_out(net):
 
 
 def test_pause_and_resume_while_rules_are_looked_at(net):
-    """Another program's rules come and go: whatever a running scan has seen, the end state is
+    """Another program's rules change: whatever a running scan has seen, the final state is
     right."""
     with Daemon(net.host):
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")
@@ -129,10 +129,10 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
     with Daemon.learned(net, {"203.0.113.1": 30, "2001:db8::1": 30}) as daemon:
         before = windows(net.host)
         assert riptide_json(net.host, "pause") == {"paused": True, "stepped_back_s": 0}
-        assert rules(net.host) == []  # at once: the answer came after it
+        assert rules(net.host) == []  # at once, before the answer
         assert windows(net.host) == before
         assert net.connect("203.0.113.1").cwnd() == 10
-        # What moves meanwhile is followed.
+        # Routes that change meanwhile are followed.
         net.host.ip("route", "replace", "default", "via", "10.0.0.2")
         wait_until(lambda: routes(net.host)["203.0.113.1"]["gateway"] == "10.0.0.2", "the gateway")
         net.learned("203.0.113.2", 50)
@@ -197,7 +197,7 @@ def test_state_beyond_what_a_daemon_takes_is_not_sent(net, command, tmp_path):
 
 
 def test_what_is_excluded_has_no_route_by_a_state(net):
-    """A scope that has become smaller since the state was written."""
+    """The scope has become smaller since the state was saved."""
     for path in ("/run/state", "/run/other-state"):
         write_state(path, {"203.0.113.1": 30, "203.0.113.2": 40})
     with Daemon(net.host, "--state", "/run/state", "--exclude", "203.0.113.1"):
@@ -212,7 +212,7 @@ def test_save_replaces_nothing_but_files(net, tmp_path):
     other.write_text("kept")
     paths = {name: tmp_path / name for name in ("fifo", "symlink", "device", "dangling")}
     os.mkfifo(paths["fifo"])
-    # Through a link of ours: files in /dev belong to the system.
+    # By a symbolic link, as files in /dev belong to the system.
     for name, target in (("symlink", other), ("device", "/dev/full"), ("dangling", "/none")):
         paths[name].symlink_to(target)
     before = [path.lstat() for path in paths.values()]

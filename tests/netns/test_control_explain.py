@@ -10,7 +10,7 @@ from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, rul
 
 
 def test_explain_follows_a_window_from_connection_to_route(net):
-    """Of several next hops, with a policy that asks for no evidence; and without us, while it is paused."""
+    """Also with several next hops, a policy without evidence, and while riptided is paused."""
     net.host.ip("route", "add", "203.0.113.2", "nexthop", "via", "10.0.0.1", "nexthop", "via", "10.0.0.2")
     connections = [net.learned("203.0.113.1", cwnd) for cwnd in (30, 60)]
     mean = sum(connection.cwnd() for connection in connections) / 2
@@ -65,11 +65,11 @@ def test_explain_says_which_rule_left_it_without_a_route(net, options, setup, ds
         assert found["window"] or "initcwnd" not in net.host.run(RIPTIDE, "explain", dst).stdout
 
 
-TAKEN = ("203.0.113.1", "2001:db8::1")  # by routes of main that are longer than the default
+TAKEN = ("203.0.113.1", "2001:db8::1")  # by longer routes of main than the default
 
 
 def test_explain_show_and_status_go_by_the_answer_of_the_kernel(net):
-    """Where no connection takes our route."""
+    """When no connection uses our route."""
     net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1")
     net.host.ip("route", "add", "2001:db8::/64", "via", "fd00::1", "initcwnd", 17)
     with Daemon.learned(net, dict.fromkeys((*TAKEN, "198.51.100.1"), 40)):
@@ -125,7 +125,7 @@ def test_explain_says_what_was_left_out_when_it_is_gone(net):
     connections = [net.connect("203.0.113.3") for _ in range(2)]
     with Daemon(net.host, "--policy", "careful") as daemon:
         wait_until(lambda: verdict(net.host, "203.0.113.3")["seen"], "a round")
-        with daemon.stopped():  # no round sees one of them closed alone
+        with daemon.stopped():  # no round sees only one of them closed
             for connection in connections:
                 net.reset(connection)
         found = verdict(net.host, "203.0.113.3")
@@ -155,7 +155,7 @@ def test_explain_shows_round_trip_times_that_the_policy_knows(net, policy, has_l
     connection = net.learned("203.0.113.1", 60)
     with Daemon(net.host, "--policy", policy, "--destroy-events=no"):
         def evidence():
-            connection.send(1 << 16)  # it is not idle
+            connection.send(1 << 16)  # so that it is not idle
             # Not verdict(): the window changes between its two questions while data flows.
             found = riptide_json(net.host, "explain", "203.0.113.1")["window"]
             return found and found["evidence"]["min_rtt_ms"] and found["evidence"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Clients that mean harm, or mean nothing: rounds go on in time, and the daemon does not grow."""
+"""Hostile and broken clients: rounds are on time, and the daemon's memory does not grow."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ from control import (PATH, ask, connect, count_fds, many, read_line, resident_kb
                      write_state)
 from netns import AS_NOBODY, IS_SANITIZED, RIPTIDE, Daemon, wait_until, windows
 
-# What a round may be late here: far more than a machine that is shared makes it, less than a daemon
+# How late a round may be here: more than a shared machine makes it, less than a daemon
 # that waits for a client. The figures are printed, and ./dev bench control judges them.
 LATE_MS = 5000
 MIN_ROUNDS = 3
@@ -21,7 +21,7 @@ GROWTH_KB = 2048
 
 
 class Watched(Daemon):
-    """A daemon whose rounds and memory are measured while something happens to it."""
+    """A daemon whose rounds and memory are measured during a test."""
 
     def __enter__(self):
         super().__enter__()
@@ -31,9 +31,9 @@ class Watched(Daemon):
 
     @contextlib.contextmanager
     def unharmed(self, what, seconds=1.0):
-        """Rounds continue for that long and longer after the block, and memory does not grow."""
+        """During the block, and `seconds` after it, rounds continue and memory does not grow."""
         late, is_over = {}, threading.Event()
-        with connect() as client:  # before others take the places
+        with connect() as client:  # before others occupy all places
             self.ask_round(client)
             before, fds = resident_kb(self.pid), count_fds(self.pid)
             begin = time.monotonic()
@@ -41,7 +41,7 @@ class Watched(Daemon):
             asking.start()
             try:
                 yield
-                is_over.wait(seconds)  # the daemon is to live with it for a while
+                is_over.wait(seconds)  # effects may show late
                 wait_until(lambda: len(late) > MIN_ROUNDS, f"{MIN_ROUNDS} rounds")
             finally:
                 is_over.set()
@@ -52,7 +52,7 @@ class Watched(Daemon):
         print(f"{what}: {n_rounds} rounds in {elapsed:.1f} s, the latest {max(late.values()):.2f} "
               f"ms late, {grown} kB more resident")
         assert count_fds(self.pid) <= fds + 65
-        if IS_SANITIZED:  # which takes its time, and keeps freed memory
+        if IS_SANITIZED:  # a sanitizer is slow, and keeps freed memory
             return
         assert max(late.values()) < LATE_MS
         assert grown < GROWTH_KB
@@ -85,7 +85,7 @@ def fill(host, n):
 
 
 def swarm(n, send):
-    """n clients that send something and read nothing. What the daemon refuses is their loss."""
+    """Connects n clients that send something and read nothing; the daemon may refuse some."""
     clients = []
     for _ in range(n):
         client = socket.socket(socket.AF_UNIX)
@@ -109,7 +109,7 @@ def close(clients):
         "bytes"])
 def test_200_clients_that_never_read(net, watched, send):
     fill(net.host, 16384)
-    close(swarm(200, send))  # once, so that memory kept for reuse is there already
+    close(swarm(200, send))  # once before measuring, as memory is kept for reuse
     with watched.unharmed(f"200 clients, {send[:20]!r}"):
         clients = swarm(200, send)
     assert watched.is_running()
@@ -132,7 +132,7 @@ def connect_as_nobody():
 @pytest.mark.parametrize("as_whom, mib, times", [(connect_as_nobody, 1, 1024), (connect, 65, 10)],
                          ids=["nobody", "root"])
 def test_gigabytes_without_a_newline_are_given_back(watched, as_whom, mib, times):
-    """Who may change things may send a state, of 64 MiB at most."""
+    """Clients that may change things may send a state of up to 64 MiB."""
     block = b"x" * (mib << 20)
     with watched.unharmed(f"{mib * times} MiB without a newline"):
         for _ in range(times):
@@ -173,7 +173,7 @@ def test_connecting_and_leaving_as_fast_as_one_can(watched):
 
 
 def test_asking_who_holds_the_namespace_as_fast_as_one_can(net, watched):
-    """Anybody may connect to its abstract name, and leave."""
+    """Any process may connect to its abstract name, and close at once."""
     ask_again = """
 import socket, threading
 def run():
@@ -213,7 +213,7 @@ def test_all_destinations_come_whole_in_pages_and_as_a_state_to_a_slow_reader(ne
 
 
 def test_others_cannot_take_the_place_of_who_may_change_things(net, watched):
-    """Clients without rights occupy all places that they can have."""
+    """Clients without rights occupy all places open to them."""
     holder = net.host.start(*AS_NOBODY, "/usr/bin/python3", "-c", f"""
 import socket, time
 clients = [socket.socket(socket.AF_UNIX) for _ in range(100)]
@@ -242,4 +242,4 @@ def test_fds_that_come_along_are_closed(watched):
             assert json.loads(read_line(client))["ok"]
         client.sendall(b"x")
         assert count_fds(watched.pid) <= before + 2
-    wait_until(lambda: count_fds(watched.pid) <= before, "all closed")  # fewer where a client of the start was still there
+    wait_until(lambda: count_fds(watched.pid) <= before, "all closed")  # fewer if an early client had stayed

@@ -49,7 +49,7 @@ def test_the_form_is_what_grafana_reads():
 
 @contextlib.contextmanager
 def exporter(host):
-    """The port of the host's metrics, current at each scrape."""
+    """An exporter that reads the host's metrics at each scrape; returns its port."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):  # noqa: N802
             text = host.run(RIPTIDE, "metrics", check=False).stdout.encode()
@@ -72,7 +72,7 @@ def exporter(host):
 
 
 def ask(host, what, **parameters):
-    """The data of Prometheus' answer."""
+    """Queries Prometheus; returns the data of the answer."""
     url = f"http://{PROMETHEUS}/api/v1/{what}?{urllib.parse.urlencode(parameters)}"
     with host.entered(), urllib.request.urlopen(url, timeout=10) as answer:
         return json.load(answer)["data"]
@@ -85,7 +85,7 @@ def has_begun(host):
 
 @contextlib.contextmanager
 def prometheus(host, port, path):
-    """One that scrapes that port; sums of the last day grow each second, not each five minutes."""
+    """A Prometheus that scrapes that port; rules run each second, not each five minutes."""
     config, rules = path / "prometheus.yml", path / "rules.yaml"
     rules.write_text(RULES.read_text().replace("interval: 5m", "interval: 1s"))
     config.write_text(json.dumps({
@@ -102,7 +102,7 @@ def prometheus(host, port, path):
 
 
 def instant(host, expression):
-    """Values by labels, without those that are no number."""
+    """Values by labels, without NaN."""
     for variable, value in (("$__rate_interval", "10s"), ("$__range", "1h"), ("$instance", ".*")):
         expression = expression.replace(variable, value)
     found = ask(host, "query", query=expression)["result"]
@@ -111,7 +111,7 @@ def instant(host, expression):
 
 @pytest.mark.skipif(not shutil.which("prometheus"), reason="no prometheus")
 def test_each_question_has_an_answer_of_a_riptided_that_helps(net, cgroup, tmp_path):
-    """Its books are the example of docs/proof.md; connections are its own."""
+    """Its books are those of the example in docs/proof.md; its connections are real."""
     state = tmp_path / "state"
     begun = ("window bytes=65536 rtt_us=150000 control=loss n=2 n_again=0 time=3246,5268258 again=0,0",
              "holdout bytes=65536 rtt_us=150000 control=loss n=2 n_again=0 time=4096,8388608 again=0,0")

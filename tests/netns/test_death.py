@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""SIGKILL at any point: the next start makes everything right, and flush leaves nothing."""
+"""SIGKILL at any point: the next start corrects everything, and flush leaves nothing."""
 
 import random
 import signal
@@ -39,7 +39,7 @@ class Life:
         self.twins.driver.send(f"set {dst} {cwnd}" for dst, cwnd in wanted.items())
 
     def check(self, wanted):
-        """Exactly the requested routes, at the right place, and no difference to the twin."""
+        """Exactly the requested routes exist, by the right hops, with no difference to the twin."""
         self.twins.judge()
         found = {key: [route[1:] for route in list_]
                  for key, list_ in routes_of_table(self.twins.with_us.link).items()}
@@ -53,7 +53,7 @@ class Life:
         assert f"proto {PROTOCOL}" not in self.host.ip("nexthop")
 
     def disturb(self, wanted):
-        """Something that makes the router write, in the middle of which it will die."""
+        """Makes the router write; it is killed meanwhile."""
         if self.rng.random() < 0.5:
             family = self.rng.choice((4, 6))
             self.twins.happen(default_line(family, "replace", self.rng.randrange(4)))
@@ -73,7 +73,7 @@ def test_sigkill_anywhere_is_made_good():
     try:
         for n in range(KILLS):
             wanted = life.wanted()
-            if n % 4 == 3:  # in its first moments
+            if n % 4 == 3:  # during its start
                 life.start(wanted)
                 life.kill_while(life.start_s)
             else:
@@ -82,7 +82,7 @@ def test_sigkill_anywhere_is_made_good():
                 life.twins.driver.quiet()
                 life.start_s = time.perf_counter() - began
                 life.check(wanted)
-                if n % 4 == 2:  # while it takes everything back
+                if n % 4 == 2:  # while it removes everything
                     life.twins.driver.process.stdin.close()
                 else:
                     life.disturb(wanted)
@@ -100,7 +100,7 @@ def test_sigkill_anywhere_is_made_good():
 
 
 def test_sigkill_of_riptided_is_made_good(net):
-    """The same with real connections: after each start, the windows that they teach."""
+    """The same with real connections: after each start their windows return."""
     rng = random.Random(1)
     before = snapshot(net.host)
     expected = {peer: net.learned(peer, 20 + 5 * n).cwnd()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""riptide doctor: for each check a host in which it fires, and one in which it does not.
+"""riptide doctor: for each check a host that it reports, and one that it does not.
 
-Kinds of queues that not each kernel has are in tests/unit/test_doctor.c."""
+tests/unit/test_doctor.c tests kinds of queues that some kernels lack."""
 
 import json
 import subprocess
@@ -103,7 +103,7 @@ def test_daemon_that_is_paused_is_a_note_and_one_that_hangs_or_has_no_place_an_e
 
 
 def test_agent_that_embeds_the_library_is_no_riptided(net, host):
-    """To explain as little."""
+    """Nor is it to explain."""
     net.learned("203.0.113.1", 40)
     agent = start_agent(net.host)
     who = (f"process {agent.pid} manages this network namespace (an agent that embeds the library, or a riptided that --control does not reach)")
@@ -115,7 +115,7 @@ def test_agent_that_embeds_the_library_is_no_riptided(net, host):
         finding = find(net.host, "daemon", *options)
         assert finding["severity"] == "ok"
         assert finding["summary"] == f"{who} and its rules are in place"
-    with Daemon(host):  # that of another namespace says nothing of this one
+    with Daemon(host):  # a daemon of another namespace
         host.run(RIPTIDE, "pause")
         assert find(net.host, "daemon")["summary"].startswith(f"process {agent.pid} manages")
     net.host.ip("rule", "delete", "lookup", "main")
@@ -142,7 +142,7 @@ def test_agent_that_embeds_the_library_gives_windows_per_connection(net, cgroup)
 
 
 def test_rules_of_others(host):
-    """Between ours and main they are an error, elsewhere worth a note."""
+    """Between ours and main they are an error, elsewhere a note."""
     assert severity(host, "rules") == "ok"
     host.ip("rule", "add", "fwmark", "1", "lookup", "100", "pref", "32760")
     assert severity(host, "numbers") == "ok"
@@ -165,7 +165,7 @@ def test_rule_that_takes_tcp_around_our_table_is_a_warning(net, family, dst, sub
         priority = add_wg_quick_rules(net.host)
         wait_until(lambda: len(rules(net.host)) == 2, "our rules")
         rule = f"priority {priority} lookup main suppress_prefixlength 0"
-        finding = find(net.host, "rules")  # the default route is none that it takes
+        finding = find(net.host, "rules")  # it does not take the default route
         assert finding["severity"] == "note" and rule in finding["evidence"]
         net.host.ip(family, "route", "add", subnet, "via", hop, "initcwnd", "17")
         finding = wait_until(lambda: (found := find(net.host, "rules"))["severity"] == "warning" and found,
@@ -180,7 +180,7 @@ def test_rule_that_takes_tcp_around_our_table_is_a_warning(net, family, dst, sub
 
 
 def networkd(root, **files):
-    """An /etc and a /usr/lib below root. Files: {path with _ for /: text}."""
+    """Makes /etc and /usr/lib below a root. Files: {path with _ for /: text}."""
     for directory, text in files.items():
         path = root / directory.replace("_", "/") / "systemd"
         for name, content in text.items():
@@ -226,7 +226,7 @@ def test_destinations_that_are_left_alone(net):
     assert severity(net.host, "destinations") == "ok"
     net.connect("203.0.113.1")
     assert severity(net.host, "destinations") == "ok"
-    # Two routes of one metric: the kernel chooses between them, a copy cannot.
+    # Two routes of one metric, of which only the kernel can choose.
     net.host.ip("route", "add", "198.51.100.0/24", "nexthop", "via", "10.0.0.1",
                 "nexthop", "via", "10.0.1.1")
     net.host.ip("route", "add", "blackhole", "203.0.113.9")
@@ -236,7 +236,7 @@ def test_destinations_that_are_left_alone(net):
     finding = find(net.host, "destinations")
     assert finding["severity"] == "note"
     assert "1 of 2 destinations" in finding["summary"]
-    # The reason is the daemon's.
+    # The reason comes from the daemon.
     done = net.host.run(RIPTIDED, "--dry-run", "--once", "--policy", "paper")
     reason = finding["evidence"].partition("the first is 203.0.113.2: ")[2]
     assert reason
@@ -253,7 +253,7 @@ def test_receiver(net):
     at = next(i for i, line in enumerate(lines) if line.startswith("note     receiver"))
     assert "read: net.ipv4.tcp_rmem = 4096 131072 33554432" in lines[at + 1]
     assert 'do:   sysctl -w net.ipv4.tcp_rmem="4096 292000 33554432"' in lines[at + 2]
-    # The remedy is a command: its values suffice, and lower nothing.
+    # The remedy is a command, whose values suffice and lower nothing.
     net.host.run("sh", "-c", finding["remedy"].partition(" (")[0])
     finding = find(net.host, "receiver")
     assert finding["severity"] == "ok"

@@ -71,7 +71,7 @@ def observer(net):
 def test_a_connection_between_two_dumps_is_learned_once(net, observer, address, options):
     observer.dump()
     net.short(address, **options)
-    wait_until(lambda: observer.stats()["samples"], "its end")  # that of a listener may come first
+    wait_until(lambda: observer.stats()["samples"], "its end")  # the listener's may come first
     observer.dump()
     assert [(kind, dst) for kind, _, dst, *_ in observer.samples] == [("closed", address)]
     assert observer.samples[0][4] >= 35  # 50,000 bytes
@@ -79,7 +79,7 @@ def test_a_connection_between_two_dumps_is_learned_once(net, observer, address, 
 
 
 def test_what_stays_half_closed_counts_no_more(net, observer):
-    """Dumps ask for connections that may have data under way; one of them has shown it."""
+    """Dumps show connections that may have data in flight; one has shown this connection."""
     connection = net.learned("203.0.113.1")
     net.learned("203.0.113.2")
     observer.dump()
@@ -96,7 +96,7 @@ def test_what_stays_half_closed_counts_no_more(net, observer):
 
 
 def test_what_closes_while_nobody_reads_is_learned_once(net, observer):
-    """Closed before a dump, reported after it; one of them was shown by the dump before."""
+    """They close before a dump, and are reported after it; the last dump had shown one of them."""
     shown = net.learned("203.0.113.1")
     observer.dump()
     observer.deaf()
@@ -141,7 +141,7 @@ def test_under_churn_none_counts_as_open_and_as_closed_and_none_is_missed(net, o
 
 @pytest.mark.parametrize("prefix", [AS_NOBODY, WITHOUT_NET_ADMIN])
 def test_events_need_no_privilege_and_wait_for_the_first_dump(net, prefix):
-    """Which addresses are the host's own is not known before."""
+    """Before that the host's own addresses are unknown."""
     observer = Observer(net.host, prefix=prefix)
     net.short("203.0.113.1")
     assert observer.stats()["closed"] == 0
@@ -151,7 +151,7 @@ def test_events_need_no_privilege_and_wait_for_the_first_dump(net, prefix):
 
 
 def test_what_never_sent_is_out_of_scope_or_an_own_address_is_left_out_of_events_too(net):
-    """The kernel's filter is for dumps: about events the observer itself must decide."""
+    """The kernel filters only dumps: events are filtered by the observer."""
     observer = Observer(net.host, scope=["learn=203.0.113.0/30", "learn=10.0.0.0/8"])
     observer.dump()
     net.short("203.0.113.1", n_bytes=0)
@@ -173,7 +173,7 @@ def test_what_never_sent_is_out_of_scope_or_an_own_address_is_left_out_of_events
 
 
 def memory_kb(observer):
-    """Exactly the pages that it has written to: the resident size is counted per processor."""
+    """The pages that it has written to: exact, while the resident size is counted per processor."""
     with open(f"/proc/{observer.pid}/smaps_rollup") as sums:
         return next(int(line.split()[1]) for line in sums if line.startswith("Anonymous:"))
 
@@ -198,7 +198,7 @@ def dropped(host):
 
 
 def overrun(net, observer):
-    """An interval in which more close than its small buffer takes."""
+    """An interval in which more connections close than fit into its small buffer."""
     before = dropped(net.host)
     observer.deaf()
     for _ in range(20):
@@ -209,7 +209,7 @@ def overrun(net, observer):
 
 
 def test_an_overrun_is_counted_harms_no_dump_and_backs_off_where_it_lasts(net):
-    """To dumps alone, and tries again."""
+    """It backs off to dumps only, and tries again later."""
     observer = Observer(net.host, buffer_bytes=4096)
     observer.dump()
     net.learned("203.0.113.7")
@@ -239,7 +239,7 @@ def test_an_overrun_is_counted_harms_no_dump_and_backs_off_where_it_lasts(net):
 
 
 def test_an_overrun_wakes_nobody_before_it_is_read(net):
-    """Events are read from the end of the first dump on; the fd is not readable for them before."""
+    """Events are read after the first dump; before that they do not make the fd readable."""
     observer = Observer(net.host, buffer_bytes=4096)
     for _ in range(100):
         net.host.socket(socket.AF_INET).close()
@@ -266,7 +266,7 @@ def test_the_daemon_learns_from_connections_that_no_look_shows(net):
 
 
 def test_processor_time_in_ticks_does_not_stretch_the_interval(net, preload):
-    """A tick is more than the time that has passed; here each reading is one of a second later."""
+    """A tick can be more than the time that has passed; here each reading adds a second."""
     ticks = preload("""
         #include <dlfcn.h>
         #include <time.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every call of the library that can fail, made to fail: the agent recovers or takes all back."""
+"""Makes each call of the library that can fail do so: the agent recovers or removes everything."""
 
 import errno
 import re
@@ -18,7 +18,7 @@ HARMLESS = set("""
     strncpy strnlen strrchr strspn strstr strtoul vsnprintf
 """.split())
 
-# What a call becomes that libc checks; __asan_stack_malloc_2 is the sanitizer's own.
+# Names of calls that libc checks; __asan_stack_malloc_2 is the sanitizer's own.
 FORTIFIED = re.compile("__(?!asan_)(.*)(_chk|_2)$")
 
 
@@ -49,7 +49,7 @@ def connected(net):
 
 
 def fail_each(host, directory, at_least, *plan, environment=()):
-    """Runs a plan of tests/netns/faults.c; at_least so many calls were made to fail."""
+    """Runs a plan of tests/netns/faults.c, in which at_least that many calls must fail."""
     plan = [getattr(errno, str(word), word) for word in plan]
     done = host.run("env", *environment, MOUNTED / "tests" / "netns" / "faults", directory / "state", *plan,
                     check=False, timeout=300)
@@ -58,7 +58,7 @@ def fail_each(host, directory, at_least, *plan, environment=()):
     assert int(re.search(r": points (\d+),", done.stdout).group(1)) >= at_least
 
 
-# An error, and how many calls at least can fail with it.
+# Errors, and how many calls at least can fail with each.
 CALL_ERRORS = {"EINTR": 250, "EAGAIN": 180, "ENOBUFS": 240, "ENOMEM": 300, "EPERM": 400, "EMFILE": 25,
                "ENODEV": 160, "ENOSPC": 30, "EBUSY": 160, "EIO": 25, "ECANCELED": 2, "EADDRINUSE": 8,
                "ECONNREFUSED": 4}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a router costs: steady traffic few writes, since a window within a step of its route is not
-rewritten; base routes as much memory as they are, equal ones once."""
+"""The cost of a router: few writes under steady traffic, as a window within a step is not
+rewritten; memory for base routes of their real size, and equal ones only once."""
 
 import random
 import time
@@ -12,7 +12,7 @@ from programs import Driver
 
 N_DESTINATIONS = 1000
 N_TICKS = 60
-NOISE = 0.03  # of the window, from tick to tick, as a moving average over many connections has it
+NOISE = 0.03  # of the window between ticks, as in a moving average over many connections
 
 
 def test_noise_of_steady_traffic_is_written_a_tenth_of_the_time(net, driver, capsys):
@@ -43,12 +43,12 @@ def test_noise_of_steady_traffic_is_written_a_tenth_of_the_time(net, driver, cap
 
 
 def test_hint_is_written_whatever_the_step(net):
-    """Also where the window that is wanted lies below it already, and does not change."""
+    """Also if the wanted window is below the hint already, and does not change."""
     def hint(prefix, *options):
         net.host.run(RIPTIDE, "hint", prefix, *options, "--for", "10min")
 
     with Daemon.learned(net, {"203.0.113.1": 40}):
-        hint("203.0.113.0/24", "--scale", "95%")  # 38 are wanted: within the step
+        hint("203.0.113.0/24", "--scale", "95%")  # 38 are wanted, within a step
         wait_rounds(3)
         assert windows(net.host) == {"203.0.113.1": 40}
         hint("203.0.113.0/25", "--max", "39")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How long TCP stays on a next hop that main has left: routes that flap between two gateways, one
+"""How long TCP stays on a former next hop of main: routes that flap between two gateways, one
 request after the other, as a routing daemon writes them."""
 
 import os
@@ -16,7 +16,7 @@ from waiting import percentile
 
 FLAPS = 12
 DESTINATIONS = 100
-LONGEST_MS = 1000  # whatever else the machine has to do
+LONGEST_MS = 1000  # even on a busy machine
 REPLACE_ACK, RTPROT_BIRD = 1 | 4 | 0x100 | 0x400, 12
 TIMES = struct.Struct("=q")
 GATEWAYS = {4: ("10.0.0.1", "10.0.0.2"), 6: ("fd00::1", "fd00::2")}
@@ -81,7 +81,7 @@ class Flapping:
 
 
 class Watching:
-    """What TCP to each destination would take, asked again and again."""
+    """Repeats the route query for TCP to each destination."""
 
     def __init__(self, host, dsts):
         self.link = Rtnetlink(host)
@@ -94,7 +94,7 @@ class Watching:
         return answers
 
     def wrong_ms(self, n, moved_ns, gateway):
-        """How long the n-th was at another gateway after main had it there: the lower bound; the
+        """How long the n-th had another gateway than main: the lower bound; the
         upper bound is one query longer."""
         last_ns = max((at_ns for at_ns, answers in self.looks if gateway not in answers[n]),
                       default=0)
@@ -156,4 +156,4 @@ def test_old_next_hop_is_left_soon(net, family, n_routes, n_beside, capsys):
               f"{max(done_ms):.1f} ms after the last; lifts {stats['lifts']}, written "
               f"{stats['written']}, resolved {stats['resolved']}")
     assert max(wrong_ms) < LONGEST_MS
-    assert stats["lifts"] >= FLAPS  # however few are concerned: with the rule the wrong way is gone
+    assert stats["lifts"] >= FLAPS  # even for few routes: lifting the rule ends the wrong way

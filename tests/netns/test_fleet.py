@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Three riptideds of one site and their riptide-fleets, which share what they learn by a real Valkey or Redis."""
+"""Three riptideds of one site, whose riptide-fleets share sums by a real Valkey or Redis."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ N, INTERVAL_S, WEIGHT = 3, 0.3, 150
 
 
 class Member(Fleet):
-    """A host of the site: a riptided, and beside it a riptide-fleet."""
+    """A host of the site: a riptided and its riptide-fleet."""
 
     def __init__(self, host, folder, url, cgroup):
         super().__init__(host, folder, url, folder / "control", interval=INTERVAL_S, weight=WEIGHT)
@@ -39,7 +39,7 @@ class Member(Fleet):
         self.daemon.__exit__(*failure)
 
     def turns(self, n=2):
-        """So many, one of them whole from here on."""
+        """Waits for n turns, the last of which began after the call."""
         def count():
             return self.figure("exchanges_total") + self.figure("failures_total")
         before = count()
@@ -64,7 +64,7 @@ class Member(Fleet):
 
 @pytest.fixture
 def engine(tmp_path, cgroup):
-    del cgroup  # what is in it ends before it does
+    del cgroup  # processes in it end before it
     one = Engine(tmp_path / "engine")
     yield one
     one.stop()
@@ -72,7 +72,7 @@ def engine(tmp_path, cgroup):
 
 @pytest.fixture
 def members(tmp_path, engine, cgroup):
-    """Behind one bottleneck of 50 ms and 50 Mbit/s, whose buffer holds 20 segments; and the far end."""
+    """Members behind a bottleneck of 50 ms, 50 Mbit/s and 20 segments; and the far end."""
     hosts = [Host(f"near{i}") for i in range(N)]
     far = Host("far")
     addresses = {host.name: [f"10.9.1{i}.1"] for i, host in enumerate(hosts)} | {far.name: [DST]}
@@ -95,7 +95,7 @@ def load(found, far, per_second=8, n_bytes=60_000):
 
 
 def own(engine, member, key=DST):
-    """What the engine has of a host, of a key."""
+    """The engine's sums of a host, for a key."""
     held = engine.client.hget(f"riptide:{{pop:{key}}}", f"host:{member.folder.name}")
     return json.loads(held)["sums"] if held else {}
 
@@ -105,7 +105,7 @@ def connections(sums):
 
 
 def wait_shared(engine, found):
-    """The engine has all that each has entered, once; older ones count less where they came at once."""
+    """Waits until the engine has all results once; within a batch older ones count less."""
     def is_there(one):
         (row,) = one.ask("learned")["ladders"]
         _, ladder = fleet_host.read_ladder(row)
@@ -115,7 +115,7 @@ def wait_shared(engine, found):
 
 
 def test_sums_arrive_and_the_server_may_go(members, engine):
-    """Killed in the middle, and started again empty: nothing changes, nothing is lost, and each says so once."""
+    """The server is killed and starts empty: nothing changes or is lost, and each logs it once."""
     found, far = members
     with load(found, far):
         for one in found:
@@ -149,7 +149,7 @@ def test_sums_arrive_and_the_server_may_go(members, engine):
         one.turns(5)
         assert len(one.said("engine: answers")) == 1
         assert one.of_site() > 30
-    wait_shared(engine, found)  # and no more than that
+    wait_shared(engine, found)  # and not more
 
     away = found[0]
     assert away.end() == 0
@@ -161,7 +161,7 @@ def test_sums_arrive_and_the_server_may_go(members, engine):
 
 
 def test_a_hostile_host_raises_nothing(members, engine):
-    """It says that 163 costs least, in as many connections as it likes; the buffer holds 20."""
+    """It claims that 163 costs least, over any number of connections; the buffer holds 20."""
     found, far = members
     with site.Site(f"unix://{engine.socket}", "pop", "hostile") as hostile:
         text = fleet_host.read_ladder([DST, of_site(163, 10 ** 6), 0, 0])[1].sums
@@ -173,7 +173,7 @@ def test_a_hostile_host_raises_nothing(members, engine):
             while min(one.entered() for one in found) < 150:
                 for one in found:
                     cwnd, rows = one.explain()
-                    # A rung above the policy's 57 is where who knows nothing begins; above that its own trials decide.
+                    # Without own results: a rung above the policy's 57; then own trials decide.
                     assert cwnd <= 81 or rows[115]["connections"] > 7.5, (cwnd, rows)
                 found[0].turns(1)
             assert all(one.explain()[1][163]["site_connections"] > 0.99 * WEIGHT for one in found)
@@ -192,7 +192,7 @@ def test_the_verdict_of_the_site_is_that_of_all_its_states(members, engine, tmp_
             return len(one) == len(other) and all(map(agree, one, other))
         return one == other or abs(one - other) < 1e-4 * max(abs(one), 1)
     def both():
-        """Of the states and of the site. The last connections of the load may still close."""
+        """The verdicts of the states and of the site. The last connections may still be closing."""
         for one, state in zip(found, states):
             one.host.run(RIPTIDE, "save", "--control", one.control, state)
         return (json.loads(found[0].host.run(RIPTIDE, "verdict", "--json", *states, check=False).stdout),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums of a site in a real Valkey or Redis: whatever is lost, nothing counts twice, nor not at all."""
+"""Sums of a site in a real Valkey or Redis: whatever is lost, all sums count exactly once."""
 
 import contextlib
 import json
@@ -35,7 +35,7 @@ def start(tmp_path):
 
 @pytest.fixture
 def proxy():
-    """A function that puts a network before a port."""
+    """A function that puts a Proxy before a port."""
     with contextlib.ExitStack() as stack:
         def made(*arguments):
             one = Proxy(*arguments)
@@ -45,7 +45,7 @@ def proxy():
 
 
 class Host:
-    """One with a Site and an Outbox, as riptide-fleet has them."""
+    """A host with a Site and an Outbox, as in riptide-fleet."""
 
     def __init__(self, url, name, site="pop", **options):
         self.site = engine.site.Site(url, site, name, **{"half_life_s": HALF_LIFE_S, "timeout_s": 10, **options})
@@ -71,7 +71,7 @@ class Host:
         return self.exchange([prefix]).get(prefix, {}).get("n", 0)
 
     def line(self):
-        """What an exchange that fails says."""
+        """The error line of an exchange that fails."""
         with pytest.raises(engine.site.SiteError) as failed:
             self.exchange()
         line = str(failed.value)
@@ -93,7 +93,7 @@ def pair(url, **options):
 # Whatever the order
 
 def random_steps(host, chance, prefixes, n_steps):
-    """Learns and exchanges by chance, until the engine has all of it: {prefix: {name: the sum}}."""
+    """Learns and exchanges at random, until the engine has all: {prefix: {name: the sum}}."""
     learned = {}
     for _ in range(n_steps):
         for prefix in chance.sample(prefixes, chance.randrange(4)):
@@ -111,7 +111,7 @@ def random_steps(host, chance, prefixes, n_steps):
 
 
 def interleave(urls, prefixes):
-    """Hosts beside each other; then what each sees of the others is what a plain model says."""
+    """Runs hosts in parallel; then the others' sums that each sees are those of a plain model."""
     hosts = [Host(url, f"host{i}") for i, url in enumerate(urls)]
     learned = [None] * len(hosts)
 
@@ -143,7 +143,7 @@ def check_model(hosts, learned, prefixes):
 
 
 def loser():
-    """Ends one of six connections with a question that is lost, or an answer."""
+    """Loses a question or an answer on one of six connections, and closes it."""
     chance, lock, count = random.Random(SEED), threading.Lock(), {"question": 0, "answer": 0}
 
     def lose(what):
@@ -193,7 +193,7 @@ def test_fleet_a_cluster_without_one_of_its_nodes(tmp_path):
         nodes[0].start()
         wait_until(lambda: all(node.client.execute_command("CLUSTER INFO")["cluster_state"] == "ok" for node in nodes),
                    "the cluster")
-        for _ in nodes:  # to each in turn, where one fails
+        for _ in nodes:  # after a failure each is tried in turn
             with contextlib.suppress(engine.site.SiteError):
                 one.exchange()
         assert not len(one.outbox)
@@ -201,7 +201,7 @@ def test_fleet_a_cluster_without_one_of_its_nodes(tmp_path):
 
 
 def test_fleet_what_is_old_has_faded_alike_for_all(start):
-    """Hosts that write early and late, often and seldom; between what was possible at the first and the last moment."""
+    """Hosts write early or late, often or seldom; the sums are within the possible range."""
     print("SEED", SEED)
     url, half_life_s, chance = start().url, 2, random.Random(SEED)
     with contextlib.ExitStack() as stack:
@@ -220,12 +220,12 @@ def test_fleet_what_is_old_has_faded_alike_for_all(start):
             after = time.monotonic()
             low, high = (sum(n * 0.5 ** ((end - at[side]) / half_life_s) for j, n, *at in written if j != i)
                          for side, end in ((0, after), (1, before)))
-            assert low * 0.999 <= seen <= high * 1.001  # the engine's clock is read in ms
+            assert low * 0.999 <= seen <= high * 1.001  # the engine's clock has ms
             assert high < 1.2 * low
 
 
 class Riptided:
-    """What riptide-fleet asks, of ladders that grow by chance; and what all of it is, by key and name."""
+    """Answers riptide-fleet, from ladders that grow at random; has the true sums by key, name."""
 
     KEYS = [f"192.0.2.{i}" for i in range(9)]
     BOOKS = "books 5 20 50000 loss"
@@ -249,11 +249,11 @@ class Riptided:
         self.all[key] = sums.add(self.all.get(key, {}), one)
 
     def keep(self):
-        """Its file."""
+        """Writes its file."""
         self.file = json.dumps([{dst: one.rungs for dst, one in self.ladders.items()}, self.n_books])
 
     def start(self):
-        """Anew, with its file."""
+        """Starts again from its file."""
         ladders, self.n_books = json.loads(self.file)
         self.ladders = {dst: Ladder() for dst in ladders}
         for dst, rungs in ladders.items():
@@ -280,7 +280,7 @@ class Riptided:
 
 
 class Machine:
-    """A host: a Riptided, and the riptide-fleet of this repository beside it, over a network that loses."""
+    """A host: a Riptided and this repository's riptide-fleet, over a network that loses data."""
 
     def __init__(self, url, name, chance, crashes):
         self.given = config.Config(site="pop", engine=url, host=name, half_life=HALF_LIFE_S, books_half_life=HALF_LIFE_S)
@@ -300,7 +300,7 @@ class Machine:
         return not (self.fleet._engine_said.wrong or self.fleet._riptided_said.wrong)
 
     def settle(self):
-        """Turns, until all is there that it has."""
+        """Runs turns until the site has all of its sums."""
         for _ in range(100):
             if self.turn() and not len(self.fleet._share.outbox) and not len(self.fleet._books_share.outbox):
                 return
@@ -318,7 +318,7 @@ class Machine:
                 self.start(None if self.crashes and self.chance.random() < 0.5 else saved)
             elif event < 0.2:
                 if not self.crashes:
-                    self.settle()  # what came since the last answer nobody knows of
+                    self.settle()  # results since the last answer are lost
                     self.riptided.keep()
                 self.riptided.start()
             elif event < 0.3:
@@ -331,9 +331,9 @@ class Machine:
 
 @pytest.mark.parametrize("crashes", [False, True], ids=["stops", "crashes"])
 def test_fleet_whatever_stops_is_added_once(start, proxy, crashes):
-    """Hosts with riptide-fleets and riptideds that start anew, and an engine that loses all, or a part.
+    """riptide-fleets and riptideds restart, and the engine loses all of its data, or a part.
 
-    Where nothing crashes the site has all of it in the end. Otherwise it may miss some, and never has more.
+    Without crashes the site has all sums in the end. Otherwise it may lack some, never have more.
     """
     print("SEED", SEED)
     lose_some, _ = loser()
@@ -372,7 +372,7 @@ def test_fleet_whatever_stops_is_added_once(start, proxy, crashes):
     assert sum(one.n_lost for one in machines) > 0
 
 
-# What is kept
+# What the engine keeps
 
 def test_fleet_a_batch_that_comes_twice_counts_once(start):
     with pair(start().url) as (one, two):
@@ -446,7 +446,7 @@ def test_fleet_what_is_damaged_begins_anew(start, text):
         assert two.others() == about(3) and one.others() == 0
 
 
-# Without the engine everything goes on, and nothing is lost
+# Without the engine all continues, and nothing is lost
 
 def test_fleet_unreachable(start):
     server = start()
@@ -472,7 +472,7 @@ def test_fleet_a_unix_socket_that_is_closed_before_the_answer(tmp_path):
                 near = server.accept()[0]
                 near.recv(1)
                 near.close()
-        threading.Thread(target=close, daemon=True).start()  # of one or two tries
+        threading.Thread(target=close, daemon=True).start()  # one or two attempts
         with pytest.raises(engine.site.SiteError, match="it closed the connection"):
             one.exchange()
 
@@ -559,7 +559,7 @@ def test_fleet_full(start):
         server.client.config_set("maxmemory", 1)
         one.learn(4)
         assert one.line() == "full: raise its maxmemory, or shorten the half-life"
-        assert two.others() == about(3)  # reading goes on
+        assert two.others() == about(3)  # reading still works
         server.client.config_set("maxmemory", 0)
         one.exchange()
         assert two.others() == about(7) and one.others() == 0
@@ -589,7 +589,7 @@ def test_fleet_a_replica_takes_nothing_and_with_old_data_it_is_consistent(start)
             wait_until(lambda: late.others() == about(5), "replication")
             late.learn(2)
             assert late.line() == "a replica, which takes nothing: name the primary"
-            replica.client.replicaof("no", "one")  # with what it has, behind the primary by a batch
+            replica.client.replicaof("no", "one")  # a batch behind the primary
             one.learn(100)
             one.exchange()
             assert late.others() == about(5)
@@ -631,7 +631,7 @@ def test_fleet_needs_no_more_than_it_says(start):
 
 @pytest.fixture
 def certificates(tmp_path):
-    """Of localhost and of another name, signed by themselves."""
+    """Self-signed certificates, for localhost and for another name."""
     for name in "localhost", "elsewhere":
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                         "-days", "2", "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}",
@@ -659,7 +659,7 @@ def test_fleet_tls(start, certificates):
     with Host(server.url.replace("rediss", "redis"), "one") as one:
         assert "does it want TLS (rediss://)?" in one.line()
     with Host(start("plain").url.replace("redis", "rediss"), "one", timeout_s=1) as one:
-        line = one.line()  # Redis waits for more of what it takes for a command, Valkey answers
+        line = one.line()  # Redis waits for the rest of a supposed command, Valkey answers
         assert line.startswith("no TLS there") or line.startswith("no answer within 1 s") and "TLS where the URL says so" in line
 
 

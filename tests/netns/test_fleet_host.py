@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a host shares with its site, without riptided and without an engine: riptide.fleet.host and config."""
+"""riptide.fleet.host and config, without riptided or an engine."""
 
 import json
 import random
@@ -8,14 +8,14 @@ import sys
 import pytest
 from netns import REPOSITORY
 
-sys.path.insert(0, str(REPOSITORY / "bindings/python/riptide"))  # the package's C is of no use here
+sys.path.insert(0, str(REPOSITORY / "bindings/python/riptide"))  # imported without the C extension
 from fleet import config, host, sums  # noqa: E402
 
 DST = "192.0.2.1"
 
 
 class Ladder:
-    """As riptided keeps one: lib/proof/ladder.c."""
+    """A ladder as in riptided: lib/proof/ladder.c."""
 
     def __init__(self):
         self.rungs, self.entered, self.halved = {}, 0, 0
@@ -83,7 +83,7 @@ def test_what_a_restart_has_read_from_its_file_is_not_said_again():
     fresh = Ladder()
     fresh.enter(28, 1, 0)
     assert connections(host.learned_since(before, fresh.read())) == 1
-    for _ in range(60):  # forgotten, and learned anew, more than before
+    for _ in range(60):  # dropped and learned anew, more than before
         fresh.enter(40, 1, 0)
     assert connections(host.learned_since(before, fresh.read())) == pytest.approx(connections(fresh.read().sums))
 
@@ -112,7 +112,7 @@ def test_books_are_the_same_behind_a_site():
     assert host.books_since(books, books) == {}
     more = {key: {name: 2 * value for name, value in cells.items()} for key, cells in books.items()}
     assert host.books_since(books, more) == books
-    assert host.books_since(more, books) == {}  # read from a file of before a crash
+    assert host.books_since(more, books) == {}  # loaded from a file from before a crash
     more["books 5 0 5000 bbr"] = {name: value / 4 for name, value in more["books 5 0 5000 bbr"].items()}
     assert host.books_since(more, {key: {name: 4 * value for name, value in cells.items()} for key, cells in books.items()}) == {
         key: {name: factor * value for name, value in cells.items()} for (key, cells), factor in zip(books.items(), (2, 3.5))}
@@ -128,7 +128,7 @@ def test_books_that_have_faded_are_still_books():
 
 
 def play(share, site, batch=None):
-    """An exchange with a site that is a dict. Nothing fades."""
+    """Exchanges with a site that is a dict, in which nothing fades."""
     _, added = share.outbox.batch(1) if batch is None else (0, batch)
     for key, one in added.items():
         site[key] = sums.add(site.get(key, {}), one)
@@ -148,11 +148,11 @@ def test_a_site_that_began_empty_has_all_of_it_again():
     play(share, site)
     assert site == {"a": {"n": 7.0}}
     site.clear()
-    share.put("a", {"n": 8.0}, {"n": 1.0})  # the answer to this addition shows it
+    share.put("a", {"n": 8.0}, {"n": 1.0})  # the answer to this addition shows the loss
     assert play(share, site) == 1
     play(share, site)
     assert site == {"a": {"n": 8.0}} and play(share, site) == 0
-    site["a"] = {"n": 4.0}  # an older dump
+    site["a"] = {"n": 4.0}  # the engine restored an older dump
     assert play(share, site) == 1
     play(share, site)
     assert site == {"a": {"n": 8.0}} and play(share, site) == 0
@@ -163,7 +163,7 @@ def test_what_is_added_again_has_faded():
     share.put("a", {"n": 8.0}, {})
     play(share, site)
     play(share, site)
-    assert share.confirm({}, {"a": {"n": 3.9}}, 60_000) == 0  # within the difference of two clocks
+    assert share.confirm({}, {"a": {"n": 3.9}}, 60_000) == 0  # within the tolerance for clocks
     assert share.confirm({}, {"a": {}}, 120_000) == 1
     assert share.outbox.batch(1)[1] == {"a": {"n": 2.0}}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What hosts of a site share, without an engine: riptide.fleet.sums."""
+"""riptide.fleet.sums, without an engine."""
 
 import math
 import json
@@ -8,7 +8,7 @@ import sys
 import pytest
 from netns import REPOSITORY
 
-sys.path.insert(0, str(REPOSITORY / "bindings/python/riptide"))  # the package's C is of no use here
+sys.path.insert(0, str(REPOSITORY / "bindings/python/riptide"))  # imported without the C extension
 from fleet import sums  # noqa: E402
 
 
@@ -37,7 +37,7 @@ def test_what_no_host_writes_is_nothing(text):
 
 def test_others_are_all_less_oneself_each_faded_since_its_own_time():
     site, own = sums.Held(60_000, {"n": 10.0, "cost": 3.0}), sums.Held(0, {"n": 8.0, "cost": 6.0})
-    assert sums.others(site, own, 120_000, 60) == {"n": 5 - 2}  # of cost nothing is left
+    assert sums.others(site, own, 120_000, 60) == {"n": 5 - 2}  # no cost is left
     assert sums.others(site, None, 120_000, 60) == {"n": 5, "cost": 1.5}
     assert sums.others(None, own, 120_000, 60) == {}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Embedders with children and with threads: what the children of fork(2) can do to their rules and
+"""Embedders with children and threads: the effects of children of fork(2) on their rules and
 rounds (forks.c), and objects that one thread hands to another (threads.c)."""
 
 import errno
@@ -10,7 +10,7 @@ import pytest
 from netns import MOUNTED, RIPTIDE, rules, wait_until, wait_window, windows
 from programs import Program
 
-#: Those that give the line of an error; all others only return it.
+#: Functions that write an error's line; all others only return the error.
 WITH_LINE = {"router_reconfigure", "router_check", "router_start", "agent_start",
              "agent_reconfigure"}
 
@@ -31,7 +31,7 @@ class Forks(Program):
 
 @pytest.fixture
 def forks(net):
-    """One that has rules, and a route to 203.0.113.1."""
+    """A Forks with rules, and a route to 203.0.113.1."""
     net.learned("203.0.113.1", 30)
     started = Forks(net.host)
     assert started.first == "ready"
@@ -41,14 +41,14 @@ def forks(net):
 
 
 def assert_as_before(net, forks, n_samples):
-    """Rules, routes and rounds of the parent, its notifications, and its running dump."""
+    """The parent's rules, routes, rounds, notifications and running dump are unaffected."""
     assert forks.line() == f"observer {n_samples}"
     assert forks.line() == "router sleeps"
     assert len(rules(net.host)) == 2 and windows(net.host)["203.0.113.1"] >= 30
     assert forks.n_dispatches() < 1000
-    net.learned("203.0.113.2", 60)  # a round may see it grow, and no step leads from 38 to 40
+    net.learned("203.0.113.2", 60)  # a round may see it while it grows; 40 is within a step of 38
     wait_until(lambda: windows(net.host).get("203.0.113.2", 0) >= 40, "a window learned since")
-    net.host.run(RIPTIDE, "flush", check=False)  # 1: the holder of the namespace may restore them
+    net.host.run(RIPTIDE, "flush", check=False)  # 1: the holder may restore them
     wait_until(lambda: len(rules(net.host)) == 2, "rules that somebody removed")
     assert wait_window(net.host, "203.0.113.1") >= 30
     assert forks.end() == 0
@@ -92,5 +92,5 @@ def test_two_threads_with_an_agent_each(net):
     net.learned("203.0.113.1", 20)
     net.learned("2001:db8::1", 30)
     done = net.host.run(MOUNTED / "tests" / "netns" / "threads")
-    # Two of the host, and the sample of its own.
+    # Two destinations of the host, and that of its own sample.
     assert done.stdout.splitlines() == 4 * ["destinations 3, shown 2"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The built programs and the library carry what the compiler and the linker can do for them."""
+"""Programs and library are built with the hardening of compiler and linker."""
 
 import json
 import platform
@@ -25,8 +25,8 @@ def readelf(option, name):
 
 @each
 def test_linker_and_compiler_have_done_their_part(name):
-    """It may be loaded anywhere; all is bound at the start and read only then; nothing is both
-    writable and executable; the stack is guarded, calls of libc are fortified."""
+    """Position independent; all symbols are bound at the start, then read-only; nothing is both
+    writable and executable; stack protector and fortified libc calls are in use."""
     dynamic, segments = readelf("-d", name), readelf("-l", name)
     if name in PROGRAMS:
         assert re.search(r"Type:\s+DYN ", readelf("-h", name))
@@ -47,7 +47,7 @@ def test_linker_and_compiler_have_done_their_part(name):
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors say it in other words")
 @each
 def test_places_to_jump_to_are_marked_and_large_frames_touched_page_by_page(name):
-    """What the linker says of all of it depends on the C library's own start files."""
+    """The linker's own mark for the whole file depends on the C library's start files."""
     function = "riptide_version" if name == LIBRARY else "main"
     code = subprocess.run(["objdump", "-d", BUILD / name], check=True, stdout=subprocess.PIPE,
                           universal_newlines=True).stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which connections keep the window of the kernel, and the books of both arms."""
+"""Connections that are held out, and the books of both arms."""
 
 import contextlib
 import signal
@@ -52,7 +52,7 @@ def test_a_share_is_held_out_and_reload_changes_it(net, cgroup, tmp_path):
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
 @pytest.mark.parametrize("owners", [None, 14, 60])
 def test_beside_a_route_those_held_out_start_as_without_us(net, daemon, tmp_path, owners, passive):
-    """With the route's window for all connections, which the program takes from those as they open."""
+    """The route gives its window to all connections; the program takes it from those held out."""
     config = tmp_path / "riptided.conf"
     config.write_text("[prefix 203.0.113.0/24]\ncwnd-min = 40\ncwnd-max = 40\n")
     if owners:
@@ -65,7 +65,7 @@ def test_beside_a_route_those_held_out_start_as_without_us(net, daemon, tmp_path
 
 
 def test_those_held_out_start_with_one_segment_after_lost_syns(net, daemon):
-    """As all do then, which the listener has no room for twice."""
+    """As all connections do then: the listener has twice no room for the SYN."""
     net.learned("203.0.113.1", 30)
     with daemon("both", "--destroy-events", "--holdout-percent", "50"), contextlib.ExitStack() as stack:
         wait_window(net.host, "203.0.113.1")
@@ -86,7 +86,7 @@ def test_those_held_out_start_with_one_segment_after_lost_syns(net, daemon):
 
 
 def test_beside_a_route_trials_have_their_own_windows(net, daemon):
-    """The smaller one, too, though the route has given more."""
+    """Even the smaller window, although the route gives a larger one."""
     net.learned("203.0.113.1", 30)
     with daemon("both", "--destroy-events", "--trial-percent", "25", "--cwnd-min", "40", "--cwnd-max", "60"):
         wait_window(net.host, "203.0.113.1")
@@ -95,7 +95,7 @@ def test_beside_a_route_trials_have_their_own_windows(net, daemon):
 
 
 def test_a_path_counts_in_both_arms_or_in_none(cgroup):
-    """Of 3 to 7 ms: those held out take more round trips, so that fewer of them measure none below 5."""
+    """A path of 3 to 7 ms: held out connections take more rounds, so more measure one below 5."""
     with contextlib.ExitStack() as stack:
         near, far = (stack.enter_context(contextlib.closing(Host(name))) for name in ("near", "far"))
         ports = [f"name={host.name},netns={host.name},net={address}/32" for host, address in ((near, "10.9.1.1"), (far, "10.9.2.1"))]
@@ -158,7 +158,7 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
         def end(connection):
             connection.near.close()
             connection.far.close()
-        for _ in range(n):  # each open for many dumps
+        for _ in range(n):  # each stays open for many dumps
             end(opened())
         wait_until(lambda: sum(books().values()) == n, "all ends")
         assert books()["holdout"] == status()["apply"]["held_out"] - held_out
@@ -174,7 +174,7 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
         config.write_text("[apply]\nholdout-percent = 40\n")
         riptided.process.send_signal(signal.SIGHUP)
         wait_until(lambda: sum(books().values()) == 0, "new books")
-        end(older)  # which had another share
+        end(older)  # opened under another share
         wait_rounds(12)
         assert sum(books().values()) == 0
         end(opened())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What `meson install` puts where, a program that is built against nothing else, and what the
-files say of each other: where they point, which version they are, under which licence."""
+"""What `meson install` installs, a program built against only that, and consistency between the
+files: where links lead, their version and their licence."""
 
 import os
 import re
@@ -73,14 +73,14 @@ def test_exactly_this_is_installed(tree):
     assert "\nExecStart=/usr/local/sbin/riptided\n" in unit
 
 
-# Documents, and files of the folders that are not installed as they are.
+# Documents, and files of folders that are not installed unchanged.
 POINTER = re.compile(r"(?<![\w/.*-])(?:/?(?:[\w.-]+/)*[\w.-]+\.(?:md|json)\b"
                      r"|(?:bindings|cli|docs|fuzz|lab|lib|tests)/[\w./-]+\.\w+)")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
 
 
 def texts(tree):
-    """(file or program, its text) of all texts for users."""
+    """(file or program, text) of all texts for users."""
     for path in sorted(tree.root.rglob("*")):
         if path.suffix in (".h", ".md", ".json", ".5", ".8", ".conf", ".service"):
             yield path, path.read_text()
@@ -92,7 +92,7 @@ def texts(tree):
 
 
 def is_there(tree, file, pointer):
-    """Whether it names an installed file: docs/NAME stands for share/doc/riptide/NAME."""
+    """Whether this names an installed file; docs/NAME is share/doc/riptide/NAME."""
     docs = tree.root / "usr/local/share/doc/riptide"
     if pointer.startswith("/"):
         return (tree.root / pointer[1:]).exists()
@@ -112,7 +112,7 @@ def test_nothing_points_at_a_file_that_is_not_installed(tree):
 
 
 def test_links_of_documents_lead_to_files():
-    """The files of the repository; the installed ones are a part of them."""
+    """In the repository, of which the installed files are a part."""
     pages = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"),
              *REPOSITORY.glob("lab/**/*.md"), REPOSITORY / "bindings/python/README.md"]
     links = [(page, link) for page in pages for link in LINK.findall(page.read_text())]
@@ -121,7 +121,7 @@ def test_links_of_documents_lead_to_files():
 
 
 def source_files():
-    """The sources of a checkout or of a copy without .git, but for what builds left in it."""
+    """The source files of a checkout, or of a copy without .git, without build results."""
     for folder, folders, names in os.walk(REPOSITORY):
         folders[:] = [name for name in folders if name not in (".git", "corpus", "__pycache__")
                       and not name.startswith(("build", ".mesonpy-", "libmnl-"))
@@ -145,7 +145,7 @@ def test_every_source_file_states_its_licence():
 
 
 def versions():
-    """Where a version is written: {place: version}; that of lib/meson.build is the project's."""
+    """All places with a version: {place: version}; lib/meson.build's is the project's."""
     header = (REPOSITORY / "include/riptide/riptide.h").read_text()
     yield "RIPTIDE_VERSION", re.search(r'#define RIPTIDE_VERSION +"(.*)"', header)[1]
     yield "numbers", ".".join(re.search(rf"#define RIPTIDE_VERSION_{part} (\d+)", header)[1]
@@ -189,7 +189,7 @@ def needed(program):
 
 @pytest.mark.parametrize("is_static", [False, True], ids=["shared", "static"])
 def test_host_program_builds_and_runs_with_the_library(net, tree, tmp_path, is_static):
-    """It prints what it has learned from one connection."""
+    """It prints the window learned from one connection."""
     program = tmp_path / "host"
     flags = tree.pkg_config("--cflags", "--libs", *["--static"] * is_static)
     assert "-lriptide" in flags
@@ -199,10 +199,10 @@ def test_host_program_builds_and_runs_with_the_library(net, tree, tmp_path, is_s
     assert ("libriptide.so.0" in needed(program)) != is_static
     with net.learned("203.0.113.1", 30).busy():
         said = net.host.run("env", f"LD_LIBRARY_PATH={tree.lib}", program).stdout
-    assert said == "203.0.113.1 24\n"  # where careful begins
+    assert said == "203.0.113.1 24\n"  # the first window of careful
 
 
-# /usr/local and /etc of this process alone; what ldconfig keeps elsewhere, too.
+# /usr/local, /etc and ldconfig's cache only for this process.
 AS_NEWCOMER = """
 cp -a /etc "$1/etc" && mount --bind "$1/etc" /etc && mount -t tmpfs tmpfs /usr/local &&
 { [ ! -d /var/cache/ldconfig ] || mount -t tmpfs tmpfs /var/cache/ldconfig; } && cd "$2" || exit
@@ -220,7 +220,7 @@ find /usr/local /etc -type f -name '*riptide*'
 
 
 def test_newcomer_installs_runs_embeds_and_uninstalls(tmp_path):
-    """In the build directory, on a host on which nothing was installed."""
+    """From the build directory, on a host where nothing was installed."""
     if os.path.commonpath(["/usr/local", BUILD, REPOSITORY]) == "/usr/local":
         pytest.skip("the checkout is where it would be installed to")
     said = run("unshare", "--mount", "bash", "-ec", AS_NEWCOMER, "bash", tmp_path, BUILD, REPOSITORY)
@@ -230,7 +230,7 @@ def test_newcomer_installs_runs_embeds_and_uninstalls(tmp_path):
 
 
 def test_libraries_show_the_listed_symbols_alone_and_need_nothing_but_libmnl(tree):
-    """A host may have functions with the names of our parts. tests/abi.py judges the shared one's."""
+    """A host may have functions with our internal names. tests/abi.py checks the shared library."""
     listed = re.findall(r"^\s+(riptide_\w+);", (REPOSITORY / "lib" / "libriptide.sym").read_text(), re.M)
     lines = run("nm", "--defined-only", "--extern-only", tree.find("libriptide.a")).splitlines()
     names = {line.split()[2] for line in lines if len(line.split()) == 3}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The property: whatever happens to a host's routing, TCP goes the same way with us and without.
+"""The property: whatever happens to a host's routing, TCP uses the same way with us and without.
 
-Events are drawn by lot and judged by a twin without Riptide (twins.py). RIPTIDE_SEED=N repeats the
+Events are random, and judged by a twin without Riptide (twins.py). RIPTIDE_SEED=N repeats the
 runs from that seed on; a failure prints the fewest lines that show it.
 """
 
@@ -15,13 +15,13 @@ from invariant import Figures, Found, Run, run
 from routing_base import ENCAPS
 from twins import Twins, probe_kinds
 
-SEED = int(os.environ.get("RIPTIDE_SEED", 366070156))  # the soak draws others
-PARTS = 5  # each may have a process of its own
-RUNS = 4  # of a part
+SEED = int(os.environ.get("RIPTIDE_SEED", 366070156))  # the soak uses others
+PARTS = 5  # each can run in its own process
+RUNS = 4  # in each part
 EVENTS_PER_RUN = 100
 MAX_PARTED = 1
 MOVES = 20
-# Of routes with one feature: the ordinary run is short, the runs on kernels that have them all are long.
+# For routes with one feature. Short in the ordinary run, long on kernels that have all features.
 FEATURE_EVENTS = int(os.environ.get("RIPTIDE_EVENTS", 50))
 FEATURES = sorted({*ENCAPS, "vrf"} - {"ip", "ip6"})
 
@@ -33,7 +33,7 @@ def say(capsys, text):
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_event_makes_a_difference(part, capsys):
-    """A run whose twins part ends early: others make up for its events, but not for many."""
+    """A run whose twins part ends early; other runs make up for its events, within limits."""
     kinds, lacking = probe_kinds()
     seed = SEED + part * (RUNS + MAX_PARTED)
     figures = Figures()
@@ -46,13 +46,13 @@ def test_no_event_makes_a_difference(part, capsys):
         seed += 1
     say(capsys, f"invariant: {figures}")
     assert figures.n_parted <= MAX_PARTED
-    # Leaving everything alone would be no difference either.
+    # If we left everything alone, there would be no difference either.
     assert figures.n_ours > 0.25 * figures.n_asked
 
 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_no_event_makes_a_difference_to_routes_with(feature, capsys):
-    """The same for routes that few kernels have, which are drawn often, to fewer destinations."""
+    """The same for kinds of routes that few kernels have, drawn often, with fewer destinations."""
     kinds, _ = probe_kinds()
     if feature not in kinds:
         pytest.skip(f"this kernel lacks {feature}")
@@ -61,19 +61,19 @@ def test_no_event_makes_a_difference_to_routes_with(feature, capsys):
         try:
             run(seed, min(EVENTS_PER_RUN, FEATURE_EVENTS - figures.n_events), kinds, figures, 20, feature)
         except Found as found:
-            say(capsys, found)  # at once: the others may take an hour
+            say(capsys, found)  # at once, as the others may take an hour
             pytest.fail(str(found), pytrace=False)
         seed += 1
     say(capsys, f"invariant, {feature}: {figures}; it was taken {figures.n_taken} times")
     assert figures.n_events >= FEATURE_EVENTS
     assert figures.n_taken > 0.02 * figures.n_events
-    assert figures.n_ours > 0.15 * figures.n_asked  # with few hosts the prefixes weigh more
+    assert figures.n_ours > 0.15 * figures.n_asked  # with few hosts prefixes count more
 
 
 @pytest.mark.parametrize("apply", ["connections", "both"])
 def test_no_event_makes_a_difference_with_windows_per_connection(apply, cgroup, monkeypatch, capsys):
-    """With connections alone there is none at any time. What the kernel does later on its own may
-    reach one twin before the other, and the first query after an event sees that: 10 of 9,586, and
+    """With connections only there is never a difference. Later changes by the kernel itself may
+    reach one twin before the other, and the first query after an event sees that: 10 of 9,586;
     without any window 9 of 4,764 over the same events, five of them after the same one."""
     monkeypatch.setenv("DRIVER_APPLY", apply)
     monkeypatch.setenv("DRIVER_CGROUP", str(cgroup))
@@ -92,7 +92,7 @@ def test_no_event_makes_a_difference_with_windows_per_connection(apply, cgroup, 
 
 @pytest.mark.parametrize("is_riptides", [False, True])
 def test_difference_is_blamed_on_riptide_only_where_it_ends_with_it(is_riptides):
-    """Both are planted: a route of one host alone, and one that another program puts into our
+    """Both are made by the test: a route of one host only, and one that another program adds to our
     table."""
     twins = Twins(["198.51.100.7"])
     try:
@@ -127,7 +127,7 @@ def test_mtu_that_does_not_follow_its_link_is_a_difference(line):
                 side.host.sysctl(*line.split()[1:])
         found = differences()
         twins.driver.process.send_signal(signal.SIGCONT)
-        # IPv6 follows its link by itself, but not its sysctl.
+        # The kernel updates IPv6 routes after their link, but not after its sysctl.
         assert {":" in twins.questions[n].address for n in found} == {"sysctl" in line}
         twins.judge()
     finally:
@@ -136,7 +136,7 @@ def test_mtu_that_does_not_follow_its_link_is_a_difference(line):
 
 @pytest.mark.parametrize("n_destinations", [1000, 10000])
 def test_moved_default_gateway_is_followed(n_destinations, capsys):
-    """How long a difference lasts where half of the destinations are concerned at once, and how
+    """How long a difference lasts if half of the destinations are affected at once, and how
     long they are without their windows."""
     rng = random.Random(n_destinations)
     case = Run(0, n_hosts=20)
@@ -166,5 +166,5 @@ def test_moved_default_gateway_is_followed(n_destinations, capsys):
                     f"{followed[len(followed) // 2]:.1f}, max {followed[-1]:.1f}; windows back "
                     f"after {back[len(back) // 2]:.1f}, {back[-1]:.1f}; "
                     f"{n_batches / MOVES:.0f} batches")
-        # The target is for an idle machine; this is what no busy one misses by accident.
+        # The target is for an idle machine; this limit suits a busy one.
         assert followed[len(followed) // 2] < 1000

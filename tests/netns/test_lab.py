@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The quick form of each evaluation of the lab, and what all of them have in common; the demo; the
+"""The quick form of each evaluation of the lab, and their common parts; the demo; the
 transfer-time model against its definition and the paper's figures."""
 
 import csv
@@ -37,11 +37,11 @@ def namespaces():
 def test_quick_form_of_an_evaluation(name, tmp_path):
     before = namespaces()
     lab = start(name, "--quick", "--seed", "3", "--out", tmp_path)
-    out, errors = lab.communicate(timeout=400)  # seconds without other load
+    out, errors = lab.communicate(timeout=400)  # it takes seconds without other load
     assert lab.returncode == 0, errors
     assert len((tmp_path / "verdict.txt").read_text().splitlines()) == 2
     assert (tmp_path / "verdict.txt").read_text() in out
-    # A busy machine is late too often for figures: then the lab reports that and draws nothing.
+    # On a busy machine too many runs are late: then the lab reports that and draws nothing.
     is_late = "No cell has two repetitions that were on time" in out
     for path in tmp_path.glob("*.csv"):
         with path.open() as file:
@@ -89,7 +89,7 @@ ROUND_TRIP_MS = 120
 
 
 def demo_saved_ms(columns, environment=ENVIRONMENT):
-    """What each column after the first saved: {size_kb: [ms, ...]}; and all that was printed."""
+    """The ms saved by each column after the first: {size_kb: [ms, ...]}; and the output."""
     demo = start("--quick", program=DEMO, environment=environment)
     out, errors = demo.communicate(timeout=300)
     assert demo.returncode == 0, errors
@@ -102,7 +102,7 @@ def test_demo_saves_round_trips():
     for is_last in (False, False, True):
         saved_ms, out = demo_saved_ms(3)
         assert saved_ms.keys() == {10, 50, 100}, out
-        # Whole round trips are saved; what a busy machine adds to one column is seldom as much.
+        # Whole round trips are saved; a busy machine seldom adds as much to a column.
         least_ms = {10: -ROUND_TRIP_MS / 2, 50: ROUND_TRIP_MS / 2, 100: ROUND_TRIP_MS / 2}
         if all(min(saved_ms[size]) > least_ms[size] for size in least_ms):
             return
@@ -156,7 +156,7 @@ def test_forecast_of_the_paper():
 
 
 def test_shares_have_the_interval_of_clopper_and_pearson():
-    from figures import estimate_exact  # and with it all that draws
+    from figures import estimate_exact  # imports matplotlib
     assert estimate_exact(0, 200) == pytest.approx((0, 0, 1 - 0.025 ** (1 / 200)))
     assert estimate_exact(200, 200) == pytest.approx((1, 0.025 ** (1 / 200), 1))
     assert estimate_exact(10, 200) == pytest.approx((0.05, 0.02423, 0.09003), abs=1e-5)
@@ -175,7 +175,7 @@ def test_a_proof_counts_verdicts_that_miss_the_truth():
     found = worlds.difference(runs)
     assert (found.time_percent, found.again_points) == pytest.approx((100 * (math.exp(-0.2) - 1), 1))
     assert (found.time_error, found.again_error) == pytest.approx((100 * math.exp(-0.2) * 0.1, 0))
-    assert found.time_spread == pytest.approx(2)  # 0.1414 seen, 0.0707 of independent ones
+    assert found.time_spread == pytest.approx(2)  # 0.1414 seen, 0.0707 if independent
 
 
 def test_model_is_drawn(tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Starting, ending and dying: what riptided leaves, and that it disturbs no other program."""
+"""Start, end and kill: what riptided leaves, and that it does not disturb other programs."""
 
 import contextlib
 import errno
@@ -25,7 +25,7 @@ def learn(net):
 
 @contextlib.contextmanager
 def learned(net, *options, table=TABLE):
-    """A daemon and its windows: those of the connections to PEERS."""
+    """A daemon, and its windows for connections to PEERS."""
     expected = learn(net)
     with Daemon(net.host, *options, table=table) as daemon:
         wait_until(lambda: windows(net.host, table) == expected, f"the windows {expected}")
@@ -37,7 +37,7 @@ def test_signal_takes_back_all_that_carries_our_protocol(net, number):
     before = snapshot(net.host)
     with learned(net) as (daemon, expected):
         new = set(snapshot(net.host).splitlines()) - set(before.splitlines())
-        assert len(new) == 5  # three routes, and rules that read the same in both families
+        assert len(new) == 5  # three routes, and rules with the same text in both families
         for line in new:
             assert f"proto {PROTOCOL} " in line + " "
         assert daemon.signal(number) == 0
@@ -45,7 +45,7 @@ def test_signal_takes_back_all_that_carries_our_protocol(net, number):
 
 
 def one_tick(net):
-    """A further connection's window follows: the daemon has ended a round since."""
+    """Waits for another connection's window: then the daemon has completed a round."""
     address = f"198.51.100.{len(net.connections) + 1}"
     net.learned(address, 30)
     wait_window(net.host, address)
@@ -54,7 +54,7 @@ def one_tick(net):
 def test_flush_pauses_a_riptided_that_runs(net):
     with learned(net) as (_, expected):
         done = net.host.run(RIPTIDE, "flush")
-        # What it puts back until it is paused, goes as well.
+        # Routes that it restores before it is paused are removed as well.
         assert re.fullmatch(
             r"removed: rules \d+, routes \d+\npaused: riptided keeps its rules removed until `riptide "
             f"resume` or a restart; its routes are in table {TABLE}, to which no rule refers\n",
@@ -63,7 +63,7 @@ def test_flush_pauses_a_riptided_that_runs(net):
         one_tick(net)
         assert not rules(net.host)
         assert windows(net.host).keys() >= expected.keys()
-        # Somebody's rule shows our table: without it nothing does.
+        # Another program's rule looks up our table: without it nothing does.
         net.host.ip("rule", "add", "pref", 100, "lookup", TABLE)
         assert "\npaused: " in net.host.run(RIPTIDE, "flush").stdout
         one_tick(net)
@@ -79,7 +79,7 @@ def test_flush_names_a_riptided_that_does_not_answer(net):
                                    stderr=subprocess.PIPE, text=True)
             began = time.monotonic()
             wait_until(lambda: not rules(net.host), "no rules")
-            assert time.monotonic() - began < 4  # before it gives up waiting for an answer
+            assert time.monotonic() - began < 4  # before its timeout for an answer
             stdout, stderr = flush.communicate(timeout=60)
             assert (flush.returncode, stdout) == (1, "removed: rules 4, routes 3\n")
             assert not rules(net.host) and not routes(net.host)
@@ -89,7 +89,7 @@ def test_flush_names_a_riptided_that_does_not_answer(net):
         wait_until(lambda: len(rules(net.host)) == 2, "all of it back")
 
 
-# CAP_NET_ADMIN and nothing else: neither root nor in the group of --control-group.
+# Only CAP_NET_ADMIN: neither root nor in the group of --control-group.
 ONE_CAPABILITY = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
                   "--inh-caps", "+net_admin", "--ambient-caps", "+net_admin", "--")
 
@@ -115,7 +115,7 @@ def test_flush_names_who_cannot_be_asked(net, manager, prefix, command, why):
 
 
 def test_flush_leaves_a_riptided_of_another_namespace_or_table_alone(net):
-    """Its socket is where that of this namespace would be."""
+    """Its socket is at the path for this namespace."""
     with Daemon(net.host):
         expected = snapshot(net.host)
         assert net.world.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
@@ -137,7 +137,7 @@ def test_flush_leaves_a_riptided_of_another_namespace_or_table_alone(net):
                          ids=["riptide", "riptided"])
 @pytest.mark.parametrize("table", [TABLE, 99])
 def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net, command, table):
-    """What it leaves of ours in another table it names."""
+    """It names routes of ours that it leaves in another table."""
     net.host.batch("""
         rule add pref 100 to 198.51.100.0/24 lookup 100
         route add 198.51.100.0/24 via 10.0.0.2 table 100 initcwnd 40
@@ -176,7 +176,7 @@ def test_window_is_withdrawn_when_its_time_to_live_passes(net):
 
 
 def test_beside_a_riptided_that_runs_others_name_it_and_leave_it_alone(net):
-    """A unit whose start failed because another one runs has its stop hook called as well."""
+    """systemd calls the stop hook even if the start failed, as another one runs."""
     with learned(net) as (first, expected):
         before = snapshot(net.host)
         assert one_line(net.host.run(RIPTIDED, check=False)) == (
@@ -185,7 +185,7 @@ def test_beside_a_riptided_that_runs_others_name_it_and_leave_it_alone(net):
         done = net.host.run(RIPTIDED, "--flush")
         assert f"nothing removed: process {first.pid} manages this" in done.stderr
         done = net.host.run(*AS_NOBODY, RIPTIDED, "--dry-run", "--once", "--policy", "paper")
-        for peer, cwnd in expected.items():  # which goes on beside it, and needs no privilege
+        for peer, cwnd in expected.items():  # a dry run beside it needs no privilege
             assert re.search(rf"{re.escape(peer)}\b.*initcwnd {cwnd}\b", done.stderr)
         assert snapshot(net.host) == before
         one_tick(net)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The log of riptided: levels as the journal wants them, and no flood."""
+"""The log of riptided: levels in the journal's format, and a limited number of lines."""
 
 import os
 import re
@@ -16,7 +16,7 @@ STORM = 300
 
 @pytest.fixture
 def storm(net):
-    """Connections to many destinations, opened at once."""
+    """Opens connections to many destinations at once."""
     ends = []
     with net.world.socket(socket.AF_INET) as listener:
         listener.bind(("", 0))
@@ -61,7 +61,7 @@ def test_figure_is_named_for_its_policy(net, policy):
 
 
 def said_to(host, journal, *options):
-    """What riptided writes to a file that JOURNAL_STREAM names, or does not."""
+    """riptided's output to a file, which JOURNAL_STREAM names or not."""
     with tempfile.TemporaryFile("a+") as log:
         stat = os.fstat(log.fileno())
         inode = stat.st_ino if journal else stat.st_ino + 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is made of the tables of options: man pages, completion, the example of a configuration; and
-what docs/operations.md says of messages; the tests that documents name."""
+"""Files generated from the tables of options: man pages, completion, example configuration; and
+the messages in docs/operations.md; the tests that documents name."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def of_help(pattern, *command):
     ("riptided.conf.5", "^ +", lambda: of_help("^#?([-a-z0-9]+ =)", "cat", MADE / "riptided.conf")),
 ], ids=["options", "commands", "their options", "keys"])
 def test_manual_is_clean_and_has_each(page, start, names):
-    """Clean but for other manuals that this machine may not have."""
+    """Without warnings, except for other manuals that this machine may lack."""
     said = run("mandoc", "-T", "lint", "-W", "all", MADE / page).stdout.splitlines()
     assert [line for line in said if "referenced manual not found" not in line] == []
     text = re.sub(".\b", "", run("mandoc", "-T", "ascii", MADE / page).stdout)
@@ -56,7 +56,7 @@ def test_pages_of_the_headers_are_clean_and_have_each_function():
 
 
 def test_example_is_a_configuration(tmp_path):
-    """As it is, and with every default written out."""
+    """Unchanged, and with every default uncommented."""
     example = (MADE / "riptided.conf").read_text()
     path = tmp_path / "riptided.conf"
     defaults = re.sub(r" \(.*\)$", "", run(RIPTIDED, "--config", MADE / "riptided.conf",
@@ -70,7 +70,7 @@ def test_example_is_a_configuration(tmp_path):
 
 
 def complete(line):
-    """What bash offers at the end of the line."""
+    """bash's completions for a line."""
     program = line.split()[0]
     words = re.findall(r"=|[^\s=]+", line) + ([""] if line[-1] == " " else [])
     script = (f'. "{MADE / program}"; complete -p {program} >/dev/null || exit; COMP_WORDS=("$@"); '
@@ -110,14 +110,14 @@ def arguments(text):
 
 
 def messages():
-    """(file, longest piece of the format that is the same each time) of each log_line."""
+    """(file, longest constant part of the format) of each log_line."""
     for path in sorted((REPOSITORY / "cli").rglob("*.c")):
         text = path.read_text()
         for call in re.finditer(r"\blog_line\(", text):
             level, _, rest = arguments(text[call.end():]).partition(",")
             if level == "LOG_LEVEL_DEBUG" or not STRING.search(rest):
                 continue
-            # Literals beside each other, with macros such as PRIu64 in between.
+            # Adjacent literals, with macros such as PRIu64 in between.
             whole = re.match(r'(?:\s*(?:"(?:[^"\\]|\\.)*"|[A-Z]\w+))+', rest).group()
             whole = re.sub(r"\bNEEDS_NET_ADMIN\b", '"needs CAP_NET_ADMIN"', whole)
             format = "\0".join(STRING.findall(whole))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One destination with several paths: the window stays at what the worst of them fits."""
+"""One destination with several paths: the window is the one that fits the worst path."""
 
 import contextlib
 
@@ -8,7 +8,7 @@ from control import riptide_json
 from netns import RIPTIDE, Daemon, Host, wait_until
 from test_step_back import Load
 
-# Each second so many connections, of which those over the second path lose most of a first flight.
+# Connections each second; those over the second path lose most of a first flight.
 FAST, SLOW = ("10.9.2.1", 3, 60_000, ",rate=100mbit,buffer=600kb"), ("10.9.2.2", 0.9, 60_000, ",rate=2mbit,buffer=20kb")
 
 

@@ -33,7 +33,7 @@ def figures_of(text):
 
 
 def metrics(net, path, *options, interval="10ms", **more):
-    """Writes the file each fifteen rounds."""
+    """A daemon that writes the file each fifteen rounds."""
     return Daemon(net.host, "--metrics", path, *options, interval=interval, **more)
 
 
@@ -121,7 +121,7 @@ def test_windows_of_connections_are_none_of_routes(net, daemon, apply, n):
 @pytest.mark.parametrize("rules, program, n_off", [
     ((1, 1), 0, 0), ((0, 1), 0, 1), ((0, 0), 1, 0), ((0, 0), 0, 2), ((0, 1), 1, 0)], ids=str)
 def test_the_alert_that_it_is_off_goes_by_routes_or_the_program(tmp_path, rules, program, n_off):
-    """Each family that neither a rule nor the program serves."""
+    """It fires for each family that neither a rule nor the program serves."""
     if not shutil.which("promtool"):
         pytest.skip("no promtool")
     series = {'riptide_rules_in_place{instance="a",family="ipv4"}': rules[0],

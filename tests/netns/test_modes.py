@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What riptided puts on the host has the same modes whatever the umask, and the right owner."""
+"""Files of riptided have the same modes whatever the umask, and the right owner."""
 
 import os
 import stat
@@ -19,7 +19,7 @@ def mode(path):
 
 @pytest.fixture
 def place(tmp_path):
-    """A directory that all users can reach."""
+    """A directory accessible to all users."""
     directory = tmp_path / "place"
     directory.mkdir()
     for parent in tmp_path.relative_to("/run").parents:
@@ -36,7 +36,7 @@ def test_modes_are_the_same_whatever_the_umask(net, place, user, umask):
     state, metrics = place / "state", place / "metrics.prom"
     under = ("sh", "-c", f'umask {umask:o}; rmdir /run/riptide 2>/dev/null; exec "$@"', "sh")
     net.learned("203.0.113.1", 20)
-    left = [place / f"{name}.tmp-Ab3xYz" for name in ("state", "metrics.prom")]  # by one that was killed as it wrote
+    left = [place / f"{name}.tmp-Ab3xYz" for name in ("state", "metrics.prom")]  # of a killed one
     kept = place / "state.backup"
     for path in (*left, kept):
         path.touch()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One program that serves other network namespaces than its own: containers.c, an embedder."""
+"""An embedder (containers.c) that serves other network namespaces than its own."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ def path_of(host):
 
 @pytest.fixture
 def networks():
-    """Two containers, each with a world of its own."""
+    """Two containers, each with its own world."""
     made = [Network(), Network()]
     yield made
     for network in made:
@@ -31,7 +31,7 @@ def Containers(home, *paths, prefix=()):
 
 
 def learn(networks):
-    """A window in each; the first packets of a connection look up our route."""
+    """A window in each; a new connection's first packets look up our route."""
     networks[0].learned("203.0.113.1", 30)
     networks[1].learned("203.0.113.2", 60)
 
@@ -52,7 +52,7 @@ def test_each_namespace_learns_from_its_own_connections_and_home_has_no_trace(ho
 
 @pytest.mark.parametrize("ending", ["in order", "SIGKILL"])
 def test_one_program_serves_many_namespaces(host, networks, cgroup, ending):
-    """One address, of another host in each; the first one removed affects nothing of the other."""
+    """The same address is another host in each; removing the first does not affect the other."""
     cwnds = [network.learned("203.0.113.1", cwnd).cwnd() for network, cwnd in zip(networks, (30, 60))]
     paths = [path_of(network.host) for network in networks]
 
@@ -103,7 +103,7 @@ def test_a_namespace_that_is_given_up_ends_its_part_and_no_other(host, networks)
     said = []
     wait_until(lambda: said.append(containers.line()) or said[-1] == f"{paths[0]}: gone",
                "that it is gone")
-    # With the last socket the namespace ends, and its links with it.
+    # The namespace ends with its last socket, and its links with it.
     wait_until(lambda: not [link for link in world.ip_json("link") if link["ifname"] == "eth0"],
                "the end of its links")
     kept.learned("203.0.113.9", 40)
@@ -122,7 +122,7 @@ def test_a_namespace_of_a_process_ends_with_it(host, net):
     sleeper.wait()
     assert containers.line() == f"/proc/{sleeper.pid}/ns/net: gone"
     assert containers.process.wait(DEADLINE_S) == 0
-    assert not rules(net.host)  # it lives on here, and nothing maintains them
+    assert not rules(net.host)  # the namespace still exists here, but nothing maintains the rules
 
 
 def test_who_manages_a_namespace_already_is_named(host, net):
@@ -139,7 +139,7 @@ def test_who_manages_a_namespace_already_is_named(host, net):
 
 
 WITHOUT_SYS_ADMIN = ("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", "--")
-# The way back is barred.
+# Returning to the own namespace fails.
 LOSING = """
     #include <errno.h>
     #include <sys/syscall.h>
@@ -180,7 +180,7 @@ def test_observe_looks_into_another_namespace(host, net):
 
 
 def daemon(home, netns, *options):
-    """riptided on one host for another."""
+    """Starts riptided on one host for another."""
     return home.start(RIPTIDED, "--netns", netns, "--interval", "50ms", "--policy", "paper",
                       *options, stderr=subprocess.PIPE, universal_newlines=True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`riptide observe` against real connections, with ss(8) as the witness."""
+"""`riptide observe` on real connections, compared with ss(8)."""
 
 import collections
 import contextlib
@@ -10,7 +10,7 @@ from netns import AS_NOBODY, Connection, observe, ss
 
 
 def mixed_connections(net):
-    """Quiet connections of all kinds to three destinations; their windows differ."""
+    """Idle connections of all kinds to three destinations, with different windows."""
     for congestion, cwnd in (("reno", 12), ("cubic", 35), ("bbr", 70)):
         net.learned("203.0.113.1", cwnd, congestion=congestion)
         net.learned("203.0.113.1", cwnd + 20, congestion=congestion, mapped=True)
@@ -39,7 +39,7 @@ def test_mean_of_established_connections_equals_what_ss_says(net):
 
 def test_one_that_closes_with_its_last_data_is_seen_while_these_are_under_way(net):
     near = net.learned("203.0.113.1").near
-    with contextlib.suppress(BlockingIOError):  # nothing reads them
+    with contextlib.suppress(BlockingIOError):  # as nobody reads
         while True:
             near.send(bytes(1 << 16))
     near.shutdown(socket.SHUT_WR)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""More changes than the notification queue holds: our rules go first, and return when all is right.
+"""More changes than the notification queue holds: our rules are lifted until all is correct.
 
 The queue is shrunk to the kernel's minimum by the driver, from outside the library, or the driver
 is stopped while the storm fills the one that it has.
@@ -24,7 +24,7 @@ FRA_TABLE = 15
 
 
 class RuleWatch:
-    """What happens to our rule: {family: "+-..."} in the order in which the kernel says it."""
+    """Additions and deletions of our rule, by the kernel's notifications: {family: "+-..."}."""
 
     def __init__(self, host):
         self.link = Rtnetlink(host, RULE_GROUPS)
@@ -47,7 +47,7 @@ class RuleWatch:
 
 
 def storm(host):
-    """50,000 changes of routes over our destinations, none of which stays but the last of each."""
+    """50,000 changes of routes to our destinations; only the last one of each route stays."""
     lines = []
     for n in range(CHANGES // 2):
         link = n % 3 + 1
@@ -93,7 +93,7 @@ def test_overrun_lifts_the_rules_and_makes_all_right(is_stopped, capsys):
         case.close()
     assert after["overruns"] > before["overruns"]
     for rules in happened.values():
-        # Lifted, and back at the end.
+        # Lifted, and restored at the end.
         assert rules.startswith("-+") and rules == "-+" * (len(rules) // 2), happened
     with capsys.disabled():
         print(f"\noverrun, {'stopped' if is_stopped else 'smallest queue'}: {CHANGES} changes, "
@@ -109,7 +109,7 @@ def beside(dst, turn):
 
 
 def test_rules_return_whenever_they_are_lifted(net):
-    """Also during a scan that has seen them in place."""
+    """Even if they are lifted during a scan that has seen them in place."""
     net.host.batch("".join(f"route add 2001:db8:{n >> 8:x}:{n & 255:x}::/64 via fd00::1 dev eth0\n"
                            for n in range(20000)))
     with Driver(net.host) as driver:
@@ -123,8 +123,8 @@ def test_rules_return_whenever_they_are_lifted(net):
             assert len(rules(net.host)) == 2, f"turn {turn}"
 
 
-# Runs a command behind a request for all links, whose answer the kernel has begun: once, where FLAG
-# is there, which goes with it.
+# Runs a command once the kernel has begun to answer a request for all links: once, if FLAG
+# exists, which it removes.
 CHANGING = """
     #include <linux/rtnetlink.h>
     #include <stdlib.h>
@@ -148,9 +148,9 @@ CHANGING = """
 
 @pytest.mark.parametrize("change", ["true", "ip link add late type veth"])
 def test_interrupted_look_is_made_again(net, tmp_path, preload, change):
-    """A link that comes while links are dumped, and concerns no route of ours: what the dump has
-    shown may not be all. At the start, and later, when the rules are lifted for it."""
-    # More than the kernel has room for in the first part of its answer.
+    """A link is added while links are dumped, and affects no route of ours: the dump may be
+    incomplete. At the start, and later, when the rules are lifted meanwhile."""
+    # More than fit into the first part of the kernel's answer.
     net.host.batch("".join(f"link add near{n} type veth peer name far{n}\n" for n in range(60)))
     flag = tmp_path / "flag"
     flag.touch()

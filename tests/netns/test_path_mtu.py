@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A path MTU that the kernel has learned stays known: new connections send nothing too large."""
+"""A path MTU that the kernel has learned stays known: new connections send no larger packets."""
 
 import contextlib
 
@@ -16,7 +16,7 @@ LINK_BYTES, NARROW_BYTES = 1500, 1300
 
 @pytest.fixture
 def far(net):
-    """A host behind a narrow link of the world, which offers segments that are too large for it."""
+    """A host behind a link of the world with a small MTU, which announces too large an MSS."""
     host = Host("far")
     join(net.world, "eth2", host, "eth0")
     net.world.sysctl("ipv4/ip_forward", 1)
@@ -52,12 +52,12 @@ def connect(net, far):
 
 
 def mtu_of(host, address):
-    """What TCP would find: 0 where nothing but the link's counts."""
+    """The MTU of a new TCP connection; 0: the link's."""
     return mtu_in(host.ip_json("route", "get", address, "ipproto", "tcp")[0])
 
 
 def mtu_in(route):
-    """The mtu of a route as ip -j prints it, 0 where it has none or that of its link."""
+    """The mtu of a route as ip -j prints it; 0: none, or that of its link."""
     found = metric(route, "mtu")
     return 0 if found == LINK_BYTES else found or 0
 
@@ -71,7 +71,7 @@ def starts_small(connection):
 
 @families
 def test_what_was_learned_before_our_route_stays_known(net, connect, family):
-    """Without Riptide the first flight of all is too large, and no further one."""
+    """Without Riptide only the very first flight is too large."""
     first = connect(family)
     assert not starts_small(first)
     assert starts_small(connect(family))
@@ -84,25 +84,25 @@ def test_what_was_learned_before_our_route_stays_known(net, connect, family):
 @families
 @pytest.mark.parametrize("is_of_main", [False, True])
 def test_what_was_learned_on_our_route_survives_a_new_window(net, far, connect, family, is_of_main):
-    """Also where another route of main has the same MTU."""
+    """Also if another route of main has the same MTU."""
     if is_of_main:
         net.host.ip("route", "add", {4: "198.18.0.0/16", 6: "2001:db8:18::/48"}[family], "via",
                     FIRST[family], "mtu", NARROW_BYTES)
     with Daemon(net.host, "--history-weight", "0"):
         connection = connect(family)
         assert wait_window(net.host, FAR[family]) == 10
-        # Less than a burst of 64 KB, which is acknowledged at once: after the loss Linux 6.12 grows by full windows alone.
+        # Less than a burst of 64 KB, acknowledged at once: Linux 6.12 grows only full windows.
         for cwnd in (15, 25, 45):
             connection.grow(cwnd)
             wait_until(lambda: windows(net.host)[FAR[family]] >= cwnd * 0.9, "the new window")
-            # Closed, since the window is the mean of what is open: on Linux 5.10 and 6.1 it stays as it began.
+            # Closed, as an open one counts: on Linux 5.10 and 6.1 its window stays as at the start.
             with contextlib.closing(Connection(net.host, far, FAR[family])) as another:
                 assert starts_small(another)
 
 
 @families
 def test_what_was_learned_on_one_path_is_not_taken_to_another(net, connect, family):
-    """The route on which it was learned is removed, and with it the kernel's own cached value."""
+    """The route of that path is removed, and with it the kernel's own cached value."""
     net.host.ip("route", "add", PREFIX[family], "via", SECOND[family])
     with Daemon(net.host):
         connection = connect(family)
@@ -117,7 +117,7 @@ def test_what_was_learned_on_one_path_is_not_taken_to_another(net, connect, fami
 
 @families
 def test_route_says_what_connections_have_found(net, driver, family):
-    """Where that is less than without: of a host, and no more than its link's."""
+    """If it is smaller than without; only for hosts, and never above the link's MTU."""
     far, prefix = FAR[family], PREFIX[family]
     for words, mtu in ((f"{far} 40 0 0 {NARROW_BYTES}", NARROW_BYTES), (f"{far} 40", 0),
                        (f"{far} 40 0 0 {LINK_BYTES}", 0), (f"{far} 40 0 0 9000", 0),
@@ -142,7 +142,7 @@ def test_path_that_has_grown_is_found_when_its_mtu_is_let_go(net, far, driver, c
 
 @families
 def test_mtu_goes_with_the_base_route(net, driver, family):
-    """What a path through another gateway carries is not known, until it was let go."""
+    """The MTU through another gateway is unknown, until the learned one was discarded."""
     shown, second = f"set {FAR[family]} 40 0 0 {NARROW_BYTES}", SECOND[family]
     driver.follow(shown)
     assert mtu_of(net.host, FAR[family]) == NARROW_BYTES
@@ -157,7 +157,7 @@ def test_mtu_goes_with_the_base_route(net, driver, family):
 
 
 def test_what_is_learned_while_a_destination_is_left_alone_is_not_kept(net, driver):
-    """It is of a route that need not be the base that the destination gets at last."""
+    """It may belong to another route than the later base route."""
     rule = ("to", FAR[4], "ipproto", "tcp", "lookup", "100")
     net.host.ip("route", "add", "default", "via", "10.0.0.2", "table", "100")
     net.host.ip("rule", "add", *rule)
@@ -168,7 +168,7 @@ def test_what_is_learned_while_a_destination_is_left_alone_is_not_kept(net, driv
 
 
 def test_headers_of_a_tunnel_are_not_taken_off_again_and_again(net):
-    """They take their room from the mtu of a route, so that connections show less than it says."""
+    """They are subtracted from a route's mtu: connections report less than the route has."""
     peer, segment = "2001:db8::77", "fd00::99"
     for host in (net.host, net.world):
         for link in ("all", "eth0"):
@@ -183,10 +183,10 @@ def test_headers_of_a_tunnel_are_not_taken_off_again_and_again(net):
     without_bytes = tcp_info(first.near).mss_bytes
     with first.busy(), Daemon(net.host):
         wait_window(net.host, peer)
-        # Open connections may keep their route: an IPv6 one is not looked up again for ours.
+        # Open connections may keep their route: IPv6 does not look up ours for them.
         second = net.connect(peer)
         with second.busy():
-            for other in ("198.51.100.7", "198.51.100.8", "198.51.100.9"):  # each is another round
+            for other in ("198.51.100.7", "198.51.100.8", "198.51.100.9"):  # one round each
                 net.learned(other)
                 wait_window(net.host, other)
             wait_until(lambda: mtu_in(routes(net.host)[peer]) == 0, "the mtu of the link")
@@ -195,8 +195,8 @@ def test_headers_of_a_tunnel_are_not_taken_off_again_and_again(net):
 
 @pytest.mark.parametrize("dst", [FAR[4], PREFIX[4]], ids=["host", "prefix"])
 def test_path_that_must_fragment_carries_connections(net, far, driver, connect, dst):
-    """Below min_pmtu the kernel locks the learned value: packets may be fragmented, on our route
-    too."""
+    """Below min_pmtu the kernel locks the learned value: packets may be fragmented, also on our
+    route."""
     net.world.ip("link", "set", "eth2", "mtu", "500")
     driver.follow(f"set {dst} 40")
     connection = connect(4)

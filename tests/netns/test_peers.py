@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""False senders: of packets, of the name that claims a namespace, of messages in the kernel's name.
+"""Forgery: of packets, of the name that claims a namespace, of messages in the kernel's name.
 """
 
 import socket
@@ -13,7 +13,7 @@ PEER, NEIGHBOUR = "203.0.113.1", "203.0.113.2"
 
 
 def forge_syn(world, source, target, port):
-    """A SYN from a forged address, whose answers reach no host."""
+    """Sends a SYN from a forged address, whose answers reach no host."""
     addresses = socket.inet_aton(source) + socket.inet_aton(target)
 
     def segment(check):
@@ -42,7 +42,7 @@ def test_a_forged_source_teaches_nothing(net):
 
 
 def test_who_takes_our_name_keeps_us_from_starting_and_is_named(net):
-    """Any process may take the abstract name first: that only prevents the start, with an error
+    """Any process can take the abstract name first: that only prevents the start, with an error
     that names it."""
     holder = net.host.start(*AS_NOBODY, sys.executable, "-IBc", """
 import socket, time
@@ -57,8 +57,8 @@ time.sleep(60)
     assert not rules(net.host)
 
 
-# To each netlink socket of riptided's: the end of whatever it waits for, an error, a rule and a
-# route that are gone, a queue that overran.
+# To each netlink socket of riptided: the end of a dump, an error, a deleted rule and a deleted
+# route, an overrun.
 FORGE = """
 import socket, struct
 for line in list(open("/proc/net/netlink"))[1:]:
@@ -84,7 +84,7 @@ def malformed(host):
 
 
 def test_what_another_process_says_in_the_kernels_name_changes_nothing(net):
-    """The root of a namespace may write to any netlink socket there, but to ours."""
+    """Root of a namespace can write to any netlink socket there, except ours."""
     with Daemon.learned(net, {PEER: 20}, "--destroy-events") as daemon:
         before = windows(net.host), rules(net.host)
         assert set(net.host.run(sys.executable, "-IBc", FORGE).stdout.split()) == {"refused"}

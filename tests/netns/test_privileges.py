@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What riptided may do once it runs, and that it is enough."""
+"""The privileges that riptided keeps, and that they suffice."""
 
 import contextlib
 import os
@@ -12,14 +12,14 @@ from netns import AS_NOBODY, RIPTIDED, Daemon, routes, rules, wait_until, wait_w
 NOBODY = 65534
 NET_ADMIN = 1 << 12
 BPF = 1 << 39
-# As started by a service manager: a user with one capability.
+# As a service manager starts it: a user with one capability.
 AS_SERVICE = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
               "--bounding-set=-all,+net_admin", "--inh-caps=-all,+net_admin",
               "--ambient-caps=-all,+net_admin", "--no-new-privs", "--")
 
 
 def status(pid):
-    """Credentials of a process: {name: number, or list of them}."""
+    """Credentials of a process: {name: a number, or a list}."""
     with open(f"/proc/{pid}/status") as file:
         fields = dict(line.split(":", 1) for line in file)
     found = {name: int(fields[name], 16) for name in ("CapEff", "CapPrm", "CapInh", "CapBnd")}
@@ -30,7 +30,7 @@ def status(pid):
 
 @contextlib.contextmanager
 def account(name, number, tmp_path):
-    """The host has that account as long as this lasts."""
+    """The host has that account within this `with`."""
     passwd = tmp_path / "passwd"
     with open("/etc/passwd") as file:
         lines = [line for line in file if not line.startswith(f"{name}:")]
@@ -43,7 +43,7 @@ def account(name, number, tmp_path):
 
 
 def live_through(net, daemon, state):
-    """The whole life of a daemon with these rights: routes written, withdrawn, state saved."""
+    """Runs a daemon with these rights: writes routes, withdraws them, saves the state."""
     connection = net.learned("203.0.113.1", 30)
     wait_window(net.host, "203.0.113.1")
     assert "not kept" not in daemon.said()
@@ -57,7 +57,7 @@ def live_through(net, daemon, state):
 
 @pytest.fixture
 def state(tmp_path):
-    """A place for the state that any user can use."""
+    """A path for the state, usable by any user."""
     tmp_path.chmod(0o777)
     for parent in tmp_path.parents:
         if parent.owner() == "root" and str(parent).startswith("/run/"):
@@ -70,7 +70,7 @@ def state(tmp_path):
     ((), AS_SERVICE, NOBODY),
 ], ids=["root", "named", "default", "service"])
 def test_one_capability_is_kept_and_enough(net, state, tmp_path, options, command, number):
-    """By root, by whom it becomes, by whom a service manager has started."""
+    """As root, as the user that it becomes, and as the user of a service manager."""
     with account("riptide", 4711, tmp_path), \
             Daemon(net.host, "--state", state, *options, command=(*command, RIPTIDED)) as daemon:
         found = status(daemon.pid)

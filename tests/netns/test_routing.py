@@ -12,7 +12,7 @@ from rtnetlink import routes_of_table
 from programs import Driver
 from twins import Twins, prefix_key
 
-# What lines below call these names.
+# Values of the names in the lines below.
 WORDS = {
     4: {"family": 4, "peer": PEER[4], "host": f"{PEER[4]}/32", "first": FIRST[4],
         "second": SECOND[4], "other": "10.0.1.1", "source": "10.0.0.10", "beyond": "198.51.100.1",
@@ -60,7 +60,7 @@ BASES = {
         nhid 8 mtu 1400 src fd00::10
     """,
 }
-# Of these a copy would lead some flows another way, or its window would not stay its own.
+# A copy of these would lead some flows another way, or share its window with other routes.
 NOT_TO_COPY = {
     4: "nhid 9",
     6: """
@@ -78,14 +78,14 @@ NEXTHOPS = """
 
 
 def each_base(family):
-    """One after the other: all that can be copied, and what cannot."""
+    """Each kind of base route in turn: those that can be copied, and those that cannot."""
     for sign, bases in (("", BASES), ("-", NOT_TO_COPY)):
         for base in bases[family].strip().splitlines():
             yield f"- route del default\n{sign} route add default {base.strip()}"
 
 
-# Lines of ip(8), `ours: LINE` of what is Riptide's alone, `sysctl NAME VALUE`. Behind each the
-# destination has a route of ours, but behind "-" it has none, and behind "?" either may be.
+# Lines of ip(8), `ours: LINE` for changes of Riptide's own, `sysctl NAME VALUE`. After each the
+# destination has a route of ours; after "-" it has none, and after "?" either is allowed.
 STORIES = {
     "base routes": None,  # each_base
     "moved gateway": """
@@ -113,7 +113,7 @@ STORIES = {
         - addr add {host} dev lo
         addr del {host} dev lo
     """,
-    # The kernel falls over from the first to the second, which a copy of the first would not.
+    # The kernel falls back from the first to the second, but not from a copy of the first.
     "competing routes": """
         - route append default via {second} dev eth0
         route del default via {second}
@@ -128,7 +128,7 @@ STORIES = {
         ours: rule del pref 32765
         ours: route flush table 7230
     """,
-    # Of two metrics the lower wins: ours has that of its base, and theirs leads elsewhere.
+    # The lower metric wins: ours has its base's metric, and theirs leads elsewhere.
     "somebody's route beside ours": """
         route add {subnet} via {second} metric 2000
         ours: route add {host} via {first} metric 7 table 7230 protocol 230
@@ -140,7 +140,7 @@ STORIES = {
     "link gone": "- link del eth0",
     "default gone": "- route del default",
     "addresses gone": "{no_address} addr flush dev eth0",
-    # The kernel takes the address out of a plain IPv6 route, and leaves it in one of an object.
+    # The kernel removes the address from a plain IPv6 route, but not from one with an object.
     "source gone": NEXTHOPS + """
         ip -6 addr add fd00::99/64 dev eth0 nodad
         ip -6 route replace default via fd00::1 src fd00::99
@@ -154,7 +154,7 @@ STORIES = {
         ? link set far0 down
         link set far0 up
     """,
-    # The kernel goes on sharing flows out as it did when the link changed; IPv6 has several routes there.
+    # The kernel distributes flows as when the link changed; in IPv6 these are several routes.
     "hop down before a sysctl": """
         {no_source} route replace default nexthop via {first} dev eth0 nexthop via {other} dev eth1
         - link set far0 down
@@ -178,7 +178,7 @@ STORIES = {
 
 
 class Story(Twins):
-    """Twins with one destination, and other addresses to ask for."""
+    """Twins with one destination, and further addresses to query."""
 
     def __init__(self, family, dst, addresses):
         super().__init__(addresses)
@@ -190,7 +190,7 @@ class Story(Twins):
         self.rules = self.with_us.host.ip(f"-{self.family}", "rule")
 
     def is_right(self, line, sign):
-        """No difference, a route of ours where there is to be one, and no other."""
+        """Whether there is no difference, and our route exists as expected, and no other."""
         if self.differences(self.ask(self.with_us), self.ask(self.without_us)):
             return False
         if "ours: " in line and self.with_us.host.ip(f"-{self.family}", "rule") != self.rules:
@@ -199,7 +199,7 @@ class Story(Twins):
         return sign == "?" or found == [prefix_key(self.dst)] * (sign != "-")
 
     def tell(self, line):
-        """A line of a story: it is followed, and no round needed. Returns its sign."""
+        """Executes a line of a story; the router follows without rounds. Returns the line's sign."""
         sign, line = (line[0], line[1:].strip()) if line[0] in "-?" else ("", line)
         if line.startswith("ours: "):
             line = line.replace("ours: ", f"ours: ip -{self.family} ")
@@ -248,7 +248,7 @@ def test_moved_gateway_leaves_connections_and_their_window(net, family):
 
 
 def test_packets_spread_over_next_hops_as_without_us(net, driver):
-    net.host.sysctl("ipv4/fib_multipath_hash_policy", 1)  # ports count as well
+    net.host.sysctl("ipv4/fib_multipath_hash_policy", 1)  # hash ports as well
     net.host.ip("route", "replace", "default", "nexthop", "via", SECOND[4], "dev", "eth0",
                 "nexthop", "via", "10.0.1.1", "dev", "eth1", "weight", 2)
     driver.follow(f"set {PEER[4]} 40")
@@ -304,7 +304,7 @@ def test_rto_min_in_us_is_rounded_up_to_what_the_kernel_keeps(net, driver, famil
     for us, ms in ((1, 1), (1000, 1), (1001, 2), (60_000_000, 60_000), (0, None)):
         driver.follow(f"set {PEER[family]} 40 0 {us}")
         assert metric(routes(net.host)[PEER[family]], "rto_min") == ms
-    if family == 4:  # minutes, as after confusing units
+    if family == 4:  # a mistake of units would be minutes
         driver.send([f"set {PEER[4]} 80 0 60000001"])
         assert driver.process.wait(DEADLINE_S) == 1
         assert windows(net.host)[PEER[4]] == 40

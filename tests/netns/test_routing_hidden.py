@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a dump of main does not show: redirects, and routes that are too large for a message."""
+"""Routing that a dump of main does not show: redirects, and routes too large for a message."""
 
 import re
 import socket
@@ -11,13 +11,13 @@ from routing_ask import FIRST, PEER, SECOND, WITHOUT_US, ask, is_as_without_us, 
 from routing_base import mac
 from programs import Driver
 
-# Another router of the first link, and who is behind it.
+# Another router on the first link, and the destination behind it.
 BETTER = {4: "10.0.0.77", 6: "fe80::77"}
 UNKNOWN = {4: "192.0.2.7", 6: "3fff::7"}
 
 
 def let_redirect(net, family):
-    """Has the world forward to the better router of its link, and say so."""
+    """Makes the world forward to the better router on its link, and send redirects."""
     for host in (net.host, net.world):
         host.ip("neigh", "replace", BETTER[family], "dev", "eth0", "lladdr", mac(77), "nud",
                 "permanent")
@@ -27,7 +27,7 @@ def let_redirect(net, family):
 
 
 def opening(net, family):
-    """A connection that sends one SYN after the other."""
+    """A connection attempt that repeats its SYN."""
     sock = net.host.socket({4: socket.AF_INET, 6: socket.AF_INET6}[family])
     sock.setblocking(False)
     sock.connect_ex((UNKNOWN[family], 9))
@@ -39,21 +39,21 @@ def goes_via(net, family, gateway, query=("ipproto", "tcp")):
 
 
 def test_router_redirects_tcp_on_our_route_as_without_us(net, driver):
-    """Where a host accepts it. The route itself stays as it is."""
+    """If the host accepts redirects. The route itself stays unchanged."""
     let_redirect(net, 4)
     driver.follow(f"set {UNKNOWN[4]} 40")
     with opening(net, 4):
         wait_until(lambda: goes_via(net, 4, BETTER[4]), "redirected")
         assert not goes_via(net, 4, BETTER[4], WITHOUT_US)
-        # What was learned goes with the route: the first gateway forwards, and tells again.
+        # The rewritten route has no redirect: the first gateway forwards, and sends it again.
         driver.follow(f"set {UNKNOWN[4]} 80")
         assert goes_via(net, 4, FIRST[4])
 
 
 def test_no_router_redirects_tcp_on_an_ipv6_route_with_an_mtu(net, driver):
-    """Ours has one: the kernel passes redirects by there, and the first router forwards on."""
+    """Ours has an mtu, so the kernel ignores redirects for it, and the first router forwards."""
     shown = net.world.ip("-6", "-o", "addr", "show", "dev", "eth0", "scope", "link")
-    router = re.search(r"inet6 (\S+)/64", shown).group(1)  # by which it redirects
+    router = re.search(r"inet6 (\S+)/64", shown).group(1)  # the sender of redirects
 
     def redirects():
         return int(re.search(r"Icmp6InRedirects\s+(\d+)",
@@ -77,7 +77,7 @@ def cpu_ticks(daemon):
 
 
 def put_huge_route(host, dst):
-    """Adds or replaces an IPv4 route of 2,500 hops: more bytes than any message that we read."""
+    """Adds or replaces an IPv4 route of 2,500 hops: larger than any message that we read."""
     net, _, length = dst.partition("/")
     with host.entered():
         link = socket.if_nametoindex("eth0")
@@ -109,7 +109,7 @@ def test_route_too_large_for_a_message_does_not_keep_the_other_family_out(net):
 
 
 def test_route_too_large_for_a_message_is_followed(net):
-    """Its notification is cut off, its answer too, and so is main after it. The hidden part may
+    """Its notification and answer are cut off, and the dump of main ends there. The hidden part may
     contain routes inside a prefix of ours."""
     for family in (4, 6):
         net.learned(PEER[family], 30)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The scope in the kernel: its verdict is the plain evaluation's, on real sockets."""
+"""The scope in the kernel: its verdicts on real sockets equal those of the plain evaluation."""
 
 import contextlib
 import ipaddress
@@ -16,7 +16,7 @@ ROUNDS = 100
 
 
 def established(host, source, peer):
-    """A socket that the kernel takes for connected, without a packet or a peer (TCP_REPAIR)."""
+    """A socket that is connected to the kernel, without packets or a peer (TCP_REPAIR)."""
     end = host.socket(socket.AF_INET6 if ":" in source[0] else socket.AF_INET)
     end.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
     end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -33,10 +33,10 @@ def stage(net):
 
 
 class Socket:
-    """What a scope goes by."""
+    """The properties by which a scope decides."""
 
     def __init__(self, net, stack, draw, i):
-        """IPv4, IPv6 or IPv4-mapped, near others and far from them."""
+        """Draws an IPv4, IPv6 or IPv4-mapped peer, close to others or far from them."""
         v4 = f"{draw.choice(('203.0.113', '198.51.100', '192.0.2'))}.{draw.randrange(256)}"
         v6 = f"2001:db8:{draw.randrange(8):x}::{draw.randrange(1 << 16):x}"
         source, peer = draw.choice((("10.0.0.10", v4), ("fd00::10", v6),
@@ -48,7 +48,7 @@ class Socket:
 
 
 class Scope:
-    """One around some of the sockets, so that something is inside and something outside."""
+    """A scope around some of the sockets, so that some are inside and some outside."""
 
     def __init__(self, draw, sockets):
         def prefixes(most):
@@ -104,7 +104,7 @@ def test_the_kernels_verdict_is_the_plain_evaluations(stage):
         assert observer.stats()["left_out_scope"] == 0, "not the kernel's verdict alone"
         assert observer.end() == 0
         n_inside += len(cookies)
-    assert ROUNDS < n_inside < 1500 * ROUNDS / 2  # neither nothing nor everything
+    assert ROUNDS < n_inside < 1500 * ROUNDS / 2  # neither none nor all
 
 
 def test_programs_take_ports(stage):
@@ -121,7 +121,7 @@ def test_programs_take_ports(stage):
 
 def test_a_scope_too_large_for_a_filter_is_said_and_exact(stage, tmp_path):
     net, stack = stage
-    # Scattered, so that wider prefixes do not separate them.
+    # Scattered, so that wider prefixes cannot separate them.
     draw = random.Random(1)
     hosts = {f"10.{draw.randrange(1, 255)}.{draw.randrange(256)}.{draw.randrange(256)}"
              for _ in range(4000)}

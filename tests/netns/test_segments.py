@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An open connection's segments have the same size after the route to its peer was rewritten. The
+"""An open connection's segments keep their size after the route to its peer was rewritten. The
 kernel removes the device from a deleted route, and a connection that has it cached reads the MTU of
 none, 68, before it looks up another: docs/decisions.md, "Our routes carry the MTU of their link".
 """
@@ -14,31 +14,31 @@ from routing_base import ENCAPS
 
 PEER = {4: "198.51.100.7", 6: "2001:db8::7"}
 PREFIX = {4: "198.51.100.0/24", 6: "2001:db8::/48"}
-SEGMENTS, SEGMENT_BYTES = 20, 1400  # less than fits, whatever a segment's options
+SEGMENTS, SEGMENT_BYTES = 20, 1400  # less than fits, with any TCP options
 LINK_BYTES, NARROW_BYTES = 1500, 1400
 GET_MTU = {4: (0, 14), 6: (41, 24)}  # IP_MTU, IPV6_MTU
 
 
 def give(host, driver, dst, cwnd):
-    """A window, and no trace left of the route that had another."""
+    """Sets a window, and waits until the former route is freed."""
     driver.follow(f"set {dst} {cwnd}")
     assert windows(host).get(dst, 0) == cwnd
     forget(host)
 
 
 def forget(host):
-    """Until the kernel has freed deleted routes: removing a link waits for that."""
+    """Waits until the kernel has freed deleted routes, as removing a link does."""
     host.ip("link", "add", "gone", "type", "veth")
     host.ip("link", "del", "gone")
 
 
 def mtu_of(connection, family):
-    """What it would go by if it sent now."""
+    """The MTU that the connection would use if it sent now."""
     return connection.near.getsockopt(*GET_MTU[family])
 
 
 def segments_of(connection):
-    """How many segments it makes of the same data now."""
+    """The number of segments into which it divides the data."""
     before = tcp_info(connection.near).data_segs_out
     connection.send(SEGMENTS * SEGMENT_BYTES)
     return tcp_info(connection.near).data_segs_out - before
@@ -71,7 +71,7 @@ def test_are_as_large_behind_several_hops_of_equal_links(net, driver):
 
 @families
 def test_fit_a_link_whose_mtu_changes(net, driver, family):
-    """As they would without us, once Riptide has followed."""
+    """As without us, once Riptide has followed."""
     give(net.host, driver, PEER[family], 20)
     connection = net.connect(PEER[family])
     assert segments_of(connection) == SEGMENTS
@@ -79,14 +79,14 @@ def test_fit_a_link_whose_mtu_changes(net, driver, family):
         net.host.ip("link", "set", "eth0", "mtu", str(link_bytes))
         driver.quiet()
         assert f"'mtu': {link_bytes}" in str(routes(net.host)[PEER[family]]["metrics"])
-        segments_of(connection)  # its cached route ends with its first segment
+        segments_of(connection)  # its first segment replaces its cached route
         assert mtu_of(connection, family) == link_bytes
         assert (segments_of(connection) == SEGMENTS) == (link_bytes == LINK_BYTES)
         assert net.connect(PEER[family]) and segments_of(net.connections[-1]) >= SEGMENTS
 
 
 def mtu_of_new(net, family):
-    """What a connection that opens goes by."""
+    """The MTU of a new connection."""
     with net.host.socket({4: socket.AF_INET, 6: socket.AF_INET6}[family]) as opening:
         opening.setblocking(False)
         opening.connect_ex((PEER[family], 9))
@@ -96,7 +96,7 @@ def mtu_of_new(net, family):
 @families
 @pytest.mark.parametrize("base", ["", "mtu 1300", "mtu lock 1300", "mtu 9000", "encap"])
 def test_have_the_mtu_that_they_have_without_us(net, driver, family, base):
-    """A tunnel's headers take their room from an mtu as from the link's."""
+    """A tunnel's headers are subtracted from a route's mtu as from the link's."""
     words = {4: ENCAPS["ip"], 6: ENCAPS["seg6"]}[family] if base == "encap" else base
     before = net.host.run("ip", f"-{family}", "route", "replace", "default", *words.split(), "via",
                           FIRST[family], "dev", "eth0", check=base != "encap")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptided under a service manager: its messages to the manager, and its unit."""
+"""riptided under a service manager: its messages to it, and its unit."""
 
 import os
 import re
@@ -14,13 +14,12 @@ from netns import BUILD, REPOSITORY, RIPTIDED, Daemon, wait_until, wait_window, 
 
 WATCHDOG_S = 0.2
 
-# Answers of the kernel that never come: the loop turns, no round ends.
 class Manager:
     """The service manager's end: a socket whose name is a path, or abstract."""
 
     def __init__(self, host, name, **environment):
         self.messages = []
-        with host.entered():  # to which an abstract name belongs
+        with host.entered():  # as an abstract name is per namespace
             self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(name.replace("@", "\0", 1))
         self.socket.setblocking(False)
@@ -31,7 +30,7 @@ class Manager:
         self.socket.close()
 
     def hear(self):
-        """All that was said until now, as lines."""
+        """All messages until now, as lines."""
         while True:
             try:
                 self.messages += self.socket.recv(4096).decode().split("\n")
@@ -42,12 +41,12 @@ class Manager:
         wait_until(lambda: line in self.hear(), f"{line!r} among {self.messages}")
 
     def wait_pets(self, n):
-        """n more signs of life."""
+        """Waits for n more watchdog messages."""
         heard = self.hear().count("WATCHDOG=1")
         wait_until(lambda: self.hear().count("WATCHDOG=1") >= heard + n, f"{n} signs of life")
 
     def is_silent(self, duration_s):
-        """Whether nothing at all is said for so long."""
+        """Whether no message arrives for that time."""
         heard = len(self.hear())
         time.sleep(duration_s)
         return len(self.hear()) == heard
@@ -82,7 +81,7 @@ def test_watchdog_is_petted_while_rounds_end_however_far_apart(net, managed, int
         managed.wait_pets(3)
 
 
-# Answers of the kernel that never come: the loop turns, no round ends.
+# The kernel's answers never arrive: the loop runs, but no round ends.
 STUCK = """
     #include <stdlib.h>
     #include <sys/epoll.h>
@@ -97,7 +96,7 @@ STUCK = """
 
 def test_watchdog_hears_nothing_of_a_stopped_daemon_or_a_round_that_does_not_end(net, managed, tmp_path,
                                                                                  preload):
-    """Though the loop turns and answers signals."""
+    """Although its loop runs and handles signals."""
     flag = tmp_path / "stuck"
     command = [managed.command[0], preload(STUCK), f"STUCK={flag}", *managed.command[1:]]
     with Daemon(net.host, command=command) as daemon:
@@ -128,7 +127,7 @@ def goes_on(net, address):
 
 
 def test_manager_that_is_gone_or_never_reads_does_no_harm(net, managed):
-    managed.command.insert(-1, "WATCHDOG_USEC=2000")  # its queue is full after a moment
+    managed.command.insert(-1, "WATCHDOG_USEC=2000")  # the manager's queue is full soon
     with Daemon(net.host, command=managed.command):
         goes_on(net, "203.0.113.1")
         managed.close()
@@ -144,7 +143,7 @@ def test_manager_of_a_kind_that_is_not_known_is_named(net, name):
 
 @pytest.fixture
 def unit(tmp_path):
-    """The unit, with the programs where they are."""
+    """The unit, with the paths of the built programs."""
     if not shutil.which("systemd-analyze"):
         pytest.skip("no systemd-analyze here")
     text = (BUILD / "cli" / "riptided.service").read_text()
@@ -176,8 +175,8 @@ def test_unit_stops_with_a_flush_and_has_two_capabilities(unit):
             "CapabilityBoundingSet=CAP_NET_ADMIN CAP_BPF", "ExecReload=/bin/sh -c 'kill -HUP $MAINPID'",
             f"ExecReload={RIPTIDED} --check",
             "RuntimeDirectory=riptide", "StateDirectory=riptide"} <= set(lines)
-    # What it is kept from following, TCP follows late: it runs before others, is not the first to
-    # be killed, and where it stands still it is gone within seconds, its routes with it.
+    # TCP follows a change late if riptided does: so it runs before others, is not the first to
+    # be killed, and if it hangs it is ended within seconds, and its routes removed.
     values = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
     assert int(values["CPUWeight"]) > 100 and "CPUQuota" not in values
     assert int(values["OOMScoreAdjust"]) < 0
@@ -185,7 +184,7 @@ def test_unit_stops_with_a_flush_and_has_two_capabilities(unit):
 
 
 def test_reload_of_the_unit_fails_where_the_file_is_wrong(net, unit, tmp_path):
-    """What systemd does with ExecReload=: one command after the other, and none after a failure."""
+    """As systemd runs ExecReload=: one command after the other, and none after a failure."""
     config = tmp_path / "etc/riptide/riptided.conf"
     shutil.copytree("/etc", tmp_path / "etc", symlinks=True, ignore_dangling_symlinks=True)
     config.parent.mkdir(exist_ok=True)
@@ -202,14 +201,14 @@ def test_reload_of_the_unit_fails_where_the_file_is_wrong(net, unit, tmp_path):
             assert ("/etc/riptide/riptided.conf:2: ttl" in done.stderr) == (status == 2)
             assert "SIGHUP" not in daemon.said() or status == 0
         wait_until(lambda: "cwnd-max 100 -> 60" in daemon.said(), "the reload")
-        config.unlink()  # the usual file may be missing, but not be missed
+        config.unlink()  # the default file may be missing, but not after a start with it
         daemon.process.send_signal(signal.SIGHUP)
         wait_until(lambda: "error: SIGHUP: nothing is changed: /etc/riptide/riptided.conf: No such file"
                    in daemon.said(), "the refusal")
 
 
 def test_state_is_kept_where_the_unit_says_unless_the_file_says_more(net, tmp_path):
-    """Its StateDirectory=, as systemd passes it to the process."""
+    """In its StateDirectory=, as systemd passes it to the process."""
     config, other = tmp_path / "riptided.conf", tmp_path / "other"
     command = ("env", f"STATE_DIRECTORY={tmp_path}/unit:/nowhere", RIPTIDED)
     (tmp_path / "unit").mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Routing changes without a notification of the kernel: followed by the next round, or without
+"""Routing changes without a notification by the kernel: followed by the next round, or without
 effect."""
 
 import signal
@@ -18,11 +18,11 @@ from twins import Side
 DSTS = [f"2001:db8::{n:x}" for n in range(1, 200)]
 ALL_NODES = "ff02::1"
 IPV6_MULTICAST_IF, IPV6_MULTICAST_HOPS = 17, 18
-MAX_TURNS = 30  # a busy machine may sleep through a hundredth of a second
+MAX_TURNS = 30  # a busy machine may miss a moment of 1/100 s
 
 
 class Advertised:
-    """A host whose default route a router has advertised."""
+    """A host with a default route from a router advertisement."""
 
     def __init__(self):
         self.host, self.router = Host("host"), Host("router")
@@ -47,7 +47,7 @@ class Advertised:
             host.close()
 
     def advertise(self, lifetime_s=1800, hop_limit=64, mtu_bytes=0):
-        """Returns once the host has received it."""
+        """Sends an advertisement, and waits until the host has received it."""
         words = struct.pack("!BBHBBHII", 134, 0, 0, hop_limit, 0, lifetime_s, 0, 0)
         if mtu_bytes:
             words += struct.pack("!BBHI", 5, 1, 0, mtu_bytes)
@@ -60,7 +60,7 @@ class Advertised:
         wait_until(lambda: self._has_heard(lifetime_s, hop_limit, mtu_bytes), "the advertisement")
 
     def _has_heard(self, lifetime_s, hop_limit, mtu_bytes):
-        """Of its time some has passed; a minute divides the long ones from the short ones."""
+        """Some of its lifetime has passed; a minute separates long ones from short ones."""
         for route in self.host.ip_json("-6", "route", "show", "default"):
             metrics = {key: value for entry in route["metrics"] for key, value in entry.items()}
             return (metrics.get("hoplimit") == hop_limit and metrics.get("mtu", 0) == mtu_bytes
@@ -69,7 +69,7 @@ class Advertised:
         return False
 
     def differing(self):
-        """How many destinations TCP reaches otherwise than without us, lifetimes included."""
+        """The number of destinations with a difference for TCP, including lifetimes."""
         reader = Reader()
         ours, base = ([reader.read(raw, True) for raw in self.link.ask(
             Batch([query(dst, True, mark=mark) for dst in DSTS]))] for mark in (None, MARK))
@@ -87,7 +87,7 @@ def advertised():
 @pytest.mark.parametrize("change", [{"hop_limit": 33}, {"mtu_bytes": 1400}],
                          ids=["hop limit", "MTU"])
 def test_next_advertisement_is_followed_by_the_next_round(advertised, change):
-    if "mtu_bytes" in change:  # less than they have the kernel gives to all routes, ours too
+    if "mtu_bytes" in change:  # the kernel gives a smaller MTU to all routes, ours too
         advertised.advertise(mtu_bytes=1300)
         advertised.driver.quiet()
     events = advertised.driver.stats["events"]
@@ -100,8 +100,8 @@ def test_next_advertisement_is_followed_by_the_next_round(advertised, change):
 
 
 def test_routes_go_before_their_base_ends_and_return_when_it_is_refreshed(advertised):
-    """Ours have none; neither is announced. Rounds without news ask for one destination, and for
-    few of those whose base ends."""
+    """Ours have no lifetime; the kernel announces neither. Quiet rounds query one destination, and
+    few of those whose base expires."""
     driver = advertised.driver
     events = driver.stats["events"]
     for lifetime_s, n_routes, n_asked in ((60, len(DSTS), 1), (8, 0, 16), (1800, len(DSTS), 1)):
@@ -116,7 +116,7 @@ def test_routes_go_before_their_base_ends_and_return_when_it_is_refreshed(advert
 
 
 def test_mtu_of_a_link_that_ipv6_alone_gets_is_followed_by_the_next_round(advertised):
-    """By a sysctl, as by an advertisement: for routes without an mtu of their own."""
+    """Set by a sysctl, as by an advertisement, for routes without an own mtu."""
     host, driver = advertised.host, advertised.driver
     host.ip("-6", "route", "replace", "default", "via", "fe80::1", "dev", "eth0", "metric", "1")
     driver.quiet()
@@ -129,14 +129,14 @@ def test_mtu_of_a_link_that_ipv6_alone_gets_is_followed_by_the_next_round(advert
 
 
 class Asked(Side):
-    """A host with several links, whose kernel is asked for one destination."""
+    """A host with several links, and queries for one destination."""
 
     def answer(self, mark=None):
         raw, = self.link.ask(Batch([query(DSTS[0], True, mark=mark)]))
         return Reader().read(raw, True)
 
     def base(self):
-        """The length of the prefix that main leads by, and its time left, 1/100 s."""
+        """The prefix length of main's route, and its time left, 1/100 s."""
         route, expires = self.answer(MARK)
         return route.dst[2], expires
 
@@ -161,8 +161,8 @@ FAILED = f"{default_line(6, 'add', 1)} metric 2000", f"{GATEWAY} stale", f"{GATE
 
 
 def test_failed_gateway_that_is_asked_for_again_or_not_passed_over_makes_no_difference(asked):
-    """While it is being resolved, main leads through it, without a notification. A host that
-    forwards does not skip it any more."""
+    """While it is being resolved, main uses it, without a notification. A host that
+    forwards does not avoid it at all."""
     asked.run(*FAILED)
     with Driver(asked.host) as driver:
         driver.follow(f"set {DSTS[0]} 40")
@@ -183,12 +183,12 @@ def test_failed_gateway_that_is_asked_for_again_or_not_passed_over_makes_no_diff
 
 
 def test_route_in_its_last_moment_is_not_taken_for_one_that_stays(asked):
-    """It shows a lifetime of 0 then, as one without: asked for just then, as for an event."""
+    """Then it shows a lifetime of 0, as if it had none: queried at that moment, by an event."""
     n_seen = 0
     with Driver(asked.host) as driver:
         for n in range(MAX_TURNS):
             lifetime_s = 1 + n % 2
-            driver.process.send_signal(signal.SIGSTOP)  # it never sees the whole of it
+            driver.process.send_signal(signal.SIGSTOP)  # it never sees the whole lifetime
             asked.run(f"ip -6 route replace 2001:db8::/32 via fd00::2 dev eth0 expires {lifetime_s}",
                       f"ip -6 route replace 2001:db8::/24 via fd00::{1 + n % 3} dev eth0")
             wait_until(lambda: asked.base()[1] < 100 * lifetime_s, "the first hundredth to pass")

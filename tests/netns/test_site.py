@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What riptide-fleet asks of a real riptided: what it has learned, and to count what others have."""
+"""riptide-fleet's requests to a real riptided: its results, and sums of other hosts to count."""
 
 import os
 import re
@@ -21,7 +21,7 @@ def asked(name, **members):
 
 
 def of_site(best, n=300):
-    """A ladder as the sums of a site: `best` costs least, each rung from it much more."""
+    """A ladder with the sums of a site: `best` costs least, each rung away from it much more."""
     rungs = [10, 14, 20, 28, 40, 57, 81, 115, 163]
     costs = [0.5 * abs(i - rungs.index(best)) for i in range(len(rungs))]
     squares = sum(n * cost ** 2 for cost in costs)
@@ -83,7 +83,7 @@ def test_what_has_changed_is_said_and_what_others_found_counts(shallow, cgroup, 
 
 
 def test_a_host_shares_costs_without_its_price(shallow, cgroup, tmp_path):  # noqa: F811
-    """Whatever the price is, and was before a reload or a restart."""
+    """Whatever the price is now, or was before a reload or a restart."""
     near, far = shallow
     state, config = tmp_path / "state", tmp_path / "conf"
     write_state(state, {DST: 57})
@@ -114,7 +114,7 @@ def test_a_host_shares_costs_without_its_price(shallow, cgroup, tmp_path):  # no
 
 
 def test_nothing_rises_that_own_trials_have_not_confirmed(shallow, cgroup, tmp_path):  # noqa: F811
-    """The site says that 163 is the best, and the buffer holds 20."""
+    """The site claims that 163 is best; the buffer holds 20."""
     near, far = shallow
     state = tmp_path / "state"
     write_state(state, {DST: 57})
@@ -128,5 +128,5 @@ def test_nothing_rises_that_own_trials_have_not_confirmed(shallow, cgroup, tmp_p
             seen.append(rows(near)[0])
             return seen[-1] <= 28
         wait_until(is_down, "the window that own trials find", 240)
-        assert max(seen) <= 81, seen  # a rung above the policy's: where trials have begun
+        assert max(seen) <= 81, seen  # a rung above the policy's window, as trials begin
         assert rows(near)[1][163]["site_connections"] == 1000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptided for minimal hosts: built by -Dstatic=true, alone in an empty root."""
+"""riptided for minimal hosts: built with -Dstatic=true, in a root without other files."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ MAX_BYTES = 1_250_000
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """A directory that holds riptided and nothing else."""
+    """A directory that contains only riptided."""
     archive = subprocess.run(["cc", "-print-file-name=libmnl.a"], check=True, stdout=subprocess.PIPE,
                              universal_newlines=True).stdout.strip()
     if not os.path.isabs(archive) and not list(REPOSITORY.glob("subprojects/libmnl-*/src")):

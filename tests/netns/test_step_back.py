@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Windows that do harm step back, all or those of a destination: a buffer that cannot take them, in the WAN in a box."""
+"""Harmful windows step back, all or a destination's: in the WAN in a box, with a small buffer."""
 
 import contextlib
 import itertools
@@ -24,12 +24,12 @@ WAIT_S = 8
 
 
 class Load:
-    """So many connections a second, to one address after the other, that send so many bytes each, from one thread."""
+    """Opens connections at a rate, to the addresses in turn, that send n_bytes each; one thread."""
 
     def __init__(self, near, far, *addresses, per_second=PER_SECOND, n_bytes=N_BYTES):
         self.near, self.far, self.addresses = near, far, addresses
         self.per_second, self.n_bytes = per_second, n_bytes
-        self.ended = []  # when opened, segments sent, and those sent again
+        self.ended = []  # time of opening, segments sent, retransmitted segments
         self.selector = selectors.DefaultSelector()
         self.is_over = threading.Event()
         self.thread = threading.Thread(target=self._run)
@@ -102,7 +102,7 @@ DEEP = "10.9.3.1"
 
 @pytest.fixture
 def hosts():
-    """Three hosts, 50 ms and 50 Mbit/s to the second, whose bottleneck holds 20 segments, and 100 to the third, with a deep one."""
+    """Three hosts: 50 ms and 50 Mbit/s to the second (buffer: 20), 100 to the third (deep)."""
     near, far, deep = Host("near"), Host("far"), Host("deep")
     addresses = {near.name: ["10.9.1.1"], far.name: SHALLOW, deep.name: [DEEP]}
     ports = [f"name={name},netns={name},net={found[0].rsplit('.', 1)[0]}.0/24" for name, found in addresses.items()]
@@ -119,7 +119,7 @@ def shallow(hosts):
 
 
 def cwnds(near, far, n, address=SHALLOW[0]):
-    """With what new connections start."""
+    """The windows of new connections."""
     found = set()
     for _ in range(n):
         connection = Connection(near, far, address, source="10.9.1.1")
@@ -133,7 +133,7 @@ def sums_of(figures):
 
 
 def fallen(figures, host):
-    """Sums of before that are less now, or gone."""
+    """Sums that have become less, or are missing."""
     now = figures_of(host.run(RIPTIDE, "metrics").stdout)
     return {name: (value, now.get(name)) for name, value in sums_of(figures).items() if now.get(name, -1) < value}
 
@@ -176,10 +176,10 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
         since = riptide_json(near, "verdict", check=False)["since"]
         wait_until(lambda: not stepped_back(), "the end of the first wait")
         again = time.monotonic()
-        # Sums that fleets add over hosts still show the cause of this step back.
+        # Exported sums, which are added over hosts, still show the cause of this step back.
         assert sums_of(figures) and not fallen(figures, near)
         wait_until(lambda: riptide_json(near, "verdict", check=False)["since"] > since, "books anew")
-        found = riptide_json(near, "verdict", check=False)  # they may have shown harm again by now
+        found = riptide_json(near, "verdict", check=False)  # harm may have been shown again by now
         assert f"\ncounted since {found['since']}\n" in near.run(RIPTIDE, "verdict", check=False).stdout
         assert CWND in cwnds(near, far, 20)
         assert load.share_again(back, again - 1) < load.share_again(began, back) / 2
@@ -197,7 +197,7 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
 
 
 def test_where_only_routes_give_windows_destinations_are_held_out_in_turns(shallow, tmp_path):
-    """A turn of a destination counts once, and windows step back by turns."""
+    """A turn of a destination counts once, and windows step back by verdicts over turns."""
     near, far = shallow
     config = tmp_path / "riptided.conf"
     config.write_text(f"[observe]\ninterval = 50ms\n[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\n"
@@ -215,7 +215,7 @@ def test_where_only_routes_give_windows_destinations_are_held_out_in_turns(shall
         assert "50 % of destinations, in turns of 4 s, have no window" in near.run(RIPTIDE, "status").stdout
 
         def starts():
-            """With 10 where held out, in the same turn."""
+            """New connections start with 10 to destinations held out, in the same turn."""
             before = wait_until(by_arm, "both arms", 20)
             found = [{cwnd for dst in arm for cwnd in cwnds(near, far, 1, dst)} for arm in before]
             return by_arm() == before and found
@@ -230,7 +230,7 @@ def test_where_only_routes_give_windows_destinations_are_held_out_in_turns(shall
         assert verdict.returncode == 4 and f"; {row['connections']} turns against {row['held_out']} held out\n" in verdict.stdout
         near.run(RIPTIDE, "save", tmp_path / "saved")
         assert riptide_json(near, "verdict", tmp_path / "saved", check=False)["pooled"] == row
-        figures = figures_of(near.run(RIPTIDE, "metrics").stdout)  # other hosts' sums are of connections
+        figures = figures_of(near.run(RIPTIDE, "metrics").stdout)  # exported sums count connections
         assert figures["riptide_effect_time_ratio{bound=low}"] > 0 and not sums_of(figures)
         said = status()
         assert said["health"] == "off" and said["reason"].startswith(f"stepped back for {WAIT_S} s: time ")
@@ -318,7 +318,7 @@ def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path)
     near, far = shallow
     state = tmp_path / "state"
     write_state(state, {})
-    cells = {"window": (4_000_000, 3), "holdout": (1_000_000, 4)}  # connections, doublings of a round trip
+    cells = {"window": (4_000_000, 3), "holdout": (1_000_000, 4)}  # connections, and doublings of a round trip
     books = [f"{arm} bytes=32768 rtt_us=50000 control=loss n={n} n_again=0 time={n * doublings << 10},"
              f"{n * doublings ** 2 << 20} again=0,0" for arm, (n, doublings) in cells.items()]
     state.write_text("\n".join([state.read_text() + "riptide books 1", *books, "holdout_percent=20 trial_percent=0\n"]))
@@ -362,7 +362,7 @@ def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path, bac
 
 
 def harmed_state(state, wait_s):
-    """Of a host whose windows help all but 203.0.113.1, which has stepped back for so long."""
+    """The state of a host whose windows help all except 203.0.113.1, which has stepped back."""
     write_state(state, {"203.0.113.1": 40, "203.0.113.2": 40})
     harmed = (f"harmed=203.0.113.1 stepped_back=1 until_ns={time.time_ns() + int(wait_s * 1e9)} "
               f"wait_ns={3600 * 10**9} given_ns=0 shown_ns={5 * 10**9}\n")
@@ -400,7 +400,7 @@ def test_the_harm_of_one_destination_is_its_own_over_restarts(net, cgroup, tmp_p
             assert not status()["apply"]["stepped_back_s"]
             said = net.host.run(RIPTIDE, "verdict", check=False).stdout
             assert "windows harm" in said and "these figures include destinations that stepped back alone" in said
-        state.write_text(re.sub(r"\nharmed=.*", "", state.read_text()))  # as a long time later
+        state.write_text(re.sub(r"\nharmed=.*", "", state.read_text()))  # as after a long time
 
 
 def test_a_destination_that_is_none_any_more_waits_for_nothing(net, cgroup, tmp_path):

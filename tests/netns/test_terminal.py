@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What people see: tables that fit their terminal, colour there alone."""
+"""Output for people: tables that fit the terminal, and colour only on a terminal."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ from netns import DEADLINE_S, RIPTIDE, Daemon, wait_until, wait_window, windows
 
 
 class Terminal:
-    """A command on a terminal of its own, in the foreground there."""
+    """A command on its own terminal, in the foreground."""
 
     def __init__(self, host, columns, *command, **environment):
         self.master, slave = pty.openpty()
@@ -30,7 +30,7 @@ class Terminal:
         self.text = ""
 
     def read(self):
-        """A piece of its output; False at its end."""
+        """Reads a piece of its output; False at the end."""
         try:
             chunk = os.read(self.master, 4096)
         except OSError:  # EIO: the other end is closed
@@ -46,7 +46,7 @@ class Terminal:
 
 
 def on_terminal(host, columns, *command, **environment):
-    """What a command prints on a terminal of that width."""
+    """The output of a command on a terminal of that width."""
     terminal = Terminal(host, columns, *command, **environment)
     assert terminal.end() == 0
     return terminal.text
@@ -68,24 +68,24 @@ def test_tables_fit_a_terminal_and_have_colour_there_alone(net):
         assert "\033" not in on_terminal(net.host, 200, RIPTIDE, "show", TERM="dumb")
         for columns in (72, 40):
             narrow = on_terminal(net.host, columns, RIPTIDE, "show", NO_COLOR="1")
-            assert narrow.split() == plain.split()  # nothing is cut or left out
+            assert narrow.split() == plain.split()  # no text is missing
             assert max(len(line) for line in narrow.splitlines() if "left alone" not in line) <= columns
         net.host.run(RIPTIDE, "pause")
         assert "\033[33mpaused\033[0m" in on_terminal(net.host, 80, RIPTIDE, "status")
 
 
 def test_tables_fit_eighty_columns_and_addresses_and_messages_are_whole_on_sixty(net):
-    """With the longest addresses that a table has to show."""
+    """With the longest possible addresses."""
     longest = "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff"
     net.world.ip("-6", "addr", "add", f"{longest}/128", "dev", "lo")
     with Daemon.learned(net, {"2001:db8::1": 60, "198.51.100.100": 60}):
         for command in ("observe", "show", "status"):
             text = on_terminal(net.host, 80, RIPTIDE, command, NO_COLOR="1")
-            lines = text.partition("  messages\n")[0].splitlines()  # which are as long as they are
+            lines = text.partition("  messages\n")[0].splitlines()  # messages are not broken
             assert len(lines) >= 3
             assert max(map(len, lines)) <= 80, command
             if command != "status":
-                assert not [line for line in lines if line.startswith(" ")], command  # broken
+                assert not [line for line in lines if line.startswith(" ")], command  # no broken ones
         net.learned(longest, 60)
         wait_window(net.host, longest)
         for command, columns in (("show", ("GATEWAY", "DEV", "STATE", "fd00::1", "eth0", "applied")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Windows move to where trials do better, by real transfers over a path of the WAN in a box."""
+"""Windows move to the better trials, with real transfers over a path of the WAN in a box."""
 
 from control import riptide_json, status, write_state
 from netns import RIPTIDE, Daemon, wait_until
@@ -17,7 +17,7 @@ def total(rows):
 
 
 def test_the_window_moves_to_the_better_trial_and_is_kept(shallow, cgroup, tmp_path):  # noqa: F811
-    """The policy stays at 57 segments, and the buffer holds 20."""
+    """The policy's window stays at 57 segments; the buffer holds 20."""
     near, far = shallow
     state, saved = tmp_path / "state", tmp_path / "saved"
     options = ("--apply", "connections", "--cgroup", cgroup, "--policy", "paper", "--history-weight", 0.9999, "--destroy-events",
@@ -40,15 +40,15 @@ def test_the_window_moves_to_the_better_trial_and_is_kept(shallow, cgroup, tmp_p
             assert figures_of(near.run(RIPTIDE, "metrics").stdout)["riptide_trial_moves_total"] >= 2
             rows = explained(near)[1]
             near.run(RIPTIDE, "save", saved)
-            near.run(RIPTIDE, "merge", saved)  # its own sums do not count twice
+            near.run(RIPTIDE, "merge", saved)  # the host's own sums must not count twice
             assert total(explained(near)[1]) < 1.5 * total(rows)
         with Daemon(near, *options, has_rules=False):
             wait_until(lambda: status()["round"], "a round")
             assert explained(near)[1][57]["connections"] > 0.9 * rows[57]["connections"]
-            near.run(RIPTIDE, "merge", saved)  # nor is it another host for having been away
+            near.run(RIPTIDE, "merge", saved)  # after a restart it is still the same host
             assert total(explained(near)[1]) < 1.5 * total(rows)
         write_state(state, {"10.9.2.1": 57})
-        with Daemon(near, *options, has_rules=False, interval="1s"):  # another host, which counts nothing for ten rounds
+        with Daemon(near, *options, has_rules=False, interval="1s"):  # another host; nothing counts for ten rounds
             for _ in range(3):
                 near.run(RIPTIDE, "merge", saved)
             assert 0.9 * total(rows) < total(explained(near)[1]) < 1.5 * total(rows)

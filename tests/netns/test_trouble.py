@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a host does to a daemon: it stops it, runs out of files, of disk; a place is missing. One line
-says what, and it goes on where it can."""
+"""Trouble on a host: the daemon is stopped, files or disk space run out, a place is missing. A line
+reports it, and the daemon continues if it can."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ def mounted(directory, options):
 
 @contextlib.contextmanager
 def full_disk(directory):
-    """A file system of one page, which is taken."""
+    """A file system of one page, which is in use."""
     with mounted(directory, "size=4k"):
         (directory / "filler").write_bytes(bytes(4096))
         yield
@@ -98,7 +98,7 @@ def test_nothing_but_files_is_replaced(net, tmp_path, make, option):
     assert os.listdir(tmp_path) == ["state"]
 
 
-# Says that it was called.
+# Reports that it was called.
 FSYNC = """
     #include <unistd.h>
     int fsync(int fd)
@@ -145,7 +145,7 @@ def test_after_a_stop_of_ten_ttls_old_windows_go_and_new_ones_come(net):
         with daemon.stopped():
             net.reset(gone)
             kept.grow(60)
-            time.sleep(10 * TTL_S)  # time must pass; nothing can be waited for
+            time.sleep(10 * TTL_S)  # only time can show this
         wait_until(lambda: windows(net.host) == {"203.0.113.2": kept.cwnd()}, "the new window alone")
         daemon.stop()
     assert snapshot(net.host) == before
@@ -169,7 +169,7 @@ def test_files_that_run_out_later_do_not_stop_it(net):
     connection = net.learned("203.0.113.1", 20)
     with Daemon(net.host, "--history-weight", "0") as daemon:
         wait_window(net.host, "203.0.113.1")
-        resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (4, 4))  # poll(2) asks for as many
+        resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (4, 4))  # poll(2) needs that many
         connection.grow(60)
         wait_until(lambda: windows(net.host) == {"203.0.113.1": connection.cwnd()}, "a new window")
         daemon.stop()

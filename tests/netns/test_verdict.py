@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptide verdict: what becomes of connections with a window, against those that are held out."""
+"""riptide verdict: connections with a window, compared with those held out."""
 
 import math
 import random
@@ -110,7 +110,7 @@ def test_trials_start_with_other_windows_and_have_books(path, cgroup):
         bulk.send(1_000_000)
         wait_until(lambda: status()["destinations"] and status()["round"]["number"] > 12, "a window")
         assert window() == 24
-        while min(n["smaller"], n["larger"]) < 3:  # each of which has filled its window without a loss
+        while min(n["smaller"], n["larger"]) < 3:  # each fills its window without a loss
             connection = connect(congestion="cubic")
             arm = arms[connection.cwnd()]
             opened[arm] += 1
@@ -133,7 +133,7 @@ def test_trials_start_with_other_windows_and_have_books(path, cgroup):
             assert figures[f"riptide_first_flight_again_segments_total{{arm={arm}}}"] == 0
 
         def is_raised():
-            """By one with the window: not each, as a dump may come between, and its end does not count then."""
+            """Repeats connections with the window, as those that a dump has shown do not count."""
             connection = connect(congestion="cubic")
             while connection.cwnd() != 24:
                 end(connection)
@@ -160,7 +160,7 @@ def test_trials_start_with_other_windows_and_have_books(path, cgroup):
         with far.socket(socket.AF_INET) as server:
             server.bind(("", 0))
             server.listen(100)
-            for _ in range(8):  # half of all have another window
+            for _ in range(8):  # half of them have another window
                 said = near.run(RIPTIDE, "verify", "10.9.2.1", server.getsockname()[1], check=False).stdout
                 assert f" starts with {window()} segments" in said
         assert ", 25 % try a smaller window and as many a larger one" in near.run(RIPTIDE, "explain", "10.9.2.1").stdout
@@ -184,7 +184,7 @@ def test_it_says_why_nothing_is_compared(net, cgroup, apply, events, percent, ot
 
 
 def drawn_state(path, drawn, host, time_factor, n=2000, holdout_percent=5):
-    """Books of a host whose connections take 4 round trips, by a factor of the logarithm's deviation 0.6 apart."""
+    """Books of a host whose connections take 4 round trips; the logarithm's deviation is 0.6."""
     sums = {"window": [0, 0, 0], "holdout": [0, 0, 0]}
     for _ in range(n):
         arm = "holdout" if drawn.random() < holdout_percent / 100 else "window"

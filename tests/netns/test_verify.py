@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptide verify: listening servers, and everything that can take a window away."""
+"""riptide verify: listening servers, and everything that can prevent a window."""
 
 import contextlib
 import socket
@@ -14,7 +14,7 @@ V4, V6 = "203.0.113.1", "2001:db8::1"
 
 @contextlib.contextmanager
 def listening(net):
-    """A port on which each address of the world listens."""
+    """A port on which all addresses of the world listen."""
     with net.world.socket(socket.AF_INET6) as server:
         server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         server.bind(("::", 0))
@@ -58,7 +58,7 @@ def test_window_is_proved(net, port, address, control):
 
 
 def test_text_shows_the_proof_and_needs_no_privilege(net, port):
-    """Nor a daemon, as long as its rules are in place."""
+    """Nor does it need a daemon, as long as the rules are in place."""
     with learned(net, V4) as daemon:
         cwnd = windows(net.host)[V4]
         done = net.host.run(*AS_NOBODY, RIPTIDE, "verify", V4, port)
@@ -127,7 +127,7 @@ def test_what_leads_the_connection_away_is_named(net, port, line, options, prefi
         found = verify(net, V4, port, *options, prefix=prefix)
         assert found["verdict"] == "overridden" and words in found["reason"]
         assert found["route"]["table"] == (100 if words == RULE else 254)
-        # Those that it does not concern get it.
+        # Connections that the rule does not match get the window.
         assert verify(net, V4, port)["verdict"] == "applied"
 
 

@@ -41,13 +41,13 @@ IP_AND_UDP_BYTES = 28
 
 @pytest.fixture
 def wan():
-    """Makes a WAN between three fresh hosts, so that nothing late from another test gets in."""
+    """Makes a WAN between three new hosts, so that no late packet of another test arrives."""
     for netns in ADDRESSES:
         wanbox.ip("netns", "add", netns)
         wanbox.ip("-n", netns, "link", "set", "lo", "up")
 
     def make(*paths, **extra):
-        """extra: more words for a port, by its name."""
+        """extra: further words for a port, by its name."""
         ports = ["name=%s,netns=%s,%s" % (name, name, NETS[name]) +
                  ("," + extra[name] if name in extra else "") for name in ADDRESSES]
         return wanbox.Wan(ports, paths, ADDRESSES)
@@ -57,7 +57,7 @@ def wan():
 
 
 def udp(netns, address=None, peer=""):
-    """Bound if it has an address; the family is the peer's, else IPv4."""
+    """A UDP socket, bound if there is an address; the family is the peer's, else IPv4."""
     family = socket.AF_INET6 if ":" in (address or peer) else socket.AF_INET
     sock = wanbox.socket_in(netns, family, socket.SOCK_DGRAM)
     sock.settimeout(TIMEOUT_S)
@@ -68,7 +68,7 @@ def udp(netns, address=None, peer=""):
 
 
 def settle(running, index, packets):
-    """Waits until so many packets have entered the path and none is under way."""
+    """Waits until n packets have entered the path and none is in flight."""
     state = {}
 
     def settled():
@@ -80,7 +80,7 @@ def settle(running, index, packets):
 
 
 def drain(sock):
-    """The numbers of the packets that a socket holds, in order of arrival."""
+    """The numbers of the packets in a socket's queue, in order of arrival."""
     numbers = []
     sock.setblocking(False)
     try:
@@ -98,7 +98,7 @@ def send_numbers(sock, address, count, packet_bytes=100):
 
 @contextlib.contextmanager
 def at_once(running):
-    """What is sent meanwhile comes to the WAN in one burst, however long it takes."""
+    """Packets sent within this `with` reach the WAN in one burst."""
     pid = running.process.pid
     os.kill(pid, signal.SIGSTOP)
     wait_until(lambda: os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG), "its stop")
@@ -128,12 +128,12 @@ def test_delay(wan, source, target):
     print("\nlate: p50 %.0f us, p99 %.0f us, max %.0f us; seen from outside: p50 %.0f us" %
           (late["p50"], late["p99"], late["max"],
            statistics.median(late_ms[20] + late_ms[10]) * 1e3))
-    # Never too early. How late is the machine's affair, but for the one that it let pass.
+    # Never too early. How late depends on the machine, except for the least late one.
     assert all(0 <= min(late) < 3 for late in late_ms.values())
 
 
 def test_delay_holds_while_a_burst_is_under_way(wan):
-    """Many packets in flight at once each get the delay, not one delay after the other."""
+    """Many packets in flight at once each get the delay, not the sum of delays."""
     count, delay_ms = 500, 50
     with wan("delay=%dms" % delay_ms) as running:
         near, far = udp("a"), udp("b", "10.9.2.1")
@@ -147,7 +147,7 @@ def test_delay_holds_while_a_burst_is_under_way(wan):
 
 
 def test_buffer_holds_exactly_what_fits(wan):
-    """Five packets and a half fit; half a packet takes 80 ms to leave, the burst far less."""
+    """Five and a half packets fit; half a packet takes 80 ms to leave, the burst far less."""
     with wan("from=a,delay=5ms,rate=50kbit,buffer=5500b") as running:
         near, far = udp("a"), udp("b", "10.9.2.1")
         with at_once(running):
@@ -160,7 +160,7 @@ def test_buffer_holds_exactly_what_fits(wan):
 
 
 def arrival_s(sock):
-    """When the kernel got the next packet, however late we are."""
+    """The time at which the kernel received the next packet."""
     _, ancillary, _, _ = sock.recvmsg(2048, 64)
     (_, _, data), = ancillary
     seconds, nanoseconds = struct.unpack("ll", data)
@@ -178,8 +178,8 @@ def test_packets_leave_at_the_rate(wan):
         running.stop()
     gap_s = packet_bytes * 8 / rate_bps
     passed_s = [arrival_s - number * gap_s for number, arrival_s in enumerate(arrivals_s)]
-    # At another rate they would be later and later, or earlier than the first; some that the
-    # machine lets wait do not count.
+    # At another rate they would be later and later, or earlier than the first; single packets may
+    # be delayed by the machine.
     assert statistics.median(passed_s) - min(passed_s) < gap_s / 2
 
 
@@ -240,7 +240,7 @@ def test_order_is_kept_unless_asked(wan):
 
 def test_path_changes_while_it_works(wan, capfd):
     def passes(least_ms, most_ms):
-        """Never sooner; later only where a busy machine lets it wait."""
+        """Checks that it does not arrive sooner; later only on a busy machine."""
         def is_in_time():
             start_ns = time.monotonic_ns()
             sender.sendto(b"x" * 972, ("10.9.2.1", UDP_PORT))
@@ -267,7 +267,7 @@ def test_path_changes_while_it_works(wan, capfd):
 
 
 def test_longest_prefix_chooses_the_path(wan):
-    """The prefix decides first, then whether a path says from where, never the order of options."""
+    """The prefix decides first, then whether a path has a source; never the order of options."""
     paths = ["delay=1ms", "from=a,to=10.9.2.0/24", "to=10.9.2.0/24", "to=10.9.2.200",
              "from=a,to=fd09:2::/32", "to=fd09:2::/64,to=10.9.3.0/25"]
     sends = [("a", "10.9.2.1", 1), ("c", "10.9.2.1", 2), ("a", "10.9.2.200", 3),
@@ -287,7 +287,7 @@ def test_longest_prefix_chooses_the_path(wan):
 
 
 def test_unroutable_and_undelivered_are_counted(wan):
-    """No port, no path, and back to where it came from; then a link that is down."""
+    """No port, no path, and a path back to the sender; then a link that is down."""
     with wan("from=a,to=b,to=10.9.1.0/24", "from=b") as running:
         for address in ("203.0.113.1", "10.9.3.1", "10.9.1.77", "2001:db8::1", "fd09:3::1"):
             udp("a", peer=address).sendto(b"x", (address, UDP_PORT))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a new connection reads from its own TCP_INFO, after riptided has learned from others; what its
-owner gave a host is where destinations begin, and the least that they get."""
+"""TCP_INFO of new connections, after riptided has learned from others; and the
+owner's own windows are where destinations begin, and the least that they get."""
 
 import pytest
 from control import status, verdict
@@ -15,7 +15,7 @@ from routing_ask import FIRST, PEER, families
 ], ids=["IPv4", "mapped", "IPv6"])
 def test_new_connection_starts_with_the_learned_window_of_its_own_destination(net, addresses, mapped,
                                                                               passive):
-    """Behind one gateway they do not mix."""
+    """Windows of destinations behind one gateway do not mix."""
     first, second, third = addresses
     small, large = net.learned(first, 20).cwnd(), net.learned(second, 60).cwnd()
     assert 20 <= small < large <= 100
@@ -57,10 +57,10 @@ def wait_left_alone(n=1):
 
 @families
 def test_host_tuned_by_its_owner_is_not_slowed_down(net, family):
-    """Its first window would be 24."""
+    """Otherwise its first window would be 24."""
     tune(net, family, 32)
     connection = net.learned(PEER[family], 30)
-    connection.send(3_000_000)  # too much to show what its first flight was
+    connection.send(3_000_000)  # too much to be evidence about a first flight
     with connection.busy(), Daemon(net.host, "--policy", "careful") as daemon:
         wait_left_alone()
         assert windows(net.host) == {}
@@ -126,5 +126,5 @@ def test_rto_min_is_given_with_the_window_of_the_base(net, family):
 
         wait_until(applied, "our route")
         assert metric(routes(net.host)[PEER[family]], "initcwnd") == 200
-        # In steps; delays here are far below the floor.
+        # rto_min has steps; delays here are far below the floor.
         assert 7 <= metric(routes(net.host)[PEER[family]], "rto_min") <= 8

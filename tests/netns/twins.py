@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two hosts with the same routing, one of them with Riptide: the other shows the right answer.
+"""Two hosts with the same routing, only one with Riptide: the other one has the right answer.
 Links, numbers and addresses are equal, and every event happens to both, so every difference between
 their kernels' answers is caused by Riptide."""
 
@@ -22,11 +22,11 @@ FAMILIES = (), ("-4",), ("-6",)
 
 
 class Parted(Exception):
-    """The twins differ with no Riptide on either: the run has nothing to compare any more."""
+    """The twins differ without Riptide: the run has nothing to compare any more."""
 
 
 class Shell:
-    """ip(8) that lives as long as its host: a line costs a message and no process."""
+    """An ip(8) that runs as long as its host: a line costs a message, not a process."""
 
     def __init__(self, host):
         self.host = host
@@ -46,7 +46,7 @@ class Shell:
             tool.stderr.close()
 
     def run_alone(self, line):
-        """The same with a process of its own, as a flush needs, which leaves answers unread."""
+        """Runs a line in an own process: a flush needs that, as it leaves answers unread."""
         done = self.host.run(*line.split(), check=False)
         return " ".join(done.stderr.split())
 
@@ -60,7 +60,7 @@ class Shell:
         tool = self.tools[family]
         self.n += 1
         end = f"end{self.n}"
-        # It reports unknown commands at once, which shows that the line is done.
+        # An unknown command is reported at once, which shows that the line is done.
         try:
             os.write(tool.stdin.fileno(), f"{' '.join(words)}\n{end}\n".encode())
         except BrokenPipeError:
@@ -69,7 +69,7 @@ class Shell:
         said = b""
         while True:
             data = os.read(tool.stderr.fileno(), 1 << 16)
-            if not data:  # it ends where it does not understand a line, and over some other errors
+            if not data:  # ip(8) ends after a line that it does not know, and after some errors
                 tool.wait()
                 self.tools[family] = self._start(family)
                 is_answer = b"RTNETLINK answers" in said or b"evice" in said
@@ -102,13 +102,13 @@ class Side:
         self.host.close()
 
     def set_sysctl(self, line):
-        with contextlib.suppress(OSError):  # the link is gone, or has less
+        with contextlib.suppress(OSError):  # the link no longer exists, or lacks that address
             self.host.sysctl(*line.split()[1:])
 
     def settle(self):
-        """Waits for what the kernel does later on its own: states of links, IPv6 addresses."""
+        """Waits for later changes by the kernel itself: states of links, IPv6 addresses."""
         for index in range(11, 11 + N_LINKS):
-            # Asked for one link, the kernel puts its state in order at once.
+            # A query for one link makes the kernel update its state now.
             self.link.request(rtnetlink.RTM_GETLINK, struct.pack("=BxHiII", 0, 0, index, 0, 0))
         end = time.monotonic() + 2
         while time.monotonic() < end:
@@ -120,7 +120,7 @@ class Side:
 
 
 def kinds_of_socket(n, address):
-    """The kinds of local socket that talk to the n-th address: (name, attributes)."""
+    """The kinds of local sockets that query the n-th address: (name, attributes)."""
     family = 6 if ":" in address else 4
     link = n % N_LINKS
     return (("plain", {}),
@@ -133,18 +133,18 @@ def kinds_of_socket(n, address):
 
 
 class Question:
-    """What one kind of local socket asks for one address."""
+    """The route query of one kind of local socket for one address."""
 
     def __init__(self, address, kind, is_fib_match, body, keys):
         self.address, self.kind, self.is_fib_match, self.body = address, kind, is_fib_match, body
-        self.keys = keys  # of our routes that may answer, the longest first
+        self.keys = keys  # of our routes that contain it, the longest first
 
     def __str__(self):
         return f"{self.address} {self.kind}{' fibmatch' if self.is_fib_match else ''}"
 
 
 def route_keys(address):
-    """All routes of ours that could lead to the address, as routes_of_table names them."""
+    """The keys (routes_of_table) of all our routes that could contain the address."""
     data = rtnetlink.packed(address)
     family = socket.AF_INET if len(data) == 4 else socket.AF_INET6
     n_bits = 8 * len(data)
@@ -154,7 +154,7 @@ def route_keys(address):
 
 
 def prefix_key(dst):
-    """Our route to a host or prefix, as routes_of_table names it."""
+    """The key (routes_of_table) of our route to a host or prefix."""
     address, _, length = dst.partition("/")
     keys = route_keys(address)
     return keys[len(keys) - 1 - int(length)] if length else keys[0]
@@ -170,8 +170,8 @@ def questions(addresses):
 
 
 class Twins:
-    """Both hosts, the driver on one of them, and the questions that they are compared by. How it
-    gives windows its environment says: see driver.c."""
+    """Both hosts, the driver on one of them, and the queries by which they are compared. The
+    driver's environment chooses its backend: see driver.c."""
 
     def __init__(self, addresses):
         self.has_routes = os.environ.get("DRIVER_APPLY") != "connections"
@@ -198,11 +198,11 @@ class Twins:
                 side.close()
 
     def happen(self, line):
-        """One line, to both or to one. Returns what ip(8) complains of, if anything."""
+        """Executes a line on both hosts or on one. Returns the error text of ip(8)."""
         return self.tell_host(line, self.tell_twin(line))
 
     def tell_twin(self, line):
-        """What the one without Riptide says to a line, if the line is for it."""
+        """Executes a line on the host without Riptide, if it is for that; returns its error."""
         if line.startswith("sysctl "):
             self.without_us.set_sysctl(line)
         elif line.startswith("ip "):
@@ -210,7 +210,7 @@ class Twins:
         return None
 
     def tell_host(self, line, expected):
-        """The line to the one with Riptide, which is to say the same."""
+        """Executes the line on the host with Riptide, where the error must be the same."""
         side, got = self.with_us, None
         if line.startswith("wait "):
             time.sleep(float(line.split()[1]))
@@ -223,7 +223,7 @@ class Twins:
         else:
             got = side.shell.run(line)
             for _ in range(20):
-                # Riptide follows each rule that goes: ip may find one of ours gone before it.
+                # Riptide reacts to each deleted rule: ip may find one of ours deleted already.
                 if got != expected and " rule flush" in line:
                     got = side.shell.run(line)
             if got != expected:
@@ -238,11 +238,11 @@ class Twins:
         return self.reader.read(raw, self.questions[n].is_fib_match)
 
     def mtus(self):
-        """Of the links of the one whose answers are right."""
+        """The MTUs of links on the host without Riptide."""
         return link_mtus(self.without_us.link)
 
     def differences(self, ours, base):
-        """The questions that the twins answer differently: [number]."""
+        """The numbers of the queries that the twins answer differently."""
         found = []
         table = rtnetlink.routes_of_table(self.with_us.link)
         mtus = self.mtus()
@@ -255,7 +255,7 @@ class Twins:
             if not is_alike(route, read(b, question.is_fib_match), mtus):
                 found.append(n)
             elif route[0].table == OUR_TABLE:
-                # A connection gets what its own route says, not what a neighbour's does.
+                # A connection must get the window of its own route, not of another destination's.
                 window = next((table[key][0][1] for key in question.keys if key in table), None)
                 if route[0].windows.get(RTAX_INITCWND) != window:
                     found.append(n)
@@ -263,7 +263,7 @@ class Twins:
 
     def judge(self, base=None):
         """Compares the twins once Riptide is idle, and reports a lasting difference as a Violation.
-        `base`: the present answers of the one without Riptide. Returns its answers. Later changes
+        `base`: the present answers of the host without Riptide. Returns its answers. Later changes
         by the kernel itself may reach one twin before the other: only lasting differences count. If
         the kernel without us alternates between routes, any of them is right."""
         end = time.monotonic() + 10
@@ -286,8 +286,8 @@ class Twins:
         return base
 
     def is_without_riptide(self, found):
-        """Takes Riptide away: whether each of the differences is there all the same. Links that go
-        down and up in a hurry can leave hops of a route dead in one kernel and not in the other."""
+        """Removes Riptide: whether the differences remain. Links that go
+        down and up quickly can leave hops of a route dead in only one of the kernels."""
         self.driver.end()
         both = self.ask(self.with_us), self.ask(self.without_us)
         return all(not is_alike(*(self.read(answers[n], n) for answers in both), self.mtus())
@@ -307,8 +307,8 @@ class Twins:
         return is_it
 
     def _judge_table(self, base):
-        """No route of ours where the plain answer is not a unicast route of main, and none that
-        starts connections with no more than that."""
+        """We have no route if the answer without us is not a unicast route of main, and none whose
+        window is not larger."""
         table = rtnetlink.routes_of_table(self.with_us.link)
         for routes in table.values():
             if len(routes) > 1:
@@ -341,7 +341,7 @@ class Twins:
 
 
 def probe_kinds():
-    """What not every kernel has, lightweight tunnels and VRFs: those that this one has, and those
+    """Optional features of kernels, lightweight tunnels and VRFs: those of this one, and those
     that it lacks."""
     host = Host("probe")
     try:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Waiting for a condition, with a deadline; and how long things lasted."""
+"""Waits for conditions, with a deadline; and percentiles of durations."""
 
 import os
 import time
 
-# The command under which programs run: valgrind in a lane of its own.
+# The command that runs programs: valgrind, in its own lane.
 WRAPPER = os.environ.get("RIPTIDE_WRAPPER", "").split()
 IS_SANITIZED = "ASAN_OPTIONS" in os.environ  # as ./dev sets it for its lane
 PATIENCE = int(os.environ.get("RIPTIDE_PATIENCE", 10 if WRAPPER or IS_SANITIZED else 1))
-DEADLINE_S = 30  # longer than any waited-for event takes on a busy machine
+DEADLINE_S = 30  # longer than any awaited event takes on a busy machine
 
 
 def wait_until(condition, what, deadline_s=DEADLINE_S):
@@ -24,6 +24,6 @@ def wait_until(condition, what, deadline_s=DEADLINE_S):
 
 
 def percentile(values, share):
-    """The smallest is that of 0, the largest that of 1; 0 of none."""
+    """The percentile of values; share 0: the smallest, 1: the largest. No values: 0."""
     values = sorted(values) or [0]
     return values[min(int(share * len(values)), len(values) - 1)]
