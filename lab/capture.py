@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Data segments of TCP over IPv4 on a host's device into the WAN, with the kernel's times."""
+"""Captures TCP data segments over IPv4 on a host's device into the WAN, with kernel timestamps."""
 
 import ipaddress
 import socket
@@ -9,21 +9,21 @@ from typing import NamedTuple
 import wanbox
 
 ETH_P_IP = 0x0800
-ETH_P_ALL = 3  # with those that leave
+ETH_P_ALL = 3  # includes outgoing packets
 SO_RCVBUFFORCE, SO_TIMESTAMPNS = 33, 35  # not named by Python
-BUFFER_BYTES = 16 << 20  # of all that is captured until it is read
+BUFFER_BYTES = 16 << 20  # for captured packets until they are read
 HEADERS_BYTES = 120
 
 
 class Segment(NamedTuple):
-    at_ns: int  # CLOCK_REALTIME, of all namespaces
-    packet: int  # the IPv4 identification: a segment sent again has another
+    at_ns: int  # CLOCK_REALTIME, the same in all namespaces
+    packet: int  # the IPv4 identification, which differs in a retransmission
     sequence: int
     n_bytes: int
 
 
 class Capture:
-    """What a host sends and receives, from here on."""
+    """The packets that a host sends and receives from now on."""
 
     def __init__(self, netns):
         self._socket = wanbox.socket_in(netns, socket.AF_PACKET, socket.SOCK_DGRAM, 0)
@@ -39,7 +39,7 @@ class Capture:
         self._socket.close()
 
     def segments(self, source):
-        """Those with data that an address has sent, in the order in which they passed."""
+        """The segments with data from an address, in order."""
         found = []
         while True:
             try:

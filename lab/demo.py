@@ -2,9 +2,9 @@
 """The main job of riptided, shown: fresh TCP connections over 120 ms, without it, with windows by
 routes, and with windows per connection, which are paced.
 
-Two hosts are network namespaces, the path between them is lab/wan's emulator. ./dev demo builds
-and runs this in a sandbox. What riptided applies it has learned from connections that moved data
-here; no window is in this file.
+The two hosts are network namespaces, the path between them is lab/wan's emulator. ./dev demo builds
+and runs this in a sandbox. riptided learns its windows here, from connections that move data:
+this file contains no window.
 """
 
 import argparse
@@ -31,7 +31,7 @@ ADDRESS = {SENDER: "10.9.1.1", RECEIVER: "10.9.2.1"}
 PORT = 9000
 ROUND_TRIP_MS = 120
 RATE_MBIT = 20
-BUFFER_KB = 30  # a tenth of what the path holds
+BUFFER_KB = 30  # a tenth of the path's capacity
 RMEM_BYTES = 524288
 SIZES_KB = (10, 50, 100)
 BUSY_CONNECTIONS = 4
@@ -41,7 +41,7 @@ TCP_CONGESTION = 13  # not named by every Python
 
 
 def use_cubic(sock):
-    """Cubic, the default of most hosts, where there is one. Returns what the socket has."""
+    """Sets cubic, the default of most hosts, if the kernel has it. Returns the socket's control."""
     try:
         sock.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, b"cubic")
     except OSError:
@@ -50,14 +50,14 @@ def use_cubic(sock):
 
 
 def serve(connection):
-    """Sends an object of as many bytes as each request line says, until there is no more."""
+    """For each request line sends an object of that many bytes, until the last one."""
     with connection, connection.makefile("rb") as requests:
         for line in requests:
             connection.sendall(bytes(int(line)))
 
 
 def start_server():
-    """Starts a process on the sender. Returns its id and its congestion control."""
+    """Starts a server process on the sender. Returns its id and its congestion control."""
     listener = wanbox.socket_in(SENDER, socket.AF_INET, socket.SOCK_STREAM)
     congestion = use_cubic(listener)
     listener.bind(("", PORT))
@@ -89,7 +89,7 @@ def fetch(connection, n_bytes):
 
 
 def measure(size_kb, repetitions):
-    """Median time in ms from connect to the last byte, each on a connection of its own."""
+    """Median time in ms from connect to the last byte, each transfer on a new connection."""
     times_ms = []
     for _ in range(repetitions):
         start_ns = time.monotonic_ns()
@@ -104,7 +104,7 @@ def measure_all(repetitions):
 
 
 def work(connections):
-    """What two busy hosts send each other."""
+    """Traffic between two busy hosts."""
     threads = [threading.Thread(target=fetch, args=(connection, BUSY_KB * 1000))
                for connection in connections]
     for thread in threads:
@@ -124,7 +124,7 @@ def riptide(*arguments):
 
 
 def window():
-    """The initial window towards the receiver, once riptided has given one."""
+    """Waits for riptided's initial window to the receiver."""
     for route in riptide("show")["routes"]:
         if route["dst"] == ADDRESS[RECEIVER]:
             return route["starts_with"]
@@ -132,7 +132,7 @@ def window():
 
 
 def pace():
-    """How they leave."""
+    """How first flights leave."""
     program = riptide("explain", ADDRESS[RECEIVER])["program"]
     percent = program and program["pacing_percent"]
     return f"over {percent} % of a round trip" if percent else "that leave at once"
@@ -140,7 +140,7 @@ def pace():
 
 @contextlib.contextmanager
 def riptided(*options):
-    """One that has given a window; or, if there is none, its last output."""
+    """A riptided that has given a window; or, if it gives none, its last output."""
     with tempfile.TemporaryFile("w+") as said, subprocess.Popen(
             on_sender("riptided", "--log-level", "warning", "--holdout-percent", "0", *options),
             stdin=subprocess.DEVNULL, stderr=said) as daemon:
@@ -157,7 +157,7 @@ def riptided(*options):
 
 
 def print_table(columns):
-    """Columns: {name: {size_kb: ms}}, of which the first is without riptided."""
+    """Columns: {name: {size_kb: ms}}; the first one is without riptided."""
     without, *others = columns.values()
     print(f"{'size':>8}" + "".join(f"{name:>12}" for name in columns) + "   round trips saved")
     for size_kb in SIZES_KB:
@@ -192,7 +192,7 @@ def demonstrate(repetitions, learned, congestion, cgroup):
 
 @contextlib.contextmanager
 def cgroup2():
-    """The root of cgroup2, which a sandbox may not have; all processes are below it."""
+    """The root of cgroup2, with all processes; a sandbox may have none."""
     with tempfile.TemporaryDirectory() as directory:
         mount = subprocess.run(["mount", "-t", "cgroup2", "none", directory], check=False,
                                stderr=subprocess.DEVNULL)

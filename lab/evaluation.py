@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every evaluation has: a seed, a folder for its results, tables, progress and a verdict.
+"""Common parts of evaluations: a seed, a folder for results, tables, progress and a verdict.
 
 An evaluation is a module in lab/evaluations with a function `evaluate(evaluation)`. The first line
 of the module is what `./dev lab` lists.
@@ -14,13 +14,13 @@ import random
 import sys
 import time
 
-# The WAN in a box delivers within 0.4 ms on a busy machine (lab/wan/README.md); a path that was later than this at
-# p99 is no longer the one that was configured, whatever its round trip time.
+# The WAN delivers within 0.4 ms on a busy machine (lab/wan/README.md). A path later than this at
+# p99 is not the configured one, whatever its round trip time.
 LATE_MS = 2
 
 
 class Table:
-    """A CSV file; each row is on disk before the next is measured."""
+    """A CSV file; each row is written before the next measurement."""
 
     def __init__(self, path, columns):
         self.columns = columns
@@ -55,7 +55,7 @@ class Evaluation:
         self.folder = folder
         self.quick = options.quick
         self.seed = options.seed
-        # How much of a grid, which arms, how often, after how long; None, or where an evaluation has no choice
+        # Which cells and arms, how often, after what time; None, or if an evaluation has no choice
         self.cells, self.arms, self.repetitions, self.learn_s = options.cells, options.arms, options.repetitions, options.learn
         self.random = random.Random(self.seed)
         self.conditions = {"evaluation": name, "quick": self.quick, "seed": self.seed,
@@ -82,7 +82,7 @@ class Evaluation:
         (self.folder / "conditions.json").write_text(text + "\n", encoding="utf-8")
 
     def drawn(self, *words):
-        """A generator of its own for what the words name, the same for each run of this seed."""
+        """A random generator for the named purpose, the same in each run with this seed."""
         return random.Random(f"{self.seed} {' '.join(map(str, words))}")
 
     def table(self, name, *columns):
@@ -92,7 +92,7 @@ class Evaluation:
 
     @contextlib.contextmanager
     def picture(self, name, rows=1, columns=1, **size):
-        """Figure and axes, saved as NAME.png at the end of the block."""
+        """A figure and its axes, saved as NAME.png at the end of the block."""
         import figures
 
         figure, axes = figures.canvas(rows, columns, **size)
@@ -100,19 +100,19 @@ class Evaluation:
         figures.save(figure, self.folder / f"{name}.png")
 
     def note_wan(self, counters):
-        """Whether the WAN in a box was the configured one; call it with its last counters."""
+        """Notes whether the WAN in a box was on time; call it with its last counters."""
         late_ms = counters["delay_error_us"]["p99"] / 1e3
         self._late_ms.append(late_ms)
         return late_ms <= LATE_MS and not any(port["dropped_tun"] for port in counters["ports"])
 
     def expect(self, total):
-        """How many steps are to come."""
+        """Sets the number of steps to come."""
         self._total = total
         self._done = 0
         self._started_s = time.monotonic()
 
     def step(self, what):
-        """Shows the present measurement, as a bar on a terminal, and counts it."""
+        """Counts a step, and shows it, as a bar on a terminal."""
         share = min(1, self._done / self._total) if self._total else 0
         self._done += 1
         bar = "#" * round(30 * share)
@@ -140,7 +140,7 @@ class Evaluation:
         self.say(lines.rstrip())
 
     def nothing_on_time(self):
-        """The verdict of an evaluation that has no cells, as this machine was too busy."""
+        """The verdict of an evaluation without cells, as this machine was too busy."""
         self.verdict("No cell has two repetitions that were on time.",
                      f"Left out as late: {self.conditions['repetitions_left_out']} repetitions.")
 

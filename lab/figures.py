@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Statistics with their confidence, and one style for all pictures. No I/O but pictures."""
+"""Statistics with confidence intervals, and one style for all pictures. Writes only pictures."""
 
 import math
 from typing import NamedTuple
@@ -14,7 +14,7 @@ RESAMPLES = 2000
 
 
 class Estimate(NamedTuple):
-    """A figure with the interval that holds it with 95 % confidence."""
+    """A figure with its 95 % confidence interval."""
     value: float
     low: float
     high: float
@@ -38,12 +38,12 @@ def estimate_mean(values, **options):
 
 
 def estimate_quantile(values, q, **options):
-    """q from 0 to 1."""
+    """Estimates a quantile, q from 0 to 1."""
     return estimate(values, lambda v, axis=None: numpy.quantile(v, q, axis=axis), **options)
 
 
 def estimate_share(count, of, z=1.96):
-    """A share of trials, Wilson's interval: right near 0 and 1, where resampling is not."""
+    """A share of trials, with Wilson's interval: valid near 0 and 1, unlike resampling."""
     if of == 0:
         return Estimate(0.0, 0.0, 1.0)
     share, scale = count / of, 1 + z * z / of
@@ -53,7 +53,7 @@ def estimate_share(count, of, z=1.96):
 
 
 def estimate_exact(count, of, level=0.95):
-    """A share of trials, the interval of Clopper and Pearson: never too narrow."""
+    """A share of trials, with Clopper and Pearson's interval, which is never too narrow."""
     def bound(is_beyond):
         low, high = 0.0, 1.0
         for _ in range(50):
@@ -70,18 +70,18 @@ def estimate_exact(count, of, level=0.95):
 
 
 def on_time(rows):
-    """Those of repetitions in which the WAN in a box was on time; all where it never was."""
+    """The results of repetitions with the WAN in a box on time; all, if it never was."""
     return [row for row in rows if row["on_time"]] or rows
 
 
 def cdf(values):
-    """Points of the empirical distribution: sorted values, and the share at or below each."""
+    """The empirical distribution: sorted values, and the share at or below each."""
     ordered = numpy.sort(numpy.asarray(values, dtype=float))
     return ordered, numpy.arange(1, len(ordered) + 1) / len(ordered)
 
 
 def canvas(rows=1, columns=1, width=None, height=None):
-    """One axes, or an array of them."""
+    """Makes one axes, or an array of them."""
     size = (width or (7 if columns == 1 else 4.2 * columns), height or (4.2 if rows == 1 else 3.4 * rows))
     figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained")
     for one in numpy.ravel(axes):
@@ -90,13 +90,13 @@ def canvas(rows=1, columns=1, width=None, height=None):
 
 
 def draw_cdf(axes, values, **style):
-    """A step for each value; from the first value on."""
+    """Draws a step for each value, from the first one on."""
     x, y = cdf(values)
     return axes.step(x, y, where="post", **style)[0]
 
 
 def draw_estimates(axes, xs, estimates, **style):
-    """Points with their intervals."""
+    """Draws points with their intervals."""
     values = numpy.array([one.value for one in estimates])
     bars = numpy.array([[one.value - one.low for one in estimates],
                         [one.high - one.value for one in estimates]]).clip(min=0)

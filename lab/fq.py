@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Windows of routes where the sender's device has the queue fq, which paces them.
 
-Runs itself in a guest kernel that has sch_fq, whatever the host's has: Debian's user-mode-linux, a
-program that needs neither root nor KVM and has the host's files as its own. The path is the guest's
+Runs itself in a guest kernel with sch_fq, even if the host's lacks it: Debian's user-mode-linux, a
+program that needs neither root nor KVM and uses the host's files. The path is the guest's
 tbf and netem, as programs are late there. Needs a build with tests.
 """
 
@@ -22,13 +22,13 @@ sys.path.insert(0, str(LAB / "traffic"))
 from traffic import BUILD, Traffic, Transfer  # noqa: E402
 
 MODULES = ("net/sched/sch_fq", "net/sched/sch_tbf", "net/sched/sch_netem", "drivers/net/veth")
-SYS_FINIT_MODULE = 313  # of x86_64, for which the package is
+SYS_FINIT_MODULE = 313  # on x86_64, as the package is
 SENDER, RECEIVER = "10.9.1.1", "10.9.4.1"
 RTT_MS, RATE_MBIT, OBJECT_BYTES, REPETITIONS = 100, 20, 100000, 10
 BUFFERS_BDP = (0.1, 0.25)
-KINDS = {"pull": "accepted", "push": "opened"}  # by the sender
+KINDS = {"pull": "accepted", "push": "opened"}  # how the sender gets the connection
 PLAIN = "pfifo limit 1000"
-ARMS = (  # name, initcwnd of the route, queue, what the program gives
+ARMS = (  # name, initcwnd of the route, queue, window of the program
     ("10", 10, PLAIN, "0"), ("10, fq", 10, "fq", "0"),
     ("100 by a route", 100, PLAIN, "0"), ("100 by a route, fq", 100, "fq", "0"),
     ("100 per connection over half", 10, PLAIN, "100 pacing_percent=50"),
@@ -36,7 +36,7 @@ ARMS = (  # name, initcwnd of the route, queue, what the program gives
 
 
 def boot():
-    """The guest, whose first process is this file."""
+    """Boots the guest, whose first process is this file."""
     linux = shutil.which("linux.uml") or sys.exit("fq: no linux.uml: apt-get install user-mode-linux")
     modules = Path(linux).resolve().parents[1] / "lib/uml/modules"
     subprocess.run([linux, "mem=512M", "rootfstype=hostfs", "rootflags=/", "ro", "con=null", "con0=fd:0,fd:1",
@@ -49,7 +49,7 @@ def run(line, **options):
 
 
 def prepare():
-    """Namespaces in a row: sender, bottleneck, way, receiver."""
+    """Makes namespaces in a row: sender, bottleneck, path, receiver."""
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", TMPDIR="/run")
     for kind, target in ("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run"), ("cgroup2", "/run/cgroup"):
         os.makedirs(target, exist_ok=True)
@@ -81,7 +81,7 @@ def report():
           f" {REPETITIONS} times:\nmedian ms (least to most) / segments sent again, percent")
     program = subprocess.Popen(["ip", "netns", "exec", "s", str(BUILD / "tests/netns/program"), "/run/cgroup"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-    program.stdout.readline()  # that it stands
+    program.stdout.readline()  # it is ready
     traffic = Traffic({"s": SENDER, "d": RECEIVER})
     for buffer_bdp in BUFFERS_BDP:
         limit = round(buffer_bdp * RATE_MBIT * RTT_MS * 125)
@@ -108,7 +108,7 @@ def main():
     try:
         prepare()
         report()
-    except Exception:  # that of the first process is nobody's to see
+    except Exception:  # nobody sees an exception of the first process
         traceback.print_exc()
     subprocess.run(["halt", "-f", "-d"], check=False)
 

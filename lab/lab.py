@@ -52,7 +52,7 @@ def main():
         return
     if os.environ.get("RIPTIDE_SANDBOX") != "1":
         sys.exit(f"lab: this makes network namespaces: run it with ./dev lab {options.name}")
-    from evaluation import Evaluation  # needs what ./dev lab has installed
+    from evaluation import Evaluation  # here, as it needs packages that ./dev lab installs
     started_s = time.monotonic()
     folder = options.out or LAB / "out" / (options.name + ("-quick" if options.quick else ""))
     with Evaluation(options.name, folder, options) as evaluation:

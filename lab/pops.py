@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The content delivery network of the Riptide paper as far as it is printed: 34 points of presence
+"""The content delivery network of the Riptide paper, as far as published: 34 points of presence
 by continent (Table II), and the known properties of its files and round trip times (Sec. II). No
 I/O.
 
-The paper names no cities, so these are where such networks are: large ones with exchanges. Round
-trip times follow from distances; one factor, how much longer the way is than the great circle, is
+The paper names no cities; these are typical: large ones with internet exchanges. Round
+trip times follow from distances; the factor by which the way exceeds the great circle is
 set so that the median pair has the printed 125 ms.
 """
 
@@ -14,8 +14,8 @@ import statistics
 from typing import NamedTuple
 
 MEDIAN_RTT_MS = 125
-LIGHT_KM_PER_MS = 200  # in glass
-LAST_MILES_MS = 2  # what is not distance
+LIGHT_KM_PER_MS = 200  # in fibre
+LAST_MILES_MS = 2  # independent of distance
 
 
 class Pop(NamedTuple):
@@ -44,7 +44,7 @@ POPS = tuple(Pop(name, continent, latitude, longitude) for continent, cities in 
 
 
 def distance_km(a, b):
-    """Along the great circle."""
+    """The distance along the great circle."""
     latitude_a, latitude_b = math.radians(a.latitude), math.radians(b.latitude)
     across = math.radians(b.longitude - a.longitude)
     chord = (math.sin((latitude_b - latitude_a) / 2) ** 2
@@ -61,20 +61,20 @@ def rtt_ms(a, b):
 
 
 def rtts_ms():
-    """Of all pairs."""
+    """The round trip times of all pairs."""
     return [rtt_ms(a, b) for a, b in itertools.combinations(POPS, 2)]
 
 
 # Files (Fig. 2 and 3): 54 % are too large for a first flight of 10 segments, 31 % more fit into
 # one of 50 than of 10, and all but 15 % into one of 100; segments of 1,500 bytes. Between and
-# beyond these points sizes are taken as log-normal: straight lines over the logarithm.
+# beyond these points sizes are assumed log-normal: straight lines over the logarithm.
 SEGMENT_BYTES = 1500
 SIZE_POINTS = ((10 * SEGMENT_BYTES, 0.46), (50 * SEGMENT_BYTES, 0.77),
                (100 * SEGMENT_BYTES, 0.85))
 
 
 def size_bytes(share):
-    """The size that so many of the files do not exceed; 0 < share < 1."""
+    """The size that this share of the files does not exceed; 0 < share < 1."""
     normal = statistics.NormalDist()
     points = [(normal.inv_cdf(at), math.log(size)) for size, at in SIZE_POINTS]
     z = normal.inv_cdf(share)
@@ -83,5 +83,5 @@ def size_bytes(share):
 
 
 def sizes_bytes(count=1000):
-    """Evenly through the distribution."""
+    """n sizes, evenly over the distribution."""
     return [size_bytes((n + 0.5) / count) for n in range(count)]

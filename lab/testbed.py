@@ -12,14 +12,14 @@ import wanbox
 from traffic import BUILD, Traffic
 
 CLONE_NEWNET = 0x40000000
-RMEM_BYTES = 1 << 20  # tcp_rmem[1] that lets first flights of far more than 100 segments in
+RMEM_BYTES = 1 << 20  # tcp_rmem[1] for first flights of far more than 100 segments
 WMEM_BYTES = 6 << 20
-CONNECTIONS = 8192  # places in a host's table of them
+CONNECTIONS = 8192  # buckets in each host's table of connections
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def host_port(name, address, **options):
-    """A --port of the WAN for a host."""
+    """The WAN's --port option for a host."""
     words = [f"name={name}", f"netns={name}", f"net={address}/32"]
     return ",".join(words + [f"{key}={value}" for key, value in options.items()])
 
@@ -28,14 +28,14 @@ class Testbed:
     """A network for the time of a `with`. hosts: {name: address}; ports: {name: options of its
     access link}; paths: options of the WAN's paths (lab/wan/README.md).
 
-    Hosts remember nothing of earlier connections (tcp_no_metrics_save), or each would change the
-    next; they let large first flights in (tcp_rmem). sysctls, {"ipv4/...": value}, has the last
-    word."""
+    Hosts keep no metrics of earlier connections (tcp_no_metrics_save), which would affect the
+    next, and accept large first flights (tcp_rmem). sysctls, {"ipv4/...": value}, prevails
+    over these."""
 
     def __init__(self, evaluation, hosts, paths, ports=None, sysctls=None):
         self.evaluation = evaluation
         self.hosts = hosts
-        self.on_time = None  # known at the end
+        self.on_time = None  # set at the end
         self.counters = None
         self._paths = paths
         self._ports = ports or {}
@@ -47,7 +47,7 @@ class Testbed:
         self._stack = contextlib.ExitStack()
 
     def __enter__(self):
-        with self._stack:  # until all of it stands
+        with self._stack:  # undoes a part if the rest fails
             # Each namespace has its own table of connections: daemons do not walk others'.
             with open("/proc/sys/net/ipv4/tcp_child_ehash_entries", "w", encoding="ascii") as file:
                 file.write(str(CONNECTIONS))
@@ -71,7 +71,7 @@ class Testbed:
                 self.on_time = self.evaluation.note_wan(self.counters)
 
     def _add_host(self, name):
-        self._stack.callback(_remove_host, name)  # first: `add` may be interrupted
+        self._stack.callback(_remove_host, name)  # before adding, as `add` may be interrupted
         wanbox.ip("netns", "add", name)
         self.set_sysctls(name, self._sysctls)
 
@@ -92,8 +92,8 @@ class Testbed:
                     file.write(str(value))
 
     def add_host_behind(self, router, name, address, mtu_bytes):
-        """A host to which another one, whose port has its address as a `net`, passes packets on, if
-        they are no larger than mtu_bytes; both ends know nothing of that."""
+        """A host behind another one, whose port has its address as a `net`, and which forwards if
+        packets have at most mtu_bytes; the ends do not know that."""
         self._add_host(name)
         near, far = f"to-{name}", "eth0"
         wanbox.ip("-n", router, "link", "add", near, "mtu", str(mtu_bytes), "type", "veth",
@@ -107,11 +107,11 @@ class Testbed:
         self.traffic.add_host(name, address)
 
     def set_route(self, name, *metrics, to="default"):
-        """The way into the WAN with metrics, such as "initcwnd", 24."""
+        """Sets the route into the WAN, with metrics such as "initcwnd", 24."""
         wanbox.ip("-n", name, "route", "replace", to, "dev", "wan0", *map(str, metrics))
 
     def set_window(self, name, initcwnd, pacing_percent):
-        """A window per connection to everywhere, whose flight leaves over that part of a round trip."""
+        """Sets a window per connection to all destinations, paced over part of a round trip."""
         with self._inside(name):
             program = subprocess.Popen(
                 [str(BUILD / "tests" / "netns" / "program"), self.cgroup()], bufsize=1,
@@ -124,7 +124,7 @@ class Testbed:
                 raise RuntimeError(f"windows per connection: {line}")
 
     def cgroup(self):
-        """The root of cgroup2: the programs on it distinguish namespaces."""
+        """The root of cgroup2, as the programs distinguish namespaces."""
         if not self._cgroup2:
             self._cgroup2 = self._stack.enter_context(tempfile.TemporaryDirectory())
             subprocess.run(["mount", "-t", "cgroup2", "none", self._cgroup2], check=True)
@@ -132,11 +132,11 @@ class Testbed:
         return self._cgroup2
 
     def transfer(self, transfers, limit_s=60):
-        """Carries out Transfers; all results, in the order in which they came."""
+        """Carries out Transfers; returns all results, in the order of arrival."""
         return list(self.traffic.run(transfers, limit_s))
 
     def start_riptided(self, names, *options):
-        """Starts one on each of the hosts, and returns when all answer; they end with the testbed."""
+        """Starts riptided on these hosts, waits until all answer; they end with the testbed."""
         for name in names:
             with self._inside(name):
                 daemon = subprocess.Popen(
@@ -152,13 +152,13 @@ class Testbed:
                 time.sleep(0.02)
 
     def end_riptided(self):
-        """All that were started."""
+        """Ends all riptideds."""
         for daemon in self._daemons:
             stop_riptided(daemon)
         self._daemons.clear()
 
     def ask_riptide(self, name, *arguments):
-        """What `riptide ... --json` says on a host; None where there is no daemon."""
+        """The output of `riptide ... --json` on a host; None: no daemon."""
         with self._inside(name):
             done = subprocess.run([str(BUILD / "cli" / "riptide"), *arguments, "--json",
                                    "--control", f"/run/riptide-{name}"],
@@ -166,7 +166,7 @@ class Testbed:
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def wait_window(self, name, address, window, deadline_s=10):
-        """Until riptided's route to the address starts connections with that window."""
+        """Waits until riptided's route to the address has that window."""
         end_s = time.monotonic() + deadline_s
         while self.windows(name).get(address) != window:
             if time.monotonic() > end_s:

@@ -12,8 +12,8 @@ import numpy
 
 
 class Forecast(NamedTuple):
-    """What sizes and round trip times make of a window, as independent of each other."""
-    share_within_rounds: list  # of sizes that take at most 1, 2, ... round trips, until all do
+    """Forecast for a window, from sizes and round trip times as independent distributions."""
+    share_within_rounds: list  # shares of sizes that take at most 1, 2, ... round trips
     rounds_mean: float
     time_ms_percentiles: list  # 1 to 99
     time_ms_mean: float
@@ -34,7 +34,7 @@ def weighted(values):
 
 
 def forecast(sizes_bytes, rtts_ms, window, mss_bytes=1448, setup_rounds=1):
-    """`setup_rounds`: before an object's first byte can leave (TCP: 1, with TLS 1.3: 2)."""
+    """`setup_rounds`: round trips before an object's first byte (TCP: 1, with TLS 1.3: 2)."""
     sizes, size_weights = weighted(sizes_bytes)
     rtts, rtt_weights = weighted(rtts_ms)
     taken = numpy.array([rounds(size, window, mss_bytes) for size in sizes])
@@ -43,7 +43,7 @@ def forecast(sizes_bytes, rtts_ms, window, mss_bytes=1448, setup_rounds=1):
     times = numpy.outer(n + setup_rounds, rtts).ravel()
     weights = numpy.outer(by_rounds[n], rtt_weights / rtt_weights.sum()).ravel()
     order = numpy.argsort(times)
-    # Sums of weights are not exact, and half of two values is the first of them.
+    # The factor allows for rounding: the median of two values is the first one.
     reached = numpy.cumsum(weights[order]) * (1 + 1e-12)
     at = numpy.searchsorted(reached, numpy.arange(1, 100) / 100).clip(max=len(times) - 1)
     return Forecast(numpy.cumsum(by_rounds)[1:].tolist(), float(numpy.average(taken, weights=size_weights)),

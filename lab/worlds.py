@@ -17,20 +17,20 @@ OPEN_S = 3600
 
 
 class Path(NamedTuple):
-    """A bottleneck that a sender, whose connections count, and another host share."""
+    """A bottleneck shared by a sender, whose connections count, and another host."""
     rtt_ms: float
     rate_mbit: float
     buffer_bdp: float
-    congestion: str  # of what counts
+    congestion: str  # of the sender
     cross: str  # of the other host
 
     def per_s(self, share=SHARE, sizes_bytes=SIZES_BYTES):
-        """How many of such sizes take that share of the rate."""
+        """The connections per second, of these sizes, that use that share of the rate."""
         low, high = sizes_bytes
         return share * self.rate_mbit * 1e6 / 8 * math.log(high / low) / (high - low)
 
     def words(self, receiver):
-        """For the WAN in a box."""
+        """The path's options for the WAN in a box."""
         buffer_segs = round(self.buffer_bdp * self.rate_mbit * 1e3 / 8 * self.rtt_ms / PACKET_BYTES)
         return (f"to={receiver},delay={self.rtt_ms / 2:g}ms,rate={self.rate_mbit:g}mbit,"
                 f"buffer={buffer_segs * PACKET_BYTES}b")
@@ -39,13 +39,13 @@ class Path(NamedTuple):
         return f"{self.rtt_ms:g} ms, {self.buffer_bdp:g} BDP, {self.congestion}; cross {self.cross}"
 
 
-# With each control, cross traffic of the same one and of the other.
+# Each congestion control, with cross traffic of the same and of the other one.
 PATHS = tuple(Path(rtt_ms, 50, buffer_bdp, congestion, ("cubic", "bbr")[(rtt_ms == 60) ^ (buffer_bdp < 1)])
               for rtt_ms, congestion, buffer_bdp in itertools.product((20, 60), ("cubic", "bbr"), (1, 0.25)))
 
 
 def plan(path, number, drawn, end_s, idle_s=0):
-    """Transfers from sender and other host to the receiver of that number, at moments of chance."""
+    """Transfers from the sender and the other host to that receiver, at random times."""
     found = []
     for name, congestion, (low, high), share, options in (
             ("sender", path.congestion, SIZES_BYTES, SHARE, {"idle_s": idle_s}),
@@ -61,7 +61,7 @@ def plan(path, number, drawn, end_s, idle_s=0):
 
 
 class Means(NamedTuple):
-    """Of an arm: the outcomes that riptided's books have."""
+    """The means of an arm: the outcomes that riptided's books have."""
     n: int
     log_time: float  # busy time in smallest round trip times
     again: float  # share of segments with data
@@ -70,7 +70,7 @@ class Means(NamedTuple):
 
 
 def means(results):
-    """None of fewer than two."""
+    """The means of connections; None: fewer than two."""
     if len(results) < 2:
         return None
     values = [[math.log(max(one.busy_us, one.min_rtt_us) / one.min_rtt_us) for one in results],
@@ -79,7 +79,7 @@ def means(results):
 
 
 def arms_of(results, sender, begin_s, end_s):
-    """Means of its connections that began with the kernel's window, and with a larger one."""
+    """Means of connections that began with the kernel's window, and with a larger one."""
     found = [one for one in results if one.sender == sender and one.complete and one.min_rtt_us
              and begin_s <= one.start_us / 1e6 < end_s]
     return (means([one for one in found if one.cwnd_first <= KERNEL_CWND]),
@@ -87,8 +87,8 @@ def arms_of(results, sender, begin_s, end_s):
 
 
 class Difference(NamedTuple):
-    """Of time, and of segments sent again, with standard errors; and how far runs are apart, times what
-    connections would make that do not depend on each other."""
+    """Differences of time and retransmissions, with standard errors; spread of runs relative to
+    that of independent connections."""
     time_percent: float
     time_error: float
     again_points: float
@@ -98,7 +98,7 @@ class Difference(NamedTuple):
 
 
 def difference(pairs):
-    """What the second of each pair of Means has more, each pair a run."""
+    """The second of each pair of Means minus the first; each pair is a run."""
     found, spreads = [], []
     for name in ("log_time", "again"):
         values = [getattr(two, name) - getattr(one, name) for one, two in pairs]
@@ -112,11 +112,11 @@ def difference(pairs):
 
 
 def misses(row, time_percent, again_points):
-    """Whether the interval of time, and that of retransmissions, exclude these."""
+    """Whether the intervals of time and of retransmissions exclude these values."""
     return [interval is not None and not interval["low"] <= value <= interval["high"]
             for interval, value in ((row["time_percent"], time_percent), (row["again_points"], again_points))]
 
 
 def ever_misses(rows, time_percent, again_points):
-    """The same of all reads of a run."""
+    """As misses, for any read of a run."""
     return [any(one) for one in zip(*(misses(row, time_percent, again_points) for row in rows))]

@@ -46,7 +46,7 @@ def main():
             stack.callback(host.close)
         for host in hosts[1:]:
             host.start("sleep", "100000")
-        cgroups.enter(cgroup.parent)  # nothing reads this process's
+        cgroups.enter(cgroup.parent)  # no worker for this process's namespace
         hosts[0].start("sh", "-c", f"echo $$ > {cgroup}/cgroup.procs; exec sleep 100000")
         daemon = stack.enter_context(netns.Daemon(
             hosts[0], "--all-netns", "--apply", "connections", "--cgroup", cgroup, "--policy",

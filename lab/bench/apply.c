@@ -10,7 +10,7 @@
  */
 #include "routes.h"
 
-/* Two windows that are more than a step apart. */
+/* Two windows whose difference exceeds a step. */
 enum {
     FIRST_CWND = 20,
     SECOND_CWND = 60,

@@ -25,14 +25,14 @@ BUILD = Path(os.environ.get("RIPTIDE_BUILD", Path(__file__).resolve().parents[2]
 ADDRESSES = {"near": ["10.9.0.1"], "far": ["10.9.0.2"]}
 SMALL_PERCENT = 100, 80, 0
 AT_ONCE = 100
-COUNTED = 300  # ends, under callgrind
+COUNTED = 300  # closed connections, under callgrind
 TARGET = 1.05
 
 
 def run(cgroup, n, small_percent, tool=()):
     words = [*tool, BUILD / "lab" / "bench" / "events", "books", "/run/netns/near", "/run/netns/far",
              "0a090002", str(n), str(small_percent), cgroup]
-    # In the cgroup from its first socket on.
+    # The process enters the cgroup before it opens sockets.
     enter = ["sh", "-c", 'echo $$ > "$0/cgroup.procs"; exec "$@"', cgroup, *words]
     return subprocess.run(enter, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 
@@ -46,7 +46,7 @@ def measure(cgroup, n):
     for small in SMALL_PERCENT:
         pairs = [[int(ns) / AT_ONCE for ns in line.split()[1:]] for line in run(cgroup, n, small).splitlines()]
         without, with_books = (statistics.median(column) for column in zip(*pairs))
-        # They read first by turns: that makes two medians.
+        # The agents read first in turns, so there are two medians.
         ratio = statistics.geometric_mean(statistics.median(b / a for a, b in pairs[i::2]) for i in range(2))
         print(f"{small:3} % small: {without:.0f} ns, with books {with_books:.0f}; {ratio:.3f} times by medians of "
               f"{len(pairs)} (target {TARGET} at most: {'met' if ratio <= TARGET else 'MISSED'})")

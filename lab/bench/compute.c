@@ -2,12 +2,12 @@
 /*
  * How fast lib/compute is: one million samples into ten thousand destinations, against a bare
  * update of the library's own hash table with the same stream in the same run. Prints medians with
- * their spread; says where a target is missed, but fails for nothing.
+ * their spread; reports missed targets, but never fails.
  *
- * The bare update does what any table has to: hash the key, find its entry, hold the key against
- * it, add to a count and to a sum. It holds nothing else, 32 bytes instead of 128, and checks
- * nothing. It takes one sample after the other; "in batches" it looks ahead as the estimator does,
- * which takes them as an agent gives them to it.
+ * The bare update does what any table must do: hash the key, find its entry, compare the key with
+ * it, add to a count and to a sum. Its entry has only these, 32 bytes instead of 128, and it checks
+ * nothing. It processes sample by sample; "in batches" it looks ahead as the estimator does,
+ * which gets samples as from an agent.
  *
  *     compute [POLICY...]       default: every built-in policy
  *     compute --quick           one small round, to see that it runs
@@ -26,7 +26,7 @@
 
 #define S UINT64_C(1000000000)
 
-/* The budget (docs/testing.md): ns a sample, and times the bare update. */
+/* The budget (docs/testing.md): ns per sample, and relative to the bare update. */
 static const double target_ns = 60, target_ratio = 1.3;
 
 enum { MAX_ROUNDS = 21 };
@@ -45,7 +45,7 @@ struct bare {
 
 enum { BATCH = RIPTIDE_POPPED_SAMPLES };
 
-/* Of this thread alone: others on the machine take caches from it, but no time. */
+/* The thread's processor time: other programs affect its caches, but not this clock. */
 static uint64_t now(void)
 {
     struct timespec time;
@@ -63,7 +63,7 @@ static void *must(void *pointer)
     return pointer;
 }
 
-/* Half IPv4, half IPv6, in random order, as hosts that come out of the kernel's hash. */
+/* Half IPv4, half IPv6, in random order, as hosts are in the kernel's hash table. */
 static struct riptide_sample *make_stream(const struct plan *plan)
 {
     struct riptide_sample *samples = must(calloc(plan->samples, sizeof(*samples)));
@@ -139,7 +139,7 @@ static double batched_round(struct prefix_table *table, const struct plan *plan,
     return (double)(now() - begin) / plan->samples;
 }
 
-/* *tick_ns is what the tick and its changes cost, for each destination. */
+/* *tick_ns is the cost of the tick and its changes, per destination. */
 static double estimator_round(struct riptide_estimator *estimator, const struct plan *plan,
                               const struct riptide_sample *samples, uint64_t now_ns,
                               double *tick_ns)
@@ -199,7 +199,7 @@ static double median(double *values, size_t n)
 /* The rounds of one kind. */
 struct times {
     double ns[MAX_ROUNDS];
-    double ratio[MAX_ROUNDS]; /* of the estimator's to it, in the same round */
+    double ratio[MAX_ROUNDS]; /* the estimator's time divided by it, in the same round */
 };
 
 static void measure(const char *policy, const struct plan *plan,
@@ -251,7 +251,7 @@ static void run_once(const char *what, const struct plan *plan,
     }
 }
 
-/* What a tick costs where no destination has samples. */
+/* The cost of a tick without samples. */
 static void measure_idle(uint32_t destinations, const struct riptide_sample *samples, uint32_t n)
 {
     struct plan plan = { destinations, n, 1 };

@@ -24,7 +24,7 @@ enum { OPENED = 5000, SERIES = 5, HANDED = 256 };
 
 static const uint32_t numbers[] = { 1000, 10000, 100000 };
 
-/* Processor time: others are on this machine. */
+/* Processor time, as the machine is shared. */
 static double cpu_s(void)
 {
     struct timespec time;
@@ -38,7 +38,7 @@ static long call(enum bpf_cmd command, union bpf_attr *attr)
     return syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
-/* Of this process: others on this machine may have one of that name. */
+/* This process's program: others on the machine may have the same name. */
 static struct bpf_prog_info read_program(const char *name)
 {
     for (uint32_t fd = 0; fd < 64; fd++) {
@@ -53,7 +53,7 @@ static struct bpf_prog_info read_program(const char *name)
     exit(EXIT_FAILURE);
 }
 
-/* What the kernel takes for calls without any work of ours. */
+/* The kernel's time for the calls only, without our own work. */
 static void time_updates(uint32_t n)
 {
     int fd = bpf_create_map(BPF_MAP_TYPE_LPM_TRIE, "bare", sizeof(struct window_key),
@@ -63,7 +63,7 @@ static void time_updates(uint32_t n)
     double start_s = 0;
 
     check(fd, "bpf_create_map");
-    for (int turn = 0; turn < 2; turn++) { /* the first makes them */
+    for (int turn = 0; turn < 2; turn++) { /* the first turn adds them */
         start_s = cpu_s();
         for (uint32_t i = 0; i < n; i++) {
             uint32_t address = htonl(0x0a000000 + i);
@@ -133,7 +133,7 @@ static void time_connections(const char *program, const char *name)
         for (int i = 0; i < OPENED; i++)
             open_and_close(listener, &address);
         after = read_program(program);
-        /* Signed: the clock of a virtual machine may step back while the kernel adds it up. */
+        /* Signed, as the clock of a virtual machine may step back. */
         printf("%s_ns %.0f\n", name,
                (double)(int64_t)(after.run_time_ns - before.run_time_ns) / OPENED);
     }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What windows per connection cost: a window that is set, and a connection that gets it.
 
-Both ends of each connection are on this host and have the program: two are served for one that
+Both ends of each connection are on this host and have the program: it serves two for each that
 opens. ./dev bench connections builds and runs this in a sandbox, in a cgroup of its own.
 """
 
@@ -28,7 +28,7 @@ def main():
         cgroup.mkdir()
         try:
             words = [str(BUILD / "lab" / "bench" / "connections"), str(cgroup)]
-            # In the cgroup from its first socket on.
+            # The process enters the cgroup before it opens sockets.
             enter = ["sh", "-c", 'echo $$ > "$2/cgroup.procs"; exec "$@"', "sh", *words]
             for _ in range(3):
                 done = subprocess.run(enter, check=True, stdout=subprocess.PIPE, text=True)

@@ -27,7 +27,7 @@ ROUNDS = 40
 
 
 def show_ms(host, *options):
-    """One `riptide show`: from its start to its end, and its processor time."""
+    """The duration of one `riptide show`, and its processor time."""
     with host.entered():
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.perf_counter()
@@ -47,9 +47,9 @@ def print_times(name, times_ms, target_ms=None):
 
 
 def lateness_ms(n_clients):
-    """How late each of some rounds began while that many clients ask and never read."""
+    """How late rounds begin while that many clients send requests and never read."""
     late = {}
-    asking = connect()  # before others take the places
+    asking = connect()  # before others occupy all places
     clients = [socket.socket(socket.AF_UNIX) for _ in range(n_clients)]
     for client in clients:
         client.connect(PATH)

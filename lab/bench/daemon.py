@@ -22,14 +22,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "netns"))
 import netns  # noqa: E402
 
 SOCKETS, DESTINATIONS, ROUTES = 1000, 100, 10000
-# The mean of open connections: these have sent no data, so other policies have no evidence.
+# The mean of open connections: as these have sent no data, other policies have no evidence.
 POLICY = "--policy", "paper"
 CONNECTIONS_AT_ONCE = 5000  # each is two of the 20,000 files that a process may have
-# The kernel's table of connections, all of which a dump walks: buckets on a host with 8 and 32 GB.
-# Each namespace here has its own, or the connections of the machine would count.
+# Buckets of the kernel's table of connections, which a dump walks: as on hosts with 8 and 32 GB.
+# Each namespace here has its own table, or the machine's connections would count.
 TABLES = (65536, 262144)
 FAMILIES = {"IPv4": (socket.AF_INET, "198.18.{}.{}"), "IPv6": (socket.AF_INET6, "2001:db8::{:x}:{:x}")}
-RESET = b"\1\0\0\0\0\0\0\0"  # struct linger: at once
+RESET = b"\1\0\0\0\0\0\0\0"  # struct linger: reset at once
 
 
 @contextlib.contextmanager
@@ -47,7 +47,7 @@ def network(table_entries=TABLES[0]):
 
 @contextlib.contextmanager
 def connections(net, family, addresses):
-    """One from the host to each of the addresses."""
+    """Opens a connection from the host to each of the addresses."""
     ends = []
     with net.world.socket(family) as listener:
         listener.bind(("", 0))
@@ -100,7 +100,7 @@ def first_route_ms():
 
 
 def learn(net, name, state):
-    """Leaves a state file with all destinations."""
+    """Makes a state file with all destinations."""
     family, form = FAMILIES[name]
     addresses = [form.format(n >> 8, n & 255) for n in range(256, 256 + ROUTES)]
     with netns.Daemon(net.host, *POLICY, "--state", state, interval="100ms"):
@@ -111,8 +111,8 @@ def learn(net, name, state):
 
 
 def end_ms(net, state):
-    """From SIGTERM: until nothing is left in the kernel, as the daemon reports; until its end, with
-    its state on disk; processor time of that. And its resident kB before."""
+    """Times from SIGTERM: until the kernel is clean, by the daemon's log; until its end, with
+    the state on disk; its processor time. And its resident kB before."""
     pipe = Path("/run/said")
     pipe.unlink(missing_ok=True)
     os.mkfifo(pipe)

@@ -58,7 +58,7 @@ static int prepare(char **argv, struct sockaddr_in *address)
     return listener;
 }
 
-/* A connection that has sent data. Not to be reset: then the kernel discards its counters. */
+/* A connection that has sent data. A reset would discard the kernel's counters. */
 static int open_one(int listener, const struct sockaddr_in *address, int *serverp)
 {
     char data[4096] = { 0 };
@@ -83,7 +83,7 @@ static int churn(char **argv)
     for (long i = 0; i < n; i++) {
         int client = open_one(listener, &address, &server);
 
-        /* It is the server's to wait in TIME_WAIT, so that the client's ports are free again. */
+        /* The server closes first, and waits in TIME_WAIT: the client's ports are free again. */
         close(server);
         close(client);
     }
@@ -91,7 +91,7 @@ static int churn(char **argv)
     return EXIT_SUCCESS;
 }
 
-/* What one process may have open is limited: each of several holds a part. */
+/* Open files per process are limited: each of several processes holds a part. */
 enum { BURST_PROCESSES = 4 };
 
 /* Opens, reports that with a byte, and closes all once the other side has reported the same. */
@@ -205,7 +205,7 @@ static int observe(bool destroy_events)
         if (fds[2].revents)
             take(observer, &cost);
     } while (!fds[0].revents);
-    /* What closed last is still on its way. */
+    /* The last events are still in the queue. */
     while (poll(&fds[2], 1, 200) == 1)
         take(observer, &cost);
     riptide_observer_get_stats(observer, &stats, sizeof(stats));
@@ -230,7 +230,7 @@ static double take_ends(struct riptide_agent *agent, uint64_t until)
     return cpu_s() - start_s;
 }
 
-/* Of their own, so that Callgrind can count one of them: --toggle-collect=with_books. */
+/* Separate functions, so that Callgrind can count one: --toggle-collect=with_books. */
 __attribute__((noinline)) static double without_books(struct riptide_agent **agents, uint64_t until)
 {
     return take_ends(agents[0], until);
@@ -256,7 +256,7 @@ static void pass_rounds(struct riptide_agent *agent, int n)
 
 enum { AT_ONCE = 100, SMALL_BYTES = 4000, LARGE_BYTES = 40000 };
 
-/* As many as a listener takes at once, over a path of some length; their ends wait to be read. */
+/* As many connections as a listener accepts at once; their destroy events wait to be read. */
 static void live(int listener, const struct sockaddr_in *address, int small_percent)
 {
     const struct timespec until_gone = { .tv_nsec = 100 * 1000 * 1000 };
@@ -312,7 +312,7 @@ static int run_books(char **argv)
     config.max_share = 0;
     config.apply = RIPTIDE_CONNECTIONS;
     config.cgroup = argv[5];
-    /* With short rounds until the books have begun, then with no dump between. */
+    /* Short rounds until the books count; then no dump in between. */
     for (int step = 0; step < 2; step++) {
         config.interval_ns = UINT64_C(1000000) * (step == 0 ? 50 : 80000);
         for (int i = 0; is_fine && i < 2; i++) {
@@ -334,7 +334,7 @@ static int run_books(char **argv)
         double s[2];
 
         live(listener, &address, small_percent);
-        /* Who reads first finds colder caches. */
+        /* The one that reads first has colder caches. */
         if (i % 2)
             s[1] = with_books(agents, (uint64_t)until);
         s[0] = without_books(agents, (uint64_t)until);

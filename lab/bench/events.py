@@ -37,7 +37,7 @@ def figures(text):
 
 
 def turn(with_events, way, n):
-    """One run: what the observer and the other side say."""
+    """One run: the output of the observer and of the other side."""
     cores = sorted(os.sched_getaffinity(0))
     observer = subprocess.Popen([*NEAR, str(EVENTS), "observe", str(int(with_events))],
                                 preexec_fn=on_core(cores[-1]), stdin=subprocess.PIPE,

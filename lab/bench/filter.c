@@ -71,7 +71,7 @@ static double time_dumps(struct riptide_observer *observer)
 }
 
 /*
- * Turn by turn, and the median: other namespaces' connections are walked past as well, and come
+ * In turns, and the median: a dump also walks over other namespaces' connections, which come
  * and go.
  */
 static double compare_dumps(struct riptide_observer *filtered, struct riptide_observer *plain)
@@ -84,7 +84,7 @@ static double compare_dumps(struct riptide_observer *filtered, struct riptide_ob
     return us[TURNS / 2];
 }
 
-/* Its scope: n hosts, scattered over 10.0.0.0/8; none: everything. */
+/* The scope: n hosts, scattered over 10.0.0.0/8; 0: everything. */
 static struct riptide_observer *open_observer(size_t n)
 {
     static struct riptide_prefix hosts[MAX_HOSTS];

@@ -25,11 +25,11 @@ from waiting import percentile  # noqa: E402
 
 PERIOD_S = 10
 RUNGS, RUNGS_ADDED = (20, 28, 40, 57, 80), 2  # of a ladder: three sums each
-TIMEOUT_S = 10  # so that what is slow is measured
+TIMEOUT_S = 10  # long, so that slow exchanges are measured
 
 
 class Host:
-    """One host; the first exchange brings all that it knows."""
+    """One host; its first exchange adds all of its sums."""
 
     def __init__(self, url, number, given):
         self.site = site.Site(url, "bench", f"{number:016x}", timeout_s=TIMEOUT_S)
@@ -50,7 +50,7 @@ class Host:
 
 
 def work(urls, numbers, given, commands, results):
-    """A process with some of the hosts: does what it is asked for, until None."""
+    """A process with some of the hosts: carries out requests, until None."""
     hosts = [Host(urls[number % len(urls)], number, given) for number in numbers]
     for what, until in iter(commands.get, None):
         took_s = []
@@ -59,7 +59,7 @@ def work(urls, numbers, given, commands, results):
                 host.exchange(given.destinations, len(RUNGS), 0)
         elif what == "paced":
             begin, n_done = time.perf_counter(), 0
-            while time.time() < until:  # each host in its turn, evenly over the period
+            while time.time() < until:  # hosts in turn, evenly over the period
                 time.sleep(max(0, begin + n_done * PERIOD_S / len(hosts) - time.perf_counter()))
                 took_s.append(hosts[n_done % len(hosts)].exchange(given.destinations * given.changed // 100, RUNGS_ADDED))
                 n_done += 1
@@ -70,7 +70,7 @@ def work(urls, numbers, given, commands, results):
 
 
 class Measured:
-    """What servers did while a block ran."""
+    """The servers' figures during a block."""
 
     def __init__(self, nodes):
         self.nodes = nodes
@@ -115,7 +115,7 @@ def bench(nodes, given):
     pairs = given.hosts * given.destinations
     print(f"{given.hosts} hosts with {given.destinations} destinations: {sum(held) / 1e6:.0f} MB in the server, "
           f"{sum(held) / pairs:.0f} bytes for each host's destination")
-    run("paced", PERIOD_S)  # connections, the processor's caches
+    run("paced", PERIOD_S)  # warms up connections and caches
     with Measured(nodes) as measured:
         took_s = run("paced", given.seconds)
     rate = len(took_s) / measured.took_s

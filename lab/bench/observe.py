@@ -28,7 +28,7 @@ BENCH = BUILD / "lab" / "bench" / "observe"
 MEASURE, FARM = BENCH / "measure", BENCH / "farm"
 RIPTIDE = BUILD / "cli" / "riptide"
 RIPTIDED = str(BUILD / "cli" / "riptided")
-# The farm's sockets have sent nothing: a policy that asks for evidence would set no route.
+# The farm's sockets have sent nothing: other policies would have no evidence, and set no route.
 PAPER = "--policy=paper"
 DESTINATIONS = 2000
 MEMORY_DESTINATIONS, MEMORY_ROUNDS = 10_000, 5
@@ -80,7 +80,7 @@ def print_table(sockets, turns):
 
 
 def contenders_for(sockets, results):
-    """Those that are there and do not take too long, judged by what they took for fewer sockets."""
+    """The contenders that exist and, by their time for fewer sockets, do not take too long."""
     fewer = max(results, default=sockets)
     chosen = {}
     for name, command in CONTENDERS.items():
@@ -98,7 +98,7 @@ def contenders_for(sockets, results):
 
 
 def expect(what, found, expected):
-    """Ends the bench: without them its figures would be those of something else."""
+    """Ends the bench unless the routes exist: its figures would be of something else."""
     if found != expected:
         sys.exit(f"observe: {found} {what}, not {expected}: this is not what is to be measured")
 
@@ -118,7 +118,7 @@ def run_riptided_once(routes):
 
 
 def bench_rounds(sockets):
-    """A whole round, routes included: where the script spends most of its time."""
+    """Compares whole rounds, with routes, on which the script spends most of its time."""
     turns = {"riptided": [], "script": []}
     for _ in range(ROUNDS):
         turns["riptided"].append(run_riptided_once(DESTINATIONS))
@@ -142,7 +142,7 @@ def bench_contenders(sockets, repeat, results, figures):
 
 
 def bench_largest(sockets, repeat, turns, figures):
-    """What the largest number of sockets is for."""
+    """Measurements with the largest number of sockets."""
     what = f"{sockets} sockets"
     for floor in "floor", "floor, two walks":
         figures.add_ratio(f"{what}, against the {floor}", turns, "observe + compute", floor, 1.10)
@@ -150,7 +150,7 @@ def bench_largest(sockets, repeat, turns, figures):
     expect_windows(2, "10.64.0.0/31")
     scoped = take_turns(MEASURE, {
         "unscoped": [BENCH / "tick"],
-        "scoped": [BENCH / "tick", "10.64.0.0/31"],  # two of the 2,000
+        "scoped": [BENCH / "tick", "10.64.0.0/31"],  # two of 2,000 destinations
     }, repeat)
     figures.add_ratio(f"{what}, scope of 1 in 1000, against unscoped", scoped, "scoped",
                       "unscoped", 0.30)
@@ -160,7 +160,7 @@ def bench_dispatch(sockets, figures):
     done = subprocess.run([BENCH / "dispatch", "3", str(min(sockets, DESTINATIONS))],
                           stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
-        sys.exit("observe: no figures of dispatches")  # it has said why
+        sys.exit("observe: no figures of dispatches")  # the program has printed why
     for line in done.stdout.splitlines():
         part, n, *times = line.split()
         wall_us, own_us = [float(t) for t in times[:3]], [float(t) for t in times[3:]]
@@ -175,7 +175,7 @@ def bench_dispatch(sockets, figures):
 
 
 def side_by_side(n):
-    """`n` hosts, evenly among the addresses that lie side by side, one socket each."""
+    """`n` hosts, evenly over adjacent addresses, with one socket each."""
     return [f"10.{64 + (i >> 16)}.{i >> 8 & 255}.{i & 255}"
             for i in range(0, HOSTS_SOCKETS, HOSTS_SOCKETS // n)]
 
@@ -204,7 +204,7 @@ def memory_kb(pid, field):
 
 
 def memory_after(rounds, field, destinations, *options):
-    """What a riptided has after each of these numbers of rounds, which are lines in its log."""
+    """The memory of a riptided after each of these numbers of rounds, by its log."""
     n, sizes_kb = 0, []
     command = [RIPTIDED, "--log-level", "debug", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as riptided:
@@ -223,8 +223,8 @@ def memory_after(rounds, field, destinations, *options):
 
 
 def bench_memory(sockets, figures):
-    """Of one round, of some, and of some with the default policy, which learns nothing from these
-    sockets: it begins with windows for all."""
+    """Memory after one round, some, and some with the default policy, which has no evidence
+    from these sockets, and begins with windows for all."""
     destinations = min(sockets, MEMORY_DESTINATIONS)
     with Farm(FARM, sockets, MEMORY_DESTINATIONS, "4"), tempfile.TemporaryDirectory() as directory:
         state = Path(directory) / "state"
@@ -259,7 +259,7 @@ def bench_sockets(sockets, options, results, figures):
 
 
 def attempt(what, bench, *arguments):
-    """What cannot be had here is said and left out."""
+    """Runs a part; if it is not possible here, prints why and leaves it out."""
     try:
         bench(*arguments)
     except (Failed, OSError, RuntimeError, subprocess.SubprocessError) as error:

@@ -27,7 +27,7 @@ CONTENDERS = {
     "the same without numpy": [PYTHON, HERE / "python" / "columns.py", "memoryviews"],
     "pyroute2": [PYTHON, HERE / "python" / "by_pyroute2.py"],
 }
-#: What a whole process takes beside the call, which a script pays once.
+#: The parts of a whole process besides the call, which a script pays once.
 STARTS = {"observe_columns": "Python and numpy", "the same without numpy": "Python"}
 
 
@@ -36,7 +36,7 @@ def verdict(what, value, target, is_met):
 
 
 def bench_calls(repeat):
-    """The calls alone: columns in turn with the whole C command, and the price of a Sample."""
+    """Measures calls only: columns in turn with the whole C command, and the cost of a Sample."""
     done = subprocess.run([str(PYTHON), str(HERE / "python" / "calls.py"), str(repeat),
                            *map(str, CONTENDERS["riptide observe"])],
                           stdout=subprocess.PIPE, text=True, check=True)

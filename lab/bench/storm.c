@@ -28,7 +28,7 @@ static struct request request_in_main(uint32_t address, uint8_t len, uint32_t ga
     return request_of(RT_TABLE_MAIN, RTPROT_STATIC, address, len, gateway);
 }
 
-/* The i-th route of so many bits from `first` on. */
+/* Adds n routes of `len` bits, from `first` on. */
 static void fill(uint32_t first, uint8_t len, uint32_t n)
 {
     static struct request requests[CHUNK_BYTES / sizeof(struct request)];
@@ -53,7 +53,7 @@ static uint8_t len_of(uint32_t per_route)
 
 static uint32_t destination(uint32_t i, uint32_t per_route)
 {
-    uint32_t first = per_route > 4; /* no network address */
+    uint32_t first = per_route > 4; /* skips the network address */
 
     return DESTINATIONS + (i / per_route << (32 - len_of(per_route))) + first + i % per_route;
 }
@@ -76,7 +76,7 @@ static void make_changes(uint32_t n_routes, uint32_t first, uint8_t len, uint32_
     }
 }
 
-/* Dispatches until then, or until idle; a round each second. */
+/* Dispatches until end_ns, or until idle; a round each second. */
 static void work(struct riptide_router *router, uint64_t end_ns)
 {
     struct pollfd fd = { .fd = riptide_router_get_fd(router), .events = POLLIN };
@@ -181,7 +181,7 @@ static struct riptide_router *start(uint32_t n, uint32_t per_route)
     return router;
 }
 
-/* One change that covers none, and one new destination. */
+/* One change that covers no destination, and one new destination. */
 static void run_newcomer(struct riptide_router *router, uint32_t n, uint32_t per_route)
 {
     struct request request = request_in_main(OTHERS, 24, GATEWAY + 1);
@@ -227,7 +227,7 @@ static void run(uint32_t n, uint32_t per_route, uint32_t rate, bool covers, uint
     riptide_router_free(router);
 }
 
-/* What reading alone costs. */
+/* The cost of only reading notifications. */
 static void run_floor(uint32_t rate, uint32_t seconds)
 {
     struct pollfd fd = { .fd = open_route_socket(RTMGRP_IPV4_ROUTE), .events = POLLIN };

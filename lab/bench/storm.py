@@ -21,7 +21,7 @@ START_MS = 2000
 
 
 class Storm(NamedTuple):
-    """Changes a second of routes, each with so many destinations; targets in percent."""
+    """Route changes per second, each of a route with some destinations; targets in percent."""
     name: str
     per_route: int
     rate: int

@@ -20,8 +20,8 @@ SO_SNDBUFFORCE, SO_RCVBUFFORCE, TCP_CONGESTION = 32, 33, 13  # not named by ever
 
 
 def tcp_mbps(seconds, congestion_control):
-    """Sender and receiver are processes of their own, so that they share the cores with the WAN
-    as real programs would. What counts is what the receiver got between two clock readings."""
+    """Throughput between two processes, which share the cores with the WAN
+    as real programs would: the bytes that arrive between two readings of the clock."""
     listener = wanbox.socket_in("b", socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
     listener.bind(("10.9.2.1", 9000))
@@ -68,7 +68,7 @@ def bench_throughput(seconds, congestion_control, path):
 
 
 def bench_sleep(sleep_ms, count):
-    """What the machine itself can do: no emulator is on time more often than a bare sleep."""
+    """How late a bare sleep is: no emulator on this machine is on time more often."""
     ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(1))
     late_us = []
     for _ in range(count):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What transfers say about arms: figures for each cell, and the targets. Pure."""
+"""Figures of arms for each cell, from their transfers, and the targets. Pure."""
 
 from typing import NamedTuple
 
@@ -13,18 +13,18 @@ LATE_SHARE, LATE_FLOOR_MS = 0.05, 2  # of a round trip
 
 
 class Figures(NamedTuple):
-    """One arm in one cell. Times are means over the connections that open at once."""
+    """One arm in one cell. Times are means over the connections that open together."""
     mean_ms: Estimate
     p95_ms: Estimate
     cwnd: float  # mean initial window
     retrans_connections: float  # percent of connections that retransmitted
-    retrans_first: float  # percent that did in their first flight
-    retrans_bytes: Estimate  # percent of segments that were sent again
+    retrans_first: float  # percent of connections that did so in their first flight
+    retrans_bytes: Estimate  # percent of segments that were retransmitted
     repetitions: int
 
 
 class Cell(NamedTuple):
-    """A scene with one object; samples of all arms in the same repetitions."""
+    """A scene with one object: the samples of all arms in the same repetitions."""
     scene: int
     object_kb: float
     label: str
@@ -39,8 +39,8 @@ def is_late(row):
 
 
 def cells_of(rows, scenes):
-    """Cells in which only repetitions count that were on time for every arm, and complete. Returns
-    them and how many repetitions of how many were left out."""
+    """Cells, from repetitions that were complete, and on time for every arm. Returns
+    them, how many repetitions were left out, and of how many."""
     groups = {}
     for row in rows:
         key = row["scene"], row["object_kb"]
@@ -77,7 +77,7 @@ def interval(value, resampled):
 
 
 def retrans_percent(samples):
-    """Of segments, along repetitions and connections."""
+    """Percent of segments retransmitted, over repetitions and connections."""
     return 100 * samples[..., 1].sum((-2, -1)) / samples[..., 3].sum((-2, -1))
 
 
@@ -121,8 +121,8 @@ def retrans_difference(cell, arm, other):
 class Target(NamedTuple):
     text: str
     missed: list  # of (cell, why)
-    n: int  # cells that it is about
-    allowed: float  # share of them that may miss it
+    n: int  # cells to which it applies
+    allowed: float  # share of these that may miss it
 
     @property
     def is_met(self):
@@ -130,13 +130,13 @@ class Target(NamedTuple):
 
 
 def is_beaten(cell, rival, ours):
-    """Clearly faster and clearly fewer retransmitted bytes."""
+    """Whether one is clearly faster, with clearly fewer retransmitted bytes."""
     return (time_ratio(cell, rival, ours).high < 1
             and retrans_difference(cell, rival, ours).high < 0)
 
 
 def judge(cells, ours=OURS):
-    """The targets, with the cells that miss them. No arm is compared with itself, and none with
+    """The targets, with the cells that miss them. No arm is compared with itself or with
     OURS."""
     many = [cell for cell in cells
             if cell.capacity_segs >= MANY_SEGS and cell.object_segs > REFERENCE_SEGS]

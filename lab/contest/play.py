@@ -16,19 +16,19 @@ from testbed import Testbed
 from traffic import Traffic, Transfer
 
 BUSY_S = 4
-# With openings that are not counted: what policies keep of the first moments has passed by then (evidence_ns).
+# Openings in this time do not count: policies still have evidence from the start (evidence_ns).
 LEARN_S, QUICK_LEARN_S = 60, 6
 PAUSE_S = 0.5
 STAGGER_S = 0.04  # between arms, so that they do not burst at the same moment
 OPEN_S = 3600
-# Cross traffic: objects over connections that are kept, evenly over the logarithm of their size, and small ones over
-# new connections. Openings that are not counted, and seconds between openings in the mean.
+# Cross traffic: objects over keep-alive connections, evenly by the logarithm, and small ones over
+# new connections. Openings that do not count, and mean seconds between openings.
 CROSS_BYTES, SMALL_BYTES, SMALL_PER_S = (150e3, 3e6), 20_000, 1
 CROSS_ROUND_S, CROSS_LIMIT_S = 1.2, 60
 POLL_S = 0.1
 NICE = -15
-# Hosts have a table of sockets each: a dump walks over the table, and one that they share with all
-# namespaces of the machine may hold a million sockets of other programs.
+# Each host has its own table of sockets: a dump walks the table, and one that is shared with all
+# namespaces of the machine may contain a million sockets of other programs.
 OWN_SOCKETS = Path("/proc/sys/net/ipv4/tcp_child_ehash_entries")
 SOCKET_BUCKETS = 4096
 COLUMNS = ("scene", "rtt_ms", "rate_mbit", "buffer_bdp", "loss_percent", "congestion", "openers",
@@ -48,7 +48,7 @@ def expected_s(scene, repetitions, learn_s):
 
 
 class Lateness:
-    """How late the WAN was, and when; read in a thread of its own."""
+    """How late the WAN was, and when; read by its own thread."""
 
     def __init__(self, wan):
         self._wan = wan
@@ -78,7 +78,7 @@ class Lateness:
 
 
 def set_arm(testbed, name, arm, *more):
-    """Makes the host an arm; where that has a riptided, with more options."""
+    """Sets up an arm on a host; `more` are further options of its riptided."""
     if arm.pacing_percent:
         testbed.set_window(name, arm.initcwnd, arm.pacing_percent)
     elif arm.initcwnd:
@@ -116,7 +116,7 @@ class Stage:
             set_arm(testbed, name, arm)
 
     def _each_arm(self, n, n_bytes, pause_s, tag="", **options):
-        """n transfers for each arm, which take turns at being first."""
+        """n transfers for each arm; the arms are first in turn."""
         names = list(self.senders)
         first = self._rng.randrange(len(names))
         return [Transfer(name, self.receiver, n_bytes, at_s=pause_s + turn * STAGGER_S,
@@ -131,7 +131,7 @@ class Stage:
                 self._play()
             finally:
                 self._traffic.close()
-        except Exception as error:  # of a thread: the caller raises it
+        except Exception as error:  # in a thread: the caller raises it
             self.error = error
 
     def _be_busy(self):
@@ -152,7 +152,7 @@ class Stage:
             self._open_at_once(repetition, object_kb)
 
     def _openings(self, passed_s):
-        """(repetition, or None where it is not counted, object)."""
+        """(repetition, or None if it does not count; object)."""
         while passed_s() < self._learn_s:
             yield None, self._rng.choice(self.scene.objects_kb)
         for repetition in range(self._repetitions):
@@ -162,7 +162,7 @@ class Stage:
                 yield repetition, object_kb
 
     def _play_amid_cross_traffic(self):
-        """One plan of objects and of the traffic about them."""
+        """Plays one plan of objects and cross traffic."""
         plan, end_s = [], 0
         for repetition, object_kb in self._openings(lambda: end_s):
             end_s += CROSS_ROUND_S * (0.5 + self._rng.random())
@@ -216,7 +216,7 @@ def learning_s(evaluation):
 
 def play(evaluation, numbered, arms, repetitions, table):
     """Plays scenes side by side and adds their transfers to the table (COLUMNS)."""
-    # What is compared is the policies, not how long a busy machine lets a riptided wait.
+    # Priority, so that policies are compared, not waiting times on a busy machine.
     os.setpriority(os.PRIO_PROCESS, 0, NICE)
     OWN_SOCKETS.write_text(str(SOCKET_BUCKETS), encoding="ascii")
     learn_s = learning_s(evaluation)

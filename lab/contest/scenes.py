@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What arms are compared over: scenes, their objects and the arms. Pure."""
+"""The scenes on which arms are compared, their objects, and the arms. Pure."""
 
 import itertools
 import re
@@ -20,12 +20,12 @@ class Scene(NamedTuple):
     congestion: str
     openers: int  # connections that open at once
     objects_kb: tuple
-    cross_share: float = 0  # of the path's rate, taken by other connections of the same host
+    cross_share: float = 0  # of the path's rate, used by other connections of the same host
     is_quiet: bool = False  # all sent data is counted
 
     @property
     def capacity_segs(self):
-        """What the path holds without its buffer."""
+        """Segments on the path without its buffer."""
         return self.rate_mbit * 1e6 / 8 * self.rtt_ms / 1e3 / PACKET_BYTES
 
     @property
@@ -34,8 +34,8 @@ class Scene(NamedTuple):
 
     @property
     def busy_bytes(self):
-        """What a busy connection sends at a time: together they fill the path for two round trips
-        where that is affordable, and for windows of a hundred segments in any case."""
+        """Bytes that a busy connection sends at once: together these fill the path for two rounds
+        if that is not too slow, but at least windows of a hundred segments."""
         return round(min(max(150e3, 0.7 * self.capacity_segs * PACKET_BYTES), 2e6))
 
     def label(self):
@@ -67,7 +67,7 @@ ARMS = (
     Arm("careful", riptided=CAREFUL),
     Arm("paced", riptided=(*CAREFUL, "--apply", "both")),
 )
-# Played where --arms names them.
+# Played if --arms names them.
 MORE_ARMS = (
     Arm("connections", riptided=(*CAREFUL, "--apply", "connections")),
     Arm("trials", riptided=(*CAREFUL, "--apply", "connections", "--trial-percent", "25")),
@@ -79,14 +79,14 @@ def arms_named(*names):
 
 
 def all_scenes():
-    """Every scene that the duel is about: a long night's work."""
+    """All scenes of the duel, which take a night."""
     objects = {1: (1, 10, 30, 100, 300, 1000), 8: (1, 10, 30, 100), 32: (1, 10, 30)}
     return [Scene(*path, openers, objects[openers]) for *path, openers in itertools.product(
         (10, 50, 100, 200), (20, 100, 500), (0.25, 1, 2), (0, 0.1, 1), ("cubic", "bbr"), (1, 8, 32))]
 
 
 def some_scenes():
-    """Two levels of what matters most, crossed; then each other level once or twice around it."""
+    """Combinations of two levels of the main factors; then each other level once or twice."""
     small, large = (30, 100, 300), (10, 30, 100)
     crossed = [Scene(rtt, rate, buffer, 0, "cubic", openers, small if openers == 1 else large)
                for rtt, rate, buffer, openers in
@@ -108,7 +108,7 @@ def some_scenes():
 
 
 def cross_scenes():
-    """Paths on which nothing is ever quiet, most of them with buffers that hold no large flight."""
+    """Paths that are never idle, most of them with buffers too small for a large flight."""
     objects = (30, 100, 200)
     return [Scene(*path, 0, congestion, 1, objects, CROSS_SHARE) for *path, congestion in (
         (20, 20, 0.5, "cubic"), (20, 20, 0.5, "bbr"), (100, 20, 0.5, "cubic"), (100, 20, 0.5, "bbr"),
@@ -117,7 +117,7 @@ def cross_scenes():
 
 
 def short_scenes():
-    """Paths on which every connection is short: what many hosts are."""
+    """Paths on which every connection is short, as on many hosts."""
     return [Scene(*path, 0, congestion, openers, objects, is_quiet=True)
             for *path, congestion, openers, objects in (
                 (100, 8, 0.1, "reno", 1, (100,)), (100, 8, 0.1, "cubic", 1, (100,)),
@@ -134,8 +134,8 @@ GRIDS = {"quick": quick_scenes, "some": some_scenes, "cross": cross_scenes, "sho
 
 
 def numbered_scenes(cells):
-    """(number, scene) of a grid, or of those scenes of "some" in whose label the regular expression
-    is found. What is drawn for a scene depends on its number in the grid. Raises ValueError where
+    """(number, scene) of a grid, or of the scenes of "some" whose label has the regular expression.
+    Random values of a scene depend on its number in the grid. Raises ValueError if
     there is none."""
     if cells in GRIDS:
         return list(enumerate(GRIDS[cells](), 1))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A content delivery network of 34 points of presence, each with its own riptided (paper, Sec. IV).
 
-Each PoP is a namespace; round trip times follow distances (pops.py). An hour passes in 30 s, and what
-the paper counts in hours or minutes goes with it (factor 120): hourly probes, life of idle connections, time to
+Each PoP is a namespace; round trip times follow distances (pops.py). An hour takes 30 s, and all
+times that the paper has in hours or minutes are divided by 120: hourly probes, life of idle connections, time to
 live of a window (90 s become 0.75 s), one look a minute at the windows. Round trips and transfers cannot be
-compressed; riptided looks at its connections twice a second, which is once a minute of the network's
-time where the paper's does each second, so that windows follow more slowly.
+compressed. riptided dumps its connections twice a second, which is once a minute of the network's
+time instead of each second as in the paper, so windows follow more slowly.
 
-What the paper does not print, and is assumed here: idle connections close after 1.5 hours in the mean;
+Assumptions that the paper does not print: idle connections close after 1.5 hours in the mean;
 paths have 100 Mbit/s to 1 Gbit/s and a buffer of half a bandwidth-delay product, and one in ten loses 0.1
 to 1 % of its packets; one PoP is very busy with files of the network's sizes, seven are somewhat. The paper looks at one PoP of a
 continent with many machines; here each PoP is one machine, so all of the continent's are taken together.
@@ -24,7 +24,7 @@ from testbed import Testbed
 from traffic import Transfer
 
 HOUR_S = 30
-WARM_HOURS = 2  # in which windows begin to grow; not counted
+WARM_HOURS = 2  # not counted: windows begin to grow
 HOURS = 5  # counted
 PROBE_BYTES = (10000, 50000, 100000)
 IDLE_HOURS = 1.5
@@ -40,7 +40,7 @@ INTERVAL, TTL = "500ms", "750ms"
 
 class Arm(NamedTuple):
     name: str
-    options: tuple = ()  # of riptided; none: it does not run
+    options: tuple = ()  # of riptided; empty: it does not run
 
 
 def list_arms(quick):
@@ -61,7 +61,7 @@ def list_pops(quick):
 
 
 def list_paths(sites, evaluation):
-    """One for each direction of each pair; drawn once, the same for each arm."""
+    """A path for each direction of each pair, drawn once for all arms."""
     paths = []
     for a in sites:
         for b in sites:
@@ -84,7 +84,7 @@ def life_s(drawn):
 
 
 def list_probes(sites, hours, drawn):
-    """Each PoP asks every other one once an hour, for all sizes at once."""
+    """Each PoP fetches all sizes from every other one, at once, each hour."""
     transfers = []
     for asking in sites:
         for asked in sites:
@@ -99,7 +99,7 @@ def list_probes(sites, hours, drawn):
 
 
 def list_files(sites, hours, drawn):
-    """What busy PoPs send to others."""
+    """The files that busy PoPs send to others."""
     transfers = []
     for site in sites:
         rate = (BUSIEST_RATE if site.name == BUSIEST else BUSY_RATE if site.name in BUSY else 0)
@@ -156,7 +156,7 @@ def evaluate(evaluation):
     global HOUR_S, LARGEST_FILE_BYTES
     if evaluation.quick:
         HOUR_S = 3
-        LARGEST_FILE_BYTES = 200000  # a larger one is on its way for 20 s where a path loses packets
+        LARGEST_FILE_BYTES = 200000  # a larger one takes 20 s on a path with losses
     sites, arms = list_pops(evaluation.quick), list_arms(evaluation.quick)
     if evaluation.cells:
         always = ("none", cdn_figures.CHOSEN)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """initial windows against each other: static ones, riptided's policies, the kernel's cache
 
---cells some (default) plays a part of the grid that is fixed beforehand, all plays all of it; anything
-else is a regular expression for those scenes of "some" that are played, such as "1 %" or "bbr". --arms
-leaves arms out, but for what the others are compared with, or names further ones; --repetitions is for few arms on few
-scenes, --learn for what takes longer than evidence lasts, as trials do.
+--cells some (default) plays a fixed part of the grid, all plays all of it; anything
+else is a regular expression that selects scenes of "some", such as "1 %" or "bbr". --arms
+selects arms, besides those with which all are compared, or names further ones; --repetitions is for few arms on few
+scenes, --learn for arms that learn for longer, such as trials.
 """
 
 import sys
@@ -14,13 +14,13 @@ from contest.play import COLUMNS, expected_s, learning_s, play
 from contest.scenes import ARMS, MORE_ARMS, all_scenes, arms_named, numbered_scenes
 
 SIDE_BY_SIDE = 4
-LEAST_SAVED = -75  # of the picture
-MBIT_TOGETHER = 200  # of the scenes that are played side by side
+LEAST_SAVED = -75  # lower end of the picture
+MBIT_TOGETHER = 200  # sum of the rates of scenes that are played side by side
 REPETITIONS, QUICK_REPETITIONS = 6, 2
 
 
 def batches(numbered, n_arms):
-    """Numbered scenes in groups that the machine can play side by side: more of them with few arms."""
+    """Groups of scenes that the machine can play side by side: more scenes with few arms."""
     room = max(1, len(ARMS) // n_arms)
     batch, rate_mbit = [], 0
     for number, scene in numbered:
@@ -49,7 +49,7 @@ def write_figures(evaluation, cells, arms):
 
 
 def points(cells, arm):
-    """(bytes retransmitted in percent, time saved against none in percent) of each cell."""
+    """(percent of bytes retransmitted, percent of time saved against none) of each cell."""
     return [(judge.retrans_percent(cell.samples[arm]),
              100 - 100 * judge.mean(cell.samples[arm]) / judge.mean(cell.samples["none"]))
             for cell in cells]
@@ -80,8 +80,8 @@ def say_arms(evaluation, cells, arms):
 
 
 def play_cells(evaluation, arms):
-    """Plays what --cells says with these arms; returns the cells, repetitions left out, and all.
-    Where all of them were late, that is the verdict."""
+    """Plays the scenes of --cells with these arms; returns cells, repetitions left out, and all.
+    If all of them were late, that is the verdict."""
     grid = "quick" if evaluation.quick else evaluation.cells or "some"
     try:
         numbered = numbered_scenes(grid)

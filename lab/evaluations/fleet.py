@@ -2,7 +2,7 @@
 """three and ten hosts of a site with riptide-fleet and without, and hosts that join: connections until the window is right
 
 Hosts of a group share a path with a small buffer and with each other's and cross traffic; their windows begin at 57 and
-have trials. Half of the groups share what these show by riptide-fleet and a Redis or Valkey; the others send as much and keep
+have trials. Half of the groups share the results by riptide-fleet and a Redis or Valkey; the others send as much and keep
 to themselves. At the end of the run new hosts begin in the group of ten: some join the site, some do not. First, groups
 with one window for all say which rung costs least. A host is there when its window is that rung or one beside it.
 --cells slow: hosts open a fourth as many connections a second, for four times as long.
@@ -27,8 +27,8 @@ from traffic import Transfer
 PACKAGE = Path(__file__).resolve().parents[2] / "bindings/python/riptide"
 SERVER = shutil.which("valkey-server") or shutil.which("redis-server")
 GROUPS = ((3, False), (3, True), (10, False), (10, True))  # hosts, and whether they share
-JOINED, COLD = 3, 3  # hosts that begin late, in the last group
-CROSS_BYTES, CROSS_PER_S = 1_000_000, 0.75  # another host's, of each path
+JOINED, COLD = 3, 3  # hosts that start late, in the last group
+CROSS_BYTES, CROSS_PER_S = 1_000_000, 0.75  # sent by another host over each path
 REPETITIONS, RUN_S, JOIN_S, FIRST = 2, 110, 60, 100
 READ_S, TURN_S = 1, 1
 
@@ -61,7 +61,7 @@ def plan(drawn, sender, group, begin_s, end_s, per_s):
 
 
 def start(testbed, folder, name, group, shares):
-    """riptided on a host, whose window begins at 57, and riptide-fleet where it shares."""
+    """Starts riptided on a host, its window beginning at 57, and riptide-fleet if it shares."""
     state = folder / f"{name}.state"
     state.write_text(f"riptide state 2 saved_ns={time.time_ns()}\n10.9.{group}.1 cwnd={pool.BEGIN_CWND} samples=1"
                      f" smoothed={pool.BEGIN_CWND} age_ns=1\n", encoding="ascii")
@@ -79,7 +79,7 @@ def window_of(name, group):
     with socket.socket(socket.AF_UNIX) as riptided:
         try:
             riptided.connect(f"/run/riptide-{name}")
-        except OSError:  # it has not begun
+        except OSError:  # it has not started yet
             return None
         riptided.sendall(json.dumps({"request": "explain", "dst": f"10.9.{group}.1"}).encode() + b"\n")
         window = json.loads(riptided.makefile().readline())["window"]
@@ -87,7 +87,7 @@ def window_of(name, group):
 
 
 def play(evaluation, repetition, run_s, join_s, per_s, folder):
-    """Of each host [(seconds, window)], the results, and whether packets were on time."""
+    """[(seconds, window)] of each host, the results, and whether packets were on time."""
     hosts = {name: int(name[1]) for name in addresses() if name.startswith("g")}
     last = len(GROUPS) - 1
     late = [name for name in hosts if hosts[name] == last and int(name.split("h")[1]) >= GROUPS[last][0]]
@@ -95,7 +95,7 @@ def play(evaluation, repetition, run_s, join_s, per_s, folder):
     for name in addresses():
         if not name.startswith("far"):
             group = int(name[1]) if name in hosts else int(name.removeprefix("cross"))
-            # What one sends alone, its like sends that shares.
+            # A host alone and its counterpart that shares send the same plan.
             drawn = evaluation.drawn(repetition, name.replace(f"g{group}h", f"of{GROUPS[group][0]}h") if name in hosts
                                      else f"cross{GROUPS[group][0]}")
             begin_s, end_s = (run_s if name in late else 0), (run_s + join_s if group == last else run_s)
@@ -130,7 +130,7 @@ def play(evaluation, repetition, run_s, join_s, per_s, folder):
 
 
 def times_of(results, name, begin_s, n=None):
-    """Costs of a host's connections from then on, the first n."""
+    """Costs of a host's first n connections from that time on."""
     found = sorted((one for one in results if one.sender == name and one.start_us / 1e6 >= begin_s and one.complete
                     and one.min_rtt_us), key=lambda one: one.start_us)
     return [pool.cost(one) for one in found[:n]]
@@ -194,7 +194,7 @@ def evaluate(evaluation):
 
 
 def draw(evaluation, right, rows, late):
-    """The windows of ten hosts that keep to themselves, of ten that share, and of those that begin late, in one repetition."""
+    """Draws windows of ten hosts alone, of ten that share, and of late ones; one repetition."""
     alone, last = len(GROUPS) - 2, len(GROUPS) - 1
     shown = ("ten hosts alone", [name for name in rows if int(name[1]) == alone], "C0"), \
         ("ten hosts that share", [name for name in rows if int(name[1]) == last and name not in late], "C1"), \

@@ -2,11 +2,11 @@
 """Many senders to one receiver behind a small and a large buffer (Glasgow's parameter tuning).
 
 Their slides print a goodput of 45 and 20 % at 56.94 and 24.58 Mbit/s, so a link of 125 Mbit/s, and
-goodputs times completion times of 1.95 MB in all; how many senders they had, they do not say. Here
+goodputs times completion times of 1.95 MB in all; they do not print the number of senders. Here
 senders answer a receiver that asks all of them at once, each for its part of 1.95 MB, on new
 connections, as a job that gathers results does. Their proposal: the initial window is the path's
 bandwidth-delay product divided by the senders, and rto_min the largest delay that the path can
-have. Both are taken from what was measured on the path before: its round trip time, rate and
+have. Both come from earlier measurements on the path: its round trip time, rate and
 largest delay under load.
 """
 
@@ -23,7 +23,7 @@ RATE_MBPS = 125
 BUFFERS_KB = (85, 512)
 MSS_BYTES = 1448
 PROBE_EVERY_S = 0.004
-PROBE_CONNECTIONS = 30  # so that one is idle however long the queue is
+PROBE_CONNECTIONS = 30  # enough that one is idle, however long the queue
 # name: (window from the path, rto_min from the path)
 ARMS = {"default": (False, False), "window": (True, False), "rto_min": (False, True),
         "both": (True, True)}
@@ -37,10 +37,10 @@ class Path:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a path has shown."""
+    """Measured properties of a path."""
     rtt_ms: float
     rate_mbps: float
-    largest_ms: float  # there and back, under load
+    largest_ms: float  # round trip, under load
 
     def window(self, senders):
         segments = self.rate_mbps * 1e3 * self.rtt_ms / 8 / MSS_BYTES / senders
@@ -61,7 +61,7 @@ def build(evaluation, path, count):
 
 
 def open_probes(testbed):
-    """Idle connections on which single bytes can measure the way one way."""
+    """Opens idle connections, on which single bytes measure the one-way delay."""
     testbed.transfer([Transfer("prober", RECEIVER, 1, kind="push", reuse=False, idle_s=3600)
                       for _ in range(PROBE_CONNECTIONS)])
 
@@ -73,13 +73,13 @@ def probes(from_s, to_s):
 
 
 def delays_ms(results):
-    """One way, of probes that were not lost."""
+    """One-way delays of probes that were not lost."""
     return [one.done_us / 1e3 for one in results
             if one.tag == "probe" and one.complete and one.reused and not one.retrans_segs]
 
 
 def learn(testbed):
-    """What one sender alone finds out: a quiet path, then one that it fills."""
+    """Measures a path by one sender: first idle, then filled."""
     quiet = testbed.transfer([Transfer("sender0", RECEIVER, 1000, at_s=n * 0.02) for n in range(5)])
     bulk = testbed.transfer([Transfer("sender0", RECEIVER, 5000000), *probes(0.05, 0.35)])
     filled = next(one for one in bulk if one.tag != "probe")
@@ -90,7 +90,7 @@ def learn(testbed):
 
 
 def set_arm(testbed, arm, measured, senders):
-    """Returns what the routes carry."""
+    """Sets an arm; returns its routes' metrics."""
     with_window, with_rto_min = ARMS[arm]
     metrics = []
     if with_window:
@@ -103,7 +103,7 @@ def set_arm(testbed, arm, measured, senders):
 
 
 def gather(testbed, senders, drawn):
-    """One round; the receiver needs a little time for each request."""
+    """Plays one round; the receiver needs a little time for each request."""
     each = TOTAL_BYTES // senders
     before = testbed.wan.counters()
     order = list(senders_of(senders))
@@ -155,7 +155,7 @@ def measure(evaluation):
             paths.add(path.rtt_ms, path.buffer_kb, senders, measured.rtt_ms, measured.rate_mbps,
                       measured.largest_ms)
             for repetition in range(repetitions):
-                for arm in arms:  # by turns, so that what disturbs the machine disturbs all
+                for arm in arms:  # in turns, so that a disturbance affects all
                     evaluation.step(f"{senders} senders, {path.buffer_kb} kB, {arm}")
                     metrics = set_arm(testbed, arm, measured, senders)
                     drawn = evaluation.drawn(path, senders, repetition)
@@ -188,7 +188,7 @@ def draw(evaluation, rows):
 
 
 def summarize(evaluation, rows):
-    """The table of the slides, for each path, with the number of senders that all paths had."""
+    """The table of the slides for each path, with the number of senders common to all."""
     table = evaluation.table("summary", "rtt_ms", "buffer_kb", "senders", "arm", "goodput_mbps",
                              "time_ms", "drops", "delay_mean_ms", "delay_max_ms")
     for key in dict.fromkeys((r["rtt_ms"], r["buffer_kb"], r["senders"], r["arm"]) for r in rows):

@@ -23,12 +23,12 @@ RATES_KBPS = (56, 256, 512, 1000, 2000, 3000, 5000)
 PRODUCT_RATES_KBPS = (8, 40, 80, 400, 800)  # at 1,000 ms
 SWEEPS = {"window": "initial window, segments", "rtt": "round trip time, ms",
           "rate": "bandwidth, kbit/s", "product": "bandwidth-delay product, bytes"}
-STAGGER_S = 0.05  # so that first flights do not meet in the emulator
+STAGGER_S = 0.05  # so that first flights do not coincide in the emulator
 
 
 @dataclass(frozen=True)
 class Case:
-    """A client with a path of its own to the server."""
+    """A client with its own path to the server."""
     sweep: str
     x: int
     rtt_ms: int
@@ -49,7 +49,7 @@ def list_cases(quick):
 
 
 def download(evaluation, cases, drawn):
-    """One download for each case; [(result, whether the emulator was on time), ...]."""
+    """Plays one download for each case: [(result, whether the emulator was on time), ...]."""
     clients = {f"client{n}": f"10.9.{n}.1" for n in range(len(cases))}
     paths = []
     for client, case in zip(clients, cases):
@@ -81,7 +81,7 @@ def measure(evaluation):
 
 
 def times_ms(rows, sweep, x, window):
-    """Of the repetitions in which the emulator was on time; of all where it never was."""
+    """Times of the repetitions with an emulator on time; of all, if it never was."""
     chosen = [row for row in rows
               if (row["sweep"], row["x"], row["window"]) == (sweep, x, window)]
     return [row["time_ms"] for row in on_time(chosen)]
@@ -97,7 +97,7 @@ def draw_windows(evaluation, rows):
 
 
 def gains(rows, sweep):
-    """{window: {x: (ms, percent) that it gains over 3}}"""
+    """The gains over a window of 3: {window: {x: (ms, percent)}}."""
     xs = sorted({row["x"] for row in rows if row["sweep"] == sweep})
     found = {window: {} for window in COMPARED[1:]}
     for x in xs:

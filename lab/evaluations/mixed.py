@@ -17,7 +17,7 @@ from figures import estimate, on_time
 from testbed import Testbed
 from traffic import Transfer
 
-OBJECT_BYTES = 50_000, 200_000  # evenly over the logarithm
+OBJECT_BYTES = 50_000, 200_000  # evenly distributed over the logarithm
 LINES = {"fast": (4, "rate=50mbit,buffer=300kb"), "slow": (2, "rate=2mbit,buffer=20kb")}
 PER_S = {"fast": 4, "slow": 1}
 DELAY = "delay=25ms"
@@ -35,7 +35,7 @@ def hosts_of(n):
 
 
 def plan(drawn, n_arms, seconds):
-    """The same connections for each arm, a little apart."""
+    """The same connections for each arm, with small offsets."""
     (low, high), transfers, numbers = OBJECT_BYTES, [], itertools.count()
     for kind, per_s in PER_S.items():
         at_s, line = drawn.expovariate(per_s), 0
@@ -70,7 +70,7 @@ def median_ms(rows, arm, kind, minute):
 
 
 def against_ten(rows, arm, kind):
-    """Time in the second minute, times that of the same connection with a window of ten; the geometric mean."""
+    """Geometric mean of times in the second minute, relative to those with a window of ten."""
     times = {name: {(row["repetition"], row["number"]): row["time_ms"] for row in rows
                     if (row["arm"], row["kind"], row["minute"]) == (name, kind, 2)} for name in (arm, "10")}
     pairs = times[arm].keys() & times["10"].keys()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What the transfer-time model says of a network's files and paths, and real transfers beside it.
 
-Sec. II of the Riptide paper: sizes and round trip times as far as it prints them (pops.py says how
-the rest was filled in), round trips and times from windows of 10 to 100 (Figs. 2 to 6), and the
+Sec. II of the Riptide paper: sizes and round trip times as far as it prints them (pops.py fills in
+the rest), round trips and times from windows of 10 to 100 (Figs. 2 to 6), and the
 same transfers predicted by the model and measured through the WAN in a box.
 """
 
@@ -25,7 +25,7 @@ SERVER = "server"
 
 
 def forecast_each(sizes_bytes, rtts_ms, mss_bytes):
-    """{window: its forecast}"""
+    """The forecast of each window: {window: forecast}."""
     return {window: forecast(sizes_bytes, rtts_ms, window, mss_bytes) for window in WINDOWS}
 
 
@@ -46,7 +46,7 @@ def draw_inputs(evaluation, sizes_bytes, rtts_ms):
 
 
 def draw_rounds(evaluation, sizes_bytes, rtts_ms):
-    """Figs. 3, 4 and 6. Returns the forecasts of Figs. 3 and 6."""
+    """Draws Figs. 3, 4 and 6. Returns the forecasts of Figs. 3 and 6."""
     files = forecast_each(sizes_bytes, rtts_ms, pops.SEGMENT_BYTES)
     one = forecast_each([OBJECT_BYTES], rtts_ms, pops.SEGMENT_BYTES)
     sweep = numpy.unique(numpy.logspace(3, 7, 40 if evaluation.quick else 120).astype(int))
@@ -91,7 +91,7 @@ def compare_with_paper(evaluation, files, one):
 
 
 def measure(evaluation):
-    """The same transfers, predicted and measured; each client has a path and a window of its own."""
+    """Predicts and measures the same transfers; each client has its own path and window."""
     table = evaluation.table("transfers", "rate", "rtt_ms", "window", "size_bytes", "repetition",
                              "predicted_ms", "measured_ms", "cwnd_first", "retrans_segs", "on_time")
     rates = list(RATES)[:1] if evaluation.quick else list(RATES)

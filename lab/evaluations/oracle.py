@@ -23,11 +23,11 @@ ARMS = (*STATIC, *PACED, Arm(AGAIN, initcwnd=24))
 class Verdict(NamedTuple):
     target: str
     where: list  # cells, or scenes
-    arms: dict  # cell or scene -> names of those that reach it there
+    arms: dict  # cell or scene -> names of arms that reach it there
 
 
 def by_target(cells, names):
-    """For each target, for all of them at once, and for all cells of a scene at once."""
+    """Arms that reach each target, all targets, and all targets in all cells of a scene."""
     judged = {name: judge.judge(cells, name) for name in names}
     verdicts = []
     for number, target in enumerate(judged[names[0]]):

@@ -2,8 +2,8 @@
 """First flights at once and paced, by the buffer at the bottleneck.
 
 A path of 100 ms and 20 Mbit/s whose buffer holds from a twentieth of the bandwidth-delay product to
-all of it; one cubic connection that opens, four at once, or one with bbr. Windows of ten, 24, 32, 50 and
-100 at once, over half a round trip and over a whole one; and what riptided learns, by routes and
+all of it. One cubic connection opens, four at once, or one with bbr. Windows of ten, 24, 32, 50 and
+100 leave at once, over half a round trip and over a whole one; riptided's windows, by routes and
 paced per connection. Beside it, the segments of single transfers as they leave and arrive.
 """
 
@@ -39,7 +39,7 @@ FOLLOWED_SCENE = Scene(100, 20, 0.25, 0, "cubic", 1, (DRAWN_KB,))
 
 
 def scenes(quick):
-    """(congestion, openers) -> its scenes, by buffer."""
+    """The scenes of each (congestion, openers), by buffer."""
     buffers = BUFFERS_BDP[2:3] if quick else BUFFERS_BDP
     groups = (("cubic", 1),) if quick else (("cubic", 1), ("cubic", 4), ("bbr", 1))
     return {group: [Scene(100, 20, buffer, 0, *group, OBJECTS_KB) for buffer in buffers]
@@ -47,7 +47,7 @@ def scenes(quick):
 
 
 def measure(evaluation, groups):
-    """The cells of all scenes."""
+    """Plays all scenes; returns their cells."""
     repetitions = 3 if evaluation.quick else 8
     table = evaluation.table("transfers", *COLUMNS)
     numbered = list(enumerate(itertools.chain(*groups.values()), 1))
@@ -60,7 +60,7 @@ def measure(evaluation, groups):
 
 
 def say(evaluation, cells):
-    """Each cell's figures, as a table in a file and as lines."""
+    """Writes each cell's figures as a table, and prints them."""
     table = evaluation.table("pacing", "cell", "arm", "mean_ms", "low", "high", "retrans_percent")
     evaluation.say("mean ms / segments sent again, percent")
     for cell in cells:
@@ -73,7 +73,7 @@ def say(evaluation, cells):
 
 
 def draw(evaluation, cells, numbered, groups):
-    """Time by buffer for one object, a picture for each way of using the path."""
+    """Draws the time by buffer for one object, a picture for each kind of use."""
     found = {(numbered[cell.scene], cell.object_kb): cell for cell in cells}
     with evaluation.picture("pacing", 1, len(groups)) as (_, grid):
         grid = grid if len(groups) > 1 else [grid]
@@ -91,7 +91,7 @@ def draw(evaluation, cells, numbered, groups):
 
 
 def follow(evaluation):
-    """arm -> its segments as they left, and as they arrived; of one transfer each."""
+    """For each arm the segments of one transfer, as they left and as they arrived."""
     arms = [arm for arm in ARMS if arm.name in FOLLOWED]
     stage = Stage(1, FOLLOWED_SCENE, arms, 1, 0, evaluation.random)
     found = {}
@@ -107,7 +107,7 @@ def follow(evaluation):
 
 
 def draw_segments(evaluation, found):
-    """When segments left and arrived, and those that never did: one round trip, and all of it."""
+    """Draws when segments left and arrived, or were lost: the first round trip, and all."""
     with evaluation.picture("arrivals", 1, 2) as (_, grid):
         for color, (name, (left, arrived)) in enumerate(found.items()):
             missing = {one.packet for one in left} - {one.packet for one in arrived}

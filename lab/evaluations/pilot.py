@@ -9,8 +9,8 @@ from contest.play import COLUMNS, play
 from contest.scenes import PACKET_BYTES, Arm, Scene, arms_named
 
 ARMS = arms_named("none", "static 24", "paper", "careful")
-# Scene, and the pilot's (mean ms, percent retransmitted) of none, 24, paper, and of
-# min(capacity / 2, burst) / sharers, which careful was then meant to be.
+# Scene, and the pilot's (mean ms, percent retransmitted) for none, 24, paper, and
+# min(capacity / 2, burst) / sharers, the plan for careful at that time.
 ROWS = (
     (Scene(100, 100, 1, 0, "cubic", 1, (100,)), ((428, 0.0), (319, 0.0), (218, 0.0), (217, 0.0))),
     (Scene(100, 20, 0.5, 0, "cubic", 1, (200,)), ((605, 0.3), (488, 0.8), (422, 9.6), (391, 2.8))),
@@ -21,7 +21,7 @@ ROWS = (
     (Scene(100, 5, 0.512, 0, "bbr", 1, (100,)), ((793, 7.8), (653, 13.4), (847, 41.0), (602, 7.8))),
     (Scene(100, 20, 0.5, 0, "bbr", 1, (200,)), ((751, 3.3), (583, 3.4), (420, 9.1), (439, 6.3))),
 )
-# Buffers in segments at 100 ms and 20 Mbit/s, and windows between which the pilot saw the limit.
+# Buffers in segments at 100 ms and 20 Mbit/s, and windows around the limit that the pilot saw.
 FLIGHTS = ((43, (40, 50)), (86, (70, 100)), (172, (100,)))
 CAPACITY_SEGS = 172
 REPETITIONS, SIDE_BY_SIDE = 10, 4
@@ -60,7 +60,7 @@ def compare_rows(evaluation, rows, repetitions):
 
 
 def compare_flights(evaluation, repetitions):
-    """Lines that say which first flights lost nothing."""
+    """Lines with the first flights that lost nothing."""
     table = evaluation.table("flights", *COLUMNS)
     agreed = 0
     for number, (buffer_segs, windows) in enumerate(FLIGHTS, 1):
@@ -70,7 +70,7 @@ def compare_flights(evaluation, repetitions):
             flights = [row for row in table.rows if row["scene"] == number
                        and row["arm"] == arm.name and not judge.is_late(row)]
             n_fit = sum(row["retrans_first"] == 0 for row in flights)
-            is_fit = cwnd == min(windows)  # by the pilot
+            is_fit = cwnd == min(windows)  # according to the pilot
             agreed += is_fit == (n_fit > len(flights) / 2)
             evaluation.say(f"buffer {buffer_segs} segments, window {cwnd}: {n_fit} of"
                            f" {len(flights)} first flights fit; the pilot:"

@@ -19,9 +19,9 @@ from traffic import Transfer
 
 RUNGS, BEGIN_CWND = (10, 14, 20, 28, 40, 57, 81), 57
 HOSTS, PATH = 3, "delay=30ms,rate=50mbit,buffer=30kb"
-SIZES_BYTES, PER_S = (20_000, 200_000), 2  # even over the logarithm; of each host
+SIZES_BYTES, PER_S = (20_000, 200_000), 2  # evenly over the logarithm; for each host
 REPETITIONS, PAIRS, RUN_S, ORACLE_S, SETTLE_S = 2, 4, 110, 45, 5
-ARMS_S = 7  # twelve rounds, then all that close count
+ARMS_S = 7  # twelve rounds; after that all closing connections count
 READ_S, MERGE_S = 1, 2
 WORDS = "alone", "with each other's states"
 OPTIONS = ("--apply", "connections", "--destroy-events", "--policy", "paper", "--history-weight", 0.9999, "--max-share",
@@ -47,14 +47,14 @@ def plan(drawn, group, end_s):
 
 
 def cost(one):
-    """As ladders have it."""
+    """A connection's cost, as in ladders."""
     rounds = max(one.busy_us / one.min_rtt_us, 1)
     segs = max(one.n_bytes / one.mss_bytes, 10)
     return math.log(rounds) - math.log(math.log2(1 + segs / 10)) + one.retrans_segs / one.data_segs
 
 
 def find_best(evaluation):
-    """The rung that costs least where all connections of a path have it."""
+    """The rung that costs least if all connections of a path have it."""
     end_s = 5 if evaluation.quick else ORACLE_S
     with network(evaluation, len(RUNGS)) as testbed:
         for group, cwnd in enumerate(RUNGS):
@@ -74,7 +74,7 @@ def find_best(evaluation):
 
 
 def pool(testbed, folder, group):
-    """What a script on each host does, one after the other; what it merges of itself is passed over."""
+    """Merges states as a script on each host would; a host's own state has no effect."""
     names = [f"sender{group}h{host}" for host in range(HOSTS)]
     for name in names:
         testbed.ask_riptide(name, "save", str(folder / f"{name}.state"))
@@ -84,8 +84,8 @@ def pool(testbed, folder, group):
 
 
 def play(evaluation, repetition, pairs, end_s, folder):
-    """Of each group [(seconds, window of each host)], the results, and whether packets were on time. Groups of even
-    numbers are alone, each has the plan of the next one."""
+    """[(seconds, window of each host)] of each group, results, and whether all was on time. Even
+    groups are alone, and have the plan of the next group."""
     groups = range(2 * pairs)
     transfers = [one for group in groups for one in plan(evaluation.drawn(repetition, group // 2), group, end_s)]
     with network(evaluation, 2 * pairs) as testbed, ThreadPoolExecutor(2 * pairs + 1) as threads:
@@ -119,7 +119,7 @@ def play(evaluation, repetition, pairs, end_s, folder):
 
 
 def count_until(rows, results, group, host, right):
-    """Connections of the host until its window is right, and whether it ever is."""
+    """The host's connections until its window is right, and whether it ever is."""
     at_s = next((at_s for at_s, cwnds in rows if cwnds[host] in right), None)
     return sum(at_s is None or one.start_us / 1e6 < at_s for one in results
                if one.sender == f"sender{group}h{host}"), at_s is not None

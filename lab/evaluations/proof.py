@@ -20,18 +20,18 @@ from testbed import Testbed
 from traffic import Transfer
 from worlds import KERNEL_CWND, PATHS, Path
 
-NICE = -15  # as the duel
+NICE = -15  # as in the duel
 ROUNDS, APART_ROUNDS = 25, 5
 BEGIN_S, RUN_S, SETTLE_S = 4, 14, 30
 HELD_OUT, CWND, PACING_PERCENT = 20, 24, 50
-# Window, share held out, pacing (which is an effect, of a window of ten as well), seconds until connections are closed.
+# Window, share held out, pacing (an effect even with a window of ten), seconds until the close.
 WORLDS = {"none": (KERNEL_CWND, HELD_OUT, 0, 0), "mixed": (CWND, HELD_OUT, PACING_PERCENT, 0),
           "all": (CWND, 0, PACING_PERCENT, 0), "apart": (CWND, HELD_OUT, PACING_PERCENT, 0.01)}
 MOST_CLAIMS, LEAST_HELD = 0.05, 0.93
 
 HARM_PATH, HARM_CWND, HARM_BYTES, HARM_PER_S = Path(50, 50, 0.096, "cubic", "cubic"), 80, 60_000, 50
 HARM_HELD_OUT, HARM_BEGIN_S, HARM_RUN_S, HARM_LIMIT_S = (20, 5), 15, 75, 60
-HARM_LATE_MS = 5  # a tenth of the round trip: a burst of its own
+HARM_LATE_MS = 5  # a tenth of the round trip: more would be a burst of its own
 
 HOUR_PATH, HOUR_CWNDS = Path(60, 50, 1, "cubic", "cubic"), (10, 16, 24, 36)
 HOUR_HELD_OUT, HOUR_PER_S, HOUR_CONNECTIONS, HOUR_TICKS = 5, 5, 18_000, (1, 2, 5, 10, 20, 40, 60)
@@ -47,15 +47,15 @@ def network(evaluation, paths):
 
 
 def forced(cwnd, held_out, pacing_percent, interval="200ms"):
-    """Options of a riptided that gives one window, to all but those held out, whatever it does."""
+    """Options of a riptided that always gives this window, except to those held out."""
     return ("--apply", "connections", "--destroy-events", "--policy", "paper", "--max-share", "off",
             "--interval", interval, "--cwnd-min", cwnd, "--cwnd-max", cwnd, "--holdout-percent", held_out,
             "--pacing-percent", pacing_percent)
 
 
 def play(testbed, plan, options, every_s=1, start_s=0):
-    """Sends the plan while a riptided with options[n] runs on sender n, from start_s on. Returns the results, for each
-    sender what status says of application at each read, [(seconds, it)], when its riptided began, and how late
+    """Sends the plan; riptided with options[n] runs on sender n from start_s. Returns results, each
+    sender's `apply` of status, [(seconds, apply)], when its riptided started, and how late
     packets were between two times."""
     names = [f"sender{number}" for number in range(len(options))]
     reads, starts, end_s = [[] for _ in names], [], max(one.at_s for one in plan)
@@ -68,7 +68,7 @@ def play(testbed, plan, options, every_s=1, start_s=0):
         next_s, is_last = time.monotonic(), False
         while not is_last:
             next_s += every_s
-            is_last = sending.done()  # and all is told a moment later
+            is_last = sending.done()  # and riptided has read all a moment later
             time.sleep(max(0, next_s - time.monotonic()))
             said = threads.map(lambda name: testbed.ask_riptide(name, "status")["apply"], names)
             for of_sender, apply in zip(reads, said):
@@ -81,7 +81,7 @@ def play(testbed, plan, options, every_s=1, start_s=0):
 
 
 class Run:
-    """One path in one world, once; it is late where the machine gave riptided's window no time until BEGIN_S."""
+    """One run of a path in a world; late: riptided's window was not in force at BEGIN_S."""
 
     def __init__(self, world, number, results, reads, end_s):
         self.verdicts = [apply["effect"] for _, apply in reads if apply["effect"]]
@@ -96,7 +96,7 @@ class Run:
 
 
 def play_worlds(evaluation):
-    """{world: [path][round]} of Runs."""
+    """Plays all: {world: [path][round]} of Runs."""
     paths, rounds, end_s = (PATHS[:2], 2, 6) if evaluation.quick else (PATHS, ROUNDS, RUN_S)
     runs = {world: [[] for _ in paths] for world in WORLDS}
     intervals = ("time_percent", "again_points", "rounds_saved")
@@ -128,7 +128,7 @@ def say_share(evaluation, words, count, of, is_met=None):
 
 
 def judge_none(evaluation, runs):
-    """How many claim an effect where there is none, at any read, of how many."""
+    """How many verdicts claim an effect, at any read, although there is none; and of how many."""
     runs = [run.verdicts for of_path in runs for run in of_path if run.last]
     claims = [worlds.ever_misses(rows, 0, 0) for rows in runs]
     n_either = sum(any(one) for one in claims)
@@ -142,7 +142,7 @@ def judge_none(evaluation, runs):
 
 
 def judge_gain(evaluation, paths, runs):
-    """How many intervals of time hold the truth at the end, of how many; and the picture of them."""
+    """How many final intervals of time contain the truth, and of how many; draws them."""
     table = evaluation.table("truths", "path", "of", *worlds.Difference._fields)
     held, n_late = [], 0
     with evaluation.picture("coverage", width=11, height=4.4) as (_, axes):
@@ -182,7 +182,7 @@ def judge_gain(evaluation, paths, runs):
 
 
 def draw_coverage(axes, number, intervals, truths):
-    """Those of a path side by side, and what is true."""
+    """Draws a path's intervals side by side, and the truth."""
     intervals = sorted(intervals, key=lambda one: one["estimate"])
     xs = [number - 0.4 + 0.8 * (n + 0.5) / len(intervals) for n in range(len(intervals))]
     truth = truths["compared"].time_percent
@@ -194,7 +194,7 @@ def draw_coverage(axes, number, intervals, truths):
 
 
 def say_apart(evaluation, runs):
-    """What becomes of the verdict where the FIN goes alone, in the mean of all runs."""
+    """The mean verdict of all runs whose FIN is sent alone."""
     for world in ("mixed", "apart"):
         found = [run for of_path in runs[world] for run in of_path[:APART_ROUNDS]
                  if run.has_interval() and not run.is_late]
@@ -208,7 +208,7 @@ def say_apart(evaluation, runs):
 
 
 def judge_harm(evaluation):
-    """When windows step back; retransmissions of both arms, second by second."""
+    """When windows step back; retransmissions of both arms, per second."""
     shares = HARM_HELD_OUT if evaluation.quick else HARM_HELD_OUT * 4
     begin_s, end_s = (3, 24) if evaluation.quick else (HARM_BEGIN_S, HARM_RUN_S)
     plan = [Transfer(f"sender{number}", f"receiver{number}", HARM_BYTES, (n + evaluation.random.random()) / HARM_PER_S)
@@ -216,7 +216,7 @@ def judge_harm(evaluation):
     with network(evaluation, [HARM_PATH] * len(shares)) as testbed:
         options = [forced(HARM_CWND, held_out, 0, "1s") for held_out in shares]
         results, reads, starts, late_ms = play(testbed, plan, options, every_s=0.5, start_s=begin_s)
-    # The host, or its only destination: whichever shows it first.
+    # The host or its only destination, whichever steps back first.
     backs = [next((at_s for at_s, apply in of_sender if apply["stepped_back_s"] > 0 or apply["destinations_stepped_back"]),
                   end_s) for of_sender in reads]
     seconds = set(range(end_s))
@@ -255,7 +255,7 @@ def draw_harm(axes, rows, began_s, back_s, is_first):
 
 
 def judge_hour(evaluation):
-    """When an operator sees a gain; an hour's connections are sent in minutes."""
+    """When an operator sees a gain: an hour's connections are sent in minutes."""
     cwnds, held_out = (HOUR_CWNDS[::3], HELD_OUT) if evaluation.quick else (HOUR_CWNDS * 2, HOUR_HELD_OUT)
     end_s = 6 if evaluation.quick else HOUR_CONNECTIONS / HOUR_PATH.per_s()
     plan = [one for number in range(len(cwnds))

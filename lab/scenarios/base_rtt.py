@@ -2,8 +2,8 @@
 """Delayed base RTT: connections that open into a standing queue take its delay for the path's own.
 
 Another host keeps the buffer (two bandwidth-delay products) of a path of 20 Mbit/s and 50 ms full for a while, then is
-gone. Connections of 100 KB come twice a second. What they measured as the smallest round trip time,
-which windows that gave, and what was lost with them, during the queue and after it.
+ends. Connections of 100 KB come twice a second. Shown are their smallest round trip time,
+the windows that follow from it, and losses, during the queue and after it.
 """
 
 import statistics

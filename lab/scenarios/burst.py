@@ -9,7 +9,7 @@ CONNECTIONS = 200
 OBJECT_BYTES = 50000
 WINDOWS = (10, 24, 50, 100)
 POLICIES = ("paper", "careful")
-# 100 Mbit/s and 50 ms: a path of 417 packets, and a buffer of as much.
+# 100 Mbit/s and 50 ms: a path of 417 packets, and a buffer of the same size.
 PATHS = ["from=sender,delay=25ms,rate=100mbit,buffer=625kb", "from=receiver,delay=25ms"]
 
 
@@ -41,7 +41,7 @@ def burst(evaluation, arm, drawn):
 
 
 def learn(testbed, policy):
-    """What riptided makes of a few connections that move data, as it is when the burst comes."""
+    """Lets riptided learn from a few connections that move data, as before a burst."""
     testbed.start_riptided(["sender"], "--policy", policy, "--interval", "500ms")
     testbed.transfer([Transfer("sender", "receiver", 400000, at_s=0.25 * n, idle_s=60)
                       for n in range(8)])

@@ -2,9 +2,9 @@
 """Capacity drops by ten while windows are high: how many ticks until first flights fit again.
 
 100 Mbit/s and 50 ms become 10 Mbit/s with a buffer of one bandwidth-delay product, 42 packets. New connections
-bring 150 KB, one after the other, so that a flight that is lost from was too large for the path and not in
-another one's way. Before the drop three busy connections fill the path between them: from these, policies
-learn what it carries. Arms work side by side, each on a path of its own.
+bring 150 KB, one after the other, so that a flight with losses was too large for the path, not in
+another one's way. Before the drop three busy connections fill the path: from these, policies
+learn its capacity. Arms run side by side, each on its own path.
 """
 
 from figures import estimate_share, on_time
@@ -15,7 +15,7 @@ from traffic import Transfer
 OBJECT_BYTES = 150000
 BEFORE_S, AFTER_S = 30, 15
 EVERY_S, JITTER_S, STAGGER_S = 0.5, 0.05, 0.04
-# Together for two thirds of a second, at another point of riptided's second each time.
+# Together they take two thirds of a second, each time at another point of riptided's interval.
 BUSY_CONNECTIONS, BUSY_BYTES, BUSY_EVERY_S = 3, 1000000, 2.3
 OPENING_AFTER_BUSY_S = (1.2, 1.7)
 REPETITIONS = 3
@@ -74,19 +74,19 @@ def busy_and_openings(arms, seconds):
 
 
 def share_that_resent(rows, arm, second):
-    """Of the transfers that began in that second after the drop."""
+    """The share with retransmissions, of transfers that began in that second after the drop."""
     chosen = [row for row in rows if row["arm"] == arm and second <= row["after_s"] < second + 1]
     return estimate_share(sum(row["retrans_first"] > 0 for row in chosen), len(chosen))
 
 
 def window_before(rows, arm):
-    """Mean of the last four seconds before the drop."""
+    """The mean window of the last four seconds before the drop."""
     cwnds = [row["window"] for row in rows if row["arm"] == arm and -4 <= row["after_s"] < 0]
     return sum(cwnds) / max(1, len(cwnds))
 
 
 def ticks_until_fit(rows, arm):
-    """After how many seconds no more than one first flight in twenty was lost from, for good."""
+    """Seconds after which at most one first flight in twenty had losses, permanently."""
     last = int(max(row["after_s"] for row in rows))
     bad = [second for second in range(last + 1)
            if share_that_resent(rows, arm, second).value > 0.05]

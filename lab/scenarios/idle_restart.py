@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Idle restart: an open connection that was silent sends again, with the window its route had.
+"""Idle restart: a connection sends again after a pause, with the window of its former route.
 
 After an idle time of a retransmission timeout the kernel halves the window for each further one, down to
-the initial window of the route that the connection last sent by: what the route says by now counts from the
-next time on. Routes have an `mtu` here, or route_change.py's hazard would come on top.
+the initial window of the route by which it last sent: a changed route counts only from the
+next time on. Routes have an `mtu` here, to exclude the hazard of route_change.py.
 """
 
 from testbed import Testbed
 from traffic import Transfer
 
 OBJECT_BYTES = 100000
-CASES = (  # window when it opens, and when it sends again
+CASES = (  # window at the opening, and when it sends again
     (10, 10), (50, 50), (10, 50), (50, 10))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Path MTU: a hop takes 1,400 bytes, both ends believe in 1,500, and first flights are full-sized.
 
-The whole first flight is dropped at the hop and sent again smaller once its router has said so. What was
-learned must outlive a change of the window: riptided's routes are rewritten while the windows move.
+The first flight is dropped at the hop and sent again, smaller, after its router's message. What was
+learned must survive a change of the window: riptided rewrites routes when windows change.
 """
 
 from scenarios import POLICIES
@@ -31,7 +31,7 @@ def run(evaluation):
 
 
 def fetch(evaluation, arm, count):
-    """Transfers one after the other; under riptided other connections make the window move."""
+    """Transfers one after the other; with riptided other connections change the window."""
     with Testbed(evaluation, {"sender": "10.9.1.1", "router": "10.9.2.1"},
                  ["delay=25ms,rate=100mbit,buffer=1mb"],
                  ports={"router": {"net": "10.9.3.1/32"}}) as testbed:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The initial receive window: what of a first flight leaves at once, by who opens the connection.
+"""The initial receive window: how much of a first flight leaves at once, by the opening side.
 
-The window of a SYN-ACK has no scale, so that a sender that opens may send 65,535 bytes at most; a
-receiver that opens announces a scaled one with its first acknowledgement, as large as tcp_rmem[1]
-lets it be.
+The window of a SYN-ACK has no scale, so a sender that opens can send at most 65,535 bytes; a
+receiver that opens announces a scaled one in its first acknowledgement, as large as tcp_rmem[1]
+allows.
 """
 
 from testbed import RMEM_BYTES, Testbed

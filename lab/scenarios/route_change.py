@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Route change: an open connection sends after its destination's window was written anew.
+"""Route change: an open connection sends after its destination's route was rewritten.
 
-Linux 6.18 takes the device away from a route that was replaced or deleted, and a connection that still has it
-cached reads the MTU of none, 68 bytes, before it looks its route up again: what it sends next leaves in
-segments of 48 bytes until the first one has found the new route. They use up the window, which costs a round
-trip, and their acknowledgements open it: each change can double the window of an idle connection. Who writes
-routes by hand does that; riptided's say the MTU of their link, which is read in the device's place.
+Linux 6.18 removes the device from a replaced or deleted route, and a connection that still has it
+cached reads the MTU of no device, 68 bytes, before it looks up its route: its next data leaves in
+segments of 48 bytes, until the first one finds the new route. They use up the window, for a round
+trip, and their acknowledgements open it: each change can double an idle connection's window. Routes
+written by hand do that; riptided's have the MTU of their link, read instead of the device's.
 """
 
 import subprocess
@@ -38,8 +38,8 @@ def run(evaluation):
 
 
 def open_window(testbed):
-    """Leaves an idle connection whose window is above every bound. HyStart ends slow start early where a
-    busy host delays an acknowledgement; it sends more then."""
+    """Opens an idle connection with a window above every bound. HyStart ends slow start early if a
+    busy host delays an acknowledgement; then it sends more."""
     for reuse in [False] + [True] * 50:
         sent, = testbed.transfer([Transfer("sender", "receiver", 3 * OBJECT_BYTES, reuse=reuse,
                                            idle_s=3600)])
@@ -54,7 +54,7 @@ def by_hand(testbed, bound):
 
 
 def by_riptided(testbed, bound):
-    """Holds the window down to another bound, and waits for the route."""
+    """Lowers the window to another bound, and waits for the route."""
     control = ["--control", "/run/riptide-sender"]
     subprocess.run([BUILD / "cli" / "riptide", "hint", testbed.hosts["receiver"], "--max",
                     str(bound), "--for", "1h", *control], stdout=subprocess.DEVNULL,

@@ -27,7 +27,7 @@ double dice_log(struct dice *dice, double low, double high)
     return low * pow(high / low, dice_unit(dice));
 }
 
-/* Time until the next of events that come at random, once in `mean` on average. */
+/* Time until the next random event, with that mean. */
 static double wait(struct dice *dice, double mean)
 {
     return -mean * log(1 - dice_unit(dice));
@@ -58,7 +58,7 @@ static void open_flow(struct path *path, bool is_busy, uint32_t host, double seg
         .left = segments,
         .last_sent_s = path->now_s,
     };
-    /* Half of the busy ones have less to send than the path takes. */
+    /* Half of the busy ones are limited by their application. */
     if (is_busy && dice_unit(&path->dice) < 0.5)
         flow->limit = fmax(1, path->rate * path->rtt_s * dice_log(&path->dice, 0.04, 0.4));
 }
@@ -110,7 +110,7 @@ static double flight_of(const struct flow *flow)
     return fmin(flow->cwnd, flow->left);
 }
 
-/* What the window becomes after a round; lost segments are sent again in the next one. */
+/* Computes the window after a round; lost segments are sent again in the next one. */
 static void end_flight(struct path *path, struct flow *flow, double flight, double lost,
                        double round_s, struct score *score)
 {
@@ -143,9 +143,9 @@ static bool is_sending(const struct flow *flow)
 }
 
 /*
- * One round trip. First flights are not paced: what the buffer has no room for is lost. Others are
- * clocked by acknowledgements: what path and buffer cannot hold together is lost, from each its
- * part.
+ * One round trip. First flights are not paced: segments that exceed the buffer are lost. Others are
+ * clocked by acknowledgements: what exceeds path and buffer together is lost, from each flow in
+ * proportion.
  */
 static void run_round(struct path *path, struct score *score)
 {

@@ -22,19 +22,19 @@ struct flow {
     bool is_open;
     bool is_busy; /* sends without end; else `left` segments */
     bool is_slow_start;
-    bool is_first; /* its first flight comes with the next round */
+    bool is_first; /* it sends its first flight in the next round */
     uint32_t host;
     double cwnd;         /* segments */
     double left;         /* to send, segments */
-    double limit;        /* what its application sends in a round trip, segments; 0: all it may */
+    double limit;        /* its application's limit per round trip, segments; 0: none */
     double rounds;       /* so far */
     double sent, resent; /* segments */
-    double rate;         /* delivered lately, segments a second */
+    double rate;         /* recent delivery rate, segments per second */
     double last_sent_s;
-    double closes_s; /* after it is done */
+    double closes_s; /* when it closes, after its transfer */
 };
 
-/* What a policy is judged by. */
+/* The figures by which policies are compared. */
 struct score {
     double flights;    /* first flights */
     double overflowed; /* of those, into a full buffer */
@@ -56,10 +56,10 @@ struct path {
 
 void path_init(struct path *path, uint64_t seed);
 
-/* Lives until `end_s`; new connections to host n start with cwnds[n]. */
+/* Simulates until `end_s`; new connections to host n start with cwnds[n]. */
 void path_run(struct path *path, double end_s, const uint32_t *cwnds, struct score *score);
 
-/* What a dump of the host's connections would show of one. */
+/* The sample of a connection in a dump. */
 struct riptide_sample flow_sample(const struct path *path, const struct flow *flow);
 
 #endif

@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 
 def read(path):
-    """{policy: [(overflow in percent, round trips saved), ...]}, in the order of the file."""
+    """Reads {policy: [(overflow in percent, round trips saved), ...]}, in the order of the file."""
     results = {}
     with open(path, encoding="utf-8") as file:
         lines = (line for line in file if not line.startswith("#"))

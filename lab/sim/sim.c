@@ -25,7 +25,7 @@ struct plan {
     uint32_t seeds;
 };
 
-/* The others are compared with the first. Names of no policy of the library are fixed windows. */
+/* All others are compared with the first. Names without a policy are fixed windows. */
 static const struct {
     const char *name;
     const char *policy; /* NULL: always `cwnd` */

@@ -26,7 +26,7 @@ int ends_host_open(struct ends_host *host, const struct traffic_host *named)
     return host->netns_fd < 0 ? -errno : 0;
 }
 
-/* The process has no sockets but these, so it need not come home. */
+/* The process has only these sockets, so it need not return to its namespace. */
 static int open_socket(const struct ends_host *host, const char *congestion)
 {
     socklen_t length = (socklen_t)strlen(congestion);

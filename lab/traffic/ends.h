@@ -21,7 +21,7 @@ int ends_connect(const struct ends_host *from, const struct ends_host *to, uint1
                  const char *congestion, uint16_t *local_portp);
 int ends_accept(int listener_fd, struct sockaddr_in *peer);
 
-/* Of a connection; zeros if the kernel does not report them. */
+/* TCP_INFO of a connection; zeros if the kernel does not report it. */
 void ends_info(int fd, struct tcp_info *info);
 
 #endif

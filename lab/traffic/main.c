@@ -99,8 +99,8 @@ int main(void)
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
-    /* What is measured is the network, not how long a busy machine lets us wait; without it we
-     * still work. */
+    /* Real-time priority, to measure the network and not waiting times on a busy machine; without
+     * it this works as well. */
     (void)sched_setscheduler(0, SCHED_FIFO, &priority);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_TIMERSLACK, 1UL) < 0)
         r = -errno;

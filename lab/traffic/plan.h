@@ -19,13 +19,13 @@ struct traffic_host {
 
 struct traffic_order {
     uint64_t at_us; /* after `go` */
-    bool look;      /* at the windows of all connections; nothing of the following */
+    bool look;      /* reports the windows of all connections; all members below are unused */
     char tag[TRAFFIC_NAME_SIZE];
-    unsigned int from, to; /* who sends the object, and who gets it: indices of hosts */
-    bool push;             /* the sender opens the connection; else the receiver, and asks for it */
+    unsigned int from, to; /* sender and receiver of the object: indices of hosts */
+    bool push;             /* the sender opens the connection; else the receiver, with a request */
     uint64_t bytes;
     char congestion[16];
-    bool reuse;       /* on an idle connection of the same ends, where there is one */
+    bool reuse;       /* on an idle connection of the same ends, if there is one */
     uint64_t idle_us; /* how long the connection stays open afterwards */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of CSV: what became of a transfer, and what windows open connections have.
+ * Lines of CSV: results of transfers, and windows of open connections.
  */
 #include "transfer.h"
 

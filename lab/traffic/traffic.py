@@ -15,7 +15,7 @@ LIMIT_S = 60
 
 @dataclass
 class Transfer:
-    """One object from one host to another. Pull: the receiver opens the connection and asks, so
+    """An object from one host to another. Pull: the receiver opens the connection and asks, so
     that a new connection costs a round trip more than its data. Push: the sender opens it."""
     sender: str
     receiver: str
@@ -23,9 +23,9 @@ class Transfer:
     at_s: float = 0.0
     kind: str = "pull"
     congestion: str = "cubic"
-    reuse: bool = False  # of an idle connection between the same ends
+    reuse: bool = False  # uses an idle connection between the same ends
     idle_s: float = 0.0  # how long the connection stays open afterwards
-    tag: str = "-"  # comes back with the result; no spaces
+    tag: str = "-"  # returned with the result; no spaces
 
     def __str__(self):
         fresh = "reuse" if self.reuse else "fresh"
@@ -41,8 +41,8 @@ class Look(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of a transfer. Times are from its start; those that did not come are 0. Counts
-    are of this transfer alone, by the sender's kernel."""
+    """The result of a transfer. Times are from its start; 0: not reached. Counts
+    are of this transfer only, from the sender's kernel."""
     tag: str
     sender: str
     receiver: str
@@ -55,9 +55,9 @@ class Result(NamedTuple):
     connected_us: int
     first_byte_us: int
     done_us: int
-    cwnd_first: int  # segments, when the first bytes had been handed over
+    cwnd_first: int  # segments, after the first call of send(2)
     flight_first: int  # segments that had left by then
-    peer_window_bytes: int  # at that time
+    peer_window_bytes: int  # at the same time
     cwnd_last: int
     data_segs: int
     retrans_segs: int
@@ -65,7 +65,7 @@ class Result(NamedTuple):
     retrans_bytes: int
     min_rtt_us: int
     mss_bytes: int
-    busy_us: int  # with data that was not acknowledged yet; in jiffies
+    busy_us: int  # time with unacknowledged data, in steps of jiffies
 
 
 _TEXT = {"tag", "sender", "receiver", "kind", "congestion"}
@@ -77,14 +77,14 @@ def _read(line):
 
 
 class Traffic:
-    """A running `traffic`; hosts: {namespace: IPv4 address}. Connections that stay open live until
-    their time is over or this ends."""
+    """A running `traffic`; hosts: {namespace: IPv4 address}. Idle connections stay open until
+    their idle time or this object ends."""
 
     def __init__(self, hosts):
         self.process = subprocess.Popen([str(BUILD / "lab" / "traffic" / "traffic")],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         universal_newlines=True)
-        self.go_s = 0  # when the last plan began, of time.monotonic()
+        self.go_s = 0  # time.monotonic() at the start of the last plan
         for name, address in hosts.items():
             self.add_host(name, address)
 
@@ -95,7 +95,7 @@ class Traffic:
         self.process.stdin.write(line + "\n")
 
     def run(self, transfers, limit_s=LIMIT_S, looks_s=(), on_look=None):
-        """Carries out the transfers, their times counted from now; yields results as they come. At
+        """Carries out transfers, with times from now on; yields results as they arrive. At
         each of the times looks_s, on_look(sender, receiver, cwnd) is called for each end of an open
         connection that has sent."""
         orders = [*transfers, *(Look(at_s) for at_s in looks_s)]
@@ -115,7 +115,7 @@ class Traffic:
         raise RuntimeError("traffic ended; what it said is above")
 
     def close(self):
-        with contextlib.suppress(BrokenPipeError):  # it may have ended
+        with contextlib.suppress(BrokenPipeError):  # it may have ended already
             self.process.stdin.close()
         self.process.kill()
         self.process.wait()

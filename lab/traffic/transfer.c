@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Transfers between hosts, both of whose ends are here: what the sender's kernel says and when the
- * receiver has its bytes are read by one clock.
+ * Transfers between hosts, with both ends in this process: the sender's TCP_INFO and the time at
+ * which the receiver has its bytes are read with one clock.
  *
  * Pull: the receiver connects and asks, as a client of HTTP does. Push: the sender connects.
  */
@@ -93,7 +93,7 @@ int traffic_add_order(struct traffic *traffic, const struct traffic_order *order
     if (!transfer)
         return -ENOMEM;
     transfer->order = *order;
-    /* Plans are long, and mostly in order. */
+    /* Plans are long, and mostly sorted. */
     if (traffic->waiting && traffic->last_waiting->order.at_us <= order->at_us)
         place = &traffic->last_waiting->next;
     while (*place && (*place)->order.at_us <= order->at_us)
@@ -138,7 +138,7 @@ static void finish(struct traffic *traffic, struct traffic_transfer *transfer, u
     free(transfer);
 }
 
-/* As much as the socket takes; the rest when it has room. */
+/* Sends as much as the socket accepts; the rest when it has room. */
 static void send_more(struct traffic *traffic, struct traffic_transfer *transfer,
                       struct traffic_end *end)
 {
@@ -159,7 +159,7 @@ static void send_more(struct traffic *traffic, struct traffic_transfer *transfer
     }
     if (is_first)
         ends_info(end->fd, &transfer->first);
-    /* As a server does: a FIN that goes alone, later, is another round trip of busy time. */
+    /* As servers do: a later FIN of its own would add a round trip of busy time. */
     if (transfer->sent_bytes == total && !transfer->order.reuse && !transfer->order.idle_us)
         (void)shutdown(end->fd, SHUT_WR);
     watch(traffic, end, EPOLLIN | (transfer->sent_bytes < total ? EPOLLOUT : 0));
@@ -196,7 +196,7 @@ static void look_at_first_flight(struct traffic_transfer *transfer)
         info.tcpi_bytes_acked - transfer->before.tcpi_bytes_acked >= flight_bytes;
 }
 
-/* Refused, reset or closed: no more events from here; the next tick reports it. */
+/* Refused, reset or closed: no more events of this end; the next tick reports it. */
 static void give_up_end(const struct traffic *traffic, const struct traffic_end *end)
 {
     (void)epoll_ctl(traffic->epoll_fd, EPOLL_CTL_DEL, end->fd, NULL);
@@ -385,7 +385,7 @@ static void start_due(struct traffic *traffic, uint64_t now_ns, bool give_up)
     }
 }
 
-/* Whether all is acknowledged is asked every other millisecond, however often we are called. */
+/* Asks only every other millisecond whether all is acknowledged, however often it is called. */
 static uint64_t finish_settled(struct traffic *traffic, uint64_t now_ns, bool give_up)
 {
     struct traffic_transfer *transfer, *after;

@@ -182,7 +182,7 @@ static int check_port(const struct wan_network *network, const struct draft *dra
                                       : "net");
     if (!find_port(network, port->name, &other))
         return refuse(refusal, "name=%s: there is such a port already", port->name);
-    /* Names go into the report as they are, and must not be taken for an address. */
+    /* Names are printed unchanged, and must not look like an address. */
     if (strspn(port->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
         strlen(port->name))
         return refuse(refusal, "name=%s: use letters, digits, - and _", port->name);

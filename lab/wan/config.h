@@ -18,8 +18,8 @@ int wan_config_port(struct wan_network *network, const char *text, struct wan_re
 int wan_config_path(struct wan_network *network, const char *text, struct wan_refusal *refusal);
 
 /*
- * `N KEY=VALUE,...`: other values for a path while it works; the first one is 1. What has been
- * taken in comes out when it was due; what its link still has to send takes up the new rate's time.
+ * `N KEY=VALUE,...`: changes the n-th path, from 1 on, while it runs. Packets on the path
+ * arrive when they were due; those that its link has not sent yet leave at the new rate.
  */
 int wan_config_change(struct wan_network *network, const char *text, uint64_t now_ns,
                       struct wan_refusal *refusal);

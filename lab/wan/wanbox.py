@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs `wan` between network namespaces: hosts, sockets inside them, the process and its counters.
 
-What is sent and what must come out of it is the business of the tests and labs that use this.
+Tests and labs that use this send packets and check what arrives.
 Run as root in a sandbox of its own (see README.md); standard library only, Python 3.9 and later.
 """
 import ctypes
@@ -33,7 +33,7 @@ def _setns(fd):
 
 
 def socket_in(netns, *arguments):
-    """A socket that lives in the namespace; the thread itself comes back."""
+    """A socket in the namespace; the thread returns to its own."""
     home_fd = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     netns_fd = os.open("/run/netns/" + netns, os.O_RDONLY)
     try:
@@ -90,7 +90,7 @@ class Wan:
 
     @staticmethod
     def _wait_usable(netns, timeout_s=10):
-        """IPv6 addresses are the kernel's to settle, on a busy machine a moment later."""
+        """Waits for the kernel to settle IPv6 addresses, which takes a moment on a busy machine."""
         deadline_s = time.monotonic() + timeout_s
         while subprocess.run(["ip", "-n", netns, "-o", "addr", "show", "tentative"], check=True,
                              stdout=subprocess.PIPE).stdout:
@@ -117,7 +117,7 @@ class Wan:
         return json.loads(self._line())
 
     def change(self, number, text):
-        """Other values for a path, the first of which is 1, such as "rate=2mbit"."""
+        """Changes values of the nth path, from 1 on, such as "rate=2mbit"."""
         self.process.stdin.write(b"%d %s\n" % (number, text.encode()))
         self.process.stdin.flush()
         if self._line() != "changed":

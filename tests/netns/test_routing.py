@@ -199,7 +199,7 @@ class Story(Twins):
         return sign == "?" or found == [prefix_key(self.dst)] * (sign != "-")
 
     def tell(self, line):
-        """Executes a line of a story; the router follows without rounds. Returns the line's sign."""
+        """Executes a line of a story; the router follows without rounds. Returns its sign."""
         sign, line = (line[0], line[1:].strip()) if line[0] in "-?" else ("", line)
         if line.startswith("ours: "):
             line = line.replace("ours: ", f"ours: ip -{self.family} ")

@@ -73,7 +73,7 @@ static union address address_of(bool v6, uint32_t destination, uint16_t port)
     return address;
 }
 
-/* Closing sends no FIN and leaves no socket that waits for a peer's answer. */
+/* SO_LINGER: closing sends no FIN, and leaves no socket that waits for an answer. */
 static void make_socket(const struct plan *plan, uint32_t index)
 {
     const int repair_on = TCP_REPAIR_ON, repair_off = TCP_REPAIR_OFF_NO_WP;
@@ -112,7 +112,7 @@ struct pipe {
     int in;
 };
 
-/* A child: its part of the sockets, a byte when ready, then nothing until the parent ends. */
+/* A child: makes its sockets, writes a byte, then waits until the parent ends. */
 static void keep(const struct plan *plan, uint32_t begin, uint32_t end, struct pipe ready,
                  struct pipe hold)
 {
@@ -140,7 +140,7 @@ static struct pipe make_pipe(void)
     return (struct pipe){ .out = fds[0], .in = fds[1] };
 }
 
-/* A child's death by SIGPIPE would also end the pipe, so that no process waits forever. */
+/* Even if a child is killed, its pipe closes, so that nobody waits forever. */
 static bool all_are_ready(int fd, uint32_t children)
 {
     uint32_t n = 0;

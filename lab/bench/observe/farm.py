@@ -4,7 +4,7 @@
 import subprocess
 
 LINK = "farm0"
-WINDOWS = range(20, 100, 20)  # of the first destinations; the others have the kernel's default
+WINDOWS = range(20, 100, 20)  # of the first destinations; all others have the kernel's default
 
 
 def ip(*arguments):
@@ -42,7 +42,7 @@ class Farm:
         self.process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         answer = self.process.stdout.readline()
-        if self.has_windows:  # riptided makes no route for a window that the base route has
+        if self.has_windows:  # riptided makes no route if the base route has the window already
             windows("del")
         if answer != b"ready\n":
             self.__exit__()

@@ -23,7 +23,7 @@
 
 enum { BUFFER_BYTES = 32768, ANY_PORT = -1 };
 
-/* One host of the chain: where it matches, the jump to the end, else the next one. */
+/* One host of the chain: if it matches, jumps to the end; else the next one follows. */
 struct link {
     struct inet_diag_bc_op test;
     struct { /* inet_diag_hostcond, whose open end lets nothing follow */
@@ -63,7 +63,7 @@ static struct link link_of(const char *host, size_t links_left)
                   (uint16_t)(sizeof(link.jump) + links_left * sizeof(link)) },
     };
 
-    /* The last one has no next: a jump four bytes past the end rejects. */
+    /* The last one has no successor: a jump to four bytes past the end rejects. */
     if (links_left == 0)
         link.test.no = (uint16_t)(sizeof(link) + sizeof(link.jump));
     if (inet_pton(AF_INET, host, &link.host.address) != 1) {
@@ -101,7 +101,7 @@ static struct request *make_request(size_t n, char **hosts)
     return request;
 }
 
-/* Only the end of a dump is alone in a datagram. */
+/* Only a dump's last message is alone in a datagram. */
 static void receive_all(int fd)
 {
     static _Alignas(struct nlmsghdr) char buffer[BUFFER_BYTES];

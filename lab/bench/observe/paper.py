@@ -5,7 +5,7 @@ names `ss -tia`): one round, as a baseline.
     paper.py            observes and computes, and prints the windows
     paper.py DEVICE     sets a route by ip(8) for each of them, through that device
 
-Where the paper leaves it open, what is quick in Python was taken: lines are read as they come, and
+Details that the paper leaves open are chosen for speed: lines are read as they arrive, and
 one search per connection finds its window.
 """
 
@@ -22,7 +22,7 @@ def poll():
     """{destination: [window, ...]} of all open connections."""
     observed = {}
     with subprocess.Popen(["ss", "-tia"], stdout=subprocess.PIPE, text=True) as ss:
-        next(ss.stdout)  # the titles
+        next(ss.stdout)  # the headings
         for line in ss.stdout:
             if not line.startswith(("\t", " ")):
                 state, _, _, _, peer = line.split(maxsplit=5)[:5]

@@ -63,8 +63,8 @@ static struct riptide_estimator *make_estimator(void)
 }
 
 /*
- * One buffer, as an agent takes it. RIPTIDE_E_AGAIN where there was nothing in it, RIPTIDE_E_DONE
- * at the end of the dump.
+ * Adds one buffer, as an agent does. RIPTIDE_E_AGAIN: it was empty; RIPTIDE_E_DONE:
+ * the dump has ended.
  */
 static int take_samples(struct riptide_observer *observer, struct riptide_estimator *estimator)
 {
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
     uint64_t windows = 0;
     int r = riptide_observer_start(observer);
 
-    /* There is nothing else to do than to read on, and no need to ask whether there is more. */
+    /* There is no other work, so it reads without asking whether there is more. */
     while (r == 0 || r == RIPTIDE_E_AGAIN) {
         if (r == RIPTIDE_E_AGAIN && poll(&fd, 1, -1) < 0)
             die("poll", strerror(errno));

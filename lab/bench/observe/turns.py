@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Contenders that take turns, each a whole process, and what their turns have in common."""
+"""Contenders that take turns, each a whole process; and figures of turns."""
 
 import statistics
 import subprocess
 import sys
 from dataclasses import dataclass
 
-PATIENCE_S = 15  # a contender that has taken so long takes no further turn
-LIMIT_S = 60  # one that would take longer for a turn is left out
+PATIENCE_S = 15  # a contender that has taken longer takes no further turn
+LIMIT_S = 60  # a contender that would take longer for a turn is left out
 
 
 @dataclass
@@ -42,13 +42,13 @@ def say(text):
 
 
 def progress(text):
-    """On a terminal one line that is overwritten."""
+    """Shows progress on a terminal, in one line that is overwritten."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def take_turns(measure, contenders, repeat):
-    """{name: [turn, ...]} of {name: command}, by turns; without those that failed."""
+    """Runs {name: command} in turns: {name: [turn, ...]}, without those that failed."""
     turns = {name: [] for name in contenders}
     waiting = list(contenders)
     for number in range(repeat):
@@ -88,5 +88,5 @@ def spread(values):
 
 
 def ratio(turns, reference):
-    """Of processor time, turn by turn: what disturbs the machine disturbs both."""
+    """The ratio of processor times, turn by turn, as a disturbance of the machine affects both."""
     return spread([a.cpu_s / b.cpu_s for a, b in zip(turns, reference)])
