@@ -14,14 +14,14 @@ enum { MOST_WORKERS = 1024, GONE_SCANS = 2 };
 struct worker {
     ino_t netns;   /* its inode; 0: unused entry */
     pid_t process; /* a process in it */
-    char *cgroup;  /* of the first one */
+    char *cgroup;  /* of the process by which the namespace was found */
     pid_t pid;     /* 0: not running */
     bool is_told;  /* was sent SIGTERM */
     unsigned int n_unseen, n_stuck, n_failures;
     uint64_t begun_ns, retry_ns;
 };
 
-/* Each worker writes its own beat; nothing here depends on what workers read. */
+/* Each worker writes its own beat; only workers read n_sharing, which the parent writes. */
 struct shared {
     uint32_t n_sharing;
     struct beat beats[MOST_WORKERS];
@@ -37,8 +37,8 @@ struct workers {
     size_t n, last; /* entries in use, and the last one found */
     uint64_t next_ns;
     bool are_ready;            /* each has had a round, or failed */
-    bool are_full, are_hidden; /* and this was logged */
-    const char *reason;        /* likewise: why the program gives no windows */
+    bool are_full, are_hidden; /* workers or processes are, and this was logged */
+    const char *reason;        /* why the program gives no windows, as last logged */
     struct riptide_error why_none; /* the answer for namespaces without a worker */
     bool is_child;
     bool has_failed; /* a worker of --once */
