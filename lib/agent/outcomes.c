@@ -119,8 +119,6 @@ static void wait_for_flights(struct riptide_agent *agent, bool is_off)
     else
         outcomes->flights_wait -= outcomes->flights_wait > 0;
     agent->estimator->gives_none = outcomes->flights_wait > 0;
-    agent->estimator->shares = arm_shares_of(&outcomes->arms);
-    agent->estimator->arms_seed = outcomes->arms.seed;
 }
 
 static void enter_line(struct outcomes *outcomes, enum arm arm, const struct book_line *line)
@@ -177,6 +175,9 @@ void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns)
 {
     bool is_off = gives_none(agent);
 
+    /* First: a turn that begins is drawn by them. */
+    agent->estimator->shares = arm_shares_of(&agent->outcomes.arms);
+    agent->estimator->arms_seed = agent->outcomes.arms.seed;
     take_turn(agent, now_ns, is_off);
     wait_for_flights(agent, is_off);
 }

@@ -454,3 +454,53 @@ TEST(no_policy_judges_flights_of_the_last_turn)
         assert_int_equal(agent->outcomes.turns.phase, TURN_COUNTS);
     }
 }
+
+/* Windows of 64 addresses, and how many of those that wait to be popped are held out. */
+static void load_windows(struct riptide_agent *agent)
+{
+    char state[4096];
+    size_t n = (size_t)snprintf(state, sizeof(state), "riptide state 2 saved_ns=0\n");
+    struct riptide_load_counts counts;
+
+    for (int i = 0; i < 64; i++)
+        n += (size_t)snprintf(state + n, sizeof(state) - n,
+                              "192.0.2.%d cwnd=48 smoothed=48 age_ns=0\n", i);
+    assert_int_equal(riptide_estimator_load(agent->estimator, read_clock(CLOCK_BOOTTIME), 0, state,
+                                            n, true, &counts, NULL),
+                     0);
+    assert_int_equal(counts.loaded, 64);
+}
+
+static uint32_t pop_held_out(struct riptide_agent *agent)
+{
+    const struct riptide_estimate *estimate;
+    uint32_t n = 0;
+
+    while (riptide_estimator_pop(agent->estimator, &estimate) == 0)
+        n += is_held_out(agent, &estimate->dst);
+    return n;
+}
+
+TEST(destinations_are_held_out_by_a_changed_share_at_once)
+{
+    struct configs configs;
+    AGENT *agent = NULL;
+    uint32_t n = 0;
+
+    init(&configs);
+    configs.agent.interval_ns = 10 * NS_PER_MS;
+    configs.agent.holdout_turn_ns = NS_PER_S;
+    configs.agent.holdout_percent = 1;
+    assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
+    load_windows(agent);
+    outcomes_begin_round(agent, 5 * NS_PER_S);
+    assert_in_range(pop_held_out(agent), 0, 8);
+    configs.agent.holdout_percent = 50;
+    assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
+    pop_held_out(agent);
+    outcomes_begin_round(agent, 5 * NS_PER_S);
+    for (uint8_t i = 0; i < 64; i++)
+        n += is_held_out(agent, &(struct riptide_prefix){ AF_INET, 32, { 192, 0, 2, i } });
+    assert_in_range(n, 16, 48);
+    assert_int_equal(pop_held_out(agent), n);
+}
