@@ -170,8 +170,10 @@ enum harm_step watched_judge(struct watch *watch, struct watched *watched,
                       watched_verdict(watched, verdict) == 0 ? verdict : NULL, now_ns);
     watch->n_back += (uint32_t)(step == HARM_STEPS_BACK) - (uint32_t)(step == HARM_RETURNS);
     watch->n_harms += step == HARM_STEPS_BACK;
+    /* The sums of a turn are never judged, and end with it. */
     if (step == HARM_RETURNS ||
-        (step == HARM_STAYS && watched->window.n + watched->holdout.n >= RECENT))
+        (step == HARM_STAYS && watched->rank > 0 &&
+         watched->window.n + watched->holdout.n >= RECENT))
         begin_anew(watched);
     return step;
 }
