@@ -321,12 +321,13 @@ int connections_set(struct connections *connections, const struct riptide_wanted
                         &connections->waiting_capacity, wanted, sizeof(*wanted));
 }
 
-uint32_t connections_flush(struct connections *connections)
+/* Writes those that wait, from the i-th on. */
+static uint32_t write_from(struct connections *connections, uint32_t i)
 {
     struct riptide_wanted *waiting = connections->waiting;
-    uint32_t n_refused = 0, n_full = 0, n;
+    uint32_t n_refused = i, n_full = 0, n;
 
-    for (uint32_t i = 0; i < connections->n_waiting; i += n) {
+    for (; i < connections->n_waiting; i += n) {
         int r;
 
         n = write_some(connections, &waiting[i], connections->n_waiting - i, &r);
@@ -342,6 +343,12 @@ uint32_t connections_flush(struct connections *connections)
     }
     connections->n_waiting = connections->n_refused = n_refused;
     return n_full;
+}
+
+/* There may be one for each part of a round: refused windows wait for the check. */
+uint32_t connections_flush(struct connections *connections)
+{
+    return write_from(connections, connections->n_refused);
 }
 
 int connections_pop(struct connections *connections, const struct riptide_route **routep)
@@ -399,7 +406,7 @@ void connections_check(struct connections *connections)
         lock_answer(connections->lock_fd);
     if (connections->settings_error < 0)
         write_settings(connections);
-    connections_flush(connections);
+    write_from(connections, 0);
     program_check(connections->program);
     if (state->n_reasons != connections->n_reasons || (state->is_off && !connections->reason))
         connections->reason = strcpy(why, state->reason);
