@@ -22,7 +22,8 @@
 
 #define OF_DAEMON                                                                                  \
     "[{!route}{!window}" WITHOUT_WINDOW "|{!route}nothing yet: its route is written in this round" \
-    "|{?route.state=withdrawn}nothing any more: [{route.reason}|its time to live has passed]"      \
+    "|{?route.state=withdrawn}nothing [at present: {route.reason}|any more: its time to live has "  \
+    "passed]"                                                                                      \
     "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN                                    \
     "|nothing at present, per connection: {route.reason}" STARTS                                   \
     "|{?program}" BY_PROGRAM "|nothing yet: the program has no window for it" STARTS "]"         \
