@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An agent under another configuration: all of it or nothing. It is not started, or only a dry run,
- * so that its sockets change nothing.
+ * An agent under another configuration: all of it or nothing; and its turns of destinations. It is
+ * not started, or only a dry run, so that its sockets change nothing.
  */
 #include "agent/parts.h"
 #include "compute/estimator.h"
 #include "internal.h"
+#include "observe/config.h"
+#include "observe/seen.h"
 #include "tools.h"
 #include "unit.h"
 
@@ -434,18 +436,27 @@ TEST(what_is_excluded_comes_neither_by_a_state_nor_by_the_host)
     assert_taken(agent, false);
 }
 
+/* Turns of a second; books are open. */
+static struct riptide_agent *agent_by_turns(struct configs *configs, uint32_t percent)
+{
+    struct riptide_agent *agent = NULL;
+
+    init(configs);
+    configs->agent.interval_ns = 10 * NS_PER_MS;
+    configs->agent.holdout_turn_ns = NS_PER_S;
+    configs->agent.holdout_percent = percent;
+    assert_int_equal(riptide_agent_new(&agent, &configs->agent, NULL), 0);
+    agent->outcomes.wait = 0;
+    return agent;
+}
+
 /* In the first rounds of a turn those end that opened by the lot of the last one. */
 TEST(no_policy_judges_flights_of_the_last_turn)
 {
     static const bool are_judged[] = { false, false, true, true, true };
     struct configs configs;
-    AGENT *agent = NULL;
+    AGENT *agent = agent_by_turns(&configs, 50);
 
-    init(&configs);
-    configs.agent.interval_ns = 10 * NS_PER_MS;
-    configs.agent.holdout_turn_ns = NS_PER_S;
-    configs.agent.holdout_percent = 50;
-    assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
     for (uint64_t turn = 5; turn < 7; turn++) {
         for (unsigned int i = 0; i < sizeof(are_judged); i++) {
             outcomes_begin_round(agent, turn * NS_PER_S + i * 30 * NS_PER_MS);
@@ -484,14 +495,9 @@ static uint32_t pop_held_out(struct riptide_agent *agent)
 TEST(destinations_are_held_out_by_a_changed_share_at_once)
 {
     struct configs configs;
-    AGENT *agent = NULL;
+    AGENT *agent = agent_by_turns(&configs, 1);
     uint32_t n = 0;
 
-    init(&configs);
-    configs.agent.interval_ns = 10 * NS_PER_MS;
-    configs.agent.holdout_turn_ns = NS_PER_S;
-    configs.agent.holdout_percent = 1;
-    assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
     load_windows(agent);
     outcomes_begin_round(agent, 5 * NS_PER_S);
     assert_in_range(pop_held_out(agent), 0, 8);
@@ -503,4 +509,86 @@ TEST(destinations_are_held_out_by_a_changed_share_at_once)
         n += is_held_out(agent, &(struct riptide_prefix){ AF_INET, 32, { 192, 0, 2, i } });
     assert_in_range(n, 16, 48);
     assert_int_equal(pop_held_out(agent), n);
+}
+
+/* The guard time of a turn, and the round that opens it. */
+static void open_turn(struct riptide_agent *agent, uint64_t turn)
+{
+    for (unsigned int i = 0; i < 5; i++)
+        outcomes_begin_round(agent, turn * NS_PER_S + i * 30 * NS_PER_MS);
+}
+
+static void close_turn(struct riptide_agent *agent, uint64_t turn)
+{
+    outcomes_begin_round(agent, turn * NS_PER_S + 900 * NS_PER_MS);
+}
+
+/* One of that cookie has sent 40 segments and closes. */
+static void end_one(struct riptide_agent *agent, uint64_t cookie)
+{
+    const struct riptide_sample sample = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } },
+                                           .cookie = cookie, .closed = true, .cwnd = 40,
+                                           .min_rtt_us = 50000, .busy_time_us = 100000,
+                                           .mss_bytes = 1000, .acked_bytes = 40000,
+                                           .data_segs_out = 40 };
+
+    outcomes_enter(agent, &sample, 40);
+}
+
+/* A dump shows it. */
+static void show_one(struct riptide_agent *agent, uint64_t cookie)
+{
+    struct seen *seen = (struct seen *)observer_seen(agent->observer);
+
+    seen->is_filtering = true;
+    seen_add(seen, cookie);
+}
+
+TEST(those_count_that_opened_in_their_turn_and_had_time_to_close)
+{
+    struct configs configs;
+    AGENT *agent = agent_by_turns(&configs, 50);
+    const struct riptide_prefix dst = { AF_INET, 32, { 192, 0, 2, 1 } };
+    const struct watched *watched;
+
+    outcomes_begin_round(agent, 5 * NS_PER_S);
+    end_one(agent, 4); /* before it counts */
+    show_one(agent, 1);
+    open_turn(agent, 5);
+    end_one(agent, 1); /* opened before */
+    end_one(agent, 2);
+    end_one(agent, 3);
+    show_one(agent, 5);
+    close_turn(agent, 5);
+    end_one(agent, 5);
+    end_one(agent, 6); /* may have opened too late */
+    watched = watch_find(&agent->outcomes.watch, &dst);
+    assert_non_null(watched);
+    assert_int_equal(watched->window.n, 3);
+    assert_int_equal(books_count(agent->outcomes.books), 0);
+    outcomes_begin_round(agent, 6 * NS_PER_S);
+    assert_int_equal(books_count(agent->outcomes.books), 1);
+    assert_int_equal(watched->window.n, 0);
+}
+
+TEST(a_turn_with_a_pause_or_another_configuration_does_not_count)
+{
+    struct configs configs;
+    AGENT *agent = agent_by_turns(&configs, 50);
+
+    for (uint64_t turn = 5; turn < 8; turn++) {
+        open_turn(agent, turn);
+        end_one(agent, turn);
+        if (turn == 5) {
+            agent->backends.is_paused = true;
+            outcomes_begin_round(agent, turn * NS_PER_S + 400 * NS_PER_MS);
+            agent->backends.is_paused = false;
+        } else if (turn == 6) {
+            assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
+        }
+        close_turn(agent, turn);
+        assert_int_equal(agent->outcomes.turns.phase, turn == 7 ? TURN_ENDS : TURN_VOID);
+        outcomes_begin_round(agent, (turn + 1) * NS_PER_S);
+        assert_int_equal(books_count(agent->outcomes.books), turn == 7);
+    }
 }
