@@ -385,7 +385,7 @@ static const char *why_no_books(const struct daemon *daemon)
     if (agent->holdout_percent + (is_by_routes ? 0 : agent->trial_percent) == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
     if (!riptide_agent_get_outcomes(daemon->agent)->books)
-        return "riptided reads no destroy events: --destroy-events yes, or policy careful";
+        return "riptided reads no destroy events: --destroy-events=yes, or policy careful";
     return NULL;
 }
 

@@ -72,8 +72,8 @@ const struct option_row settings_rows[] = {
         "first receive window of connections that this host opens: auto: --cwnd-max; off: the "
         "kernel's"),
     ROW("apply", "holdout-percent", percent, agent.holdout_percent,
-        "percent of connections that keep the kernel's own window, for `riptide verdict` (with "
-        "the program per connection, and destroy events)"),
+        "percent of connections, or with --holdout-turn of destinations, that keep the kernel's "
+        "own window, for `riptide verdict`; needs destroy events"),
     ROW("apply", "holdout-turn", duration, agent.holdout_turn_ns,
         "where only routes give windows: time for which a destination is held out; 0: none is"),
     ROW("apply", "trial-percent", percent, agent.trial_percent,

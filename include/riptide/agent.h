@@ -96,9 +96,9 @@ struct riptide_agent_config {
     /*
      * Percent of connections, to destinations with a window, that keep the kernel's own window: 0
      * to 50; default 0. They are drawn by the socket's cookie and the seed; give each host a seed
-     * of its own. riptide_agent_get_verdict compares them with the others. Needs the program, and
-     * destroy_events for the outcomes. With RIPTIDE_BOTH these connections open without the route's
-     * window, but restart with it after idle time.
+     * of its own. riptide_agent_get_verdict compares them with the others. Needs the program, or
+     * holdout_turn_ns, and destroy_events for the outcomes. With RIPTIDE_BOTH these connections open
+     * without the route's window, but restart with it after idle time.
      */
     uint32_t holdout_percent;
     uint32_t holdout_seed;
@@ -115,10 +115,11 @@ struct riptide_agent_config {
      * Where some connections are held out: windows step back where the others take so many percent
      * more time, or retransmit so many points more, beyond chance (docs/proof.md); 0 to 100, 0:
      * never; default 2. While they step back, no window is given, independent of a pause, and the
-     * agent goes on learning; RIPTIDE_AGENT_BACKEND reports the reason. Windows are tried again
-     * after step_back_wait_ns, 1 s to a day, default 10 min; the wait doubles each time that they
-     * do harm again, to a day at most. Where windows harm only one destination, beyond chance, it
-     * alone gets none: RIPTIDE_AGENT_ROUTE reports it as withdrawn, with the reason.
+     * agent goes on learning; RIPTIDE_AGENT_BACKEND reports the reason, where only routes give
+     * windows RIPTIDE_AGENT_RULES. Windows are tried again after step_back_wait_ns, 1 s to a day,
+     * default 10 min; the wait doubles each time that they do harm again, to a day at most. Where
+     * windows harm only one destination, beyond chance, it alone gets none: RIPTIDE_AGENT_ROUTE
+     * reports it as withdrawn, with the reason.
      */
     uint32_t step_back_percent;
     uint64_t step_back_wait_ns;
@@ -165,7 +166,7 @@ struct riptide_interval {
  * holdout_percent. docs/proof.md describes the method.
  */
 struct riptide_verdict {
-    uint64_t connections;
+    uint64_t connections; /* with holdout_turn_ns these two are turns of destinations */
     uint64_t held_out;
     struct riptide_interval time;         /* -0.25: a quarter less time */
     struct riptide_interval rounds_saved; /* in smallest round trip times; above 0: less time */

@@ -169,7 +169,7 @@ def test_trials_start_with_other_windows_and_have_books(path, cgroup):
 
 @pytest.mark.parametrize("apply, events, percent, others, reason", [
     ("connections", "yes", 0, (), "no connection is held out: --holdout-percent 5 "),
-    ("connections", "no", 5, (), "riptided reads no destroy events: --destroy-events yes"),
+    ("connections", "no", 5, (), "riptided reads no destroy events: --destroy-events=yes, "),
     ("routes", "yes", 5, (), "windows are given by routes, which cannot hold out single connections"),
     ("routes", "yes", 0, ("--holdout-turn", "600s", "--trial-percent", 10), "no connection is held out: --holdout-percent 5 "),
 ])
