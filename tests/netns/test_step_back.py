@@ -231,7 +231,7 @@ def test_where_only_routes_give_windows_destinations_are_held_out_in_turns(shall
         near.run(RIPTIDE, "save", tmp_path / "saved")
         assert riptide_json(near, "verdict", tmp_path / "saved", check=False)["pooled"] == row
         figures = figures_of(near.run(RIPTIDE, "metrics").stdout)  # exported sums count connections
-        assert figures["riptide_effect_time_ratio{bound=low}"] > 0 and not sums_of(figures)
+        assert max(figures[f"riptide_effect_{of}_ratio{{bound=low}}"] for of in ("time", "again")) > 0 and not sums_of(figures)
         said = status()
         assert said["health"] == "off" and said["reason"].startswith(f"stepped back for {WAIT_S} s: time ")
         assert said["reason"].endswith(f"; {row['connections']} turns against {row['held_out']} held out")

@@ -592,3 +592,23 @@ TEST(a_turn_with_a_pause_or_another_configuration_does_not_count)
         assert_int_equal(books_count(agent->outcomes.books), turn == 7);
     }
 }
+
+TEST(a_turn_with_a_dump_that_was_given_up_does_not_count)
+{
+    struct configs configs;
+    AGENT *agent = agent_by_turns(&configs, 50);
+    /* It has just begun. */
+    uint64_t now_ms = read_clock(CLOCK_BOOTTIME) / NS_PER_MS;
+    const struct riptide_agent_event *event;
+
+    agent->outcomes.arms.turn_ms = (uint32_t)(now_ms / (1 + now_ms / UINT32_MAX));
+    outcomes_begin_round(agent, read_clock(CLOCK_BOOTTIME));
+    assert_int_equal(agent->outcomes.turns.phase, TURN_BEGINS);
+    is_short = true;
+    assert_int_equal(round_first(agent), 0);
+    assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
+    is_short = false;
+    assert_int_equal(riptide_agent_pop(agent, &event), 0);
+    assert_int_equal(event->kind, RIPTIDE_AGENT_FAILED);
+    assert_int_equal(agent->outcomes.turns.phase, TURN_VOID);
+}
