@@ -147,6 +147,13 @@ TEST(what_one_stage_refuses_no_stage_takes)
     configs.agent.again_price = 11;
     assert_refused(agent, &configs, -EINVAL, "again_price: 11; must be 0 to 10");
     configs.agent.again_price = 10;
+    for (int i = 0; i < 2; i++) {
+        configs.agent.holdout_turn_ns =
+            i ? 86400 * NS_PER_S + 1 : 50 * configs.agent.interval_ns - 1;
+        assert_refused(agent, &configs, -EINVAL,
+                       "holdout_turn_ns: must be 0, or 50 intervals to one day");
+    }
+    configs.agent.holdout_turn_ns = 50 * configs.agent.interval_ns;
     assert_refused(agent, &configs, -EINVAL,
                    "interval_ns: must be shorter than the time to live, or windows expire at once");
     configs.agent.interval_ns = --configs.estimator.ttl_ns;
