@@ -160,6 +160,16 @@ def test_windows_that_are_written_together_are_refused_one_by_one(net, cgroup):
         assert net.connect("203.0.113.4").cwnd() == 23
 
 
+def test_one_flush_writes_more_windows_than_one_call(net, cgroup):
+    numbers = range(1, 151)
+    with Windows(net.host, cgroup) as windows:
+        for last in numbers:
+            assert windows.say("wait", f"203.0.113.{last}", 10 + last) == (0, "")
+        assert windows.say("set", "203.0.113.200", 0) == (0, "")  # there is none
+        assert [windows.say("pop")[1] for _ in numbers] == [f"203.0.113.{last} applied {10 + last} " for last in numbers]
+        assert [net.connect(f"203.0.113.{last}").cwnd() for last in (1, 64, 65, 128, 129, 150)] == [11, 74, 75, 138, 139, 160]
+
+
 def test_what_the_kernel_refuses_is_tried_again(net, cgroup, preload):
     """The first write of windows returns busy."""
     busy = preload("""
