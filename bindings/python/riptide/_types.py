@@ -409,7 +409,7 @@ class AgentOptions(TypedDict, total=False):
     pacing_percent: int  # part of a round trip over which first flights leave; 50
     pacing_rtt_min: Duration  # shorter paths are not paced; 5 ms
     program_of: Agent  # another namespace's agent, whose program serves this one as well
-    holdout_percent: int  # connections that keep the kernel's window (ROUTES: holdout_turn); 0
+    holdout_percent: int  # of connections (by holdout_turn of destinations) keep the kernel's window; 0
     holdout_seed: int  # of the draw; 0
     trial_percent: int  # connections with a smaller window, and as many with a larger one; 0
     step_back_percent: int  # harm from which windows step back, of time or points; 2; 0: never
