@@ -23,7 +23,7 @@
 #define OF_DAEMON                                                                                  \
     "[{!route}{!window}" WITHOUT_WINDOW "|{!route}nothing yet: its route is written in this round" \
     "|{?route.state=withdrawn}nothing [at present: {route.reason}|any more: its time to live has "  \
-    "passed]"                                                                                      \
+    "passed]" STARTS                                                                               \
     "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN                                    \
     "|nothing at present, per connection: {route.reason}" STARTS                                   \
     "|{?program}" BY_PROGRAM "|nothing yet: the program has no window for it" STARTS "]"         \

@@ -211,7 +211,7 @@ def test_where_only_routes_give_windows_destinations_are_held_out_in_turns(shall
     with Load(near, far, *SHALLOW) as load, Daemon(near, "--apply", "routes", "--destroy-events", "--config", config) as riptided:
         began = time.monotonic()
         out, _ = wait_until(by_arm, "both arms", 20)
-        assert "\n  => nothing at present: held out for one turn of 4 s\n" in near.run(RIPTIDE, "explain", min(out)).stdout
+        assert "\n  => nothing at present: held out for one turn of 4 s; connections start with 10 segments\n" in near.run(RIPTIDE, "explain", min(out)).stdout
         assert "50 % of destinations, in turns of 4 s, have no window" in near.run(RIPTIDE, "status").stdout
 
         def starts():
