@@ -238,7 +238,7 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
     const struct nlmsghdr *request = msg->msg_iov[0].iov_base;
     size_t n = 0;
 
-    for (size_t i = 0; i < msg->msg_iovlen; i++)
+    for (size_t i = 0; i < (size_t)msg->msg_iovlen; i++)
         n += msg->msg_iov[i].iov_len;
     CASE_CHECK(n == request->nlmsg_len && flags == 0 && request->nlmsg_flags & NLM_F_DUMP);
     queue_of(fd)->seq = request->nlmsg_seq;

@@ -11,6 +11,8 @@ set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/riptide/kernels
 self=$(readlink -f "${BASH_SOURCE[0]}")
+# shellcheck source=tests/apt.sh
+. "${self%/*}/apt.sh"
 
 # Version, suite of Debian that has it.
 kernels="5.10 bullseye
@@ -31,15 +33,6 @@ names() {
 die() {
     echo "kernels.sh: $*" >&2
     exit 1
-}
-
-# apt NAME COMMAND...: with lists of its own, of the suite alone
-apt() {
-    local lists=$cache/lists-$1
-    mkdir -p "$lists/partial"
-    "$2" -q -o Dir::Etc::SourceList="$lists.list" -o Dir::Etc::SourceParts=/dev/null \
-        -o Dir::State::Lists="$lists" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
-        -o Dir::State::Status=/dev/null -o Acquire::Languages=none -o APT::Sandbox::User=root "${@:3}"
 }
 
 # unpack SUITE DIR PACKAGE...: downloads, unpacks
@@ -86,11 +79,8 @@ fetch() {
     local name=$1 suite dir=$cache/$1 new=$cache/$1.new
     suite=$(names "$name" | cut -d ' ' -f 2)
     [[ ! -d $dir ]] || return 0
-    mkdir -p "$cache"
-    cat >"$cache/lists-$suite.list"
-    [[ -s $cache/lists-$suite.list ]] || die "apt has no source of Debian here to take $suite from"
     echo "fetching Linux $name of Debian's $suite"
-    apt "$suite" apt-get update >/dev/null
+    apt_list "$suite"
     rm -rf "$new"
     mkdir -p "$new/lib"
     if [[ $name == arm64 ]]; then
