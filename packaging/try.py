@@ -4,6 +4,7 @@ and purges them, and looks for what is left: try.py OLD NEW, in a system that pa
 
 import contextlib
 import ctypes
+import importlib.metadata
 import os
 import platform
 import socket
@@ -146,6 +147,7 @@ def main(old, new):
     check(version.startswith("riptided ") and version.split()[1] == run("riptide", "version").split()[1], version.strip())
     check(run(sys.executable, "-c", "import riptide; print(riptide.__version__, len(riptide.observe()))") ==
           f"{version.split()[1]} 0\n", "the Python package observes")
+    check(importlib.metadata.version("riptide") == version.split()[1], "Python's tools find it and its version")
     Path("/tmp/host.c").write_text(HOST)
     flags = run("pkg-config", "--cflags", "--libs", "riptide").split()
     run("cc", "-o", "/tmp/host", "/tmp/host.c", *flags)
