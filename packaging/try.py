@@ -7,6 +7,7 @@ import ctypes
 import importlib.metadata
 import os
 import platform
+import re
 import socket
 import subprocess
 import sys
@@ -52,7 +53,7 @@ def run(*command, **options):
 
 
 def journal():
-    return subprocess.run(["journalctl", "--no-pager", "--unit=riptided", "--lines=40"], stdout=subprocess.PIPE,
+    return subprocess.run(["journalctl", "--no-pager", "--unit=riptide*", "--lines=40"], stdout=subprocess.PIPE,
                           universal_newlines=True).stdout
 
 
@@ -115,8 +116,8 @@ def packages(directory):
     return sorted(str(path) for path in Path(directory).glob("*.deb"))
 
 
-def main_pid():
-    return run("systemctl", "show", "--property=MainPID", "--value", "riptided").strip()
+def main_pid(unit="riptided"):
+    return run("systemctl", "show", "--property=MainPID", "--value", unit).strip()
 
 
 def wait_window(what):
@@ -130,6 +131,16 @@ def wait_window(what):
     check(done.returncode == 0 and "applied" in done.stdout, what, done.stdout)
 
 
+def wait_fleet(what):
+    """A turn has ended: it begins with what only root and the group may ask riptided."""
+    metrics, deadline = Path("/run/riptide-fleet/fleet.prom"), time.monotonic() + 30
+    while not (asked := metrics.exists() and re.search("_(exchanges|failures)_total [1-9]", metrics.read_text())):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+    check(asked, what)
+
+
 def main(old, new):
     names = [run("dpkg-deb", "--field", path, "Package").strip() for path in packages(old)]
     make_network()
@@ -137,8 +148,8 @@ def main(old, new):
 
     print(f"install {' '.join(names)}")
     run("dpkg", "--install", *packages(old))
-    check(main_pid() == "0" and not list(Path("/etc/systemd/system").rglob("riptided*")),
-          "riptided is neither started nor enabled")
+    check(main_pid() == main_pid("riptide-fleet") == "0" and not list(Path("/etc/systemd/system").rglob("riptide*")),
+          "riptided and riptide-fleet are neither started nor enabled")
     check(kernel() == kernel_before, "nothing in the kernel is changed")
     check(run("dpkg", "--verify", *names) == "", "all files are there")
 
@@ -161,32 +172,39 @@ def main(old, new):
 
     print("start")
     Path("/etc/riptide").mkdir()
-    Path("/etc/riptide/riptided.conf").write_text("[apply]\napply = both\n[compute]\npolicy = paper\ncwnd-max = 40\n")
+    Path("/etc/riptide/riptided.conf").write_text(
+        "[apply]\napply = both\ncontrol-group = riptide-control\n[compute]\npolicy = paper\ncwnd-max = 40\n")
+    Path("/etc/riptide/fleet.conf").write_text(
+        "site = here\nengine = redis://127.0.0.1:6379/0\nmetrics = /run/riptide-fleet/fleet.prom\n")
     with connection():
-        run("systemctl", "enable", "--now", "riptided")
+        run("systemctl", "enable", "--now", "riptided", "riptide-fleet")
         wait_window("a connection starts with its window")
+        wait_fleet("riptide-fleet asks riptided, by the group that its package brings")
         check(programs() == 1 and "lookup riptide" in run("ip", "rule") and "initcwnd" in
               run("ip", "route", "show", "table", "riptide"), "rules, routes and a program are in the kernel")
 
         print("upgrade")
-        first = main_pid()
+        first, first_fleet = main_pid(), main_pid("riptide-fleet")
         run("dpkg", "--install", *packages(new))
-        check(main_pid() not in ("0", first), "riptided is another process")
+        check(main_pid() not in ("0", first) and main_pid("riptide-fleet") not in ("0", first_fleet),
+              "riptided and riptide-fleet are other processes")
         check("destinations loaded: 1" in journal(), "which goes on with what the first has learned")
         wait_window("a connection starts with its window")
         check(programs() == 1, "of the two programs one is left")
 
         print("remove")
         run("dpkg", "--remove", *names)
+        check(main_pid() == main_pid("riptide-fleet") == "0", "neither runs")
         check(kernel() == kernel_before, "nothing is left in the kernel")
         check(Path("/var/lib/private/riptide/state").exists() and Path("/etc/riptide/riptided.conf").exists(),
               "state and configuration are kept")
 
         print("install again, and purge as it runs")
         run("dpkg", "--install", *packages(new))
-        run("systemctl", "restart", "riptided")
+        run("systemctl", "restart", "riptided", "riptide-fleet")
         wait_window("a connection starts with its window")
         run("dpkg", "--purge", *names)
+    check(main_pid() == main_pid("riptide-fleet") == "0", "neither runs")
     check(kernel() == kernel_before, "nothing is left in the kernel")
     left = sorted(files() - files_before)
     check(not left, "nothing is left on disk", left)
