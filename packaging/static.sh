@@ -25,7 +25,23 @@ for program in bin/riptide sbin/riptided; do
     mkdir -p "$directory/empty"
     cp "$directory/root/usr/local/$program" "$directory/empty"
 done
-# Each of them alone in an empty root
-[[ $(unshare --user --map-root-user chroot "$directory/empty" /riptided --version) == "riptided $version" ]]
-[[ $(unshare --user --map-root-user chroot "$directory/empty" /riptide version) == "riptide $version"* ]]
+# In a root that has nothing but them and the kernel's file systems, and in a network without links
+# shellcheck disable=SC2016  # expanded by the inner shell
+unshare --user --map-root-user --net --mount --pid --fork --kill-child bash -euo pipefail -c '
+    cd "$1"
+    mkdir proc run sys
+    mount -t proc proc proc
+    mount -t sysfs sysfs sys
+    mount -t tmpfs tmpfs run
+    [[ $(chroot . /riptided --version) == "riptided $2" && $(chroot . /riptide version) == "riptide $2"* ]]
+    mkdir run/riptide
+    chroot . /riptided --state /run/riptide/state >run/log 2>&1 &
+    for ((i = 0; i < 100; i++)); do
+        ! chroot . /riptide status --json >run/status 2>>run/log || break
+        sleep 0.1
+    done
+    [[ -s run/status ]] || { cat run/log >&2 && exit 1; }
+    kill "$!" && wait "$!" && [[ -s run/riptide/state ]]' static "$directory/empty" "$version" ||
+    { echo "static.sh: the programs do not run in an empty root" >&2; exit 1; }
+echo "in an empty root riptided runs, riptide status asks it, and it ends and saves its state"
 rm -r "$directory/empty" "$directory/source" "$directory/build" "$directory/root"
