@@ -66,14 +66,14 @@ def test_the_first_receive_window_can_be_left_to_the_kernel(net, daemon, tmp_pat
 
 @pytest.mark.parametrize("apply", ["connections", "auto"])
 def test_a_change_of_routes_keeps_no_processor_busy(net, daemon, apply):
-    with daemon(apply, has_rules=False) as riptided:
+    with daemon(apply, has_rules=False, interval="250ms") as riptided:  # a round itself takes 20 ms in user mode
         def processor_s():
             times = open(f"/proc/{riptided.process.pid}/stat").read().rpartition(")")[2].split()
             return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
 
         net.host.ip("route", "add", "192.0.2.0/24", "dev", "lo")
         began_s, used_s = time.monotonic(), processor_s()
-        wait_rounds(10)
+        wait_rounds(4)
         assert processor_s() - used_s < (time.monotonic() - began_s) / 4
 
 
@@ -96,7 +96,7 @@ def test_once_is_for_routes(net, cgroup):
     done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, "--once", check=False)
     assert done.returncode == 2 and "--once" in done.stderr, done.stderr
     net.learned("203.0.113.1", 30)
-    done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, "--once", "--dry-run")
+    done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, "--once", "--dry-run", "--policy", "paper")
     assert "203.0.113.1" in done.stdout + done.stderr
 
 
@@ -108,7 +108,7 @@ def test_a_cgroup_that_is_not_there_yet_is_waited_for(net, tmp_path):
 
 @pytest.mark.parametrize("fixed", [0, 8], ids=["rolling", "fixed"])
 def test_a_refusal_of_the_verifier_is_said_in_its_words_and_is_no_wrong_option(net, daemon, cgroup, preload, fixed):
-    """The last helper called does not exist. fixed: BPF_LOG_FIXED, as before Linux 6.4."""
+    """The last helper called does not exist. fixed: BPF_LOG_FIXED, as before Linux 6.4, which has no other."""
     broken = preload("""
         #include <dlfcn.h>
         #include <linux/bpf.h>
@@ -125,6 +125,8 @@ def test_a_refusal_of_the_verifier_is_said_in_its_words_and_is_no_wrong_option(n
                     call--;
                 call->imm = 9999;
                 attr->log_level |= attr->log_level ? FIXED : 0;
+                if (attr->log_level && next(number, a, b, c) < 0 && !*(char *)attr->log_buf)
+                    attr->log_level &= ~FIXED;
             }
             return next(number, a, b, c);
         }
