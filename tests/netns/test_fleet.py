@@ -140,7 +140,7 @@ def test_sums_arrive_and_the_server_may_go(members, engine):
         wait_until(lambda: all(one.entered() > n + 20 for one, n in zip(found, n_before)), "connections meanwhile", 60)
 
     engine.start()
-    assert not engine.client.keys()
+    assert not engine.client.info("persistence")["rdb_last_load_keys_loaded"]
     for one in found:
         wait_until(lambda one=one: one.figure("engine_up") == 1, "an exchange")
         wait_until(lambda one=one: one.said("answers again"), "a line")
@@ -157,6 +157,7 @@ def test_sums_arrive_and_the_server_may_go(members, engine):
     with load([away], far):
         wait_until(lambda: away.entered() > n_before + 20, "connections while riptide-fleet is away", 60)
     away.start()
+    wait_until(lambda: len(away.said("of site pop, each")) == 2, "its begin")
     wait_shared(engine, found)
 
 
