@@ -108,8 +108,8 @@ static void load_books(struct outcomes *has, const char *state, size_t size,
         reason.text[0] = '\0';
     else if (r == 0 && are_other)
         error_set(&reason,
-                  "books of --holdout-percent %u, --trial-percent %u, --holdout-turn %gs are not "
-                  "used, as these are %u, %u and %gs now",
+                  "the file's books are not used: they are of --holdout-percent %u, "
+                  "--trial-percent %u, --holdout-turn %gs; now these are %u, %u and %gs",
                   had.holdout_percent, had.trial_percent, had.turn_ms / 1e3, arms->holdout_percent,
                   arms->trial_percent, arms->turn_ms / 1e3);
     else if (r == 0 && has->books && books_load(has->books, text, n, &n_skipped, &reason) == 0 &&
@@ -179,5 +179,7 @@ void outcomes_load(struct outcomes *outcomes, const char *state, size_t size, ui
     }
     keep_books(outcomes, state);
     error_set(said, "outcomes of connections: 0%s",
-              outcomes->kept ? ": those in the file stay there, as none is held out now" : "");
+              outcomes->kept ? ": the file's outcomes are kept unused, as no connection "
+                               "is held out now"
+                             : "");
 }

@@ -27,7 +27,7 @@ int books_find(const char *state, size_t size, const char **booksp, size_t *np,
     char line[64] = "", newline = 0;
 
     if (!begin) {
-        error_set(error, "no books in it: nothing was compared");
+        error_set(error, "has no books: no connection was held out");
         return -ENOENT;
     }
     if (shares)
@@ -110,9 +110,10 @@ int riptide_states_add_books(struct books *pool, struct arm_config *arms, const 
         for (size_t i = 0; i < *atp && r == 0; i++)
             r = state_host(states[i], sizes[i]) == host ? -EEXIST : 0;
         if (r < 0 && host == 0)
-            error_set(error, "names no host, and nor does another of the states: save it again");
+            error_set(error, "has no host id, like another of the states: save it again with this "
+                             "version");
         else if (r < 0)
-            error_set(error, "of the same host as another of the states");
+            error_set(error, "is from the same host as another of the states");
         else
             r = add(pool, arms, *atp == 0, states[*atp], sizes[*atp], error);
     }

@@ -92,7 +92,7 @@ static int replace(const char *path, const struct riptide_estimator *estimator, 
     }
     fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
-        return fail(error, path, "make a file beside it: ", errno);
+        return fail(error, path, "cannot make a temporary file beside it: ", errno);
     r = fchmod(fd, mode) < 0 ? errno : 0;
     if (r == 0 && estimator)
         r = write_state(fd, estimator);

@@ -189,7 +189,9 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
         return error_set_element(error, HINT "pacing_percent", i,
                                  "%u; must be up to 100, or RIPTIDE_AT_ONCE", hint->pacing_percent);
     if (hint->receive_window > RIPTIDE_RECEIVE_OFF)
-        return error_set_element(error, HINT "receive_window", i, "%u is none",
+        return error_set_element(error, HINT "receive_window", i,
+                                 "%u; must be RIPTIDE_RECEIVE_AUTO (1), RIPTIDE_RECEIVE_OFF (2), "
+                                 "or 0",
                                  hint->receive_window);
     if (has_end && (hint->cwnd_min > 0 || hint->policy || hint->pacing_percent > 0 ||
                     hint->receive_window > 0))

@@ -104,7 +104,7 @@ static int config_check(const struct riptide_estimator_config *config, struct ri
         VALUE(capacity_fraction, "", "above 0 and at most 1",
               config->capacity_fraction > 0 && config->capacity_fraction <= 1),
         VALUE(evidence_ns, " ns", "1 s or more", config->evidence_ns >= NS_PER_S),
-        VALUE(rto_min_floor_us, " us", "1 ms to 60 s, or 0 to leave rto_min alone",
+        VALUE(rto_min_floor_us, " us", "1 ms to 60 s, or 0, which leaves rto_min unchanged",
               config->rto_min_floor_us == 0 ||
                   (config->rto_min_floor_us >= 1000 &&
                    config->rto_min_floor_us <= RIPTIDE_RTO_MIN_LIMIT_US)),

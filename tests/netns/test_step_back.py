@@ -382,7 +382,7 @@ def test_without_arms_windows_are_given_and_books_are_left_for_another_time(net,
     tail = state.read_text().partition("riptide books ")[2]
     with Daemon(net.host, *(("--cgroup", cgroup) if "--cgroup" not in words else ()), "--policy", "careful", "--holdout-percent", 5,
                 *words, "--state", state, has_rules="connections" not in words) as daemon:
-        assert "outcomes of connections: 0: those in the file stay there, as none is held out now\n" in daemon.said()
+        assert "outcomes of connections: 0: the file's outcomes are kept unused, as no connection is held out now\n" in daemon.said()
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
         assert not status()["apply"]["destinations_stepped_back"]
         assert figures_of(net.host.run(RIPTIDE, "metrics").stdout)["riptide_destinations_stepped_back"] == 0
@@ -429,9 +429,9 @@ SHARES = "holdout_percent=5 trial_percent=0\n"
     (BOOKS + SHARES, "2000", 2000),
     (BOOKS.replace("books 1", "books 2") + SHARES, "0: books: not books of riptide, or of another version than 1", 0),
     (BOOKS.replace("n=100 ", "n=-100 ") + SHARES, "1900: invalid lines: 1", 1900),
-    (BOOKS + SHARES.replace("5", "6"), "0: books of --holdout-percent 6, --trial-percent 0, --holdout-turn 0s are not used, as these are 5, 0 and 0s now", 2000),
+    (BOOKS + SHARES.replace("5", "6"), "0: the file's books are not used: they are of --holdout-percent 6, --trial-percent 0, --holdout-turn 0s; now these are 5, 0 and 0s", 2000),
     (BOOKS + SHARES[:-1] + " turn_ms=600000\n",
-     "0: books of --holdout-percent 5, --trial-percent 0, --holdout-turn 600s are not used, as these are 5, 0 and 0s now", 0),
+     "0: the file's books are not used: they are of --holdout-percent 5, --trial-percent 0, --holdout-turn 600s; now these are 5, 0 and 0s", 0),
     (BOOKS + SHARES + "books_since_s=1790000000\n" + BOOKS + "ended_due=77\n", "2000", 4000),
     (BOOKS + SHARES[:-1], "0: books are incomplete, and not used", 0),
 ], ids=("taken", "version", "damaged", "shares", "turns", "ended", "cut"))

@@ -219,8 +219,8 @@ def test_states_of_several_hosts_are_judged_as_one(net, tmp_path):
     void.write_text(void.read_text().replace("holdout_percent=10", "holdout_percent=5"))
     write_state(tmp_path / "bare", {})
     for path, why in ((other, "books of --holdout-percent 20, --trial-percent 0, --holdout-turn 0s are not added to those of 5, 0 and 0s: "),
-                      (copied, "of the same host as another of the states"), (void, "void: "),
-                      (tmp_path / "bare", "no books in it: "), (tmp_path / "none", "No such file")):
+                      (copied, "is from the same host as another of the states"), (void, "void: "),
+                      (tmp_path / "bare", "has no books: "), (tmp_path / "none", "No such file")):
         assert one_line(net.host.run(RIPTIDE, "verdict", *states, path, check=False)).startswith(f"riptide: verdict: {path}: {why}")
 
 

@@ -162,7 +162,8 @@ TEST(overrides_are_refused_by_name)
         { { .dst = dst, .scale = __builtin_nan("") }, "scale: nan; must be above 0 and at most 1" },
         { { .dst = dst, .pacing_percent = 101 },
           "pacing_percent: 101; must be up to 100, or RIPTIDE_AT_ONCE" },
-        { { .dst = dst, .receive_window = 3 }, "receive_window: 3 is none" },
+        { { .dst = dst, .receive_window = 3 },
+          "receive_window: 3; must be RIPTIDE_RECEIVE_AUTO (1), RIPTIDE_RECEIVE_OFF (2), or 0" },
     };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_hint twice[] = { { .dst = dst }, { .dst = dst }, { .dst = dst } };

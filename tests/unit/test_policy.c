@@ -225,8 +225,8 @@ TEST(refusal_has_the_fields_own_number)
     struct riptide_estimator_config config = config_of_policy("paper");
 
     config.rto_min_floor_us = 999;
-    assert_refused_with(&config, "estimator.rto_min_floor_us: 999 us; must be 1 ms to 60 s, or 0 "
-                                 "to leave rto_min alone");
+    assert_refused_with(&config, "estimator.rto_min_floor_us: 999 us; must be 1 ms to 60 s, or "
+                                 "0, which leaves rto_min unchanged");
     config.rto_min_floor_us = 0;
     config.evidence_ns = 1;
     assert_refused_with(&config, "estimator.evidence_ns: 1 ns; must be 1 s or more");

@@ -153,10 +153,10 @@ TEST(what_would_make_an_effect_is_refused)
     put_state(&states, 1, &books, 20);
     put_state(&states, 2, &books, 20);
     put_state(&states, 1, &books, 20);
-    assert_refused(&states, -EEXIST, "states[2]: of the same host as another of the states");
+    assert_refused(&states, -EEXIST, "states[2]: is from the same host as another of the states");
     put_state(&states, 0, &books, 20);
     put_state(&states, 0, &books, 20);
-    assert_refused(&states, -EEXIST, "states[1]: names no host, and nor does another of the states: ");
+    assert_refused(&states, -EEXIST, "states[1]: has no host id, like another of the states: ");
     /* Of 2,100 connections it would not show. */
     put_state(&states, 1, &books, 20);
     put_state(&states, 2, &lossy, 20);
@@ -172,7 +172,7 @@ TEST(states_without_books_are_refused)
 
     put_state(&states, 1, &books, 20);
     states.sizes[0] = 35;
-    assert_refused(&states, -ENOENT, "states[0]: no books in it");
+    assert_refused(&states, -ENOENT, "states[0]: has no books: no connection was held out");
     put_state(&states, 1, &books, 20);
     states.sizes[0]--;
     assert_refused(&states, -EINVAL, "states[0]: books are incomplete");

@@ -125,8 +125,8 @@ TEST_WITH(save_that_fails_leaves_nothing, make_directory, remove_directory)
 
     assert_int_equal(riptide_state_save(estimator, directory, &error), -EISDIR);
     assert_int_equal(riptide_state_save(estimator, "/nonexistent/state", &error), -ENOENT);
-    assert_string_equal(error.text, "/nonexistent/state: make a file beside it: No such file or "
-                                    "directory");
+    assert_string_equal(error.text, "/nonexistent/state: cannot make a temporary file beside it: "
+                                    "No such file or directory");
 }
 
 /* It is written a piece at a time. */

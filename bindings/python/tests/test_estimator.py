@@ -216,7 +216,7 @@ def test_books_of_hosts_are_judged_as_one() -> None:
     assert pooled.time.low < pooled.time.estimate < pooled.time.high < 0
     assert pooled.time.estimate == pytest.approx(2 ** -0.32 - 1, abs=1e-3)
     for wrong, line in ((state_of(4, 10), "of --holdout-percent 10, .* not added to those of 5"),
-                        (states[0], "of the same host as another of the states"), (b"riptide", "no books")):
+                        (states[0], "is from the same host as another of the states"), (b"riptide", "no books")):
         with pytest.raises(OSError, match=r"states\[3\]: .*" + line):
             riptide.pooled_verdict([*states, wrong])
     with pytest.raises(riptide.UnknownError, match="fewer than 20"):
