@@ -79,8 +79,9 @@ static void judge_other_window(const struct evidence *evidence, struct verdict *
 {
     const struct probe *probe = &evidence->probe;
 
-    if (probe->retrans_segs > 0)
-        say(verdict, "SYNs were lost (sent again: %" PRIu32 "): after that the kernel starts small",
+    if (probe->retrans_segs > 1)
+        say(verdict,
+            "SYNs were lost (sent again: %" PRIu32 "): the kernel starts with one segment then",
             probe->retrans_segs);
     else if (evidence->answer.initcwnd != evidence->route.initcwnd)
         say(verdict, "our route changed meanwhile, from %" PRIu32 " to %" PRIu32 "; try again",
@@ -116,7 +117,7 @@ static void judge_program(const struct evidence *evidence, struct verdict *verdi
 
     if (evidence->has_given && probe->cwnd == evidence->program_cwnd)
         judge_peer(evidence, verdict);
-    else if (probe->retrans_segs > 0)
+    else if (probe->retrans_segs > 1)
         judge_other_window(evidence, verdict);
     else if (evidence->cgroup[0])
         say(verdict,
