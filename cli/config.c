@@ -51,7 +51,7 @@ static int fail_key(struct reader *reader, const char *key)
     if (row && row->section)
         return fail(reader, -EINVAL, "%s: belongs to [%s]", key, row->section);
     if (row)
-        return fail(reader, -EINVAL, "%s: is an option of the command line alone", key);
+        return fail(reader, -EINVAL, "%s: is only a command-line option", key);
     return fail(reader, -EINVAL, "%s: unknown key", key);
 }
 

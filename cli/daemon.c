@@ -145,7 +145,7 @@ static void on_agent(struct daemon *daemon)
     while (riptide_agent_pop(daemon->agent, &event) == 0)
         on_event(daemon, event);
     if (r < 0) {
-        log_line(LOG_LEVEL_ERROR, "cannot go on: %s", strerror(-r));
+        log_line(LOG_LEVEL_ERROR, "cannot continue: %s", strerror(-r));
         daemon->ending = ENDING_FAILED;
     }
 }
@@ -228,12 +228,13 @@ static int finish(const struct daemon *daemon)
     if (daemon->ending == ENDING_GONE)
         return status;
     if (r < 0) {
-        log_line(LOG_LEVEL_ERROR, "not all could be withdrawn: %s; see `riptide show`",
+        log_line(LOG_LEVEL_ERROR,
+                 "some routes or rules could not be withdrawn: %s; see `riptide show`",
                  strerror(-r));
         return EXIT_FAILURE;
     }
     if (riptide_agent_get_backend(daemon->agent, &reason) == RIPTIDE_CONNECTIONS)
-        log_line(LOG_LEVEL_INFO, "all withdrawn: no window is given per connection any more");
+        log_line(LOG_LEVEL_INFO, "windows per connection: ended");
     else
         log_line(LOG_LEVEL_INFO, "all withdrawn, routes: %" PRIu64, routes);
     return status;

@@ -7,26 +7,27 @@
 
 /* Why there is no window: the first missing condition. */
 #define WITHOUT_WINDOW                                                                             \
-    "[{!in_scope}nothing: it is outside of --scope, or in --exclude"                               \
-    "|nothing, and a window would not help: it is left alone: {left_alone}" STARTS                 \
-    "|{?seen}{!seen.counted}nothing: none of the {seen.connections} connections that riptided "    \
+    "[{!in_scope}no window: it is outside of --scope, or in --exclude"                             \
+    "|no window, and one would not help: it is left alone: {left_alone}" STARTS                    \
+    "|{?seen}{!seen.counted}no window: none of the {seen.connections} connections that riptided "  \
     "saw last counts (unused {seen.left_out.unused}, idle {seen.left_out.idle}, unmeasured "       \
     "{seen.left_out.unmeasured})"                                                                  \
-    "|nothing: no connection to it is open to learn from, or --max-destinations is reached]"
+    "|no window: no connection to it is open to learn from, or --max-destinations is reached]"
 
 #define BY_PROGRAM                                                                                 \
-    "connections start with [{program.kept} segments, their route's, which is no less than the "  \
+    "connections start with [{program.kept} segments, their route's, which is no less than the "   \
     "{program.initcwnd} per connection|{program.initcwnd} segments, given per connection]"
 
 #define DRY_RUN "a dry run: connections would start with {route.initcwnd} segments"
 
 #define OF_DAEMON                                                                                  \
-    "[{!route}{!window}" WITHOUT_WINDOW "|{!route}nothing yet: its route is written in this round" \
-    "|{?route.state=withdrawn}nothing [at present: {route.reason}|any more: its time to live has "  \
-    "passed]" STARTS                                                                               \
-    "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN                                    \
-    "|nothing at present, per connection: {route.reason}" STARTS                                   \
-    "|{?program}" BY_PROGRAM "|nothing yet: the program has no window for it" STARTS "]"         \
+    "[{!route}{!window}" WITHOUT_WINDOW "|{!route}no window is given yet: its route is written "   \
+    "in this round"                                                                                \
+    "|{?route.state=withdrawn}no window is given [at present: {route.reason}|any more: its time "  \
+    "to live has passed]" STARTS                                                                   \
+    "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN                                        \
+    "|no window is given per connection at present: {route.reason}" STARTS                         \
+    "|{?program}" BY_PROGRAM "|no window is given yet: the program has none for it" STARTS "]"     \
     "|{?program}{!program.reason}{?lookup.starts_with}" BY_PROGRAM                                 \
     "[{!route.state=applied}; no route: {route.state}: [{route.reason}|no reason known]"           \
     "|; the route is not in use: {rules.reason}"                                                   \

@@ -65,7 +65,7 @@ static int load(const struct command_options *options, const char *path)
     request = json_pack("{s:s, s:s%}", "request", options->command, "state", text, n);
     free(text);
     if (!request) {
-        log_answer("%s: %s: no state of riptided", options->command, path);
+        log_answer("%s: %s: is not a state of riptided", options->command, path);
         return EXIT_FAILURE;
     }
     return client_run(options, request, path,

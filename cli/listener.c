@@ -86,7 +86,7 @@ static int clear_place(const struct sockaddr_un *address, struct riptide_error *
 
         /* connect returns this error for any other file, too. */
         if (lstat(address->sun_path, &stat) == 0 && !S_ISSOCK(stat.st_mode))
-            return fail(error, address->sun_path, "a file is there that is not a socket", EEXIST);
+            return fail(error, address->sun_path, "exists and is not a socket", EEXIST);
         unlink(address->sun_path);
         return 0;
     }

@@ -181,7 +181,7 @@ int log_finish(int status)
         return EXIT_FAILURE;
     }
     if (failed) {
-        log_answer("standard output: not all could be written");
+        log_answer("standard output: the output is incomplete");
         return EXIT_FAILURE;
     }
     return status;

@@ -98,7 +98,7 @@ static void report_withdrawn(const struct settings *settings,
     if (!*reason && !event->estimate)
         reason = settings_have_peer(settings, &event->route->dst)
                      ? "no connection for the time to live"
-                     : "not in scope any more";
+                     : "no longer in scope";
     if (settings->router.dry_run)
         log_line(LOG_LEVEL_INFO, "would withdraw %s", dst);
     else

@@ -52,7 +52,7 @@ static bool take_members(struct call *call, const char *format, ...)
     r = json_vunpack_ex(call->document, &error, JSON_STRICT, format, args);
     va_end(args);
     if (r < 0)
-        fail(call, "a member is wrong: %s", error.text);
+        fail(call, "wrong member: %s", error.text);
     return r == 0;
 }
 

@@ -265,7 +265,7 @@ static int parse(const struct command *command, struct command_options *options,
         return -EINVAL;
     }
     if (options->n_operands > 0 && !command->operands) {
-        command_refuse(options, "%s: only options are taken", argv[0]);
+        command_refuse(options, "%s: unexpected operand; only options are allowed", argv[0]);
         return -EINVAL;
     }
     for (size_t i = 0; rows[i].name; i++) {

@@ -251,7 +251,8 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
     if (n_operands < 0)
         return n_operands;
     if (n_operands > 0) {
-        snprintf(error->text, sizeof(error->text), "%s: only options are taken (--help)", argv[0]);
+        snprintf(error->text, sizeof(error->text),
+                 "%s: unexpected operand; only options are allowed (--help)", argv[0]);
         return -EINVAL;
     }
     settings->argc = argc;

@@ -36,7 +36,7 @@ def test_show_and_explain_say_that_no_route_gives_it(net, daemon):
         net.host.run(RIPTIDE, "resume")
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "the end of it")
         riptided.stop()
-        assert "all withdrawn: no window is given per connection any more" in riptided.said()
+        assert "windows per connection: ended" in riptided.said()
 
 
 @pytest.mark.parametrize("apply", ["connections", "auto", "both"])
@@ -244,7 +244,7 @@ def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, 
                 "0 ms or more\n") in explain()
         net.host.run(RIPTIDE, "pause")
         wait_until(lambda: "0 ms or more, not at present\n" in explain(), "the pause")
-        assert ("=> nothing at present, per connection: paused; connections start with 10 segments\n"
+        assert ("=> no window is given per connection at present: paused; connections start with 10 segments\n"
                 in explain())
     below = cgroup / "below"
     below.mkdir()
@@ -252,7 +252,7 @@ def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, 
         wait_until(lambda: status()["destinations"], "a destination")
         below.rmdir()
         gone = f"cgroup: {below} is gone; connections get windows again when it is made anew"
-        wait_until(lambda: f"=> nothing at present, per connection: {gone}; connections start " in explain(), "the end of it")
+        wait_until(lambda: f"=> no window is given per connection at present: {gone}; connections start " in explain(), "the end of it")
         assert explain().count(gone) == 1 and ", not at present\n" in explain()
         shown = riptide_json(net.host, "show")
         assert (shown["why_off"], shown["routes"][0]["starts_with"]) == (gone, None)

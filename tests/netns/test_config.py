@@ -179,7 +179,7 @@ def test_scope_that_shrinks_withdraws_at_once(net, config):
         config("[observe]\nexclude = 203.0.113.2\n")
         reload(daemon, "exclude nothing -> 203.0.113.2")
         wait_until(lambda: windows(net.host).keys() == {"203.0.113.1"}, "the excluded one withdrawn")
-        wait_until(lambda: "203.0.113.2: withdrawn, not in scope any more\n" in daemon.said(), "a line")
+        wait_until(lambda: "203.0.113.2: withdrawn, no longer in scope\n" in daemon.said(), "a line")
         config("[observe]\n")
         reload(daemon, "exclude 203.0.113.2 -> nothing")
         wait_until(lambda: len(windows(net.host)) == 2, "both again")

@@ -129,7 +129,7 @@ def test_explain_says_what_was_left_out_when_it_is_gone(net):
             for connection in connections:
                 net.reset(connection)
         found = verdict(net.host, "203.0.113.3")
-        assert found["verdict"] == ("nothing: none of the 2 connections that riptided saw last "
+        assert found["verdict"] == ("no window: none of the 2 connections that riptided saw last "
                                     "counts (unused 2, idle 0, unmeasured 0)")
         assert found["window"] is None and found["route"] is None
         assert found["seen"]["left_out"] == {"unused": 2, "idle": 0, "unmeasured": 0}

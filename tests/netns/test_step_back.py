@@ -170,7 +170,7 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
         assert re.search(r"\nstepped back: windows are given again in [0-9:]+, `riptide status` has the reason\n$", verdict.stdout)
         assert riptide_json(near, "verdict", check=False)["stepped_back_s"] > 0
         assert "\n  retry      windows are given again in " in near.run(RIPTIDE, "status").stdout
-        nothing = "nothing at present, per connection: " if backend == "connections" else ""
+        nothing = "no window is given per connection at present: " if backend == "connections" else ""
         assert f"{nothing}stepped back for" in near.run(RIPTIDE, "explain", SHALLOW[0]).stdout
         figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
         assert (figures["riptide_stepped_back"], figures["riptide_step_backs_total"]) == (1, 1)
@@ -214,7 +214,7 @@ def test_where_only_routes_give_windows_destinations_are_held_out_in_turns(shall
     with Load(near, far, *SHALLOW) as load, Daemon(near, "--apply", "routes", "--destroy-events", "--config", config) as riptided:
         began = time.monotonic()
         out, _ = wait_until(by_arm, "both arms", 20)
-        assert "\n  => nothing at present: held out for one turn of 4 s; connections start with 10 segments\n" in near.run(RIPTIDE, "explain", min(out)).stdout
+        assert "\n  => no window is given at present: held out for one turn of 4 s; connections start with 10 segments\n" in near.run(RIPTIDE, "explain", min(out)).stdout
         assert "50 % of destinations, in turns of 4 s, have no window" in near.run(RIPTIDE, "status").stdout
 
         def starts():
@@ -292,7 +292,7 @@ def test_one_destination_that_is_harmed_steps_back_alone(hosts, cgroup, tmp_path
             assert cwnds(near, far, 20) == {10} and CWND in cwnds(near, deep, 20, DEEP)
             why = re.compile(rf"stepped back for {WAIT_S} s: time .* (%|points) \(\+")  # either
             explained = near.run(RIPTIDE, "explain", harmed).stdout
-            assert re.search(f"=> nothing at present: {why.pattern}", explained) and f"window       {CWND} segments" in explained
+            assert re.search(f"=> no window is given at present: {why.pattern}", explained) and f"window       {CWND} segments" in explained
             assert f"window       {CWND} segments" in near.run(RIPTIDE, "explain", DEEP).stdout
             assert re.search(rf"\n{harmed} +- +{CWND} .* withdrawn: stepped back", near.run(RIPTIDE, "show").stdout)
             assert {row["starts_with"] for row in riptide_json(near, "show")["routes"] if row["dst"] == harmed} == {None}

@@ -132,7 +132,7 @@ TEST(unknown_names)
     assert_refused("ttl = 1s", "a.conf:1: ttl: belongs to [compute]");
     assert_refused("[log]\nttl = 1s", "a.conf:2: ttl: belongs to [compute]");
     assert_refused("[prefix ::/0]\nttl = 1s", "a.conf:2: ttl: belongs to [compute]");
-    assert_refused("[log]\nonce = yes", "a.conf:2: once: is an option of the command line alone");
+    assert_refused("[log]\nonce = yes", "a.conf:2: once: is only a command-line option");
 }
 
 /* Later mistakes may follow from it; correct values count for commands that continue. */

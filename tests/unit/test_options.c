@@ -60,8 +60,9 @@ TEST(unknown_options)
     assert_error(ARGV("-t", "5s"), "-t: unknown option (--help lists them)");
     assert_error(ARGV("-xtable", "5"), "-xtable: unknown option (--help lists them)");
     assert_error(ARGV("--=5"), "--=5: unknown option (--help lists them)");
-    assert_error(ARGV("now"), "now: only options are taken (--help)");
-    assert_error(ARGV("--", "--once"), "--once: only options are taken (--help)");
+    assert_error(ARGV("now"), "now: unexpected operand; only options are allowed (--help)");
+    assert_error(ARGV("--", "--once"),
+                 "--once: unexpected operand; only options are allowed (--help)");
 }
 
 TEST(long_values_are_cut)
