@@ -12,11 +12,11 @@
 
 const struct option_row observe_rows[] = {
     COMMAND_ROW("exclude", prefixes, settings.observer.scope.exclude,
-                "leave these destinations out (many times)"),
+                "leave these destinations out (may be repeated)"),
     COMMAND_ROW("local-port", ports, settings.observer.scope.local_ports,
-                "only connections of this local port (many times)"),
+                "only connections of this local port (may be repeated)"),
     COMMAND_ROW("remote-port", ports, settings.observer.scope.remote_ports,
-                "only connections to this port (many times)"),
+                "only connections to this port (may be repeated)"),
     { .name = NULL },
 };
 

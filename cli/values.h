@@ -15,7 +15,7 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* For options that may be given many times: an array and its length, as in the library. */
+/* For options that may be repeated: an array and its length, as in the library. */
 struct prefix_list {
     struct riptide_prefix *items;
     size_t n;

@@ -32,7 +32,7 @@ const struct option_row verify_rows[] = {
     COMMAND_UNSET("mark", mark, probe_mark, "set this mark on the connection (SO_MARK)"),
     COMMAND_ROW("interface", name, interface, "bind the connection to this link"),
     COMMAND_ROW("timeout", duration, timeout_ns, "how long to wait for an answer"),
-    COMMAND_ROW("router-mark", mark, settings.router.mark, "mark of its route queries"),
+    COMMAND_ROW("router-mark", mark, settings.router.mark, "mark of riptided's route queries"),
     { .name = NULL },
 };
 
