@@ -175,7 +175,7 @@ class Soak:
             self.figures.is_pulled = True
             self.server.process.send_signal(signal.SIGKILL if is_kill else signal.SIGSTOP)
             return
-        self.wait_said("goes on by itself", n)
+        self.wait_said("riptided continues alone", n)
         self.figures.is_pulled = False
         if is_kill:
             self.server.stop()

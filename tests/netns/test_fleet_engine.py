@@ -189,7 +189,7 @@ def test_fleet_a_cluster_without_one_of_its_nodes(tmp_path):
         nodes[0].stop()
         for prefix in prefixes:
             one.learn(3, prefix)
-        assert one.line().startswith(("not reachable", "nobody has some of the slots", "it closed"))
+        assert one.line().startswith(("the server is not reachable", "no node has some of the slots", "the server closed"))
         nodes[0].start()
         wait_until(lambda: all(node.client.execute_command("CLUSTER INFO")["cluster_state"] == "ok" for node in nodes),
                    "the cluster")
@@ -453,9 +453,9 @@ def test_fleet_unreachable(start):
     server.stop()
     with pair(server.url) as (one, two):
         one.learn(3)
-        assert one.line().startswith("not reachable: does it run there")
+        assert one.line().startswith("the server is not reachable: does it run, ")
         one.learn(4)
-        assert one.line().startswith("not reachable")
+        assert one.line().startswith("the server is not reachable")
         server.start()
         one.exchange()
         one.exchange()
@@ -473,7 +473,7 @@ def test_fleet_a_unix_socket_that_is_closed_before_the_answer(tmp_path):
                 near.recv(1)
                 near.close()
         threading.Thread(target=close, daemon=True).start()  # one or two attempts
-        with pytest.raises(engine.site.SiteError, match="it closed the connection"):
+        with pytest.raises(engine.site.SiteError, match="the server closed the connection"):
             one.exchange()
 
 
@@ -482,7 +482,7 @@ def test_fleet_another_server_where_one_is_not_reachable(start):
     dead.stop()
     with Host(f"{dead.url} {live.url}", "one") as one, Host(live.url, "two") as two:
         one.learn(3)
-        assert one.line().startswith("not reachable")
+        assert one.line().startswith("the server is not reachable")
         one.exchange()
         assert two.others() == about(3)
 
@@ -495,7 +495,7 @@ def test_fleet_slow(start, proxy):
         behind.going.clear()
         one.learn(4)
         begin = time.monotonic()
-        assert one.line().startswith("no answer within 1 s: is it busy or far away")
+        assert one.line().startswith("no answer within 1 s: is the server busy or far away")
         assert time.monotonic() - begin < 1.1 + 1  # the second is for a busy machine
         behind.going.set()
         one.exchange()
@@ -558,7 +558,7 @@ def test_fleet_full(start):
         one.exchange()
         server.client.config_set("maxmemory", 1)
         one.learn(4)
-        assert one.line() == "full: raise its maxmemory, or shorten the half-life"
+        assert one.line() == "the server is full: raise its maxmemory, or shorten the half-life"
         assert two.others() == about(3)  # reading still works
         server.client.config_set("maxmemory", 0)
         one.exchange()
@@ -588,7 +588,7 @@ def test_fleet_a_replica_takes_nothing_and_with_old_data_it_is_consistent(start)
         with Host(replica.url, "one") as late:
             wait_until(lambda: late.others() == about(5), "replication")
             late.learn(2)
-            assert late.line() == "a replica, which takes nothing: name the primary"
+            assert late.line() == "the server is a replica and accepts no writes: name the primary"
             replica.client.replicaof("no", "one")  # a batch behind the primary
             one.learn(100)
             one.exchange()
@@ -604,7 +604,7 @@ def test_fleet_wrong_password(start, options, given):
     server = start("engine", *options)
     with Host(server.url, "one", **given) as one:
         one.learn()
-        assert one.line() == "password refused: compare it with requirepass or the ACL there"
+        assert one.line() == "the server refuses the password: compare it with requirepass or the ACL there"
         user = {name: value for name, value in given.items() if name == "username"}
         with Host(server.url, "one", password="right", **user) as right:
             right.outbox = one.outbox
@@ -626,7 +626,7 @@ def test_fleet_needs_no_more_than_it_says(start):
             engine.redis.Redis(port=server.port, username="fleet", password="word").flushall()
     with Host(server.url, "one", username="other", password="word") as one:
         one.learn()
-        assert one.line().startswith("its user may not: allow it ~riptide:*")
+        assert one.line().startswith("the user lacks rights on the server: allow it ~riptide:*")
 
 
 @pytest.fixture
@@ -649,18 +649,18 @@ def test_fleet_tls(start, certificates):
     with Host(server.url, "one", tls_ca=authority) as one, Host(server.url, "two") as two:
         one.learn(3)
         one.exchange()
-        assert two.line().startswith("its certificate is not trusted: name its authority with tls-ca")
+        assert two.line().startswith("the server's certificate is not trusted: name its authority with tls-ca")
     with Host(server.url, "two", tls_ca=authority) as two:
         assert two.others() == about(3)
     elsewhere = with_certificate("elsewhere")
     with Host(elsewhere.url, "one", tls_ca=str(certificates / "elsewhere.crt")) as one:
         line = one.line()
-        assert line.startswith("its certificate is not trusted") and "localhost" in line
+        assert line.startswith("the server's certificate is not trusted") and "localhost" in line
     with Host(server.url.replace("rediss", "redis"), "one") as one:
         assert "does it want TLS (rediss://)?" in one.line()
     with Host(start("plain").url.replace("redis", "rediss"), "one", timeout_s=1) as one:
         line = one.line()  # Redis waits for the rest of a supposed command, Valkey answers
-        assert line.startswith("no TLS there") or line.startswith("no answer within 1 s") and "TLS where the URL says so" in line
+        assert line.startswith("TLS with the server failed") or line.startswith("no answer within 1 s") and "TLS where the URL says so" in line
 
 
 def test_fleet_a_key_of_somebody_else_is_left(start):
@@ -668,7 +668,7 @@ def test_fleet_a_key_of_somebody_else_is_left(start):
     with Host(server.url, "one") as one:
         server.client.set(one.site.key_of(PREFIX), "mine")
         one.learn()
-        assert one.line() == "a key there is not riptide's: use another site's name, or another DB"
+        assert one.line() == "a key on the server is not riptide's: use another site's name, or another DB"
         assert server.client.get(one.site.key_of(PREFIX)) == b"mine"
 
 

@@ -56,7 +56,8 @@ class Control(Handle):
         if not isinstance(name, str):
             raise TypeError(f"name: no string: {shown(name)}")
         if "request" in members:
-            raise TypeError(f"request: is named first: {shown(members['request'])}")
+            raise TypeError("request: pass the name as the first argument, not as a member: "
+                            f"{shown(members['request'])}")
         return self._ask(name, members)
 
     def status(self) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class Fleet:
             self.figures["exchanges"] += 1
         except (SiteError, ValueError) as error:
             self.figures["failures"] += 1
-            self._engine_said.says(f"engine: {_words(error)}; riptided goes on by itself, and nothing is lost")
+            self._engine_said.says(f"engine: {_words(error)}; riptided continues alone; sums are added later")
             return
         finally:
             self._took_s = time.monotonic() - begin_s
@@ -222,7 +222,7 @@ class Fleet:
 
     def metrics(self) -> str:
         """The metrics, as text for Prometheus."""
-        rows = [("riptide_fleet_engine_up", "gauge", "Whether the last exchange with the engine was one", not self._engine_said.wrong),
+        rows = [("riptide_fleet_engine_up", "gauge", "Whether the last exchange with the engine succeeded", not self._engine_said.wrong),
                 ("riptide_fleet_exchanges_total", "counter", "Exchanges with the engine", self.figures["exchanges"]),
                 ("riptide_fleet_failures_total", "counter", "Exchanges that failed", self.figures["failures"]),
                 ("riptide_fleet_lost_total", "counter", "Keys that the engine had lost, and has again", self.figures["lost"]),
@@ -271,7 +271,7 @@ def _read_state() -> Any:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        _log(f"state: {path}: {_words(error)}: what came while this was away is not shared")
+        _log(f"state: {path}: {_words(error)}: results from the time without riptide-fleet are not shared")
         return None
 
 
@@ -326,7 +326,7 @@ def _verdict(given: config.Config, shares: tuple[int, int] | None, is_json: bool
         try:
             return subprocess.run(["riptide", "verdict", *(["--json"] if is_json else []), state.name], check=False).returncode
         except OSError as error:
-            _log(f"verdict: riptide: {_words(error)}: it is what computes")
+            _log(f"verdict: cannot run `riptide verdict`: {_words(error)}")
             return 1
 
 
@@ -339,9 +339,9 @@ def main() -> int:
     """Exit status 2: the configuration is wrong; with `verdict` that of `riptide verdict`."""
     parser = argparse.ArgumentParser(prog="riptide-fleet", description="Shares what riptided learns with the hosts of a site.")
     parser.add_argument("--config", default=config.PATH, help=f"the file (default {config.PATH})")
-    parser.add_argument("--check", action="store_true", help="say whether the file is right, and end")
+    parser.add_argument("--check", action="store_true", help="check the file and exit")
     commands = parser.add_subparsers(dest="command", metavar="verdict")
-    verdict = commands.add_parser("verdict", help="do windows help, by the sums of all hosts of the site?")
+    verdict = commands.add_parser("verdict", help="whether windows help, from the sums of all hosts of the site")
     verdict.add_argument("--json", action="store_true", help="print JSON, as riptide verdict does")
     verdict.add_argument("--shares", type=_shares, metavar="HOLDOUT,TRIAL",
                          help="per cent of connections, of the hosts (default those of riptided here)")

@@ -113,7 +113,7 @@ class Site:
         self._urls = url.split()
         if not self._urls or not all(one.startswith(("redis://", "rediss://", "unix://"))
                                      for one in self._urls):
-            raise ValueError("url: none of redis://, rediss:// or unix://")
+            raise ValueError("url: must begin with redis://, rediss:// or unix://")
         self._site, self._field, self._half_life_s = site, f"host:{host}", half_life_s
         self._timeout_s, self._key = timeout_s, key
         login = {"username": username, "password": password}
@@ -276,31 +276,31 @@ class Site:
             for one in causes:
                 if isinstance(one, kind) and words in str(one):
                     return line.format(said=one, timeout_s=self._timeout_s)
-        return f"it says {failure}: see its log"
+        return f"the server says {failure}: see its log"
 
 
-CLOSED = "it closed the connection: is it going down, or does it want TLS (rediss://)?"
-UNREACHABLE = "not reachable: does it run there, and may this host connect? ({said})"
-REFUSED = "password refused: compare it with requirepass or the ACL there"
+CLOSED = "the server closed the connection: is it going down, or does it want TLS (rediss://)?"
+UNREACHABLE = "the server is not reachable: does it run, and may this host connect? ({said})"
+REFUSED = "the server refuses the password: compare it with requirepass or the ACL there"
 # Known failures: class, part of the server's text, and line. The first one that matches counts.
 LINES: list[tuple[Any, str, str]] = [
-    (asyncio.TimeoutError, "", "no answer within {timeout_s:g} s: is it busy or far away, and is there"
-     " TLS where the URL says so?"),
-    (ssl.SSLCertVerificationError, "", "its certificate is not trusted: name its authority with"
+    (asyncio.TimeoutError, "", "no answer within {timeout_s:g} s: is the server busy or far away, and"
+     " is there TLS where the URL says so?"),
+    (ssl.SSLCertVerificationError, "", "the server's certificate is not trusted: name its authority with"
      " tls-ca ({said})"),
-    (ssl.SSLError, "", "no TLS there, or another one: redis:// is without ({said})"),
-    (BusyLoadingError, "", "it is loading its data: wait"),
-    (ReadOnlyError, "", "a replica, which takes nothing: name the primary"),
+    (ssl.SSLError, "", "TLS with the server failed: if it has none, use redis:// ({said})"),
+    (BusyLoadingError, "", "the server is loading its data: wait"),
+    (ReadOnlyError, "", "the server is a replica and accepts no writes: name the primary"),
     (AuthenticationError, "", REFUSED),
     (RedisError, "WRONGPASS", REFUSED),
-    (NoPermissionError, "", "its user may not: allow it ~riptide:* +time +hmget +evalsha +script|load"
-     " +hset +hdel +hrandfield +pexpire ({said})"),
-    (RedisError, "used memory", "full: raise its maxmemory, or shorten the half-life"),
-    (RedisError, "MISCONF", "it cannot save to its disk, and takes nothing: see its log"),
-    (RedisError, "CLUSTERDOWN", "nobody has some of the slots: redis-cli --cluster check"),
-    (RedisError, "SEQUENCE", "it knows a later batch of this host: has another host this one's"
-     " name, or was the clock set back?"),
-    (RedisError, "WRONGTYPE", "a key there is not riptide's: use another site's name, or another DB"),
+    (NoPermissionError, "", "the user lacks rights on the server: allow it ~riptide:* +time +hmget"
+     " +evalsha +script|load +hset +hdel +hrandfield +pexpire ({said})"),
+    (RedisError, "used memory", "the server is full: raise its maxmemory, or shorten the half-life"),
+    (RedisError, "MISCONF", "the server cannot save to its disk, and accepts no writes: see its log"),
+    (RedisError, "CLUSTERDOWN", "no node has some of the slots: run redis-cli --cluster check"),
+    (RedisError, "SEQUENCE", "the server knows a later batch of this host: does another host"
+     " have the same name, or was the clock set back?"),
+    (RedisError, "WRONGTYPE", "a key on the server is not riptide's: use another site's name, or another DB"),
     (ConnectionResetError, "", CLOSED),
     (RedisError, "closed", CLOSED),
     (OSError, "", UNREACHABLE),
