@@ -71,15 +71,13 @@ static json_t *apply_of(const struct daemon *daemon)
     return json_pack(
         "{s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:f, s:I, s:I, s:I, s:o}",
         "asked", backend_text(daemon->settings->agent.apply), "by", backend_text(backend), "reason",
-        reason, "pacing_percent",
-        (json_int_t)daemon->settings->agent.pacing_percent, "given", (json_int_t)counts.given,
-        "paced", (json_int_t)counts.paced, "kept", (json_int_t)counts.kept, "syn_lost",
-        (json_int_t)counts.syn_lost, "refused", (json_int_t)counts.refused, "holdout_percent",
-        (json_int_t)outcomes->arms.holdout_percent, "holdout_turn_s",
-        outcomes->arms.turn_ms / 1e3, "held_out", (json_int_t)counts.held_out,
-        "stepped_back_s", daemon_stepped_back_s(daemon), "step_backs",
-        (json_int_t)outcomes->harm.n, "destinations_stepped_back",
-        (json_int_t)outcomes->watch.n_back, "destination_step_backs",
+        reason, "pacing_percent", (json_int_t)daemon->settings->agent.pacing_percent, "given",
+        (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
+        (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
+        (json_int_t)counts.refused, "holdout_percent", (json_int_t)outcomes->arms.holdout_percent,
+        "holdout_turn_s", outcomes->arms.turn_ms / 1e3, "held_out", (json_int_t)counts.held_out,
+        "stepped_back_s", daemon_stepped_back_s(daemon), "step_backs", (json_int_t)outcomes->harm.n,
+        "destinations_stepped_back", (json_int_t)outcomes->watch.n_back, "destination_step_backs",
         (json_int_t)outcomes->watch.n_harms, "effect", effect_of(daemon));
 }
 
@@ -220,11 +218,11 @@ static json_t *site_of(const struct daemon *daemon)
 
     if (daemon->site_ns == 0)
         return json_null();
-    return json_pack("{s:I, s:f, s:f}", "destinations",
-                     (json_int_t)riptide_estimator_count_site(
-                         riptide_agent_get_estimator(daemon->agent)),
-                     "ago_s", s(now_ns - daemon->site_ns), "left_s",
-                     s(until_ns > now_ns ? until_ns - now_ns : 0));
+    return json_pack(
+        "{s:I, s:f, s:f}", "destinations",
+        (json_int_t)riptide_estimator_count_site(riptide_agent_get_estimator(daemon->agent)),
+        "ago_s", s(now_ns - daemon->site_ns), "left_s",
+        s(until_ns > now_ns ? until_ns - now_ns : 0));
 }
 
 json_t *daemon_status(struct daemon *daemon)
@@ -251,9 +249,8 @@ json_t *daemon_status(struct daemon *daemon)
             "{s:I, s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
             "s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
             "hints", (json_int_t)count_hints(known), "version", riptide_version(), "pid",
-            (int)getpid(), "uptime_s",
-            s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns), "dry_run",
-            settings->router.dry_run, "paused", daemon_is_off(daemon), "interval_s",
+            (int)getpid(), "uptime_s", s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns),
+            "dry_run", settings->router.dry_run, "paused", daemon_is_off(daemon), "interval_s",
             s(settings->agent.interval_ns), "ttl_s", s(settings->estimator.ttl_ns), "policy",
             settings->estimator.policy->name, "table", (json_int_t)settings->router.table,
             "connections", (json_int_t)daemon->health.tick.samples, "destinations",
@@ -263,8 +260,8 @@ json_t *daemon_status(struct daemon *daemon)
             (json_int_t)settings->router.max_routes, "clients",
             (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
             "site", site_of(daemon), "counters", "routes_written", (json_int_t)router.written,
-            "routes_refused", (json_int_t)router.failed, "resyncs", (json_int_t)router.resyncs, "lifts",
-            (json_int_t)router.lifts, "overruns", (json_int_t)router.overruns, "dumps",
+            "routes_refused", (json_int_t)router.failed, "resyncs", (json_int_t)router.resyncs,
+            "lifts", (json_int_t)router.lifts, "overruns", (json_int_t)router.overruns, "dumps",
             (json_int_t)observer.dumps, "dumps_failed", (json_int_t)observer.failures, "messages",
             messages_of()));
     return status;
@@ -314,18 +311,16 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     /* The general value is a lower bound; on short paths nothing is paced. */
     if (of_prefix < agent->pacing_percent || (percent == 0 && of_prefix != RIPTIDE_AT_ONCE))
         of_prefix = 0;
-    return json_pack("{s:s, s:I, s:o, s:o, s:b, s:I, s:o, s:f, s:s?, s:I, s:I, s:I, s:I}", "cgroup",
-                     connections_get_cgroup(connections), "initcwnd",
-                     (json_int_t)window.initcwnd, "receive_bytes",
-                     figure_or_null(window.receive_bytes), "rto_min_ms",
-                     window.rto_min_us ? json_real(window.rto_min_us / 1e3) : json_null(),
-                     "may_lower", window.may_lower, "pacing_percent",
-                     (json_int_t)percent, "pacing_by",
-                     explanation_prefix(of_prefix > 0 ? &explanation->override : &none),
-                     "pacing_rtt_min_ms", (double)agent->pacing_rtt_min_us / 1e3, "reason", off,
-                     "holdout_percent", (json_int_t)arms.holdout_percent, "holdout_seed",
-                     (json_int_t)arms.seed, "trial_percent", (json_int_t)arms.trial_percent,
-                     "given", (json_int_t)connections_count(connections).given);
+    return json_pack(
+        "{s:s, s:I, s:o, s:o, s:b, s:I, s:o, s:f, s:s?, s:I, s:I, s:I, s:I}", "cgroup",
+        connections_get_cgroup(connections), "initcwnd", (json_int_t)window.initcwnd,
+        "receive_bytes", figure_or_null(window.receive_bytes), "rto_min_ms",
+        window.rto_min_us ? json_real(window.rto_min_us / 1e3) : json_null(), "may_lower",
+        window.may_lower, "pacing_percent", (json_int_t)percent, "pacing_by",
+        explanation_prefix(of_prefix > 0 ? &explanation->override : &none), "pacing_rtt_min_ms",
+        (double)agent->pacing_rtt_min_us / 1e3, "reason", off, "holdout_percent",
+        (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed, "trial_percent",
+        (json_int_t)arms.trial_percent, "given", (json_int_t)connections_count(connections).given);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
@@ -361,13 +356,13 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
             json_object_set_new(route, "reason", json_string(off));
     }
     return json_pack(
-        "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s?}", "destination", dst, "in_scope",
-        settings_have_peer(settings, peer), "policy", settings->estimator.policy->name, "dry_run",
-        settings->router.dry_run, "window", window, "trials",
-        explanation_trials(&ladder, &site, settings->agent.again_price), "seen", seen, "route", route,
-        "program", program_of(daemon, peer, &explanation), "rules", rules_of(daemon, peer->family),
-        "is_auto", settings->agent.apply == RIPTIDE_AUTO, "why_routes",
-        backend == RIPTIDE_ROUTES ? off : NULL);
+        "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s?}", "destination", dst,
+        "in_scope", settings_have_peer(settings, peer), "policy", settings->estimator.policy->name,
+        "dry_run", settings->router.dry_run, "window", window, "trials",
+        explanation_trials(&ladder, &site, settings->agent.again_price), "seen", seen, "route",
+        route, "program", program_of(daemon, peer, &explanation), "rules",
+        rules_of(daemon, peer->family), "is_auto", settings->agent.apply == RIPTIDE_AUTO,
+        "why_routes", backend == RIPTIDE_ROUTES ? off : NULL);
 }
 
 /* Why nothing is compared, and the remedy; NULL: it is. */
@@ -398,8 +393,7 @@ json_t *daemon_verdict(struct daemon *daemon)
     json_t *document = effect_document(reason, books, &arms, daemon_stepped_back_s(daemon));
 
     if (books)
-        json_object_set_new(document, "since",
-                            time_json((time_t)outcomes->since_s));
+        json_object_set_new(document, "since", time_json((time_t)outcomes->since_s));
     if (outcomes->books && outcomes->are_tainted)
         json_object_set_new(document, "has_stepped_back", json_true());
     return document;
@@ -416,8 +410,9 @@ json_t *daemon_list(struct daemon *daemon)
     else if (daemon->settings->router.dry_run)
         off = "a dry run";
     return json_pack("{s:b, s:b, s:s?, s:I, s:I}", "paused", daemon_is_off(daemon),
-                     "is_per_connection", is_program, "why_off", off, "step_segments", (json_int_t)router->step_segments,
-                     "step_percent", (json_int_t)router->step_percent);
+                     "is_per_connection", is_program, "why_off", off, "step_segments",
+                     (json_int_t)router->step_segments, "step_percent",
+                     (json_int_t)router->step_percent);
 }
 
 json_t *daemon_save(struct daemon *daemon)

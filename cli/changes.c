@@ -81,8 +81,8 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_n
         snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
     riptide_prefix_format(&hint->dst, dst);
     if (r == 0)
-        log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows %s%s%s", dst, (double)for_ns / 1e9, scale,
-                 *scale && *max ? ", " : "", max);
+        log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows %s%s%s", dst, (double)for_ns / 1e9,
+                 scale, *scale && *max ? ", " : "", max);
     return r;
 }
 

@@ -191,7 +191,7 @@ static int take_line(struct reader *reader, char *line, size_t len)
 int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* byte order mark of UTF-8, which some editors write
-                                                  */
+                                                */
     struct reader reader = { .settings = settings, .name = name, .section = "" };
     char *line = malloc(n + 1), *end, *stop;
 

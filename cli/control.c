@@ -37,8 +37,8 @@ struct control {
     struct listener listener;
     struct daemon *daemon;
     const char *why_none; /* NULL: requests are processed */
-    time_t accept_again; /* no fd was free for another client until then */
-    unsigned int turn;   /* of the client that is served first */
+    time_t accept_again;  /* no fd was free for another client until then */
+    unsigned int turn;    /* of the client that is served first */
     unsigned int n_clients;
     struct client *clients[MAX_CLIENTS];
 };
@@ -88,11 +88,10 @@ static bool take_line(struct control *control, struct client *client, size_t n_s
         return false;
     if (end) {
         n = (size_t)(end - client->line) + 1;
-        client->answer =
-            control->why_none
-                ? request_refuse(control->why_none, false, &client->n_answer)
-                : request_answer(control->daemon, client->line, n - 1, client->may_change,
-                                 &client->n_answer);
+        client->answer = control->why_none
+                             ? request_refuse(control->why_none, false, &client->n_answer)
+                             : request_answer(control->daemon, client->line, n - 1,
+                                              client->may_change, &client->n_answer);
         client->n_line -= n;
         memmove(client->line, end + 1, client->n_line);
     } else {

@@ -8,10 +8,10 @@
 #include "clock.h"
 #include "lib/tools.h"
 #include "listener.h"
-#include "settings.h"
 #include "log.h"
 #include "netns.h"
 #include "privileges.h"
+#include "settings.h"
 
 #include <errno.h>
 #include <inttypes.h>

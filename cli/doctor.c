@@ -39,10 +39,9 @@ static json_t *finding_to_json(const struct finding *finding)
                      finding->evidence, "remedy", finding->remedy[0] ? finding->remedy : NULL);
 }
 
-static const char findings_text[] =
-    "[{*findings}{severity:-8} {check:-13} {summary}\n"
-    "[{!severity=ok}                       read: {evidence}\n]"
-    "[                       do:   {remedy}\n]]";
+static const char findings_text[] = "[{*findings}{severity:-8} {check:-13} {summary}\n"
+                                    "[{!severity=ok}                       read: {evidence}\n]"
+                                    "[                       do:   {remedy}\n]]";
 
 static int report(const struct host *host, const struct command_options *options)
 {
@@ -57,9 +56,9 @@ static int report(const struct host *host, const struct command_options *options
             worst = finding.severity;
         json_array_append_new(rows, finding_to_json(&finding));
     }
-    status = command_print(options, json_pack("{s:s, s:o}", "verdict", severity_name(worst),
-                                              "findings", rows),
-                           findings_text, NULL);
+    status = command_print(
+        options, json_pack("{s:s, s:o}", "verdict", severity_name(worst), "findings", rows),
+        findings_text, NULL);
     return status == EXIT_SUCCESS ? status_of(worst) : status;
 }
 
@@ -95,8 +94,8 @@ int doctor_run(const struct command_options *options)
 {
     struct riptide_error error = { .text = "" };
     struct host host;
-    int status, r = host_read(&host, &options->settings.router, options->root ? options->root : "",
-                              &error);
+    int status,
+        r = host_read(&host, &options->settings.router, options->root ? options->root : "", &error);
 
     if (r < 0)
         return command_fail(options, &error, r);

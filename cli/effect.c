@@ -47,8 +47,9 @@ struct comparison {
 
 static struct comparison with_held_out(const struct arm_config *arms)
 {
-    return (struct comparison){ ARM_WINDOW, ARM_HOLDOUT, arms->holdout_percent, arms_unit(arms),
-                                "held_out", "holdout_percent", "again_held_out_percent" };
+    return (
+        struct comparison){ ARM_WINDOW, ARM_HOLDOUT,       arms->holdout_percent,   arms_unit(arms),
+                            "held_out", "holdout_percent", "again_held_out_percent" };
 }
 
 /* Without a verdict it is unknown which classes count. */
@@ -76,16 +77,16 @@ static json_t *row_of(const struct books *books, struct verdict_classes classes,
 
     if (!is_there)
         count(&verdict, books, classes, of);
-    return json_pack(
-        "{s:s, s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict", word, "unit",
-        of->unit, "connections",
-        (json_int_t)verdict.n, of->n_control, (json_int_t)verdict.n_control, "needed",
-        VERDICT_MIN_CONNECTIONS, of->percent, (int)of->control_percent, "share_percent",
-        is_there ? interval_of(&verdict.share, 0.01) : json_null(), "rounds_saved",
-        has_figures ? interval_of(&verdict.rounds_saved, 1) : json_null(), "time_percent",
-        has_figures ? interval_of(&verdict.time, 0.01) : json_null(), "again_points",
-        has_figures ? interval_of(&verdict.again, 0.01) : json_null(), of->again_control,
-        has_figures ? json_real(100 * verdict.again_control) : json_null());
+    return json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict", word,
+                     "unit", of->unit, "connections", (json_int_t)verdict.n, of->n_control,
+                     (json_int_t)verdict.n_control, "needed", VERDICT_MIN_CONNECTIONS, of->percent,
+                     (int)of->control_percent, "share_percent",
+                     is_there ? interval_of(&verdict.share, 0.01) : json_null(), "rounds_saved",
+                     has_figures ? interval_of(&verdict.rounds_saved, 1) : json_null(),
+                     "time_percent", has_figures ? interval_of(&verdict.time, 0.01) : json_null(),
+                     "again_points", has_figures ? interval_of(&verdict.again, 0.01) : json_null(),
+                     of->again_control,
+                     has_figures ? json_real(100 * verdict.again_control) : json_null());
 }
 
 json_t *effect_pooled(const struct books *books, const struct arm_config *arms)
@@ -99,8 +100,8 @@ static bool is_void(const struct books *books, uint32_t holdout_percent)
 {
     struct verdict verdict;
 
-    return verdict_compute(&verdict, books, ARM_WINDOW, ARM_HOLDOUT,
-                           (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) == 0 &&
+    return verdict_compute(&verdict, books, ARM_WINDOW, ARM_HOLDOUT, (struct verdict_classes){ 0 },
+                           VERDICT_CONFIDENCE) == 0 &&
            verdict_is_void(&verdict, holdout_percent);
 }
 
@@ -156,12 +157,12 @@ json_t *effect_document(const char *reason, const struct books *books,
 {
     uint32_t holdout_percent = arms->holdout_percent;
 
-    return json_pack("{s:s?, s:n, s:b, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "reason", reason, "since",
-                     "has_stepped_back", false, "holdout_percent", (json_int_t)holdout_percent, "trial_percent",
-                     (json_int_t)arms->trial_percent, "confidence_percent",
-                     100 * VERDICT_CONFIDENCE, "stepped_back_s", stepped_back_s, "pooled",
-                     holdout_percent > 0 ? effect_pooled(books, arms) : json_null(),
-                     "classes",
-                     holdout_percent > 0 ? effect_classes(books, arms) : json_array(),
-                     "trials", arms->trial_percent > 0 ? effect_trials(books, arms) : json_array());
+    return json_pack("{s:s?, s:n, s:b, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "reason", reason,
+                     "since", "has_stepped_back", false, "holdout_percent",
+                     (json_int_t)holdout_percent, "trial_percent", (json_int_t)arms->trial_percent,
+                     "confidence_percent", 100 * VERDICT_CONFIDENCE, "stepped_back_s",
+                     stepped_back_s, "pooled",
+                     holdout_percent > 0 ? effect_pooled(books, arms) : json_null(), "classes",
+                     holdout_percent > 0 ? effect_classes(books, arms) : json_array(), "trials",
+                     arms->trial_percent > 0 ? effect_trials(books, arms) : json_array());
 }

@@ -24,30 +24,37 @@ json_t *effect_document(const char *reason, const struct books *books,
 
 #define EFFECT_FIGURES                                                                             \
     "{rounds_saved.estimate:.2} round trips saved (95 % CI {rounds_saved.low:.2} to "              \
-    "{rounds_saved.high:.2}), time {time_percent.estimate:+.1} % "                                 \
-    EFFECT_RANGE("time_percent", "+.1")                                                            \
-    "; sent again {again_points.estimate:+.1} points " EFFECT_RANGE("again_points", "+.1")         \
-    "; {connections} {unit} against "
+    "{rounds_saved.high:.2}), time {time_percent.estimate:+.1} % " EFFECT_RANGE(                   \
+        "time_percent",                                                                            \
+        "+.1") "; sent again {again_points.estimate:+.1} points " EFFECT_RANGE("again_points",     \
+                                                                               "+.1") "; "         \
+                                                                                      "{connectio" \
+                                                                                      "ns} "       \
+                                                                                      "{unit} "    \
+                                                                                      "against "
 
 #define EFFECT_SENTENCE                                                                            \
     "[{class}: ]"                                                                                  \
     "[{?verdict=few}too few {unit} yet: {connections} with a window and {held_out} held out; "     \
     "{needed} of each are needed, in classes that have two of each"                                \
-    "|{?verdict=void}void: {share_percent.estimate:.1} % " EFFECT_RANGE("share_percent", ".1")     \
-    " of all that counted were held out, not {holdout_percent} %: a condition leaves out more of one "\
-    "arm than of the other"                                                                        \
-    "|[{?verdict=helps}windows help|{?verdict=harms}windows harm"                                  \
-    "|{?verdict=mixed}windows help one figure, and harm the other|no difference shown]: "             \
-    EFFECT_FIGURES "{held_out} held out]"
+    "|{?verdict=void}void: {share_percent.estimate:.1} % " EFFECT_RANGE(                           \
+        "share_percent", ".1") " of all that counted were held out, not {holdout_percent} %: a "   \
+                               "condition leaves out more of one "                                 \
+                               "arm than of the other"                                             \
+                               "|[{?verdict=helps}windows help|{?verdict=harms}windows harm"       \
+                               "|{?verdict=mixed}windows help one figure, and harm the other|no "  \
+                               "difference shown]: " EFFECT_FIGURES "{held_out} held out]"
 
 #define EFFECT_TRIAL                                                                               \
     "windows [{?arm=smaller}0.71|1.41] times as large: "                                           \
     "[{?verdict=few}too few connections yet: {connections} of them and {with_window} with the "    \
     "window; {needed} of each are needed, in classes that have two of each"                        \
-    "|{?verdict=void}void: {share_percent.estimate:.1} % " EFFECT_RANGE("share_percent", ".1")     \
-    " of all that counted had the window, not {window_percent} %, or not as many were held out as "\
-    "configured"                                                                                   \
-    "|[{?verdict=helps}better|{?verdict=harms}worse|{?verdict=mixed}better and worse"              \
-    "|no difference shown]: " EFFECT_FIGURES "{with_window} with the window]"
+    "|{?verdict=void}void: {share_percent.estimate:.1} % " EFFECT_RANGE(                           \
+        "share_percent",                                                                           \
+        ".1") " of all that counted had the window, not {window_percent} %, or not as many were "  \
+              "held out as "                                                                       \
+              "configured"                                                                         \
+              "|[{?verdict=helps}better|{?verdict=harms}worse|{?verdict=mixed}better and worse"    \
+              "|no difference shown]: " EFFECT_FIGURES "{with_window} with the window]"
 
 #endif

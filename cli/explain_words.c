@@ -24,8 +24,7 @@
     "[{!route}{!window}" WITHOUT_WINDOW "|{!route}no window is given yet: its route is written "   \
     "in this round"                                                                                \
     "|{?route.state=withdrawn}no window is given [at present: {route.reason}|any more: its time "  \
-    "to live has passed]" STARTS                                                                   \
-    "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN                                        \
+    "to live has passed]" STARTS "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN           \
     "|no window is given per connection at present: {route.reason}" STARTS                         \
     "|{?program}" BY_PROGRAM "|no window is given yet: the program has none for it" STARTS "]"     \
     "|{?program}{!program.reason}{?lookup.starts_with}" BY_PROGRAM                                 \
@@ -34,8 +33,7 @@
     "|{!kernel}; the kernel does not have the route that riptided has written"                     \
     "|; not with the {kernel.initcwnd} of our route: {lookup.not_ours}]"                           \
     "|{!route.state=applied}no route: {route.state}: [{route.reason}|no reason known]" STARTS      \
-    "|{?dry_run}" DRY_RUN                                                                          \
-    "|{!kernel}the kernel does not have the route that riptided has written"                       \
+    "|{?dry_run}" DRY_RUN "|{!kernel}the kernel does not have the route that riptided has written" \
     "|{!lookup.starts_with}no connections: {lookup.not_ours}"                                      \
     "|connections start with {lookup.starts_with} segments[, as the route is not in use: "         \
     "{rules.reason}|, not with the {kernel.initcwnd} of our route: {lookup.not_ours}]]"
@@ -43,14 +41,15 @@
 /* A route without an answering riptided. */
 #define OF_KERNEL                                                                                  \
     EXPLAIN_MANAGER "[{-holder}, and left a route]"                                                \
-    "[{!lookup.starts_with}[{-holder}: see `riptide flush`]; no connections: {lookup.not_ours}"    \
-    "|; connections start with {lookup.starts_with} segments[, {lookup.not_ours}]"                 \
-    "[{-holder}: see `riptide flush`]]"
+                    "[{!lookup.starts_with}[{-holder}: see `riptide flush`]; no connections: "     \
+                    "{lookup.not_ours}"                                                            \
+                    "|; connections start with {lookup.starts_with} segments[, {lookup.not_ours}]" \
+                    "[{-holder}: see `riptide flush`]]"
 
 const char explain_sentence[] =
     "[{?daemon_is_running}" OF_DAEMON "|{?is_program_silent}process {holder} gives windows per "
-    "connection and does not answer on --control|{?kernel}" OF_KERNEL
-    "|{!in_scope}" WITHOUT_WINDOW "|{?left_alone}" WITHOUT_WINDOW "|" EXPLAIN_MANAGER
+    "connection and does not answer on --control|{?kernel}" OF_KERNEL "|{!in_scope}" WITHOUT_WINDOW
+    "|{?left_alone}" WITHOUT_WINDOW "|" EXPLAIN_MANAGER
     "; for its window: riptided --dry-run --once --scope {dst}]";
 
 #define EVIDENCE                                                                                   \
@@ -84,23 +83,30 @@ const char explain_steps[] =
     "  window       {window.cwnd} segments, computed {window.age_s:.1} s ago"
     "[, expires in {window.expires_s:.0} s]\n"
     "|  window       none\n]"
-    "[{?daemon_is_running}  route        " ROUTE("route") "]"
-    "[{?program}  program      initcwnd {program.initcwnd}"
-    "[{?program.pacing_percent}, paced over [{?program.pacing_percent=50}half a round trip, as TCP "
-    "does itself|{program.pacing_percent} % of a round trip], where one takes "
-    "{program.pacing_rtt_min_ms:.0} ms or more|{?program.pacing_by}, not paced]"
-    "[, by \\[prefix {program.pacing_by}\\]]"
-    "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
-    "[{?program.trial_percent}, {program.trial_percent} % try a smaller window and as many a "
-    "larger one]"
-    "[{?program.reason}, not at present[{!route.state=" PER_CONNECTION "}: {program.reason}]]\n"
-    "[  receive      {program.receive_bytes} bytes in the first window, where this host opens the "
-    "connection\n]"
-    "[  rto_min      {program.rto_min_ms:.1} ms, set by the program\n]]"
-    "[  apply        by routes, not per connection: {why_routes}\n"
-    "|{?daemon_is_running}{?is_auto}  apply        auto: per connection, as the kernel takes the program\n]"
-    "[{*trials}  trial        {cwnd} segments: {connections:.0} connections"
-    "[{?site_connections}, of the site {site_connections:.0}], "
-    "[{?is_window}the window, |time {time_percent:+.1} % (standard error {error_percent:.1}), ]"
-    "sent again {again_percent:.1} %\n]"
-    "  kernel       " ROUTE("kernel") "  => {verdict}\n";
+    "[{?daemon_is_running}  route        " ROUTE(
+        "route") "]"
+                 "[{?program}  program      initcwnd {program.initcwnd}"
+                 "[{?program.pacing_percent}, paced over [{?program.pacing_percent=50}half a round "
+                 "trip, as TCP "
+                 "does itself|{program.pacing_percent} % of a round trip], where one takes "
+                 "{program.pacing_rtt_min_ms:.0} ms or more|{?program.pacing_by}, not paced]"
+                 "[, by \\[prefix {program.pacing_by}\\]]"
+                 "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
+                 "[{?program.trial_percent}, {program.trial_percent} % try a smaller window and as "
+                 "many a "
+                 "larger one]"
+                 "[{?program.reason}, not at present[{!route.state=" PER_CONNECTION
+                 "}: {program.reason}]]\n"
+                 "[  receive      {program.receive_bytes} bytes in the first window, where this "
+                 "host opens the "
+                 "connection\n]"
+                 "[  rto_min      {program.rto_min_ms:.1} ms, set by the program\n]]"
+                 "[  apply        by routes, not per connection: {why_routes}\n"
+                 "|{?daemon_is_running}{?is_auto}  apply        auto: per connection, as the "
+                 "kernel takes the program\n]"
+                 "[{*trials}  trial        {cwnd} segments: {connections:.0} connections"
+                 "[{?site_connections}, of the site {site_connections:.0}], "
+                 "[{?is_window}the window, |time {time_percent:+.1} % (standard error "
+                 "{error_percent:.1}), ]"
+                 "sent again {again_percent:.1} %\n]"
+                 "  kernel       " ROUTE("kernel") "  => {verdict}\n";

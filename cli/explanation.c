@@ -129,8 +129,8 @@ json_t *explanation_trials(const struct ladder *ladder, const struct ladder *sit
         json_array_append_new(
             rows,
             json_pack("{s:I, s:b, s:f, s:f, s:o, s:o, s:f}", "cwnd", (json_int_t)ladder_cwnds[i],
-                      "is_window", i + 1 == ladder->at, "connections", row.n,
-                      "site_connections", (double)site->rungs[i].n, "time_percent",
+                      "is_window", i + 1 == ladder->at, "connections", row.n, "site_connections",
+                      (double)site->rungs[i].n, "time_percent",
                       row.error > 0 ? json_real(100 * row.time) : json_null(), "error_percent",
                       real_figure(100 * row.error), "again_percent", 100 * row.again));
     }
@@ -150,11 +150,11 @@ json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)
 
 json_t *explanation_route(const struct riptide_route *route, const char *dev)
 {
-    return json_pack(
-        "{s:o, s:s, s:I, s:o, s:o, s:o, s:o}", "dst", explanation_prefix(&route->dst), "state",
-        explanation_route_state(route), "initcwnd", (json_int_t)route->initcwnd, "initrwnd",
-        figure_or_null(route->initrwnd), "gateway", explanation_prefix(&route->gateway), "dev",
-        text_or_null(dev), "reason", text_or_null(route->reason[0] ? route->reason : NULL));
+    return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:o}", "dst", explanation_prefix(&route->dst),
+                     "state", explanation_route_state(route), "initcwnd",
+                     (json_int_t)route->initcwnd, "initrwnd", figure_or_null(route->initrwnd),
+                     "gateway", explanation_prefix(&route->gateway), "dev", text_or_null(dev),
+                     "reason", text_or_null(route->reason[0] ? route->reason : NULL));
 }
 
 /* One line of text: an array would take five times the work at both ends. */
@@ -166,10 +166,9 @@ json_t *explanation_row(const struct riptide_route *route, const struct riptide_
     int n;
 
     riptide_prefix_format(&route->dst, dst);
-    n = snprintf(line, sizeof(line),
-                 "%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32, dst,
-                 explanation_route_state(route), route->initcwnd, estimate->cwnd,
-                 estimate->samples, initrwnd);
+    n = snprintf(line, sizeof(line), "%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32, dst,
+                 explanation_route_state(route), route->initcwnd, estimate->cwnd, estimate->samples,
+                 initrwnd);
     if (route->reason[0])
         snprintf(line + n, sizeof(line) - (size_t)n, "\t%s", route->reason);
     text = json_string(line);

@@ -43,7 +43,7 @@ struct explanation_row {
     uint32_t cwnd;     /* as wanted; 0: no window */
     uint32_t connections;
     uint32_t initrwnd; /* requested by the program, segments; 0: none */
-    char reason[96]; /* empty: none */
+    char reason[96];   /* empty: none */
 };
 
 json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate,

@@ -15,7 +15,8 @@
 
 static const char paused_sentence[] =
     "paused: [{?apply.by=connections}riptided gives no window"
-    "|riptided keeps its rules removed[{?apply.by=both}, and gives no window per connection,]] until "
+    "|riptided keeps its rules removed[{?apply.by=both}, and gives no window per connection,]] "
+    "until "
     "`riptide resume` or a restart"
     "[{!apply.by=connections}; its routes are in table {table}, to which no rule refers]\n"
     "[{?netns}of other network namespaces windows go on: `riptide netns` lists them, "

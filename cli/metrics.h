@@ -36,7 +36,7 @@ struct metrics {
     uint64_t destinations_stepped_back, destination_step_backs;
     uint64_t trial_moves;
     struct window_counts program;
-    struct histogram given;         /* windows of those, segments */
+    struct histogram given; /* windows of those, segments */
     struct first_flights flights[ARMS];
     uint64_t cpu_ns; /* of the process */
     uint64_t holdout_percent;
@@ -45,8 +45,8 @@ struct metrics {
     const struct books *ended; /* ended books; NULL: none */
     uint64_t held_out_due;
     uint64_t left_out[ARMS][BOOK_ENTRIES];
-    uint64_t dump_cpu_ns;           /* of all ticks */
-    uint64_t interval_ns;           /* until the next tick */
+    uint64_t dump_cpu_ns; /* of all ticks */
+    uint64_t interval_ns; /* until the next tick */
     uint64_t max_destinations;
     uint64_t max_routes;
     uint64_t overflow;          /* refused for max_destinations, as counted by ticks */

@@ -110,8 +110,7 @@ static const struct series {
       "Of those, refused by the kernel." },
     { "riptide_route_batches_total", "", FIGURE(router.batches),
       "Writes to the kernel, many messages each." },
-    { "riptide_routes_resolved_total", "", FIGURE(router.resolved),
-      "Base routes that were read." },
+    { "riptide_routes_resolved_total", "", FIGURE(router.resolved), "Base routes that were read." },
     { "riptide_routing_events_total", "", FIGURE(router.events),
       "Notifications about routes, rules, links and addresses of others." },
     { "riptide_resyncs_total", "", FIGURE(router.resyncs),
@@ -224,11 +223,11 @@ static const struct sum {
     { "riptide_arm_doublings_total", SUM(time_sum), BOOK_TIME_ONE,
       "Their binary logarithms of busy time in smallest round trip times." },
     { "riptide_arm_doublings_squares_total", SUM(time_squares),
-      (double)BOOK_TIME_ONE * BOOK_TIME_ONE, "Squares of these." },
+      (double)BOOK_TIME_ONE *BOOK_TIME_ONE, "Squares of these." },
     { "riptide_arm_again_total", SUM(again_sum), BOOK_AGAIN_ONE,
       "Their shares of segments that were sent again." },
-    { "riptide_arm_again_squares_total", SUM(again_squares),
-      (double)BOOK_AGAIN_ONE * BOOK_AGAIN_ONE, "Squares of these." },
+    { "riptide_arm_again_squares_total", SUM(again_squares), (double)BOOK_AGAIN_ONE *BOOK_AGAIN_ONE,
+      "Squares of these." },
 };
 
 #define N_SUMS (sizeof(sums) / sizeof(sums[0]))
@@ -284,7 +283,8 @@ static void print_effect(FILE *out, const struct metrics *metrics)
                    "Change of time by windows, as a share of the time without; below 0: less.",
                    &verdict.time);
     print_interval(out, metrics, "riptide_effect_again_ratio",
-                   "Share of segments sent again with windows, minus that without.", &verdict.again);
+                   "Share of segments sent again with windows, minus that without.",
+                   &verdict.again);
     print_interval(out, metrics, "riptide_held_out_ratio",
                    "Of the connections that count, those held out; void where the configured "
                    "share is not within.",

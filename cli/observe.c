@@ -22,7 +22,8 @@ const struct option_row observe_rows[] = {
 
 static const char text[] =
     "\tDESTINATION\tCONNS\tCWND\tMIN\tMAX\tRTT_MS\tMIN_MS\tMSS\tACKED\tRETRANS\tRATE\n"
-    "[{*destinations}\t{dst}\t{connections}\t{cwnd_mean:.1}\t{cwnd_min}\t{cwnd_max}\t{rtt_mean_us:milli}"
+    "[{*destinations}\t{dst}\t{connections}\t{cwnd_mean:.1}\t{cwnd_min}\t{cwnd_max}\t{rtt_mean_us:"
+    "milli}"
     "\t{min_rtt_us:milli}\t{mss_bytes}\t{acked_bytes:bytes}\t{retrans_segs}"
     "\t{max_delivery_rate_Bps:bytes}\n]";
 

@@ -102,8 +102,8 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
 /* Call it if both have as many. */
 static bool are_overrides_changed(const struct settings *from, const struct settings *to)
 {
-    return to->n_overrides > 0 && memcmp(from->overrides, to->overrides,
-                                         to->n_overrides * sizeof(to->overrides[0])) != 0;
+    return to->n_overrides > 0 &&
+           memcmp(from->overrides, to->overrides, to->n_overrides * sizeof(to->overrides[0])) != 0;
 }
 
 int settings_compare(const struct settings *from, const struct settings *to, FILE *out,

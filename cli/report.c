@@ -149,8 +149,7 @@ static void report_destroy_events(int error)
         log_line(LOG_LEVEL_WARNING,
                  "more connections close than can be read: no destroy events for a while");
     else
-        log_line(LOG_LEVEL_WARNING, "the kernel refuses destroy events: %s",
-                 strerror(-error));
+        log_line(LOG_LEVEL_WARNING, "the kernel refuses destroy events: %s", strerror(-error));
 }
 
 static void report_rules(const struct riptide_agent_event *event, bool is_paused)
@@ -159,8 +158,8 @@ static void report_rules(const struct riptide_agent_event *event, bool is_paused
 
     /* A pause was requested: as a warning it would stay in `riptide status` long after its end. */
     if (event->reason)
-        log_line(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
-                 "%s: windows disabled: %s", family, event->reason);
+        log_line(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s: windows disabled: %s", family,
+                 event->reason);
     else
         log_line(LOG_LEVEL_INFO, "%s: windows enabled again", family);
 }
@@ -183,10 +182,12 @@ static void report_backend(const struct settings *settings, const struct riptide
                  "program, which a dry run does not load%s",
                  event->backend == RIPTIDE_BOTH ? ", and by routes" : "", chosen);
     else if (is_program)
-        log_line(LOG_LEVEL_INFO, "windows are given per connection%s",
-                 event->backend == RIPTIDE_BOTH ? ", and by routes"
-                 : *chosen ? ", as the kernel takes the program (--apply auto); no route or rule is installed"
-                           : "; no route or rule is installed");
+        log_line(
+            LOG_LEVEL_INFO, "windows are given per connection%s",
+            event->backend == RIPTIDE_BOTH ? ", and by routes"
+            : *chosen
+                ? ", as the kernel takes the program (--apply auto); no route or rule is installed"
+                : "; no route or rule is installed");
     else if (event->reason)
         log_line(LOG_LEVEL_INFO, "windows are given by routes, not per connection%s: %s", chosen,
                  event->reason);

@@ -203,9 +203,9 @@ static json_t *run_learned(struct call *call)
             continue;
         riptide_prefix_format(&dst, name);
         ladder_save(ladder, daemon_again_price(call->daemon), text);
-        json_array_append_new(rows, json_pack("[s, s, I, I]", name, text,
-                                              (json_int_t)ladder->n_entered,
-                                              (json_int_t)ladder->n_halved));
+        json_array_append_new(rows,
+                              json_pack("[s, s, I, I]", name, text, (json_int_t)ladder->n_entered,
+                                        (json_int_t)ladder->n_halved));
     }
     json_object_update_new(answer, json_pack("{s:o, s:o}", "ladders", rows, "next", next));
     return answer;
@@ -255,19 +255,19 @@ static json_t *run_site(struct call *call)
         n_unknown += r == RIPTIDE_E_UNKNOWN;
         n_invalid += r != 0 && r != RIPTIDE_E_UNKNOWN;
     }
-    return json_pack("{s:I, s:I, s:I}", "taken", n_taken, "unknown", n_unknown, "invalid", n_invalid);
+    return json_pack("{s:I, s:I, s:I}", "taken", n_taken, "unknown", n_unknown, "invalid",
+                     n_invalid);
 }
 
 static const struct verb verbs[] = {
-    { "status", false, NULL, daemon_status }, { "metrics", false, NULL, daemon_metrics },
-    { "hints", false, NULL, daemon_hints },   { "save", true, NULL, daemon_save },
-    { "verdict", false, NULL, daemon_verdict },
-    { "show", false, run_show, NULL },        { "explain", false, run_explain, NULL },
-    { "hint", true, run_hint, NULL },         { "unhint", true, run_unhint, NULL },
-    { "pause", true, run_pause, NULL },       { "resume", true, run_pause, NULL },
-    { "load", true, run_load, NULL },         { "merge", true, run_load, NULL },
-    { "learned", true, run_learned, NULL },   { "books", true, run_books, NULL },
-    { "site", true, run_site, NULL },
+    { "status", false, NULL, daemon_status },   { "metrics", false, NULL, daemon_metrics },
+    { "hints", false, NULL, daemon_hints },     { "save", true, NULL, daemon_save },
+    { "verdict", false, NULL, daemon_verdict }, { "show", false, run_show, NULL },
+    { "explain", false, run_explain, NULL },    { "hint", true, run_hint, NULL },
+    { "unhint", true, run_unhint, NULL },       { "pause", true, run_pause, NULL },
+    { "resume", true, run_pause, NULL },        { "load", true, run_load, NULL },
+    { "merge", true, run_load, NULL },          { "learned", true, run_learned, NULL },
+    { "books", true, run_books, NULL },         { "site", true, run_site, NULL },
 };
 
 static const struct verb *find_verb(struct call *call)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide: a table of subcommands and a loop. Each has its own file; main.c sets up the process. */
 #include "commands.h"
-#include "settings.h"
 #include "log.h"
 #include "netns.h"
+#include "settings.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -65,10 +65,10 @@ static const struct {
     { COMMAND_CONTROL, COMMAND_ROW("config", path, settings.config,
                                    "riptided's configuration, for values that no option gives") },
     { COMMAND_CONTROL, COMMAND_ROW("control", path, settings.control, "riptided's socket") },
-    { COMMAND_KERNEL, COMMAND_ROW("table", u32, settings.router.table, "riptided's routing table") },
     { COMMAND_KERNEL,
-      COMMAND_ROW("protocol", u8, settings.router.protocol,
-                  "protocol of riptided's routes and rules") },
+      COMMAND_ROW("table", u32, settings.router.table, "riptided's routing table") },
+    { COMMAND_KERNEL, COMMAND_ROW("protocol", u8, settings.router.protocol,
+                                  "protocol of riptided's routes and rules") },
     { COMMAND_NETNS,
       COMMAND_ROW("netns", path, settings.netns, "network namespace, a name or a file") },
     { 0, COMMAND_ROW("help", flag, settings.help, "print this help; also -h") },

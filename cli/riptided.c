@@ -3,12 +3,12 @@
  * riptided: the agent of libriptide as a daemon. Options other than running are handled here;
  * daemon.c runs the daemon.
  */
-#include "settings.h"
 #include "daemon.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "netns.h"
 #include "rules.h"
+#include "settings.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,13 +32,12 @@ static void print_help(void)
     printf("\nPolicies:\n");
     for (size_t i = 0; riptide_policy_get(i); i++)
         printf("  %-10s  %s\n", riptide_policy_get(i)->name, riptide_policy_get(i)->help);
-    printf(
-        "\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a percentage.\n"
-        "PREFIX may be a list, separated by commas. The file of --config has the same names as\n"
-        "keys, see riptided.conf(5); SIGHUP reads it again.\n"
-        "In an emergency: riptide flush, also if riptided hangs; undo: riptide resume. --flush\n"
-        "is for a service manager, after the daemon has ended.\n"
-        "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
+    printf("\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a percentage.\n"
+           "PREFIX may be a list, separated by commas. The file of --config has the same names as\n"
+           "keys, see riptided.conf(5); SIGHUP reads it again.\n"
+           "In an emergency: riptide flush, also if riptided hangs; undo: riptide resume. --flush\n"
+           "is for a service manager, after the daemon has ended.\n"
+           "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
 }
 
 /*
@@ -91,7 +90,8 @@ static int check(struct settings *settings)
     return status;
 }
 
-/* Routes in namespaces of others: a riptided that is killed would leave them, and nobody finds them. */
+/* Routes in namespaces of others: a riptided that is killed would leave them, and nobody finds
+ * them. */
 static bool refuse_all_netns(const struct settings *settings)
 {
     struct sockaddr_un address;

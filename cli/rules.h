@@ -21,8 +21,8 @@ struct route_answer {
 bool rules_are_in_place(const struct rule *rules, size_t n, uint8_t family);
 
 /* The first rule of another program before ours that looks up `table` (0: any rule); NULL: none. */
-const struct rule *rules_find_before(const struct rule *rules, size_t n,
-                                             uint8_t family, uint32_t table);
+const struct rule *rules_find_before(const struct rule *rules, size_t n, uint8_t family,
+                                     uint32_t table);
 
 /* "IPv4 priority 100 fwmark 0x7 lookup main", in the terms of ip(8). */
 void rules_describe(char *text, size_t size, const struct rule *rule);

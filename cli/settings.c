@@ -109,7 +109,8 @@ const struct option_row settings_rows[] = {
     ROW(NULL, "dry-run", flag, router.dry_run,
         "print the changes instead of making them; needs no privilege"),
     ROW(NULL, "once", flag, once, "one round, then exit and leave the routes in place"),
-    ROW(NULL, "flush", flag, flush, "remove rules and routes of a riptided with these numbers, and exit"),
+    ROW(NULL, "flush", flag, flush,
+        "remove rules and routes of a riptided with these numbers, and exit"),
     ROW(NULL, "help", flag, help, "print this help; also -h"),
     ROW(NULL, "version", flag, version, "print the version"),
     { .name = NULL },
@@ -124,10 +125,8 @@ const struct option_row settings_rows[] = {
 const struct option_row override_rows[] = {
     OVERRIDE("policy", policy, policy, "how its windows are computed"),
     OVERRIDE("cwnd-min", u32, cwnd_min, "its smallest window, segments"),
-    OVERRIDE("cwnd-max", u32, cwnd_max,
-             "its largest window, segments; may exceed the general one"),
-    OVERRIDE("scale", weight, scale,
-             "its windows are multiplied by this share"),
+    OVERRIDE("cwnd-max", u32, cwnd_max, "its largest window, segments; may exceed the general one"),
+    OVERRIDE("scale", weight, scale, "its windows are multiplied by this share"),
     OVERRIDE("pacing-percent", pacing, pacing_percent,
              "percent of a round trip over which its first flights are spread, under any policy, "
              "at least the general one; at-once: not paced"),

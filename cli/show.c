@@ -8,8 +8,8 @@
 #include "explanation.h"
 #include "lib/tools.h"
 #include "log.h"
-#include "resolve.h"
 #include "render.h"
+#include "resolve.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +39,7 @@ struct sides {
     bool is_paused;
     bool is_per_connection; /* the daemon's program also gives each destination its window, */
     char why_off[256];      /* unless this is the reason why not */
-    int64_t step_segments; /* the written window may differ from the wanted one by this */
+    int64_t step_segments;  /* the written window may differ from the wanted one by this */
     int64_t step_percent;
     struct riptide_error absence; /* why the daemon did not answer */
     size_t n_differences;

@@ -359,20 +359,28 @@ static const struct value_name flags[] = {
     { "false", 0 }, { "on", 1 },  { "off", 0 }, { NULL, 0 },
 };
 static const struct value_name shares[] = {
-    { "on", RIPTIDE_MAX_SHARE_DEFAULT }, { "off", 0 }, { NULL, 0 },
+    { "on", RIPTIDE_MAX_SHARE_DEFAULT },
+    { "off", 0 },
+    { NULL, 0 },
 };
 static const struct value_name at_once[] = { { "at-once", RIPTIDE_AT_ONCE }, { NULL, 0 } };
 static const struct value_name backends[] = {
-    { "routes", RIPTIDE_ROUTES }, { "connections", RIPTIDE_CONNECTIONS },
-    { "both", RIPTIDE_BOTH },     { "auto", RIPTIDE_AUTO },
+    { "routes", RIPTIDE_ROUTES },
+    { "connections", RIPTIDE_CONNECTIONS },
+    { "both", RIPTIDE_BOTH },
+    { "auto", RIPTIDE_AUTO },
     { NULL, 0 },
 };
 static const struct value_name receive_windows[] = {
-    { "auto", RIPTIDE_RECEIVE_AUTO }, { "off", RIPTIDE_RECEIVE_OFF }, { NULL, 0 },
+    { "auto", RIPTIDE_RECEIVE_AUTO },
+    { "off", RIPTIDE_RECEIVE_OFF },
+    { NULL, 0 },
 };
 static const struct value_name levels[] = {
-    { "error", LOG_LEVEL_ERROR }, { "warning", LOG_LEVEL_WARNING },
-    { "info", LOG_LEVEL_INFO },   { "debug", LOG_LEVEL_DEBUG },
+    { "error", LOG_LEVEL_ERROR },
+    { "warning", LOG_LEVEL_WARNING },
+    { "info", LOG_LEVEL_INFO },
+    { "debug", LOG_LEVEL_DEBUG },
     { NULL, 0 },
 };
 
@@ -387,10 +395,9 @@ const char *log_level_name(enum log_level level)
 }
 
 #define KIND(name_, argument_, expected_, form_, ...)                                              \
-    const struct value_kind value_##name_ = { .argument = (argument_),                             \
-                                              .expected = (expected_),                             \
-                                              .form = VALUE_##form_,                               \
-                                              __VA_ARGS__ }
+    const struct value_kind value_##name_ = {                                                      \
+        .argument = (argument_), .expected = (expected_), .form = VALUE_##form_, __VA_ARGS__       \
+    }
 
 KIND(flag, NULL, "not yes or no", NAME, .bytes = 1, .names = flags + 1);
 KIND(auto_flag, NULL, "not auto, yes or no", NAME, .bytes = 1, .names = flags);
@@ -415,7 +422,8 @@ KIND(policy, "NAME", "not a policy (`riptided --help` lists them)", POLICY,
 KIND(name, "NAME", "not a name", TEXT, .bytes = sizeof(char *));
 KIND(path, "FILE",
      "not a file name (at most 160 bytes, no control character, no ; or # at the start or "
-     "after a blank)", TEXT, .bytes = sizeof(char *));
+     "after a blank)",
+     TEXT, .bytes = sizeof(char *));
 KIND(directory, "DIRECTORY", "not a directory's name of at most 160 bytes", TEXT,
      .bytes = sizeof(char *));
 KIND(address, "ADDRESS", "not an address", TEXT, .bytes = sizeof(char *));

@@ -57,10 +57,10 @@ static int add_states(const struct command_options *options, json_t **answerp)
 int verdict_run(const struct command_options *options)
 {
     json_t *answer;
-    int status = options->n_operands > 0
-                     ? add_states(options, &answer)
-                     : client_ask_or_say(options, json_pack("{s:s}", "request", "verdict"), NULL,
-                                         &answer);
+    int status =
+        options->n_operands > 0
+            ? add_states(options, &answer)
+            : client_ask_or_say(options, json_pack("{s:s}", "request", "verdict"), NULL, &answer);
     bool is_harm;
 
     if (status != EXIT_SUCCESS)

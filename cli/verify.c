@@ -92,17 +92,20 @@ static json_int_t ask_program(struct evidence *evidence, const struct command_op
     evidence->why_off[0] = evidence->why_none[0] = '\0';
     if (client_ask(options->settings.control,
                    json_pack("{s:s, s:s}", "request", "explain", "dst", dst), &answer, &pid,
-                   &error) == 0 && pid == holder) {
+                   &error) == 0 &&
+        pid == holder) {
         program = get(answer, "program");
         if (json_is_object(program))
             n_given = number(program, "given");
         if (json_is_null(get(program, "reason")))
             evidence->program_cwnd = (uint32_t)number(program, "initcwnd");
         else
-            snprintf(evidence->why_off, sizeof(evidence->why_off), "%s", text_of(program, "reason"));
+            snprintf(evidence->why_off, sizeof(evidence->why_off), "%s",
+                     text_of(program, "reason"));
         route = get(answer, "route");
         if (json_is_object(route) && strcmp(text_of(route, "state"), "withdrawn") == 0)
-            snprintf(evidence->why_none, sizeof(evidence->why_none), "%s", text_of(route, "reason"));
+            snprintf(evidence->why_none, sizeof(evidence->why_none), "%s",
+                     text_of(route, "reason"));
         if (probe_is_outside(text_of(program, "cgroup")))
             snprintf(evidence->cgroup, sizeof(evidence->cgroup), "%s", text_of(program, "cgroup"));
         arms->holdout_percent = (uint32_t)number(program, "holdout_percent");
@@ -164,20 +167,20 @@ static json_t *to_json(const struct evidence *evidence, const struct verdict *ve
 {
     const struct probe *probe = &evidence->probe;
 
-    return json_pack(
-        "{s:s, s:s?, s:s?, s:{s:o, s:i, s:o, s:i, s:s, s:I, s:I, s:o}, "
-        "s:{s:o, s:o, s:i, s:o}, s:{s:o, s:b}}",
-        "verdict", verdict_name(verdict->kind), "reason",
-        verdict->reason[0] ? verdict->reason : NULL, "note",
-        verdict->note[0] ? verdict->note : NULL, "connection", "source",
-        explanation_prefix(&probe->source), "source_port", probe->source_port, "peer",
-        explanation_prefix(&probe->peer), "peer_port", probe->peer_port, "congestion_control",
-        probe->congestion_control, "cwnd", (json_int_t)probe->cwnd, "mss_bytes",
-        (json_int_t)probe->mss_bytes, "peer_window_bytes", figure_or_null(probe->snd_wnd_bytes),
-        "route", "dst", explanation_prefix(&evidence->answer.match), "table",
-        figure_or_null(evidence->answer.table), "protocol", evidence->answer.protocol, "initcwnd",
-        figure_or_null(evidence->answer.initcwnd), "program", "initcwnd",
-        figure_or_null(evidence->program_cwnd), "has_given", evidence->has_given);
+    return json_pack("{s:s, s:s?, s:s?, s:{s:o, s:i, s:o, s:i, s:s, s:I, s:I, s:o}, "
+                     "s:{s:o, s:o, s:i, s:o}, s:{s:o, s:b}}",
+                     "verdict", verdict_name(verdict->kind), "reason",
+                     verdict->reason[0] ? verdict->reason : NULL, "note",
+                     verdict->note[0] ? verdict->note : NULL, "connection", "source",
+                     explanation_prefix(&probe->source), "source_port", probe->source_port, "peer",
+                     explanation_prefix(&probe->peer), "peer_port", probe->peer_port,
+                     "congestion_control", probe->congestion_control, "cwnd",
+                     (json_int_t)probe->cwnd, "mss_bytes", (json_int_t)probe->mss_bytes,
+                     "peer_window_bytes", figure_or_null(probe->snd_wnd_bytes), "route", "dst",
+                     explanation_prefix(&evidence->answer.match), "table",
+                     figure_or_null(evidence->answer.table), "protocol", evidence->answer.protocol,
+                     "initcwnd", figure_or_null(evidence->answer.initcwnd), "program", "initcwnd",
+                     figure_or_null(evidence->program_cwnd), "has_given", evidence->has_given);
 }
 
 /* `segments`: how many the peer accepts at first, if known. */
@@ -209,9 +212,9 @@ static int report(const struct command_options *options, const struct evidence *
     verdict_judge(evidence, &verdict);
     document = to_json(evidence, &verdict);
     if (probe->mss_bytes)
-        command_add(options, document,
-                    json_pack("{s:I}", "segments",
-                              (json_int_t)(probe->snd_wnd_bytes / probe->mss_bytes)));
+        command_add(
+            options, document,
+            json_pack("{s:I}", "segments", (json_int_t)(probe->snd_wnd_bytes / probe->mss_bytes)));
     status = command_print(options, document, text, NULL);
     return status == EXIT_SUCCESS ? statuses[verdict.kind] : status;
 }

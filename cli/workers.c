@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parent of the workers of --all-netns: see daemon.h. Each worker is small and has one thread, so
- * that a failure affects one namespace only, and all end with the first one.
+ * The parent of the workers of --all-netns: see daemon.h. Each worker is small and has one thread,
+ * so that a failure affects one namespace only, and all end with the first one.
  */
 #include "workers.h"
 
@@ -214,8 +214,7 @@ static void on_signals(struct workers *workers)
         if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
             number = SIGTERM;
         if (number == SIGTERM && daemon->ending == ENDING_NONE) {
-            log_line(LOG_LEVEL_INFO, "%s: ending",
-                     info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
+            log_line(LOG_LEVEL_INFO, "%s: ending", info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
             service_stopping(&daemon->service);
             daemon->ending = ENDING_SIGNAL;
             workers->next_ns = now() + END_NS;

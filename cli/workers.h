@@ -36,9 +36,9 @@ struct workers {
     struct worker list[MOST_WORKERS];
     size_t n, last; /* entries in use, and the last one found */
     uint64_t next_ns;
-    bool are_ready;            /* each has had a round, or failed */
-    bool are_full, are_hidden; /* workers or processes are, and this was logged */
-    const char *reason;        /* why the program gives no windows, as last logged */
+    bool are_ready;                /* each has had a round, or failed */
+    bool are_full, are_hidden;     /* workers or processes are, and this was logged */
+    const char *reason;            /* why the program gives no windows, as last logged */
     struct riptide_error why_none; /* the answer for namespaces without a worker */
     bool is_child;
     bool has_failed; /* a worker of --once */

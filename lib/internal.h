@@ -78,7 +78,7 @@ struct config_kind {
 
 #define CONFIG_KIND(name, path, last_of_first_release)                                             \
     {                                                                                              \
-        #name, path "size", sizeof(struct riptide_##name##_config),                                \
+#name, path "size", sizeof(struct riptide_##name##_config),                                \
             STRUCT_END(struct riptide_##name##_config, last_of_first_release)                      \
     }
 

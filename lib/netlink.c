@@ -147,8 +147,7 @@ struct nlmsghdr *netlink_begin(void *room, uint16_t type, uint16_t flags, const 
 
 void netlink_put(struct nlmsghdr *request, uint16_t type, const void *data, size_t n_bytes)
 {
-    memset(mnl_nlmsg_get_payload_tail(request), 0,
-           sizeof(struct nlattr) + NLMSG_ALIGN(n_bytes));
+    memset(mnl_nlmsg_get_payload_tail(request), 0, sizeof(struct nlattr) + NLMSG_ALIGN(n_bytes));
     mnl_attr_put(request, type, n_bytes, data);
 }
 

@@ -109,8 +109,7 @@ RIPTIDE_PUBLIC void riptide_prefix_format(const struct riptide_prefix *prefix,
         snprintf(text, RIPTIDE_PREFIX_TEXT_BYTES, "%s/%u", address, prefix->len);
 }
 
-bool riptide_prefix_contains(const struct riptide_prefix *outer,
-                             const struct riptide_prefix *inner)
+bool riptide_prefix_contains(const struct riptide_prefix *outer, const struct riptide_prefix *inner)
 {
     size_t whole = outer->len / 8;
     uint8_t mask = (uint8_t)(0xff00 >> (outer->len % 8));

@@ -113,22 +113,22 @@ struct outcomes {
     uint32_t wait;          /* rounds until the first entry */
     struct books *recent;   /* of the last up to RECENT entries */
     uint32_t n_recent;
-    uint32_t n_recents;    /* times that these have begun anew */
-    struct books *ended;   /* sums of all ended books; NULL: none */
-    uint64_t ended_due;    /* connections of these that should have been held out */
-    char *kept;            /* of a loaded state, while there are no books: text for the next state
-                              */
-    unsigned int control;  /* index of the namespace's default, as a destroy event has no name */
+    uint32_t n_recents;   /* times that these have begun anew */
+    struct books *ended;  /* sums of all ended books; NULL: none */
+    uint64_t ended_due;   /* connections of these that should have been held out */
+    char *kept;           /* of a loaded state, while there are no books: text for the next state
+                           */
+    unsigned int control; /* index of the namespace's default, as a destroy event has no name */
     uint64_t left_out[ARMS][BOOK_ENTRIES]; /* connections that are not in the books, by reason */
     uint32_t flights_wait; /* rounds until first flights are judged, as older connections had no
                               window */
     struct first_flights flights[ARMS]; /* if none is held out, all are in that of ARM_WINDOW */
     struct harm harm;                   /* whether windows step back, and how often they did */
     char why_back[256];                 /* harm_describe, while they step back */
-    struct watch watch; /* destinations judged separately; those that have stepped back */
-    struct turns turns;        /* with arms.turn_ms */
+    struct watch watch;         /* destinations judged separately; those that have stepped back */
+    struct turns turns;         /* with arms.turn_ms */
     struct seen *opened_before; /* the sockets that dumps had shown at the ends of both guard times
-                                   */
+                                 */
 };
 
 const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent);

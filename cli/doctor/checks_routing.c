@@ -13,8 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define REMEDY_PROGRAM                                                                             \
-    "remove that cause (make a missing cgroup again); riptided then continues"
+#define REMEDY_PROGRAM "remove that cause (make a missing cgroup again); riptided then continues"
 
 static bool has_rule(const struct host *host, uint8_t family, bool is_ours)
 {
@@ -92,8 +91,7 @@ void check_daemon(const struct host *host, struct finding *finding)
     } else if (is_riptided && host->control_error == -ETIMEDOUT) {
         find_hanging(host, finding);
     } else if (is_riptided && host->is_paused) {
-        finding_is(finding, SEVERITY_NOTE,
-                   "a riptided runs and is paused: windows disabled");
+        finding_is(finding, SEVERITY_NOTE, "a riptided runs and is paused: windows disabled");
         finding_do(finding, "riptide resume");
     } else if (is_riptided && !strcmp(host->apply, "connections") && host->reason[0]) {
         finding_is(finding, host->is_stepped_back ? SEVERITY_WARNING : SEVERITY_ERROR,
@@ -120,7 +118,7 @@ void check_daemon(const struct host *host, struct finding *finding)
                                               : "start with the kernel's window");
         finding_do(finding, is_riptided
                                 ? "journalctl -u riptided has the reason: a line `windows disabled`"
-                                        : "the log of that process has the reason");
+                                : "the log of that process has the reason");
     } else {
         /* Why AUTO has chosen routes, or why the program is off with both. */
         finding_is(finding, SEVERITY_OK, "%s and its rules are in place%s%s", manager,
@@ -140,8 +138,7 @@ void check_numbers(const struct host *host, struct finding *finding)
         finding_is(finding, SEVERITY_OK, "table, protocol, mark and rule priority are free");
         return;
     }
-    finding_is(finding, SEVERITY_ERROR, "a riptided could not start: %s",
-               host->conflict.text);
+    finding_is(finding, SEVERITY_ERROR, "a riptided could not start: %s", host->conflict.text);
     if (host->conflict_error == -EEXIST)
         finding_do(finding,
                    "riptided --table, --protocol, --mark or --rule-priority with another number");

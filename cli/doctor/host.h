@@ -59,24 +59,24 @@ struct host {
     size_t n_not_taken;     /* of these, not used by connections although our rules are there */
     struct start not_taken; /* the first of them, */
     struct riptide_prefix not_taken_dst;
-    bool has_holder;    /* a router manages this namespace */
-    int holder_pid;     /* 0: not visible from here */
-    int control_error;  /* -errno if riptided on --control did not answer, */
+    bool has_holder;                      /* a router manages this namespace */
+    int holder_pid;                       /* 0: not visible from here */
+    int control_error;                    /* -errno if riptided on --control did not answer, */
     struct riptide_error control_failure; /* with the line of client_ask */
-    int control_pid;    /* the process of that socket; 0: not visible */
-    bool is_paused;     /* as reported by riptided */
-    bool is_holder_hidden; /* its open files are hidden from this user */
-    char apply[16];     /* the backend: routes, connections, both; empty: unknown */
-    char reason[256];   /* why it gives no windows per connection; empty: it does, or is not
-                           configured to */
-    bool is_auto;       /* chosen by --apply auto */
+    int control_pid;                      /* the process of that socket; 0: not visible */
+    bool is_paused;                       /* as reported by riptided */
+    bool is_holder_hidden;                /* its open files are hidden from this user */
+    char apply[16];       /* the backend: routes, connections, both; empty: unknown */
+    char reason[256];     /* why it gives no windows per connection; empty: it does, or is not
+                             configured to */
+    bool is_auto;         /* chosen by --apply auto */
     bool is_stepped_back; /* that is the reason */
-    bool is_pacing;     /* per connection, unless there is a reason */
-    bool is_careful;    /* only after losses: policy careful */
-    bool all_netns;     /* as configured */
-    int keeper_pid;     /* that enters other network namespaces for it; 0: none runs */
+    bool is_pacing;       /* per connection, unless there is a reason */
+    bool is_careful;      /* only after losses: policy careful */
+    bool all_netns;       /* as configured */
+    int keeper_pid;       /* that enters other network namespaces for it; 0: none runs */
     uint64_t keeper_capabilities; /* its effective capabilities */
-    int conflict_error; /* riptide_router_check */
+    int conflict_error;           /* riptide_router_check */
     struct riptide_error conflict;
 
     int receiver_error;

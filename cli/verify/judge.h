@@ -41,7 +41,7 @@ struct evidence {
                               none */
     char cgroup[256];      /* for connections of this cgroup; empty: this command is in it */
     bool has_given;        /* the program's counter has increased since before the connection opened
-                              */
+                            */
     const struct rule *rules;
     size_t n_rules;
     bool has_holder;          /* a router manages this namespace */

@@ -97,8 +97,8 @@ struct riptide_agent_config {
      * Percent of connections, to destinations with a window, that keep the kernel's own window: 0
      * to 50; default 0. They are drawn by the socket's cookie and the seed; give each host a seed
      * of its own. riptide_agent_get_verdict compares them with the others. Needs the program, or
-     * holdout_turn_ns, and destroy_events for the outcomes. With RIPTIDE_BOTH these connections open
-     * without the route's window, but restart with it after idle time.
+     * holdout_turn_ns, and destroy_events for the outcomes. With RIPTIDE_BOTH these connections
+     * open without the route's window, but restart with it after idle time.
      */
     uint32_t holdout_percent;
     uint32_t holdout_seed;
@@ -180,10 +180,10 @@ struct riptide_verdict {
 };
 
 enum riptide_agent_event_kind {
-    RIPTIDE_AGENT_TICK,           /* a round is complete, its routes are in the kernel: `tick` */
-    RIPTIDE_AGENT_ROUTE,          /* a destination's route changed: `route`, `estimate` */
-    RIPTIDE_AGENT_FAILED,         /* a dump was given up; the next round tries again: `error` */
-    RIPTIDE_AGENT_RULES,          /* the rules were removed or are back: `family`, `reason` */
+    RIPTIDE_AGENT_TICK,   /* a round is complete, its routes are in the kernel: `tick` */
+    RIPTIDE_AGENT_ROUTE,  /* a destination's route changed: `route`, `estimate` */
+    RIPTIDE_AGENT_FAILED, /* a dump was given up; the next round tries again: `error` */
+    RIPTIDE_AGENT_RULES,  /* the rules were removed or are back: `family`, `reason` */
     /*
      * Where `apply` is not RIPTIDE_ROUTES: the backend in use (`backend`, never AUTO), once it has
      * started; then each time that the program per connection stops giving windows (`reason`) or
@@ -201,7 +201,7 @@ struct riptide_agent_event {
     int error;                               /* -errno */
     uint8_t family;                          /* AF_INET or AF_INET6 */
     const char *reason;                      /* riptide_router_get_reason; NULL: the rules are back
-                                                */
+                                              */
     enum riptide_backend backend;            /* of RIPTIDE_AGENT_BACKEND alone */
 };
 

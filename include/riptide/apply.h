@@ -45,7 +45,7 @@ struct riptide_router_config {
     uint32_t rule_priority; /* 0 (default): directly before the rule `lookup main` */
     uint32_t mark;          /* queries with this mark skip our rule; default 0x72697074 */
     uint32_t cwnd_max;      /* raises a smaller initrwnd of base routes to it, segments; default 100
-                               */
+                             */
     uint32_t step_segments; /* a window whose change is at most this, */
     uint32_t step_percent;  /* or at most this share of it, is not rewritten; default 2, 10 */
     uint32_t max_routes;    /* destinations; 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
@@ -164,8 +164,8 @@ struct riptide_wanted {
      * may_lower, after losses or by a hint, the window may go below it.
      */
     bool may_lower;
-    uint32_t initcwnd;    /* segments; 0 withdraws */
-    uint32_t cwnd_max;    /* no route gets or keeps a larger window, segments; 0: no bound */
+    uint32_t initcwnd; /* segments; 0 withdraws */
+    uint32_t cwnd_max; /* no route gets or keeps a larger window, segments; 0: no bound */
     /*
      * 0: the kernel's. Routes set whole ms, rounded up; the program sets up to 200 ms, and only
      * after a connection's first round trips.

@@ -42,9 +42,9 @@ struct riptide_explanation;
 struct riptide_policy_input {
     const struct riptide_estimator_config *config; /* as the estimator keeps it */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
-    uint64_t now_ns;    /* combine: of this tick; add: when the sample was read, 0: unknown */
-    uint64_t since_ns;  /* combine: since the destination was last computed; 0: never */
-    uint32_t samples;   /* combine: how many counted in this tick; up to 65535 */
+    uint64_t now_ns;   /* combine: of this tick; add: when the sample was read, 0: unknown */
+    uint64_t since_ns; /* combine: since the destination was last computed; 0: never */
+    uint32_t samples;  /* combine: how many counted in this tick; up to 65535 */
     /*
      * The destination's present window, segments; 0: none. add: 0 also for a connection that
      * started without it: held out, or while windows are disabled.
@@ -109,7 +109,7 @@ struct riptide_policy {
      * with the old one.
      */
     void (*raised)(void *memory, uint32_t cwnd);
-    void *user; /* the caller's, passed to the functions in their input */
+    void *user;        /* the caller's, passed to the functions in their input */
     void *reserved[4]; /* NULL */
 };
 
@@ -144,7 +144,7 @@ struct riptide_hint {
     double scale;      /* factor on the bounded window, up to 1; 0 means 1 */
     /* It ends at the first tick from then on; 0, RIPTIDE_NEVER_NS: never. */
     uint64_t until_ns;
-    uint32_t cwnd_min;                   /* segments; of a permanent hint only */
+    uint32_t cwnd_min; /* segments; of a permanent hint only */
     /*
      * Permanent hints only: over how much of a round trip first flights leave, whatever the policy;
      * as in struct riptide_wanted. RIPTIDE_AT_ONCE: not paced, and the policy finds
@@ -271,29 +271,29 @@ enum riptide_bound {
  */
 struct riptide_explanation {
     struct riptide_prefix dst;
-    const char *policy;                          /* its name */
-    uint32_t samples; /* counted in the last tick with samples; up to 65535 */
+    const char *policy; /* its name */
+    uint32_t samples;   /* counted in the last tick with samples; up to 65535 */
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of that tick, by reason - 1; up to 65535 */
     double combined;                             /* segments, to seven digits */
     double smoothed;                             /* segments, unbounded */
     bool is_drop;                                /* the drop guard discarded history */
     uint32_t bounds;                             /* enum riptide_bound: in effect */
-    struct riptide_prefix override; /* of the permanent hint that decides; family 0: none */
-    uint32_t cwnd_min;                           /* in effect for it, */
-    uint32_t cwnd_max;                           /* segments */
-    double override_scale;                       /* 1: none */
-    uint32_t override_pacing_percent;            /* 0: none */
-    double hint_scale;                           /* of the temporary hints; 1: none */
-    uint32_t hint_cwnd_max;                      /* likewise, segments; 0: none */
-    uint32_t base_cwnd;                          /* as in riptide_policy_input */
-    uint32_t cwnd;                               /* the result, segments; 0: there is none */
-    uint32_t rto_min_us;                         /* 0: not set */
+    struct riptide_prefix override;   /* of the permanent hint that decides; family 0: none */
+    uint32_t cwnd_min;                /* in effect for it, */
+    uint32_t cwnd_max;                /* segments */
+    double override_scale;            /* 1: none */
+    uint32_t override_pacing_percent; /* 0: none */
+    double hint_scale;                /* of the temporary hints; 1: none */
+    uint32_t hint_cwnd_max;           /* likewise, segments; 0: none */
+    uint32_t base_cwnd;               /* as in riptide_policy_input */
+    uint32_t cwnd;                    /* the result, segments; 0: there is none */
+    uint32_t rto_min_us;              /* 0: not set */
     uint64_t updated_ns;
     uint64_t expires_ns;
     struct {
-        double capacity;     /* segments the path delivers in its smallest round trip; 0: unknown */
-        double burst;        /* segments that the path has taken at once */
-        uint32_t sharers;    /* connections that open together */
+        double capacity;  /* segments the path delivers in its smallest round trip; 0: unknown */
+        double burst;     /* segments that the path has taken at once */
+        uint32_t sharers; /* connections that open together */
         /*
          * The part of a round trip over which first flights of `cwnd` should leave, percent, a
          * multiple of ten from 50 on; RIPTIDE_AT_ONCE; 0: the policy does not determine it.

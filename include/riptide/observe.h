@@ -64,7 +64,7 @@ struct riptide_sample {
      */
     uint32_t limited_us;
     uint64_t busy_time_us; /* time with data in flight, in steps of a jiffy; both since Linux 4.10
-                              */
+                            */
     uint32_t reserved[4];  /* 0 */
 };
 

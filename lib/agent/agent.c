@@ -64,7 +64,8 @@ static void forget_regrouped(struct riptide_agent *agent)
 {
     struct watch *watch = &agent->outcomes.watch;
 
-    FOR_EACH_WATCHED(watch, slot) {
+    FOR_EACH_WATCHED(watch, slot)
+    {
         if (!destination_is_ours(agent->estimator, &watched_at(watch, slot)->dst))
             watch_forget(watch, slot);
     }
@@ -214,7 +215,8 @@ static int check_program_of(const struct riptide_agent *agent, struct stages *st
     struct riptide_agent *had = agent->stages.agent.program_of;
 
     if (stages->agent.program_of && stages->agent.program_of != had) {
-        error_set_field(error, "program_of", "cannot change while windows are in place; start anew");
+        error_set_field(error, "program_of",
+                        "cannot change while windows are in place; start anew");
         return -EBUSY;
     }
     stages->agent.program_of = had;

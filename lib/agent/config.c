@@ -27,8 +27,7 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
                                                    .pacing_percent = PACING_PERCENT,
                                                    .pacing_rtt_min_us = PACING_RTT_MIN_US,
                                                    .step_back_percent = STEP_BACK_PERCENT,
-                                                   .step_back_wait_ns =
-                                                       STEP_BACK_WAIT_S * NS_PER_S,
+                                                   .step_back_wait_ns = STEP_BACK_WAIT_S * NS_PER_S,
                                                    .again_price = 1 };
 
     struct_give(config, size, &defaults, sizeof(defaults));

@@ -48,8 +48,7 @@ static inline uint64_t interval_clamp(const struct interval *interval, double ns
  * so that a little more does not stretch it again. It shrinks if less than three quarters would
  * suffice, by at most a quarter at a time, as a single cheap dump is no reason.
  */
-static inline void interval_update(struct interval *interval, uint64_t cost_ns,
-                                   bool is_complete)
+static inline void interval_update(struct interval *interval, uint64_t cost_ns, bool is_complete)
 {
     double current_ns = (double)interval->current_ns, needed_ns, wanted_ns;
 

@@ -38,7 +38,8 @@ void books_end(struct outcomes *outcomes)
 static unsigned int read_congestion_control(void)
 {
     char name[16];
-    CLEANUP(closep) int fd = open("/proc/sys/net/ipv4/tcp_congestion_control", O_RDONLY | O_CLOEXEC);
+    CLEANUP(closep)
+    int fd = open("/proc/sys/net/ipv4/tcp_congestion_control", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof(name) - 1);
 
     name[n > 0 ? n : 0] = '\0';
@@ -131,11 +132,12 @@ static void enter_line(struct outcomes *outcomes, enum arm arm, const struct boo
 /* The last turn of each destination becomes one entry. */
 static void end_turn(struct outcomes *outcomes, bool was_whole)
 {
-    FOR_EACH_WATCHED(&outcomes->watch, slot) {
+    FOR_EACH_WATCHED(&outcomes->watch, slot)
+    {
         struct watched *watched = watched_at(&outcomes->watch, slot);
-        const struct book_line line =
-            was_whole && watched->window.n > 0 ? turn_line(watched->turn_class, &watched->window)
-                                               : (struct book_line){ 0 };
+        const struct book_line line = was_whole && watched->window.n > 0
+                                          ? turn_line(watched->turn_class, &watched->window)
+                                          : (struct book_line){ 0 };
 
         watched->window = (struct book_cell){ 0 };
         if (line.outcome.n > 0)
@@ -201,7 +203,8 @@ static uint32_t path_rtt_us_of(const struct riptide_agent *agent, struct watched
 
     if (path_rtt_us == 0)
         path_rtt_us = estimator_min_rtt_us(agent->estimator, &watched->dst);
-    watched->path_rtt_us = sample->min_rtt_us - 1 < path_rtt_us - 1 ? sample->min_rtt_us : path_rtt_us;
+    watched->path_rtt_us =
+        sample->min_rtt_us - 1 < path_rtt_us - 1 ? sample->min_rtt_us : path_rtt_us;
     return path_rtt_us;
 }
 

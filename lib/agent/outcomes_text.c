@@ -21,7 +21,8 @@ static size_t put_harmed(char *text, const struct watch *watch, uint64_t now_ns,
 {
     size_t n = 0;
 
-    FOR_EACH_WATCHED(watch, slot) {
+    FOR_EACH_WATCHED(watch, slot)
+    {
         const struct watched *watched = watched_at(watch, slot);
         char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
@@ -125,8 +126,7 @@ static void load_books(struct outcomes *has, const char *state, size_t size,
               reason.text[0] ? ": " : "", reason.text);
 }
 
-static void load_harmed(struct outcomes *has, const char *at, uint64_t now_ns,
-                        uint64_t realtime_ns)
+static void load_harmed(struct outcomes *has, const char *at, uint64_t now_ns, uint64_t realtime_ns)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix dst;
@@ -155,9 +155,10 @@ static void load_harm(struct outcomes *has, const char *text, uint64_t now_ns, u
         harm_load(&has->harm, line + 1, now_ns, realtime_ns);
     if (has->harm.until_ns == 0)
         return;
-    snprintf(has->why_back, sizeof(has->why_back),
-             "stepped back before the last start, for another %llu s; `riptide verdict` has the reason",
-             (unsigned long long)((has->harm.until_ns - now_ns) / NS_PER_S));
+    snprintf(
+        has->why_back, sizeof(has->why_back),
+        "stepped back before the last start, for another %llu s; `riptide verdict` has the reason",
+        (unsigned long long)((has->harm.until_ns - now_ns) / NS_PER_S));
 }
 
 /* Keeps the text of books and waits, which this agent cannot use, for a later start. */

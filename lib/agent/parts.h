@@ -109,7 +109,7 @@ struct riptide_agent {
     struct backends backends; /* that apply the windows */
     bool is_started;
     struct outcomes outcomes;
-    struct stages stages; /* as the stages have them; the arrays are gone */
+    struct stages stages;             /* as the stages have them; the arrays are gone */
     struct netns_id observed, routed; /* the namespaces that their sockets keep alive */
     enum phase phase;
     bool has_dumped;          /* the estimator has the open connections of this round */
@@ -124,7 +124,7 @@ struct riptide_agent {
     bool is_backend_news;
     const char *program_reason; /* why the program gives no windows, as last popped */
     const char *reasons[2];     /* why rules are not in place, as last popped */
-    int events_error;       /* why there are no destroy events, as last popped */
+    int events_error;           /* why there are no destroy events, as last popped */
     int failure;
     struct riptide_estimate estimate;
     struct riptide_route route;

@@ -34,9 +34,11 @@ int books_find(const char *state, size_t size, const char **booksp, size_t *np,
         memcpy(line, shares,
                (size_t)(end - shares) < sizeof(line) ? (size_t)(end - shares) : sizeof(line) - 1);
     if ((sscanf(line, "\nholdout_percent=%u trial_percent=%u%c", &arms->holdout_percent,
-                &arms->trial_percent, &newline) != 3 || newline != '\n') &&
+                &arms->trial_percent, &newline) != 3 ||
+         newline != '\n') &&
         (sscanf(line, "\nholdout_percent=%u trial_percent=%u turn_ms=%u%c", &arms->holdout_percent,
-                &arms->trial_percent, &arms->turn_ms, &newline) != 4 || newline != '\n')) {
+                &arms->trial_percent, &arms->turn_ms, &newline) != 4 ||
+         newline != '\n')) {
         error_set(error, "books are incomplete, and not used");
         return -EINVAL;
     }
@@ -84,12 +86,13 @@ static int add(struct books *pool, struct arm_config *arms, bool is_first, const
         return -EINVAL;
     }
     if (arms_differ(&has, arms)) {
-        error_set(error,
-                  "books of --holdout-percent %u, --trial-percent %u, --holdout-turn %gs are not "
-                  "added to those of %u, %u and %gs: differences between the hosts would count as an "
-                  "effect",
-                  has.holdout_percent, has.trial_percent, has.turn_ms / 1e3, arms->holdout_percent,
-                  arms->trial_percent, arms->turn_ms / 1e3);
+        error_set(
+            error,
+            "books of --holdout-percent %u, --trial-percent %u, --holdout-turn %gs are not "
+            "added to those of %u, %u and %gs: differences between the hosts would count as an "
+            "effect",
+            has.holdout_percent, has.trial_percent, has.turn_ms / 1e3, arms->holdout_percent,
+            arms->trial_percent, arms->turn_ms / 1e3);
         return -EINVAL;
     }
     if (is_void(books, &has, error))
@@ -126,7 +129,8 @@ int books_get_verdict(const struct books *books, struct riptide_verdict *verdict
 {
     struct riptide_verdict given;
     struct verdict found;
-    int r = verdict_compute(&found, books, ARM_WINDOW, ARM_HOLDOUT, all_classes, VERDICT_CONFIDENCE);
+    int r =
+        verdict_compute(&found, books, ARM_WINDOW, ARM_HOLDOUT, all_classes, VERDICT_CONFIDENCE);
 
     if (r != 0)
         return r;

@@ -90,9 +90,8 @@ static int hand_over(struct riptide_agent *agent)
         wanted = (struct riptide_wanted){
             .dst = estimate->dst,
             .may_lower = estimate->may_lower,
-            .initcwnd = watched_is_back(watched) || is_held_out(agent, &estimate->dst)
-                            ? 0
-                            : estimate->cwnd,
+            .initcwnd =
+                watched_is_back(watched) || is_held_out(agent, &estimate->dst) ? 0 : estimate->cwnd,
             .cwnd_max = estimate->cwnd_max,
             .base_cwnd = estimate->base_cwnd,
             .rto_min_us = estimate->rto_min_us,

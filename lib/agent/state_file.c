@@ -45,7 +45,8 @@ static int write_state(int fd, const struct riptide_estimator *estimator)
     size_t n = state_put_head(text, estimator, read_clock(CLOCK_REALTIME));
     int r = 0;
 
-    FOR_EACH_DESTINATION(estimator, slot) {
+    FOR_EACH_DESTINATION(estimator, slot)
+    {
         n += state_put_line(text + n, estimator, slot, now_ns);
         if (r == 0 && n >= PIECE_BYTES)
             r = write_all(fd, text, n);
@@ -190,7 +191,8 @@ RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator,
     return replace(path, estimator, NULL, 0, RIPTIDE_STATE_MODE, true, error);
 }
 
-/* `agent`, if not NULL, also gets its outcomes, even if the clock is wrong and the state refused. */
+/* `agent`, if not NULL, also gets its outcomes, even if the clock is wrong and the state refused.
+ */
 static int load(struct riptide_estimator *estimator, struct riptide_agent *agent, const char *path,
                 struct riptide_load_counts *counts, struct riptide_error *outcomes,
                 struct riptide_error *error)

@@ -83,7 +83,8 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
 
     if (!connections && outcomes->arms.turn_ms == 0 && outcomes->harm.until_ns == 0)
         return;
-    FOR_EACH_WATCHED(&outcomes->watch, slot) {
+    FOR_EACH_WATCHED(&outcomes->watch, slot)
+    {
         struct watched *watched = watched_at(&outcomes->watch, slot);
 
         if (estimator_min_rtt_us(agent->estimator, &watched->dst) > 0)

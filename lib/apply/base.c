@@ -196,9 +196,7 @@ bool base_parse(struct base *base, const struct riptide_prefix *dst, const struc
     }
     memcpy(base->attrs.bytes + base->attrs.n_bytes, metrics.bytes, metrics.n_bytes);
     base->attrs.n_bytes += metrics.n_bytes;
-    *reasonp = life_s < least_life_s ? base_ending
-               : has_object          ? object_reason(base)
-                                     : NULL;
+    *reasonp = life_s < least_life_s ? base_ending : has_object ? object_reason(base) : NULL;
     if (!*reasonp)
         *reasonp = multipath_reason(base);
     return *reasonp == NULL;

@@ -86,8 +86,7 @@ static void touch_foreign(struct plan *plan, int i)
 }
 
 /* Updates contests of main's routes without reading main again. */
-static int follow_main(struct plan *plan, const struct route *route,
-                       const struct nlmsghdr *message)
+static int follow_main(struct plan *plan, const struct route *route, const struct nlmsghdr *message)
 {
     if (message->nlmsg_type == RTM_NEWROUTE)
         plan_note_main(plan, route, message);

@@ -30,7 +30,7 @@ struct reading {
     uint8_t family;
     struct rules *rules;
     struct routes *routes;
-    uint32_t *n; /* length of the list, */
+    uint32_t *n;       /* length of the list, */
     uint32_t n_before; /* where an interrupted dump begins again */
 };
 
@@ -218,8 +218,7 @@ static void flush_routes(struct deletion *deletion, uint32_t table, uint8_t prot
         n_before = deletion->n;
         r = read_routes(deletion->channel, table, protocol, &routes);
         for (uint32_t i = 0; i < routes.n; i++)
-            add(deletion,
-                message_route_delete(netlink_room(deletion->channel), &routes.list[i]));
+            add(deletion, message_route_delete(netlink_room(deletion->channel), &routes.list[i]));
         end_batch(deletion);
         if (r == 0 && deletion->n == n_before)
             break;
@@ -274,8 +273,8 @@ RIPTIDE_PUBLIC int riptide_router_flush(const struct riptide_router_config *conf
     return error_fill(error, r);
 }
 
-int riptide_routes_read(const struct riptide_router_config *config,
-                        struct riptide_route **routesp, size_t *n_routesp)
+int riptide_routes_read(const struct riptide_router_config *config, struct riptide_route **routesp,
+                        size_t *n_routesp)
 {
     CLEANUP(netlink_deinit) struct netlink channel = { 0 };
     struct riptide_route *routes = NULL;

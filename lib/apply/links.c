@@ -104,8 +104,7 @@ static bool leads_nowhere(const struct route *route)
            route->type == RTN_PROHIBIT || route->type == RTN_THROW;
 }
 
-void links_note_main(struct links *links, const struct route *route,
-                     const struct nlmsghdr *message)
+void links_note_main(struct links *links, const struct route *route, const struct nlmsghdr *message)
 {
     const struct netlink_attrs attrs = netlink_attrs(message, sizeof(struct rtmsg));
     struct hop hop = { 0 };

@@ -134,8 +134,7 @@ static int take_in(struct main_table *main, const struct route *route,
     int r = add_gateways(main, route, message);
 
     if (r > 0)
-        r = add_contest(main, main->n_failed < MAX_FAILED ? &route->dst : &all,
-                        CONTEST_NEIGHBOUR);
+        r = add_contest(main, main->n_failed < MAX_FAILED ? &route->dst : &all, CONTEST_NEIGHBOUR);
     if (r == 0 && depends_on_packet(route))
         r = add_contest(main, &route->dst, CONTEST_PACKET);
     else if (r == 0 && has_rival)
@@ -191,8 +190,8 @@ const char *main_table_contested_reason(const struct main_table *main,
     const struct prefix_table *contested = &main->contested;
     const char *reason = NULL;
 
-    for (uint32_t slot = 0; !reason && (slot = prefix_table_next(contested, slot)) !=
-                                           PREFIX_TABLE_NONE; slot++)
+    for (uint32_t slot = 0;
+         !reason && (slot = prefix_table_next(contested, slot)) != PREFIX_TABLE_NONE; slot++)
         reason = reason_of(prefix_table_at(contested, slot), match, dst);
     return reason;
 }

@@ -15,7 +15,7 @@ enum contest {
     CONTEST_METRIC = 1,    /* several routes of one prefix and metric */
     CONTEST_PACKET = 2,    /* by tos or source: overlapping prefixes are contested as well */
     CONTEST_NEIGHBOUR = 4, /* its gateway has failed: traffic inside uses another route for a while
-                              */
+                            */
 };
 
 /* A prefix of main for which the kernel chooses among several routes by more than the metric. */

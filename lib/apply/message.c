@@ -115,9 +115,8 @@ struct nlmsghdr *message_rule(void *room, uint16_t type, uint8_t family,
                                          .action =
                                              role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL };
     const uint8_t ip_protocol = IPPROTO_TCP;
-    struct nlmsghdr *request =
-        netlink_begin(room, type, type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0, &header,
-                      sizeof(header));
+    struct nlmsghdr *request = netlink_begin(
+        room, type, type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0, &header, sizeof(header));
 
     mnl_attr_put_u32(request, FRA_PRIORITY, place->priority);
     netlink_put(request, FRA_PROTOCOL, &identity->protocol, sizeof(identity->protocol));

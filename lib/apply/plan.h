@@ -23,8 +23,8 @@ enum scan_extent {
 /* Our rules in one family. */
 struct rule_state {
     bool is_in_place;
-    bool is_lifted;   /* the lookup rule is lifted, the goto is in place */
-    bool must_lift;   /* it must be lifted before any other work */
+    bool is_lifted; /* the lookup rule is lifted, the goto is in place */
+    bool must_lift; /* it must be lifted before any other work */
     struct rule_place place;
     const char *reason; /* why they cannot be in place (static); NULL: they can */
 };
@@ -40,9 +40,9 @@ struct pass {
     bool is_wanted;          /* events affected targets, or a scan is wanted */
     enum scan_extent extent; /* of the scan at the beginning of the next pass */
     bool is_under_way;
-    bool is_scanning;        /* while a scan lists our routes, some are not yet known */
-    uint32_t cost;           /* of the passes since the last round; see plan.c */
-    bool is_contest_doubted; /* a target is left alone for a contest that may have ended */
+    bool is_scanning;         /* while a scan lists our routes, some are not yet known */
+    uint32_t cost;            /* of the passes since the last round; see plan.c */
+    bool is_contest_doubted;  /* a target is left alone for a contest that may have ended */
     uint8_t n_rounds_trusted; /* until main is read to find out */
 };
 
@@ -59,7 +59,7 @@ struct plan {
     struct pass pass;
     uint32_t probe_slot;   /* where the next round continues to search for targets to probe */
     uint32_t least_life_s; /* a base route that ends earlier is left alone */
-    bool is_claimed; /* the namespace is claimed: rules and routes are written */
+    bool is_claimed;       /* the namespace is claimed: rules and routes are written */
     bool has_work;
     struct riptide_router_stats stats;
     /*

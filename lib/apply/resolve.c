@@ -175,12 +175,12 @@ static void ask(struct resolve *resolve, struct netlink *channel, struct target 
             continue;
         resolve->asked[resolve->n_asked].target = target;
         resolve->asked[resolve->n_asked++].query = query;
-        netlink_add(channel, query == QUERY_LINK
-                                 ? message_link_query(room, ifindex)
-                                 : message_route_query(
-                                       room, &address,
-                                       query == QUERY_MARKED ? resolve->plan->config.mark : 0,
-                                       IPPROTO_TCP));
+        netlink_add(channel,
+                    query == QUERY_LINK
+                        ? message_link_query(room, ifindex)
+                        : message_route_query(
+                              room, &address,
+                              query == QUERY_MARKED ? resolve->plan->config.mark : 0, IPPROTO_TCP));
     }
 }
 

@@ -233,8 +233,7 @@ RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
     if (r < 0)
         return r;
     /* Without the claim there may be more to read still. */
-    return work_has_more(&router->plan) || (r > 0 && !router->plan.is_claimed) ? RIPTIDE_E_MORE
-                                                                               : 0;
+    return work_has_more(&router->plan) || (r > 0 && !router->plan.is_claimed) ? RIPTIDE_E_MORE : 0;
 }
 
 RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,

@@ -35,9 +35,9 @@ struct riptide_router {
     bool is_started;  /* started, even if stopped since: it cannot start again */
     bool is_paused;
     const char *why_back; /* the text given to router_step_back */
-    int lock_fd;         /* -1: not started, or dry_run */
-    int netns_fd;        /* -1: the thread's own */
-    uint32_t n_setbacks; /* successive dispatches that began anew after a temporary error */
+    int lock_fd;          /* -1: not started, or dry_run */
+    int netns_fd;         /* -1: the thread's own */
+    uint32_t n_setbacks;  /* successive dispatches that began anew after a temporary error */
     struct riptide_route popped;
 };
 

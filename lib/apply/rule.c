@@ -125,8 +125,7 @@ int rules_add(struct rules *rules, const struct rule_identity *identity,
     struct rule rule;
     int r = rule_parse(&rule, identity, message);
 
-    return r < 0 ? r
-                 : array_append(&rules->list, &rules->n, &rules->capacity, &rule, sizeof(rule));
+    return r < 0 ? r : array_append(&rules->list, &rules->n, &rules->capacity, &rule, sizeof(rule));
 }
 
 void rules_deinit(struct rules *rules)

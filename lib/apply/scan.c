@@ -54,8 +54,8 @@ static void remove_stray(struct scan *scan, const struct route *route)
                                  .protocol = route->protocol };
 
     if (scan->plan->is_claimed)
-        netlink_request(scan->requests,
-                        message_route_delete(netlink_room(scan->requests), &stray), NULL);
+        netlink_request(scan->requests, message_route_delete(netlink_room(scan->requests), &stray),
+                        NULL);
 }
 
 /* Whether it is beside ours, with another metric: the kernel would use the lower one. */
@@ -236,8 +236,8 @@ static int begin_dump(struct scan *scan)
     scan->plan->main.previous = (struct route){ 0 };
     if (step->on_message == on_any_route)
         scan->plan->main.is_cut[family_index(step->family)] = true;
-    return netlink_dump(&scan->dumps, message_dump(netlink_room(&scan->dumps), step->type,
-                                                   step->family, table));
+    return netlink_dump(&scan->dumps,
+                        message_dump(netlink_room(&scan->dumps), step->type, step->family, table));
 }
 
 int scan_step(struct scan *scan, enum scan_extent extent)

@@ -65,8 +65,8 @@ static void add(struct writes *writes, struct target *target, bool is_put)
 {
     writes->list[writes->n++] = (struct write){ .target = target, .is_put = is_put };
     if (!writes->plan->config.dry_run)
-        netlink_add(writes->channel, is_put ? put_message(writes, target)
-                                            : delete_message(writes, target));
+        netlink_add(writes->channel,
+                    is_put ? put_message(writes, target) : delete_message(writes, target));
 }
 
 /* A route of another priority is another route: it is deleted after its successor is there. */
@@ -76,8 +76,8 @@ static void add_write(struct writes *writes, struct target *target)
 
     if (is_put)
         add(writes, target, true);
-    if (!is_put || (target->kernel.exists &&
-                    target->kernel.priority != target->base->route.priority))
+    if (!is_put ||
+        (target->kernel.exists && target->kernel.priority != target->base->route.priority))
         add(writes, target, false);
 }
 

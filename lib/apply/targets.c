@@ -105,8 +105,8 @@ int targets_find_inside(struct targets *targets, const struct riptide_prefix *pr
         else
             high = middle;
     }
-    for (end = low; end < targets->table.n &&
-                    riptide_prefix_contains(prefix, &targets->order[end].dst);)
+    for (end = low;
+         end < targets->table.n && riptide_prefix_contains(prefix, &targets->order[end].dst);)
         end++;
     *n = end - low;
     *placesp = *n > 0 ? &targets->order[low] : NULL;
@@ -180,8 +180,7 @@ void targets_set_state(struct targets *targets, struct target *target,
 static struct base *hold_base(struct targets *targets, const struct target *target,
                               const struct base *base)
 {
-    struct base *held =
-        base_hold(base, (struct base *const[]){ target->base, targets->last_base });
+    struct base *held = base_hold(base, (struct base *const[]){ target->base, targets->last_base });
 
     if (held && held != targets->last_base) {
         base_release(targets->last_base);

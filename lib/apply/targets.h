@@ -39,11 +39,11 @@ enum pmtu_use {
 struct target {
     struct riptide_wanted wanted; /* its destination comes first, as the key of the table */
     bool is_queued[QUEUES];
-    uint8_t inside;     /* enum inside */
-    bool is_probe;      /* queried again, in case its base route has changed without notification */
-    bool is_failed;     /* a query or write was refused: riptide_router_retry repeats it */
-    uint8_t state;      /* enum riptide_route_state */
-    uint8_t pmtu_use;   /* enum pmtu_use */
+    uint8_t inside;   /* enum inside */
+    bool is_probe;    /* queried again, in case its base route has changed without notification */
+    bool is_failed;   /* a query or write was refused: riptide_router_retry repeats it */
+    uint8_t state;    /* enum riptide_route_state */
+    uint8_t pmtu_use; /* enum pmtu_use */
     uint32_t next[QUEUES];
     struct base *base;        /* NULL: left alone or not resolved */
     uint32_t known_initcwnd;  /* the base route's, as reported to the agent, */
@@ -72,7 +72,7 @@ struct target_place {
 
 struct targets {
     struct prefix_table table;
-    struct base *last_base; /* most destinations share few base routes */
+    struct base *last_base;     /* most destinations share few base routes */
     struct target_place *order; /* by address, shorter prefixes first; see targets_find_inside */
     bool is_ordered;            /* `order` has all targets and no others */
     uint32_t head[QUEUES], tail[QUEUES];
@@ -83,8 +83,7 @@ void targets_init(struct targets *targets, uint32_t max, uint64_t seed);
 void targets_deinit(struct targets *targets);
 
 /* The target of that prefix, added if missing. Outcomes and errors: prefix_table_insert. */
-int targets_get(struct targets *targets, const struct riptide_prefix *dst,
-                struct target **targetp);
+int targets_get(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp);
 
 /* The target of that prefix, or NULL. */
 struct target *targets_find(const struct targets *targets, const struct riptide_prefix *dst);

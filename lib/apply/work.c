@@ -193,7 +193,9 @@ int work_step(struct riptide_router *router)
 
     if (n < 0)
         return n;
-    r = n < MAX_READ && work_has_more(&router->plan) ? go_on(&router->scan, router_why_off(router) != NULL) : 0;
+    r = n < MAX_READ && work_has_more(&router->plan)
+            ? go_on(&router->scan, router_why_off(router) != NULL)
+            : 0;
     router->plan.has_work |= n == MAX_READ;
     if (r < 0)
         return r;

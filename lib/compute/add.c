@@ -126,8 +126,7 @@ __attribute__((noinline)) static void note_pmtu(const struct riptide_estimator *
 
     if (sample->closed || !is_host(&destination->dst) ||
         sample->pmtu_bytes < RIPTIDE_PMTU_MIN_BYTES || sample->pmtu_bytes > UINT16_MAX ||
-        sample->last_data_sent_ms > PMTU_RECENT_MS ||
-        pmtu_is_forgotten(estimator, slot))
+        sample->last_data_sent_ms > PMTU_RECENT_MS || pmtu_is_forgotten(estimator, slot))
         return;
     destination->pmtu_bytes = (uint16_t)sample->pmtu_bytes;
     if (destination->cwnd > 0)
@@ -136,8 +135,7 @@ __attribute__((noinline)) static void note_pmtu(const struct riptide_estimator *
 
 /* While no windows are given, all connections count as held out. */
 static enum arm arm_of_sample(const struct riptide_estimator *estimator,
-                              const struct riptide_sample *sample,
-                              const struct riptide_prefix *dst)
+                              const struct riptide_sample *sample, const struct riptide_prefix *dst)
 {
     if (estimator->turn > 0 && !estimator->gives_none)
         return estimator_arm_of(estimator, dst);

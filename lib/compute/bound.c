@@ -50,8 +50,8 @@ static void limits_apply(struct limits *limits, const struct destination *destin
     }
     if (cwnd > limits->max) {
         cwnd = limits->max;
-        limits->bounds |= kept && kept->cwnd_max > 0 ? RIPTIDE_BOUND_OVERRIDE_MAX
-                                                     : RIPTIDE_BOUND_MAX;
+        limits->bounds |=
+            kept && kept->cwnd_max > 0 ? RIPTIDE_BOUND_OVERRIDE_MAX : RIPTIDE_BOUND_MAX;
     }
     cwnd = scale_down(limits, cwnd);
     if (limits->hint_max > 0 && cwnd > limits->hint_max) {
@@ -60,8 +60,8 @@ static void limits_apply(struct limits *limits, const struct destination *destin
     }
     if (cwnd < limits->min) {
         cwnd = limits->min;
-        limits->bounds |= kept && kept->cwnd_min > 0 ? RIPTIDE_BOUND_OVERRIDE_MIN
-                                                     : RIPTIDE_BOUND_MIN;
+        limits->bounds |=
+            kept && kept->cwnd_min > 0 ? RIPTIDE_BOUND_OVERRIDE_MIN : RIPTIDE_BOUND_MIN;
     }
     limits->cwnd = (uint16_t)(cwnd + 0.5);
 }
@@ -148,7 +148,8 @@ void rebound_destination(struct riptide_estimator *estimator, uint32_t slot)
  */
 static void bound_again(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
-    FOR_EACH_DESTINATION(estimator, slot) {
+    FOR_EACH_DESTINATION(estimator, slot)
+    {
         struct destination *destination = destination_at(estimator, slot);
 
         if (!riptide_prefix_contains(dst, &destination->dst))
@@ -197,7 +198,7 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
                     hint->receive_window > 0))
         return error_set_element(error, HINT "until_ns", i,
                                  "not with %s: a temporary hint only lowers windows",
-                                 hint->policy          ? "policy"
+                                 hint->policy               ? "policy"
                                  : hint->cwnd_min > 0       ? "cwnd_min"
                                  : hint->pacing_percent > 0 ? "pacing_percent"
                                                             : "receive_window");

@@ -79,7 +79,8 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
 /* Removes all of them at once, to search once in a tick. */
 static void make_room(struct riptide_estimator *estimator)
 {
-    FOR_EACH_DESTINATION(estimator, slot) {
+    FOR_EACH_DESTINATION(estimator, slot)
+    {
         const struct destination *destination = destination_at(estimator, slot);
 
         if (is_windowless(destination) && !(destination->flags & IS_TOUCHED))
@@ -106,8 +107,8 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
     return r;
 }
 
-void set_window(struct riptide_estimator *estimator, struct destination *destination,
-                uint16_t cwnd, int64_t updated_ns)
+void set_window(struct riptide_estimator *estimator, struct destination *destination, uint16_t cwnd,
+                int64_t updated_ns)
 {
     estimator->n_windows += (uint32_t)(cwnd > 0) - (uint32_t)(destination->cwnd > 0);
     destination->cwnd = cwnd;
@@ -165,7 +166,8 @@ enum arm estimator_arm_of(const struct riptide_estimator *estimator,
 
 void estimator_set_turn(struct riptide_estimator *estimator, uint64_t turn)
 {
-    FOR_EACH_DESTINATION(estimator, slot) {
+    FOR_EACH_DESTINATION(estimator, slot)
+    {
         struct destination *destination = destination_at(estimator, slot);
         const struct riptide_prefix *dst = &destination->dst;
 
@@ -196,6 +198,5 @@ void restore_kept(struct riptide_estimator *estimator, struct destination *desti
 
     forget_kept(destination);
     if (policy->restore)
-        policy->restore(input_of(estimator, destination, now_ns),
-                        destination->memory, cwnd);
+        policy->restore(input_of(estimator, destination, now_ns), destination->memory, cwnd);
 }

@@ -157,8 +157,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
         return;
     if (destination->flags & IS_AT_ONCE)
         estimator->config.pacing_rtt_min_us = 0;
-    combined = policy->combine(input_of(estimator, destination, now_ns),
-                               destination->memory);
+    combined = policy->combine(input_of(estimator, destination, now_ns), destination->memory);
     estimator->config.pacing_rtt_min_us = pacing_rtt_min_us;
     if (combined == RIPTIDE_NO_EVIDENCE)
         return;
@@ -189,7 +188,8 @@ static void expire(struct riptide_estimator *estimator, uint64_t now_ns)
     if (now_ns - (uint64_t)estimator->oldest_ns < ttl_ns)
         return;
     estimator->oldest_ns = (int64_t)now_ns;
-    FOR_EACH_DESTINATION(estimator, slot) {
+    FOR_EACH_DESTINATION(estimator, slot)
+    {
         const struct destination *destination = destination_at(estimator, slot);
 
         if (destination->cwnd == 0 && !is_windowless(destination))

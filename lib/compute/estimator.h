@@ -24,10 +24,10 @@ enum { NO_HISTORY = -1 };
 
 /* Flags of a destination. */
 enum {
-    IS_TOUCHED = 1 << 0, /* has samples of the coming tick */
-    IS_CHANGED = 1 << 1, /* waits to be popped */
-    IS_NEWS = 1 << 2,    /* its rto_min, bounds or path MTU are not those popped last */
-    IS_DROP = 1 << 3,    /* the drop guard discarded its history */
+    IS_TOUCHED = 1 << 0,   /* has samples of the coming tick */
+    IS_CHANGED = 1 << 1,   /* waits to be popped */
+    IS_NEWS = 1 << 2,      /* its rto_min, bounds or path MTU are not those popped last */
+    IS_DROP = 1 << 3,      /* the drop guard discarded its history */
     IS_HELD_BACK = 1 << 4, /* its connections start without its window: see estimator_hold_back */
     IS_AT_ONCE = 1 << 5,   /* by its hint: its first flights are not paced */
 };
@@ -78,7 +78,7 @@ struct riptide_estimator {
     struct riptide_estimator_config config; /* without its hints */
     void *aggregates;                       /* the configuration's */
     const struct riptide_scope *scope;      /* the observer's; NULL: everything */
-    bool is_by_host; /* every destination is one host */
+    bool is_by_host;                        /* every destination is one host */
     struct prefix_table table;
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input;
@@ -88,20 +88,20 @@ struct riptide_estimator {
     struct arm_shares shares; /* which of them also start without at other times: see arm_of */
     uint64_t arms_seed;
     uint64_t turn; /* destinations are drawn, in this turn (arm_of_turn); 0: connections are drawn
-                      */
-    double again_price; /* for ladder_enter */
+                    */
+    double again_price;                        /* for ladder_enter */
     struct trials_host hosts[TRIALS_SITE + 1]; /* this host first */
-    uint64_t site_fade_ns;  /* until its until_ns it counts less and less over this time */
-    uint32_t n_of_site;     /* destinations for which it has sums */
-    uint32_t revision;      /* of this host's ladders */
-    uint32_t n_ladders;                     /* slots that have ladders of other hosts */
+    uint64_t site_fade_ns; /* until its until_ns it counts less and less over this time */
+    uint32_t n_of_site;    /* destinations for which it has sums */
+    uint32_t revision;     /* of this host's ladders */
+    uint32_t n_ladders;    /* slots that have ladders of other hosts */
     struct ladder_class classes[BOOK_RTTS];
     uint64_t n_steered; /* windows that trials have moved */
     uint32_t touched;
     uint32_t changed_head, changed_tail;
     uint32_t n_windows;
-    int64_t oldest_ns;  /* no destination was computed before this time */
-    bool has_made_room; /* in the coming tick, by removing windowless ones */
+    int64_t oldest_ns;          /* no destination was computed before this time */
+    bool has_made_room;         /* in the coming tick, by removing windowless ones */
     struct riptide_hint *hints; /* the configuration's and the added ones */
     size_t n_hints;
     struct riptide_estimate popped;
@@ -210,8 +210,8 @@ void restore_kept(struct riptide_estimator *estimator, struct destination *desti
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot);
 
 /* Its window was computed, or found missing, at that time. */
-void set_window(struct riptide_estimator *estimator, struct destination *destination,
-                uint16_t cwnd, int64_t updated_ns);
+void set_window(struct riptide_estimator *estimator, struct destination *destination, uint16_t cwnd,
+                int64_t updated_ns);
 
 /*
  * Whether connections of the destination start without its window, as held out ones. `is_news`:

@@ -52,8 +52,8 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
                               ? limits.kept->receive_window
                               : estimator->config.receive_window,
         .base_cwnd = destination->base_cwnd,
-        .pacing_percent = kept_pacing(&limits) > 0 ? kept_pacing(&limits)
-                                                   : explanation.evidence.pacing_percent,
+        .pacing_percent =
+            kept_pacing(&limits) > 0 ? kept_pacing(&limits) : explanation.evidence.pacing_percent,
     };
 }
 

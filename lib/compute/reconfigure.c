@@ -8,7 +8,6 @@
 #include "observe/config.h"
 #include "prefix.h"
 
-
 /* Its window stays as if computed under the new configuration, or is withdrawn. */
 static void go_on(struct riptide_estimator *estimator, const struct riptide_estimator *before,
                   uint32_t slot)
@@ -78,7 +77,7 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
     /* The table keeps its hash seed, as its entries were placed by it. */
     estimator->table.max = fresh->table.max;
     FOR_EACH_DESTINATION(estimator, slot)
-        go_on(estimator, &before, slot);
+    go_on(estimator, &before, slot);
     fresh->aggregates = before.aggregates;
     fresh->hints = before.hints;
     return 0;

@@ -7,7 +7,8 @@
  * destination:
  *
  *     riptide state 2 saved_ns=1790000000000000000 host=1789999990123456789
- *     192.0.2.1 cwnd=48 samples=3 combined=48.0 smoothed=48.0625 age_ns=12 policy=careful kept=1l:..
+ *     192.0.2.1 cwnd=48 samples=3 combined=48.0 smoothed=48.0625 age_ns=12 policy=careful
+ * kept=1l:..
  *
  * Where trials move the window, `ladder` follows (ladder_save of lib/proof/ladder.h). Its sums are
  * those of `host` only, so that a reader of several states counts each host once.
@@ -123,7 +124,7 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
         return most;
     n = state_put_head(text, estimator, realtime_ns);
     FOR_EACH_DESTINATION(estimator, slot)
-        n += state_put_line(text + n, estimator, slot, now_ns);
+    n += state_put_line(text + n, estimator, slot, now_ns);
     return n;
 }
 
@@ -395,7 +396,8 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
     r = check_head(text, size, realtime_ns, &saved_ns, &head_end, error);
     if (r < 0)
         return r;
-    FOR_EACH_DESTINATION(estimator, slot) {
+    FOR_EACH_DESTINATION(estimator, slot)
+    {
         if (is_replacing)
             forget(estimator, slot);
     }

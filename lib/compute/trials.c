@@ -18,9 +18,8 @@ static bool has_trials(const struct riptide_estimator *estimator)
 
 struct ladder *ladder_at(const struct riptide_estimator *estimator, uint32_t slot)
 {
-    return has_trials(estimator) && slot < estimator->n_ladders
-               ? &estimator->hosts[0].ladders[slot]
-               : NULL;
+    return has_trials(estimator) && slot < estimator->n_ladders ? &estimator->hosts[0].ladders[slot]
+                                                                : NULL;
 }
 
 struct ladder *ladder_of(const struct riptide_estimator *estimator,
@@ -89,9 +88,8 @@ struct trials_host *trials_host_begin(struct riptide_estimator *estimator, uint6
             host = &estimator->hosts[i];
     }
     free(host->ladders);
-    *host = (struct trials_host){
-        id, until_ns, calloc(estimator->n_ladders, sizeof(struct ladder))
-    };
+    *host =
+        (struct trials_host){ id, until_ns, calloc(estimator->n_ladders, sizeof(struct ladder)) };
     return host->ladders ? host : NULL;
 }
 
@@ -189,9 +187,7 @@ bool ladder_steer(struct riptide_estimator *estimator, uint32_t slot)
     is_new = ladder->at == 0;
     others = others_of(estimator, slot);
     /* Trials compare means; the worst of several paths has too few connections to affect these. */
-    most = evidence_of(destination).bounds & RIPTIDE_BOUND_MANY_PATHS
-               ? cwnd
-               : limits.most;
+    most = evidence_of(destination).bounds & RIPTIDE_BOUND_MANY_PATHS ? cwnd : limits.most;
     is_steered = ladder_step(ladder, &others, site_of(estimator, slot, &site) ? &site : NULL,
                              class_of(estimator, destination), cwnd, limits.min, most);
     if (is_new)

@@ -36,18 +36,19 @@ struct connections {
     struct program *program;
     bool uses_program; /* and has loaded it, or found it loaded */
     int windows_fd;    /* the map of the namespace; -1: there is none */
-    int netns_fd; /* a duplicate; -1: the thread's */
-    int lock_fd;  /* -1: not taken */
+    int netns_fd;      /* a duplicate; -1: the thread's */
+    int lock_fd;       /* -1: not taken */
     uint64_t netns_cookie;
     bool is_paused;
-    const char *why_back;           /* as it was given; NULL: windows are given */
-    int settings_error;             /* the kernel has refused them since; 0: it has them */
-    const char *why_off;            /* by what it has; NULL: windows are given */
+    const char *why_back; /* as it was given; NULL: windows are given */
+    int settings_error;   /* the kernel has refused them since; 0: it has them */
+    const char *why_off;  /* by what it has; NULL: windows are given */
     struct riptide_error why_refused;
-    struct riptide_error whys[2];   /* in turn: another reason has another address */
-    const char *reason;             /* one of them; NULL: there is none */
-    uint32_t n_reasons;             /* of the program, so far */
-    struct riptide_wanted *waiting; /* for the next flush; first those that the kernel has refused */
+    struct riptide_error whys[2]; /* in turn: another reason has another address */
+    const char *reason;           /* one of them; NULL: there is none */
+    uint32_t n_reasons;           /* of the program, so far */
+    struct riptide_wanted
+        *waiting; /* for the next flush; first those that the kernel has refused */
     uint32_t n_waiting, n_refused, waiting_capacity;
     struct outcome outcomes[MAX_OUTCOMES]; /* a ring */
     uint32_t n_set, n_popped;
@@ -276,7 +277,8 @@ static uint32_t write_some(const struct connections *connections,
     *rp = 0;
     if (connections->windows_fd < 0)
         return n;
-    for (; n_written < n && n_written < MAX_WRITTEN && wanted[n_written].initcwnd > 0; n_written++) {
+    for (; n_written < n && n_written < MAX_WRITTEN && wanted[n_written].initcwnd > 0;
+         n_written++) {
         keys[n_written] = window_key_of(&wanted[n_written].dst);
         windows[n_written] = window_in(connections, &wanted[n_written]);
     }

@@ -130,8 +130,8 @@ static bool is_before_6_1(void)
         { .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 1 },
         { .code = BPF_JMP | BPF_EXIT },
     };
-    CLEANUP(closep) int fd =
-        bpf_load_sockops("riptide_probe", code, sizeof(code) / sizeof(code[0]), NULL, 0);
+    CLEANUP(closep)
+    int fd = bpf_load_sockops("riptide_probe", code, sizeof(code) / sizeof(code[0]), NULL, 0);
 
     return fd == -EOPNOTSUPP;
 }
@@ -288,8 +288,7 @@ void program_check(struct program *program)
     } else if (program_attach(program, &why) < 0) {
         note(&program->state, why.text, true);
     } else {
-        error_set(&why,
-                  "the program was detached from %s, or replaced there; it is attached again",
+        error_set(&why, "the program was detached from %s, or replaced there; it is attached again",
                   program->cgroup);
         note(&program->state, why.text, false);
     }
@@ -322,7 +321,8 @@ int program_add_netns(struct program *program, uint64_t netns_cookie, uint32_t m
     if (r < 0) {
         program_forget_netns(program, netns_cookie);
         if (r == -E2BIG)
-            error_set(error, "one program gives windows to at most %d network namespaces", MAX_NETNS);
+            error_set(error, "one program gives windows to at most %d network namespaces",
+                      MAX_NETNS);
         else
             error_set(error, "a network namespace's windows: %s", bpf_error_text(r));
         return r;

@@ -27,7 +27,7 @@ struct program {
     char *cgroup;
     bool is_found; /* the cgroup was found, not configured */
     int cgroup_fd;
-    int maps[MAPS]; /* -1: not loaded */
+    int maps[MAPS];   /* -1: not loaded */
     bool cannot_pace; /* before Linux 6.1; set when it is loaded */
     int program_fd;
     int link_fd; /* -1: not attached by this process */

@@ -31,17 +31,17 @@ struct window {
      * rate until the first acknowledgement of data; above 100: at once.
      */
     __u32 pacing_percent;
-    __u32 rtt_us;     /* the path's smallest; also for handshakes without a measurement */
-    __u32 route_step; /* a route of ours may be larger by this, segments */
+    __u32 rtt_us;        /* the path's smallest; also for handshakes without a measurement */
+    __u32 route_step;    /* a route of ours may be larger by this, segments */
     __u32 is_ipv6_alone; /* a prefix that contains ::ffff:0:0/96: not for IPv4 */
-    __u32 base_cwnd; /* without our route, which gives its window to all arms; 0: none */
+    __u32 base_cwnd;     /* without our route, which gives its window to all arms; 0: none */
 };
 
 /* Settings for all windows of a namespace. */
 struct window_settings {
-    __u32 is_paused;         /* the program does nothing */
-    __u32 pacing_rtt_min_us; /* shorter paths are not paced */
-    __u32 pacing_percent;    /* the least of all windows; 0: at once, if they have none */
+    __u32 is_paused;          /* the program does nothing */
+    __u32 pacing_rtt_min_us;  /* shorter paths are not paced */
+    __u32 pacing_percent;     /* the least of all windows; 0: at once, if they have none */
     struct arm_shares shares; /* connections held out keep the kernel's window */
     __u64 seed;               /* for the draw, see arm_of */
 };
@@ -60,7 +60,7 @@ static inline __u32 window_pacing_percent(const struct window *window, __u32 lea
 #define WINDOW_BOUNDS(each)                                                                        \
     each(10) each(15) each(20) each(30) each(40) each(50) each(60) each(80) each(100) each(200)    \
         each(500)
-#define WINDOW_PLUS_ONE(bound) +1
+#define WINDOW_PLUS_ONE(bound)      +1
 #define WINDOW_PLUS_IF_ABOVE(bound) +window_is_above(cwnd, bound)
 enum { WINDOW_BUCKETS = 1 WINDOW_BOUNDS(WINDOW_PLUS_ONE) };
 
@@ -84,11 +84,11 @@ static inline __u64 window_bucket(__u32 cwnd)
 /* Connections of a namespace to prefixes with a window, since it was added. */
 struct window_counts {
     __u64 given;
-    __u64 paced;    /* of those */
-    __u64 kept;     /* their route had a larger one */
-    __u64 syn_lost; /* started with one segment, RFC 6298 section 5.7 */
-    __u64 refused;  /* not paced, though the window must not leave at once */
-    __u64 held_out; /* not in the above */
+    __u64 paced;                   /* of those */
+    __u64 kept;                    /* their route had a larger one */
+    __u64 syn_lost;                /* started with one segment, RFC 6298 section 5.7 */
+    __u64 refused;                 /* not paced, though the window must not leave at once */
+    __u64 held_out;                /* not in the above */
     __u64 by_cwnd[WINDOW_BUCKETS]; /* given windows, by size */
     __u64 segments;                /* of all of these */
 };

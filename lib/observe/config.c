@@ -45,8 +45,7 @@ bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix 
     return learn && (!exclude || learn->len > exclude->len);
 }
 
-bool riptide_scope_matches(const struct riptide_scope *scope,
-                           const struct riptide_sample *sample)
+bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample)
 {
     return scope_admits(scope, sample) && scope_holds(scope, &sample->dst);
 }

@@ -75,8 +75,7 @@ static int open_one(struct dump *dump, struct mnl_socket **socketp, int bus, con
     struct epoll_event event = { .events = EPOLLIN };
     int r = netlink_open(socketp, bus);
 
-    if (r == 0 &&
-        epoll_ctl(dump->epoll_fd, EPOLL_CTL_ADD, mnl_socket_get_fd(*socketp), &event) < 0)
+    if (r == 0 && epoll_ctl(dump->epoll_fd, EPOLL_CTL_ADD, mnl_socket_get_fd(*socketp), &event) < 0)
         r = -errno;
     if (r < 0)
         error_set(error, "%s socket: %s", name, strerror(-r));

@@ -35,9 +35,9 @@ struct dump {
     enum dump_phase phase;
     bool is_waiting; /* the request for sockets waits until all old messages are read */
     uint32_t restarts_left;
-    uint32_t n_fruitless; /* calls of dump_start since the kernel's last message */
-    int word;             /* pending outcome: RIPTIDE_E_RESTARTED or RIPTIDE_E_DONE; 0: none */
-    struct prefix_set local;        /* of the last dump that read them to the end */
+    uint32_t n_fruitless;    /* calls of dump_start since the kernel's last message */
+    int word;                /* pending outcome: RIPTIDE_E_RESTARTED or RIPTIDE_E_DONE; 0: none */
+    struct prefix_set local; /* of the last dump that read them to the end */
     struct prefix_set next_local;   /* of the present dump */
     struct netlink_messages unread; /* in buffer, for dump_pop; their lengths are valid */
     _Alignas(struct nlmsghdr) unsigned char buffer[NETLINK_BUFFER_BYTES];

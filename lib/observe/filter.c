@@ -119,8 +119,7 @@ static int put_ports_between(struct byte_code *code, uint8_t opcode,
 static int put_ports(struct byte_code *code, uint8_t opcode,
                      const struct riptide_port_range *ranges, size_t n, int inside)
 {
-    return n == 0 ? inside
-                  : put_ports_between(code, opcode, ranges, n, 0, UINT16_MAX, inside);
+    return n == 0 ? inside : put_ports_between(code, opcode, ranges, n, 0, UINT16_MAX, inside);
 }
 
 static int place_of(bool verdict)

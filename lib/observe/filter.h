@@ -16,14 +16,14 @@
 /* Byte code, written from its end to its start. */
 struct byte_code {
     unsigned char *end; /* of a buffer aligned to four bytes */
-    int n_bytes;  /* written so far; the place of the front */
-    bool is_full; /* it did not fit and is unusable */
+    int n_bytes;        /* written so far; the place of the front */
+    bool is_full;       /* it did not fit and is unusable */
 };
 
 struct filter {
     const struct riptide_scope *scope; /* not owned */
     struct prefix_set prefixes;
-    unsigned char *buffer;    /* of FILTER_MAX_BYTES */
+    unsigned char *buffer; /* of FILTER_MAX_BYTES */
     struct byte_code code;
     int max_len;              /* longest span matched exactly, bits; IPv4 ones count from 96 on */
     int span_len;             /* of the span of a family's prefixes, bits */

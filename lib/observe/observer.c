@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 struct riptide_observer {
-    pid_t pid; /* the process that made it */
+    pid_t pid;                             /* the process that made it */
     struct riptide_observer_config config; /* its scope is a copy that the observer owns */
     struct filter filter;
     struct riptide_observer_stats stats;

@@ -23,7 +23,7 @@ struct prefix_set {
     uint32_t n;
     uint32_t n4; /* of these, the first n4 are IPv4 */
     uint32_t capacity;
-    bool verdict; /* for addresses in no prefix */
+    bool verdict;           /* for addresses in no prefix */
     uint64_t last_bytes[4]; /* after prefix_set_finish: last bytes that contained addresses may
                                have, as bits */
 };

@@ -32,7 +32,7 @@ struct arm_config {
     __u32 trial_percent; /* with the smaller window; as many have the larger one */
     __u32 seed;
     __u32 turn_ms; /* destinations are drawn, for this time each (turns.h); 0: connections are drawn
-                      */
+                    */
 };
 
 static inline struct arm_shares arm_shares_of(const struct arm_config *config)

@@ -139,8 +139,8 @@ void book_cell_enter(struct book_cell *cell, const struct riptide_sample *sample
     double doublings = lesser(greater(book_doublings(sample), -5), MOST_DOUBLINGS - 5) + 5;
     uint64_t time = (uint64_t)(doublings * BOOK_TIME_ONE + 0.5), again = again_of(sample);
 
-    add(cell, (struct book_cell){ 1, sample->retrans_segs > 0, time, time * time, again,
-                                  again * again });
+    add(cell,
+        (struct book_cell){ 1, sample->retrans_segs > 0, time, time * time, again, again * again });
 }
 
 enum book_entry book_line_of(struct book_line *line, unsigned int control,
@@ -158,8 +158,8 @@ enum book_entry book_line_of(struct book_line *line, unsigned int control,
     size = find_group(book_size_bytes, BOOK_SIZES, sample->acked_bytes);
     rtt = book_rtt_group(class_rtt_us(sample, path_rtt_us));
     line->class = book_class(size, rtt, control);
-    line->outcome = (struct book_cell){ 1,           sample->retrans_segs > 0, time,
-                                        time * time, again, again * again };
+    line->outcome =
+        (struct book_cell){ 1, sample->retrans_segs > 0, time, time * time, again, again * again };
     return BOOK_ENTERED;
 }
 

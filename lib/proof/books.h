@@ -51,7 +51,7 @@ struct book_cell {
     uint64_t time_sum;      /* 1 / BOOK_TIME_ONE each, up to 20 */
     uint64_t time_squares;  /* of those */
     uint64_t again_sum;     /* retransmitted segments by all segments with data, 1 / BOOK_AGAIN_ONE
-                               */
+                             */
     uint64_t again_squares; /* of those */
 };
 

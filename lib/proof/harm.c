@@ -117,10 +117,11 @@ void harm_describe(const struct harm *harm, const struct verdict *verdict, const
     size_t n = (size_t)snprintf(
         text, size,
         "stepped back for %" PRIu64 " s: time %+.1f %% (%+.1f to %+.1f), sent again %+.1f points "
-        "(%+.1f to %+.1f)", harm->wait_ns / NS_PER_S, 100 * time->estimate, 100 * time->low,
-        100 * time->high, 100 * again->estimate, 100 * again->low, 100 * again->high);
+        "(%+.1f to %+.1f)",
+        harm->wait_ns / NS_PER_S, 100 * time->estimate, 100 * time->low, 100 * time->high,
+        100 * again->estimate, 100 * again->low, 100 * again->high);
 
     if (n + HARM_COUNTS_BYTES < size)
-        snprintf(text + n, size - n, "; %" PRIu64 " %s against %" PRIu64 " held out",
-                 verdict->n, unit, verdict->n_control);
+        snprintf(text + n, size - n, "; %" PRIu64 " %s against %" PRIu64 " held out", verdict->n,
+                 unit, verdict->n_control);
 }

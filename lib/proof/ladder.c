@@ -175,9 +175,9 @@ static double better_by(const struct ladder *own, const struct ladder *site, int
         others = gain_of(own, site, at, to);
     if (others.weight == 0 || by_own > own_doubt)
         return by_own;
-    by_all = doubts_of((struct gain){
-        (gain.less * gain.weight + others.less * others.weight) / (gain.weight + others.weight),
-        gain.weight + others.weight });
+    by_all = doubts_of((struct gain){ (gain.less * gain.weight + others.less * others.weight) /
+                                          (gain.weight + others.weight),
+                                      gain.weight + others.weight });
     if (to > at)
         return by_all > 0 ? by_own : 0;
     return by_own < -own_doubt ? 0 : greater(by_own, by_all);
@@ -188,7 +188,8 @@ static int better_of(const struct ladder *own, const struct ladder *site, int at
     double most = doubt;
     int best = at;
 
-    for (int i = at > 0 ? at - 1 : 1; i <= at + 1 && i < LADDER_RUNGS && own->n_settle == 0; i += 2) {
+    for (int i = at > 0 ? at - 1 : 1; i <= at + 1 && i < LADDER_RUNGS && own->n_settle == 0;
+         i += 2) {
         double better = better_by(own, site, at, i);
 
         if (better > most) {
@@ -285,7 +286,8 @@ struct ladder_row ladder_row_of(const struct ladder *ladder, unsigned int i, dou
     if (has->n == 0 || has == rung)
         return row;
     row.time = exponential(mean_of(rung) - mean_of(has) -
-                           again_price * (row.again - (double)has->again / (double)has->n)) - 1;
+                           again_price * (row.again - (double)has->again / (double)has->n)) -
+               1;
     row.error = (1 + row.time) * error_of(ladder, rung, has);
     return row;
 }
@@ -348,9 +350,9 @@ size_t ladder_save(const struct ladder *ladder, double again_price, char text[LA
         const struct ladder_rung *rung = &free_of_charge.rungs[i];
 
         if (to_integer(rung->n) > 0)
-            n += (size_t)snprintf(text + n, LADDER_BYTES - n, ";%u:%" PRId64 ",%" PRId64 ",%" PRId64,
-                                  ladder_cwnds[i], to_integer(rung->n), to_integer(rung->cost),
-                                  to_integer(rung->again));
+            n += (size_t)snprintf(
+                text + n, LADDER_BYTES - n, ";%u:%" PRId64 ",%" PRId64 ",%" PRId64, ladder_cwnds[i],
+                to_integer(rung->n), to_integer(rung->cost), to_integer(rung->again));
     }
     return n;
 }

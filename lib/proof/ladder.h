@@ -36,7 +36,7 @@ struct ladder {
     uint8_t policy_at; /* likewise for the policy's window, at the last step */
     uint8_t n_settle;  /* steps in which connections may end that began on another rung */
     bool is_led;       /* it began at the rung of its class or site, and does not follow the policy
-                          */
+                        */
     uint32_t revision; /* sequence number of the last change, over all ladders of a host */
     uint32_t n_entered : 24, n_halved : 8; /* connections, and cuts of the policy, since it began */
 };
@@ -76,8 +76,7 @@ struct ladder_row {
     double time, error; /* relative to the rung of the window: -0.2, a fifth less */
     double again;       /* 0.01: one of 100 segments */
 };
-struct ladder_row ladder_row_of(const struct ladder *ladder, unsigned int rung,
-                                double again_price);
+struct ladder_row ladder_row_of(const struct ladder *ladder, unsigned int rung, double again_price);
 
 /* Adds the sums of another host; the window stays. */
 void ladder_add(struct ladder *ladder, const struct ladder *other);

@@ -81,9 +81,8 @@ static inline struct book_line turn_line(unsigned int class, const struct book_c
     uint64_t time = (sums->time_sum + sums->n / 2) / sums->n;
     uint64_t again = (sums->again_sum + sums->n / 2) / sums->n;
 
-    return (struct book_line){
-        class, { 1, sums->n_again > 0, time, time * time, again, again * again }
-    };
+    return (struct book_line){ class,
+                               { 1, sums->n_again > 0, time, time * time, again, again * again } };
 }
 
 #endif

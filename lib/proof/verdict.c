@@ -155,8 +155,7 @@ int verdict_compute(struct verdict *verdict, const struct books *books, enum arm
         held += (double)cells[control].n;
         add_class(&result, &time, &again, &cells[arm], &cells[control]);
     }
-    return conclude(verdict, result, &time, &again, all, held, confidence,
-                    VERDICT_MIN_CONNECTIONS);
+    return conclude(verdict, result, &time, &again, all, held, confidence, VERDICT_MIN_CONNECTIONS);
 }
 
 int verdict_of_cells(struct verdict *verdict, const struct book_cell *arm,

@@ -37,8 +37,9 @@ static void make_room(struct watch *watch, uint64_t now_ns)
     uint32_t idlest = PREFIX_TABLE_NONE, least = UINT32_MAX;
 
     FOR_EACH_WATCHED(watch, slot)
-        n_all += watched_at(watch, slot)->n_lately;
-    FOR_EACH_WATCHED(watch, slot) {
+    n_all += watched_at(watch, slot)->n_lately;
+    FOR_EACH_WATCHED(watch, slot)
+    {
         struct watched *watched = watched_at(watch, slot);
         uint32_t n_lately = watched->n_lately;
 
@@ -102,7 +103,7 @@ static void begin_anew(struct watched *watched)
 void watch_begin_anew(struct watch *watch)
 {
     FOR_EACH_WATCHED(watch, slot)
-        begin_anew(watched_at(watch, slot));
+    begin_anew(watched_at(watch, slot));
 }
 
 /* The error budget is shared by all sums that are ever judged, of one destination or several. */
@@ -131,7 +132,8 @@ struct watched *watch_find_cause(const struct watch *watch, const struct harm_co
     struct verdict verdict, of_worst;
     double most = 0;
 
-    FOR_EACH_WATCHED(watch, slot) {
+    FOR_EACH_WATCHED(watch, slot)
+    {
         struct watched *watched = watched_at(watch, slot);
 
         if (watched_is_back(watched) ||
@@ -142,7 +144,8 @@ struct watched *watch_find_cause(const struct watch *watch, const struct harm_co
         worst = watched;
         of_worst = verdict;
     }
-    FOR_EACH_WATCHED(watch, slot) {
+    FOR_EACH_WATCHED(watch, slot)
+    {
         const struct watched *watched = watched_at(watch, slot);
 
         if (watched == worst || watched_is_back(watched))
@@ -171,9 +174,8 @@ enum harm_step watched_judge(struct watch *watch, struct watched *watched,
     watch->n_back += (uint32_t)(step == HARM_STEPS_BACK) - (uint32_t)(step == HARM_RETURNS);
     watch->n_harms += step == HARM_STEPS_BACK;
     /* The sums of a turn are never judged, and end with it. */
-    if (step == HARM_RETURNS ||
-        (step == HARM_STAYS && watched->rank > 0 &&
-         watched->window.n + watched->holdout.n >= RECENT))
+    if (step == HARM_RETURNS || (step == HARM_STAYS && watched->rank > 0 &&
+                                 watched->window.n + watched->holdout.n >= RECENT))
         begin_anew(watched);
     return step;
 }

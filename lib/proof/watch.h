@@ -21,9 +21,9 @@ enum { RECENT = 20000 };
 
 struct watched {
     struct riptide_prefix dst;
-    uint32_t rank; /* of its sums, among all that were ever judged; 0: not yet judged */
-    uint32_t n_lately; /* connections since room was last made */
-    uint32_t n_wait;   /* rounds until closing connections count again */
+    uint32_t rank;        /* of its sums, among all that were ever judged; 0: not yet judged */
+    uint32_t n_lately;    /* connections since room was last made */
+    uint32_t n_wait;      /* rounds until closing connections count again */
     uint32_t path_rtt_us; /* the smallest, of all arms, by which connections count; 0: unknown */
     /*
      * Time relative to slow start's (book_doublings). With turns, `window` has the present turn, of
@@ -39,8 +39,8 @@ struct watch {
     struct prefix_table table;
     uint32_t n_ranks;
     uint32_t n_refused; /* connections whose destination found no room */
-    uint32_t n_back;  /* destinations without a window at present */
-    uint64_t n_harms; /* times that one had harm */
+    uint32_t n_back;    /* destinations without a window at present */
+    uint64_t n_harms;   /* times that one had harm */
 };
 
 void watch_init(struct watch *watch, uint64_t hash_seed);
