@@ -253,20 +253,22 @@ def test_a_turn_in_which_it_is_configured_anew_does_not_count(shallow, tmp_path)
     near, far = shallow
     config = tmp_path / "riptided.conf"
     config.write_text(f"[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\nholdout-percent = 50\nholdout-turn = 2500ms\n")
-    with Load(near, far, *SHALLOW), Daemon(near, "--apply", "routes", "--destroy-events", "--config", config) as riptided:
-        def turn():
-            return time.clock_gettime(time.CLOCK_BOOTTIME) / 2.5
 
-        def counted():
-            row = riptide_json(near, "verdict", check=False)["pooled"]
-            return row["connections"] + row["held_out"]
-        first = int(turn()) + 1
-        for number in range(first, first + 2):
-            wait_until(lambda: turn() > number + 0.5, "the middle of a turn")
-            riptided.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: turn() > first + 2.2, "the next turn")
-        assert counted() == 0 and riptided.said().count("nothing has changed") == 2
-        wait_until(counted, "its end")
+    def turn():
+        return time.clock_gettime(time.CLOCK_BOOTTIME) / 2.5
+
+    def counted():
+        row = riptide_json(near, "verdict", check=False)["pooled"]
+        return row["connections"] + row["held_out"]
+    with Load(near, far, *SHALLOW):
+        first = int(turn()) + 1  # of before it starts, which may take until then: no whole turn may lie between
+        with Daemon(near, "--apply", "routes", "--destroy-events", "--config", config) as riptided:
+            for number in range(first, first + 2):
+                wait_until(lambda: turn() > number + 0.5, "the middle of a turn")
+                riptided.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: turn() > first + 2.2, "the next turn")
+            assert counted() == 0 and riptided.said().count("nothing has changed") == 2
+            wait_until(counted, "its end")
 
 
 @pytest.mark.parametrize("backend", ["connections", "both"])
