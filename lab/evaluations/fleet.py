@@ -116,16 +116,17 @@ def play(evaluation, repetition, run_s, join_s, per_s, folder):
                     for i, name in enumerate(late):
                         fleets.append(start(testbed, folder, name, last, i < JOINED))
                 for name, group in hosts.items():
-                    rows[name].append((time.monotonic() - testbed.traffic.go_s, window_of(name, group)))
+                    rows[name].append((time.monotonic(), window_of(name, group)))
                 next_s += READ_S
                 time.sleep(max(0, next_s - time.monotonic()))
-            results = sending.result()
+            go_s, results = testbed.traffic.go_s, sending.result()
             for fleet in filter(None, fleets):
                 fleet.terminate()
                 fleet.wait()
     finally:
         server.kill()
         server.wait()
+    rows = {name: [(at_s - go_s, cwnd) for at_s, cwnd in read] for name, read in rows.items()}
     return rows, late, results, testbed.on_time
 
 
