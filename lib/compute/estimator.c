@@ -153,8 +153,12 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
     if (destination->n_counted == 0 &&
         (destination->cwnd == 0 || destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] == 0 ||
-         !policy->combines_idle))
+         !policy->combines_idle)) {
+        /* Results of trials do not wait until a dump sees an open connection. */
+        if (destination->cwnd > 0 && ladder_steer(estimator, slot))
+            rebound_destination(estimator, slot);
         return;
+    }
     if (destination->flags & IS_AT_ONCE)
         estimator->config.pacing_rtt_min_us = 0;
     combined = policy->combine(input_of(estimator, destination, now_ns), destination->memory);

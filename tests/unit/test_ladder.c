@@ -519,6 +519,30 @@ TEST(bounds_and_hints_hold_for_windows_that_trials_have_moved)
     }
 }
 
+/* Short connections are open at few dumps; nothing is entered until two rounds have followed a move. */
+TEST(rounds_with_closed_connections_alone_are_steps)
+{
+    ESTIMATOR *estimator = with_trials(100);
+
+    learn_cwnd(estimator, 40, S);
+    enter_all(estimator, 40, 20, 3);
+    enter_all(estimator, 57, 20, 2);
+    for (uint64_t i = 2; i < 5; i++) {
+        struct riptide_sample sample = taking(3, 0);
+
+        sample.dst = prefix("192.0.2.1");
+        while (arm_of(sample.cookie, estimator->arms_seed, &estimator->shares) != ARM_WINDOW)
+            sample.cookie++;
+        sample.cwnd = 10;
+        sample.data_segs_out = 5; /* it has not used its window */
+        show(estimator, sample, i * S);
+        assert_int_equal(explain(estimator).samples, 1);
+        assert_int_equal(cwnd_of(estimator), 57);
+        enter_all(estimator, 57, 1, 2);
+        assert_true(fabs(connections_of(estimator) - (i < 4 ? 40 : 41)) < 1);
+    }
+}
+
 TEST(destinations_that_are_forgotten_begin_anew)
 {
     ESTIMATOR *estimator = with_trials(100);
