@@ -172,6 +172,15 @@ static struct ladder_class *class_of(struct riptide_estimator *estimator,
     return us > 0 ? &estimator->classes[book_rtt_group(us)] : NULL;
 }
 
+/* Rounds without a step settle a ladder as well; `round` is the last of these. */
+static void settle_until(struct ladder *ladder, uint32_t round)
+{
+    uint32_t n = round - ladder->round;
+
+    ladder->n_settle = (uint8_t)(ladder->n_settle > n ? ladder->n_settle - n : 0);
+    ladder->round = round;
+}
+
 bool ladder_steer(struct riptide_estimator *estimator, uint32_t slot)
 {
     const struct destination *destination = destination_at(estimator, slot);
@@ -185,11 +194,13 @@ bool ladder_steer(struct riptide_estimator *estimator, uint32_t slot)
         return false;
     ladder = ladder_at(estimator, slot);
     is_new = ladder->at == 0;
+    settle_until(ladder, (uint32_t)estimator->stats.ticks - 1);
     others = others_of(estimator, slot);
     /* Trials compare means; the worst of several paths has too few connections to affect these. */
     most = evidence_of(destination).bounds & RIPTIDE_BOUND_MANY_PATHS ? cwnd : limits.most;
     is_steered = ladder_step(ladder, &others, site_of(estimator, slot, &site) ? &site : NULL,
                              class_of(estimator, destination), cwnd, limits.min, most);
+    ladder->round++;
     if (is_new)
         ladder->revision = ++estimator->revision;
     estimator->n_steered += is_steered;
@@ -206,6 +217,7 @@ void estimator_enter(struct riptide_estimator *estimator, const struct riptide_s
     if (!ladder)
         return;
     most = limits_of(estimator, destination_at(estimator, slot)).most;
+    settle_until(ladder, (uint32_t)estimator->stats.ticks - 1);
     ladder_enter(ladder, arm_cwnd(arm, cwnd, most), sample, estimator->again_price);
     ladder->revision = ++estimator->revision;
 }

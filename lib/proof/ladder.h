@@ -34,9 +34,10 @@ struct ladder {
     float squares;     /* of costs, on all rungs */
     uint8_t at;        /* 1 + the rung of the window; 0: before the first step */
     uint8_t policy_at; /* likewise for the policy's window, at the last step */
-    uint8_t n_settle;  /* steps in which connections may end that began on another rung */
+    uint8_t n_settle;  /* rounds in which connections may end that began on another rung */
     bool is_led;       /* it began at the rung of its class or site, and does not follow the policy
                         */
+    uint32_t round;    /* the last that n_settle counts */
     uint32_t revision; /* sequence number of the last change, over all ladders of a host */
     uint32_t n_entered : 24, n_halved : 8; /* connections, and cuts of the policy, since it began */
 };
