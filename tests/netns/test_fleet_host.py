@@ -3,10 +3,11 @@
 
 import json
 import random
+import subprocess
 import sys
 
 import pytest
-from netns import REPOSITORY
+from netns import REPOSITORY, RIPTIDE
 
 sys.path.insert(0, str(REPOSITORY / "bindings/python/riptide"))  # imported without the C extension
 from fleet import config, host, sums  # noqa: E402
@@ -90,9 +91,16 @@ def test_what_a_restart_has_read_from_its_file_is_not_said_again():
 
 def test_a_site_is_written_as_riptided_takes_it():
     site = {"28n": 400.0, "28c": -200.0, "28a": 20.0, "40n": 100.0, "40c": 1e9, "40a": -5.0, "57n": -3.0, "xn": 9.0, "squares": 3.0}
-    assert host.write_ladder(site, 200) == "0,0,45050002;28:200000,-100000,10000;40:50000,1500000,0"
+    assert host.write_ladder(site, 200) == "0,0,90043752;28:175000,-87500,8750;40:100000,3000000,0"
     assert host.write_ladder({}, 200) == "0,0,0"
-    assert host.write_ladder({"28n": float("inf"), "28c": float("nan")}, 200) == "0,0,0"
+
+
+def test_a_false_number_of_connections_mutes_no_other_rung():
+    site = {"28n": 90.0, "28c": 45.0, "40n": 900.0, "40c": 900.0, "57n": 1800.0}
+    honest = host.write_ladder(site, 200).split(";")
+    assert honest[1:] == ["28:90000,45000,0", "40:188889,188889,0", "57:194444,0,0"]
+    false = {"10n": sums.MAX_SUM, "58n": 5.0, "028n": 5.0, "²n": 5.0}
+    assert host.write_ladder({**site, **false}, 200).split(";")[1:] == ["10:200000,0,0", *honest[1:]]
 
 
 BOOKS = """riptide books 1
@@ -125,6 +133,18 @@ def test_books_that_have_faded_are_still_books():
     for line in host.BOOK_LINE.findall(host.write_books(faded, 5, 0)):
         n, n_again, time, time_squares, again, again_squares = map(int, line[4:])
         assert 0 < n and n_again <= n and time ** 2 <= n * time_squares and again ** 2 <= n * again_squares
+
+
+def test_false_books_are_books_or_nothing(tmp_path):
+    """`riptide verdict` takes each line."""
+    cells = {"w65536n": 5.0, "w65536t": -1e9, "w65536tt": 1e29, "w²n": 5.0, "w15n": 5.0, "w065536n": 9.0, "h0n": 1e30, "h0m": 1e30, "h0t": 1e30,
+             "s0n": 3.0, "s0a": 1e30, "s0\nw0n": 7.0, "x0n": 8.0, "": 1.0, "n": 2.0}
+    text = host.write_books({"books 5 0 50000 loss": cells}, 5, 0)
+    assert [line[:5] for line in host.BOOK_LINE.findall(text)] == [
+        ("window", "65536", "50000", "loss", "5"), ("holdout", "0", "50000", "loss", str(1 << 35)), ("smaller", "0", "50000", "loss", "3")]
+    (tmp_path / "state").write_text(text)
+    found = subprocess.run([RIPTIDE, "verdict", tmp_path / "state"], capture_output=True, text=True, check=False)
+    assert "invalid" not in found.stderr and found.stdout, found
 
 
 def play(share, site, batch=None):

@@ -20,16 +20,17 @@ def test_half_is_left_after_the_half_life():
     assert sums.share_left(7200, 3600) == 0.25 and sums.share_left(0, 3600) == sums.share_left(-5, 3600) == 1
 
 
-@pytest.mark.parametrize("wrong", [{"n": math.nan}, {"n": math.inf}, {"n": -1e31}, {"": 1.0}, {"n" * 33: 1.0},
+@pytest.mark.parametrize("wrong", [{"n": math.nan}, {"n": math.inf}, {"n": -1e31}, {"": 1.0}, {"n" * 33: 1.0}, {"²n": 1.0}, {"a b": 1.0},
                                    {f"n{i}": 1.0 for i in range(4097)}])
 def test_sums_that_no_host_may_add(wrong):
     with pytest.raises(ValueError, match="sums: "):
         sums.Outbox().put("10.0.0.1", wrong)
 
 
-@pytest.mark.parametrize("text", [None, b"", b"{", b"[]", b"7", b'{"at":1}', b'{"at":"x","sums":{}}', b'{"at":1,"sums":[]}',
+@pytest.mark.parametrize("text", [None, b"", b"{", b"[]", b"7", b'{"at":1}', b'{"at":"x","sums":{}}', b'{"at":1,"sums":[1]}',
                                   b'{"at":1,"sums":{"n":null}}', b'{"at":1,"sums":{"n":1e999}}', b'{"at":NaN,"sums":{}}',
-                                  b'\xff', b"[" * 100000])
+                                  b'\xff', b"[" * 100000, b'{"at":1,"sums":{"n":1e31}}', b'{"at":1,"sums":{"\xff":1}}',
+                                  b'{"at":1,"sums":{"n":1},"seq":"5"}', b'{"at":1,"sums":{"n":"5"}}'])
 def test_what_no_host_writes_is_nothing(text):
     assert sums.read(text) is None
     assert sums.others(sums.read(text), None, 0, 60) == {}

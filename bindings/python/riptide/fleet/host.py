@@ -9,6 +9,7 @@ shares of arms, because books of different shares must not be added.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from typing import Any, Iterable, Mapping, NamedTuple
@@ -21,17 +22,20 @@ LEAST = 0.01  # connections; smaller numbers come from rounding
 LOST = 0.05  # of a host's sums at the site; a smaller loss may be a difference of clocks
 MOST_COST = 30.0  # of a connection; riptided accepts up to 32
 THOUSAND = 1000  # sums of a state are integers, in thousandths
+CWNDS = (10, 14, 20, 28, 40, 57, 81, 115, 163, 231, 327, 462, 653)  # the rungs: lib/proof/ladder.c
 RUNG = re.compile(r"(\d+):(\d+),(-?\d+),(\d+)")
 
 BOOKS_HEAD = "riptide books 1\n"
 BOOK_LINE = re.compile(r"(\w+) bytes=(\d+) rtt_us=(\d+) control=(\w+) n=(\d+) n_again=(\d+) time=(\d+),(\d+)"
                        r" again=(\d+),(\d+)$", re.MULTILINE)
 ARMS = {"window": "w", "holdout": "h", "smaller": "s", "larger": "l"}
+SIZES = (0, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20)  # lib/proof/books.c
 RTTS_US = (5000, 20000, 50000, 100000, 150000, 300000)
 CONTROLS = ("unknown", "loss", "bbr")
 CELL = re.compile(r"\w\d+")  # an arm and a size; one of FIELDS follows
 FIELDS = ("n", "m", "t", "tt", "a", "aa")  # in the order of a line of books
 MOST_TIME, MOST_AGAIN = 20 << 10, 1 << 14  # of a connection: lib/proof/books.h
+MOST_CONNECTIONS = 1 << 35  # of a cell
 
 
 class Ladder(NamedTuple):
@@ -58,19 +62,18 @@ def read_ladder(row: list[Any]) -> tuple[str, Ladder]:
 
 
 def write_ladder(site: sums.Sums, weight: float) -> str:
-    """Other hosts' sums as text for riptided, with at most `weight` connections per rung; empty
-    sums remove the ones that it has. Leaves out impossible sums.
+    """Other hosts' sums as text for riptided; empty sums remove the ones that it has.
+
+    From half of `weight` on, more connections of a rung count less and less, so that it remains below
+    `weight`, the rung of most remains the first, and no rung's number reduces that of another.
     """
-    rungs = {}
-    for name, n in site.items():
-        cost, again = site.get(name[:-1] + "c", 0.0), site.get(name[:-1] + "a", 0.0)
-        if name[:-1].isdigit() and name[-1] == "n" and n > LEAST and math.isfinite(cost + again):
-            rungs[int(name[:-1])] = n, min(max(cost / n, -MOST_COST), MOST_COST), min(max(again / n, 0.0), 1.0)
-    factor = min(1.0, weight / max((n for n, _, _ in rungs.values()), default=weight))
-    words, squares = [], 0.0
-    for cwnd, (n, cost, again) in sorted(rungs.items()):
-        many = round(THOUSAND * n * factor)
-        if many > 0:
+    words, squares, half = [], 0.0, weight / 2
+    for cwnd in CWNDS:
+        n = site.get(f"{cwnd}n", 0.0)
+        if n > LEAST:
+            cost = min(max(site.get(f"{cwnd}c", 0.0) / n, -MOST_COST), MOST_COST)
+            many = round(THOUSAND * (n if n < half else weight - half * half / n))
+            again = min(max(site.get(f"{cwnd}a", 0.0) / n, 0.0), 1.0)
             words.append(f"{cwnd}:{many},{round(many * cost)},{round(many * again)}")
             squares += many * cost * cost
     return ";".join([f"0,0,{math.ceil(squares) + len(words)}", *words])
@@ -132,18 +135,20 @@ def write_books(site: Mapping[str, sums.Sums], holdout_percent: int, trial_perce
     """Sums of all hosts as the state of one, for `riptide verdict`. Faded numbers of connections
     are rounded to integers, and the sums scaled with them, so that means stay the same.
     """
-    arms, lines = {letter: arm for arm, letter in ARMS.items()}, []
+    lines = []
     for key, cells in sorted(site.items()):
         _, _, _, rtt_us, control = key.split()
-        for name, value in sorted(cells.items()):
-            n, cell = round(value), name[:-1]
-            if not name.endswith("n") or name[0] not in arms or n <= 0:
+        for arm, n_bytes in itertools.product(ARMS, SIZES):
+            cell = f"{ARMS[arm]}{n_bytes}"
+            value = cells.get(cell + "n", 0.0)
+            n = min(round(value), MOST_CONNECTIONS)
+            if n <= 0:
                 continue
             m, t, tt, a, aa = (max(0, round(cells.get(cell + field, 0.0) * n / value)) for field in FIELDS[1:])
             t, a = min(t, n * MOST_TIME), min(a, n * MOST_AGAIN)
             tt = max(min(tt, t * MOST_TIME), -(-t * t // n))
             aa = max(min(aa, a * MOST_AGAIN), -(-a * a // n))
-            lines.append(f"{arms[name[0]]} bytes={cell[1:]} rtt_us={rtt_us} control={control} n={n} n_again={min(m, n)}"
+            lines.append(f"{arm} bytes={n_bytes} rtt_us={rtt_us} control={control} n={n} n_again={min(m, n)}"
                          f" time={t},{tt} again={a},{aa}\n")
     return (f"riptide state 2 saved_ns=1 host=1\n{BOOKS_HEAD}{''.join(lines)}"
             f"holdout_percent={holdout_percent} trial_percent={trial_percent}\n")

@@ -9,26 +9,26 @@ does not depend on who writes first.
 from __future__ import annotations
 
 import json
-import math
+import re
 import zlib
 from typing import Any, Iterable, Mapping, NamedTuple
 
 Sums = Mapping[str, float]
 
 MAX_NAMES = 4096  # enough for all classes of books
-MAX_NAME_CHARS = 32
-MAX_SUM = 1e30  # so small that the sum over many hosts stays finite
+NAME = re.compile(r"[!-~]{1,32}")
+MAX_SUM = 1e30  # so small that no arithmetic here exceeds a float
 HALVES_KEPT = 10  # half-lives without a write, after which a key, or a host's sums, are forgotten
 ROUNDING = 1e-9  # sums have 14 digits: a smaller difference is not another host's
 
 
 def check(sums: Sums) -> None:
-    """Raises a ValueError if a host must not add these sums."""
+    """Raises a ValueError if no host may add these sums; `read` of site's script has the same limits."""
     if len(sums) > MAX_NAMES:
         raise ValueError(f"sums: {len(sums)} names, of {MAX_NAMES} at most")
     for name, value in sums.items():
-        if not 0 < len(name) <= MAX_NAME_CHARS:
-            raise ValueError(f"sums: no name of 1 to {MAX_NAME_CHARS} characters: {name!r:.80}")
+        if not NAME.fullmatch(name):
+            raise ValueError(f"sums: no name of 1 to 32 ASCII characters without blanks: {name!r:.80}")
         if not abs(value) <= MAX_SUM:  # refuses NaN as well
             raise ValueError(f"sums: {name} is {value}: beyond {MAX_SUM:g}")
 
@@ -48,18 +48,20 @@ class Held(NamedTuple):
 
     at_ms: float  # when they were last faded, by the engine's clock
     sums: Sums
+    sequence: float = 0  # of the host's last batch
+    half_life_ms: float = 0  # with which they fade; 0: unknown
 
 
 def read(text: bytes | None) -> Held | None:
     """Reads the engine's text; None if there is none, or no host writes such text."""
     try:
-        found: Any = json.loads((text or b"").decode())
-        held = Held(float(found["at"]), found["sums"])
-        is_one = (math.isfinite(held.at_ms) and len(held.sums) <= MAX_NAMES
-                  and all(map(math.isfinite, held.sums.values())))
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        found: Any = json.loads((text or b"").decode(errors="replace"))
+        held = Held(found["at"], dict(found["sums"]), found.get("seq", 0), found.get("half_life", 0))
+        check(held.sums)
+        check({"at": held.at_ms, "seq": held.sequence, "half_life": held.half_life_ms})
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return held if is_one else None
+    return held
 
 
 def others(site: Held | None, own: Held | None, now_ms: float, half_life_s: float) -> dict[str, float]:
