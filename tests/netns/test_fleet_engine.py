@@ -232,7 +232,7 @@ class Riptided:
 
     def __init__(self, chance, fails):
         self.chance, self.fails, self.life, self.revision = chance, fails, 1, 0
-        self.ladders, self.revisions, self.n_books, self.all = {}, {}, 0, {}
+        self.ladders, self.revisions, self.n_books, self.all, self.site = {}, {}, 0, {}, {}
         self.keep()
 
     def learn(self):
@@ -271,6 +271,7 @@ class Riptided:
             return {"holdout_percent": 5, "trial_percent": 20, "connections": self.n_books, "since_s": 1, "pooled": None,
                     "books": f"riptide books 1\n{line}" if self.n_books != members["known"] else None}
         if name == "site":
+            self.site.update(members["ladders"])
             return {}
         since, at = members["since"] if members["life"] == self.life else 0, members["from"]
         found = [dst for dst in self.ladders if self.revisions[dst] > since]
@@ -306,6 +307,9 @@ class Machine:
                 return
         raise AssertionError("never confirmed")
 
+    def waits(self):
+        return self.fleet._share.outbox._waiting | self.fleet._share.outbox._sent
+
     def steps(self, n, lose):
         for _ in range(n):
             for _ in range(self.chance.randrange(3)):
@@ -329,14 +333,32 @@ class Machine:
         self.settle()
 
 
-@pytest.mark.parametrize("crashes", [False, True], ids=["stops", "crashes"])
-def test_fleet_whatever_stops_is_added_once(start, proxy, crashes):
+def check_site(server, machines, least=0.94):
+    """The site has the sums of all machines once, or the share `least` of them."""
+    keys = [*Riptided.KEYS, *host.books_keys("5 20")]
+    with Host(server.url, "reader") as reader:
+        seen = reader.site.exchange({}, keys, 0)
+    learned = {}
+    for one in machines:
+        for key, found in one.riptided.all.items():
+            learned[key] = sums.add(learned.get(key, {}), found)
+    for key, expected in learned.items():
+        for name, value in expected.items():
+            had = seen.get(key, {}).get(name, 0)
+            assert least * value - 0.3 <= had <= 1.01 * value + 0.1, (key, name, seen.get(key), expected)
+
+
+@pytest.mark.parametrize("crashes, clock_s", [(False, 0), (True, 0), (True, 86400)], ids=["stops", "crashes", "clocks"])
+def test_fleet_whatever_stops_is_added_once(start, proxy, monkeypatch, crashes, clock_s):
     """riptide-fleets and riptideds restart, and the engine loses all of its data, or a part.
 
     Without crashes the site has all sums in the end. Otherwise it may lack some, never have more.
+    That is so as well where the hosts' clocks jump by days.
     """
     print("SEED", SEED)
     lose_some, _ = loser()
+    now, jumps = time.time_ns, random.Random(SEED)
+    monkeypatch.setattr(time, "time_ns", lambda: now() + 10 ** 9 * clock_s * jumps.randrange(-2, 3))
     server, chance = start(), random.Random(SEED)
     behind = proxy(server.port, lose_some)
     machines = [Machine(behind.url, f"host{i}", random.Random(SEED + i), crashes) for i in range(4)]
@@ -356,20 +378,164 @@ def test_fleet_whatever_stops_is_added_once(start, proxy, crashes):
         one.riptided.fails = False
         for _ in range(engine.program.TURNS):  # each key has its turn
             one.settle()
-    keys = [*Riptided.KEYS, *host.books_keys("5 20")]
-    with Host(server.url, "reader") as reader:
-        seen = reader.site.exchange({}, keys, 0)
-    learned = {}
+    check_site(server, machines, 0 if crashes else 0.94)
     for one in machines:
         one.stop()
-        for key, found in one.riptided.all.items():
-            learned[key] = sums.add(learned.get(key, {}), found)
-    for key, expected in learned.items():
-        for name, value in expected.items():
-            had = seen.get(key, {}).get(name, 0)
-            assert had <= 1.01 * value + 0.1, (key, name, seen.get(key), expected)
-            assert crashes or had >= 0.94 * value - 0.3, (key, name, seen.get(key), expected)
     assert sum(one.n_lost for one in machines) > 0
+
+
+@pytest.fixture
+def machines(start):
+    """A server and two machines, of which it has all sums."""
+    server = start()
+    found = [Machine(server.url, f"host{i}", random.Random(SEED + i), True) for i in range(2)]
+    for one in found:
+        for _ in range(20):
+            one.riptided.learn()
+    settle(found)
+    yield server, found
+    for one in found:
+        one.stop()
+
+
+def settle(machines):
+    for _ in range(engine.program.TURNS):
+        for one in machines:
+            one.settle()
+
+
+def key_of(prefix):
+    return f"riptide:{{pop:{prefix}}}"
+
+
+POISON = ["", "{", "[]", '{"at":1}', '{"at":1,"sums":7}', "\x00\xff", '{"at":"x","sums":{},"seq":"x"}',
+          '{"at":1,"sums":{"n":"x"},"seq":{}}', '{"at":1,"sums":{"n":1e999}}', '{"at":null,"sums":null}', '{"at":1,"sums":{"n":"5"}}',
+          '{"at":NOW,"sums":{"²n":5}}', '{"at":NOW,"sums":{"57n":1e307,"57c":1}}', b'{"at":NOW,"sums":{"57n":5,"\xff":1}}',
+          json.dumps({"at": 1, "sums": {f"n{i}": 1 for i in range(5000)}}), json.dumps({"at": 1, "sums": {"n" * 10 ** 5: 1}})]
+
+
+@pytest.mark.parametrize("field", ["sums", "host:host0"])
+@pytest.mark.parametrize("text", POISON, ids=range(len(POISON)))
+def test_fleet_a_poisoned_key_ends_and_adds_nothing(machines, capfd, field, text):
+    server, found = machines
+    text = text.replace(*(("NOW", str(int(time.time() * 1000))) if isinstance(text, str) else (b"NOW", b"%d" % (time.time() * 1000))))
+    server.client.hset(key_of(Riptided.KEYS[0]), field, text)
+    for _ in range(3):
+        for one in found:
+            one.turn()
+    for one in found:
+        for _ in range(10):
+            one.riptided.learn()
+    settle(found)
+    check_site(server, found)
+    lines = capfd.readouterr().err
+    assert lines.count("added again") <= 2 and lines.count("not sums of riptide-fleet") <= 2, lines
+
+
+@pytest.mark.parametrize("ahead_ms", [86_400_000, 10 ** 12, 9 * 10 ** 13])
+def test_fleet_a_sequence_that_is_ahead_locks_nobody_out(machines, ahead_ms):
+    """The clock was a day ahead, or somebody wrote it."""
+    server, (one, other) = machines
+    key, field = key_of(Riptided.KEYS[0]), "host:host0"
+    held = json.loads(server.client.hget(key, field))
+    server.client.hset(key, field, json.dumps({**held, "seq": int(time.time() * 1000) + ahead_ms}))
+    for machine in one, other:
+        for _ in range(10):
+            machine.riptided.learn()
+    settle([one, other])
+    check_site(server, [one, other])
+
+
+def test_fleet_a_batch_between_which_another_of_the_name_writes_counts_once(start, proxy):
+    """An answer is lost, and before the batch is repeated somebody writes a later sequence."""
+    server = start()
+    for is_added in False, True:
+        server.client.flushall()
+        losing = threading.Event()
+        machine = Machine(proxy(server.port, lambda what: losing.is_set() and (what == "answer" or not is_added)).url, "host0",
+                          random.Random(SEED), True)
+        for _ in range(20):
+            machine.riptided.learn()
+        settle([machine])
+        machine.riptided.learn()
+        losing.set()
+        assert not machine.turn() and machine.waits()
+        losing.clear()
+        with Host(server.url, "host0") as twin:
+            for key in machine.waits():
+                twin.site.exchange({key: {"x": 1.0}}, (), int(time.time() * 1000) + 10 ** 6)
+        machine.turn()
+        for _ in range(30):
+            machine.riptided.learn()
+        settle([machine])
+        check_site(server, [machine])
+        machine.stop()
+
+
+def test_fleet_a_full_server_is_read_also_where_it_takes_nothing(machines, capfd):
+    server, (one, other) = machines
+    server.client.config_set("maxmemory", 1)
+    before = {key: one.riptided.site[key] for key in Riptided.KEYS}
+    one.riptided.site.clear()
+    one.fleet._is_told = False
+    for _ in range(5):
+        for _ in range(5):
+            one.riptided.learn()
+        assert not one.turn()
+    assert one.waits().keys() == set(Riptided.KEYS) and one.riptided.site == before
+    lines = capfd.readouterr().err
+    assert lines.count("engine: ") == 1 and "the server is full" in lines and "alone" not in lines
+    server.client.config_set("maxmemory", 0)
+    settle([one, other])
+    check_site(server, [one, other])
+
+
+def test_fleet_a_key_of_somebody_else_stops_no_other(machines, capfd):
+    server, (one, other) = machines
+    key, *rest = Riptided.KEYS
+    server.client.set(key_of(key), "mine")
+    for machine in one, other:
+        for _ in range(20):
+            machine.riptided.learn()
+        machine.riptided.site.clear()
+    for _ in range(engine.program.TURNS):
+        for machine in one, other:
+            assert not machine.turn()
+    for machine in one, other:
+        assert machine.waits().keys() == {key} and set(machine.riptided.site) >= set(rest)
+        assert not len(machine.fleet._books_share.outbox)
+    lines = capfd.readouterr().err
+    assert lines.count("engine: ") == 2 and lines.count(f"{key_of(key)}: not a key of riptide-fleet: delete it") == 2
+    server.client.delete(key_of(key))
+    settle([one, other])
+    check_site(server, [one, other])
+
+
+def test_fleet_says_once_that_the_engine_lost_ladders_and_books(machines, capfd):
+    server, (one, other) = machines
+    server.client.flushall()
+    for _ in range(3 * engine.program.TURNS):
+        one.turn()
+    lines = capfd.readouterr().err
+    assert lines.count("it had lost sums of this host, which are added again") == 1, lines
+
+
+def test_fleet_a_state_that_is_none_is_said(start, tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("STATE_DIRECTORY", str(tmp_path))
+    machine = Machine(start().url, "host0", random.Random(SEED), True)
+    machine.riptided.learn()
+    machine.settle()
+    saved = machine.fleet.save()
+    engine.program._write_state(saved)
+    assert engine.program._read_state() == json.loads(json.dumps(saved)) and not capfd.readouterr().err
+    for text in "{}", "null", "7", json.dumps(saved):
+        (tmp_path / "state").write_text(text)
+        assert engine.program._read_state() is None
+        assert "damaged: results from the time without riptide-fleet are not shared" in capfd.readouterr().err
+    machine.given.host = "other"
+    machine.start(saved)
+    assert "state: of another site, host, half-life or key: results" in capfd.readouterr().err
+    machine.stop()
 
 
 # What the engine keeps
@@ -434,16 +600,29 @@ def test_fleet_sites_have_nothing_of_each_other(start):
         assert two.others() == 0 and three.others() == about(3)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"at":1}', '{"at":1,"sums":7}', "\x00\xff", '{"at":"x","sums":{},"seq":"x"}',
-                                  '{"at":1,"sums":{"n":"x"},"seq":{}}', '{"at":1,"sums":{"n":1e999}}', '{"at":null,"sums":null}'])
+@pytest.mark.parametrize("text", POISON, ids=range(len(POISON)))
 def test_fleet_what_is_damaged_begins_anew(start, text):
     server = start()
     with pair(server.url) as (one, two):
         server.client.hset(one.site.key_of(PREFIX), mapping={"sums": text, "host:one": text})
-        assert two.others() == 0
+        assert two.line() == f"{one.site.key_of(PREFIX)}: not sums of riptide-fleet: it begins anew with the next addition; or delete it"
         one.learn(3)
         one.exchange()
         assert two.others() == about(3) and one.others() == 0
+
+
+def test_fleet_another_half_life_is_refused(start):
+    server = start()
+    with pair(server.url) as (one, two), Host(server.url, "three", half_life_s=60) as three:
+        one.learn(3)
+        one.exchange()
+        assert three.line().startswith(f"{one.site.key_of(PREFIX)}: its sums fade with another half-life (HALFLIFE: 1e+09 s): set the same")
+        three.learn(5)
+        three.line()
+        assert len(three.outbox) == 1 and two.others() == about(3)
+        server.client.delete(one.site.key_of(PREFIX))
+        three.exchange()
+        assert not len(three.outbox)
 
 
 # Without the engine all continues, and nothing is lost
@@ -495,7 +674,7 @@ def test_fleet_slow(start, proxy):
         behind.going.clear()
         one.learn(4)
         begin = time.monotonic()
-        assert one.line().startswith("no answer within 1 s: is the server busy or far away")
+        assert one.line().startswith("no answer within 1 s: is the server busy or far away, does its name resolve,")
         assert time.monotonic() - begin < 1.1 + 1  # the second is for a busy machine
         behind.going.set()
         one.exchange()
@@ -559,10 +738,68 @@ def test_fleet_full(start):
         server.client.config_set("maxmemory", 1)
         one.learn(4)
         assert one.line() == "the server is full: raise its maxmemory, or shorten the half-life"
+        assert one.site.found == {PREFIX: {}} and not one.site.own
         assert two.others() == about(3)  # reading still works
         server.client.config_set("maxmemory", 0)
         one.exchange()
         assert two.others() == about(7) and one.others() == 0
+
+
+def test_fleet_busy_with_a_script(start):
+    server = start("engine", "--lua-time-limit", "100")
+    with pair(server.url) as (one, two), engine.redis.Redis(unix_socket_path=str(server.socket)) as killer:
+        one.learn(3)
+        one.exchange()
+
+        def run():
+            with contextlib.suppress(engine.redis.exceptions.ResponseError):
+                server.client.eval("while true do end", 0)
+        script = threading.Thread(target=run)
+        script.start()
+        time.sleep(0.5)
+        one.learn(4)
+        assert one.line() == "the server runs somebody's long script: wait, or end it by SCRIPT KILL"
+        killer.script_kill()
+        script.join()
+        one.exchange()
+        assert two.others() == about(7)
+
+
+@pytest.mark.parametrize("answer", [b":1\r\n", b"*-1\r\n", b"*1\r\n" * 100_000, b"*2\r\n$1\r\n1\r\n$1\r\n1\r\n:1\r\n", b"-ERR \xff\r\n",
+                                    b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_fleet_answers_of_something_else(answer):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    near = server.accept()[0]
+                    with contextlib.suppress(OSError):
+                        while near.recv(1 << 16):
+                            near.sendall(answer * 4)
+        threading.Thread(target=serve, daemon=True).start()
+        with Host(f"redis://127.0.0.1:{server.getsockname()[1]}", "one", timeout_s=1) as one:
+            one.learn()
+            one.line()
+            one.line()
+            assert len(one.outbox) == 1 and not one.site.own
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def test_fleet_a_url_that_the_client_refuses():
+    for words in "ssl_cert_reqs=none", "foo=bar":
+        with Host(f"rediss://localhost:1?{words}", "one") as one:
+            line = one.line()
+            assert "is the URL right" in line and "the server says" not in line, line
+
+
+def test_fleet_what_is_wrong_before_it_is_sent_confirms_nothing(start):
+    with Host(start().url, "one") as one:
+        one.learn()
+        one.exchange()
+        assert one.site.own
+        with pytest.raises(ValueError):
+            one.site.exchange({PREFIX: {"n": 1.0}}, (), 0)
+        assert not one.site.own
 
 
 def test_fleet_restarted_empty(start):
@@ -613,8 +850,7 @@ def test_fleet_wrong_password(start, options, given):
 
 
 def test_fleet_needs_no_more_than_it_says(start):
-    line = next(line for _, _, line in engine.site.LINES if "script|load" in line)
-    allowed = line.partition("allow it ")[2].partition(" (")[0]
+    allowed = engine.site.RIGHTS.partition("allow it ")[2].partition(" (")[0]
     server = start("engine", "--user", *f"fleet on >word resetchannels {allowed}".split(),
                    "--user", *"other on >word ~other:* +@all".split())
     with Host(server.url, "one", username="fleet", password="word") as one:
@@ -627,6 +863,16 @@ def test_fleet_needs_no_more_than_it_says(start):
     with Host(server.url, "one", username="other", password="word") as one:
         one.learn()
         assert one.line().startswith("the user lacks rights on the server: allow it ~riptide:*")
+    server.client.hset(engine.site.Site.key_of(one.site, PREFIX), "host:old", "{")
+    for right in allowed.split()[1:]:
+        server.client.acl_setuser("fleet", enabled=True, nopass=True, reset=True, keys=["riptide:*"],
+                                  commands=[one for one in allowed.split()[1:] if one != right])
+        server.client.script_flush()
+        with Host(server.url, f"without {right}", username="fleet", password="word") as one:
+            one.learn()
+            if right == "+hmget":  # the script's right as well
+                assert "lacks rights" in one.line()
+            assert one.line().startswith("the user lacks rights on the server: allow it ~riptide:*"), right
 
 
 @pytest.fixture
@@ -668,7 +914,7 @@ def test_fleet_a_key_of_somebody_else_is_left(start):
     with Host(server.url, "one") as one:
         server.client.set(one.site.key_of(PREFIX), "mine")
         one.learn()
-        assert one.line() == "a key on the server is not riptide's: use another site's name, or another DB"
+        assert one.line().startswith(f"{one.site.key_of(PREFIX)}: not a key of riptide-fleet: delete it, or take another site's name")
         assert server.client.get(one.site.key_of(PREFIX)) == b"mine"
 
 

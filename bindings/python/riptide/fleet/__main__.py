@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import json
 import os
 import random
@@ -81,8 +82,11 @@ class Fleet:
         self._riptided_said = Said("riptided: answers again")
         self._engine_said = Said("engine: answers again; what was learned meanwhile is added")
         self._books_said = Said("books: shared again")
-        if not isinstance(saved, dict) or saved["of"] != self._of():
-            saved = {}
+        self._lost_said = Said("engine: it has all sums of this host again")
+        if saved and saved["of"] != self._of():
+            _log("state: of another site, host, half-life or key: results from the time without riptide-fleet are not shared")
+            saved = None
+        saved = saved or {}
         self._share = host.Share(given.half_life, saved.get("share"))
         self._books_share = host.Share(given.books_half_life, saved.get("books_share"))
         self._life = self._revision = self._connections = self._turn = 0
@@ -121,18 +125,14 @@ class Fleet:
                                      f" {self._given.interval:g} s")
             return
         begin_s = time.monotonic()
-        try:
-            others = self._exchange(changed)
-            self._engine_said.says("")
-            self.figures["exchanges"] += 1
-        except (SiteError, ValueError) as error:
-            self.figures["failures"] += 1
-            self._engine_said.says(f"engine: {_words(error)}; riptided continues alone; sums are added later")
-            return
-        finally:
-            self._took_s = time.monotonic() - begin_s
-        with contextlib.suppress(OSError):  # the next turn reports it
-            self._tell(others)
+        others, wrong = self._exchange(changed)
+        self._took_s = time.monotonic() - begin_s
+        self.figures["failures" if wrong else "exchanges"] += 1
+        self._engine_said.says(f"engine: {wrong}; {'' if others else 'riptided continues alone; '}sums are added later"
+                               if wrong else "")
+        if others or not wrong:
+            with contextlib.suppress(OSError):  # the next turn reports it
+                self._tell(others)
 
     def _learn(self) -> set[str]:
         """Takes riptided's changes since the last time; returns the changed destinations."""
@@ -182,28 +182,28 @@ class Fleet:
         for key, cells in books.items():
             self._books_share.put(key, cells, since.get(key, {}))
 
-    def _exchange(self, changed: set[str]) -> dict[str, dict[str, float]]:
-        """Returns the other hosts' sums for the requested destinations; empty: there are none."""
+    def _exchange(self, changed: set[str]) -> tuple[dict[str, dict[str, float]], str]:
+        """Returns the other hosts' sums for the destinations that were read, empty: there are none;
+        and what was wrong, for all keys or for some.
+        """
         wanted = set(self._ladders)
         self._turn += 1
         if len(wanted) > FEW:
             wanted = {*sums.turn(wanted, self._turn, TURNS), *changed, *self._share.unsure}
         books = {*sums.turn(self._books, self._turn, TURNS), *self._books_share.unsure}
-        found: dict[str, dict[str, float]] = {}
-        for which, (share, site, keys) in enumerate(((self._share, self._sites[0], wanted),
-                                                     (self._books_share, self._sites[1], books))):
-            sequence, batch = share.outbox.batch(time.time_ns() // 1_000_000)
+        n_lost, wrong = 0, ""
+        for share, site, keys in zip((self._share, self._books_share), self._sites, (wanted, books)):
+            sequence, batch = share.outbox.batch(max(time.time_ns() // 1_000_000, site.sequence + 1))
             try:
-                others = site.exchange(batch, keys, sequence)
-            finally:
-                n_lost = share.confirm(batch, site.own, time.time_ns() / 1e6)
-                self.figures["lost"] += n_lost
-                if n_lost:
-                    _log(f"engine: it had lost sums of this host, which are added again ({n_lost})")
-            if not which:
-                found = {dst: others.get(dst, {}) for dst in keys}
+                site.exchange(batch, keys, sequence)
+            except (SiteError, ValueError) as error:
+                wrong = wrong or _words(error)
+            n_lost += share.confirm(batch, site.own, time.time_ns() / 1e6)
+        self.figures["lost"] += n_lost
+        self._lost_said.says("engine: it had lost sums of this host, which are added again" if n_lost else "")
+        found = {dst: one for dst, one in self._sites[0].found.items() if dst in wanted}
         self.figures["from_site"] = len([1 for one in found.values() if one])
-        return found
+        return found, wrong
 
     def _tell(self, others: dict[str, dict[str, float]]) -> None:
         """Sends riptided the sums that it lacks; they count for `keep` after the last request."""
@@ -264,9 +264,12 @@ def _read_state() -> Any:
     """Reads the state and removes it: after a crash it would lack what was added since."""
     path = _state_path()
     try:
-        text = path.read_text(encoding="utf-8") if path else "null"
-        if path:
-            path.unlink()
+        if not path:
+            return None
+        digest, _, text = path.read_text(encoding="utf-8").partition(" ")
+        path.unlink()
+        if digest != _digest(text):
+            raise ValueError("damaged")
         return json.loads(text)
     except FileNotFoundError:
         return None
@@ -275,11 +278,16 @@ def _read_state() -> Any:
         return None
 
 
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def _write_state(saved: dict[str, Any]) -> None:
     path = _state_path()
     try:
         if path:
-            _write(path, json.dumps(saved))
+            text = json.dumps(saved)
+            _write(path, f"{_digest(text)} {text}")
     except OSError as error:
         _log(f"state: {path}: {_words(error)}")
 

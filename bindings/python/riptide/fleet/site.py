@@ -3,8 +3,8 @@
 
 A prefix is one key, a hash:
 
-    riptide:{SITE:PREFIX}    sums       {"at":MS,"sums":{NAME:SUM,..}}            of all hosts
-                             host:ID    {"at":MS,"sums":{..},"seq":SEQUENCE}      of that host only
+    riptide:{SITE:PREFIX}    sums       {"at":MS,"sums":{NAME:SUM,..},"half_life":MS}    of all hosts
+                             host:ID    {"at":MS,"sums":{..},"seq":SEQUENCE}             of that host only
 
 The braces are a cluster's hash tag: each command uses only one key. A script adds, so that fading
 (by the server's clock), the sums of all hosts, the host's own sums and its sequence number change
@@ -33,49 +33,73 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.crc import key_slot
 from redis.exceptions import (AuthenticationError, BusyLoadingError, NoPermissionError, NoScriptError,
-                              ReadOnlyError, RedisError)
+                              ReadOnlyError, RedisError, ResponseError)
 
 from . import sums
 
 MAX_SEQUENCE = 10 ** 14 - 1  # the server's JSON keeps 14 digits
+AHEAD_MS = 10 ** 13  # of the server's clock: no host's sequence
 MOST, LEAST = 1000, 16  # commands at a time: fewer after a failure, so that each exchange does some
 ATTEMPTS = 5  # for another node, for its script, and again while slots move
 CLOSING_S = 0.1
 
-# Writes come last, as a full server refuses only the first command. Damaged sums begin anew.
+# Writes come last, as a full server refuses only the first command. Where `sums` or the host's own
+# part are damaged the key begins anew, as parts of others would no longer be parts of `sums`.
 ADD = """
-local host, sequence, half_life, keep = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local host, sequence, half_life, keep = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local time, added = redis.call('TIME'), cjson.decode(ARGV[5])
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local none = {at = now, sums = {}}
 
-local function read(text)
-  local is_json, held = pcall(cjson.decode, text or '')
-  return is_json and type(held) == 'table' and held or {}
+local function is_right(number)
+  return type(number) == 'number' and math.abs(number) <= 1e30
 end
 
-local function add(held, seq)
+local function read(text)
+  local held, n = cjson.decode(text), 0
+  for name, sum in pairs(held.sums) do
+    n = n + 1
+    assert(n <= 4096 and #name <= 32 and name:find('^[!-~]+$') and is_right(sum))
+  end
+  assert(is_right(held.at) and is_right(held.seq or 0) and is_right(held.half_life or 0))
+  assert((held.seq or 0) < now + 1e13)
+  return held
+end
+
+local function held_of(text)
+  if not text then return none end
+  local is_whole, held = pcall(read, text)
+  return is_whole and held
+end
+
+local function write(held)
+  return held ~= none and cjson.encode({at = held.at, sums = held.sums, seq = held.seq, half_life = held.half_life})
+end
+
+local function add(held, seq, half)
   local factor, sums = 0.5 ^ (math.max(0, now - held.at) / half_life), {}
   for name, sum in pairs(held.sums) do sums[name] = sum * factor end
   for name, sum in pairs(added) do sums[name] = (sums[name] or 0) + sum end
-  return cjson.encode({at = now, sums = sums, seq = seq})
-end
-
-local function add_to(text, seq)
-  local is_sums, sum = pcall(add, read(text), seq)
-  return is_sums and sum or add({at = now, sums = {}}, seq)
+  return write({at = now, sums = sums, seq = seq, half_life = half})
 end
 
 local had = redis.call('HMGET', KEYS[1], 'sums', host)
-local last = tonumber(read(had[2]).seq) or 0
-if last == sequence then return had end
-if last > sequence then return redis.error_reply('SEQUENCE is behind') end
-local has = {add_to(had[1]), add_to(had[2], sequence)}
+local site, own = held_of(had[1]), held_of(had[2])
+if not site or not own or site == none and own ~= none then
+  redis.call('PEXPIRE', KEYS[1], 0)
+  site, own = none, none
+end
+if (own.seq or 0) >= sequence or (site.half_life or half_life) ~= half_life then
+  return {write(site), write(own)}
+end
+local has = {add(site, nil, half_life), add(own, sequence)}
 redis.call('HSET', KEYS[1], 'sums', has[1], host, has[2])
 redis.call('PEXPIRE', KEYS[1], keep)
-if not had[2] then
+if own == none then
   local some = redis.call('HRANDFIELD', KEYS[1], 4, 'WITHVALUES')
   for i = 1, #some, 2 do
-    if some[i] ~= 'sums' and now - (tonumber(read(some[i + 1]).at) or 0) > keep then
+    local other = held_of(some[i + 1])
+    if some[i] ~= 'sums' and (not other or now - other.at > keep) then
       redis.call('HDEL', KEYS[1], some[i])
     end
   end
@@ -86,8 +110,8 @@ SHA = hashlib.sha1(ADD.encode()).hexdigest()
 
 
 class SiteError(Exception):
-    """The engine could not be used: one line, with the remedy. The sums may have been added or not:
-    the same sums with the same sequence number are added only once.
+    """The engine could not be used, or not for all prefixes: one line, with the remedy. The sums may
+    have been added or not: the same sums with the same sequence number are added only once.
     """
 
 
@@ -123,42 +147,47 @@ class Site:
         self._nodes: dict[str, redis.asyncio.Redis[Any]] = {}
         self._loop = asyncio.new_event_loop()
         self._batch = MOST
-        self._found: dict[str, dict[str, float]] = {}
-        # The engine's sums of this host, for the prefixes that the last exchange has answered: even
-        # if it failed later, the sums of these were added.
+        # Of the prefixes that the last exchange has read, even if it failed later: others' sums, and
+        # the engine's sums of this host, where it has added the batch, or knew a later one.
+        self.found: dict[str, dict[str, float]] = {}
         self.own: dict[str, sums.Sums] = {}
+        self.sequence = 0  # the highest of this host that the engine has shown
+        self._errors: dict[str, Exception] = {}
 
     def exchange(self, added: Mapping[str, sums.Sums], wanted: Iterable[str],
                  sequence: int) -> dict[str, dict[str, float]]:
         """Adds sums by prefix, and returns other hosts' sums for these prefixes and for `wanted`.
 
         Prefixes that no other host knows are missing. `sequence` must exceed those of this host's
-        earlier batches; the same batch again has the same one (sums.Outbox). Errors: SiteError:
-        repeat later all prefixes that are not in `own`; ValueError: nothing was sent.
+        earlier batches, and `self.sequence`; the same batch again has the same one (sums.Outbox).
+        Errors: SiteError: repeat later all prefixes that are not in `own`; ValueError: nothing was sent.
         """
+        self.own, self.found, self._errors = {}, {}, {}
         if not 0 < sequence <= MAX_SEQUENCE and added:
             raise ValueError(f"sequence: 1 to {MAX_SEQUENCE}, a time in ms say: {sequence}")
         for one in added.values():
             sums.check(one)
         commands = {prefix: self._command(prefix, added.get(prefix), sequence)
                     for prefix in dict.fromkeys([*added, *wanted])}
-        self.own, self._found = {}, {}
         work = asyncio.wait_for(self._exchange(commands), self._timeout_s)
         try:
             self._loop.run_until_complete(work)
-            self._batch = min(2 * self._batch, MOST)
-            return {prefix: one for prefix, one in self._found.items() if one}
-        # redis-py 4 raises AttributeError when it describes a reset Unix socket, which has no host.
-        except (RedisError, OSError, asyncio.TimeoutError, EOFError, AttributeError) as failure:
+            for failure in self._errors.values():
+                if not str(failure).startswith(OF_KEY):
+                    raise failure
+        except Exception as failure:  # redis-py raises any on an answer that is not Redis's
             self._batch = max(self._batch // 2, LEAST)
             self._disconnect()
-            url = self._urls[0]
-            self._urls = self._urls[1:] + [url]
-            where = url.rpartition("@")[2].partition("?")[0].split("://")[-1]
+            where = self._where()
+            self._urls = [*self._urls[1:], self._urls[0]]
             raise SiteError(f"{where}: {self._explain(failure)}") from failure
         except BaseException:  # a late answer must not be read as the answer to another request
             self._disconnect()
             raise
+        self._batch = min(2 * self._batch, MOST)
+        for prefix, failure in self._errors.items():
+            raise SiteError(f"{self._where()}: {self.key_of(prefix)}: {self._explain(failure)}") from failure
+        return {prefix: one for prefix, one in self.found.items() if one}
 
     def close(self) -> None:
         """Ends its connections. The object cannot be used after that."""
@@ -190,7 +219,7 @@ class Site:
         failure: Exception | None = None
         for _ in range(ATTEMPTS):
             by_node: dict[str, list[str]] = {}
-            for prefix, command in commands.items():
+            for prefix in commands:
                 slot = key_slot(self.key_of(prefix).encode()) if self._slots else 0
                 by_node.setdefault(self._slots.get(slot, self._urls[0]), []).append(prefix)
             answers = await asyncio.gather(*(self._ask(node, prefixes, commands) for node, prefixes
@@ -198,11 +227,14 @@ class Site:
             for node_failure in answers:
                 if isinstance(node_failure, BaseException):
                     raise node_failure
-            failure, left = None, {}
+            left = {}
             for prefix, answer in (one for node in answers for one in node):
-                if not isinstance(answer, NoScriptError) and not self._is_moved(answer):
-                    raise answer  # all other commands have been executed
-                left[prefix], failure = commands[prefix], failure or answer
+                if isinstance(answer, NoScriptError) or self._is_moved(answer):
+                    left[prefix], failure = commands[prefix], answer
+                    continue
+                self._errors[prefix] = answer
+                if commands[prefix][0] == "EVALSHA":  # a full server, or a replica, can still be read
+                    left[prefix] = self._command(prefix, None, 0)
             commands = left
             if not commands:
                 return
@@ -218,20 +250,34 @@ class Site:
             pipeline.execute_command("TIME")
             for prefix in some:
                 pipeline.execute_command(*commands[prefix])
-            (now_s, now_us), *rest = await pipeline.execute(raise_on_error=False)
+            now, *rest = await pipeline.execute(raise_on_error=False)
+            if isinstance(now, Exception):
+                raise now
             for prefix, answer in zip(some, rest):
                 if isinstance(answer, Exception):
                     errors.append((prefix, answer))
                 else:
-                    self._take(prefix, answer, 1000 * now_s + now_us / 1000)
+                    self._take(prefix, answer, 1000 * now[0] + now[1] / 1000, commands[prefix][5:6])
             if any(isinstance(answer, NoScriptError) for answer in rest):
                 await client.script_load(ADD)
         return errors
 
-    def _take(self, prefix: str, answer: list[bytes | None], now_ms: float) -> None:
+    def _take(self, prefix: str, answer: list[bytes | None], now_ms: float, sequence: tuple[int, ...]) -> None:
+        """`sequence`: of the batch that this is the answer to; empty: it was only read."""
         site, own = map(sums.read, answer)
-        self._found[prefix] = sums.others(site, own, now_ms, self._half_life_s)
-        self.own[prefix] = sums.fade(own, now_ms, self._half_life_s) if site and own else {}
+        if ([site is None, own is None] != [text is None for text in answer] or own and not site
+                or own and own.sequence >= now_ms + AHEAD_MS):
+            self._errors[prefix] = ResponseError("DAMAGED")
+        elif site and site.half_life_ms not in (0, round(1000 * self._half_life_s)):
+            self._errors[prefix] = ResponseError(f"HALFLIFE: {site.half_life_ms / 1000:g} s")
+        else:
+            self.found[prefix] = sums.others(site, own, now_ms, self._half_life_s)
+            if prefix not in self._errors:
+                self.own[prefix] = sums.fade(own, now_ms, self._half_life_s) if own else {}
+            if own:
+                self.sequence = max(self.sequence, int(own.sequence))
+                if sequence and own.sequence > sequence[0]:
+                    self._errors[prefix] = ResponseError("SEQUENCE")
 
     def _node(self, url: str) -> redis.asyncio.Redis[Any]:
         if url not in self._nodes:
@@ -265,6 +311,9 @@ class Site:
 
         self._loop.run_until_complete(disconnect())
 
+    def _where(self) -> str:
+        return self._urls[0].rpartition("@")[2].partition("?")[0].split("://")[-1]
+
     def _explain(self, failure: BaseException) -> str:
         """The remedy for a failure, from all its causes, as redis-py's own text omits details."""
         causes: list[BaseException] = []
@@ -276,16 +325,21 @@ class Site:
             for one in causes:
                 if isinstance(one, kind) and words in str(one):
                     return line.format(said=one, timeout_s=self._timeout_s)
-        return f"the server says {failure}: see its log"
+        if isinstance(causes[-1], RedisError):
+            return f"the server says {failure}: see its log"
+        return f"{causes[-1]!r}: is the URL right, and is this a Valkey or Redis?"
 
 
+OF_KEY = "SEQUENCE", "HALFLIFE", "DAMAGED", "WRONGTYPE"  # errors of one key
 CLOSED = "the server closed the connection: is it going down, or does it want TLS (rediss://)?"
 UNREACHABLE = "the server is not reachable: does it run, and may this host connect? ({said})"
+RIGHTS = ("the user lacks rights on the server: allow it ~riptide:* +time +hmget +evalsha +script|load +hset +hdel"
+          " +hrandfield +pexpire ({said})")
 REFUSED = "the server refuses the password: compare it with requirepass or the ACL there"
 # Known failures: class, part of the server's text, and line. The first one that matches counts.
 LINES: list[tuple[Any, str, str]] = [
-    (asyncio.TimeoutError, "", "no answer within {timeout_s:g} s: is the server busy or far away, and"
-     " is there TLS where the URL says so?"),
+    (asyncio.TimeoutError, "", "no answer within {timeout_s:g} s: is the server busy or far away, does"
+     " its name resolve, and is there TLS where the URL says so?"),
     (ssl.SSLCertVerificationError, "", "the server's certificate is not trusted: name its authority with"
      " tls-ca ({said})"),
     (ssl.SSLError, "", "TLS with the server failed: if it has none, use redis:// ({said})"),
@@ -293,14 +347,18 @@ LINES: list[tuple[Any, str, str]] = [
     (ReadOnlyError, "", "the server is a replica and accepts no writes: name the primary"),
     (AuthenticationError, "", REFUSED),
     (RedisError, "WRONGPASS", REFUSED),
-    (NoPermissionError, "", "the user lacks rights on the server: allow it ~riptide:* +time +hmget"
-     " +evalsha +script|load +hset +hdel +hrandfield +pexpire ({said})"),
+    (NoPermissionError, "", RIGHTS),
+    (RedisError, "can't run this command", RIGHTS),  # within the script
+    (RedisError, "BUSY ", "the server runs somebody's long script: wait, or end it by SCRIPT KILL"),
     (RedisError, "used memory", "the server is full: raise its maxmemory, or shorten the half-life"),
     (RedisError, "MISCONF", "the server cannot save to its disk, and accepts no writes: see its log"),
     (RedisError, "CLUSTERDOWN", "no node has some of the slots: run redis-cli --cluster check"),
-    (RedisError, "SEQUENCE", "the server knows a later batch of this host: does another host"
-     " have the same name, or was the clock set back?"),
-    (RedisError, "WRONGTYPE", "a key on the server is not riptide's: use another site's name, or another DB"),
+    (RedisError, "SEQUENCE", "the server knows a later batch of this host, which goes on from there: if"
+     " this comes again, another host has the same name: set host ="),
+    (RedisError, "HALFLIFE", "its sums fade with another half-life ({said}): set the same on all hosts; for"
+     " a new one take another site's name, or delete the key"),
+    (RedisError, "DAMAGED", "not sums of riptide-fleet: it begins anew with the next addition; or delete it"),
+    (RedisError, "WRONGTYPE", "not a key of riptide-fleet: delete it, or take another site's name or DB"),
     (ConnectionResetError, "", CLOSED),
     (RedisError, "closed", CLOSED),
     (OSError, "", UNREACHABLE),
