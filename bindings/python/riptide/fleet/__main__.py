@@ -84,7 +84,8 @@ class Fleet:
         self._books_said = Said("books: shared again")
         self._lost_said = Said("engine: it has all sums of this host again")
         if saved and saved["of"] != self._of():
-            _log("state: of another site, host, half-life or key: results from the time without riptide-fleet are not shared")
+            _log("state: of another site, host, half-life or key: results from the time without riptide-fleet"
+                 " are not shared")
             saved = None
         saved = saved or {}
         self._share = host.Share(given.half_life, saved.get("share"))

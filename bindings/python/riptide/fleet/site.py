@@ -172,9 +172,9 @@ class Site:
         work = asyncio.wait_for(self._exchange(commands), self._timeout_s)
         try:
             self._loop.run_until_complete(work)
-            for failure in self._errors.values():
-                if not str(failure).startswith(OF_KEY):
-                    raise failure
+            for answer in self._errors.values():
+                if not str(answer).startswith(OF_KEY):
+                    raise answer
         except Exception as failure:  # redis-py raises any on an answer that is not Redis's
             self._batch = max(self._batch // 2, LEAST)
             self._disconnect()
@@ -185,8 +185,8 @@ class Site:
             self._disconnect()
             raise
         self._batch = min(2 * self._batch, MOST)
-        for prefix, failure in self._errors.items():
-            raise SiteError(f"{self._where()}: {self.key_of(prefix)}: {self._explain(failure)}") from failure
+        for prefix, answer in self._errors.items():
+            raise SiteError(f"{self._where()}: {self.key_of(prefix)}: {self._explain(answer)}") from answer
         return {prefix: one for prefix, one in self.found.items() if one}
 
     def close(self) -> None:
