@@ -228,15 +228,42 @@ def test_what_waits_is_added_by_the_next_process():
 
 
 def test_a_configuration(tmp_path):
-    secret = tmp_path / "secret"
+    path, secret = tmp_path / "fleet.conf", tmp_path / "secret"
     secret.write_text("word\n")
-    found = config.parse(f"site = pop # one\nengine = redis://a redis://b\nhalf-life = 12 h\ninterval = 500ms\n"
-                         f"password-file = {secret}\nkey-file={secret}\nhost = h\n".replace(" # one", ""))
+    path.write_text("# all\nsite = pop\nengine = redis://a:1 rediss://u:w@[::1]:2/3 unix:///b\nhalf-life = 12 h\n\n  interval=500ms\nhost = h\n"
+                    f"password-file = {secret}\nkey-file={secret}\n")
+    found = config.read(path)
     assert (found.site, found.half_life, found.interval, found.weight) == ("pop", 43200, 0.5, 200)
     assert (found.password, found.key, found.name) == ("word", b"word", "h")
-    for text, words in [("site = a\n", "engine: missing"), ("site=a\nengine=b\nweigth=1\n", "weigth: unknown key"),
-                        ("site=a\nengine=b\nweight=0\n", "weight: 0; must be 1 to 1000"),
-                        ("site=a\nengine=b\ninterval=5 weeks\n", "interval: 5 weeks: not a number with ms, s, min, h or d"),
-                        ("site=a\nsite=b\n", "already exists"), ("x", "no key")]:
-        with pytest.raises(ValueError, match=words.replace("(", r"\(")) if words != "no key" else pytest.raises(ValueError):
-            config.parse(text)
+
+
+ENGINE = "engine = redis://a\n"
+
+
+@pytest.mark.parametrize("text, line", [
+    ("site = a\n", ": engine: missing: add engine = "),
+    (ENGINE + "site = a\n\nweigth = 1\n", ":4: weigth: unknown key"),
+    (ENGINE + "weight = 0\n", ":2: weight: 0; must be 1 to 1000"),
+    (ENGINE + "interval = -1\n", ":2: interval: -1; must be 0.1 to 3600 s"),
+    (ENGINE + "interval = 5 weeks\n", ":2: interval: 5 weeks: not a number with ms, s, min, h or d"),
+    ("site = a\n#\nsite = b\n", ":3: site: was given in line 1 already"),
+    ("[fleet]\n", ":1: [fleet]: no `key = value` in one line; there are no sections"),
+    ("engine = redis://a\n redis://b\n", ":2: redis://b: no `key = value` in one line"),
+    (ENGINE + "site = a\nhost = h\nkeep = 1\ninterval = 1 h\n", ": keep: 1 s; must be at least twice interval"),
+    *((f"engine = redis://a {url}\n", f":1: engine: {url.rpartition('@')[2]}: not redis://HOST:PORT/DB") for url in (
+        "a", "redis://", "redis:///0", "redis://h:abc/0", "redis://h:70000", "redis://h/abc", "redis://:secret@h/0?foo=bar", "unix://a/b", "http://a")),
+    *((f"{ENGINE}site = a\nhost = h\n{key} = EMPTY\n", f": {key}: EMPTY: its first line is empty: ") for key in ("key-file", "password-file")),
+    (f"{ENGINE}site = a\nhost = h\ntls-ca = EMPTY\n", ": tls-ca: EMPTY: "),
+    (f"{ENGINE}site = a\nhost = h\ntls-ca = /nope\n", ": tls-ca: /nope: No such file or directory"),
+    (f"{ENGINE}site = a\n", ": host: EMPTY: its first line is empty: "),
+])
+def test_a_configuration_that_is_refused(tmp_path, monkeypatch, text, line):
+    """The line has the file, the line in it or the key, and what to do."""
+    path, empty = tmp_path / "fleet.conf", tmp_path / "empty"
+    empty.write_text(" \n\n")
+    monkeypatch.setattr(config, "MACHINE", str(empty))
+    path.write_text(text.replace("EMPTY", str(empty)))
+    with pytest.raises(ValueError) as refused:
+        config.read(path)
+    assert str(refused.value).startswith(f"{path}{line.replace('EMPTY', str(empty))}")
+    assert "\n" not in str(refused.value) and "secret" not in str(refused.value)

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-import configparser
 import hashlib
 import hmac
 import re
+import ssl
 from dataclasses import dataclass, fields
 from pathlib import Path
+from urllib.parse import urlsplit
 
 PATH = "/etc/riptide/fleet.conf"
+MACHINE = "/etc/machine-id"
 UNITS_S = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86400}
 
 
@@ -37,19 +39,32 @@ class Config:
     @property
     def password(self) -> str | None:
         """The first line of password-file."""
-        return _read(self.password_file).split("\n")[0] if self.password_file else None
+        return _read(self.password_file, "write the password there").split("\n")[0] if self.password_file else None
+
+    @property
+    def authority(self) -> str | None:
+        """tls-ca, if it is a file of certificates."""
+        try:
+            if self.tls_ca:
+                ssl.create_default_context(cafile=self.tls_ca)
+        except OSError as error:
+            raise ValueError(f"{self.tls_ca}: {error.strerror}") from error
+        return self.tls_ca or None
 
     @property
     def key(self) -> bytes | None:
         """The secret with which prefixes are hashed; None: they are not."""
-        return _read(self.key_file).strip().encode() if self.key_file else None
+        return _read(self.key_file, "make a key with head -c 32 /dev/urandom | base64").strip().encode() if self.key_file else None
 
     @property
     def name(self) -> str:
         """This host's name at its site: configured, or a hash that does not reveal machine-id."""
         if self.host:
             return self.host
-        machine = _read("/etc/machine-id").strip()
+        try:
+            machine = _read(MACHINE, "systemd-machine-id-setup makes one, on each host").strip()
+        except ValueError as error:
+            raise ValueError(f"{error}; or set host = NAME, which no other host has") from error
         return hmac.new(machine.encode(), f"riptide-fleet {self.control}".encode(), hashlib.sha256).hexdigest()[:16]
 
 
@@ -58,49 +73,80 @@ RANGES = {"weight": (1, 1000), "interval": (0.1, 3600), "timeout": (0.05, 60), "
 
 
 def parse(text: str) -> Config:
-    """Reads the text of a configuration. Raises a ValueError with one line: what is wrong."""
-    parser = configparser.ConfigParser(delimiters="=", comment_prefixes="#", interpolation=None, strict=True)
-    try:
-        parser.read_string("[fleet]\n" + text)
-    except configparser.Error as error:
-        raise ValueError(str(error).replace("\n", " ")) from error
+    """Reads the text of a configuration. Raises a ValueError with one line: where, and what is wrong."""
     types = {field.name.replace("_", "-"): field for field in fields(Config)}
     values: dict[str, str | float] = {}
-    for name, value in parser["fleet"].items():
-        if name not in types:
-            raise ValueError(f"{name}: unknown key")
-        values[types[name].name] = value if str(types[name].type) == "str" else _number(name, value)
+    lines: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        name, equals, value = (part.strip() for part in line.partition("="))
+        if name.startswith("#") or not name + equals:
+            continue
+        try:
+            if not equals:
+                raise ValueError(f"{name:.40}: no `key = value` in one line; there are no sections")
+            if name not in types:
+                raise ValueError(f"{name:.40}: unknown key; riptide-fleet(8) has all")
+            if name in lines:
+                raise ValueError(f"{name}: was given in line {lines[name]} already")
+            lines[name] = number
+            values[types[name].name] = value if str(types[name].type) == "str" else _number(name, value)
+            if name == "engine":
+                _check_urls(value)
+        except ValueError as error:
+            raise ValueError(f"{number}: {error}") from error
     for name in "site", "engine":
         if not values.get(name):
-            raise ValueError(f"{name}: missing")
-    for name, (least, most) in RANGES.items():
-        if not least <= float(values.get(name, least)) <= most:
-            raise ValueError(f"{name.replace('_', '-')}: {values[name]:g}; must be {least:g} to {most:g}")
-    return Config(**values)  # type: ignore[arg-type]
+            raise ValueError(f" {name}: missing: add {name} = ...")
+    found = Config(**values)  # type: ignore[arg-type]
+    if found.keep < 2 * found.interval:
+        raise ValueError(f" keep: {found.keep:g} s; must be at least twice interval, as sums count less in its second half")
+    return found
 
 
 def read(path: str) -> Config:
-    """Reads a configuration. Raises a ValueError with one line that begins with the path."""
+    """Reads a configuration, and checks its files. Raises a ValueError with one line that begins with the path."""
     text = _read(path)
     try:
-        return parse(text)
+        found = parse(text)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{path}:{error}") from error
+    for name, value in {"password-file": "password", "tls-ca": "authority", "key-file": "key", "host": "name"}.items():
+        try:
+            getattr(found, value)
+        except ValueError as error:
+            raise ValueError(f"{path}: {name}: {error}") from error
+    return found
 
 
 def _number(name: str, text: str) -> float:
-    found = re.fullmatch(r"([0-9.]+) *(\w*)", text)
+    found = re.fullmatch(r"(-?[0-9]*\.?[0-9]+) *(\w*)", text)
     unit = found and (1 if name == "weight" and not found[2] else UNITS_S.get(found[2] or "s"))
-    try:
-        if found and unit:
-            return float(found[1]) * unit
-    except ValueError:
-        pass
-    raise ValueError(f"{name}: {text}: not a number" + ("" if name == "weight" else " with ms, s, min, h or d"))
+    if not found or not unit:
+        raise ValueError(f"{name}: {text:.40}: not a number" + ("" if name == "weight" else " with ms, s, min, h or d"))
+    value, (least, most) = float(found[1]) * unit, RANGES[name.replace("-", "_")]
+    if not least <= value <= most:
+        raise ValueError(f"{name}: {value:g}; must be {least:g} to {most:g}" + ("" if name == "weight" else " s"))
+    return value
 
 
-def _read(path: str) -> str:
+def _check_urls(text: str) -> None:
+    for one in text.split():
+        try:
+            url = urlsplit(one)
+            is_server = url.scheme in ("redis", "rediss") and url.hostname and url.port != 0 and re.fullmatch("(/[0-9]*)?", url.path)
+            is_url = is_server and not url.query or url.scheme == "unix" and not url.hostname and url.path.startswith("/")
+        except ValueError:  # of the port
+            is_url = False
+        if not is_url or url.fragment:
+            raise ValueError(f"engine: {one.rpartition('@')[2]:.80}: not redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH")
+
+
+def _read(path: str, remedy: str = "") -> str:
+    """The text of a file. With a remedy its first line must not be empty."""
     try:
-        return Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: {getattr(error, 'strerror', None) or 'no text'}") from error
+    if remedy and not text.split("\n")[0].strip():
+        raise ValueError(f"{path}: its first line is empty: {remedy}")
+    return text
