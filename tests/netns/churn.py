@@ -167,15 +167,15 @@ class Soak:
     # The fleet's server
 
     def pull(self, share):
-        """Stops and restarts the server at PULLED's shares; each fleet logs that once."""
+        """Stops and restarts the server at PULLED's shares; each fleet logs that."""
         if not self.fleets or not self.pulled or share < self.pulled[0][self.figures.is_pulled]:
             return
-        is_kill, n = self.pulled[0][2] == "kill", 1 + len(PULLED) - len(self.pulled)
+        is_kill = self.pulled[0][2] == "kill"
         if not self.figures.is_pulled:
             self.figures.is_pulled = True
             self.server.process.send_signal(signal.SIGKILL if is_kill else signal.SIGSTOP)
             return
-        self.wait_said("riptided continues alone", n)
+        self.wait_said("riptided continues alone")
         self.figures.is_pulled = False
         if is_kill:
             self.server.stop()
@@ -183,7 +183,7 @@ class Soak:
             self.add_of_others()
         else:
             self.server.process.send_signal(signal.SIGCONT)
-        self.wait_said("engine: answers", n)
+        self.wait_said("engine: answers")
         self.pulled.pop(0)
 
     def add_of_others(self):
@@ -193,9 +193,11 @@ class Soak:
         with engine.site.Site(url, "pop", "three", timeout_s=ANSWERS_WITHIN_S) as third:
             third.exchange({address: sums for address in addresses(ASKED)}, (), time.time_ns() // 10 ** 6)
 
-    def wait_said(self, words, n):
+    def wait_said(self, words):
+        """Waits until each fleet's last line about the server's state has these words."""
         for fleet in self.fleets:
-            wait_until(lambda: len(fleet.said(words)) == n, f"line {n} of {fleet.folder.name}: {words}", ANSWERS_WITHIN_S)
+            wait_until(lambda: words in ([line for line in fleet.said(": engine: ") if "alone" in line or "answers" in line] or [""])[-1],
+                       f"a line of {fleet.folder.name}: {words}", ANSWERS_WITHIN_S)
 
     def end_fleets(self):
         for fleet in self.fleets:

@@ -276,7 +276,7 @@ class Riptided:
         since, at = members["since"] if members["life"] == self.life else 0, members["from"]
         found = [dst for dst in self.ladders if self.revisions[dst] > since]
         next_at = at + 3 if at + 3 < len(found) else None
-        return {"life": self.life, "revision": self.revision, "next": next_at,
+        return {"life": self.life, "revision": self.revision, "next": next_at, "trial_percent": 20,
                 "ladders": [self.ladders[dst].row(dst) for dst in found[at:at + 3]]}
 
 
@@ -298,7 +298,7 @@ class Machine:
 
     def turn(self):
         self.fleet.turn()
-        return not (self.fleet._engine_said.wrong or self.fleet._riptided_said.wrong)
+        return self.fleet._engine_said.is_up and self.fleet._riptided_said.is_up
 
     def settle(self):
         """Runs turns until the site has all of its sums."""

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -23,13 +24,14 @@ from . import config, host, sums
 try:
     from .site import Site, SiteError
 except ImportError as missing:
-    sys.exit(f"riptide-fleet: {missing}: pip install riptide[fleet], or the package python3-redis")
+    sys.exit(f"riptide-fleet: {missing}: install the Debian package python3-redis, or in a checkout pip install './bindings/python[fleet]'")
 
 PAGE = 256  # destinations in one request
 FEW = 256  # up to so many are requested each time; of more, the changed ones and 1 / TURNS
 TURNS = 6
 LIST_S = 600  # after this all destinations are listed again, to drop those that no longer exist
 SAY_S = 3  # time for riptided to answer
+LINES = 8  # that a failure may have
 
 
 class Riptided:
@@ -42,7 +44,10 @@ class Riptided:
         """Sends a request of docs/control.md and returns the answer."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(SAY_S)
-            connection.connect(self._path)
+            try:
+                connection.connect(self._path)
+            except OSError as error:
+                raise OSError(0, f"{_words(error)}: does riptided run, with this --control?") from error
             connection.sendall(json.dumps({"request": name, **members}).encode() + b"\n")
             with connection.makefile("rb") as lines:
                 line = lines.readline()
@@ -52,23 +57,26 @@ class Riptided:
             answer = None
         if not isinstance(answer, dict) or not answer.get("ok"):
             said = answer.get("error") if isinstance(answer, dict) else None
-            raise OSError(0, str(said or "it closed before its answer"))
+            remedy = ": set that in riptided.conf, and add the user of riptide-fleet to the group" if "control-group" in str(said) else ""
+            raise OSError(0, str(said or "it closed before its answer") + remedy)
         return answer
 
 
 class Said:
-    """Logs once that a peer fails, and once that it answers again."""
+    """Logs each thing that is wrong once, and once that nothing is any more."""
 
     def __init__(self, back: str) -> None:
-        self._back, self.wrong = back, ""
+        self._back, self._logged, self.is_up = back, set[str](), False
 
     def says(self, wrong: str) -> None:
         """`wrong`: what is wrong; empty: nothing."""
-        if wrong and not self.wrong:
-            _log(wrong)
-        elif self.wrong and not wrong:
+        if not wrong and self._logged:
             _log(self._back)
-        self.wrong = wrong
+            self._logged.clear()
+        elif wrong and wrong not in self._logged and len(self._logged) < LINES:  # a server may vary its words
+            _log(wrong)
+            self._logged.add(wrong)
+        self.is_up = not wrong
 
 
 class Fleet:
@@ -83,6 +91,7 @@ class Fleet:
         self._engine_said = Said("engine: answers again; what was learned meanwhile is added")
         self._books_said = Said("books: shared again")
         self._lost_said = Said("engine: it has all sums of this host again")
+        self._trials_said = Said("riptided: has trials")
         if saved and saved["of"] != self._of():
             _log("state: of another site, host, half-life or key: results from the time without riptide-fleet"
                  " are not shared")
@@ -156,6 +165,8 @@ class Fleet:
             revision = page["revision"] if revision is None else revision
             start = page["next"]
         self._revision = revision or 0
+        self._trials_said.says("" if page["trial_percent"] else "riptided: it has no trials: set trial-percent, and apply = connections"
+                               " or both; until then only books are shared")
         if is_whole:
             gone = set(self._ladders) - changed
             self._share.forget(gone)
@@ -223,7 +234,8 @@ class Fleet:
 
     def metrics(self) -> str:
         """The metrics, as text for Prometheus."""
-        rows = [("riptide_fleet_engine_up", "gauge", "Whether the last exchange with the engine succeeded", not self._engine_said.wrong),
+        rows = [("riptide_fleet_engine_up", "gauge", "Whether the last exchange with the engine succeeded", self._engine_said.is_up),
+                ("riptide_fleet_riptided_up", "gauge", "Whether riptided has answered last", self._riptided_said.is_up),
                 ("riptide_fleet_exchanges_total", "counter", "Exchanges with the engine", self.figures["exchanges"]),
                 ("riptide_fleet_failures_total", "counter", "Exchanges that failed", self.figures["failures"]),
                 ("riptide_fleet_lost_total", "counter", "Keys that the engine had lost, and has again", self.figures["lost"]),
@@ -237,7 +249,7 @@ class Fleet:
 
 def _open(given: config.Config, name: str, half_life_s: float) -> Site:
     return Site(given.engine, given.site, name, half_life_s=half_life_s, timeout_s=given.timeout, key=given.key,
-                username=given.username or None, password=given.password, tls_ca=given.tls_ca or None)
+                username=given.username or None, password=given.password, tls_ca=given.authority)
 
 
 def _words(error: Exception) -> str:
@@ -294,10 +306,16 @@ def _write_state(saved: dict[str, Any]) -> None:
 
 
 def _serve(given: config.Config) -> int:
-    ends = {signal.SIGTERM, signal.SIGINT}
+    ends = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     metrics_said = Said("metrics: written again")
-    with contextlib.closing(Fleet(given, _read_state())) as fleet:
+    lock = socket.socket(socket.AF_UNIX)
+    try:
+        lock.bind("\0riptide-fleet " + hashlib.sha256(f"{given.site} {given.name}".encode()).hexdigest())
+    except OSError:
+        _log(f"host {given.name} of site {given.site}: another riptide-fleet runs here under this name, and all would count twice: end it")
+        return 1
+    with lock, contextlib.closing(Fleet(given, _read_state())) as fleet:
         _log(f"host {given.name} of site {given.site}, each {given.interval:g} s")
         while True:
             fleet.turn()
@@ -340,16 +358,19 @@ def _verdict(given: config.Config, shares: tuple[int, int] | None, is_json: bool
 
 
 def _shares(text: str) -> tuple[int, int]:
-    holdout, trial = text.split(",")
-    return int(holdout), int(trial)
+    found = re.fullmatch(r"(\d{1,2}),(\d{1,2})", text, re.ASCII)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text}: not two whole percentages, such as 5,20")
+    return int(found[1]), int(found[2])
 
 
 def main() -> int:
     """Exit status 2: the configuration is wrong; with `verdict` that of `riptide verdict`."""
-    parser = argparse.ArgumentParser(prog="riptide-fleet", description="Shares what riptided learns with the hosts of a site.")
-    parser.add_argument("--config", default=config.PATH, help=f"the file (default {config.PATH})")
+    parser = argparse.ArgumentParser(prog="riptide-fleet", description="Shares what riptided learns with the hosts of a site.",
+                                     usage="%(prog)s [--config FILE] [--check] [verdict [--json] [--shares HOLDOUT,TRIAL]]")
+    parser.add_argument("--config", metavar="FILE", default=config.PATH, help=f"the file (default {config.PATH})")
     parser.add_argument("--check", action="store_true", help="check the file and exit")
-    commands = parser.add_subparsers(dest="command", metavar="verdict")
+    commands = parser.add_subparsers(dest="command", prog="riptide-fleet", title="commands", metavar="")
     verdict = commands.add_parser("verdict", help="whether windows help, from the sums of all hosts of the site")
     verdict.add_argument("--json", action="store_true", help="print JSON, as riptide verdict does")
     verdict.add_argument("--shares", type=_shares, metavar="HOLDOUT,TRIAL",
@@ -357,7 +378,10 @@ def main() -> int:
     given = parser.parse_args()
     try:
         read = config.read(given.config)
-        Fleet(read).close()  # checks names and files
+        try:
+            Fleet(read).close()
+        except ValueError as error:  # of a name
+            raise ValueError(f"{given.config}: {error}") from error
     except ValueError as error:
         _log(str(error))
         return 2

@@ -218,7 +218,7 @@ class Site:
     async def _exchange(self, commands: dict[str, tuple[Any, ...]]) -> None:
         failure: Exception | None = None
         for _ in range(ATTEMPTS):
-            by_node: dict[str, list[str]] = {}
+            by_node: dict[str, list[str]] = {} if commands else {self._urls[0]: []}  # whether it answers
             for prefix in commands:
                 slot = key_slot(self.key_of(prefix).encode()) if self._slots else 0
                 by_node.setdefault(self._slots.get(slot, self._urls[0]), []).append(prefix)
@@ -244,7 +244,7 @@ class Site:
                    commands: dict[str, tuple[Any, ...]]) -> list[tuple[str, Exception]]:
         """Sends commands to a node and takes the answers; returns errors with their prefixes."""
         client, errors = self._node(node), []
-        for at in range(0, len(prefixes), self._batch):
+        for at in range(0, len(prefixes) or 1, self._batch):
             some = prefixes[at:at + self._batch]
             pipeline = client.pipeline(transaction=False)
             pipeline.execute_command("TIME")
