@@ -3,11 +3,13 @@
 
 import json
 import random
+import re
 import subprocess
 import sys
+import textwrap
 
 import pytest
-from netns import REPOSITORY, RIPTIDE
+from netns import REPOSITORY, RIPTIDE, RIPTIDED
 
 sys.path.insert(0, str(REPOSITORY / "bindings/python/riptide"))  # imported without the C extension
 from fleet import config, host, sums  # noqa: E402
@@ -267,3 +269,17 @@ def test_a_configuration_that_is_refused(tmp_path, monkeypatch, text, line):
         config.read(path)
     assert str(refused.value).startswith(f"{path}{line.replace('EMPTY', str(empty))}")
     assert "\n" not in str(refused.value) and "secret" not in str(refused.value)
+
+
+def test_the_first_hour_follows_the_quick_start(tmp_path):
+    """Files that the documents show: riptided's of the README with the section of docs/fleet.md, and those of riptide-fleet."""
+    quick = re.search(r"printf '(.*)' > /etc/riptide/riptided.conf", (REPOSITORY / "README.md").read_text())[1].replace("\\n", "\n")
+    shown = re.findall(r"\n\n((?: {7}.*\n)+)", (REPOSITORY / "docs/fleet.md").read_text())
+    section, fleet = (next(filter(lambda one: begin in one, map(textwrap.dedent, shown))) for begin in ("[apply]", "engine = "))
+    path, group = tmp_path / "riptided.conf", "control-group = riptide-control"
+    assert "[apply]" in quick and group in section and ">>" not in "".join(shown)
+    path.write_text((quick.partition("[apply]")[0] + section).replace(group, "control-group = nogroup"))
+    done = subprocess.run([RIPTIDED, "--config", path, "--check"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.stdout == f"{path}: valid\n"
+    example = (REPOSITORY / "packaging/fleet/fleet.conf").read_text()
+    assert config.parse(fleet) == config.parse(re.sub("(?m)^#(?=[a-z])", "", example).replace("redis://", "rediss://"))
