@@ -563,6 +563,30 @@ def test_fleet_a_host_takes_off_its_own_part_after_a_restart_as_well(start):
         assert again.others() == about(4)
 
 
+def test_fleet_a_name_that_two_hosts_have(start, capsys):
+    url = start().url
+    for _ in range(2):  # the second as after a crash
+        with Host(url, "one") as one, Host(url, "two") as two:
+            for _ in range(3):
+                for host in one, two:
+                    host.learn()
+                    host.exchange()
+            assert not one.site.is_shared and not two.site.is_shared
+    with Host(url, "one") as one, Host(url, "one") as other:
+        for host in one, other:
+            host.learn()
+            host.exchange()
+        assert one.others() == about(6) and one.site.is_shared and not other.site.is_shared
+    machines = [Machine(url, "same", random.Random(i), crashes=False) for i in range(2)]
+    for one in 10 * machines:
+        one.riptided.fails = False
+        one.riptided.learn()
+        assert one.turn()
+    assert capsys.readouterr().err.count("host: somebody else has this host's name") == 2
+    for one in machines:
+        one.stop()
+
+
 def test_fleet_keys_and_parts_go_when_they_have_faded(start):
     server = start()
     with Host(server.url, "one", half_life_s=60) as one:

@@ -91,6 +91,7 @@ class Fleet:
         self._engine_said = Said("engine: answers again; what was learned meanwhile is added")
         self._books_said = Said("books: shared again")
         self._lost_said = Said("engine: it has all sums of this host again")
+        self._name_said = Said("")  # until the end
         self._trials_said = Said("riptided: has trials")
         if saved and saved["of"] != self._of():
             _log("state: of another site, host, half-life or key: results from the time without riptide-fleet"
@@ -212,6 +213,8 @@ class Fleet:
                 wrong = wrong or _words(error)
             n_lost += share.confirm(batch, site.own, time.time_ns() / 1e6)
         self.figures["lost"] += n_lost
+        self._name_said.says("host: somebody else has this host's name, so that neither gets what the other learns: set another `host`"
+                             if any(site.is_shared for site in self._sites) else "")
         self._lost_said.says("engine: it had lost sums of this host, which are added again" if n_lost else "")
         found = {dst: one for dst, one in self._sites[0].found.items() if dst in wanted}
         self.figures["from_site"] = len([1 for one in found.values() if one])

@@ -26,6 +26,7 @@ import hashlib
 import hmac
 import json
 import ssl
+from collections import deque
 from typing import Any, Iterable, Mapping
 
 import redis.asyncio
@@ -152,6 +153,8 @@ class Site:
         self.found: dict[str, dict[str, float]] = {}
         self.own: dict[str, sums.Sums] = {}
         self.sequence = 0  # the highest of this host that the engine has shown
+        self._sent: deque[int] = deque(maxlen=100)  # sequences
+        self.is_shared = False  # whether somebody else has added under this host's name meanwhile
         self._errors: dict[str, Exception] = {}
 
     def exchange(self, added: Mapping[str, sums.Sums], wanted: Iterable[str],
@@ -163,6 +166,8 @@ class Site:
         Errors: SiteError: repeat later all prefixes that are not in `own`; ValueError: nothing was sent.
         """
         self.own, self.found, self._errors = {}, {}, {}
+        if added:
+            self._sent.append(sequence)
         if not 0 < sequence <= MAX_SEQUENCE and added:
             raise ValueError(f"sequence: 1 to {MAX_SEQUENCE}, a time in ms say: {sequence}")
         for one in added.values():
@@ -276,6 +281,7 @@ class Site:
                 self.own[prefix] = sums.fade(own, now_ms, self._half_life_s) if own else {}
             if own:
                 self.sequence = max(self.sequence, int(own.sequence))
+                self.is_shared |= bool(self._sent) and own.sequence > self._sent[0] and own.sequence not in self._sent
                 if sequence and own.sequence > sequence[0]:
                     self._errors[prefix] = ResponseError("SEQUENCE")
 
