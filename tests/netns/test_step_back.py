@@ -16,21 +16,23 @@ from connection import TCP_CONGESTION, Connection, tcp_info
 from control import riptide_json, status, write_state
 from netns import RIPTIDE, Daemon, Host, wait_until
 from test_metrics import figures_of
+from waiting import SLOWNESS
 
 PER_SECOND = 50
 N_BYTES = 60_000
 MOST_OPEN = 500  # both ends; some 50 at this rate
 CWND = 80  # the buffer holds 20 segments
-WAIT_S = 8
+WAIT_S = 8 * SLOWNESS
 
 
 class Load:
     """Opens connections at a rate, to the addresses in turn, that send n_bytes each; one thread. It opens fewer where the machine is
-    too slow for them, which would otherwise take all file descriptors."""
+    too slow for them, which would otherwise take all file descriptors. In a guest it opens a quarter: system calls take 0.1 ms there, so
+    that at the full rate the processor, not the path, would decide how long a transfer takes."""
 
     def __init__(self, near, far, *addresses, per_second=PER_SECOND, n_bytes=N_BYTES):
         self.near, self.far, self.addresses = near, far, addresses
-        self.per_second, self.n_bytes = per_second, n_bytes
+        self.per_second, self.n_bytes = per_second / SLOWNESS, n_bytes
         self.ended = []  # time of opening, segments sent, retransmitted segments
         self.selector = selectors.DefaultSelector()
         self.is_over = threading.Event()
@@ -203,19 +205,20 @@ def test_where_only_routes_give_windows_destinations_are_held_out_in_turns(shall
     """A turn of a destination counts once, and windows step back by verdicts over turns."""
     near, far = shallow
     config = tmp_path / "riptided.conf"
-    config.write_text(f"[observe]\ninterval = 50ms\n[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\n"
-                      f"holdout-percent = 50\nholdout-turn = 4s\nstep-back-wait = {WAIT_S}s\n")
+    turn_s = 4 * SLOWNESS
+    config.write_text(f"[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\n"
+                      f"holdout-percent = 50\nholdout-turn = {turn_s}s\nstep-back-wait = {WAIT_S}s\n")
 
     def by_arm():
         shown = {row["dst"].split("/")[0]: row["daemon"] for row in riptide_json(near, "show")["routes"] if row["daemon"]}
-        out = {dst for dst, row in shown.items() if row["state"] == "withdrawn" and row["reason"] == "held out for one turn of 4 s"}
+        out = {dst for dst, row in shown.items() if row["state"] == "withdrawn" and row["reason"] == f"held out for one turn of {turn_s} s"}
         have = {dst for dst, row in shown.items() if row["state"] == "applied"}
         return out and have and (out, have)
     with Load(near, far, *SHALLOW) as load, Daemon(near, "--apply", "routes", "--destroy-events", "--config", config) as riptided:
         began = time.monotonic()
         out, _ = wait_until(by_arm, "both arms", 20)
-        assert "\n  => no window is given at present: held out for one turn of 4 s; connections start with 10 segments\n" in near.run(RIPTIDE, "explain", min(out)).stdout
-        assert "50 % of destinations, in turns of 4 s, have no window" in near.run(RIPTIDE, "status").stdout
+        assert f"\n  => no window is given at present: held out for one turn of {turn_s} s; connections start with 10 segments\n" in near.run(RIPTIDE, "explain", min(out)).stdout
+        assert f"50 % of destinations, in turns of {turn_s} s, have no window" in near.run(RIPTIDE, "status").stdout
 
         def starts():
             """New connections start with 10 to destinations held out, in the same turn."""
@@ -243,19 +246,19 @@ def test_where_only_routes_give_windows_destinations_are_held_out_in_turns(shall
         again = time.monotonic()
         assert load.share_again(back, again - 1) < load.share_again(began, back)
         wait_until(by_arm, "both arms again", 20)
-        config.write_text(config.read_text().replace("holdout-turn = 4s", "holdout-turn = 5s"))
+        config.write_text(config.read_text().replace(f"holdout-turn = {turn_s}s", f"holdout-turn = {turn_s + 1}s"))
         riptided.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: "4s -> 5s" in riptided.said(), "the reload")
+        wait_until(lambda: f"{turn_s}s -> {turn_s + 1}s" in riptided.said(), "the reload")
         assert not sums_of(figures_of(near.run(RIPTIDE, "metrics").stdout))
 
 
 def test_a_turn_in_which_it_is_configured_anew_does_not_count(shallow, tmp_path):
     near, far = shallow
-    config = tmp_path / "riptided.conf"
-    config.write_text(f"[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\nholdout-percent = 50\nholdout-turn = 2500ms\n")
+    turn_s, config = 2.5 * SLOWNESS, tmp_path / "riptided.conf"
+    config.write_text(f"[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\nholdout-percent = 50\nholdout-turn = {1000 * turn_s:.0f}ms\n")
 
     def turn():
-        return time.clock_gettime(time.CLOCK_BOOTTIME) / 2.5
+        return time.clock_gettime(time.CLOCK_BOOTTIME) / turn_s
 
     def counted():
         row = riptide_json(near, "verdict", check=False)["pooled"]
