@@ -17,8 +17,8 @@ from twins import Twins, probe_kinds
 
 SEED = int(os.environ.get("RIPTIDE_SEED", 366070156))  # the soak uses others
 PARTS = 5  # each can run in its own process
-RUNS = 4  # in each part
 EVENTS_PER_RUN = 100
+EVENTS_PER_PART = int(os.environ.get("RIPTIDE_EVENTS", 4 * EVENTS_PER_RUN))
 MAX_PARTED = 1
 MOVES = 20
 # For routes with one feature. Short in the ordinary run, long on kernels that have all features.
@@ -35,12 +35,12 @@ def say(capsys, text):
 def test_no_event_makes_a_difference(part, capsys):
     """A run whose twins part ends early; other runs make up for its events, within limits."""
     kinds, lacking = probe_kinds()
-    seed = SEED + part * (RUNS + MAX_PARTED)
+    seed = SEED + part * (EVENTS_PER_PART // EVENTS_PER_RUN + MAX_PARTED)
     figures = Figures()
     say(capsys, f"invariant: seed {seed}; this kernel lacks {', '.join(lacking) or 'nothing'}")
-    while figures.n_events < RUNS * EVENTS_PER_RUN and figures.n_parted <= MAX_PARTED:
+    while figures.n_events < EVENTS_PER_PART and figures.n_parted <= MAX_PARTED:
         try:
-            run(seed, EVENTS_PER_RUN, kinds, figures)
+            run(seed, min(EVENTS_PER_RUN, EVENTS_PER_PART - figures.n_events), kinds, figures)
         except Found as found:
             pytest.fail(str(found), pytrace=False)
         seed += 1
@@ -79,7 +79,7 @@ def test_no_event_makes_a_difference_with_windows_per_connection(apply, cgroup, 
     monkeypatch.setenv("DRIVER_CGROUP", str(cgroup))
     figures = Figures()
     try:
-        run(SEED, EVENTS_PER_RUN, probe_kinds()[0], figures)
+        run(SEED, min(EVENTS_PER_RUN, EVENTS_PER_PART), probe_kinds()[0], figures)
     except Found as found:
         pytest.fail(str(found), pytrace=False)
     say(capsys, f"invariant, {apply}: {figures}")
