@@ -40,7 +40,7 @@ def test_hint_lowers_windows_is_taken_back_and_passes(net):
             "times 0.5, but the minimum of 10 stays\n")
         assert hint(net, "192.0.2.0/24", "--max", "20", "--for", "1s").startswith(
             "192.0.2.0/24: no destination within is known, and new ones are limited for 1 s: at most 20, but")
-        half = f"203.0.113.1: initcwnd {before['203.0.113.1'] // 2}"
+        half = f"203.0.113.1: initcwnd {(before['203.0.113.1'] + 1) // 2} "
         wait_until(lambda: half in daemon.said(), "half")
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
         said = daemon.said()
@@ -58,7 +58,7 @@ def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
                 "scale": None, "for_ms": None} in listed and len(listed) == 2
         assert "203.0.113.0/24: policy paper, at least 12, as configured\n" in hint(net)
         for dst, cwnd_min in (("203.0.113.2", 12), ("198.51.100.1", 10), ("192.0.2.0/25", 10)):
-            words = (dst, "--max", "5", "--for", "1s")
+            words = (dst, "--max", "5", "--for", "1h")
             assert riptide_json(net.host, "hint", *words)["cwnd_min"] == cwnd_min
             assert f"at most 5, but the minimum of {cwnd_min} stays" in hint(net, *words)
         hint(net, "198.51.100.1", "--remove")
