@@ -80,8 +80,8 @@ arm64_root() {
 # The configuration of that suite's kernel in user mode, without modules, and all that the tests use: full SUITE NEW
 full() {
     local options="CGROUP_BPF DUMMY INET6_ESP INET_DIAG_DESTROY INET_ESP IPV6_ILA IPV6_IOAM6_LWTUNNEL IPV6_RPL_LWTUNNEL"
-    options+=" IPV6_SEG6_LWTUNNEL MPLS_IPTUNNEL MPLS_ROUTING NET_SCH_FQ NET_SCH_NETEM NET_VRF TCP_CONG_BBR TUN VETH"
-    options+=" XFRM_INTERFACE XFRM_USER"
+    options+=" IPV6_SEG6_LWTUNNEL IPV6_TUNNEL MPLS_IPTUNNEL MPLS_ROUTING NET_IPIP NET_SCH_FQ NET_SCH_NETEM NET_VRF"
+    options+=" TCP_CONG_BBR TUN VETH XFRM_INTERFACE XFRM_USER"
     unpack "$1" "$2/package" user-mode-linux "$(apt "$1" apt-cache depends linux-source | sed -n 's/^ *Depends: //p')"
     mkdir "$2/source"
     tar -C "$2/source" --strip-components=1 -xf "$2"/package/usr/src/linux-source-*.tar.xz
