@@ -79,17 +79,19 @@ arm64_root() {
 
 # The configuration of that suite's kernel in user mode, without modules, and all that the tests use: full SUITE NEW
 full() {
-    local options="CGROUP_BPF DUMMY INET6_ESP INET_DIAG_DESTROY INET_ESP IPV6_ILA IPV6_IOAM6_LWTUNNEL IPV6_RPL_LWTUNNEL"
-    options+=" IPV6_SEG6_LWTUNNEL IPV6_TUNNEL MPLS_IPTUNNEL MPLS_ROUTING NET_IPIP NET_SCH_FQ NET_SCH_NETEM NET_VRF"
-    options+=" TCP_CONG_BBR TUN VETH XFRM_INTERFACE XFRM_USER"
+    local options="BRIDGE DUMMY GENEVE IFB INET6_ESP INET_DIAG_DESTROY INET_ESP IPV6_ILA IPV6_IOAM6_LWTUNNEL"
+    options+=" IPV6_RPL_LWTUNNEL IPV6_SEG6_LWTUNNEL IPV6_SIT IPV6_TUNNEL IPVLAN MACVLAN MPLS_IPTUNNEL MPLS_ROUTING NET_IPGRE"
+    options+=" NET_IPIP NET_SCH_FQ NET_SCH_FQ_CODEL NET_SCH_HTB NET_SCH_NETEM NET_SCH_TBF NET_VRF TCP_CONG_BBR TUN VETH"
+    options+=" VLAN_8021Q VXLAN XFRM_INTERFACE XFRM_USER"
     unpack "$1" "$2/package" user-mode-linux "$(apt "$1" apt-cache depends linux-source | sed -n 's/^ *Depends: //p')"
     mkdir "$2/source"
     tar -C "$2/source" --strip-components=1 -xf "$2"/package/usr/src/linux-source-*.tar.xz
-    strings "$2/package/usr/bin/linux.uml" | grep '^CONFIG_.*=[^m]' >"$2/source/.config"
+    strings "$2/package/usr/bin/linux.uml" | grep -E '^CONFIG_\w+=[^m]|^# CONFIG_\w+ is not set' >"$2/source/.config"
     (
         cd "$2/source"
         # shellcheck disable=SC2086  # words
-        ./scripts/config --disable MODULES --enable DEBUG_INFO_NONE $(printf -- '--enable %s ' $options)
+        ./scripts/config --disable MODULES --disable DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT --enable DEBUG_INFO_NONE \
+            $(printf -- '--enable %s ' $options)
         make ARCH=um olddefconfig
         make ARCH=um -j "$(nproc)" linux
         mkdir -p "../lib/modules/$(make -s ARCH=um kernelrelease)"
