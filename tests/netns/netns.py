@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from connection import Connection, checksum, cookie_of, host_address, tcp_info  # noqa: F401
-from waiting import DEADLINE_S, IS_SANITIZED, PATIENCE, SLOWNESS, WRAPPER, wait_until  # noqa: F401
+from waiting import DEADLINE_S, IS_SANITIZED, PATIENCE, WRAPPER, wait_until  # noqa: F401
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("RIPTIDE_BUILD", REPOSITORY / "build"))
@@ -244,7 +244,7 @@ class Daemon:
     of open connections. No connection is held out. Ticks are not stretched, however slow the
     machine."""
 
-    def __init__(self, host, *options, interval=f"{50 * SLOWNESS}ms", table=TABLE, command=(RIPTIDED,),
+    def __init__(self, host, *options, interval="50ms", table=TABLE, command=(RIPTIDED,),
                  has_rules=True):
         self.host = host
         self.has_rules = has_rules

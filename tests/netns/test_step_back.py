@@ -2,6 +2,7 @@
 """Harmful windows step back, all or a destination's: in the WAN in a box, with a small buffer."""
 
 import contextlib
+import functools
 import itertools
 import re
 import selectors
@@ -10,11 +11,12 @@ import socket
 import threading
 import time
 
+import netns
 import pytest
 import wanbox
 from connection import TCP_CONGESTION, Connection, tcp_info
 from control import riptide_json, status, write_state
-from netns import RIPTIDE, Daemon, Host, wait_until
+from netns import RIPTIDE, Host, wait_until
 from test_metrics import figures_of
 from waiting import SLOWNESS
 
@@ -23,6 +25,7 @@ N_BYTES = 60_000
 MOST_OPEN = 500  # both ends; some 50 at this rate
 CWND = 80  # the buffer holds 20 segments
 WAIT_S = 8 * SLOWNESS
+Daemon = functools.partial(netns.Daemon, interval=f"{50 * SLOWNESS}ms")
 
 
 class Load:

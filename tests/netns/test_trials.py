@@ -2,9 +2,9 @@
 """Windows move to the better trials, with real transfers over a path of the WAN in a box."""
 
 from control import riptide_json, status, write_state
-from netns import RIPTIDE, Daemon, wait_until
+from netns import RIPTIDE, wait_until
 from test_metrics import figures_of
-from test_step_back import Load, hosts, shallow  # noqa: F401
+from test_step_back import Daemon, Load, hosts, shallow  # noqa: F401
 
 
 def explained(near):
