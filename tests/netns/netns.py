@@ -88,7 +88,7 @@ class Host:
         with self.entered():
             done = subprocess.run(list(_words(command)), stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  universal_newlines=True, **{"timeout": 60, **options})
+                                  universal_newlines=True, **{"timeout": 60 * PATIENCE, **options})
         if check and done.returncode:
             raise AssertionError(f"{' '.join(done.args)}: exit {done.returncode}: {done.stderr}")
         return done
