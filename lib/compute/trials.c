@@ -200,7 +200,7 @@ bool ladder_steer(struct riptide_estimator *estimator, uint32_t slot)
     most = evidence_of(destination).bounds & RIPTIDE_BOUND_MANY_PATHS ? cwnd : limits.most;
     is_steered = ladder_step(ladder, &others, site_of(estimator, slot, &site) ? &site : NULL,
                              class_of(estimator, destination), cwnd, limits.min, most);
-    ladder->round++;
+    ladder->round++; /* the step counted this one */
     if (is_new)
         ladder->revision = ++estimator->revision;
     estimator->n_steered += is_steered;
