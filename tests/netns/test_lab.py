@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 import pytest
-from netns import BUILD, DEADLINE_S, REPOSITORY, wait_until
+from netns import BUILD, REPOSITORY, wait_until
+from waiting import DEADLINE_S, PATIENCE
 
 sys.path[:0] = [str(REPOSITORY / "lab"), str(REPOSITORY / "lab" / "traffic")]
 import worlds  # noqa: E402
@@ -37,7 +38,7 @@ def namespaces():
 def test_quick_form_of_an_evaluation(name, tmp_path):
     before = namespaces()
     lab = start(name, "--quick", "--seed", "3", "--out", tmp_path)
-    out, errors = lab.communicate(timeout=400)  # it takes seconds without other load
+    out, errors = lab.communicate(timeout=400 * PATIENCE)  # it takes seconds without other load
     assert lab.returncode == 0, errors
     assert len((tmp_path / "verdict.txt").read_text().splitlines()) == 2
     assert (tmp_path / "verdict.txt").read_text() in out
@@ -57,13 +58,13 @@ def test_lab_cleans_up_when_interrupted(tmp_path):
     lab = start("initcwnd", "--out", tmp_path)
     wait_until(lambda: namespaces() - before, "namespaces of the lab")
     lab.send_signal(signal.SIGINT)
-    lab.communicate(timeout=DEADLINE_S)
+    lab.communicate(timeout=DEADLINE_S * PATIENCE)
     assert lab.returncode == 1
     assert namespaces() == before
 
 
 def test_lab_lists_its_evaluations():
-    out, errors = start().communicate(timeout=DEADLINE_S)
+    out, errors = start().communicate(timeout=DEADLINE_S * PATIENCE)
     assert [line.split()[2] for line in out.splitlines()] == NAMES, errors
 
 
@@ -71,7 +72,7 @@ def test_lab_lists_its_evaluations():
                                          ("(", "missing ), unterminated subpattern")])
 def test_cells_that_there_are_not_are_no_result(cells, said, tmp_path):
     lab = start("duel", "--cells", cells, "--out", tmp_path)
-    errors = lab.communicate(timeout=DEADLINE_S)[1]
+    errors = lab.communicate(timeout=DEADLINE_S * PATIENCE)[1]
     assert lab.returncode == 1 and f"--cells {cells}: {said}" in errors
     assert not (tmp_path / "verdict.txt").exists()
 
@@ -81,7 +82,7 @@ def test_the_machine_itself_is_not_touched(program, name):
     environment = {key: value for key, value in ENVIRONMENT.items() if key != "RIPTIDE_SANDBOX"}
     refused = start(*[name] * bool(name), program=program, environment=environment)
     command = f"./dev lab {name}" if name else "./dev demo"
-    assert f"run it with {command}\n" in refused.communicate(timeout=DEADLINE_S)[1]
+    assert f"run it with {command}\n" in refused.communicate(timeout=DEADLINE_S * PATIENCE)[1]
     assert refused.returncode == 1
 
 
@@ -91,7 +92,7 @@ ROUND_TRIP_MS = 120
 def demo_saved_ms(columns, environment=ENVIRONMENT):
     """The ms saved by each column after the first: {size_kb: [ms, ...]}; and the output."""
     demo = start("--quick", program=DEMO, environment=environment)
-    out, errors = demo.communicate(timeout=300)
+    out, errors = demo.communicate(timeout=300 * PATIENCE)
     assert demo.returncode == 0, errors
     rows = re.findall(r"^ +(\d+) KB" + columns * r" +(\d+) ms" + r" {2,}[-\d.]", out, re.MULTILINE)
     return {int(size): [int(without) - int(other) for other in others]

@@ -16,8 +16,7 @@ import sys
 import time
 
 import pytest
-from waiting import DEADLINE_S as TIMEOUT_S
-from waiting import wait_until
+from waiting import DEADLINE_S, PATIENCE, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "lab", "wan"))
@@ -60,7 +59,7 @@ def udp(netns, address=None, peer=""):
     """A UDP socket, bound if there is an address; the family is the peer's, else IPv4."""
     family = socket.AF_INET6 if ":" in (address or peer) else socket.AF_INET
     sock = wanbox.socket_in(netns, family, socket.SOCK_DGRAM)
-    sock.settimeout(TIMEOUT_S)
+    sock.settimeout(DEADLINE_S * PATIENCE)
     sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 32 << 20)
     if address:
         sock.bind((address, UDP_PORT))
@@ -314,7 +313,7 @@ def test_no_device_outlives_its_end(how):
         assert ready == b"ready" and "wan0" in devices("a")
         if how:
             os.kill(int(pid), how)
-            assert parent.wait(TIMEOUT_S) == 0
+            assert parent.wait(DEADLINE_S * PATIENCE) == 0
         else:
             parent.kill()
     wait_until(lambda: "wan0" not in devices("a"), "its end")
@@ -336,7 +335,7 @@ PORT = ["--port", "name=a,netns=a,net=10.9.1.0/24"]
 ], ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else None)
 def test_bad_option_is_named_in_one_line(arguments, names):
     run = subprocess.run([wanbox.binary(), *arguments], stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, timeout=TIMEOUT_S)
+                         stderr=subprocess.PIPE, timeout=DEADLINE_S * PATIENCE)
     error = run.stderr.decode()
     assert run.returncode == (1 if "netns=none" in str(arguments) else 2)
     assert run.stdout == b""
