@@ -37,7 +37,7 @@ static const struct command commands[] = {
     { "load", "FILE", keep_run, ASKS, NULL, "replace the learned state by that of a file",
       NEEDS_DAEMON },
     { "merge", "FILE", keep_run, ASKS, NULL,
-      "add the state of a file to the learned one; the newer window wins", NEEDS_DAEMON },
+      "add the state of a file to the learned one; the newer window is kept", NEEDS_DAEMON },
     { "flush", NULL, flush_run, LOOKS & ~COMMAND_JSON, NULL,
       "emergency: remove rules and routes, and pause riptided if it runs", "" },
     { "metrics", NULL, metrics_run, ASKS & ~COMMAND_JSON, NULL,
@@ -156,12 +156,12 @@ static int help_run(const struct command_options *options)
         print_command(&commands[i], "\n");
     printf(
         "\nIn an emergency: riptide flush, also if riptided hangs; undo: riptide resume.\n"
-        "Numbers and the socket of riptided that no option gives are those of\n"
-        "/etc/riptide/riptided.conf, or of the file of --config.\n"
+        "Without an option, table, protocol and socket are those of the file of --config, by\n"
+        "default /etc/riptide/riptided.conf.\n"
         "Windows (cwnd, initcwnd, initrwnd) are in segments; - means unknown or not set.\n"
         "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided is not\n"
-        "running. Of doctor and verify, 3 to 5 are verdicts: doctor has warnings, errors; verify\n"
-        "found the window bounded, overridden or unknown.\n");
+        "running. doctor, verify and verdict use 3 to 5 for their results: see riptide help\n"
+        "COMMAND.\n");
     return EXIT_SUCCESS;
 }
 

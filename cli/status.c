@@ -42,7 +42,7 @@ static const char screen[] =
     "[{?dry_run}would be |]in the kernel, {left_alone} destinations left alone[{?has_all_routes}: "
     "full]\n]"
     "[{?not_taken}{!paused}  not taken  {not_taken} of the routes: connections start without "
-    "them, `riptide show` says why\n]"
+    "them, `riptide show` prints the reason\n]"
     "[  last round {round.ago_s:.1} s ago, took {round.took_ms:.1} ms (processor "
     "{round.cpu_ms:.1} ms), {round.changes} windows changed\n"
     "  lateness   {round.late_ms:.1} ms, of all {round.number} rounds at most "

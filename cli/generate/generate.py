@@ -104,9 +104,9 @@ def example(tables, _):
     yield from """\
 # /etc/riptide/riptided.conf: what riptided does; see riptided.conf(5).
 #
-# What is commented out is the default. Times have a unit (500ms, 90s, 10min, 1h, 1d), shares
+# Commented lines show the defaults. Times have a unit (500ms, 90s, 10min, 1h, 1d), shares
 # may be percentages (0.8, 80%), prefixes are written as 203.0.113.0/24 or 2001:db8::/32.
-# `riptided --check` looks for mistakes, `systemctl reload riptided` or SIGHUP takes it over.
+# `riptided --check` checks this file, `systemctl reload riptided` or SIGHUP applies it.
 """.splitlines()
     for section, rows in sections(tables["daemon"]):
         yield from ("", f"[{section}]")
