@@ -200,9 +200,11 @@ def main(old, new):
               "state and configuration are kept")
 
         print("install again, and purge as it runs")
+        Path("/etc/riptide/riptided.conf").write_text("[compute]\npolicy = paper\ncwnd-max = 40\n")
         run("dpkg", "--install", *packages(new))
         run("systemctl", "restart", "riptided", "riptide-fleet")
-        wait_window("a connection starts with its window")
+        wait_window("a connection starts with its window by routes, the default")
+        check(programs() == 0, "without a program")
         run("dpkg", "--purge", *names)
     check(main_pid() == main_pid("riptide-fleet") == "0", "neither runs")
     check(kernel() == kernel_before, "nothing is left in the kernel")

@@ -6,6 +6,8 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import cgroups
 import pytest
@@ -85,6 +87,16 @@ def cgroup(any_kernels_cgroup):
     """The same, if the kernel accepts the program; else skips the test."""
     needs_namespace_cookies()
     return any_kernels_cgroup
+
+
+@pytest.fixture
+def open_cgroup(cgroup_root, cgroup):
+    """The cgroup by a path that all users can reach, like /sys/fs/cgroup."""
+    cgroup.chmod(0o755)
+    with tempfile.TemporaryDirectory(dir="/run") as directory:
+        with cgroups.mounted(directory):
+            os.chmod(directory, 0o755)
+            yield Path(directory) / cgroup.relative_to(cgroup_root)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import tempfile
 import time
 from pathlib import Path
 
@@ -14,7 +13,8 @@ import cgroups
 import pytest
 from connection import Connection
 from control import PATH, riptide_json, status
-from netns import REPOSITORY, RIPTIDE, RIPTIDED, Daemon, Host, join, snapshot, wait_until
+from netns import RIPTIDE, RIPTIDED, Daemon, Host, join, snapshot, wait_until
+from unit import as_unit
 
 SHARED = "203.0.113.1"  # a peer in each network, and never the same host
 
@@ -363,26 +363,10 @@ def test_without_the_privileges_its_own_namespace_is_served_and_a_line_says_why(
         wait_until(lambda: severity() == "ok", "the doctor, of the worker at home")
 
 
-@pytest.fixture
-def open_cgroup(cgroup_root, cgroup):
-    """The cgroup by a path that all users can reach, like /sys/fs/cgroup."""
-    cgroup.chmod(0o755)
-    with tempfile.TemporaryDirectory(dir="/run") as directory:
-        with cgroups.mounted(directory):
-            os.chmod(directory, 0o755)
-            yield Path(directory) / cgroup.relative_to(cgroup_root)
-
-
 def test_what_the_drop_in_gives_is_enough(pods, daemon, open_cgroup):
-    """With the capabilities of riptided.service and its drop-in, and no other rights."""
+    """With the capabilities and system calls of riptided.service and its drop-in, and no other rights."""
     made = pods(30, 60)
-    unit = (REPOSITORY / "cli/riptided.service.in").read_text()
-    words = re.findall("^#?AmbientCapabilities=(.*)$", unit, re.M)
-    assert len(words) == 2
-    kept = ",".join(["-all", *(f"+{word[4:].lower()}" for word in " ".join(words).split())])
-    command = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--inh-caps", kept,
-               "--ambient-caps", kept, "--bounding-set", kept, "--no-new-privs", "--", RIPTIDED)
-    with daemon("--control", "none", "--cgroup", open_cgroup, command=command) as one:
+    with daemon("--control", "none", "--cgroup", open_cgroup, command=as_unit(RIPTIDED, has_drop_in=True)) as one:
         wait_until(lambda: all(pod.starts() > 10 for pod in made), "windows")
 
         def held(pid):

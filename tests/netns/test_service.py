@@ -11,6 +11,7 @@ import time
 
 import pytest
 from netns import BUILD, REPOSITORY, RIPTIDED, Daemon, wait_until, wait_window, windows
+from unit import as_unit
 
 WATCHDOG_S = 0.2
 
@@ -141,11 +142,12 @@ def test_manager_of_a_kind_that_is_not_known_is_named(net, name):
         assert f"NOTIFY_SOCKET={name}: not a Unix socket" in daemon.said()
 
 
+needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze here")
+
+
 @pytest.fixture
 def unit(tmp_path):
     """The unit, with the paths of the built programs."""
-    if not shutil.which("systemd-analyze"):
-        pytest.skip("no systemd-analyze here")
     text = (BUILD / "cli" / "riptided.service").read_text()
     path = tmp_path / "riptided.service"
     path.write_text(re.sub(r"=/\S+/riptided\b", f"={RIPTIDED}", text))
@@ -153,6 +155,7 @@ def unit(tmp_path):
     return path
 
 
+@needs_systemd
 @pytest.mark.parametrize("name", ["riptided", "riptide-fleet"])
 def test_unit_is_what_systemd_understands_and_hardened(unit, name):
     if name != "riptided":
@@ -167,6 +170,19 @@ def test_unit_is_what_systemd_understands_and_hardened(unit, name):
     score = float(re.search(r"exposure level .*: ([\d.]+)", said).group(1))
     print(f"systemd-analyze security: {score}")
     assert score <= 1.5
+
+
+@needs_systemd
+@pytest.mark.parametrize("apply", ["routes", "both"])
+def test_rights_of_the_unit_are_enough(net, request, apply):
+    """Its capabilities and system calls; a kernel without windows per connection has the first alone."""
+    options = ("--cgroup", request.getfixturevalue("open_cgroup")) if apply == "both" else ()
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host, "--apply", apply, "--control", "none", *options, command=as_unit(RIPTIDED)) as daemon:
+        wait_window(net.host, "203.0.113.1")
+        assert "cannot" not in daemon.said()
+        daemon.stop()
+    assert not windows(net.host)
 
 
 def test_unit_stops_with_a_flush_and_has_two_capabilities(unit):
