@@ -146,6 +146,7 @@ int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
     size_t n_bytes = line ? strlen(line) + 1 : 0; /* a newline takes the place of the zero */
     int code, r;
 
+    *answerp = NULL;
     if (n_bytes > REQUEST_MAX_STATE_BYTES) {
         snprintf(error->text, sizeof(error->text),
                  "a request of %zu bytes; riptided accepts %d at most; load larger states at its "

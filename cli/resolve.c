@@ -13,6 +13,8 @@
 #include <poll.h>
 #include <stdlib.h>
 
+enum { ROUND_MS = 1000 };
+
 static int run(struct riptide_router *router, struct resolved *resolved)
 {
     struct pollfd fd = { .fd = riptide_router_get_fd(router), .events = POLLIN };
@@ -20,8 +22,13 @@ static int run(struct riptide_router *router, struct resolved *resolved)
     int r;
 
     while (!riptide_router_is_idle(router)) {
-        if (poll(&fd, 1, -1) < 0 && errno != EINTR)
+        int n = poll(&fd, 1, ROUND_MS);
+
+        if (n < 0 && errno != EINTR)
             return -errno;
+        /* On a host with many routes it rests between passes, until a round lets it go on. */
+        if (n == 0)
+            riptide_router_retry(router);
         r = riptide_router_dispatch(router);
         if (r < 0)
             return r;

@@ -131,7 +131,7 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
 
 RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct riptide_error *error)
 {
-    int r = 0;
+    int r;
 
     if (is_forked(router->pid, error))
         return -ECHILD;
@@ -139,7 +139,8 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
         error_set(error, "the router was started or stopped before; a new one is needed");
         return -EALREADY;
     }
-    if (!router->plan.config.dry_run)
+    r = watch_subscribe(router->notifications);
+    if (r == 0 && !router->plan.config.dry_run)
         r = claim_take(router, error);
     if (r < 0)
         return error_fill(error, r);

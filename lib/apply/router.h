@@ -78,8 +78,11 @@ void sync_remove_rules(const struct plan *plan, struct netlink *channel);
 /* Lifts the rules that the plan wants lifted: local TCP uses main until sync_rules. */
 int sync_lift(struct plan *plan, struct netlink *channel);
 
-/* Subscribes to notifications, except about changes by the socket with that port. */
+/* A socket for notifications, except about changes by the socket with that port. */
 int watch_open(struct mnl_socket **socketp, uint32_t own_port);
+
+/* From now on they queue: only for a router that reads them, as 32 MB of the kernel's would fill. */
+int watch_subscribe(struct mnl_socket *socket);
 
 /* Before the end: nothing is read any more, and the kernel need not announce each deleted route. */
 void watch_unsubscribe(struct mnl_socket *socket);

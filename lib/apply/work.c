@@ -48,13 +48,19 @@ int watch_open(struct mnl_socket **socketp, uint32_t own_port)
     if (r < 0)
         return r;
     netlink_set_queue(*socketp, NOTIFICATION_QUEUE_BYTES);
+    return ignore_own(mnl_socket_get_fd(*socketp), own_port);
+}
+
+int watch_subscribe(struct mnl_socket *socket)
+{
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-        r = netlink_set_membership(*socketp, NETLINK_ADD_MEMBERSHIP, groups[i]);
+        int r = netlink_set_membership(socket, NETLINK_ADD_MEMBERSHIP, groups[i]);
+
         /* RTNLGRP_NEXTHOP needs Linux 5.3; without it there are no objects. */
         if (r < 0 && groups[i] != RTNLGRP_NEXTHOP)
             return r;
     }
-    return ignore_own(mnl_socket_get_fd(*socketp), own_port);
+    return 0;
 }
 
 void watch_unsubscribe(struct mnl_socket *socket)

@@ -364,6 +364,17 @@ def snapshot(host):
     return "".join(f"# ip {command}\n{host.ip(*command.split())}" for command in commands)
 
 
+def subscriptions(pid):
+    """The netlink protocols (0: rtnetlink, 4: sock_diag) of whose groups a process is a member."""
+    inodes = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            inodes.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    with open(f"/proc/{pid}/net/netlink") as file:
+        rows = [line.split() for line in file][1:]
+    return {int(row[1]) for row in rows if int(row[3], 16) and f"socket:[{row[-1]}]" in inodes}
+
+
 def observe(host, *options, prefix=()):
     """The output of `riptide observe --json`: {destination: its object}."""
     done = host.run(*prefix, RIPTIDE, "observe", "--json", *options)

@@ -13,7 +13,7 @@ import cgroups
 import pytest
 from connection import Connection
 from control import PATH, riptide_json, status
-from netns import RIPTIDE, RIPTIDED, Daemon, Host, join, snapshot, wait_until
+from netns import RIPTIDE, RIPTIDED, Daemon, Host, join, snapshot, subscriptions, wait_until
 from unit import as_unit
 
 SHARED = "203.0.113.1"  # a peer in each network, and never the same host
@@ -141,6 +141,15 @@ def test_each_namespace_has_windows_of_its_own(pods, daemon):
             assert f"riptided: netns {pod.cookie}: network namespace of process " in one.said()
     assert [pod.starts() for pod in made] == [10, 10, 10]
     assert sockets() == []
+
+
+def test_no_message_queues_for_a_socket_that_nobody_reads(pods, daemon):
+    """Of the first process none, of workers destroy events alone."""
+    made = pods(30)
+    with daemon("--policy", "careful") as one:
+        wait_until(lambda: all(map(has_answer, made)), "a round")
+        assert subscriptions(one.pid) == set()
+        assert subscriptions(worker_of(made[0])) == {4}
 
 
 def test_fifty_namespaces_come_and_go(pods, daemon):

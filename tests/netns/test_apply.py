@@ -10,7 +10,7 @@ import cgroups
 import pytest
 from connection import first_pace, tcp_info
 from control import riptide_json, status, wait_rounds, write_state
-from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, wait_until, wait_window
+from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, subscriptions, wait_until, wait_window
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
@@ -19,8 +19,10 @@ from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, wait_until, wait_w
 def test_a_daemon_gives_what_it_has_learned(net, daemon, apply, by, n_rules, passive):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     before = snapshot(net.host)
-    with daemon(apply, has_rules=n_rules > 0):
+    with daemon(apply, has_rules=n_rules > 0) as one:
         wait_until(lambda: status()["round"] and status()["destinations"], "a round")
+        # Without routes nobody reads changes of routing, which would fill their queue.
+        assert (0 in subscriptions(one.pid)) == (n_rules > 0)
         assert (snapshot(net.host) == before) == (n_rules == 0)
         wait_until(lambda: net.connect("203.0.113.1", passive=passive).cwnd() == cwnd, "the window")
         assert status()["apply"]["by"] == by
