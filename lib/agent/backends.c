@@ -125,7 +125,7 @@ int backends_pop(struct backends *backends, const struct riptide_route **routep)
 
 bool backends_are_idle(const struct backends *backends)
 {
-    return !has_routes(backends) || riptide_router_is_idle(backends->router);
+    return !has_routes(backends) || !work_has_more(&backends->router->plan);
 }
 
 /* A failure of one does not stop the other. */

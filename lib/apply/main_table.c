@@ -35,7 +35,6 @@ void main_table_begin(struct main_table *main)
     uint32_t n = 0;
 
     forget_contests(main);
-    main->n_routes = 0;
     main->is_stale = false;
     for (uint32_t i = 0; i < main->n_neighbours; i++) {
         if (!main->neighbours[i].is_failed)
@@ -147,7 +146,6 @@ int main_table_add(struct main_table *main, const struct route *route,
 {
     const struct route previous = main->previous;
 
-    main->n_routes++;
     main->previous = *route;
     return take_in(main, route, message,
                    riptide_prefix_equal(&route->dst, &previous.dst) &&

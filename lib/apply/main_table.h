@@ -41,7 +41,6 @@ struct main_table {
     struct neighbour *neighbours;
     uint32_t n_neighbours, neighbours_capacity;
     uint32_t n_failed;     /* prefixes that are contested because of a neighbour */
-    uint32_t n_routes;     /* read */
     struct route previous; /* to detect competing routes */
     bool is_cut[2];        /* the dump ended at a route too large for the kernel to show, so later
                               routes are unknown */

@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 
 enum {
-    /* The cost of passes (targets, and routes of main read) that a round pays for. */
+    /* The cost of passes (targets, and messages of scans) that a round pays for. */
     MAX_COST = 32768,
-    ROUTES_PER_COST = 4,
+    MESSAGES_PER_COST = 4,
     TRUSTED_ROUNDS = 16, /* until main is read again for ended contests: some begin and end all the
                             time */
 };
@@ -193,7 +193,8 @@ static void queue_all(struct plan *plan)
 
 void plan_end_scan(struct plan *plan, enum scan_extent extent)
 {
-    plan->pass.cost += plan->main.n_routes / ROUTES_PER_COST;
+    plan->pass.cost += plan->pass.n_messages / MESSAGES_PER_COST;
+    plan->pass.n_messages = 0;
     if (extent != SCAN_ALL)
         return;
     queue_all(plan);

@@ -42,6 +42,7 @@ struct pass {
     bool is_under_way;
     bool is_scanning;         /* while a scan lists our routes, some are not yet known */
     uint32_t cost;            /* of the passes since the last round; see plan.c */
+    uint32_t n_messages;      /* that this scan has read */
     bool is_contest_doubted;  /* a target is left alone for a contest that may have ended */
     uint8_t n_rounds_trusted; /* until main is read to find out */
 };

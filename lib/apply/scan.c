@@ -219,6 +219,7 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
     struct scan *scan = userdata;
     int r = steps[scan->step].on_message(scan, message);
 
+    scan->plan->pass.n_messages++;
     /* One malformed message does not affect the others. */
     if (r == -EBADMSG) {
         scan->plan->stats.malformed++;

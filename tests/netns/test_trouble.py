@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import pytest
+from control import status
 from netns import (RIPTIDE, RIPTIDED, Daemon, routes, rules, snapshot, wait_until, wait_window,
                    windows)
 
@@ -149,6 +150,22 @@ def test_after_a_stop_of_ten_ttls_old_windows_go_and_new_ones_come(net):
         wait_until(lambda: windows(net.host) == {"203.0.113.2": kept.cwnd()}, "the new window alone")
         daemon.stop()
     assert snapshot(net.host) == before
+
+
+@pytest.mark.parametrize("table", ["main", "100"])
+def test_rounds_go_on_while_many_routes_wait_to_be_read_again(net, table):
+    """After the work of one round the router waits for the next ones, with the rules lifted."""
+    net.host.batch("link add idle0 type veth peer name idle1\nlink set idle1 up\naddr add 10.9.9.1/24 dev idle0\nlink set idle0 up\n"
+                   + "".join(f"route add 20.{n >> 16}.{n >> 8 & 255}.{n & 255} dev idle0 table {table}\n" for n in range(140_000)))
+    flap = net.host.start("sh", "-c", "while ip link set idle0 mtu 1400 && ip link set idle0 mtu 1500; do :; done")
+    with Daemon(net.host, interval="200ms", has_rules=False) as daemon:
+        wait_until(lambda: status()["round"] and not rules(net.host), "a round with the rules lifted")
+        number = status()["round"]["number"]
+        wait_until(lambda: status()["round"]["number"] > number + 5, "five more rounds", 10)
+        flap.kill()
+        flap.wait()
+        wait_until(lambda: len(rules(net.host)) == 2, "the rules")
+        assert daemon.is_running()
 
 
 def test_without_files_it_does_not_start_and_says_so(net):
