@@ -14,6 +14,8 @@
 enum {
     /* Answers to a full batch, each an skb of about 1 KB with its bookkeeping. */
     RECEIVE_BUFFER_BYTES = 1024 * 1024,
+    /* The kernel refuses a longer message at once; net.core.wmem_default may be small. */
+    SEND_BUFFER_BYTES = 128 * 1024,
     MAX_DUMP_RESTARTS = 8,
 };
 
@@ -33,6 +35,15 @@ static int bind_and_connect(struct mnl_socket *socket)
     return 0;
 }
 
+/* Beyond rmem_max or wmem_max with CAP_NET_ADMIN; without it up to these. */
+static void set_buffer(const struct mnl_socket *socket, int forced, int option, uint32_t n_bytes)
+{
+    int fd = mnl_socket_get_fd(socket);
+
+    if (setsockopt(fd, SOL_SOCKET, forced, &n_bytes, sizeof(n_bytes)) < 0)
+        setsockopt(fd, SOL_SOCKET, option, &n_bytes, sizeof(n_bytes));
+}
+
 int netlink_open(struct mnl_socket **socketp, int bus)
 {
     struct mnl_socket *socket = mnl_socket_open2(bus, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -49,6 +60,7 @@ int netlink_open(struct mnl_socket **socketp, int bus)
     set_option(socket, NETLINK_EXT_ACK, 1);
     set_option(socket, NETLINK_CAP_ACK, 1);
     set_option(socket, NETLINK_GET_STRICT_CHK, 1);
+    set_buffer(socket, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER_BYTES);
     *socketp = socket;
     return 0;
 }
@@ -61,11 +73,7 @@ void netlink_close(struct mnl_socket *socket)
 
 void netlink_set_queue(const struct mnl_socket *socket, uint32_t n_bytes)
 {
-    int fd = mnl_socket_get_fd(socket);
-
-    /* Beyond rmem_max with CAP_NET_ADMIN; without it up to rmem_max. */
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &n_bytes, sizeof(n_bytes)) < 0)
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes));
+    set_buffer(socket, SO_RCVBUFFORCE, SO_RCVBUF, n_bytes);
 }
 
 int netlink_set_membership(const struct mnl_socket *socket, int option, int group)

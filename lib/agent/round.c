@@ -71,6 +71,19 @@ static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
 }
 
 /* Hands over a part of the computed windows in each dispatch. */
+/* Without a program the percentage of a section has no effect, and does not limit the route. */
+static uint32_t pacing_percent(const struct riptide_agent *agent,
+                               const struct riptide_estimate *estimate)
+{
+    struct riptide_explanation explanation;
+
+    if (estimate->pacing_percent == RIPTIDE_AT_ONCE || agent->backends.connections ||
+        riptide_estimator_explain(agent->estimator, &estimate->dst, &explanation,
+                                  sizeof(explanation)) != 0)
+        return estimate->pacing_percent;
+    return explanation.evidence.pacing_percent;
+}
+
 static int hand_over(struct riptide_agent *agent)
 {
     uint32_t n_full;
@@ -96,7 +109,7 @@ static int hand_over(struct riptide_agent *agent)
             .base_cwnd = estimate->base_cwnd,
             .rto_min_us = estimate->rto_min_us,
             .pmtu_bytes = estimate->pmtu_bytes,
-            .pacing_percent = estimate->pacing_percent,
+            .pacing_percent = pacing_percent(agent, estimate),
             .rtt_us = estimate->min_rtt_us,
             .receive_bytes = estimate->receive_window == RIPTIDE_RECEIVE_OFF
                                  ? 0

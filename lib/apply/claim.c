@@ -142,6 +142,9 @@ int claim_clear(struct riptide_router *router, struct riptide_error *error)
 {
     int forgotten, r = router->plan.config.dry_run ? 0 : clear(router, error);
 
+    /* What another program has in our numbers stays; our rules would lead TCP to old routes. */
+    for (int i = 0; i < 2 && r == -EEXIST; i++)
+        sync_clear_rules(&router->plan, &router->channel, i);
     forgotten = plan_forget_known(&router->plan);
     return r == 0 || r == -EEXIST ? forgotten : r;
 }

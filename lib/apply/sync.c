@@ -163,7 +163,7 @@ int sync_write(struct plan *plan, struct netlink *channel)
     return 0;
 }
 
-/* Adds or deletes one of our rules; a missing one counts as deleted. */
+/* Adds or deletes one of our rules; a missing one counts as deleted, one that is there as added. */
 static int send_rule(const struct plan *plan, struct netlink *channel, uint16_t type, int i,
                      const struct rule_place *place, enum rule_role role, uint32_t mark,
                      struct riptide_error *error)
@@ -175,7 +175,7 @@ static int send_rule(const struct plan *plan, struct netlink *channel, uint16_t 
     r = netlink_request(
         channel, message_rule(netlink_room(channel), type, families[i], place, role, &identity),
         error);
-    return type == RTM_DELRULE && r == -ENOENT ? 0 : r;
+    return r == (type == RTM_DELRULE ? -ENOENT : -EEXIST) ? 0 : r;
 }
 
 /* A rule that could not be deleted is still in place, and does not count as lifted. */

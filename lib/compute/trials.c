@@ -184,14 +184,15 @@ static void settle_until(struct ladder *ladder, uint32_t round)
 bool ladder_steer(struct riptide_estimator *estimator, uint32_t slot)
 {
     const struct destination *destination = destination_at(estimator, slot);
-    const struct limits limits = limits_of(estimator, destination);
     uint32_t cwnd = to_segments(destination->smoothed), most;
     struct ladder others, site, *ladder;
+    struct limits limits;
     bool is_steered, is_new;
 
     /* Without memory for ladders, the windows of the policy stand. */
     if (!has_trials(estimator) || ladders_reserve(estimator) < 0)
         return false;
+    limits = limits_of(estimator, destination); /* visits all hints */
     ladder = ladder_at(estimator, slot);
     is_new = ladder->at == 0;
     settle_until(ladder, (uint32_t)estimator->stats.ticks - 1);

@@ -10,7 +10,7 @@ import cgroups
 import pytest
 from connection import first_pace, tcp_info
 from control import riptide_json, status, wait_rounds, write_state
-from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, subscriptions, wait_until, wait_window
+from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, subscriptions, wait_until, wait_window, windows
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
@@ -152,6 +152,27 @@ def test_what_a_riptided_with_routes_left_goes_first(net, daemon):
         killed.process.returncode = 0  # it has ended, as asked for
         with daemon("connections", has_rules=False):
             assert snapshot(net.host) == before
+
+
+def test_rules_that_a_riptided_with_routes_left_go_beside_routes_of_others(net, daemon):
+    """Of our protocol, so that our routes cannot be told from theirs and stay."""
+    net.learned("203.0.113.1", 30)
+    with daemon("routes") as killed:
+        wait_window(net.host, "203.0.113.1")
+        killed.kill()
+        killed.process.returncode = 0
+        net.host.ip("route", "add", "198.51.100.0/24", "via", "10.0.0.1", "proto", "230")
+        with daemon("connections", has_rules=False):
+            assert rules(net.host) == []
+
+
+def test_a_section_that_paces_does_not_limit_a_route_where_nothing_is_paced(net, tmp_path):
+    net.learned("203.0.113.1", 60)
+    config = tmp_path / "riptided.conf"
+    config.write_text("[prefix 203.0.113.0/24]\npacing-percent = 100\n")
+    with Daemon(net.host, "--config", config):
+        wait_window(net.host, "203.0.113.1")
+        assert windows(net.host)["203.0.113.1"] > 50
 
 
 def test_another_pacing_is_in_force_at_once(path, cgroup, tmp_path):
