@@ -141,8 +141,8 @@ static void check_base(const struct base *base, const struct riptide_prefix *dst
     CASE_CHECK(base_equal(&again, &expected));
 }
 
-/* A query contains that address, and mark and protocol if not 0. */
-static void check_query(const struct riptide_prefix *dst, uint32_t mark, uint8_t ip_protocol)
+/* A query contains that address, TCP, and the mark if not 0. */
+static void check_query(const struct riptide_prefix *dst, uint32_t mark)
 {
     struct riptide_prefix address;
     static struct netlink_room room;
@@ -151,13 +151,13 @@ static void check_query(const struct riptide_prefix *dst, uint32_t mark, uint8_t
     struct route asked;
 
     prefix_from_address(&address, dst->family, dst->addr);
-    message = message_route_query(&room, &address, mark, ip_protocol);
+    message = message_route_query(&room, &address, mark);
     CASE_CHECK(route_parse(&asked, message) == 0);
     CASE_CHECK(riptide_prefix_equal(&asked.dst, &address));
     found = nlmsg_find_attr(message, sizeof(struct rtmsg), RTA_MARK);
     CASE_CHECK(mark ? found && nla_get_u32(found) == mark : !found);
     found = nlmsg_find_attr(message, sizeof(struct rtmsg), RTA_IP_PROTO);
-    CASE_CHECK(ip_protocol ? found && nla_get_u8(found) == ip_protocol : !found);
+    CASE_CHECK(found && nla_get_u8(found) == IPPROTO_TCP);
 }
 
 /* The MTU of the base route's links, if it is the same for all hops. */
@@ -197,7 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         CASE_CHECK(!nlmsg_find_attr(message, sizeof(struct rtmsg), RTA_EXPIRES));
         check_base(&base, &dst, &metrics);
         check_links(&base);
-        check_query(&dst, case_u8(&bytes), case_u8(&bytes));
+        check_query(&dst, case_u8(&bytes));
     } else {
         CASE_CHECK(reason && *reason);
     }

@@ -20,7 +20,7 @@ static void put_port(struct nlmsghdr *request, uint16_t type, uint16_t port)
 struct nlmsghdr *route_query_put(void *room, const struct probe *probe, uint32_t uid,
                                  uint32_t ifindex)
 {
-    struct nlmsghdr *request = message_route_query(room, &probe->peer, probe->mark, IPPROTO_TCP);
+    struct nlmsghdr *request = message_route_query(room, &probe->peer, probe->mark);
     struct rtmsg *header = mnl_nlmsg_get_payload(request);
 
     if (probe->source.family) {

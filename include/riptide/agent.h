@@ -87,10 +87,10 @@ struct riptide_agent_config {
      * An agent of another network namespace, whose program gives this agent's windows as well: one
      * program serves 4,096 namespaces. The program stays on the other agent's cgroup, and `cgroup`
      * is not read. Both agents belong to one thread, and either may be freed first. In a child of
-     * fork(2) it may be an agent of the parent: the program then ends with the parent at the
-     * latest, and the parent's rounds attach it again where another program has detached it. NULL
-     * (default), or an agent without a program: a program of its own. In riptide_agent_reconfigure
-     * NULL keeps the former value.
+     * fork(2) it may be an agent of the parent, if that was started before (else -ESHUTDOWN): the
+     * program then ends with the parent at the latest, and the parent's rounds attach it again
+     * where another program has detached it. NULL (default), or an agent without a program: a
+     * program of its own. In riptide_agent_reconfigure NULL keeps the former value.
      */
     struct riptide_agent *program_of;
     /*

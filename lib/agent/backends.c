@@ -167,6 +167,6 @@ void backends_step_back(struct backends *backends, const char *why)
 {
     if (backends->connections)
         connections_step_back(backends->connections, why);
-    if (backends->chosen != RIPTIDE_CONNECTIONS && backends->chosen != RIPTIDE_AUTO)
+    if (has_routes(backends))
         router_step_back(backends->router, why);
 }

@@ -22,8 +22,9 @@ static void put_address(struct nlmsghdr *request, uint16_t type,
 }
 
 struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
-                                     uint32_t mark, uint8_t ip_protocol)
+                                     uint32_t mark)
 {
+    const uint8_t ip_protocol = IPPROTO_TCP;
     const struct rtmsg rtm = {
         .rtm_family = address->family,
         .rtm_dst_len = prefix_family_bits(address->family),
@@ -36,8 +37,7 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
     put_address(request, RTA_DST, address);
     if (mark)
         mnl_attr_put_u32(request, RTA_MARK, mark);
-    if (ip_protocol)
-        netlink_put(request, RTA_IP_PROTO, &ip_protocol, sizeof(ip_protocol));
+    netlink_put(request, RTA_IP_PROTO, &ip_protocol, sizeof(ip_protocol));
     return request;
 }
 

@@ -10,9 +10,9 @@
 #include "base.h"
 #include "rule.h"
 
-/* Queries the route for `address`; mark 0, protocol 0: any packet. Answer: the matching route. */
+/* Queries the route of TCP to `address`, with that mark. Answer: the matching route. */
 struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
-                                     uint32_t mark, uint8_t ip_protocol);
+                                     uint32_t mark);
 
 /*
  * Adds our route to `dst`, a copy of its base route except for these metrics, or overwrites the one

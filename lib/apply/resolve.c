@@ -6,7 +6,6 @@
 #include "prefix.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 
 /*
  * A destination is queried for TCP with our mark and, if this host has rules with conditions, also
@@ -180,7 +179,7 @@ static void ask(struct resolve *resolve, struct netlink *channel, struct target 
                         ? message_link_query(room, ifindex)
                         : message_route_query(
                               room, &address,
-                              query == QUERY_MARKED ? resolve->plan->config.mark : 0, IPPROTO_TCP));
+                              query == QUERY_MARKED ? resolve->plan->config.mark : 0));
     }
 }
 

@@ -58,10 +58,8 @@ int estimator_reconfigure(struct riptide_estimator *estimator,
 {
     CLEANUP(estimator_freep) struct riptide_estimator *fresh = NULL;
     struct riptide_estimator before;
-    int r = scope ? scope_check(scope, error) : 0;
+    int r = riptide_estimator_new(&fresh, config, error);
 
-    if (r == 0)
-        r = riptide_estimator_new(&fresh, config, error);
     if (r == 0)
         r = take_hints(fresh, estimator, error);
     if (r != 0)

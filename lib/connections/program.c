@@ -198,8 +198,15 @@ struct program *program_share(struct program *program)
 
 int program_use(struct program *program, struct riptide_error *error)
 {
-    int r = program->n_users > 0 ? 0 : load(program, error);
+    int r = 0;
 
+    if (program->n_users == 0 && is_forked(program->pid, NULL)) {
+        error_set_field(error, "program_of",
+                        "the parent's agent was not started before fork(2), or has stopped");
+        return -ESHUTDOWN;
+    }
+    if (program->n_users == 0)
+        r = load(program, error);
     if (r == 0)
         program->n_users++;
     else

@@ -84,7 +84,7 @@ static int check_ranges(const struct riptide_port_range *ranges, size_t n, const
     return r;
 }
 
-int scope_check(const struct riptide_scope *scope, struct riptide_error *error)
+static int scope_check(const struct riptide_scope *scope, struct riptide_error *error)
 {
     int r;
 

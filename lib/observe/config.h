@@ -16,9 +16,6 @@ int observer_config_check(struct riptide_observer_config *checked,
                           const struct riptide_observer_config *config,
                           struct riptide_error *error);
 
-/* Likewise, for a scope alone. */
-int scope_check(const struct riptide_scope *scope, struct riptide_error *error);
-
 /* Copies a checked scope with its arrays; free it after an error, too. Errors: -ENOMEM. */
 int scope_copy(struct riptide_scope *copy, const struct riptide_scope *given);
 void scope_deinit(struct riptide_scope *copy);

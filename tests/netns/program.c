@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define MEMBER(name)                                                                               \
     {                                                                                              \
@@ -127,6 +129,16 @@ static void follow(struct connections *connections, struct connections_config *c
         r = connections_reconfigure(connections, config);
     } else if (strncmp(line, "join ", 5) == 0)
         words = join(connections, config, (uint32_t)strtoul(line + 5, NULL, 10), &r);
+    else if (strcmp(line, "fork") == 0) {
+        if (fork() > 0) { /* the child has the answer */
+            wait(NULL);
+            return;
+        }
+        words = join(connections, config, config->max_windows, &r);
+        printf("%d %s\n", r, words);
+        fflush(stdout);
+        _exit(EXIT_SUCCESS);
+    }
     else if (strcmp(line, "pop") == 0)
         words = pop(connections, &r);
     else if (strcmp(line, "check") == 0)

@@ -2,6 +2,7 @@
 """The backend per connection: a program in the kernel gives each connection its window."""
 
 import contextlib
+import errno
 import os
 import socket
 
@@ -333,6 +334,14 @@ def test_two_programs_of_one_cgroup_pace_each_its_own_namespace(path, cgroup, is
         connection = connect("10.9.2.1", congestion="cubic")
         assert 0.9 < first_pace(connection, 200_000) < 1.05
         connection.close()
+
+
+def test_a_child_cannot_use_a_program_that_its_parent_has_not_started(net, cgroup):
+    """It would load one of its own, and attach it nowhere."""
+    with Windows(net.host, cgroup) as windows:
+        windows.say("stop")
+        assert windows.say("fork") == (
+            -errno.ESHUTDOWN, "program_of: the parent's agent was not started before fork(2), or has stopped")
 
 
 @pytest.mark.parametrize("ending", ["stop", "SIGKILL"])

@@ -112,10 +112,10 @@ TEST(the_largest_base_fits_a_message)
     assert_int_equal(mnl_attr_get_payload_len(find(message, RTM, RTA_METRICS)), HALF + 24);
 }
 
-TEST(a_query_says_mark_and_protocol_where_given)
+TEST(a_query_is_for_tcp_and_has_a_mark_where_given)
 {
     struct riptide_prefix address = prefix("203.0.113.9");
-    struct nlmsghdr *message = message_route_query(room(), &address, MARK, IPPROTO_TCP);
+    struct nlmsghdr *message = message_route_query(room(), &address, MARK);
 
     assert_header(message, RTM_GETROUTE, 0,
                   &(struct rtmsg){ .rtm_family = AF_INET,
@@ -128,12 +128,12 @@ TEST(a_query_says_mark_and_protocol_where_given)
     assert_payload(find(message, RTM, RTA_IP_PROTO), "\x06", 1);
 
     address = prefix("2001:db8::9");
-    message = message_route_query(room(), &address, 0, 0);
+    message = message_route_query(room(), &address, 0);
     assert_header(
         message, RTM_GETROUTE, 0,
         &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_dst_len = 128, .rtm_flags = RTM_F_FIB_MATCH },
         RTM);
-    assert_types(message, RTM, TYPES(RTA_DST));
+    assert_types(message, RTM, TYPES(RTA_DST, RTA_IP_PROTO));
     assert_payload(find(message, RTM, RTA_DST), address.addr, 16);
 }
 

@@ -296,15 +296,3 @@ TEST(counts_need_their_arrays)
     assert_number_refused(&config, "aggregates", config.n_aggregates, 1048576);
 }
 
-TEST(scope_of_a_reconfiguration_needs_its_arrays)
-{
-    const struct riptide_scope scope = { .n_learn = 5 };
-    struct riptide_estimator_config config = config_of_policy("paper");
-    ESTIMATOR *estimator = estimator_of_config(&config);
-    struct riptide_error error;
-
-    learn(estimator, 80, 1 * S);
-    assert_int_equal(estimator_reconfigure(estimator, &config, &scope, &error), -EINVAL);
-    assert_string_equal(error.text, "observer.scope.learn: NULL, but its number is 5");
-    assert_true(cwnd_of(estimator) > 0);
-}
