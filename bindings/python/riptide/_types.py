@@ -334,16 +334,18 @@ class Scope:
 
 @dataclass(frozen=True)
 class Hint:
-    """Other values for destinations within `dst`; None and 0: the general value."""
+    """Other values for destinations within `dst`, permanently; None and 0: the general value.
+
+    add_hint adds temporary ones.
+    """
 
     dst: PrefixLike
-    cwnd_min: int | None = None  #: segments; only in permanent hints
+    cwnd_min: int | None = None  #: segments
     cwnd_max: int | None = None
-    policy: str | Policy | None = None  #: only in permanent hints
+    policy: str | Policy | None = None
     scale: float | None = None  #: factor on the window, up to 1
-    pacing_percent: int | None = None  #: of a round trip, up to 100; 2**32 - 1: at once; permanent
-    receive_window: int | None = None  #: 1: auto, 2: off; only in permanent hints
-    until_ns: int | None = None  #: CLOCK_BOOTTIME; None: permanent; else it only lowers windows
+    pacing_percent: int | None = None  #: of a round trip, up to 100; 2**32 - 1: at once
+    receive_window: int | None = None  #: 1: auto, 2: off
 
 
 class ObserverOptions(TypedDict, total=False):

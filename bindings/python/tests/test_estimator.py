@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+from dataclasses import fields
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Callable
@@ -70,6 +71,17 @@ def test_explanation_has_every_figure() -> None:
     assert (explanation.cwnd, explanation.cwnd_max, explanation.combined) == (44, 44, 70.0)
     assert explanation.left_out == riptide.LeftOut(unused=0, idle=0, unmeasured=0) == (0, 0, 0)
     assert explanation.evidence.sharers == 0
+
+
+def test_an_estimator_takes_each_field_of_a_hint() -> None:
+    given = {"dst": "10.0.0.0/24", "cwnd_min": 3, "cwnd_max": 44, "policy": "paper", "scale": 0.5,
+             "pacing_percent": 80, "receive_window": 2}
+    assert list(given) == [field.name for field in fields(Hint)]
+    with riptide.Estimator(hints=[Hint(**given)]) as estimator:  # type: ignore[arg-type]
+        feed(estimator, 1, 70)
+        explanation = estimator.explain(A)
+    assert (explanation.policy, explanation.override_scale) == ("paper", 0.5)
+    assert (explanation.cwnd_min, explanation.cwnd_max, explanation.cwnd) == (3, 44, 22)
 
 
 def test_what_is_left_out_is_explained() -> None:
