@@ -402,6 +402,14 @@ def settle(machines):
             one.settle()
 
 
+def test_fleet_metrics_have_all_digits(machines):
+    fleet = machines[1][0].fleet
+    fleet.figures["exchanges"], fleet._took_s = 1234567, 0.123456789
+    lines = fleet.metrics().splitlines()
+    assert "riptide_fleet_exchanges_total 1234567" in lines and "riptide_fleet_exchange_seconds 0.123456789" in lines
+    assert "riptide_fleet_engine_up 1" in lines
+
+
 def key_of(prefix):
     return f"riptide:{{pop:{prefix}}}"
 

@@ -237,8 +237,8 @@ class Fleet:
 
     def metrics(self) -> str:
         """The metrics, as text for Prometheus."""
-        rows = [("riptide_fleet_engine_up", "gauge", "Whether the last exchange with the engine succeeded", self._engine_said.is_up),
-                ("riptide_fleet_riptided_up", "gauge", "Whether riptided has answered last", self._riptided_said.is_up),
+        rows = [("riptide_fleet_engine_up", "gauge", "Whether the last exchange with the engine succeeded", int(self._engine_said.is_up)),
+                ("riptide_fleet_riptided_up", "gauge", "Whether riptided has answered last", int(self._riptided_said.is_up)),
                 ("riptide_fleet_exchanges_total", "counter", "Exchanges with the engine", self.figures["exchanges"]),
                 ("riptide_fleet_failures_total", "counter", "Exchanges that failed", self.figures["failures"]),
                 ("riptide_fleet_lost_total", "counter", "Keys that the engine had lost, and has again", self.figures["lost"]),
@@ -247,7 +247,7 @@ class Fleet:
                 ("riptide_fleet_waiting", "gauge", "Keys with sums that the engine does not have yet",
                  len(self._share.outbox) + len(self._books_share.outbox)),
                 ("riptide_fleet_from_site", "gauge", "Destinations of the last exchange that others have sums of", self.figures["from_site"])]
-        return "".join(f"# HELP {name} {words}.\n# TYPE {name} {kind}\n{name} {float(value):g}\n" for name, kind, words, value in rows)
+        return "".join(f"# HELP {name} {words}.\n# TYPE {name} {kind}\n{name} {value}\n" for name, kind, words, value in rows)
 
 
 def _open(given: config.Config, name: str, half_life_s: float) -> Site:
