@@ -25,10 +25,12 @@ class Control(Handle):
     """A connection to riptided. Answers are the members of its JSON, without "ok".
 
     `path` is that of its socket; `timeout`, above 0, is how long the daemon may take for a whole
-    answer. A request that ends before its answer closes the connection. Errors, also of each
-    request: FileNotFoundError and ConnectionRefusedError (no daemon), TimeoutError, other OSErrors
-    of the socket; RefusedError if riptided refuses; TypeError and ValueError for values that do not
-    fit into JSON, or into a line of 4096 bytes.
+    answer. A request that ends before its answer closes the connection. riptided closes one after
+    30 s without a request; the next request then connects again.
+
+    Errors, also of each request: FileNotFoundError and ConnectionRefusedError (no daemon),
+    TimeoutError, other OSErrors of the socket; RefusedError if riptided refuses; TypeError and
+    ValueError for values that do not fit into JSON, or into a line of 4096 bytes.
     """
 
     def __init__(self, path: str | os.PathLike[str] = "/run/riptide/control",
@@ -36,15 +38,9 @@ class Control(Handle):
         timeout_ns = duration_ns("timeout", timeout)
         if timeout_ns == 0:
             raise ValueError("timeout: above 0")
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self._timeout_s = min(timeout_ns / 1e9, MAX_TIMEOUT_S)
-            connection.settimeout(self._timeout_s)
-            connection.connect(path_bytes(path))
-        except BaseException:
-            connection.close()
-            raise
-        super().__init__(connection, socket.socket.close)
+        self._path = path_bytes(path)
+        self._timeout_s = min(timeout_ns / 1e9, MAX_TIMEOUT_S)
+        super().__init__(_connect(self._path, self._timeout_s), socket.socket.close)
 
     def fileno(self) -> int:
         """The fd of the socket, for selectors."""
@@ -149,13 +145,20 @@ class Control(Handle):
         return _read_answer(self._exchange(line))
 
     def _exchange(self, line: bytes) -> bytes:
-        """Sends a line and reads one."""
+        """Sends a line and reads one. If riptided has closed before it read the line, connects
+        again, once.
+        """
         with self._guard as connection:
             deadline_s = time.monotonic() + self._timeout_s
             try:
-                connection.settimeout(self._timeout_s)
-                connection.sendall(line)
-                return _read_line(connection, deadline_s)
+                try:
+                    return _send_and_read(connection, line, deadline_s)
+                except (BrokenPipeError, ConnectionResetError) as failure:
+                    if failure.errno is None:  # it has read the line, and may have carried it out
+                        raise
+                with _connect(self._path, _left_s(deadline_s)) as another:
+                    os.dup2(another.fileno(), connection.fileno(), inheritable=False)
+                return _send_and_read(connection, line, deadline_s)
             except BaseException as failure:  # a late answer must not be read by the next request
                 self._guard.c = None
                 connection.close()
@@ -176,13 +179,33 @@ def _read_answer(line: bytes) -> dict[str, Any]:
                        else f"the answer of riptided is malformed: {shown(line)}")
 
 
-def _read_line(connection: socket.socket, deadline_s: float) -> bytes:
+def _connect(path: bytes, timeout_s: float) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(timeout_s)
+        connection.connect(path)
+        return connection
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _left_s(deadline_s: float) -> float:
+    left_s = deadline_s - time.monotonic()
+    if left_s <= 0:
+        raise socket.timeout
+    return left_s
+
+
+def _send_and_read(connection: socket.socket, line: bytes, deadline_s: float) -> bytes:
+    """Errors that have an errno: the peer has closed and not read the end of the line. Linux gives
+    EPIPE if a part was not sent, ECONNRESET if a part was not read.
+    """
+    connection.settimeout(_left_s(deadline_s))
+    connection.sendall(line, socket.MSG_NOSIGNAL)
     chunks: list[bytes] = []
     while not chunks or not chunks[-1].endswith(b"\n"):
-        left_s = deadline_s - time.monotonic()
-        if left_s <= 0:
-            raise socket.timeout
-        connection.settimeout(left_s)
+        connection.settimeout(_left_s(deadline_s))
         chunks.append(connection.recv(1 << 16))
         if not chunks[-1]:
             raise ConnectionResetError("riptided ended before the end of its answer")

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Iterator
@@ -171,6 +173,69 @@ def test_daemon_that_ends_or_says_nothing(tmp_path: Path) -> None:
         serve(tmp_path / name, answer)
         with riptide.Control(tmp_path / name) as control, pytest.raises(riptide.RefusedError):
             control.status()
+
+
+def closes(client: socket.socket) -> None:
+    """Ends an idle connection, as riptided does after 30 s."""
+
+
+def closes_unread(client: socket.socket) -> None:
+    """Ends it while a request arrives, which is not read."""
+    client.recv(1, socket.MSG_PEEK)
+
+
+def closes_within(client: socket.socket) -> None:
+    """Ends it in the middle of a request."""
+    client.recv(9)
+    client.recv(1, socket.MSG_PEEK)
+
+
+@pytest.mark.parametrize("ends, n", [(closes, 1), (closes_unread, 1), (closes_within, 1 << 20)])
+def test_a_request_that_was_not_read_is_sent_again(tmp_path: Path, ends: Any, n: int) -> None:
+    asked, is_closed = [], threading.Event()
+    with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor(1) as daemon:
+        listener.bind(str(tmp_path / "control"))
+        listener.listen()
+
+        def run() -> None:
+            with listener.accept()[0] as client:
+                ends(client)
+            is_closed.set()
+            with listener.accept()[0] as client, client.makefile("rwb") as lines:
+                for line in lines:
+                    asked.append(json.loads(line)["state"])
+                    lines.write(b'{"ok":true}\n')
+                    lines.flush()
+
+        listener.settimeout(DEADLINE_S)
+        served = daemon.submit(run)
+        with riptide.Control(tmp_path / "control") as control:
+            fd = control.fileno()
+            assert ends is not closes or is_closed.wait(DEADLINE_S)
+            for state in "a" * n, "b":
+                control.merge(state.encode())
+            assert control.fileno() == fd
+        served.result()
+        assert asked == ["a" * n, "b"]
+
+
+def test_a_request_that_was_read_is_not_sent_again(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor(1) as daemon:
+        listener.bind(str(tmp_path / "control"))
+        listener.listen()
+
+        def run() -> None:
+            with listener.accept()[0] as client:
+                client.recv(1 << 16)
+
+        served = daemon.submit(run)
+        with riptide.Control(tmp_path / "control") as control:
+            with pytest.raises(ConnectionResetError, match="before the end of its answer"):
+                control.pause()
+        served.result()
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):  # nobody has connected again
+            listener.accept()
 
 
 def test_timeout_is_that_of_the_whole_answer(tmp_path: Path) -> None:
