@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from functools import partial
@@ -66,6 +67,11 @@ def pooled_verdict(states: Iterable[Buffer]) -> Verdict:
     return _read_verdict(found, result, error)
 
 
+def _use_of(agent: Any) -> Any:
+    """Keeps other threads from closing the agent of program_of while C reads it."""
+    return agent._use if isinstance(agent, Agent) else contextlib.nullcontext()
+
+
 def _end_wait(loop: Any, fd: int, ready: Any) -> None:
     """Ends a wait: the fd is readable, or will be closed, after which its number is reused."""
     loop.remove_reader(fd)
@@ -91,8 +97,9 @@ class Agent(KernelHandle):
 
     def __init__(self, **options: Unpack[AgentOptions]) -> None:
         keep = Keep([])
-        config = new_config(CONFIG, options, keep)
-        super().__init__(new_object(lib.riptide_agent_new, config, lib.riptide_agent_free))
+        with _use_of(options.get("program_of")):
+            config = new_config(CONFIG, options, keep)
+            super().__init__(new_object(lib.riptide_agent_new, config, lib.riptide_agent_free))
         self._guard.kept = rows(keep)
         self.observer, self.estimator, self.router = Observed(), Estimated(), Routed()
         self.observer._use = Part(self._guard, lib.riptide_agent_get_observer)
@@ -129,7 +136,7 @@ class Agent(KernelHandle):
         program_of or the router's table, protocol, priority, mark or namespace would change.
         """
         error = new_error()
-        with self._use as c:
+        with self._use as c, _use_of(options.get("program_of")):
             before = self._guard.kept
             keep = Keep(before)
             config = new_config(CONFIG, options, keep)

@@ -209,7 +209,7 @@ def _write(c: Any, field: str, cname: str, value: Any, keep: list[Any], path: st
     elif cname == "struct riptide_policy *":
         c.policy = _policy(path, value, keep)
     elif cname == "struct riptide_agent *":
-        setattr(c, field, _agent(path, value, keep))
+        setattr(c, field, _agent(path, value))
     elif cname == "char *":
         keep.append(ffi.new("char[]", path_bytes(value, path)))
         setattr(c, field, keep[-1])
@@ -258,15 +258,13 @@ def _policy(path: str, value: Any, keep: list[Any]) -> Any:
     return found
 
 
-def _agent(path: str, value: Any, keep: list[Any]) -> Any:
-    """The C object of an Agent. Errors: TypeError; those of using it."""
+def _agent(path: str, value: Any) -> Any:
+    """The C object of an Agent, whose guard the caller holds. Errors: TypeError."""
     from ._agent import Agent  # here, as that module imports this one
 
     if not isinstance(value, Agent):
         raise TypeError(f"{path}: no Agent: {shown(value)}")
-    keep.append(value)
-    with value._use as agent:
-        return agent
+    return value._guard.c
 
 
 def _write_array(c: Any, field: str, cname: str, values: Iterable[Any], keep: list[Any],
