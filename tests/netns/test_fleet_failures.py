@@ -2,7 +2,9 @@
 """What a site's host does and says when its Valkey or Redis fails: all continues, and nothing is lost."""
 
 import contextlib
+import re
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -174,6 +176,32 @@ def test_fleet_answers_of_something_else(answer):
         server.shutdown(socket.SHUT_RDWR)
 
 
+@contextlib.contextmanager
+def moved(target, tls=None):
+    """A server whose keys are all at the target; gives its port."""
+    line = f"-MOVED {engine.site.key_slot(f'{{pop:{PREFIX}}}'.encode())} {target}\r\n".encode()
+    answers = {b"TIME": b"*2\r\n$1\r\n1\r\n$1\r\n1\r\n", b"CLIENT": b"+OK\r\n"}
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    near = server.accept()[0]
+                    with contextlib.suppress(OSError):
+                        near = tls.wrap_socket(near, server_side=True) if tls else near
+                        for command in iter(lambda: near.recv(1 << 16), b""):
+                            for word in re.findall(rb"\*\d+\r\n\$\d+\r\n(\w+)", command):
+                                near.sendall(answers.get(word, line))
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("target", ["127.0.0.1/0?db=", "127.0.0.1/0?ssl_cert_reqs=none&db=", "me:word@127.0.0.1", "127.0.0.1#"])
+def test_fleet_a_node_of_a_cluster_is_a_host_and_a_port_without_options(target):
+    with moved(f"{target}:1") as port, Host(f"redis://127.0.0.1:{port}", "one") as one:
+        assert one.line().startswith("the server says MOVED")
+
+
 def test_fleet_a_url_that_the_client_refuses():
     for words in "ssl_cert_reqs=none", "foo=bar":
         with Host(f"rediss://localhost:1?{words}", "one") as one:
@@ -275,11 +303,30 @@ def certificates(tmp_path):
     return tmp_path
 
 
-def test_fleet_tls(start, certificates):
-    def with_certificate(name):
-        return start(name, "--tls-cert-file", certificates / f"{name}.crt", "--tls-key-file", certificates / f"{name}.key",
-                     "--tls-auth-clients", "no", tls=True)
+@pytest.fixture
+def with_certificate(start, certificates):
+    """A function that starts a server with the certificate for a name."""
+    return lambda name: start(name, "--tls-cert-file", certificates / f"{name}.crt", "--tls-key-file", certificates / f"{name}.key",
+                              "--tls-auth-clients", "no", tls=True)
 
+
+def test_fleet_a_node_of_a_cluster_needs_a_certificate_for_its_name(with_certificate, certificates):
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificates / "localhost.crt", certificates / "localhost.key")
+    both = certificates / "both.crt"
+    both.write_text("".join((certificates / f"{name}.crt").read_text() for name in ("localhost", "elsewhere")))
+    for name in "localhost", "elsewhere":
+        with moved(f"localhost:{with_certificate(name).port}", tls) as port, \
+                Host(f"rediss://localhost:{port}", name, tls_ca=str(both)) as one:
+            one.learn(3)
+            if name == "localhost":
+                assert one.others() == 0 and not len(one.outbox)
+            else:
+                line = one.line()
+                assert line.startswith("the server's certificate is not trusted") and "localhost" in line
+
+
+def test_fleet_tls(start, with_certificate, certificates):
     server, authority = with_certificate("localhost"), str(certificates / "localhost.crt")
     with Host(server.url, "one", tls_ca=authority) as one, Host(server.url, "two") as two:
         one.learn(3)

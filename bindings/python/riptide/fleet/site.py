@@ -25,6 +25,7 @@ import contextlib
 import hashlib
 import hmac
 import json
+import re
 import ssl
 from collections import deque
 from typing import Any, Iterable, Mapping
@@ -43,6 +44,8 @@ AHEAD_MS = 10 ** 13  # of the server's clock: no host's sequence
 MOST, LEAST = 1000, 16  # commands at a time: fewer after a failure, so that each exchange does some
 ATTEMPTS = 5  # for another node, for its script, and again while slots move
 CLOSING_S = 0.1
+# No more than a host and a port, as redis-py takes options from a URL: of TLS, of files.
+MOVED = re.compile(r"MOVED (\d{1,5}) ([\w.:-]+):(\d{1,5})", re.ASCII)
 
 # Writes come last, as a full server refuses only the first command. Where `sums` or the host's own
 # part are damaged the key begins anew, as parts of others would no longer be parts of `sums`.
@@ -297,13 +300,14 @@ class Site:
         words = str(answer).split() if isinstance(answer, RedisError) else []
         if type(answer).__name__ == "MovedError":
             words = ["MOVED", *words[-2:]]
-        if len(words) != 3 or words[0] != "MOVED":
+        moved = MOVED.fullmatch(" ".join(words))
+        if not moved:
             return False
         scheme, _, rest = self._urls[0].partition("://")
         login = rest.rpartition("@")[0]
-        host, _, port = words[2].rpartition(":")
+        slot, host, port = moved.groups()
         host = f"[{host}]" if ":" in host else host
-        self._slots[int(words[1])] = f"{scheme}://{login}{'@' if login else ''}{host}:{port}"
+        self._slots[int(slot)] = f"{scheme}://{login}{'@' if login else ''}{host}:{port}"
         return True
 
     def _disconnect(self) -> None:
