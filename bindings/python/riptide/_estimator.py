@@ -14,10 +14,9 @@ from ._native import ffi, lib
 from ._observer import Observer
 from ._policy import raise_failure, rows
 from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, LeftOut,
-                     LoadCounts, ObserverOptions, Sample, Scope)
+                     LoadCounts, ObserverOptions, Sample)
 from ._values import (Buffer, Duration, Network, PrefixLike, duration_ns, network, new_config,
-                      new_prefix, options_of, path_bytes, read, shown, state_buffer, vars_of,
-                      whole, write)
+                      new_prefix, options_of, path_bytes, read, shown, state_buffer, whole, write)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 CONFIG = "struct riptide_estimator_config *"
 
 
-def _now_ns(now_ns: int | None = None) -> int:
+def _now_ns(now_ns: int | None) -> int:
     given = time.clock_gettime_ns(time.CLOCK_BOOTTIME) if now_ns is None else now_ns
     return whole("now_ns", given)
 
