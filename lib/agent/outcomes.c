@@ -60,6 +60,17 @@ static struct arm_config arms_of(const struct backends *backends, const struct s
     return arms.turn_ms > 0 && arms.holdout_percent > 0 ? arms : none;
 }
 
+/* Without memory the next state has no books. */
+static void keep(struct outcomes *outcomes)
+{
+    size_t n;
+
+    free(outcomes->kept);
+    outcomes->kept = NULL;
+    outcomes_save(outcomes, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME),
+                  &outcomes->kept, &n);
+}
+
 void books_begin(struct riptide_agent *agent, const struct stages *stages)
 {
     const struct arm_config arms = arms_of(&agent->backends, stages);
@@ -70,6 +81,9 @@ void books_begin(struct riptide_agent *agent, const struct stages *stages)
     outcomes->turns.phase = TURN_VOID;
     if (outcomes->books && memcmp(&arms, &outcomes->arms, sizeof(arms)) == 0)
         return;
+    /* As at a start without arms, the state file keeps them for a later one. */
+    if (outcomes->books && !has_arms(&arms))
+        keep(outcomes);
     books_end(outcomes);
     free(outcomes->books);
     estimator_set_turn(agent->estimator, 0);

@@ -47,6 +47,9 @@ def test_a_share_is_held_out_and_reload_changes_it(net, cgroup, tmp_path):
         n_held_out = status()["apply"]["held_out"]
         assert 10 not in windows(30)
         assert (status()["apply"]["holdout_percent"], status()["apply"]["held_out"]) == (0, n_held_out)
+        # As at a start without: the state keeps the books, for a start that holds some out.
+        net.host.run(RIPTIDE, "save", tmp_path / "saved")
+        assert "\nholdout_percent=50 trial_percent=0" in (tmp_path / "saved").read_text()
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
