@@ -67,8 +67,8 @@ static void keep(struct outcomes *outcomes)
 
     free(outcomes->kept);
     outcomes->kept = NULL;
-    outcomes_save(outcomes, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME),
-                  &outcomes->kept, &n);
+    outcomes_save(outcomes, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME), &outcomes->kept,
+                  &n);
 }
 
 void books_begin(struct riptide_agent *agent, const struct stages *stages)
