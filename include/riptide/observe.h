@@ -127,8 +127,8 @@ struct riptide_observer_config {
      * valid). By default an agent reads them if a policy of its configuration, not of a hint that
      * is added later, has needs_closed, and an observer alone does not. They cost the kernel a
      * message for every TCP socket that closes, about 7 us, whatever the scope; docs/operations.md
-     * lists when to turn them off. Needs Linux 4.3 and no privilege; where the kernel refuses, dumps
-     * go on without them (events_error of the counters).
+     * lists when to turn them off. Needs Linux 4.3 and no privilege; where the kernel refuses,
+     * dumps go on without them (events_error of the counters).
      */
     int8_t destroy_events;
     /*

@@ -124,14 +124,16 @@ static void touch_link(struct plan *plan, bool is_of_main)
 static int follow_link(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
-    bool is_of_main;
+    bool is_of_main, is_same;
     int r;
 
     if (!netlink_has_header(message, sizeof(*link)))
         return -EBADMSG;
     is_of_main = links_is_of_main(&plan->links, (uint32_t)link->ifi_index);
     r = links_take(&plan->links, message);
-    if (r != -ENOMEM)
+    /* Promiscuous mode, an address, a name: messages about these change no route. */
+    is_same = links_note_state(&plan->links, message) && r == 0;
+    if (r != -ENOMEM && !is_same)
         touch_link(plan, is_of_main);
     return r < 0 ? r : 0;
 }

@@ -6,6 +6,7 @@
 #include "prefix.h"
 
 #include <errno.h>
+#include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/ipv6.h>
 #include <stdlib.h>
@@ -86,6 +87,30 @@ int links_take(struct links *links, const struct nlmsghdr *message)
             link.mtu_bytes[i] = 0;
     }
     return put(links, &link);
+}
+
+bool links_note_state(struct links *links, const struct nlmsghdr *message)
+{
+    const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
+    const struct nlattr *found;
+    uint32_t flags, master = 0;
+    struct link *known;
+    bool is_same;
+
+    if (message->nlmsg_type != RTM_NEWLINK || !netlink_has_header(message, sizeof(*header)) ||
+        header->ifi_family != AF_UNSPEC)
+        return false;
+    known = find(links, (uint32_t)header->ifi_index);
+    if (!known)
+        return false;
+    flags = header->ifi_flags & (IFF_UP | IFF_RUNNING | IFF_LOWER_UP);
+    found = netlink_find(netlink_attrs(message, sizeof(*header)), IFLA_MASTER);
+    if (found && !netlink_u32(found, &master))
+        return false;
+    is_same = known->flags == flags && known->master == master;
+    known->flags = flags;
+    known->master = master;
+    return is_same;
 }
 
 static void note_main(struct links *links, uint32_t ifindex)

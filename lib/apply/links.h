@@ -13,6 +13,8 @@
 struct link {
     uint32_t ifindex;
     uint32_t mtu_bytes[2]; /* for each of families[]; 0: none, or more than a route can have */
+    uint32_t flags;        /* IFF_UP, IFF_RUNNING, IFF_LOWER_UP, */
+    uint32_t master;       /* and 0 or its master, as links_note_state recorded them last */
     bool is_of_main;       /* routes of main lead through it */
 };
 
@@ -30,6 +32,13 @@ void links_forget(struct links *links);
  * link has another MTU than before. Errors: -EBADMSG, -ENOMEM.
  */
 int links_take(struct links *links, const struct nlmsghdr *message);
+
+/*
+ * Records whether a known link is up, has a carrier, and belongs to a master, from a notification
+ * or a scan: a query's answer would be ahead of the notifications. Returns whether all is as
+ * recorded before, so that no route can have come or gone with it.
+ */
+bool links_note_state(struct links *links, const struct nlmsghdr *message);
 
 /*
  * Records the links that a route of main leads through, from its message: a next-hop group that the

@@ -26,7 +26,10 @@ int scan_init(struct scan *scan, struct plan *plan, struct netlink *requests)
 
 static int on_link(struct scan *scan, const struct nlmsghdr *message)
 {
-    return links_take(&scan->plan->links, message);
+    int r = links_take(&scan->plan->links, message);
+
+    links_note_state(&scan->plan->links, message);
+    return r;
 }
 
 static int on_rule(struct scan *scan, const struct nlmsghdr *message)

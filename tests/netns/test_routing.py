@@ -299,6 +299,19 @@ def test_link_that_no_route_leads_through_touches_nothing(net, driver):
     assert (after["resyncs"], after["lifts"]) == (before["resyncs"], before["lifts"])
 
 
+def test_a_message_about_a_link_that_moves_no_route_touches_nothing(net, driver):
+    before = driver.follow(f"set {PEER[4]} 40")
+    for words in (("promisc", "on"), ("promisc", "off"), ("alias", "uplink"), ("txqueuelen", "1234")):
+        net.host.ip("link", "set", "eth0", *words)
+    after = driver.quiet()
+    assert after["events"] > before["events"]
+    assert (after["resyncs"], after["lifts"]) == (before["resyncs"], before["lifts"])
+    for words in (("mtu", "1400"), ("down",)):
+        net.host.ip("link", "set", "eth0", *words)
+        before, after = after, driver.quiet()
+        assert after["resyncs"] > before["resyncs"], words
+
+
 @families
 def test_rto_min_in_us_is_rounded_up_to_what_the_kernel_keeps(net, driver, family):
     for us, ms in ((1, 1), (1000, 1), (1001, 2), (60_000_000, 60_000), (0, None)):

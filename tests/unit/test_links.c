@@ -8,6 +8,7 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
@@ -133,6 +134,35 @@ TEST(what_makes_no_sense_changes_nothing)
     bytes_begin(&bytes, RTM_NEWROUTE, &header, sizeof(header));
     assert_int_equal(links_take(&links, bytes_message(&bytes)), 0);
     assert_mtus(&links, ETH0, 1500, 1400);
+}
+
+static bool note(struct links *links, uint32_t ifindex, uint32_t flags, uint32_t master)
+{
+    const struct ifinfomsg header = { .ifi_index = (int)ifindex, .ifi_flags = flags };
+    struct bytes bytes;
+
+    bytes_begin(&bytes, RTM_NEWLINK, &header, sizeof(header));
+    bytes_put_u32(&bytes, IFLA_MTU, 1500);
+    if (master)
+        bytes_put_u32(&bytes, IFLA_MASTER, master);
+    return links_note_state(links, bytes_message(&bytes));
+}
+
+TEST(a_state_is_new_where_carrier_or_master_change)
+{
+    LINKS links = { 0 };
+
+    assert_false(note(&links, ETH0, IFF_UP, 0));
+    assert_int_equal(take(&links, ETH0, 1500, 0), 0);
+    assert_false(note(&links, ETH0, IFF_UP | IFF_RUNNING, 0));
+    assert_true(note(&links, ETH0, IFF_UP | IFF_RUNNING | IFF_PROMISC, 0));
+    assert_int_equal(take(&links, ETH0, 1400, 0), 1);
+    assert_true(note(&links, ETH0, IFF_UP | IFF_RUNNING, 0));
+    assert_false(note(&links, ETH0, IFF_UP, 0));
+    assert_false(note(&links, ETH0, IFF_UP, 7));
+    assert_true(note(&links, ETH0, IFF_UP, 7));
+    assert_int_equal(take_away(&links, AF_UNSPEC, ETH0), 0);
+    assert_false(note(&links, ETH0, IFF_UP, 7));
 }
 
 /* Whatever is missing at the end is not read. */
