@@ -107,7 +107,10 @@ void state_load(const struct daemon *daemon);
  */
 void state_remove_left(const struct daemon *daemon);
 
-/* Logs once when it fails, and once when it works again. `is_synced`: waits for the disk. */
+/*
+ * Logs once when it fails, and once when it works again; a dry run saves none. `is_synced`: waits
+ * for the disk.
+ */
 void state_save(struct daemon *daemon, bool is_synced);
 
 /* After a round: saves now and then, the first time at once, to report a wrong path early. */

@@ -129,8 +129,9 @@ static void on_tick(struct metrics_file *file, const struct riptide_agent *agent
     file->metrics.interval_ns = tick->interval_ns;
     histogram_add(&file->metrics.durations, metrics_duration_bounds_ns,
                   tick->finished_ns - tick->started_ns);
-    if (!file->settings->metrics || (file->written_ns != 0 && tick->finished_ns - file->written_ns <
-                                                                  find_interval_ns(file->settings)))
+    if (!file->settings->metrics || file->settings->router.dry_run ||
+        (file->written_ns != 0 &&
+         tick->finished_ns - file->written_ns < find_interval_ns(file->settings)))
         return;
     file->written_ns = tick->finished_ns;
     write_metrics(file, agent);

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Files of riptided have the same modes whatever the umask, and the right owner."""
+"""Files of riptided have the same modes whatever the umask, and the right owner; a dry run writes none."""
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
-from control import PATH
-from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, wait_until
+from control import PATH, status, wait_rounds, write_state
+from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, wait_until
 
 NOBODY = 65534
 UMASKS = (0o000, 0o022, 0o077, 0o777)
@@ -53,3 +54,23 @@ def test_modes_are_the_same_whatever_the_umask(net, place, user, umask):
             daemon.stop()
             assert ("starting empty" in daemon.said()) == (turn == "none before")
         assert mode(state) == 0o600 and state.stat().st_uid == owner
+
+
+@pytest.mark.parametrize("once", [True, False], ids=["once", "until it is ended"])
+def test_a_dry_run_writes_no_file(net, tmp_path, once):
+    """The files of a riptided that runs stay; the state is read."""
+    net.learned("203.0.113.1", 20)
+    write_state(tmp_path / "state", {"203.0.113.9": 33})
+    (tmp_path / "metrics.prom").write_text("# HELP riptide_ticks_total of the other one\n")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    process = net.host.start(RIPTIDED, "--dry-run", "--interval", "50ms", "--policy", "paper", "--state", tmp_path / "state",
+                             "--metrics", tmp_path / "metrics.prom", "--control", "/run/dry", *["--once"] * once,
+                             stderr=subprocess.PIPE, universal_newlines=True)
+    if not once:
+        wait_until(lambda: os.path.exists("/run/dry") and status("/run/dry")["round"], "a round")
+        wait_rounds(2, "/run/dry")
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+        process.terminate()
+    _, said = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 0 and "destinations loaded: 1" in said and "would set 203.0.113.1" in said
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
