@@ -5,8 +5,8 @@
  */
 #include "netns.h"
 
+#include "lib/internal.h"
 #include "lib/tools.h"
-#include "log.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 static char path[PATH_MAX];
 static int fd = -1;
 
-int netns_enter(const char *name)
+int netns_enter(const char *name, struct riptide_error *error)
 {
     int r = 0;
 
@@ -33,10 +33,11 @@ int netns_enter(const char *name)
     if (fd < 0 || setns(fd, CLONE_NEWNET) < 0)
         r = -errno;
     if (r == -EPERM)
-        log_line(LOG_LEVEL_ERROR, "--netns %s: needs CAP_SYS_ADMIN", name);
+        error_set(error, "netns %s: needs CAP_SYS_ADMIN", name);
     else if (r < 0)
-        log_line(LOG_LEVEL_ERROR, "--netns %s: %s: %s", name, path,
-                 r == -EINVAL ? "not a network namespace" : strerror(-r));
+        error_set(error, "netns %s: %s: %s", name, path,
+                  r == -EINVAL ? "not a network namespace" : strerror(-r));
+    error->field = "netns";
     return r;
 }
 

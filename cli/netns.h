@@ -3,15 +3,16 @@
 #ifndef CLI_NETNS_H
 #define CLI_NETNS_H
 
+#include <riptide/riptide.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /*
- * Moves the program there: a name as ip-netns(8) has it, or a path. Errors: -errno, with a line in
- * the log.
+ * Moves the program there: a name as ip-netns(8) has it, or a path. Errors: -errno, with a line for
+ * settings_explain_refusal.
  */
-int netns_enter(const char *name);
+int netns_enter(const char *name, struct riptide_error *error);
 
 /* Whether the path of netns_enter leads elsewhere by now, or nowhere: the namespace is gone. */
 bool netns_is_gone(void);

@@ -144,10 +144,12 @@ int main(int argc, char **argv)
         status = EXIT_USAGE;
     } else if (settings.all_netns && !settings.flush && refuse_all_netns(&settings)) {
         status = EXIT_USAGE;
-    } else if (settings.netns && netns_enter(settings.netns) < 0) {
-        status = EXIT_FAILURE;
     } else if (settings.check) {
         status = check(&settings);
+    } else if (settings.netns && netns_enter(settings.netns, &error) < 0) {
+        settings_explain_refusal(&settings, &error);
+        log_line(LOG_LEVEL_ERROR, "%s", error.text);
+        status = EXIT_FAILURE;
     } else if (settings.flush) {
         status = flush(&settings);
     } else {

@@ -2,6 +2,7 @@
 /* riptide status: the state of the daemon, on one screen. */
 #include "client.h"
 #include "effect.h"
+#include "netns.h"
 #include "resolve.h"
 
 #include <stdlib.h>
@@ -52,12 +53,18 @@ static const char screen[] =
     "[{?messages}  messages\n]"
     "[{*messages}    {time} {level:mark}: {text}\n]";
 
-static int count_not_taken(const struct riptide_router_config *config, json_int_t *np)
+/* Only the kernel shows how the daemon's routes are used, in the daemon's namespace. */
+static int count_not_taken(const struct settings *settings, json_int_t *np)
 {
+    const struct riptide_router_config *config = &settings->router;
+    struct riptide_error error;
     struct riptide_route *routes;
     struct start *starts = NULL;
     size_t n;
-    int r = riptide_routes_read(config, &routes, &n);
+    int r = settings->netns ? netns_enter(settings->netns, &error) : 0;
+
+    if (r == 0)
+        r = riptide_routes_read(config, &routes, &n);
 
     if (r < 0)
         return r;
@@ -81,8 +88,7 @@ int status_run(const struct command_options *options)
         command_print(options, json_pack("{s:s}", "health", "not running"), NULL, NULL);
     if (r != EXIT_SUCCESS)
         return r;
-    /* Only the kernel shows how the daemon's routes are used. */
-    r = count_not_taken(&options->settings.router, &n);
+    r = count_not_taken(&options->settings, &n);
     json_object_set_new(status, "not_taken", r == 0 ? json_integer(n) : json_null());
     command_add(options, status,
                 json_pack("{s:b, s:b, s:b}", "is_stretched",
