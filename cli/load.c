@@ -34,20 +34,35 @@ int settings_read_file(struct settings *settings, const char *path)
     return r;
 }
 
+static void note_mistake(struct settings *settings, struct riptide_error error)
+{
+    settings_explain_refusal(settings, &error);
+    if (!settings->mistake.text[0])
+        settings->mistake = error;
+}
+
+/* Making a router or an estimator checks values and changes nothing. */
 void settings_mend_numbers(struct settings *settings)
 {
     const struct riptide_router_config numbers = settings_numbers(settings);
+    size_t n_most = SETTINGS_MAX_ROWS + settings->n_overrides;
     struct riptide_error error = { .text = "" };
     struct riptide_router *router = NULL;
+    struct riptide_estimator *estimator = NULL;
 
-    /* Making a router checks them and changes nothing. */
     if (riptide_router_new(&router, &numbers, &error) == -EINVAL) {
-        settings_explain_refusal(settings, &error);
-        if (!settings->mistake.text[0])
-            settings->mistake = error;
+        note_mistake(settings, error);
         riptide_router_config_init(&settings->router, sizeof(settings->router));
     }
     riptide_router_free(router);
+    settings_link(settings);
+    /* Each refusal is of one value. */
+    while (n_most-- > 0 &&
+           riptide_estimator_new(&estimator, &settings->estimator, &error) == -EINVAL) {
+        note_mistake(settings, error);
+        settings_drop_refused(settings, &error);
+    }
+    riptide_estimator_free(estimator);
 }
 
 /* The defaults, and the paths of a service manager. */

@@ -99,6 +99,28 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
     free(text);
 }
 
+void settings_drop_refused(struct settings *settings, const struct riptide_error *refusal)
+{
+    const struct option_row *row = find_row(settings_rows, refusal->field ? refusal->field : "");
+    const size_t i = (size_t)refusal->index, n = settings->n_overrides;
+    struct settings defaults;
+
+    if (row && row->kind->form == VALUE_LIST) {
+        value_clear(row->kind, (char *)settings + row->offset);
+    } else if (row) {
+        settings_init(&defaults);
+        memcpy((char *)settings + row->offset, (const char *)&defaults + row->offset,
+               row->kind->bytes);
+    } else if (i < n) {
+        memmove(&settings->overrides[i], &settings->overrides[i + 1],
+                (n - i - 1) * sizeof(settings->overrides[0]));
+        memmove(&settings->override_lines[i], &settings->override_lines[i + 1],
+                (n - i - 1) * sizeof(settings->override_lines[0]));
+        settings->n_overrides--;
+    }
+    settings_link(settings);
+}
+
 /* Call it if both have as many. */
 static bool are_overrides_changed(const struct settings *from, const struct settings *to)
 {

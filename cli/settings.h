@@ -114,6 +114,9 @@ void settings_describe_origin(const struct settings *settings, const struct opti
  */
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
 
+/* Gives the value that is refused its default, or drops its section for a prefix. */
+void settings_drop_refused(struct settings *settings, const struct riptide_error *refusal);
+
 /*
  * Whether a running program can change from `from` to `to`; prints the differences in one line:
  * "ttl 90s -> 2min". Errors: -EBUSY, with a line that names what cannot change.
@@ -147,7 +150,8 @@ int settings_read_file(struct settings *settings, const char *path);
 
 /*
  * For commands that continue after mistakes: if the file's numbers (settings_numbers) are invalid,
- * uses those without a file, and sets settings->mistake, unless there is one.
+ * uses those without a file, and drops invalid values of the estimator; sets settings->mistake,
+ * unless there is one.
  */
 void settings_mend_numbers(struct settings *settings);
 

@@ -87,6 +87,25 @@ def test_number_that_cannot_be_is_wrong_usage_and_in_a_file_passed_over(host, co
         assert line.startswith(f"riptide: {command[0]}: --table: 254 is the kernel's own")
 
 
+@pytest.mark.parametrize("text, told", [
+    ("cwnd-max = 0\n", "2: cwnd-max: 0; "), ("max-destinations = 0\n", "2: max-destinations: 0; "),
+    ("cwnd-max = 40\n[prefix 203.0.113.0/24]\ncwnd-max = 9999999\n", "4: [prefix 203.0.113.0/24] cwnd-max: 9999999; "),
+    ("cwnd-max = 0\n[prefix 203.0.113.0/24]\ncwnd-max = 9999999\n", "2: cwnd-max: 0; "),
+], ids=["cwnd-max", "max-destinations", "section", "several"])
+def test_window_or_table_out_of_range_in_the_file_is_passed_over(net, config, text, told):
+    config.write_text(f"[compute]\n{text}")
+    with listening(net) as port:
+        for command in ("show", "explain 203.0.113.1", "doctor", f"verify 203.0.113.1 {port}"):
+            done = net.host.run(RIPTIDE, *command.split(), "--config", config, check=False)
+            assert done.returncode not in (1, 2) and done.stdout, done
+            first = done.stderr.splitlines()[0]
+            assert first.startswith(f"riptide: {command.split()[0]}: {config}:{told}")
+            assert first.endswith("; continuing with the rest and the defaults")
+        doctor = net.host.run(RIPTIDE, "doctor", "--config", config, check=False).stdout
+        cwnd_max = 40 if "40" in text else 100
+        assert f"(cwnd_max {cwnd_max})" in doctor or f"not {cwnd_max}" in doctor
+
+
 def test_file_that_cannot_be_read_is_one_line(net, config):
     with Daemon.learned(net, {"203.0.113.1": 60}):
         script = ('users=$(cat /etc/passwd) groups=$(cat /etc/group); mount -t tmpfs none /etc && '
