@@ -50,7 +50,7 @@ static json_t *ask(const char *path, uint64_t cookie, const glob_t *names)
     return row;
 }
 
-/* Without any namespace's socket: a riptided that serves none yet says so on its own socket. */
+/* Without any namespace's answer: a riptided that serves none yet says so on its own socket. */
 static int list_none(const struct command_options *options)
 {
     const char *path = options->settings.control;
@@ -70,14 +70,11 @@ static int list_none(const struct command_options *options)
 
 int netns_run(const struct command_options *options)
 {
-    json_t *rows;
+    json_t *rows = json_array();
     uint64_t *cookies;
     glob_t names;
     size_t n = netns_find(options->settings.control, &cookies);
 
-    if (n == 0)
-        return list_none(options);
-    rows = json_array();
     glob("/run/netns/*", GLOB_NOSORT, NULL, &names);
     for (size_t i = 0; i < n; i++) {
         char *path = netns_path(options->settings.control, cookies[i]);
@@ -87,5 +84,8 @@ int netns_run(const struct command_options *options)
     }
     globfree(&names);
     free(cookies);
-    return command_print(options, json_pack("{s:o}", "netns", rows), table, sides);
+    if (json_array_size(rows) > 0)
+        return command_print(options, json_pack("{s:o}", "netns", rows), table, sides);
+    json_decref(rows);
+    return list_none(options);
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 import cgroups
 import pytest
 from connection import Connection
-from control import PATH, riptide_json, status
+from control import PATH, one_line, riptide_json, status
 from netns import RIPTIDE, RIPTIDED, Daemon, Host, join, snapshot, subscriptions, wait_until
 from unit import as_unit
 
@@ -285,6 +285,14 @@ def test_tools_ask_for_the_namespace_that_they_are_in(host, pods, daemon, cgroup
             "riptide: status: riptided does not serve this network namespace: it has no process below --cgroup")
     done = host.run(RIPTIDE, "netns", check=False)
     assert done.returncode == 3 and "not running" in done.stderr
+
+
+def test_sockets_that_are_left_alone_are_no_namespaces(host, tmp_path):
+    for n in (7, 8):
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(tmp_path / f"control.{n}"))
+    line = one_line(host.run(RIPTIDE, "netns", "--control", tmp_path / "control", check=False), 3)
+    assert line.startswith("riptide: netns: riptided is not running")
 
 
 def test_metrics_of_all_are_for_one_collector(pods, daemon, tmp_path):
