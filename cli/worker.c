@@ -21,6 +21,9 @@
 #define STUCK_NS (10 * NS_PER_S)
 enum { STUCK_SCANS = 3 };
 
+/* For the first round, as many workers begin at once, and its interval is not yet known. */
+#define FIRST_ROUND_NS (60 * NS_PER_S)
+
 /* Restarted after 1 s, 2 s, 4 s and so on; after running for a while, after 1 s again. */
 #define WELL_NS (60 * NS_PER_S)
 enum { MOST_DOUBLINGS = 8 };
@@ -186,8 +189,9 @@ static void check_beat(struct workers *workers, struct worker *worker)
 {
     const struct beat *beat = beat_of(workers, worker);
     uint64_t silent_ns = now() - beat->round_ns;
+    uint64_t most_ns = beat->interval_ns > 0 ? beat->interval_ns + STUCK_NS : FIRST_ROUND_NS;
 
-    if (silent_ns < beat->interval_ns + STUCK_NS)
+    if (silent_ns < most_ns)
         worker->n_stuck = 0;
     else if (++worker->n_stuck == STUCK_SCANS) {
         log_line(LOG_LEVEL_ERROR,

@@ -230,6 +230,23 @@ def test_a_worker_that_hangs_is_replaced(pods, daemon):
         wait_windows(*made)
 
 
+def test_a_first_round_may_take_longer_than_others(pods, daemon, preload):
+    """As where many workers begin at once: here each waits for 12 s before it enters its namespace."""
+    (pod,) = pods(30)
+    slow = preload("""
+        #include <sys/syscall.h>
+        #include <unistd.h>
+        int setns(int fd, int type)
+        {
+            sleep(12);
+            return (int)syscall(SYS_setns, fd, type);
+        }
+    """)
+    with daemon(command=("env", slow, RIPTIDED)) as one:
+        wait_windows(pod)
+        assert "had no round" not in one.said() and "its worker ended" not in one.said()
+
+
 def test_a_reload_reaches_all_or_none(pods, daemon, tmp_path):
     made = pods(30, 60)
     config = tmp_path / "riptided.conf"
