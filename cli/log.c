@@ -167,8 +167,15 @@ const char *log_error_text(const struct riptide_error *error, int code)
 
 const char *log_device_name(uint32_t ifindex, char name[IF_NAMESIZE])
 {
-    if (!if_indextoname(ifindex, name))
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:@-";
+
+    if (!if_indextoname(ifindex, name)) {
         snprintf(name, IF_NAMESIZE, "#%u", ifindex);
+        return name;
+    }
+    for (char *c = name; *c; c++)
+        *c = strchr(plain, *c) ? *c : '?';
     return name;
 }
 

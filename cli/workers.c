@@ -10,7 +10,6 @@
 #include "log.h"
 #include "netns.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -68,9 +67,9 @@ static struct worker *add(struct workers *workers, ino_t netns, const char *cgro
         return NULL;
     }
     *worker = (struct worker){ .netns = netns, .cgroup = strdup(*cgroup ? cgroup : "/") };
-    /* Users who make cgroups choose the names, and must not inject lines into our log. */
+    /* Users who make cgroups choose the names, and must not control our log or a terminal. */
     for (char *c = worker->cgroup; c && *c; c++)
-        *c = iscntrl((unsigned char)*c) ? '?' : *c;
+        *c = *c < ' ' || *c > '~' ? '?' : *c;
     return worker;
 }
 

@@ -4,6 +4,7 @@
 
 #include "client.h"
 #include "lib/netlink.h"
+#include "log.h"
 #include "samples.h"
 #include "verify/judge.h"
 
@@ -113,7 +114,7 @@ static void read_queues(struct queues *queues)
     }
     netlink_deinit(&netlink);
     queues->error = r;
-    if (queues->ifindex && !if_indextoname(queues->ifindex, queues->device))
+    if (queues->ifindex && log_device_name(queues->ifindex, queues->device)[0] == '#')
         queues->ifindex = 0; /* it has just gone */
 }
 

@@ -312,6 +312,17 @@ def test_sockets_that_are_left_alone_are_no_namespaces(host, tmp_path):
     assert line.startswith("riptide: netns: riptided is not running")
 
 
+def test_the_name_of_a_cgroup_controls_no_terminal(pods, daemon, cgroup):
+    (pod,) = pods(None)
+    below = cgroup / os.fsdecode(b"a\x1b\xc2\x9b1m\xff~")
+    below.mkdir()
+    (below / "cgroup.procs").write_text(str(pod.process.pid))
+    with daemon() as one:
+        wait_until(lambda: has_answer(pod), "its worker")
+        assert status(pod.control())["netns"]["cgroup"] == "/a???1m?~"
+        assert f"netns {pod.cookie}: network namespace of process {pod.process.pid}, cgroup /a???1m?~, " in one.said()
+
+
 def test_metrics_of_all_are_for_one_collector(pods, daemon, tmp_path):
     from prometheus_client.parser import text_string_to_metric_families
 

@@ -4,6 +4,7 @@
 tests/unit/test_doctor.c tests kinds of queues that some kernels lack."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -354,6 +355,20 @@ def test_what_cannot_load_is_not_recommended(net, cgroup):
         finding = find(net.host, "pacing")
         assert "needs CAP_BPF" in finding["evidence"]
         assert "root fq" in finding["remedy"] and "--apply" not in finding["remedy"]
+
+
+def test_a_link_name_is_no_command_and_controls_no_terminal(net):
+    name = os.fsdecode(b"a;\x1b[1m`b`\xc2\x9b$")
+    net.host.sysctl("ipv4/tcp_congestion_control", "reno")
+    net.host.ip("link", "add", name, "type", "veth", "peer", "name", "far")
+    net.host.run("tc", "qdisc", "add", "dev", name, "root", "pfifo")
+    for link in name, "far":
+        net.host.ip("link", "set", link, "up")
+    for family in ("-4", "-6"):
+        net.host.ip(family, "route", "replace", "default", "dev", name)
+    finding = find(net.host, "pacing")
+    assert "a???1m?b????, of the default route, has queue pfifo" in finding["evidence"]
+    assert finding["remedy"].startswith("tc qdisc replace dev a???1m?b???? root fq (")
 
 
 @pytest.mark.parametrize("family", [4, 6])
