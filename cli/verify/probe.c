@@ -107,12 +107,13 @@ static int prepare(int fd, const struct probe *probe, struct riptide_error *erro
 static int wait_connected(int fd, uint64_t timeout_ns)
 {
     struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+    uint64_t timeout_ms = timeout_ns / 1000000;
     socklen_t n_bytes = sizeof(int);
     int error = 0;
     int n;
 
     do
-        n = poll(&poll_fd, 1, (int)(timeout_ns / 1000000));
+        n = poll(&poll_fd, 1, timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX);
     while (n < 0 && errno == EINTR);
     if (n <= 0)
         return n < 0 ? -errno : -ETIMEDOUT;

@@ -3,6 +3,7 @@
 
 import contextlib
 import socket
+import subprocess
 
 import pytest
 from control import one_line, said_json
@@ -151,6 +152,10 @@ def test_connection_that_fails_names_the_reason(net):
     net.world.ip("rule", "add", "to", "10.0.0.10", "lookup", "100", "pref", "1")
     assert failure(V4, 80, "--timeout", "200ms") == (f"riptide: verify: {V4} port 80: no answer "
                                                      "within 200 ms (--timeout)\n")
+    process = net.host.start(RIPTIDE, "verify", V4, 80, "--timeout", f"{2 ** 32}ms", stderr=subprocess.PIPE, universal_newlines=True)
+    wait_until(lambda: "SYN-SENT" in net.host.run("ss", "-tn").stdout or process.poll() is not None, "a SYN")
+    net.world.ip("rule", "del", "pref", "1")
+    assert process.communicate(timeout=DEADLINE_S)[1] == f"riptide: verify: {V4} port 80: Connection refused\n"
     for family, address in (("-4", V4), ("-6", V6)):
         net.host.ip(family, "route", "delete", "default")
         assert failure(address, 80) == (f"riptide: verify: {address} port 80: Network is "
