@@ -5,6 +5,7 @@
 #include "netns.h"
 #include "resolve.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* Besides the document it uses members that need a comparison of others. */
@@ -61,10 +62,11 @@ static int count_not_taken(const struct settings *settings, json_int_t *np)
     struct riptide_route *routes;
     struct start *starts = NULL;
     size_t n;
-    int r = settings->netns ? netns_enter(settings->netns, &error) : 0;
+    int r;
 
-    if (r == 0)
-        r = riptide_routes_read(config, &routes, &n);
+    if (settings->netns && netns_enter(settings->netns, &error) < 0)
+        return -ENONET;
+    r = riptide_routes_read(config, &routes, &n);
 
     if (r < 0)
         return r;
@@ -79,6 +81,7 @@ static int count_not_taken(const struct settings *settings, json_int_t *np)
 
 int status_run(const struct command_options *options)
 {
+    struct riptide_error error = { .text = "" };
     json_t *status;
     json_int_t n;
     int r = client_ask_or_say(options, json_pack("{s:s}", "request", "status"), NULL, &status);
@@ -89,6 +92,10 @@ int status_run(const struct command_options *options)
     if (r != EXIT_SUCCESS)
         return r;
     r = count_not_taken(&options->settings, &n);
+    if (r == -EINVAL) {
+        json_decref(status);
+        return command_fail(options, &error, r);
+    }
     json_object_set_new(status, "not_taken", r == 0 ? json_integer(n) : json_null());
     command_add(options, status,
                 json_pack("{s:b, s:b, s:b}", "is_stretched",
