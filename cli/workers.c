@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -118,7 +119,7 @@ static void sweep_states(const struct workers *workers, bool is_start)
     uint64_t *cookies;
     size_t n;
 
-    if (!settings->state || settings->router.dry_run)
+    if (!settings->state || !strcmp(settings->state, "none") || settings->router.dry_run)
         return;
     n = netns_find(settings->state, &cookies);
     for (size_t i = 0; i < n; i++) {

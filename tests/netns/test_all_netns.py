@@ -376,6 +376,16 @@ def test_what_is_known_of_a_namespace_is_kept_as_long_as_it_is_there(host, pods,
     assert all(file.exists() for file in strangers)
 
 
+def test_without_a_state_no_file_is_taken_for_one(pods, daemon, tmp_path):
+    (pod,) = pods(None)
+    other = tmp_path / "none.7"
+    other.touch()
+    os.utime(other, (1000, 1000))
+    with daemon("--state", "none", command=("env", "-C", tmp_path, RIPTIDED)):
+        wait_until(lambda: has_answer(pod), "a round")
+    assert other.exists()
+
+
 @pytest.mark.parametrize("words, line", [
     (("--apply", "routes"), "--all-netns gives windows per connection only"),
     (("--apply", "both"), "--all-netns gives windows per connection only"),
