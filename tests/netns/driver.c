@@ -202,7 +202,7 @@ static int serve(struct backends *backends, struct input *input)
     return r;
 }
 
-static int run(struct backends *backends, bool is_started)
+static int run(struct backends *backends, bool is_started, int queue_bytes)
 {
     static struct input input;
     struct riptide_error error;
@@ -210,6 +210,8 @@ static int run(struct backends *backends, bool is_started)
 
     if (r < 0)
         return die("start", error.text);
+    if (queue_bytes)
+        shrink_queues(queue_bytes);
     printf("ready\n");
     fflush(stdout);
     r = serve(backends, &input);
@@ -242,9 +244,7 @@ int main(int argc, char **argv)
     r = backends_init(&backends, chosen, router, &connections, &error);
     if (r < 0)
         return die("new", error.text);
-    if (argc > 1 && is_started)
-        shrink_queues(atoi(argv[1]));
-    status = run(&backends, is_started);
+    status = run(&backends, is_started, argc > 1 ? atoi(argv[1]) : 0);
     backends_deinit(&backends);
     riptide_router_free(router);
     return status;
