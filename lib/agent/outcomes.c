@@ -2,6 +2,7 @@
 /* Outcomes of closed connections: books and their begin, turns of destinations, first flights. */
 #include "agent/parts.h"
 
+#include "apply/router.h"
 #include "compute/estimator.h"
 #include "compute/evidence.h"
 #include "observe/config.h"
@@ -109,7 +110,8 @@ void books_begin(struct riptide_agent *agent, const struct stages *stages)
         return;
     free(outcomes->kept);
     outcomes->kept = NULL;
-    if (netns_visit(&visit, stages->router.netns_fd, "", NULL) == 0) {
+    /* The router's own copy: after the start the caller may have closed the configuration's. */
+    if (netns_visit(&visit, agent->router->netns_fd, "", NULL) == 0) {
         outcomes->control = read_congestion_control();
         netns_return(&visit, 0, NULL);
     }
