@@ -63,25 +63,35 @@ static int fail(struct riptide_error *error, const char *path, int code)
     return code == EAGAIN ? -ETIMEDOUT : -code;
 }
 
-/* The socket for this network namespace, if a riptided with --all-netns serves it. */
-static int find_address(struct sockaddr_un *address, const char *path, struct riptide_error *error)
+static int connect_to(int fd, const char *path, struct riptide_error *error)
+{
+    struct sockaddr_un address;
+    int r = listener_address(&address, path, error);
+
+    if (r == 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        r = fail(error, path, errno);
+    return r;
+}
+
+/*
+ * A riptided with --all-netns has a socket for each network namespace that it serves; one that it
+ * left behind, as it was killed, answers no more.
+ */
+static int find_listener(int fd, const char *path, struct riptide_error *error)
 {
     uint64_t cookie;
     char *own = riptide_netns_get_cookie(&cookie) == 0 ? netns_path(path, cookie) : NULL;
-    int r = listener_address(address, own && access(own, F_OK) == 0 ? own : path, error);
+    int r = own ? connect_to(fd, own, error) : -ENOENT;
 
     free(own);
-    return r;
+    return r == 0 || r == -EACCES || r == -ETIMEDOUT ? r : connect_to(fd, path, error);
 }
 
 static int open_socket(const char *path, FILE **filep, struct riptide_error *error)
 {
     const struct timeval timeout = { .tv_sec = TIMEOUT_S };
-    struct sockaddr_un address;
-    int fd, r = find_address(&address, path, error);
+    int fd, r;
 
-    if (r < 0)
-        return r;
     if (!strcmp(path, "none")) {
         snprintf(error->text, sizeof(error->text), "--control none: there is no socket to ask");
         return -ENOENT;
@@ -91,11 +101,11 @@ static int open_socket(const char *path, FILE **filep, struct riptide_error *err
         return fail(error, path, errno);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-        !(*filep = fdopen(fd, "r"))) {
+    r = find_listener(fd, path, error);
+    if (r == 0 && !(*filep = fdopen(fd, "r")))
         r = fail(error, path, errno);
+    if (r < 0)
         close(fd);
-    }
     return r;
 }
 

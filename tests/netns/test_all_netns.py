@@ -312,6 +312,16 @@ def test_sockets_that_are_left_alone_are_no_namespaces(host, tmp_path):
     assert line.startswith("riptide: netns: riptided is not running")
 
 
+def test_a_socket_that_is_left_alone_hides_no_riptided(pods, tmp_path):
+    (pod,) = pods(None)
+    with socket.socket(socket.AF_UNIX) as left, Daemon(pod.host, "--control", tmp_path / "control") as one:
+        left.bind(str(tmp_path / f"control.{pod.cookie}"))
+        left.listen()
+        left.close()
+        wait_until(lambda: one.is_running() and (tmp_path / "control").exists(), "its socket")
+        assert riptide_json(pod.host, "status", "--control", tmp_path / "control")["pid"] == one.pid
+
+
 def test_the_name_of_a_cgroup_controls_no_terminal(pods, daemon, cgroup):
     (pod,) = pods(None)
     below = cgroup / os.fsdecode(b"a\x1b\xc2\x9b1m\xff~")
