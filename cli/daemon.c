@@ -114,6 +114,16 @@ static void on_beat(struct daemon *daemon, const struct riptide_tick *tick)
     riptide_agent_set_max_share(daemon->agent, settings_get_share(daemon->settings));
 }
 
+/* With many routes a round can end before its routes are written: later ones go on with it. */
+static bool has_applied(const struct riptide_agent *agent)
+{
+    struct riptide_router_stats stats;
+    const char *reason;
+
+    riptide_router_get_stats(riptide_agent_get_router(agent), &stats, sizeof(stats));
+    return stats.is_idle || riptide_agent_get_backend(agent, &reason) == RIPTIDE_CONNECTIONS;
+}
+
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
     report_event(daemon->settings, daemon->agent, event, daemon->is_paused);
@@ -124,7 +134,7 @@ static void on_event(struct daemon *daemon, const struct riptide_agent_event *ev
         state_tick(daemon, event->tick);
         if (daemon->beat)
             on_beat(daemon, event->tick);
-        if (daemon->settings->once)
+        if (daemon->settings->once && has_applied(daemon->agent))
             daemon->ending = ENDING_ONCE;
         if (netns_is_gone()) {
             log_line(LOG_LEVEL_INFO, "network namespace %s is gone: ending",

@@ -71,6 +71,7 @@ static void free_place(struct workers *workers, struct worker *worker)
 void worker_on_end(struct workers *workers, struct worker *worker, int status)
 {
     uint64_t cookie = beat_of(workers, worker)->cookie;
+    bool was_well = beat_of(workers, worker)->interval_ns > 0;
     bool is_gone = worker->n_unseen >= GONE_SCANS;
     unsigned int delay_s;
 
@@ -92,7 +93,7 @@ void worker_on_end(struct workers *workers, struct worker *worker, int status)
         workers->has_failed |= status != 0;
         return;
     }
-    if (now() - worker->begun_ns > WELL_NS)
+    if (was_well && now() - worker->begun_ns > WELL_NS)
         worker->n_failures = 0;
     delay_s = 1u << worker->n_failures;
     if (worker->n_failures < MOST_DOUBLINGS)

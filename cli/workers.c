@@ -284,16 +284,11 @@ static int run(struct workers *workers)
 static int open_all(struct workers *workers, struct riptide_error *error)
 {
     struct daemon *daemon = &workers->daemon;
-    struct riptide_observer_config observer = daemon->settings->observer;
-    struct riptide_agent_config config = daemon->settings->agent;
     struct privileges privileges;
     int r = privileges_find(&privileges, daemon->settings->user, error);
 
-    /* Its agent never starts, and would not read them. */
-    observer.destroy_events = RIPTIDE_DESTROY_EVENTS_NO;
-    config.observer = &observer;
     if (r == 0)
-        r = riptide_agent_new(&daemon->agent, &config, error);
+        r = riptide_agent_new(&daemon->agent, &daemon->settings->agent, error);
     if (r == 0)
         r = connections_keep(riptide_agent_get_connections(daemon->agent), error);
     if (r == 0)

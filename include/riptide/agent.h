@@ -142,7 +142,7 @@ struct riptide_agent_config {
 /* One round of the three stages. */
 struct riptide_tick {
     uint64_t started_ns;      /* when the dump began */
-    uint64_t finished_ns;     /* when the last change was in the kernel */
+    uint64_t finished_ns;     /* when the last change of this round was in the kernel */
     uint64_t samples;         /* connections that counted, open and closed */
     uint64_t destinations;    /* known after the tick */
     uint64_t changes;         /* windows given to the router */
@@ -180,7 +180,11 @@ struct riptide_verdict {
 };
 
 enum riptide_agent_event_kind {
-    RIPTIDE_AGENT_TICK,   /* a round is complete, its routes are in the kernel: `tick` */
+    /*
+     * A round is complete: `tick`. Its routes are in the kernel, unless the router has used up the
+     * work of a round, as with 131,072 routes of a scan: then TCP uses main until later rounds.
+     */
+    RIPTIDE_AGENT_TICK,
     RIPTIDE_AGENT_ROUTE,  /* a destination's route changed: `route`, `estimate` */
     RIPTIDE_AGENT_FAILED, /* a dump was given up; the next round tries again: `error` */
     RIPTIDE_AGENT_RULES,  /* the rules were removed or are back: `family`, `reason` */

@@ -43,7 +43,7 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
     if (r == 0)
         r = netns_return(&visit, 0, error);
     if (r == 0)
-        r = riptide_observer_new(&agent->observer, &stages->observer, error);
+        r = observer_new(&agent->observer, &stages->observer, error);
     if (r == 0)
         r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
     if (r == 0)
@@ -169,11 +169,11 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
         error_set(error, "the agent has started already");
     if (r < 0)
         return r;
-    agent->is_started = true;
     if (!agent->backends.connections)
         books_begin(agent, &agent->stages);
+    agent->is_started = true;
+    observer_begin(agent->observer);
     agent->is_backend_news = agent->stages.agent.apply != RIPTIDE_ROUTES;
-    /* Without routes, notifications of other programs' changes would wake it for nothing. */
     if (agent->backends.chosen != RIPTIDE_CONNECTIONS)
         r = watch(agent, riptide_router_get_fd(agent->router));
     if (r == 0)
@@ -253,7 +253,7 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
     if (r == 0)
         r = stages_take(&stages, config, error);
     if (r == 0)
-        r = riptide_observer_new(&observer, &stages.observer, error);
+        r = observer_new(&observer, &stages.observer, error);
     if (r == 0)
         r = check_netns(agent, &stages, error);
     if (r == 0)
@@ -277,6 +277,9 @@ RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
     epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, riptide_observer_get_fd(agent->observer), NULL);
     riptide_observer_free(agent->observer);
     agent->observer = observer;
+    /* Connections that close before its first dump count as well. */
+    if (agent->is_started)
+        observer_begin(observer);
     round_restart(agent);
     return 0;
 }

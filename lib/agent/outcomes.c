@@ -83,7 +83,7 @@ void books_begin(struct riptide_agent *agent, const struct stages *stages)
     if (outcomes->books && memcmp(&arms, &outcomes->arms, sizeof(arms)) == 0)
         return;
     /* As at a start without arms, the state file keeps them for a later one. */
-    if (outcomes->books && !has_arms(&arms))
+    if (outcomes->books && agent->is_started && !has_arms(&arms))
         keep(outcomes);
     books_end(outcomes);
     free(outcomes->books);

@@ -70,20 +70,21 @@ static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
     return arm(agent);
 }
 
-/* Hands over a part of the computed windows in each dispatch. */
 /* Without a program the percentage of a section has no effect, and does not limit the route. */
 static uint32_t pacing_percent(const struct riptide_agent *agent,
                                const struct riptide_estimate *estimate)
 {
     struct riptide_explanation explanation;
 
-    if (estimate->pacing_percent == RIPTIDE_AT_ONCE || agent->backends.connections ||
+    if (estimate->pacing_percent == 0 || estimate->pacing_percent == RIPTIDE_AT_ONCE ||
+        agent->backends.connections ||
         riptide_estimator_explain(agent->estimator, &estimate->dst, &explanation,
                                   sizeof(explanation)) != 0)
         return estimate->pacing_percent;
     return explanation.evidence.pacing_percent;
 }
 
+/* Hands over a part of the computed windows in each dispatch. */
 static int hand_over(struct riptide_agent *agent)
 {
     uint32_t n_full;

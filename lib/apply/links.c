@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The MTUs of links, from the kernel's messages about them. */
+/* MTUs and state of links, from the kernel's messages about them. */
 #include "links.h"
 
 #include "internal.h"
@@ -71,7 +71,8 @@ int links_take(struct links *links, const struct nlmsghdr *message)
     /* Bridges send messages of the same type about their ports: removing a port removes no link. */
     if (header->ifi_family != AF_UNSPEC)
         return 0;
-    link = (struct link){ .ifindex = (uint32_t)header->ifi_index };
+    /* No state that links_note_state records. */
+    link = (struct link){ .ifindex = (uint32_t)header->ifi_index, .flags = UINT32_MAX };
     known = find(links, link.ifindex);
     if (message->nlmsg_type == RTM_DELLINK) {
         if (known)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The host's links: their MTUs, which apply to routes without an `mtu` of their own, and whether
- * routes of main lead through them. Pure except for memory.
+ * The host's links: their MTUs, which apply to routes without an `mtu` of their own, their state,
+ * and whether routes of main lead through them. Pure except for memory.
  */
 #ifndef RIPTIDE_LIB_APPLY_LINKS_H
 #define RIPTIDE_LIB_APPLY_LINKS_H

@@ -194,7 +194,6 @@ static void queue_all(struct plan *plan)
 void plan_end_scan(struct plan *plan, enum scan_extent extent)
 {
     plan->pass.cost += plan->pass.n_messages / MESSAGES_PER_COST;
-    plan->pass.n_messages = 0;
     if (extent != SCAN_ALL)
         return;
     queue_all(plan);

@@ -142,8 +142,10 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
     r = watch_subscribe(router->notifications);
     if (r == 0 && !router->plan.config.dry_run)
         r = claim_take(router, error);
-    if (r < 0)
+    if (r < 0) {
+        watch_unsubscribe(router->notifications);
         return error_fill(error, r);
+    }
     router->is_started = true;
     /* Changes since the claim's scans wait as events. */
     if (router->plan.config.dry_run)

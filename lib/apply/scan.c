@@ -197,6 +197,7 @@ static void begin(struct scan *scan, enum scan_extent extent)
     scan->is_asked = scan->is_interrupted = false;
     scan->step = extents[extent].first;
     plan->pass.is_scanning = true;
+    plan->pass.n_messages = 0;
     if (extent != SCAN_MAIN) {
         /* The dump of rules may still have shown a rule that is lifted from now on. */
         plan->own[0].is_lifted = plan->own[1].is_lifted = false;

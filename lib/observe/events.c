@@ -49,8 +49,12 @@ int events_open(struct events *events, uint32_t buffer_bytes)
     if (r < 0)
         return r;
     netlink_set_queue(events->socket, buffer_bytes);
-    subscribe(events);
     return 0;
+}
+
+void events_begin(struct events *events)
+{
+    subscribe(events);
 }
 
 void events_close(struct events *events)

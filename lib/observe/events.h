@@ -33,11 +33,16 @@ struct events {
 };
 
 /*
- * Opens in the thread's network namespace and subscribes; does not listen yet. If the kernel
- * refuses the subscription, `error` is set. The caller sets the first two members. Errors: those of
+ * Opens in the thread's network namespace. The caller sets the first two members. Errors: those of
  * socket(2).
  */
 int events_open(struct events *events, uint32_t buffer_bytes);
+
+/*
+ * Subscribes; does not listen yet. Only for an observer that reads: unread
+ * events fill the queue. If the kernel refuses the subscription, `error` is set.
+ */
+void events_begin(struct events *events);
 
 /* Also for events whose events_open failed. */
 void events_close(struct events *events);

@@ -59,8 +59,8 @@ static int open_sockets(struct riptide_observer *observer, struct riptide_error 
     return r;
 }
 
-static int observer_new(struct riptide_observer **observerp,
-                        const struct riptide_observer_config *given, struct riptide_error *error)
+int observer_new(struct riptide_observer **observerp, const struct riptide_observer_config *given,
+                 struct riptide_error *error)
 {
     CLEANUP(observer_freep) struct riptide_observer *observer = NULL;
     struct riptide_observer_config config;
@@ -98,12 +98,23 @@ static int observer_new(struct riptide_observer **observerp,
     return 0;
 }
 
+void observer_begin(struct riptide_observer *observer)
+{
+    if (observer->events)
+        events_begin(observer->events);
+}
+
 RIPTIDE_PUBLIC int riptide_observer_new(struct riptide_observer **observerp,
                                         const struct riptide_observer_config *config,
                                         struct riptide_error *error)
 {
+    int r;
+
     error_set(error, "%s", "");
-    return error_fill(error, observer_new(observerp, config, error));
+    r = observer_new(observerp, config, error);
+    if (r == 0)
+        observer_begin(*observerp);
+    return error_fill(error, r);
 }
 
 RIPTIDE_PUBLIC struct riptide_observer *riptide_observer_free(struct riptide_observer *observer)

@@ -191,7 +191,8 @@ static int serve(struct backends *backends, struct input *input)
             return -errno;
         if (n > 0 && fds[0].revents)
             r = dispatch_all(backends, fds[0].fd);
-        else if (is_waiting && backends_are_idle(backends))
+        else if (is_waiting && (backends->chosen == RIPTIDE_CONNECTIONS ||
+                                riptide_router_is_idle(backends->router)))
             answer(backends->router, input);
         if (!is_waiting && n > 0 && fds[1].revents)
             read_input(input);

@@ -143,13 +143,19 @@ def test_each_namespace_has_windows_of_its_own(pods, daemon):
     assert sockets() == []
 
 
-def test_no_message_queues_for_a_socket_that_nobody_reads(pods, daemon):
+def test_no_message_queues_for_a_socket_that_nobody_reads(pods, daemon, tmp_path):
     """Of the first process none, of workers destroy events alone."""
-    made = pods(30)
-    with daemon("--policy", "careful") as one:
+    made, text, config = pods(30), "[compute]\npolicy = careful\n", tmp_path / "riptided.conf"
+    config.write_text(text)
+    with daemon("--config", config, "--policy", "careful") as one:
         wait_until(lambda: all(map(has_answer, made)), "a round")
         assert subscriptions(one.pid) == set()
         assert subscriptions(worker_of(made[0])) == {4}
+        assert "no connection is held out" not in one.said()
+        config.write_text(text + "cwnd-max = 60\n")
+        one.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "100 -> 60" in one.said(), "the reload")
+        assert subscriptions(one.pid) == set()
 
 
 def test_fifty_namespaces_come_and_go(pods, daemon):

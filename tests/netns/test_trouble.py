@@ -162,6 +162,7 @@ def test_rounds_go_on_while_many_routes_wait_to_be_read_again(net, table):
         wait_until(lambda: status()["round"] and not rules(net.host), "a round with the rules lifted")
         number = status()["round"]["number"]
         wait_until(lambda: status()["round"]["number"] > number + 5, "five more rounds", 10)
+        assert not rules(net.host)
         flap.kill()
         flap.wait()
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")

@@ -154,6 +154,7 @@ TEST(a_state_is_new_where_carrier_or_master_change)
 
     assert_false(note(&links, ETH0, IFF_UP, 0));
     assert_int_equal(take(&links, ETH0, 1500, 0), 0);
+    assert_false(note(&links, ETH0, 0, 0));
     assert_false(note(&links, ETH0, IFF_UP | IFF_RUNNING, 0));
     assert_true(note(&links, ETH0, IFF_UP | IFF_RUNNING | IFF_PROMISC, 0));
     assert_int_equal(take(&links, ETH0, 1400, 0), 1);

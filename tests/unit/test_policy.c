@@ -38,17 +38,15 @@ TEST(closed_ones_count_where_they_used_their_windows)
     const struct {
         uint32_t given, cwnd, data_segs_out, expected;
     } cases[] = {
-        { 0, 10, 9, 0 },    /* never filled its window */
-        { 37, 37, 14, 0 },
-        { 37, 37, 37, 37 },
-        { 0, 40, 35, 40 },  /* 35 segments over 10: flights of 10, 20 and 5 */
-        { 20, 60, 14, 0 },  /* given at a time when the window was larger than it is now */
+        { 0, 10, 9, 0 }, /* never filled its window */
+        { 37, 37, 14, 0 }, { 37, 37, 37, 37 },
+        { 0, 40, 35, 40 }, /* 35 segments over 10: flights of 10, 20 and 5 */
+        { 20, 60, 14, 0 }, /* given at a time when the window was larger than it is now */
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(
-            window_of_closed(cases[i].given, cases[i].cwnd, cases[i].data_segs_out),
-            cases[i].expected);
+        assert_int_equal(window_of_closed(cases[i].given, cases[i].cwnd, cases[i].data_segs_out),
+                         cases[i].expected);
 }
 
 TEST(segments_sent_again_fill_no_window)
@@ -111,7 +109,9 @@ TEST(a_path_that_is_too_short_to_be_paced_by_now_is_news)
     const struct {
         uint32_t min_rtt_us;
         bool is_news;
-    } cases[] = { { 4999, true }, { 4000, false }, { 5000, true }, { 9000, false }, { 4000, true } };
+    } cases[] = {
+        { 4999, true }, { 4000, false }, { 5000, true }, { 9000, false }, { 4000, true }
+    };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         show(estimator, measured(cases[i].min_rtt_us), (i + 1) * S);
@@ -172,17 +172,17 @@ TEST(tables_are_complete)
 }
 
 /* The defaults with one field changed, which must be refused by its name. */
-#define REFUSED(option, value)                                                                      \
+#define REFUSED(option, value)                                                                     \
     do {                                                                                           \
         struct riptide_estimator_config config = config_of_policy("paper");                        \
         struct riptide_estimator *estimator = NULL;                                                \
         struct riptide_error error = { .text = "" };                                               \
                                                                                                    \
-        config.option = value;                                                                      \
+        config.option = value;                                                                     \
         assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);             \
         assert_null(estimator);                                                                    \
         assert_int_equal(error.index, -1);                                                         \
-        assert_string_equal(error.field, "estimator." #option);                                     \
+        assert_string_equal(error.field, "estimator." #option);                                    \
     } while (0)
 
 TEST(options_are_refused_by_name)
@@ -295,4 +295,3 @@ TEST(counts_need_their_arrays)
     config.n_aggregates = SIZE_MAX;
     assert_number_refused(&config, "aggregates", config.n_aggregates, 1048576);
 }
-
