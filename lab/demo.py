@@ -145,7 +145,7 @@ def riptided(*options):
             on_sender("riptided", "--log-level", "warning", "--holdout-percent", "0", *options),
             stdin=subprocess.DEVNULL, stderr=said) as daemon:
         try:
-            end = time.monotonic() + 10
+            end = time.monotonic() + 30
             while daemon.poll() is None and not window():
                 if time.monotonic() > end:
                     sys.exit("demo: riptided gave no window")

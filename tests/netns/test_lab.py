@@ -99,6 +99,7 @@ def demo_saved_ms(columns, environment=ENVIRONMENT):
             for size, without, *others in rows}, out
 
 
+@pytest.mark.usefixtures("cgroup")
 def test_demo_saves_round_trips():
     for is_last in (False, False, True):
         saved_ms, out = demo_saved_ms(3)
@@ -110,6 +111,7 @@ def test_demo_saves_round_trips():
         assert not is_last, out
 
 
+@pytest.mark.usefixtures("cgroup")
 def test_demo_where_the_program_cannot_load(tmp_path):
     for name in ("lab", "cli/riptide"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
