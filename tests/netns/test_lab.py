@@ -93,7 +93,7 @@ def demo_saved_ms(columns, environment=ENVIRONMENT):
     """The ms saved by each column after the first: {size_kb: [ms, ...]}; and the output."""
     demo = start("--quick", program=DEMO, environment=environment)
     out, errors = demo.communicate(timeout=300 * PATIENCE)
-    assert demo.returncode == 0, errors
+    assert demo.returncode == 0, out + errors
     rows = re.findall(r"^ +(\d+) KB" + columns * r" +(\d+) ms" + r" {2,}[-\d.]", out, re.MULTILINE)
     return {int(size): [int(without) - int(other) for other in others]
             for size, without, *others in rows}, out
