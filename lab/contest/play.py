@@ -218,7 +218,8 @@ def play(evaluation, numbered, arms, repetitions, table):
     """Plays scenes side by side and adds their transfers to the table (COLUMNS)."""
     # Priority, so that policies are compared, not waiting times on a busy machine.
     os.setpriority(os.PRIO_PROCESS, 0, NICE)
-    OWN_SOCKETS.write_text(str(SOCKET_BUCKETS), encoding="ascii")
+    if OWN_SOCKETS.exists():  # from Linux 6.1 on
+        OWN_SOCKETS.write_text(str(SOCKET_BUCKETS), encoding="ascii")
     learn_s = learning_s(evaluation)
     stages = [Stage(number, scene, arms, repetitions, learn_s, evaluation.drawn(number, scene))
               for number, scene in numbered]

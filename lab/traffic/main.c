@@ -14,7 +14,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/time_types.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +23,6 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,12 +38,16 @@ static int wait_for_events(struct traffic *traffic, uint64_t until_ns)
 {
     struct epoll_event events[64];
     uint64_t now_ns = clock_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-    struct __kernel_timespec timeout = {
-        .tv_sec = (int64_t)(left_ns / UINT64_C(1000000000)),
-        .tv_nsec = (int64_t)(left_ns % UINT64_C(1000000000)),
+    struct pollfd fd = { .fd = traffic->epoll_fd, .events = POLLIN };
+    struct timespec timeout = {
+        .tv_sec = (time_t)(left_ns / UINT64_C(1000000000)),
+        .tv_nsec = (long)(left_ns % UINT64_C(1000000000)),
     };
-    int n = (int)syscall(SYS_epoll_pwait2, traffic->epoll_fd, events, 64, &timeout, NULL, 0);
+    /* epoll_wait(2) has milliseconds. */
+    int n = ppoll(&fd, 1, &timeout, NULL);
 
+    if (n > 0)
+        n = epoll_wait(traffic->epoll_fd, events, 64, 0);
     if (n < 0)
         return errno == EINTR ? 0 : -errno;
     now_ns = clock_ns();
