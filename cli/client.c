@@ -84,7 +84,10 @@ static int find_listener(int fd, const char *path, struct riptide_error *error)
     int r = own ? connect_to(fd, own, error) : -ENOENT;
 
     free(own);
-    return r == 0 || r == -EACCES || r == -ETIMEDOUT ? r : connect_to(fd, path, error);
+    if (r == 0 || r == -EACCES || r == -ETIMEDOUT)
+        return r;
+    error->text[0] = '\0';
+    return connect_to(fd, path, error);
 }
 
 static int open_socket(const char *path, FILE **filep, struct riptide_error *error)
