@@ -95,7 +95,7 @@ def test_new_functions_and_constants_are_followed(copy: Path) -> None:
      "struct riptide_estimator_config has no 'ttl'"),
     ("apply.h", "int riptide_router_set_paused(", "int riptide_router_halt(",
      "no header declares 'riptide_router_set_paused'"),
-    ("agent.h", "RIPTIDE_AGENT_TICK, ", "RIPTIDE_AGENT_ROUND, ",
+    ("agent.h", "RIPTIDE_AGENT_TICK,", "RIPTIDE_AGENT_ROUND,",
      "no header declares 'RIPTIDE_AGENT_TICK'"),
     ("observe.h", "uint32_t rtt_us; ", "double rtt_us; ",
      "'rtt_us' of struct riptide_sample is no int"),
