@@ -39,10 +39,10 @@ struct events {
 int events_open(struct events *events, uint32_t buffer_bytes);
 
 /*
- * Subscribes; does not listen yet. Only for an observer that reads: unread
- * events fill the queue. If the kernel refuses the subscription, `error` is set.
+ * Subscribes; does not listen yet. Only for an observer that reads: unread events fill the queue.
+ * If the kernel refuses the subscription, `error` is set.
  */
-void events_begin(struct events *events);
+void events_subscribe(struct events *events);
 
 /* Also for events whose events_open failed. */
 void events_close(struct events *events);

@@ -101,7 +101,7 @@ int observer_new(struct riptide_observer **observerp, const struct riptide_obser
 void observer_begin(struct riptide_observer *observer)
 {
     if (observer->events)
-        events_begin(observer->events);
+        events_subscribe(observer->events);
 }
 
 RIPTIDE_PUBLIC int riptide_observer_new(struct riptide_observer **observerp,

@@ -156,24 +156,32 @@ def test_fleet_busy_with_a_script(start):
         assert two.others() == about(7)
 
 
-@pytest.mark.parametrize("answer", [b":1\r\n", b"*-1\r\n", b"*1\r\n" * 100_000, b"*2\r\n$1\r\n1\r\n$1\r\n1\r\n:1\r\n", b"-ERR \xff\r\n",
-                                    b"HTTP/1.1 400 Bad Request\r\n\r\n"])
-def test_fleet_answers_of_something_else(answer):
+@contextlib.contextmanager
+def serving(talk):
+    """A server that talks on one connection after the other; gives its port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         def serve():
             with contextlib.suppress(OSError):
                 while True:
                     near = server.accept()[0]
                     with contextlib.suppress(OSError):
-                        while near.recv(1 << 16):
-                            near.sendall(answer * 4)
+                        talk(near)
         threading.Thread(target=serve, daemon=True).start()
-        with Host(f"redis://127.0.0.1:{server.getsockname()[1]}", "one", timeout_s=1) as one:
-            one.learn()
-            one.line()
-            one.line()
-            assert len(one.outbox) == 1 and not one.site.own
+        yield server.getsockname()[1]
         server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("answer", [b":1\r\n", b"*-1\r\n", b"*1\r\n" * 100_000, b"*2\r\n$1\r\n1\r\n$1\r\n1\r\n:1\r\n", b"-ERR \xff\r\n",
+                                    b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_fleet_answers_of_something_else(answer):
+    def talk(near):
+        while near.recv(1 << 16):
+            near.sendall(answer * 4)
+    with serving(talk) as port, Host(f"redis://127.0.0.1:{port}", "one", timeout_s=1) as one:
+        one.learn()
+        one.line()
+        one.line()
+        assert len(one.outbox) == 1 and not one.site.own
 
 
 @contextlib.contextmanager
@@ -181,19 +189,14 @@ def moved(target, tls=None):
     """A server whose keys are all at the target; gives its port."""
     line = f"-MOVED {engine.site.key_slot(f'{{pop:{PREFIX}}}'.encode())} {target}\r\n".encode()
     answers = {b"TIME": b"*2\r\n$1\r\n1\r\n$1\r\n1\r\n", b"CLIENT": b"+OK\r\n"}
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        def serve():
-            with contextlib.suppress(OSError):
-                while True:
-                    near = server.accept()[0]
-                    with contextlib.suppress(OSError):
-                        near = tls.wrap_socket(near, server_side=True) if tls else near
-                        for command in iter(lambda: near.recv(1 << 16), b""):
-                            for word in re.findall(rb"\*\d+\r\n\$\d+\r\n(\w+)", command):
-                                near.sendall(answers.get(word, line))
-        threading.Thread(target=serve, daemon=True).start()
-        yield server.getsockname()[1]
-        server.shutdown(socket.SHUT_RDWR)
+
+    def talk(near):
+        near = tls.wrap_socket(near, server_side=True) if tls else near
+        for command in iter(lambda: near.recv(1 << 16), b""):
+            for word in re.findall(rb"\*\d+\r\n\$\d+\r\n(\w+)", command):
+                near.sendall(answers.get(word, line))
+    with serving(talk) as port:
+        yield port
 
 
 @pytest.mark.parametrize("target", ["127.0.0.1/0?db=", "127.0.0.1/0?ssl_cert_reqs=none&db=", "me:word@127.0.0.1", "127.0.0.1#"])
