@@ -194,6 +194,17 @@ static void report_backend(const struct settings *settings, const struct riptide
     is_begun = true;
 }
 
+/* A connection that has not sent lately shows none, and a dry run that ends at once sees no later.
+ */
+static void report_none(const struct settings *settings, const struct riptide_tick *tick)
+{
+    if (settings->router.dry_run && settings->once && tick->destinations == 0)
+        log_line(LOG_LEVEL_INFO,
+                 "no window: connections read: %" PRIu64
+                 ", and none has sent lately; leave out --once to watch for longer",
+                 tick->samples);
+}
+
 /* Once at its beginning, not in each round. */
 static void report_overflow(const struct settings *settings, const struct riptide_tick *tick)
 {
@@ -233,6 +244,7 @@ void report_event(const struct settings *settings, const struct riptide_agent *a
         break;
     case RIPTIDE_AGENT_TICK:
         report_overflow(settings, event->tick);
+        report_none(settings, event->tick);
         report_share(settings, event->tick);
         log_line(LOG_LEVEL_DEBUG,
                  "tick: %" PRIu64 " connections, %" PRIu64 " destinations, %" PRIu64

@@ -28,7 +28,7 @@ names() {
     [[ ${1:-} != arm64 ]] || found="arm64 bookworm"
     [[ ${1:-} != full ]] || found="full forky"
     [[ ${1:-} == all ]] || found=$(sed -n "/^${1:-} /p" <<<"$found")
-    [[ -n $found ]] || die "no kernel '${1:-}'; there are: all $(names all | cut -d ' ' -f 1 | tr '\n' ' ')"
+    [[ -n $found ]] || die "no kernel '${1:-}'; there are: all arm64 full $(names all | cut -d ' ' -f 1 | tr '\n' ' ')"
     printf '%s\n' "$found"
 }
 

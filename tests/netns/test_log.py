@@ -86,6 +86,13 @@ def test_journal_gets_numbers_for_levels_and_others_names(net):
     assert line.startswith("<3>cannot start: process ")
 
 
+def test_a_dry_run_that_finds_no_window_says_so(net):
+    words = (RIPTIDED, "--dry-run", "--once", "--policy", "paper")
+    assert "riptided: no window: connections read: 0, and none has sent lately; " in net.host.run(*words).stderr
+    net.learned("203.0.113.1", 30)
+    assert "no window" not in net.host.run(*words).stderr
+
+
 def test_routes_are_named_by_debug_and_a_dry_run_alone(storm):
     for level, n_lines in (("info", 0), ("debug", STORM)):
         with Daemon(storm.host, "--log-level", level) as daemon:
