@@ -232,13 +232,8 @@ json_t *daemon_status(struct daemon *daemon)
     struct riptide_observer_stats observer;
     struct riptide_estimator_stats estimator;
     struct riptide_router_stats router;
-    const struct served *served = &settings->served;
-    json_t *status = health_of(daemon), *netns = json_null();
+    json_t *status = health_of(daemon);
 
-    if (served->cookie)
-        netns = json_pack("{s:I, s:o}", "number", (json_int_t)served->cookie, "cgroup",
-                          text_or_null(served->cgroup));
-    json_object_set_new(status, "netns", netns);
     riptide_observer_get_stats(riptide_agent_get_observer(daemon->agent), &observer,
                                sizeof(observer));
     riptide_estimator_get_stats(known, &estimator, sizeof(estimator));

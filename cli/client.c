@@ -8,7 +8,6 @@
 #include "lib/tools.h"
 #include "listener.h"
 #include "log.h"
-#include "netns.h"
 #include "render.h"
 #include "request.h"
 
@@ -27,7 +26,7 @@ enum { TIMEOUT_S = 5 };
 
 bool client_is_absence(int error)
 {
-    return error == -ENOENT || error == -ECONNREFUSED || error == -ENONET;
+    return error == -ENOENT || error == -ECONNREFUSED;
 }
 
 int client_has_program(int pid)
@@ -73,23 +72,6 @@ static int connect_to(int fd, const char *path, struct riptide_error *error)
     return r;
 }
 
-/*
- * A riptided with --all-netns has a socket for each network namespace that it serves; one that it
- * left behind, as it was killed, answers no more.
- */
-static int find_listener(int fd, const char *path, struct riptide_error *error)
-{
-    uint64_t cookie;
-    char *own = riptide_netns_get_cookie(&cookie) == 0 ? netns_path(path, cookie) : NULL;
-    int r = own ? connect_to(fd, own, error) : -ENOENT;
-
-    free(own);
-    if (r == 0 || r == -EACCES || r == -ETIMEDOUT)
-        return r;
-    error->text[0] = '\0';
-    return connect_to(fd, path, error);
-}
-
 static int open_socket(const char *path, FILE **filep, struct riptide_error *error)
 {
     const struct timeval timeout = { .tv_sec = TIMEOUT_S };
@@ -104,7 +86,7 @@ static int open_socket(const char *path, FILE **filep, struct riptide_error *err
         return fail(error, path, errno);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-    r = find_listener(fd, path, error);
+    r = connect_to(fd, path, error);
     if (r == 0 && !(*filep = fdopen(fd, "r")))
         r = fail(error, path, errno);
     if (r < 0)
@@ -130,7 +112,6 @@ static int read_answer(FILE *file, const char *path, json_t **answerp, struct ri
 {
     json_t *answer;
     const char *reason;
-    int r;
 
     errno = 0;
     answer = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL);
@@ -146,9 +127,8 @@ static int read_answer(FILE *file, const char *path, json_t **answerp, struct ri
         reason = "riptided ended before the end of its answer";
     snprintf(error->text, sizeof(error->text), "%s",
              reason ? reason : "the answer of riptided is malformed");
-    r = json_is_false(json_object_get(answer, "is_served")) ? -ENONET : -EREMOTEIO;
     json_decref(answer);
-    return r;
+    return -EREMOTEIO;
 }
 
 int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,

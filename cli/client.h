@@ -17,8 +17,8 @@
  * Sends the request, which is freed, to the socket at `path` and waits a few seconds for the
  * answer: an object, which the caller frees. *pidp (may be NULL) is the process of the socket, even
  * without an answer; 0: none, or not visible. Errors, each with a line: -ENOENT ("none" as well)
- * and -ECONNREFUSED (no daemon), -ENONET (--all-netns, not for this network namespace), -EREMOTEIO
- * (refused, or a malformed answer), -ETIMEDOUT, -ENOMEM, those of connect(2), send(2) and recv(2).
+ * and -ECONNREFUSED (no daemon), -EREMOTEIO (refused, or a malformed answer), -ETIMEDOUT, -ENOMEM,
+ * those of connect(2), send(2) and recv(2).
  */
 int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
                struct riptide_error *error);

@@ -106,7 +106,6 @@ int pause_run(const struct command_options *options);
 int keep_run(const struct command_options *options);
 int doctor_run(const struct command_options *options);
 int verify_run(const struct command_options *options);
-int netns_run(const struct command_options *options);
 int verdict_run(const struct command_options *options);
 
 extern const struct option_row observe_rows[];

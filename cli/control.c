@@ -36,7 +36,6 @@ struct client {
 struct control {
     struct listener listener;
     struct daemon *daemon;
-    const char *why_none; /* NULL: requests are processed */
     time_t accept_again;  /* no fd was free for another client until then */
     unsigned int turn;    /* of the client that is served first */
     unsigned int n_clients;
@@ -88,16 +87,14 @@ static bool take_line(struct control *control, struct client *client, size_t n_s
         return false;
     if (end) {
         n = (size_t)(end - client->line) + 1;
-        client->answer = control->why_none
-                             ? request_refuse(control->why_none, false, &client->n_answer)
-                             : request_answer(control->daemon, client->line, n - 1,
-                                              client->may_change, &client->n_answer);
+        client->answer = request_answer(control->daemon, client->line, n - 1, client->may_change,
+                                        &client->n_answer);
         client->n_line -= n;
         memmove(client->line, end + 1, client->n_line);
     } else {
         snprintf(reason, sizeof(reason), "the line is too long: at most %zu bytes",
                  max_bytes(client));
-        client->answer = request_refuse(reason, true, &client->n_answer);
+        client->answer = request_refuse(reason, &client->n_answer);
         client->is_last = true;
     }
     client->n_sent = 0;
@@ -281,11 +278,6 @@ struct control *control_close(struct control *control)
     listener_close(&control->listener);
     free(control);
     return NULL;
-}
-
-void control_serve_none(struct control *control, const char *why)
-{
-    control->why_none = why;
 }
 
 unsigned int control_count_clients(const struct control *control)

@@ -25,9 +25,6 @@ struct control;
 int control_open(struct control **controlp, const char *path, const char *group, uid_t owner,
                  struct daemon *daemon, struct riptide_error *error);
 
-/* From now on each request is refused with the reason `why`, which the caller owns. */
-void control_serve_none(struct control *control, const char *why);
-
 /* Closes, and removes the socket file if its directory permits; not in a child of fork(2). */
 struct control *control_close(struct control *control);
 

@@ -19,12 +19,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-int daemon_open_signals(struct daemon *daemon)
+/* Blocked signals wait in the fd, also those before the loop begins. Errors: -errno. */
+static int open_signals(struct daemon *daemon)
 {
     sigset_t signals;
 
@@ -32,7 +32,6 @@ int daemon_open_signals(struct daemon *daemon)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
-    sigaddset(&signals, SIGCHLD);
     if (sigprocmask(SIG_BLOCK, &signals, NULL))
         return -errno;
     daemon->signals_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -51,8 +50,6 @@ static int take_over(struct daemon *daemon, struct settings *fresh, FILE *change
         r = -ENOENT;
     }
     if (r == 0)
-        r = settings_serve(fresh, &settings->served);
-    if (r == 0)
         r = changes ? settings_compare(settings, fresh, changes, error) : -ENOMEM;
     if (r < 0)
         return r;
@@ -65,7 +62,8 @@ static int take_over(struct daemon *daemon, struct settings *fresh, FILE *change
     return r;
 }
 
-bool reload(struct daemon *daemon)
+/* Applies the whole file, or nothing, and logs a line. */
+static void reload(struct daemon *daemon)
 {
     struct riptide_error error = { .text = "" };
     struct settings fresh;
@@ -89,7 +87,6 @@ bool reload(struct daemon *daemon)
         settings_move(daemon->settings, &fresh);
     }
     free(changes);
-    return r == 0;
 }
 
 static void on_signal(struct daemon *daemon)
@@ -100,18 +97,10 @@ static void on_signal(struct daemon *daemon)
         return;
     if (info.ssi_signo == SIGHUP) {
         reload(daemon);
-    } else if (info.ssi_signo != SIGCHLD) {
+    } else {
         log_line(LOG_LEVEL_INFO, "%s: ending", info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
         daemon->ending = ENDING_SIGNAL;
     }
-}
-
-/* The number of processes that share --max-share may have changed. */
-static void on_beat(struct daemon *daemon, const struct riptide_tick *tick)
-{
-    daemon->beat->interval_ns = tick->interval_ns;
-    daemon->beat->round_ns = clock_read_ns(CLOCK_MONOTONIC);
-    riptide_agent_set_max_share(daemon->agent, settings_get_share(daemon->settings));
 }
 
 /* With many routes a round can end before its routes are written: later ones go on with it. */
@@ -132,8 +121,6 @@ static void on_event(struct daemon *daemon, const struct riptide_agent_event *ev
     answers_note(daemon, event);
     if (event->kind == RIPTIDE_AGENT_TICK) {
         state_tick(daemon, event->tick);
-        if (daemon->beat)
-            on_beat(daemon, event->tick);
         if (daemon->settings->once && has_applied(daemon->agent))
             daemon->ending = ENDING_ONCE;
         if (netns_is_gone()) {
@@ -160,8 +147,8 @@ static void on_agent(struct daemon *daemon)
     }
 }
 
-/* A dry run leaves the default socket alone. */
-void daemon_open_control(struct daemon *daemon, const struct privileges *privileges)
+/* A dry run leaves the default socket alone. Without one the daemon runs all the same. */
+static void open_control(struct daemon *daemon, const struct privileges *privileges)
 {
     const struct settings *settings = daemon->settings;
     struct riptide_error error = { .text = "" };
@@ -250,7 +237,8 @@ static int finish(const struct daemon *daemon)
     return status;
 }
 
-int daemon_refuse(const struct settings *settings, struct riptide_error *error, int r)
+/* Logs why there is no start. Returns the exit status. */
+static int refuse(const struct settings *settings, struct riptide_error *error, int r)
 {
     settings_explain_refusal(settings, error);
     if (r == -EINVAL)
@@ -276,12 +264,6 @@ static int draw_seeds(struct settings *settings)
     return 0;
 }
 
-/* Whether the parent exists, and its end will be signalled: changing privileges clears that. */
-static bool follow_parent(pid_t parent)
-{
-    return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent;
-}
-
 /* From a started agent, with all files open that need root, to the end. Returns the exit status. */
 static int live(struct daemon *daemon, const struct privileges *privileges)
 {
@@ -291,14 +273,12 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
     const char *reason;
     int status;
 
-    daemon_open_control(daemon, privileges);
+    open_control(daemon, privileges);
     has_program = riptide_agent_get_backend(daemon->agent, &reason) != RIPTIDE_ROUTES;
     if (privileges_drop(privileges, !is_dry, !is_dry && has_program, &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
-    } else if (daemon->beat && !follow_parent(daemon->beat->parent)) {
-        daemon->ending = ENDING_SIGNAL;
-    } else if (!daemon->beat) {
+    } else {
         report_start(settings, daemon->agent);
     }
     run(daemon);
@@ -316,13 +296,13 @@ static int serve(struct daemon *daemon)
     int r = privileges_find(&privileges, daemon->settings->user, &error);
 
     if (r < 0)
-        return daemon_refuse(daemon->settings, &error, r);
+        return refuse(daemon->settings, &error, r);
     daemon->metrics.settings = daemon->settings;
-    r = daemon_open_signals(daemon);
+    r = open_signals(daemon);
     if (r == 0)
         r = riptide_agent_start(daemon->agent, &error);
     if (r < 0)
-        return daemon_refuse(daemon->settings, &error, r);
+        return refuse(daemon->settings, &error, r);
     /* After the start, which has chosen the backend: books count connections or turns. */
     state_load(daemon);
     if (!daemon->settings->router.dry_run)
@@ -355,12 +335,12 @@ int daemon_check(struct settings *settings)
     riptide_agent_free(agent);
     if (r == 0)
         r = check_names(settings, &error);
-    return r == 0 ? EXIT_SUCCESS : daemon_refuse(settings, &error, r);
+    return r == 0 ? EXIT_SUCCESS : refuse(settings, &error, r);
 }
 
-int daemon_serve(struct settings *settings, struct beat *beat)
+int daemon_serve(struct settings *settings)
 {
-    struct daemon daemon = { .settings = settings, .signals_fd = -1, .beat = beat };
+    struct daemon daemon = { .settings = settings, .signals_fd = -1 };
     struct riptide_error error = { .text = "" };
     int status;
     int r;
@@ -373,7 +353,7 @@ int daemon_serve(struct settings *settings, struct beat *beat)
     if (r == 0)
         r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
     if (r < 0)
-        return daemon_refuse(settings, &error, r);
+        return refuse(settings, &error, r);
     service_open(&daemon.service);
     status = serve(&daemon);
     control_close(daemon.control);

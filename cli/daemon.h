@@ -30,14 +30,6 @@ struct health {
     bool is_failure_new;      /* since the last tick */
 };
 
-/* A worker's, read by its parent. */
-struct beat {
-    pid_t parent;
-    uint64_t cookie;   /* of its network namespace; 0: not yet known */
-    uint64_t round_ns; /* the last one; CLOCK_MONOTONIC */
-    uint64_t interval_ns;
-};
-
 struct daemon {
     struct settings *settings;
     struct riptide_agent *agent;
@@ -50,7 +42,6 @@ struct daemon {
     uint64_t saved_ns;     /* when the state was last saved, or the attempt failed; 0: not yet */
     bool is_state_failing; /* and this was logged */
     struct metrics_file metrics;
-    struct beat *beat;      /* NULL: no worker */
     uint64_t site_ns;       /* when sums of other hosts were last received; 0: never */
     uint64_t site_until_ns; /* they count until then */
 };
@@ -61,29 +52,8 @@ struct daemon {
  */
 int daemon_check(struct settings *settings);
 
-/* Runs until a signal or a failure. `beat`: that of a worker, or NULL. Returns the exit status. */
-int daemon_serve(struct settings *settings, struct beat *beat);
-
-/* Blocked signals wait in the fd, also those before the loop begins. Errors: -errno. */
-int daemon_open_signals(struct daemon *daemon);
-
-/* If it fails, the daemon runs without it, and logs a line. */
-void daemon_open_control(struct daemon *daemon, const struct privileges *privileges);
-
-/* Logs why there is no start. Returns the exit status. */
-int daemon_refuse(const struct settings *settings, struct riptide_error *error, int r);
-
-/* SIGHUP: applies the whole file, or nothing (false), and logs a line. */
-bool reload(struct daemon *daemon);
-
-/*
- * --all-netns: a process that serves no connection itself. It keeps the program per connection,
- * scans the network namespaces of the processes below --cgroup, and has a worker for each: a child
- * that is an ordinary riptided in that namespace, with its own sockets and files. A worker that
- * ends is restarted; one whose namespace has no processes left is ended. Runs until a signal or a
- * failure ends it, in each of these processes. Returns the exit status.
- */
-int workers_serve(struct settings *settings);
+/* Runs until a signal or a failure. Returns the exit status. */
+int daemon_serve(struct settings *settings);
 
 /* Logs the settings in effect, and conditions of this host that limit them. */
 void report_start(const struct settings *settings, const struct riptide_agent *agent);

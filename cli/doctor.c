@@ -70,14 +70,10 @@ static void ask_daemon(struct host *host, const char *control)
 
     host->control_error = client_ask(control, json_pack("{s:s}", "request", "status"), &answer,
                                      &host->control_pid, &host->control_failure);
-    if (host->control_error == -ENONET)
-        host_read_keeper(host);
     if (host->control_error < 0 || !host->has_holder || !host_is_riptided(host)) {
         json_decref(answer);
         return;
     }
-    if (json_is_object(get(answer, "netns")))
-        host_read_keeper(host);
     apply = get(answer, "apply");
     host->is_paused = json_is_true(get(answer, "paused"));
     snprintf(host->apply, sizeof(host->apply), "%s", text_of(apply, "by"));
@@ -100,7 +96,6 @@ int doctor_run(const struct command_options *options)
     if (r < 0)
         return command_fail(options, &error, r);
     settings_explain_refusal(&options->settings, &host.conflict);
-    host.all_netns = options->settings.all_netns;
     ask_daemon(&host, options->settings.control);
     if (host.has_holder && (host.control_error < 0 || !host_is_riptided(&host)))
         host_read_holder(&host);

@@ -18,9 +18,7 @@ static const char paused_sentence[] =
     "|riptided keeps its rules removed[{?apply.by=both}, and gives no window per connection,]] "
     "until "
     "`riptide resume` or a restart"
-    "[{!apply.by=connections}; its routes are in table {table}, to which no rule refers]\n"
-    "[{?netns}of other network namespaces windows go on: `riptide netns` lists them, "
-    "`systemctl stop riptided` ends all\n]";
+    "[{!apply.by=connections}; its routes are in table {table}, to which no rule refers]\n";
 
 /* Removed rules and routes return unless the namespace's manager is stopped. */
 static void warn_of(int holder, const char *why, struct riptide_error *line)

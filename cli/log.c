@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,7 +18,6 @@
 
 static const char *log_program = "";
 static enum log_level log_level = LOG_LEVEL_INFO;
-static uint64_t log_netns;
 static unsigned int log_dropped;
 static bool log_is_journal;
 static bool log_is_limited;
@@ -58,11 +56,6 @@ void log_init(const char *program)
     log_is_journal = is_journal();
 }
 
-void log_set_netns(uint64_t cookie)
-{
-    log_netns = cookie;
-}
-
 void log_set_level(enum log_level level)
 {
     log_level = level;
@@ -86,8 +79,6 @@ static void write_prefix(enum log_level level)
         fprintf(stderr, "%s: ", log_program);
     else
         fprintf(stderr, "%s: %s: ", log_program, log_level_name(level));
-    if (log_netns)
-        fprintf(stderr, "netns %" PRIu64 ": ", log_netns);
 }
 
 static void write_line(enum log_level level, const char *format, va_list args, const char *suffix)

@@ -26,9 +26,6 @@ void log_init(const char *program);
 
 void log_set_level(enum log_level level);
 
-/* From now on lines name that network namespace; 0: none. */
-void log_set_netns(uint64_t cookie);
-
 /* From now on drops repeated messages: see struct repeats. */
 void log_limit_repeats(void);
 

@@ -24,7 +24,6 @@ extern const uint64_t metrics_duration_bounds_ns[HISTOGRAM_MAX_BOUNDS + 1];
 void histogram_add(struct histogram *histogram, const uint64_t *bounds, uint64_t value);
 
 struct metrics {
-    uint64_t netns; /* a label of all metrics; 0: none */
     struct riptide_observer_stats observer;
     struct riptide_estimator_stats estimator;
     struct riptide_router_stats router;

@@ -47,7 +47,6 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
                                sizeof(metrics->observer));
     riptide_estimator_get_stats(estimator, &metrics->estimator, sizeof(metrics->estimator));
     riptide_router_get_stats(router, &metrics->router, sizeof(metrics->router));
-    metrics->netns = file->settings->served.cookie;
     backend = riptide_agent_get_backend(agent, &reason);
     for (size_t i = 0; i < 2; i++)
         metrics->are_rules_in_place[i] = !file->settings->router.dry_run &&

@@ -140,17 +140,6 @@ static void print_head(FILE *out, const char *name, const char *type, const char
     fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* One collector reads the files of all workers of a riptided. */
-static void print_name(FILE *out, const struct metrics *metrics, const char *name,
-                       const char *labels)
-{
-    if (metrics->netns)
-        fprintf(out, "%s{netns=\"%" PRIu64 "\"%s%s ", name, metrics->netns, *labels ? "," : "}",
-                *labels ? labels + 1 : "");
-    else
-        fprintf(out, "%s%s ", name, labels);
-}
-
 static void print_figure(FILE *out, const char *name, const void *figure)
 {
     uint64_t value = *(const uint64_t *)figure;
@@ -176,36 +165,31 @@ static void print_table(FILE *out, const struct metrics *metrics)
         for (enum arm arm = 0; arm < (series->arm_bytes ? ARMS : 1); arm++) {
             snprintf(labels, sizeof(labels), "{arm=\"%s\"%s%s", arm_name[arm],
                      *series->labels ? "," : "}", *series->labels ? series->labels + 1 : "");
-            print_name(out, metrics, name, series->arm_bytes ? labels : series->labels);
+            fprintf(out, "%s%s ", name, series->arm_bytes ? labels : series->labels);
             print_figure(out, name, figure + arm * series->arm_bytes);
         }
     }
 }
 
 /* `per_unit`: the factor from the metric's unit to the value. */
-static void print_histogram(FILE *out, const struct metrics *metrics, const char *name,
-                            const char *help, const struct histogram *histogram,
-                            const uint64_t *bounds, double per_unit)
+static void print_histogram(FILE *out, const char *name, const char *help,
+                            const struct histogram *histogram, const uint64_t *bounds,
+                            double per_unit)
 {
-    char full[64], labels[32];
+    char labels[32];
     uint64_t count = 0;
     size_t i = 0;
 
     print_head(out, name, "histogram", help);
-    snprintf(full, sizeof(full), "%s_bucket", name);
     do {
         count += histogram->counts[i];
         if (bounds[i])
             snprintf(labels, sizeof(labels), "{le=\"%g\"}", (double)bounds[i] / per_unit);
-        print_name(out, metrics, full, bounds[i] ? labels : "{le=\"+Inf\"}");
-        fprintf(out, "%" PRIu64 "\n", count);
+        fprintf(out, "%s_bucket%s %" PRIu64 "\n", name, bounds[i] ? labels : "{le=\"+Inf\"}",
+                count);
     } while (bounds[i++]);
-    snprintf(full, sizeof(full), "%s_count", name);
-    print_name(out, metrics, full, "");
-    fprintf(out, "%" PRIu64 "\n", count);
-    snprintf(full, sizeof(full), "%s_sum", name);
-    print_name(out, metrics, full, "");
-    fprintf(out, "%.9g\n", (double)histogram->sum / per_unit);
+    fprintf(out, "%s_count %" PRIu64 "\n", name, count);
+    fprintf(out, "%s_sum %.9g\n", name, (double)histogram->sum / per_unit);
 }
 
 /* Sums that can be added over hosts, and divided; docs/proof.md says how to compare them. */
@@ -252,20 +236,16 @@ static void print_cell(FILE *out, const struct metrics *metrics, const struct su
              arm_name[arm], book_size_bytes[class / BOOK_CONTROLS / BOOK_RTTS],
              book_rtt_us[class / BOOK_CONTROLS % BOOK_RTTS] / 1000,
              book_control[class % BOOK_CONTROLS]);
-    print_name(out, metrics, sum->name, labels);
-    fprintf(out, "%.17g\n", (double)value / sum->per_unit);
+    fprintf(out, "%s%s %.17g\n", sum->name, labels, (double)value / sum->per_unit);
 }
 
-static void print_interval(FILE *out, const struct metrics *metrics, const char *name,
-                           const char *help, const struct riptide_interval *interval)
+static void print_interval(FILE *out, const char *name, const char *help,
+                           const struct riptide_interval *interval)
 {
     print_head(out, name, "gauge", help);
-    print_name(out, metrics, name, "{bound=\"estimate\"}");
-    fprintf(out, "%.9g\n", interval->estimate);
-    print_name(out, metrics, name, "{bound=\"low\"}");
-    fprintf(out, "%.9g\n", interval->low);
-    print_name(out, metrics, name, "{bound=\"high\"}");
-    fprintf(out, "%.9g\n", interval->high);
+    fprintf(out, "%s{bound=\"estimate\"} %.9g\n", name, interval->estimate);
+    fprintf(out, "%s{bound=\"low\"} %.9g\n", name, interval->low);
+    fprintf(out, "%s{bound=\"high\"} %.9g\n", name, interval->high);
 }
 
 /* Of this host only, if there is a verdict, even a void one. */
@@ -276,16 +256,16 @@ static void print_effect(FILE *out, const struct metrics *metrics)
     if (verdict_compute(&verdict, metrics->books, ARM_WINDOW, ARM_HOLDOUT,
                         (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) != 0)
         return;
-    print_interval(out, metrics, "riptide_effect_rounds_saved",
+    print_interval(out, "riptide_effect_rounds_saved",
                    "Round trips that windows have saved, with the bounds of 95 %.",
                    &verdict.rounds_saved);
-    print_interval(out, metrics, "riptide_effect_time_ratio",
+    print_interval(out, "riptide_effect_time_ratio",
                    "Change of time by windows, as a share of the time without; below 0: less.",
                    &verdict.time);
-    print_interval(out, metrics, "riptide_effect_again_ratio",
+    print_interval(out, "riptide_effect_again_ratio",
                    "Share of segments sent again with windows, minus that without.",
                    &verdict.again);
-    print_interval(out, metrics, "riptide_held_out_ratio",
+    print_interval(out, "riptide_held_out_ratio",
                    "Of the connections that count, those held out; void where the configured "
                    "share is not within.",
                    &verdict.share);
@@ -307,17 +287,14 @@ static void print_books(FILE *out, const struct metrics *metrics)
     }
     print_head(out, "riptide_arm_held_out_due_total", "counter",
                "Of the connections that count, those that were to be held out.");
-    print_name(out, metrics, "riptide_arm_held_out_due_total", "");
-    fprintf(out, "%" PRIu64 "\n", metrics->held_out_due);
+    fprintf(out, "riptide_arm_held_out_due_total %" PRIu64 "\n", metrics->held_out_due);
 }
 
 /* Not a number, but labels. */
-static void print_info(FILE *out, const struct metrics *metrics, const char *name, const char *help,
-                       const char *labels)
+static void print_info(FILE *out, const char *name, const char *help, const char *labels)
 {
     print_head(out, name, "gauge", help);
-    print_name(out, metrics, name, labels);
-    fputs("1\n", out);
+    fprintf(out, "%s%s 1\n", name, labels);
 }
 
 void metrics_print(FILE *out, const struct metrics *metrics)
@@ -325,22 +302,22 @@ void metrics_print(FILE *out, const struct metrics *metrics)
     char labels[64];
 
     snprintf(labels, sizeof(labels), "{version=\"%s\"}", riptide_version());
-    print_info(out, metrics, "riptide_build_info", "The version that runs.", labels);
+    print_info(out, "riptide_build_info", "The version that runs.", labels);
     snprintf(labels, sizeof(labels), "{asked=\"%s\",by=\"%s\"}", metrics->asked, metrics->by);
     if (metrics->by)
-        print_info(out, metrics, "riptide_apply_info",
+        print_info(out, "riptide_apply_info",
                    "The way by which windows are given; --apply auto chooses.", labels);
     print_table(out, metrics);
     print_books(out, metrics);
     if (metrics->books)
         print_effect(out, metrics);
-    print_histogram(out, metrics, "riptide_initcwnd_segments",
+    print_histogram(out, "riptide_initcwnd_segments",
                     "Initial windows of routes, counted each time that a route was written.",
                     &metrics->windows, metrics_window_bounds, 1);
-    print_histogram(out, metrics, "riptide_connection_initcwnd_segments",
+    print_histogram(out, "riptide_connection_initcwnd_segments",
                     "Windows that connections were given by the program per connection.",
                     &metrics->given, metrics_window_bounds, 1);
-    print_histogram(out, metrics, "riptide_tick_duration_seconds",
+    print_histogram(out, "riptide_tick_duration_seconds",
                     "From the beginning of the dump until the last route was in the kernel.",
                     &metrics->durations, metrics_duration_bounds_ns, 1e9);
 }

@@ -222,7 +222,7 @@ static void report_overflow(const struct settings *settings, const struct riptid
 static void report_share(const struct settings *settings, const struct riptide_tick *tick)
 {
     static bool is_said;
-    double max_share = settings_get_share(settings);
+    double max_share = settings->agent.max_share;
     double share = (double)tick->observe_mean_ns / (double)tick->interval_ns;
     bool is_exceeded = max_share > 0 && share > max_share;
 

@@ -321,16 +321,14 @@ static char *to_line(json_t *object, size_t *np)
     return text;
 }
 
-char *request_refuse(const char *reason, bool is_served, size_t *np)
+char *request_refuse(const char *reason, size_t *np)
 {
     /* The reason may quote the client's text, and end within a character. */
     json_t *text = json_string(reason);
-    json_t *answer =
-        json_pack("{s:b, s:o}", "ok", false, "error", text ? text : json_string("no valid text"));
 
-    if (!is_served)
-        json_object_set_new(answer, "is_served", json_false());
-    return to_line(answer, np);
+    return to_line(json_pack("{s:b, s:o}", "ok", false, "error",
+                             text ? text : json_string("no valid text")),
+                   np);
 }
 
 char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change, size_t *np)
@@ -342,5 +340,5 @@ char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may
     if (answer && json_object_set_new(answer, "ok", json_true()) == 0)
         return to_line(answer, np);
     json_decref(answer);
-    return request_refuse(call.error.text[0] ? call.error.text : strerror(ENOMEM), true, np);
+    return request_refuse(call.error.text[0] ? call.error.text : strerror(ENOMEM), np);
 }

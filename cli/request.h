@@ -96,10 +96,7 @@ int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_repl
 char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change,
                      size_t *np);
 
-/*
- * An answer that refuses a client whose line is not read. `is_served`: its network namespace is
- * served; if not, any other request would be refused, too.
- */
-char *request_refuse(const char *reason, bool is_served, size_t *np);
+/* An answer that refuses a client whose line is not read. */
+char *request_refuse(const char *reason, size_t *np);
 
 #endif

@@ -52,8 +52,6 @@ static const struct command commands[] = {
       "whether windows help: connections with windows compared with those held out; with FILE: by "
       "the states of several hosts",
       NEEDS_DAEMON ", 4 they harm" },
-    { "netns", NULL, netns_run, COMMAND_JSON | COMMAND_CONTROL, NULL,
-      "network namespaces that --all-netns serves", NEEDS_DAEMON },
     { "version", NULL, version_run, 0, NULL, "print the version", "" },
     { "help", "[COMMAND]", help_run, 0, NULL, "print the options of a command, or of all", "" },
 };

@@ -15,7 +15,6 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
 
 /* Blocks from this size on are mapped separately, and returned to the kernel when freed. */
 enum { LARGE_BLOCK_BYTES = 128 * 1024 };
@@ -90,27 +89,6 @@ static int check(struct settings *settings)
     return status;
 }
 
-/* Routes in namespaces of others: a riptided that is killed would leave them, and nobody finds
- * them. */
-static bool refuse_all_netns(const struct settings *settings)
-{
-    struct sockaddr_un address;
-    const size_t most_bytes = sizeof(address.sun_path) - sizeof(".18446744073709551615");
-
-    if (settings->netns)
-        log_answer("--all-netns and --netns: not both");
-    else if (strlen(settings->control) > most_bytes)
-        log_answer("--control: with --all-netns at most %zu bytes, as each network namespace has "
-                   "its own socket, with a number in its name",
-                   most_bytes);
-    else if (settings->agent.apply != RIPTIDE_CONNECTIONS)
-        log_answer("--all-netns gives windows per connection only, and no routes: use "
-                   "--apply connections");
-    else
-        return false;
-    return true;
-}
-
 int main(int argc, char **argv)
 {
     struct riptide_error error = { .text = "" };
@@ -142,8 +120,6 @@ int main(int argc, char **argv)
         log_answer("--once leaves routes; windows per connection end with riptided: --apply "
                    "routes");
         status = EXIT_USAGE;
-    } else if (settings.all_netns && !settings.flush && refuse_all_netns(&settings)) {
-        status = EXIT_USAGE;
     } else if (settings.check) {
         status = check(&settings);
     } else if (settings.netns && netns_enter(settings.netns, &error) < 0) {
@@ -153,7 +129,7 @@ int main(int argc, char **argv)
     } else if (settings.flush) {
         status = flush(&settings);
     } else {
-        status = settings.all_netns ? workers_serve(&settings) : daemon_serve(&settings, NULL);
+        status = daemon_serve(&settings);
     }
     settings_deinit(&settings);
     return log_finish(status);

@@ -6,7 +6,6 @@
 #include "settings.h"
 
 #include "lib/tools.h"
-#include "netns.h"
 #include "request.h"
 
 #include <errno.h>
@@ -95,8 +94,6 @@ const struct option_row settings_rows[] = {
     FIXED("apply", "control-group", group, control_group,
           "group whose members may make changes by the socket, as root may"),
     FIXED("apply", "netns", path, netns, "work in this network namespace, a name or a file"),
-    FIXED("apply", "all-netns", flag, all_netns,
-          "give windows in each network namespace of the processes below --cgroup"),
     FIXED("apply", "user", user, user,
           "user to become when started as root; else riptide, if there is such a user"),
     ROW("metrics", "metrics", path, metrics,
@@ -207,33 +204,6 @@ void settings_deinit(struct settings *settings)
     free(settings->override_lines);
     free(settings->text);
     free(settings->state_of_unit);
-    for (size_t i = 0; i < sizeof(settings->served_paths) / sizeof(char *); i++)
-        free(settings->served_paths[i]);
-}
-
-int settings_serve(struct settings *settings, const struct served *served)
-{
-    const char **const paths[] = { &settings->control, &settings->metrics, &settings->state };
-
-    settings->served = *served;
-    /* The state at home outlives a boot; the numbers of namespaces do not. */
-    for (size_t i = 0; i < (served->is_home ? 2 : 3) && served->cookie; i++) {
-        if (!*paths[i] || !strcmp(*paths[i], "none") ||
-            (settings->router.dry_run && !strcmp(*paths[i], CONTROL_PATH)))
-            continue;
-        settings->served_paths[i] = netns_path(*paths[i], served->cookie);
-        if (!settings->served_paths[i])
-            return -ENOMEM;
-        *paths[i] = settings->served_paths[i];
-    }
-    return 0;
-}
-
-double settings_get_share(const struct settings *settings)
-{
-    const uint32_t *n = settings->served.n_sharing;
-
-    return settings->agent.max_share / (n && *n > 0 ? *n : 1);
 }
 
 void settings_move(struct settings *to, struct settings *from)

@@ -19,14 +19,6 @@ struct override_lines {
     int keys[OVERRIDE_MAX_ROWS]; /* by row of override_rows; 0: not given */
 };
 
-/* Data of a worker of --all-netns. */
-struct served {
-    uint64_t cookie;           /* its namespace's number; 0: not a worker */
-    bool is_home;              /* it is the namespace in which riptided was started */
-    const char *cgroup;        /* of a process in it, seen from --cgroup */
-    const uint32_t *n_sharing; /* this many workers share --max-share */
-};
-
 struct settings {
     struct riptide_agent_config agent; /* points to the three below */
     struct riptide_observer_config observer;
@@ -42,7 +34,6 @@ struct settings {
     const char *netns;         /* name or path; NULL: that of the start */
     const char *user;          /* to become; NULL: see privileges.h */
     const char *metrics;       /* file; NULL: none */
-    bool all_netns;
     enum log_level log_level;
     const char *config; /* the file, as given; NULL: the default one */
     bool check;
@@ -60,9 +51,6 @@ struct settings {
     char *text;                    /* the text to which values of the file point */
     int lines[SETTINGS_MAX_ROWS];  /* of the file, by row; 0: not in it */
     bool given[SETTINGS_MAX_ROWS]; /* on the command line, by row */
-
-    struct served served;
-    char *served_paths[3]; /* the text to which its paths point */
 };
 
 /* The options and keys, into struct settings. */
@@ -81,12 +69,6 @@ void settings_deinit(struct settings *settings);
 
 /* Updates the library's pointers after lists have grown or the struct has moved. */
 void settings_link(struct settings *settings);
-
-/* Gives sockets and files their own names, except the state at home. Errors: -ENOMEM. */
-int settings_serve(struct settings *settings, const struct served *served);
-
-/* The share for dumps of this process: --max-share, or its part of it. */
-double settings_get_share(const struct settings *settings);
 
 /* Moves `from`, which is invalid afterwards, to `to`. */
 void settings_move(struct settings *to, struct settings *from);

@@ -11,7 +11,6 @@
 /* Besides the document it uses members that need a comparison of others. */
 static const char screen[] =
     "riptided     {health:mark}[: {reason}]\n"
-    "[  netns      {netns.number}, cgroup {netns.cgroup}\n]"
     "  version    {version}[{?dry_run}, dry run], process {pid}, running for {uptime_s:clock}\n"
     "[{!apply.by=connections}  rules      IPv4 [off: {rules.ipv4.reason}|in place], "
     "IPv6 [off: {rules.ipv6.reason}|in place]\n]"

@@ -92,9 +92,6 @@ enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent
 /* The backend per connection (lib/connections/connections.h), or NULL. */
 struct connections *riptide_agent_get_connections(const struct riptide_agent *agent);
 
-/* Changes max_share from the next round on, until the next reconfiguration. */
-void riptide_agent_set_max_share(struct riptide_agent *agent, double max_share);
-
 /*
  * For destinations with a window: closed connections that sent at most two windows, so were only in
  * the flights that the first window allowed. The destination's window counts, not the arm's, so

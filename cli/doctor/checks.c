@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/capability.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <stdarg.h>
@@ -181,9 +180,7 @@ static void check_idle(const struct host *host, struct finding *finding)
         finding_is(finding, SEVERITY_NOTE,
                    "idle connections restart with their route's window, which is not ours");
         finding_do(finding, "%ssysctl -w net.ipv4.tcp_slow_start_after_idle=0",
-                   host->all_netns || host->keeper_pid || !host_is_riptided(host)
-                       ? ""
-                       : "riptided --apply both, or ");
+                   host_is_riptided(host) ? "riptided --apply both, or " : "");
     }
     if (strcmp(host->slow_start_after_idle, "0") != 0)
         return;
@@ -192,26 +189,6 @@ static void check_idle(const struct host *host, struct finding *finding)
                "from a new one");
     finding_do(finding,
                "sysctl -w net.ipv4.tcp_slow_start_after_idle=1, or riptided --policy careful");
-}
-
-static void check_namespaces(const struct host *host, struct finding *finding)
-{
-    const uint64_t needed = UINT64_C(1) << CAP_SYS_ADMIN | UINT64_C(1) << CAP_SYS_PTRACE;
-    bool is_able = (host->keeper_capabilities & needed) == needed;
-    bool is_all = host->all_netns || host->keeper_pid;
-
-    finding_read(finding, "all-netns = %s; CapEff of process %d: %016" PRIx64,
-                 is_all ? "yes" : "no", host->keeper_pid, host->keeper_capabilities);
-    if (!is_all || (host->keeper_pid && is_able)) {
-        finding_is(finding, SEVERITY_OK, "riptided serves %s",
-                   is_all ? "all network namespaces" : "only its own network namespace");
-        return;
-    }
-    finding_is(finding, host->keeper_pid ? SEVERITY_ERROR : SEVERITY_NOTE,
-               "%s CAP_SYS_ADMIN and CAP_SYS_PTRACE for other network namespaces",
-               host->keeper_pid ? "riptided lacks" : "riptided --all-netns needs");
-    finding_do(finding, "systemctl edit riptided: the drop-in that riptided.service has as a "
-                        "comment");
 }
 
 static const struct {
@@ -223,7 +200,7 @@ static const struct {
     { "numbers", check_numbers, true },    { "rules", check_rules, true },
     { "networkd", check_networkd, true },  { "destinations", check_destinations, true },
     { "receiver", check_receiver, false }, { "pacing", check_pacing, false },
-    { "idle-restart", check_idle, false }, { "namespaces", check_namespaces, false },
+    { "idle-restart", check_idle, false },
 };
 
 const char *severity_name(enum severity severity)

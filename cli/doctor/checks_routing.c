@@ -82,9 +82,6 @@ void check_daemon(const struct host *host, struct finding *finding)
                    "rules or routes of riptided exist, and no process maintains them: left by "
                    "--once or by a crash");
         finding_do(finding, "systemctl start riptided, or riptide flush");
-    } else if (!host->has_holder && host->control_error == -ENONET) {
-        finding_is(finding, SEVERITY_NOTE, "%s", host->control_failure.text);
-        finding_do(finding, "for this one to have windows, move a process of it below --cgroup");
     } else if (!host->has_holder) {
         finding_is(finding, SEVERITY_NOTE, "no riptided runs in this network namespace");
         finding_do(finding, "systemctl start riptided");

@@ -202,33 +202,6 @@ int host_read(struct host *host, const struct riptide_router_config *router, con
     return 0;
 }
 
-/* A line of a file of proc(5); 0: unreadable. */
-static uint64_t read_status(int pid, const char *name, int base)
-{
-    char path[32], line[128];
-    size_t n = strlen(name);
-    uint64_t value = 0;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof(line), file)) {
-        if (!strncmp(line, name, n))
-            value = strtoull(line + n, NULL, base);
-    }
-    if (file)
-        fclose(file);
-    return value;
-}
-
-void host_read_keeper(struct host *host)
-{
-    host->keeper_pid = host->control_error == -ENONET
-                           ? host->control_pid
-                           : (int)read_status(host->control_pid, "PPid:", 10);
-    host->keeper_capabilities = read_status(host->keeper_pid, "CapEff:", 16);
-}
-
 void host_read_holder(struct host *host)
 {
     int found = client_has_program(host->holder_pid);

@@ -73,9 +73,6 @@ struct host {
     bool is_stepped_back; /* that is the reason */
     bool is_pacing;       /* per connection, unless there is a reason */
     bool is_careful;      /* only after losses: policy careful */
-    bool all_netns;       /* as configured */
-    int keeper_pid;       /* that enters other network namespaces for it; 0: none runs */
-    uint64_t keeper_capabilities; /* its effective capabilities */
     int conflict_error;           /* riptide_router_check */
     struct riptide_error conflict;
 
@@ -93,9 +90,6 @@ struct host {
  */
 int host_read(struct host *host, const struct riptide_router_config *router, const char *root,
               struct riptide_error *error);
-
-/* With --all-netns: finds the first process, which may be the parent of the one that answered. */
-void host_read_keeper(struct host *host);
 
 /* This namespace is managed by the riptided on --control, even if it did not answer. */
 static inline bool host_is_riptided(const struct host *host)

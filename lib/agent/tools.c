@@ -93,11 +93,6 @@ struct connections *riptide_agent_get_connections(const struct riptide_agent *ag
     return agent->backends.connections;
 }
 
-void riptide_agent_set_max_share(struct riptide_agent *agent, double max_share)
-{
-    agent->interval.max_share = max_share;
-}
-
 const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent)
 {
     return &agent->outcomes;

@@ -169,18 +169,6 @@ static int load(struct connections *connections, struct riptide_error *error)
     return r;
 }
 
-int connections_keep(struct connections *connections, struct riptide_error *error)
-{
-    int r = load(connections, error);
-
-    return r == 0 && connections->uses_program ? program_attach(connections->program, error) : r;
-}
-
-void connections_forget_netns(const struct connections *connections, uint64_t netns_cookie)
-{
-    program_forget_netns(connections->program, netns_cookie);
-}
-
 int connections_start(struct connections *connections, struct riptide_error *error)
 {
     int r;

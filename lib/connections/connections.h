@@ -51,15 +51,6 @@ struct connections *connections_free(struct connections *connections);
 int connections_start(struct connections *connections, struct riptide_error *error);
 
 /*
- * Loads and attaches the program for objects whose program_of this is, without giving windows
- * itself. Errors: as connections_start.
- */
-int connections_keep(struct connections *connections, struct riptide_error *error);
-
-/* Removes that program's elements of a network namespace at once, as nothing maintains them. */
-void connections_forget_netns(const struct connections *connections, uint64_t netns_cookie);
-
-/*
  * Takes the namespace's lock (netns.h), unless a router of the same agent has it. Errors: those of
  * lock_take; then stop the program.
  */

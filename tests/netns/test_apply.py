@@ -382,8 +382,7 @@ def test_before_linux_5_15_there_are_routes_alone(net, any_kernels_cgroup, prelo
         assert (f"windows are given by routes, not per connection (--apply auto): {why}\n" in riptided.said()) == (apply == "auto")
 
 
-@pytest.mark.parametrize("options", [("--apply", "connections"), ("--apply", "routes"),
-                                     ("--apply", "connections", "--all-netns")])
+@pytest.mark.parametrize("options", [("--apply", "connections"), ("--apply", "routes")])
 def test_a_reload_goes_by_the_cgroup_and_not_by_its_name(net, cgroup, tmp_path, options):
     config = tmp_path / "riptided.conf"
     config.write_text(f"[apply]\ncgroup = {cgroup}\n")

@@ -47,37 +47,6 @@ static struct finding judge(const struct host *host, const char *check)
     return finding;
 }
 
-TEST(other_namespaces_need_two_capabilities)
-{
-    CLEANUP(freep) struct host *host = healthy();
-
-    host->all_netns = true;
-    assert_int_equal(judge(host, "namespaces").severity, SEVERITY_NOTE);
-    host->keeper_pid = 7;
-    host->keeper_capabilities = UINT64_C(1) << 21;
-    assert_int_equal(judge(host, "namespaces").severity, SEVERITY_ERROR);
-    host->keeper_capabilities |= UINT64_C(1) << 19;
-    assert_int_equal(judge(host, "namespaces").severity, SEVERITY_OK);
-    /* As an option to riptided it is in no file of ours. */
-    host->all_netns = false;
-    assert_string_equal(judge(host, "namespaces").summary, "riptided serves all network namespaces");
-    host->keeper_capabilities = 0;
-    assert_int_equal(judge(host, "namespaces").severity, SEVERITY_ERROR);
-}
-
-TEST(where_it_serves_other_namespaces_it_runs)
-{
-    CLEANUP(freep) struct host *host = healthy();
-    struct finding finding;
-
-    host->control_error = -ENONET;
-    strcpy(host->control_failure.text, "riptided does not serve this network namespace: why");
-    finding = judge(host, "daemon");
-    assert_int_equal(finding.severity, SEVERITY_NOTE);
-    assert_string_equal(finding.summary, host->control_failure.text);
-    assert_null(strstr(finding.remedy, "start riptided"));
-}
-
 TEST(a_step_back_is_meant_and_tried_again)
 {
     CLEANUP(freep) struct host *host = healthy();
@@ -97,7 +66,7 @@ TEST(a_step_back_is_meant_and_tried_again)
     assert_null(strstr(finding.remedy, "restart"));
 }
 
-/* Which --all-netns refuses, and riptided cannot do for an agent of another program. */
+/* riptided cannot do it for an agent of another program. */
 TEST(both_is_recommended_where_it_can_be)
 {
     CLEANUP(freep) struct host *host = healthy();
@@ -105,10 +74,6 @@ TEST(both_is_recommended_where_it_can_be)
     strcpy(host->apply, "connections");
     assert_string_equal(judge(host, "idle-restart").remedy,
                         "riptided --apply both, or sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
-    host->keeper_pid = 7;
-    assert_string_equal(judge(host, "idle-restart").remedy,
-                        "sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
-    host->keeper_pid = 0;
     host->holder_pid = 7;
     assert_string_equal(judge(host, "idle-restart").remedy,
                         "sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
