@@ -212,19 +212,6 @@ static uint32_t count_hints(const struct riptide_estimator *estimator)
     return n;
 }
 
-static json_t *site_of(const struct daemon *daemon)
-{
-    uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME), until_ns = daemon->site_until_ns;
-
-    if (daemon->site_ns == 0)
-        return json_null();
-    return json_pack(
-        "{s:I, s:f, s:f}", "destinations",
-        (json_int_t)riptide_estimator_count_site(riptide_agent_get_estimator(daemon->agent)),
-        "ago_s", s(now_ns - daemon->site_ns), "left_s",
-        s(until_ns > now_ns ? until_ns - now_ns : 0));
-}
-
 json_t *daemon_status(struct daemon *daemon)
 {
     const struct settings *settings = daemon->settings;
@@ -242,7 +229,7 @@ json_t *daemon_status(struct daemon *daemon)
         status,
         json_pack(
             "{s:I, s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-            "s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
+            "s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
             "hints", (json_int_t)count_hints(known), "version", riptide_version(), "pid",
             (int)getpid(), "uptime_s", s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns),
             "dry_run", settings->router.dry_run, "paused", daemon_is_off(daemon), "interval_s",
@@ -254,7 +241,7 @@ json_t *daemon_status(struct daemon *daemon)
             "left_alone", (json_int_t)router.left_alone, "max_routes",
             (json_int_t)settings->router.max_routes, "clients",
             (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
-            "site", site_of(daemon), "counters", "routes_written", (json_int_t)router.written,
+            "counters", "routes_written", (json_int_t)router.written,
             "routes_refused", (json_int_t)router.failed, "resyncs", (json_int_t)router.resyncs,
             "lifts", (json_int_t)router.lifts, "overruns", (json_int_t)router.overruns, "dumps",
             (json_int_t)observer.dumps, "dumps_failed", (json_int_t)observer.failures, "messages",

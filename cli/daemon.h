@@ -42,8 +42,6 @@ struct daemon {
     uint64_t saved_ns;     /* when the state was last saved, or the attempt failed; 0: not yet */
     bool is_state_failing; /* and this was logged */
     struct metrics_file metrics;
-    uint64_t site_ns;       /* when sums of other hosts were last received; 0: never */
-    uint64_t site_until_ns; /* they count until then */
 };
 
 /*

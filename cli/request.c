@@ -169,96 +169,6 @@ static json_t *run_load(struct call *call)
                      (json_int_t)counts.skipped, "overflow", (json_int_t)counts.overflow);
 }
 
-/* A page of changes: with the first answer's revision, a client's next request misses none. */
-static json_t *run_learned(struct call *call)
-{
-    json_int_t life = 0, since = 0, from = 0, revision;
-    json_t *rows, *next = json_null(), *answer;
-    const struct ladder *ladder;
-    struct riptide_prefix dst;
-    char text[LADDER_BYTES], name[RIPTIDE_PREFIX_TEXT_BYTES];
-    uint32_t cursor;
-
-    if (!take_members(call, "{s?I, s?I, s?I}", "life", &life, "since", &since, "from", &from))
-        return NULL;
-    if (from < 0 || from > UINT32_MAX) {
-        fail(call, "from: not `next` of an earlier answer");
-        return NULL;
-    }
-    answer = daemon_learned(call->daemon);
-    revision = json_integer_value(json_object_get(answer, "revision"));
-    if (life != json_integer_value(json_object_get(answer, "life")))
-        since = 0;
-    cursor = (uint32_t)from;
-    rows = json_array();
-    for (int i = 0; since < revision; i++) {
-        if (i == REQUEST_WALK || json_array_size(rows) == REQUEST_PAGE) {
-            next = json_integer(cursor);
-            break;
-        }
-        ladder = daemon_next_ladder(call->daemon, &cursor, &dst);
-        if (!ladder)
-            break;
-        if (ladder->revision <= since)
-            continue;
-        riptide_prefix_format(&dst, name);
-        ladder_save(ladder, daemon_again_price(call->daemon), text);
-        json_array_append_new(rows,
-                              json_pack("[s, s, I, I]", name, text, (json_int_t)ladder->n_entered,
-                                        (json_int_t)ladder->n_halved));
-    }
-    json_object_update_new(answer, json_pack("{s:o, s:o}", "ladders", rows, "next", next));
-    return answer;
-}
-
-static json_t *run_books(struct call *call)
-{
-    json_int_t known = 0;
-
-    if (!take_members(call, "{s?I}", "known", &known))
-        return NULL;
-    return daemon_books(call->daemon, (uint64_t)known);
-}
-
-/* Counts elements that are not valid ladders, or whose destination is unknown here. */
-static json_t *run_site(struct call *call)
-{
-    json_t *ladders = NULL, *row;
-    json_int_t for_ms = 0, n_taken = 0, n_unknown = 0, n_invalid = 0;
-    const char *name, *text;
-    struct riptide_prefix dst;
-    double weight = 0;
-    int replaces = 0;
-    size_t i;
-
-    if (!take_members(call, "{s:I, s?F, s?o, s?b}", "for_ms", &for_ms, "weight", &weight, "ladders",
-                      &ladders, "replace", &replaces))
-        return NULL;
-    if (for_ms <= 0 || for_ms > REQUEST_MAX_SITE_MS)
-        fail(call, "for_ms: not 1 ms to an hour");
-    else if (ladders && !json_is_array(ladders))
-        fail(call, "ladders: not an array");
-    else if (json_array_size(ladders) > REQUEST_PAGE)
-        fail(call, "ladders: more than %d", REQUEST_PAGE);
-    else if (json_array_size(ladders) > 0 && !(weight > 0 && weight <= REQUEST_MAX_WEIGHT))
-        fail(call, "weight: not above 0, to %d connections", REQUEST_MAX_WEIGHT);
-    if (call->error.text[0])
-        return NULL;
-    daemon_keep_site(call->daemon, replaces, (uint64_t)for_ms * 1000000);
-    json_array_foreach(ladders, i, row)
-    {
-        int r = RIPTIDE_E_INVALID;
-
-        if (json_unpack(row, "[s, s!]", &name, &text) == 0 && riptide_prefix_parse(&dst, name) == 0)
-            r = daemon_take_site(call->daemon, &dst, text, weight);
-        n_taken += r == 0;
-        n_unknown += r == RIPTIDE_E_UNKNOWN;
-        n_invalid += r != 0 && r != RIPTIDE_E_UNKNOWN;
-    }
-    return json_pack("{s:I, s:I, s:I}", "taken", n_taken, "unknown", n_unknown, "invalid",
-                     n_invalid);
-}
-
 static const struct verb verbs[] = {
     { "status", false, NULL, daemon_status },   { "metrics", false, NULL, daemon_metrics },
     { "hints", false, NULL, daemon_hints },     { "save", true, NULL, daemon_save },
@@ -266,8 +176,7 @@ static const struct verb verbs[] = {
     { "explain", false, run_explain, NULL },    { "hint", true, run_hint, NULL },
     { "unhint", true, run_unhint, NULL },       { "pause", true, run_pause, NULL },
     { "resume", true, run_pause, NULL },        { "load", true, run_load, NULL },
-    { "merge", true, run_load, NULL },          { "learned", true, run_learned, NULL },
-    { "books", true, run_books, NULL },         { "site", true, run_site, NULL },
+    { "merge", true, run_load, NULL },
 };
 
 static const struct verb *find_verb(struct call *call)

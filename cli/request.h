@@ -21,13 +21,6 @@
 /* Destinations in one answer: a list of all is requested in pages. */
 #define REQUEST_PAGE 256
 
-/* Destinations that one answer about changes checks. */
-#define REQUEST_WALK (16 * REQUEST_PAGE)
-
-/* The largest weight of a site's other hosts, in connections; and the longest time. */
-#define REQUEST_MAX_WEIGHT  1000
-#define REQUEST_MAX_SITE_MS (INT64_C(1000) * 3600)
-
 /* The longest time of a hint: a year. */
 #define REQUEST_MAX_HINT_MS (INT64_C(1000) * 3600 * 24 * 366)
 
@@ -72,19 +65,6 @@ bool daemon_is_off(const struct daemon *daemon);
 double daemon_stepped_back_s(const struct daemon *daemon);
 /* The state, as text. */
 json_t *daemon_save(struct daemon *daemon);
-/*
- * Who has learned what: `life` of this process, its `revision`; the destinations, NULL after the
- * last (riptide_estimator_next_ladder); and its books, unless they still have `known` connections.
- */
-json_t *daemon_learned(struct daemon *daemon);
-const struct ladder *daemon_next_ladder(struct daemon *daemon, uint32_t *cursor,
-                                        struct riptide_prefix *dst);
-json_t *daemon_books(struct daemon *daemon, uint64_t known);
-double daemon_again_price(const struct daemon *daemon);
-/* Sets the sums of other hosts: as riptide_estimator_take_site; and their time to live. */
-int daemon_take_site(struct daemon *daemon, const struct riptide_prefix *dst, const char *ladder,
-                     double weight);
-void daemon_keep_site(struct daemon *daemon, bool is_replacing, uint64_t for_ns);
 /* Merges the state, or replaces the present one by it. */
 int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_replacing,
                 struct riptide_load_counts *counts, struct riptide_error *error);

@@ -7,7 +7,6 @@ import ctypes
 import importlib.metadata
 import os
 import platform
-import re
 import socket
 import subprocess
 import sys
@@ -131,16 +130,6 @@ def wait_window(what):
     check(done.returncode == 0 and "applied" in done.stdout, what, done.stdout)
 
 
-def wait_fleet(what):
-    """A turn has ended: it begins with what only root and the group may ask riptided."""
-    metrics, deadline = Path("/run/riptide-fleet/fleet.prom"), time.monotonic() + 30
-    while not (asked := metrics.exists() and re.search("_(exchanges|failures)_total [1-9]", metrics.read_text())):
-        if time.monotonic() > deadline:
-            break
-        time.sleep(0.1)
-    check(asked, what)
-
-
 def main(old, new):
     names = [run("dpkg-deb", "--field", path, "Package").strip() for path in packages(old)]
     make_network()
@@ -148,8 +137,8 @@ def main(old, new):
 
     print(f"install {' '.join(names)}")
     run("dpkg", "--install", *packages(old))
-    check(main_pid() == main_pid("riptide-fleet") == "0" and not list(Path("/etc/systemd/system").rglob("riptide*")),
-          "riptided and riptide-fleet are neither started nor enabled")
+    check(main_pid() == "0" and not list(Path("/etc/systemd/system").rglob("riptide*")),
+          "riptided is neither started nor enabled")
     check(kernel() == kernel_before, "nothing in the kernel is changed")
     check(run("dpkg", "--verify", *names) == "", "all files are there")
 
@@ -173,28 +162,24 @@ def main(old, new):
     print("start")
     Path("/etc/riptide").mkdir()
     Path("/etc/riptide/riptided.conf").write_text(
-        "[apply]\napply = both\ncontrol-group = riptide-control\n[compute]\npolicy = paper\ncwnd-max = 40\n")
-    Path("/etc/riptide/fleet.conf").write_text(
-        "site = here\nengine = redis://127.0.0.1:6379/0\nmetrics = /run/riptide-fleet/fleet.prom\n")
+        "[apply]\napply = both\n[compute]\npolicy = paper\ncwnd-max = 40\n")
     with connection():
-        run("systemctl", "enable", "--now", "riptided", "riptide-fleet")
+        run("systemctl", "enable", "--now", "riptided")
         wait_window("a connection starts with its window")
-        wait_fleet("riptide-fleet asks riptided, by the group that its package brings")
         check(programs() == 1 and "lookup riptide" in run("ip", "rule") and "initcwnd" in
               run("ip", "route", "show", "table", "riptide"), "rules, routes and a program are in the kernel")
 
         print("upgrade")
-        first, first_fleet = main_pid(), main_pid("riptide-fleet")
+        first = main_pid()
         run("dpkg", "--install", *packages(new))
-        check(main_pid() not in ("0", first) and main_pid("riptide-fleet") not in ("0", first_fleet),
-              "riptided and riptide-fleet are other processes")
+        check(main_pid() not in ("0", first), "riptided is another process")
         check("destinations loaded: 1" in journal(), "which goes on with what the first has learned")
         wait_window("a connection starts with its window")
         check(programs() == 1, "of the two programs one is left")
 
         print("remove")
         run("dpkg", "--remove", *names)
-        check(main_pid() == main_pid("riptide-fleet") == "0", "neither runs")
+        check(main_pid() == "0", "riptided does not run")
         check(kernel() == kernel_before, "nothing is left in the kernel")
         check(Path("/var/lib/private/riptide/state").exists() and Path("/etc/riptide/riptided.conf").exists(),
               "state and configuration are kept")
@@ -202,11 +187,11 @@ def main(old, new):
         print("install again, and purge as it runs")
         Path("/etc/riptide/riptided.conf").write_text("[compute]\npolicy = paper\ncwnd-max = 40\n")
         run("dpkg", "--install", *packages(new))
-        run("systemctl", "restart", "riptided", "riptide-fleet")
+        run("systemctl", "restart", "riptided")
         wait_window("a connection starts with its window by routes, the default")
         check(programs() == 0, "without a program")
         run("dpkg", "--purge", *names)
-    check(main_pid() == main_pid("riptide-fleet") == "0", "neither runs")
+    check(main_pid() == "0", "riptided does not run")
     check(kernel() == kernel_before, "nothing is left in the kernel")
     left = sorted(files() - files_before)
     check(not left, "nothing is left on disk", left)

@@ -4,8 +4,7 @@
 Thousands of connections a second open and close (churn.c); routes, rules, links and addresses
 change; other programs change its table; operators pause it, hint, save, load and change its
 configuration; clients are hostile; and in the first third of the time it is killed again and again.
-Where a Valkey or Redis is installed, two riptide-fleets share what it learns, each as a host of its
-own, and their server is killed and stopped meanwhile. After each event the routes of TCP and UDP to
+After each event the routes of TCP and UDP to
 the same addresses are compared: our rules select TCP only, and no event depends on the protocol, so
 every difference is Riptide's. With windows per connection (--apply) new connections are checked,
 too, and there must be no difference at any time.
@@ -25,11 +24,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import cgroups  # noqa: E402
-import engine  # noqa: E402
 import invariant  # noqa: E402
 from churn_figures import Figures  # noqa: E402
 from connection import tcp_info  # noqa: E402
-from control import PATH, ask, connect, count_fds, read_line, resident_kb  # noqa: E402
+from control import ask, connect, count_fds, read_line, resident_kb  # noqa: E402
 from netns import (BUILD, RIPTIDE, RIPTIDED, TABLE, Network, mount_build, routes, rules,  # noqa: E402
                    wait_until)
 from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query  # noqa: E402
@@ -50,8 +48,6 @@ GATEWAYS = {4: ("10.0.0.1 dev eth0", "10.0.0.2 dev eth0", "10.0.1.1 dev eth1"),
             6: ("fd00::1 dev eth0", "fd00::2 dev eth0", "fd00:0:0:1::1 dev eth1")}
 CONFIG = Path("/run/churn.conf")
 CGROUPS = Path("/run/churn.cgroups")
-FLEET = Path("/run/churn.fleet")
-PULLED = ((0.4, 0.5, "kill"), (0.6, 0.7, "pause"))  # shares of the time in which the fleet has no server
 CONFIGS = ("", "[compute]\ncwnd-max = 60\n", "[compute]\npolicy = careful\n",
            "[compute]\nttl = 20s\nhistory-weight = 0.3\n",
            "[compute]\nprefix-len4 = 26\nprefix-len6 = 120\n",
@@ -136,17 +132,8 @@ class Soak:
         self.load = self.host.start(CHURN, "open", str(PORT), str(rate), "300", *prefixes,
                                     stdout=subprocess.PIPE)
         os.set_blocking(self.load.stdout.fileno(), False)
-        self.daemon = self.server = None
-        self.fleets, self.pulled = [], list(PULLED)
-        if engine.SERVER and engine.redis:
-            FLEET.mkdir()
-            self.server = engine.Engine(FLEET)
-            self.fleets = [engine.Fleet(self.host, FLEET / name, f"unix://{self.server.socket}", PATH, interval=0.5,
-                                        timeout=0.5) for name in ("one", "two")]
-            self.add_of_others()
+        self.daemon = None
         self.start()
-        for fleet in self.fleets:
-            fleet.start()
         self.kinds = {
             self.route: 20, self.rule: 8, self.default: 6, self.link: 4, self.address: 4,
             self.foreign_hand: 4, self.configure: 4, self.harm: 3, self.let_go: 3, self.hint: 2,
@@ -161,54 +148,6 @@ class Soak:
         for client in self.clients:
             client.close()
         self.net.close()
-        if self.server:
-            self.server.stop()
-
-    # The fleet's server
-
-    def pull(self, share):
-        """Stops and restarts the server at PULLED's shares; each fleet logs that."""
-        if not self.fleets or not self.pulled or share < self.pulled[0][self.figures.is_pulled]:
-            return
-        is_kill = self.pulled[0][2] == "kill"
-        if not self.figures.is_pulled:
-            self.figures.is_pulled = True
-            self.server.process.send_signal(signal.SIGKILL if is_kill else signal.SIGSTOP)
-            return
-        self.wait_said("riptided continues alone")
-        self.figures.is_pulled = False
-        if is_kill:
-            self.server.stop()
-            self.server.start()
-            self.add_of_others()
-        else:
-            self.server.process.send_signal(signal.SIGCONT)
-        self.wait_said("engine: answers")
-        self.pulled.pop(0)
-
-    def add_of_others(self):
-        """Adds a third host's sums, in which 20 is best: connections here have no trials."""
-        url = f"unix://{self.server.socket}"
-        sums = {f"{cwnd}{what}": n for cwnd in (14, 20, 28) for what, n in (("n", 300), ("c", 150 * (cwnd != 20)), ("a", 0))}
-        with engine.site.Site(url, "pop", "three", timeout_s=ANSWERS_WITHIN_S) as third:
-            third.exchange({address: sums for address in addresses(ASKED)}, (), time.time_ns() // 10 ** 6)
-
-    def wait_said(self, words):
-        """Waits until each fleet's last line about the server's state has these words."""
-        for fleet in self.fleets:
-            wait_until(lambda: words in ([line for line in fleet.said(": engine: ") if "alone" in line or "answers" in line] or [""])[-1],
-                       f"a line of {fleet.folder.name}: {words}", ANSWERS_WITHIN_S)
-
-    def end_fleets(self):
-        for fleet in self.fleets:
-            resident = resident_kb(fleet.process.pid)
-            status = fleet.end()
-            print(f"riptide-fleet {fleet.folder.name}: exchanges {fleet.figure('exchanges_total'):.0f}, failed"
-                  f" {fleet.figure('failures_total'):.0f}; destinations {fleet.figure('destinations'):.0f}, in the last exchange"
-                  f" {fleet.figure('from_site'):.0f} with sums of others; resident kB {resident}; lines: {len(fleet.said())}",
-                  flush=True)
-            if status or fleet.said("Traceback"):
-                raise Violation(f"riptide-fleet ended with {status}: {fleet.said()[-3:]}")
 
     # The daemon
 
@@ -253,7 +192,6 @@ class Soak:
     def end(self):
         for client in self.clients:
             client.close()
-        self.end_fleets()
         self.daemon.send_signal(signal.SIGTERM)
         status = self.daemon.wait(20)
         if status or rules(self.host) or routes(self.host):
@@ -465,7 +403,6 @@ def run(soak, seconds, figures):
         if now - start < seconds / 3 and now - killed > min(20, seconds / 12):
             killed = now
             soak.kill()
-        soak.pull((now - start) / seconds)
         soak.happen()
         time.sleep(max(0, EVENT_EVERY_S - (time.monotonic() - now)))
 

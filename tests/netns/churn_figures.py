@@ -22,7 +22,6 @@ class Figures:
         self.rows = []  # (s, resident kB, files)
         self.lives = []  # when each run of the daemon began
         self.late_ms, self.lasted_ms = [], []
-        self.late_pulled_ms, self.is_pulled = [], False  # is_pulled: the fleets have no server
         self.events = collections.Counter()
         self.windows = collections.Counter()  # of new connections, as judged
         self.last = collections.deque(maxlen=8)
@@ -38,8 +37,6 @@ class Figures:
         self.rows.append((time.monotonic() - self.start, resident_kb, fds))
         self.rounds_now = rounds
         self.late_ms.append(late_ms)
-        if self.is_pulled:
-            self.late_pulled_ms.append(late_ms)
 
     def add_event(self, name, lasted_ms):
         self.events[name] += 1
@@ -72,8 +69,8 @@ class Figures:
         return None
 
     def __str__(self):
-        lasted, late, pulled = ([percentile(values, share) for share in (0.5, 0.99, 1)]
-                        for values in (self.lasted_ms, self.late_ms, self.late_pulled_ms))
+        lasted, late = ([percentile(values, share) for share in (0.5, 0.99, 1)]
+                        for values in (self.lasted_ms, self.late_ms))
         growth_kb = self.growth_kb()
         rows = (self.rows if growth_kb is None else self.of_last_life()) or [(0,) * 3]
         when, growth = (("too short to judge memory;", "") if growth_kb is None else
@@ -87,7 +84,6 @@ class Figures:
                 f"({self.load[0] / seconds:.0f} a second), {self.load[1]} failed, {self.load[2]} "
                 f"open; windows: {dict(self.windows)}; from an event to the right answers ms: median {lasted[0]:.1f}, p99 "
                 f"{lasted[1]:.1f}, max {lasted[2]:.1f}; rounds late ms: median {late[0]:.1f}, p99 "
-                f"{late[1]:.1f}, max {late[2]:.1f}, while the fleet's server was away ({len(self.late_pulled_ms)}): "
-                f"{pulled[0]:.1f}, {pulled[1]:.1f}, {pulled[2]:.1f}; {when} "
+                f"{late[1]:.1f}, max {late[2]:.1f}; {when} "
                 f"resident kB {min(resident)} to {max(resident)}{growth}, "
                 f"files {min(files)} to {max(files)}")

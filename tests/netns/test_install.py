@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from netns import BUILD, REPOSITORY
 
-DOCS = ("CHANGELOG.md", "control.md", "effect.rules.yaml", "embedding.md", "fleet.md", "glossary.md",
+DOCS = ("CHANGELOG.md", "control.md", "effect.rules.yaml", "embedding.md", "glossary.md",
         "operations.md", "policies.md", "proof.md", "riptide.dashboard.json", "security.md")
 HEADERS = ("agent.h", "apply.h", "compute.h", "observe.h", "riptide.h")
 PAGES = ("riptide.3", "riptide_agent.3", "riptide_apply.3", "riptide_compute.3", "riptide_observe.3")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Files of riptided have the same modes whatever the umask, and the right owner; a dry run writes none."""
 
+import contextlib
 import os
 import stat
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from control import PATH, status, wait_rounds, write_state
-from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, wait_until
+from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, wait_until, wait_window
 
 NOBODY = 65534
 UMASKS = (0o000, 0o022, 0o077, 0o777)
@@ -54,6 +55,29 @@ def test_modes_are_the_same_whatever_the_umask(net, place, user, umask):
             daemon.stop()
             assert ("starting empty" in daemon.said()) == (turn == "none before")
         assert mode(state) == 0o600 and state.stat().st_uid == owner
+
+
+@pytest.mark.parametrize("options, n_loaded", [((), 1), (("--prefix-len4", "24"), 0)])
+def test_a_new_host_starts_with_a_copy_of_a_neighbours_state(net, place, options, n_loaded):
+    """As docs/operations.md says: without the copy, and of other prefix lengths, it starts with the kernel's window."""
+    given, own = place.parent / "neighbour", place / "state"
+    os.chown(place, NOBODY, NOBODY)
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with Daemon(net.host, "--state", given):
+        wait_window(net.host, "203.0.113.1")
+    with contextlib.closing(Network()) as other:
+        def first():
+            with Daemon(other.host, "--state", own, "--user", "nobody", *options) as daemon:
+                wait_rounds(2)
+                connection = other.connect("203.0.113.1")
+                seen = connection.cwnd()
+                other.reset(connection)
+                return seen, daemon.said()
+        assert first()[0] == 10
+        subprocess.run(["sh", "-c", f"cat {given} | sed '/^riptide books/,$d' > {own}"], check=True)
+        seen, said = first()
+    assert (seen, own.stat().st_uid) == (cwnd if n_loaded else 10, NOBODY)
+    assert f"destinations loaded: {n_loaded}," in said
 
 
 @pytest.mark.parametrize("once", [True, False], ids=["once", "until it is ended"])

@@ -25,9 +25,6 @@ struct daemon {
     uint64_t for_ns;
     char state[64]; /* the last one that it was given */
     bool is_replacing;
-    uint32_t n_ladders; /* each has changed at its number plus one */
-    struct riptide_prefix site_dst; /* last one received */
-    double weight;
 };
 
 json_t *daemon_status(struct daemon *daemon)
@@ -133,59 +130,6 @@ int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *er
     daemon->n_changes++;
     daemon->is_paused = is_paused;
     return 0;
-}
-
-json_t *daemon_learned(struct daemon *daemon)
-{
-    daemon->n_changes++;
-    return json_pack("{s:I, s:I}", "life", (json_int_t)7, "revision", (json_int_t)daemon->n_ladders);
-}
-
-const struct ladder *daemon_next_ladder(struct daemon *daemon, uint32_t *cursor,
-                                        struct riptide_prefix *dst)
-{
-    static struct ladder ladder;
-    uint32_t n = *cursor;
-
-    if (n >= daemon->n_ladders)
-        return NULL;
-    ++*cursor;
-    ladder = (struct ladder){ .at = 5, .policy_at = 5, .revision = n + 1, .n_entered = 3 };
-    *dst = (struct riptide_prefix){ AF_INET, 32, { 10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n } };
-    return &ladder;
-}
-
-double daemon_again_price(const struct daemon *daemon)
-{
-    (void)daemon;
-    return 1;
-}
-
-json_t *daemon_books(struct daemon *daemon, uint64_t known)
-{
-    daemon->n_changes++;
-    return json_pack("{s:I}", "known", (json_int_t)known);
-}
-
-int daemon_take_site(struct daemon *daemon, const struct riptide_prefix *dst, const char *text,
-                     double weight)
-{
-    struct ladder ladder;
-
-    if (dst->addr[0] == 9)
-        return RIPTIDE_E_UNKNOWN;
-    if (!ladder_load(&ladder, 1, text))
-        return RIPTIDE_E_INVALID;
-    daemon->site_dst = *dst;
-    daemon->weight = weight;
-    return 0;
-}
-
-void daemon_keep_site(struct daemon *daemon, bool is_replacing, uint64_t for_ns)
-{
-    daemon->n_changes++;
-    daemon->is_replacing = is_replacing;
-    daemon->for_ns = for_ns;
 }
 
 json_t *daemon_save(struct daemon *daemon)

@@ -120,13 +120,6 @@ TEST(what_makes_no_sense_is_refused_with_a_line)
     assert_refused("{\"request\":\"load\"}", true, "state");
     assert_refused("{\"request\":\"load\",\"state\":\"a\\u0000\"}", true, "not JSON");
     assert_refused("{\"request\":\"show\",\"from\":-1}", true, "from");
-    assert_refused("{\"request\":\"learned\",\"from\":-1}", true, "from");
-    assert_refused("{\"request\":\"site\"}", true, "for_ms");
-    assert_refused("{\"request\":\"site\",\"for_ms\":0}", true, "for_ms");
-    assert_refused("{\"request\":\"site\",\"for_ms\":3600001}", true, "for_ms");
-    assert_refused("{\"request\":\"site\",\"for_ms\":1,\"ladders\":{}}", true, "ladders");
-    assert_refused("{\"request\":\"site\",\"for_ms\":1,\"ladders\":[[]]}", true, "weight");
-    assert_refused("{\"request\":\"site\",\"for_ms\":1,\"ladders\":[[]],\"weight\":1001}", true, "weight");
     assert_refused("{\"request\":\"show\",\"from\":4294967296}", true, "from");
 }
 
@@ -140,9 +133,6 @@ TEST(others_change_nothing)
         "{\"request\":\"save\"}",
         "{\"request\":\"load\"}",
         "{\"request\":\"merge\"}",
-        "{\"request\":\"learned\"}",
-        "{\"request\":\"books\"}",
-        "{\"request\":\"site\",\"for_ms\":1}",
     };
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -193,60 +183,4 @@ TEST(lists_come_in_pages)
     assert_rows(&stand_in, ",\"prefix\":\"192.0.2.0/24\"", 0);
     stand_in.has_reasons = true;
     assert_rows(&stand_in, "", 3000);
-}
-
-/* Pages of changes since a revision, in bounded steps; all destinations for another process. */
-static size_t count_learned(struct daemon *stand_in, int life, int since, size_t *n_pagesp)
-{
-    json_int_t from = 0;
-    size_t n = 0;
-
-    for (*n_pagesp = 0; from >= 0; ++*n_pagesp) {
-        char line[128], *text;
-        json_t *answer, *next;
-
-        snprintf(line, sizeof(line), "{\"request\":\"learned\",\"life\":%d,\"since\":%d,\"from\":%d}",
-                 life, since, (int)from);
-        text = answer_to(stand_in, line, true);
-        answer = json_loads(text, 0, NULL);
-        next = json_object_get(answer, "next");
-        assert_in_range(json_array_size(json_object_get(answer, "ladders")), 0, REQUEST_PAGE);
-        n += json_array_size(json_object_get(answer, "ladders"));
-        from = json_is_null(next) ? -1 : json_integer_value(next);
-        json_decref(answer);
-        free(text);
-    }
-    return n;
-}
-
-TEST(what_was_learned_comes_in_pages_of_what_has_changed)
-{
-    struct daemon stand_in = { .n_ladders = 1 };
-    size_t n_pages;
-
-    assert_answer(&stand_in, "{\"request\":\"learned\"}",
-                  "{\"life\":7,\"revision\":1,\"ladders\":[[\"10.0.0.0\",\"5,5,0\",3,0]],\"next\":null,\"ok\":true}");
-    stand_in.n_ladders = 10000;
-    assert_int_equal(count_learned(&stand_in, 0, 9999, &n_pages), 10000);
-    assert_int_equal(n_pages, 10000 / REQUEST_PAGE + 1);
-    assert_int_equal(count_learned(&stand_in, 7, 9990, &n_pages), 10);
-    assert_int_equal(n_pages, 10000 / REQUEST_WALK + 1);
-    assert_int_equal(count_learned(&stand_in, 7, 10000, &n_pages), 0);
-    assert_int_equal(n_pages, 1);
-}
-
-TEST(what_a_site_says_is_taken_by_destination)
-{
-    struct daemon stand_in = { .n_rows = 0 };
-
-    assert_answer(&stand_in,
-                  "{\"request\":\"site\",\"for_ms\":5,\"weight\":50,\"replace\":true,\"ladders\":"
-                  "[[\"9.0.0.1\",\"0,0,0\"],[\"10.0.0.1\",\"0,0,9;10:1000,0,0\"],[\"10.0.0.2\",\"x\"],[\"x\",\"\"],3]}",
-                  "{\"taken\":1,\"unknown\":1,\"invalid\":3,\"ok\":true}");
-    assert_int_equal(stand_in.site_dst.addr[3], 1);
-    assert_true(stand_in.weight == 50 && stand_in.is_replacing);
-    assert_int_equal(stand_in.for_ns, 5000000);
-    assert_answer(&stand_in, "{\"request\":\"site\",\"for_ms\":5}",
-                  "{\"taken\":0,\"unknown\":0,\"invalid\":0,\"ok\":true}");
-    assert_false(stand_in.is_replacing);
 }

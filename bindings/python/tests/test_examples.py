@@ -60,31 +60,6 @@ def test_report_of_a_host_without_connections_says_so(host: Host, tmp_path: Path
     assert done.returncode == 1 and done.stderr == "no connections here\n"
 
 
-def test_merge_takes_the_newer_and_names_what_it_refuses(host: Host, tmp_path: Path) -> None:
-    old = state(tmp_path / "old.state", _203_0_113_7=20, _198_51_100_1=50)
-    new = state(tmp_path / "new.state", _203_0_113_7=40)
-    junk = tmp_path / "junk.state"
-    junk.write_bytes(b"junk")
-    merged = tmp_path / "pop.state"
-    done = host.run(*command("fleet_merge.py", new, junk, old, "--output", merged,
-                             "--policy", "paper", "--prefix", "203.0.113.0/24"), check=False)
-    assert done.returncode == 1 and str(junk) in done.stderr
-    assert f"{old}: 1 taken over, 1 older" in done.stdout
-    listed = [line for line in done.stdout.splitlines() if line.endswith("connections")]
-    assert listed == ["203.0.113.7/32 40 segments, 1 connections"]
-    with riptide.Estimator(policy="paper") as estimator:
-        assert estimator.load(merged).loaded == 2
-        assert estimator.find("203.0.113.7").cwnd == 40
-
-
-def test_merge_takes_prefixes_of_the_length_that_it_is_told(host: Host, tmp_path: Path) -> None:
-    saved = state(tmp_path / "a.state", prefix_len4=24, _203_0_113_7=20)
-    merge = command("fleet_merge.py", saved, "--output", tmp_path / "merged", "--policy", "paper")
-    assert "0 taken over, 0 older than another host's, 0 expired, 1 of other" in host.run(
-        *merge).stdout
-    assert "1 taken over" in host.run(*merge, "--prefix-len4", 24).stdout
-
-
 def test_embedded_agent_works_beside_the_daemon_and_takes_all_back(net: Network,
                                                                    tmp_path: Path) -> None:
     net.learned("203.0.113.7", 30)
