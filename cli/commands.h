@@ -42,8 +42,6 @@ enum {
     COMMAND_JSON = 1,
     COMMAND_CONTROL = 2, /* sends requests to riptided, and reads its file */
     COMMAND_KERNEL = 4,  /* reads our rules and routes in the kernel */
-    COMMAND_NETNS = 8,
-    COMMAND_ENTERS = 16, /* works in the namespace of riptided's file, too; needs a capability */
 };
 
 /* One subcommand. */

@@ -9,7 +9,6 @@
 #include "lib/tools.h"
 #include "listener.h"
 #include "log.h"
-#include "netns.h"
 #include "privileges.h"
 #include "settings.h"
 
@@ -123,11 +122,6 @@ static void on_event(struct daemon *daemon, const struct riptide_agent_event *ev
         state_tick(daemon, event->tick);
         if (daemon->settings->once && has_applied(daemon->agent))
             daemon->ending = ENDING_ONCE;
-        if (netns_is_gone()) {
-            log_line(LOG_LEVEL_INFO, "network namespace %s is gone: ending",
-                     daemon->settings->netns);
-            daemon->ending = ENDING_GONE;
-        }
     }
     /* Only a daemon that continues tries again. */
     if (event->kind == RIPTIDE_AGENT_FAILED && daemon->settings->once)
@@ -222,8 +216,6 @@ static int finish(const struct daemon *daemon)
     }
     metrics_file_remove(&daemon->metrics);
     r = riptide_agent_stop(daemon->agent);
-    if (daemon->ending == ENDING_GONE)
-        return status;
     if (r < 0) {
         log_line(LOG_LEVEL_ERROR,
                  "some routes or rules could not be withdrawn: %s; see `riptide show`",

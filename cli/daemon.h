@@ -14,7 +14,6 @@ enum ending {
     ENDING_NONE,
     ENDING_SIGNAL, /* SIGTERM or SIGINT */
     ENDING_ONCE,   /* the only round is complete */
-    ENDING_GONE,   /* the network namespace no longer exists */
     ENDING_FAILED, /* the agent cannot go on, or the only round failed */
 };
 

@@ -2,7 +2,6 @@
 /* riptide: a table of subcommands and a loop. Each has its own file; main.c sets up the process. */
 #include "commands.h"
 #include "log.h"
-#include "netns.h"
 #include "settings.h"
 
 #include <errno.h>
@@ -17,13 +16,13 @@ static int version_run(const struct command_options *options);
 
 #define NEEDS_DAEMON ", 3 riptided is not running"
 /* Commands with requests to riptided, and those that read the kernel as well. */
-#define ASKS  (COMMAND_JSON | COMMAND_CONTROL | COMMAND_NETNS)
-#define LOOKS (ASKS | COMMAND_KERNEL | COMMAND_ENTERS)
+#define ASKS  (COMMAND_JSON | COMMAND_CONTROL)
+#define LOOKS (ASKS | COMMAND_KERNEL)
 
 static const struct command commands[] = {
-    { "observe", "[PREFIX...]", observe_run, COMMAND_JSON | COMMAND_NETNS, observe_rows,
+    { "observe", "[PREFIX...]", observe_run, COMMAND_JSON, observe_rows,
       "open connections per destination: cwnd (segments), round trips (ms), bytes, bytes/s", "" },
-    { "status", NULL, status_run, LOOKS & ~COMMAND_ENTERS, NULL, "state of the daemon",
+    { "status", NULL, status_run, LOOKS, NULL, "state of the daemon",
       NEEDS_DAEMON },
     { "show", "[PREFIX]", show_run, LOOKS, NULL,
       "riptided's routes in the kernel, compared with the windows that riptided computed", "" },
@@ -68,8 +67,6 @@ static const struct {
       COMMAND_ROW("table", u32, settings.router.table, "riptided's routing table") },
     { COMMAND_KERNEL, COMMAND_ROW("protocol", u8, settings.router.protocol,
                                   "protocol of riptided's routes and rules") },
-    { COMMAND_NETNS,
-      COMMAND_ROW("netns", path, settings.netns, "network namespace, a name or a file") },
     { 0, COMMAND_ROW("help", flag, settings.help, "print this help; also -h") },
 };
 
@@ -323,25 +320,6 @@ static int read_options(const struct command *command, struct command_options *o
     return parse(command, options, argc, argv);
 }
 
-/* A request needs no other namespace, as riptided's socket is a file. */
-static int enter(const struct command *command, struct settings *settings)
-{
-    const struct option_row *row = options_find(settings_rows, "netns", strlen("netns"));
-    bool is_needed = settings->given[row - settings_rows] || command->shared & COMMAND_ENTERS;
-    struct riptide_error error;
-    int r;
-
-    if (!settings->netns || !(command->shared & COMMAND_NETNS) || !is_needed)
-        return 0;
-    r = netns_enter(settings->netns, &error);
-    settings->netns = NULL;
-    if (r == 0)
-        return 0;
-    settings_explain_refusal(settings, &error);
-    log_line(LOG_LEVEL_ERROR, "%s", error.text);
-    return r;
-}
-
 static int run_command(const struct command *command, int argc, char **argv)
 {
     struct command_options options;
@@ -351,8 +329,6 @@ static int run_command(const struct command *command, int argc, char **argv)
         if (options.settings.help) {
             print_command_help(command);
             status = EXIT_SUCCESS;
-        } else if (enter(command, &options.settings) < 0) {
-            status = EXIT_FAILURE;
         } else {
             status = command->run(&options);
         }

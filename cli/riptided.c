@@ -6,7 +6,6 @@
 #include "daemon.h"
 #include "lib/tools.h"
 #include "log.h"
-#include "netns.h"
 #include "rules.h"
 #include "settings.h"
 
@@ -122,10 +121,6 @@ int main(int argc, char **argv)
         status = EXIT_USAGE;
     } else if (settings.check) {
         status = check(&settings);
-    } else if (settings.netns && netns_enter(settings.netns, &error) < 0) {
-        settings_explain_refusal(&settings, &error);
-        log_line(LOG_LEVEL_ERROR, "%s", error.text);
-        status = EXIT_FAILURE;
     } else if (settings.flush) {
         status = flush(&settings);
     } else {

@@ -93,7 +93,6 @@ const struct option_row settings_rows[] = {
     FIXED("apply", "control", path, control, "socket for `riptide`; none: no socket"),
     FIXED("apply", "control-group", group, control_group,
           "group whose members may make changes by the socket, as root may"),
-    FIXED("apply", "netns", path, netns, "work in this network namespace, a name or a file"),
     FIXED("apply", "user", user, user,
           "user to become when started as root; else riptide, if there is such a user"),
     ROW("metrics", "metrics", path, metrics,

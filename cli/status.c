@@ -2,7 +2,6 @@
 /* riptide status: the state of the daemon, on one screen. */
 #include "client.h"
 #include "effect.h"
-#include "netns.h"
 #include "resolve.h"
 
 #include <errno.h>
@@ -50,19 +49,14 @@ static const char screen[] =
     "[{?messages}  messages\n]"
     "[{*messages}    {time} {level:mark}: {text}\n]";
 
-/* Only the kernel shows how the daemon's routes are used, in the daemon's namespace. */
+/* Only the kernel shows how the daemon's routes are used. */
 static int count_not_taken(const struct settings *settings, json_int_t *np)
 {
     const struct riptide_router_config *config = &settings->router;
-    struct riptide_error error;
     struct riptide_route *routes;
     struct start *starts = NULL;
     size_t n;
-    int r;
-
-    if (settings->netns && netns_enter(settings->netns, &error) < 0)
-        return -ENONET;
-    r = riptide_routes_read(config, &routes, &n);
+    int r = riptide_routes_read(config, &routes, &n);
 
     if (r < 0)
         return r;

@@ -120,26 +120,6 @@ def test_file_that_cannot_be_read_is_one_line(net, config):
         assert "203.0.113.1" in done.stdout
 
 
-def test_requests_need_no_capability_for_the_namespace_of_the_file(host, net):
-    """The socket is a file; the kernel's side is in the namespace."""
-    config = Path("/run/riptided.conf")
-    config.write_text(f"[apply]\nnetns = {net.host.name}\n")
-    net.host.ip("rule", "add", "iif", "lo", "table", "main", "pref", "1")
-    with Daemon.learned(net, {"203.0.113.1": 60}):
-        for command in ("status --json", "status", "metrics", "hint", "verdict"):
-            assert host.run(*AS_NOBODY, RIPTIDE, *command.split(), "--config", config).stderr == ""
-        not_taken = [json.loads(host.run(*prefix, RIPTIDE, "status", "--json", "--config", config).stdout)["not_taken"]
-                     for prefix in (AS_NOBODY, ())]
-        assert not_taken == [None, 1]
-        host.run(RIPTIDE, "pause", "--config", config)
-        for command in ("show", "explain 203.0.113.1", "doctor", "verify 203.0.113.1 80", "flush"):
-            done = host.run(*AS_NOBODY, RIPTIDE, *command.split(), "--config", config, check=False)
-            assert one_line(done) == f"riptide: error: {config}:2: netns {net.host.name}: needs CAP_SYS_ADMIN\n"
-        done = host.run(*AS_NOBODY, RIPTIDE, "status", "--netns", net.host.name, check=False)
-        assert one_line(done) == f"riptide: error: --netns {net.host.name}: needs CAP_SYS_ADMIN\n"
-        assert "203.0.113.1" in host.run(RIPTIDE, "show", "--config", config).stdout
-
-
 def test_without_daemon_explain_goes_by_the_configuration(net, tmp_path):
     path = tmp_path / "riptided.conf"
     for command in ("show", "status", "doctor", "flush"):

@@ -58,11 +58,6 @@ def test_check_looks_for_the_group(host, config):
     host.run(RIPTIDED, "--config", path, "--check")
 
 
-def test_check_needs_no_namespace_of_the_file(host, config):
-    path = config("[apply]\nnetns = nowhere\n")
-    assert host.run(RIPTIDED, "--config", path, "--check").stdout == f"{path}: valid\n"
-
-
 def test_file_that_cannot_be_read(host, tmp_path):
     large = tmp_path / "large"
     large.write_bytes(b"#" * (5 << 20))

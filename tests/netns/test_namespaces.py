@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from netns import (DEADLINE_S, RIPTIDE, RIPTIDED, Network, rules, snapshot, wait_until,
+from netns import (DEADLINE_S, Network, rules, snapshot, wait_until,
                    wait_window, windows)
 from programs import Program
 from test_scope import established
@@ -166,46 +166,3 @@ def test_namespace_that_cannot_be_served_is_refused(host, net, preload, path, pr
     assert line.startswith(f"{path or path_of(net.host)}: ") and words in line
     assert containers.process.wait(DEADLINE_S) == 1
     assert not rules(host)
-
-
-def test_observe_looks_into_another_namespace(host, net):
-    net.learned("203.0.113.1", 30)
-    for netns in net.host.name, path_of(net.host):
-        done = host.run(RIPTIDE, "observe", "--netns", netns)
-        assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["203.0.113.1"]
-    assert "203.0.113.1" not in host.run(RIPTIDE, "observe").stdout
-    done = host.run(RIPTIDE, "observe", "--netns", "gone", check=False)
-    assert done.returncode == 1
-    assert "--netns gone: /run/netns/gone: No such file or directory" in done.stderr
-
-
-def daemon(home, netns, *options):
-    """Starts riptided on one host for another."""
-    return home.start(RIPTIDED, "--netns", netns, "--interval", "50ms", "--policy", "paper",
-                      *options, stderr=subprocess.PIPE, universal_newlines=True)
-
-
-def test_the_daemon_works_in_a_named_namespace_until_it_is_gone(host, net):
-    net.learned("203.0.113.1", 30)
-    before = snapshot(host)
-    process = daemon(host, path_of(net.host))
-    assert wait_window(net.host, "203.0.113.1")
-    process.kill()
-    process.wait()
-    assert rules(net.host)
-    flush = daemon(host, net.host.name, "--flush")
-    assert "removed: rules 4, routes 1" in flush.communicate(timeout=DEADLINE_S)[1]
-    assert not rules(net.host)
-    process = daemon(host, net.host.name)
-    assert wait_window(net.host, "203.0.113.1") >= 30
-    assert snapshot(host) == before
-    subprocess.run(["umount", "--lazy", path_of(net.host)], check=True)
-    _, said = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 0
-    assert said.splitlines()[-1] == f"riptided: network namespace {net.host.name} is gone: ending"
-    assert not rules(net.host)
-    for name, words in (("nowhere", "/run/netns/nowhere: No such file or directory"),
-                        ("/dev/null", "/dev/null: not a network namespace")):
-        process = daemon(host, name)
-        assert process.communicate(timeout=DEADLINE_S)[1].endswith(f"--netns {name}: {words}\n")
-        assert process.returncode == 1
