@@ -361,9 +361,7 @@ static const char *why_no_books(const struct daemon *daemon)
                "connections can, or --holdout-turn 10min whole destinations";
     if (agent->holdout_percent + (is_by_routes ? 0 : agent->trial_percent) == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
-    if (!riptide_agent_get_outcomes(daemon->agent)->books)
-        return "riptided reads no destroy events: --destroy-events=yes, or policy careful";
-    return NULL;
+    return riptide_agent_get_outcomes(daemon->agent)->books ? NULL : "no memory";
 }
 
 json_t *daemon_verdict(struct daemon *daemon)

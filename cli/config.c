@@ -47,7 +47,11 @@ __attribute__((format(printf, 3, 4))) static int fail(struct reader *reader, int
 static int fail_key(struct reader *reader, const char *key)
 {
     const struct option_row *row = options_find(settings_rows, key, strlen(key));
+    const struct removed_key *removed = removed_find(
+        key, strlen(key), reader->rows == override_rows ? PREFIX_SECTION : NULL);
 
+    if (removed)
+        return fail(reader, -EINVAL, "%s: removed; %s", key, removed->instead);
     if (row && row->section)
         return fail(reader, -EINVAL, "%s: belongs to [%s]", key, row->section);
     if (row)

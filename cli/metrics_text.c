@@ -102,8 +102,8 @@ static const struct series {
     { NULL, "{reason=\"unmeasured\"}", OF_ARMS(left_out, [BOOK_UNMEASURED]), NULL },
     { NULL, "{reason=\"application\"}", OF_ARMS(left_out, [BOOK_APPLICATION]), NULL },
     { "riptide_holdout_ratio", "", FIGURE(holdout_percent),
-      "The share of connections, or by turns of destinations, to hold out; 0 where --apply or "
-      "--destroy-events allows none." },
+      "The share of connections, or by turns of destinations, to hold out; 0 where --apply "
+      "allows none." },
     { "riptide_route_writes_total", "", FIGURE(router.written),
       "Route messages sent: add, replace, delete." },
     { "riptide_route_write_failures_total", "", FIGURE(router.failed),

@@ -5,6 +5,7 @@
  */
 #include "settings.h"
 
+#include "lib/internal.h"
 #include "lib/tools.h"
 #include "request.h"
 
@@ -40,8 +41,6 @@ const struct option_row settings_rows[] = {
         "learn from connections to this port (may be repeated)"),
     ROW("observe", "max-share", max_share, agent.max_share,
         "share of a core that dumps may take, or off"),
-    ROW("observe", "destroy-events", auto_flag, observer.destroy_events,
-        "learn from closed connections as well; auto: by policy"),
     ROW("compute", "policy", policy, estimator.policy, "how windows are computed"),
     ROW("compute", "cwnd-min", u32, estimator.cwnd_min, "smallest window, segments"),
     ROW("compute", "cwnd-max", u32, estimator.cwnd_max, "largest window, segments"),
@@ -132,6 +131,24 @@ const struct option_row override_rows[] = {
     { .name = NULL },
 };
 
+const struct removed_key removed_keys[] = {
+    { "destroy-events", NULL,
+      "closed connections are read where policy careful or holdout-percent needs them" },
+    { .name = NULL },
+};
+
+const struct removed_key *removed_find(const char *name, size_t len, const char *section)
+{
+    bool is_of_prefix = section && !strcmp(section, PREFIX_SECTION);
+
+    for (const struct removed_key *key = removed_keys; key->name; key++) {
+        if (strlen(key->name) == len && !memcmp(key->name, name, len) &&
+            is_of_prefix == (key->section && !strcmp(key->section, PREFIX_SECTION)))
+            return key;
+    }
+    return NULL;
+}
+
 #define N_ROWS(rows) (sizeof(rows) / sizeof((rows)[0]))
 
 _Static_assert(N_ROWS(settings_rows) <= SETTINGS_MAX_ROWS, "room for what is known of each row");
@@ -212,12 +229,24 @@ void settings_move(struct settings *to, struct settings *from)
     settings_link(to);
 }
 
+/* The line about an unknown option begins with it. */
+static void explain_removed(struct riptide_error *error)
+{
+    const char *name = strncmp(error->text, "--", 2) ? "" : error->text + 2;
+    const struct removed_key *key = removed_find(name, strcspn(name, "=:"), NULL);
+
+    if (key)
+        error_set(error, "--%s: removed; %s", key->name, key->instead);
+}
+
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)
 {
     int n_operands = options_parse(settings_rows, settings, argc, argv, settings->given, error);
 
-    if (n_operands < 0)
+    if (n_operands < 0) {
+        explain_removed(error);
         return n_operands;
+    }
     if (n_operands > 0) {
         snprintf(error->text, sizeof(error->text),
                  "%s: unexpected operand; only options are allowed (--help)", argv[0]);

@@ -58,6 +58,22 @@ extern const struct option_row settings_rows[];
 /* The keys of a [prefix ...] section, into struct riptide_hint. */
 extern const struct option_row override_rows[];
 
+/*
+ * A key of earlier versions, and the option of that name: refused with a line that names what to do
+ * instead. `section`: PREFIX_SECTION, or NULL for any other, and the command line. The table ends
+ * with a row without name.
+ */
+struct removed_key {
+    const char *name;
+    const char *section;
+    const char *instead;
+};
+
+extern const struct removed_key removed_keys[];
+
+/* The removed key of that name in a section; on the command line: NULL. NULL: none. */
+const struct removed_key *removed_find(const char *name, size_t len, const char *section);
+
 /* Whether the scope contains an address: ports are properties of a connection. */
 bool settings_have_peer(const struct settings *settings, const struct riptide_prefix *peer);
 

@@ -353,10 +353,9 @@ void value_print(const struct value_kind *kind, FILE *out, const void *target)
     }
 }
 
-/* Values that are not automatic lack the first one. */
 static const struct value_name flags[] = {
-    { "auto", -1 }, { "yes", 1 }, { "no", 0 },  { "true", 1 },
-    { "false", 0 }, { "on", 1 },  { "off", 0 }, { NULL, 0 },
+    { "yes", 1 }, { "no", 0 },  { "true", 1 }, { "false", 0 },
+    { "on", 1 },  { "off", 0 }, { NULL, 0 },
 };
 static const struct value_name shares[] = {
     { "on", RIPTIDE_MAX_SHARE_DEFAULT },
@@ -399,8 +398,7 @@ const char *log_level_name(enum log_level level)
         .argument = (argument_), .expected = (expected_), .form = VALUE_##form_, __VA_ARGS__       \
     }
 
-KIND(flag, NULL, "not yes or no", NAME, .bytes = 1, .names = flags + 1);
-KIND(auto_flag, NULL, "not auto, yes or no", NAME, .bytes = 1, .names = flags);
+KIND(flag, NULL, "not yes or no", NAME, .bytes = 1, .names = flags);
 KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", NUMBER, .bytes = 8,
      .unit_ns = 1, .most = UINT64_MAX);
 KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", NUMBER, .bytes = 4,

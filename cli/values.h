@@ -68,7 +68,6 @@ const char *value_get_name(const struct value_kind *kind, size_t n);
 
 /* Each kind with the type of its target. */
 extern const struct value_kind value_flag;      /* bool; read with text: yes or no */
-extern const struct value_kind value_auto_flag; /* int8_t; -1: auto; else as a flag */
 extern const struct value_kind value_duration;  /* uint64_t, ns */
 extern const struct value_kind value_us;        /* a short duration: uint32_t, us */
 extern const struct value_kind value_weight;    /* double; "0.8" or "80%" */

@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-enum written { TIME, TIME_US, AUTO_YES_OR_NO, WHOLE, SHARE };
-enum type { U64, U32, U8, I8, DOUBLE };
+enum written { TIME, TIME_US, WHOLE, SHARE };
+enum type { U64, U32, U8, DOUBLE };
 
 struct known_key {
     const char *section, *name;
@@ -33,7 +33,6 @@ struct known_key {
 static const struct known_key known_keys[] = {
     KEY("observe", "interval", TIME, U64, agent.interval_ns),
     KEY("observe", "max-share", SHARE, DOUBLE, agent.max_share),
-    KEY("observe", "destroy-events", AUTO_YES_OR_NO, I8, observer.destroy_events),
     KEY("compute", "cwnd-min", WHOLE, U32, estimator.cwnd_min),
     KEY("compute", "cwnd-max", WHOLE, U32, estimator.cwnd_max),
     KEY("compute", "ttl", TIME, U64, estimator.ttl_ns),
@@ -65,8 +64,6 @@ static long double value_at(const void *target, const struct known_key *key)
         return *(const uint32_t *)at;
     case U8:
         return *(const uint8_t *)at;
-    case I8:
-        return *(const int8_t *)at;
     default:
         return *(const double *)at;
     }
@@ -136,13 +133,6 @@ static long double read_value(const struct known_key *key, const char *text)
         return read_time_ns(text);
     case TIME_US:
         return read_time_ns(text) / 1000;
-    case AUTO_YES_OR_NO:
-        if (!strcmp(text, "auto"))
-            return -1;
-        if (!strcmp(text, "yes") || !strcmp(text, "true") || !strcmp(text, "on"))
-            return 1;
-        CASE_CHECK(!strcmp(text, "no") || !strcmp(text, "false") || !strcmp(text, "off"));
-        return 0;
     case SHARE:
         return read_share(text);
     default:

@@ -44,8 +44,7 @@ def options(rows):
 def keys(rows, has_defaults=True):
     yield ".Bl -tag -width Ds"
     for row in rows:
-        flag = "auto | yes | no" if row["is_auto"] else "yes | no"
-        yield f".It Cm {row['name']} No = Ar {row['argument'] or flag}"
+        yield f".It Cm {row['name']} No = Ar {row['argument'] or 'yes | no'}"
         yield from about(row, default_of(row) if has_defaults else "")
     yield ".El"
 

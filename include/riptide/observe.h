@@ -107,7 +107,7 @@ enum riptide_filter {
 
 /* Whether to read closed connections. */
 enum riptide_destroy_events {
-    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* if an agent's policy needs them; an observer alone: no */
+    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* if an agent needs them; an observer alone: no */
     RIPTIDE_DESTROY_EVENTS_NO,
     RIPTIDE_DESTROY_EVENTS_YES,
     /*
@@ -124,11 +124,11 @@ struct riptide_observer_config {
     bool congestion_control;    /* request its name as well; default true */
     /*
      * Whether to read closed connections too (enum riptide_destroy_events; true and false are
-     * valid). By default an agent reads them if a policy of its configuration, not of a hint that
-     * is added later, has needs_closed, and an observer alone does not. They cost the kernel a
-     * message for every TCP socket that closes, about 7 us, whatever the scope; docs/operations.md
-     * lists when to turn them off. Needs Linux 4.3 and no privilege; where the kernel refuses,
-     * dumps go on without them (events_error of the counters).
+     * valid). By default an agent reads them if connections are held out, or a policy of its
+     * configuration, not of a hint that is added later, has needs_closed; an observer alone does
+     * not. They cost the kernel a message for every TCP socket that closes, about 7 us, whatever
+     * the scope; docs/operations.md lists where that is much. Needs Linux 4.3 and no privilege;
+     * where the kernel refuses, dumps go on without them (events_error of the counters).
      */
     int8_t destroy_events;
     /*

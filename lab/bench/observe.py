@@ -231,8 +231,7 @@ def bench_memory(sockets, figures):
         write_state(state, {f"10.64.{i >> 8}.{i & 255}": 40 for i in range(destinations)})
         peaks_kb = {"paper, --once": run_riptided_once(destinations).peak_kb}
         for what, *options in (
-                ("paper, no events", PAPER, "--destroy-events=no"),
-                ("paper, events", PAPER, "--destroy-events=yes"),
+                ("paper, no events", PAPER),
                 ("default policy", f"--state={state}")):
             (peaks_kb[what],) = memory_after([MEMORY_ROUNDS], "VmHWM", destinations, *options)
     for what, peak_kb in peaks_kb.items():
@@ -242,9 +241,8 @@ def bench_memory(sockets, figures):
 
 def bench_growth(figures):
     with Farm(FARM, 1000, 1000, "4"):
-        before_kb, after_kb = memory_after([100, 1100], "VmRSS", 1000, PAPER,
-                                            "--destroy-events=yes", "--interval=10ms",
-                                            "--max-share=off")
+        before_kb, after_kb = memory_after([100, 1100], "VmRSS", 1000,
+                                            "--interval=10ms", "--max-share=off")
     growth_kb = after_kb - before_kb
     figures.add("1000 sockets, growth of riptided over 1000 rounds", f"{growth_kb} KB", "none",
                 growth_kb <= 0)

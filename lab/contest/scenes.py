@@ -54,7 +54,7 @@ class Arm(NamedTuple):
     riptided: tuple = ()
 
 
-CAREFUL = ("--policy", "careful", "--destroy-events")
+CAREFUL = ("--policy", "careful")
 ARMS = (
     Arm("none"),
     Arm("static 24", initcwnd=24),

@@ -24,7 +24,7 @@ REPETITIONS, PAIRS, RUN_S, ORACLE_S, SETTLE_S = 2, 4, 110, 45, 5
 ARMS_S = 7  # twelve rounds; after that all closing connections count
 READ_S, MERGE_S = 1, 2
 WORDS = "alone", "with each other's states"
-OPTIONS = ("--apply", "connections", "--destroy-events", "--policy", "paper", "--history-weight", 0.9999, "--max-share",
+OPTIONS = ("--apply", "connections", "--policy", "paper", "--history-weight", 0.9999, "--max-share",
            "off", "--interval", "500ms", "--pacing-percent", 0, "--trial-percent", 25)
 
 

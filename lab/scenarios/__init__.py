@@ -3,7 +3,6 @@
 
 POLICIES = ("paper", "careful", "bdp")
 STATICS = (10, 24, 50, 100)
-OPTIONS = {"careful": ("--destroy-events",)}  # without these events it sees few first flights
 
 
 def set_arms(testbed, arms, *options):
@@ -12,7 +11,7 @@ def set_arms(testbed, arms, *options):
         if arm in STATICS:
             testbed.set_route(f"sender{n}", "initcwnd", arm)
         else:
-            testbed.start_riptided([f"sender{n}"], "--policy", arm, *OPTIONS.get(arm, ()), *options)
+            testbed.start_riptided([f"sender{n}"], "--policy", arm, *options)
 
 
 def pairs(arms, *more):

@@ -33,20 +33,27 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-/* Whether the policy of any destination needs closed connections. */
-static bool needs_closed(const struct riptide_estimator_config *config)
+/* Whether arms are drawn: by the program, unless AUTO chooses routes later; or by turns. */
+static bool has_draws(const struct riptide_agent_config *config)
+{
+    return (config->apply != RIPTIDE_ROUTES || config->holdout_turn_ns > 0) &&
+           config->holdout_percent + config->trial_percent > 0;
+}
+
+/* Whether closed connections are needed: by the policy of any destination, or for outcomes. */
+static bool needs_closed(const struct riptide_agent_config *agent,
+                         const struct riptide_estimator_config *config)
 {
     bool is_needed = config->policy->needs_closed;
 
     for (size_t i = 0; i < config->n_hints; i++)
         is_needed |= config->hints[i].policy && config->hints[i].policy->needs_closed;
-    return is_needed;
+    return is_needed || has_draws(agent);
 }
 
-/* Whether arms can be drawn: by the program, unless AUTO chooses routes later; or by turns. */
 static bool can_draw(const struct stages *stages)
 {
-    return (stages->agent.apply != RIPTIDE_ROUTES || stages->agent.holdout_turn_ns > 0) &&
+    return has_draws(&stages->agent) &&
            stages->observer.destroy_events >= RIPTIDE_DESTROY_EVENTS_YES;
 }
 
@@ -106,7 +113,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         router->max_routes = estimator->max_destinations;
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
         observer->destroy_events =
-            needs_closed(estimator) ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;
+            needs_closed(agent, estimator) ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;
     stages->connections = (struct connections_config){
         .cgroup = stages->agent.cgroup,
         .netns_fd = router->netns_fd,

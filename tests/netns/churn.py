@@ -154,7 +154,7 @@ class Soak:
     def start(self):
         CONFIG.write_text("")
         self.daemon = self.host.start(
-            RIPTIDED, "--config", CONFIG, "--interval", "200ms", "--destroy-events", "--holdout-percent", "0",
+            RIPTIDED, "--config", CONFIG, "--interval", "200ms", "--holdout-percent", "0",
             *(("--apply", self.apply, "--cgroup", self.cgroup, "--trial-percent", "20") if self.cgroup else ()),
             "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
             "--log-level", "warning", stderr=self.log, stdout=self.log)

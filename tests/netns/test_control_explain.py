@@ -153,7 +153,7 @@ def test_explain_beside_a_daemon_that_hangs_shows_the_kernels_side(net):
 @pytest.mark.parametrize("policy, has_largest", [("careful", False), ("bdp", True)])
 def test_explain_shows_round_trip_times_that_the_policy_knows(net, policy, has_largest):
     connection = net.learned("203.0.113.1", 60)
-    with Daemon(net.host, "--policy", policy, "--destroy-events=no"):
+    with Daemon(net.host, "--policy", policy):
         def evidence():
             connection.send(1 << 16)  # so that it is not idle
             # Not verdict(): the window changes between its two questions while data flows.

@@ -255,7 +255,7 @@ def n_closed(daemon):
 
 
 def test_the_daemon_learns_from_connections_that_no_look_shows(net):
-    with Daemon(net.host, "--destroy-events", "--log-level", "debug", interval="300ms") as daemon:
+    with Daemon(net.host, "--policy", "careful", "--log-level", "debug", interval="300ms") as daemon:
         wait_until(lambda: n_closed(daemon), "a look")
         with daemon.stopped():  # no dump in between
             for _ in range(3):

@@ -16,7 +16,7 @@ from test_step_back import Load
 
 def test_a_share_is_held_out_and_reload_changes_it(net, cgroup, tmp_path):
     config = tmp_path / "riptided.conf"
-    text = "[observe]\ndestroy-events = yes\n[compute]\npolicy = paper\n[apply]\n"
+    text = "[compute]\npolicy = paper\n[apply]\n"
     config.write_text(text + "holdout-percent = 50\n")
     net.learned("203.0.113.1", 30)
     with net.world.socket(socket.AF_INET) as server, \
@@ -61,7 +61,7 @@ def test_beside_a_route_those_held_out_start_as_without_us(net, daemon, tmp_path
     if owners:
         net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", owners)
     net.learned("203.0.113.1", 30)
-    with daemon("both", "--destroy-events", "--holdout-percent", "50", "--config", config):
+    with daemon("both", "--holdout-percent", "50", "--config", config):
         wait_until(lambda: windows(net.host).get("203.0.113.1") == 40, "the window")
         wait_rounds(2)
         assert {net.connect("203.0.113.1", passive=passive).cwnd() for _ in range(20)} == {owners or 10, 40}
@@ -70,7 +70,7 @@ def test_beside_a_route_those_held_out_start_as_without_us(net, daemon, tmp_path
 def test_those_held_out_start_with_one_segment_after_lost_syns(net, daemon):
     """As all connections do then: the listener has twice no room for the SYN."""
     net.learned("203.0.113.1", 30)
-    with daemon("both", "--destroy-events", "--holdout-percent", "50"), contextlib.ExitStack() as stack:
+    with daemon("both", "--holdout-percent", "50"), contextlib.ExitStack() as stack:
         wait_window(net.host, "203.0.113.1")
         wait_rounds(2)
         server = stack.enter_context(net.world.socket(socket.AF_INET))
@@ -91,7 +91,7 @@ def test_those_held_out_start_with_one_segment_after_lost_syns(net, daemon):
 def test_beside_a_route_trials_have_their_own_windows(net, daemon):
     """Even the smaller window, although the route gives a larger one."""
     net.learned("203.0.113.1", 30)
-    with daemon("both", "--destroy-events", "--trial-percent", "25", "--cwnd-min", "40", "--cwnd-max", "60"):
+    with daemon("both", "--trial-percent", "25", "--cwnd-min", "40", "--cwnd-max", "60"):
         wait_window(net.host, "203.0.113.1")
         seen = set()
         wait_until(lambda: seen.add(net.connect("203.0.113.1").cwnd()) or seen >= {28, 40, 57}, "all windows")
@@ -114,10 +114,9 @@ def test_a_path_counts_in_both_arms_or_in_none(cgroup):
         assert effect["connections"] == effect["held_out"] == 0
 
 
-@pytest.mark.parametrize("apply, events, percent", [("connections", "yes", 20), ("auto", "yes", 20), ("connections", "no", 0),
-                                                    ("both", "yes", 20), ("both", "no", 0)])
-def test_none_is_held_out_where_that_would_show_nothing(net, daemon, apply, events, percent):
-    with daemon(apply, f"--destroy-events={events}", "--holdout-percent", "20", has_rules=apply == "both"):
+@pytest.mark.parametrize("apply, percent", [("connections", 20), ("auto", 20), ("both", 20), ("routes", 0)])
+def test_none_is_held_out_where_that_would_show_nothing(net, daemon, apply, percent):
+    with daemon(apply, "--holdout-percent", "20", has_rules=apply in ("both", "routes")):
         wait_until(lambda: status()["round"], "a round")
         assert status()["apply"]["holdout_percent"] == percent
 

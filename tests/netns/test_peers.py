@@ -83,9 +83,9 @@ def malformed(host):
                if line.startswith("riptide_malformed_messages_total"))
 
 
-def test_what_another_process_says_in_the_kernels_name_changes_nothing(net):
+def test_what_another_process_says_in_the_kernels_name_changes_nothing(net, cgroup):
     """Root of a namespace can write to any netlink socket there, except ours."""
-    with Daemon.learned(net, {PEER: 20}, "--destroy-events") as daemon:
+    with Daemon.learned(net, {PEER: 20}, "--apply", "both", "--cgroup", cgroup, "--holdout-percent", 1) as daemon:
         before = windows(net.host), rules(net.host)
         assert set(net.host.run(sys.executable, "-IBc", FORGE).stdout.split()) == {"refused"}
         connection = net.learned(NEIGHBOUR, 20)

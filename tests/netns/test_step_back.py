@@ -157,7 +157,7 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
         apply = status()["apply"]
         return apply["stepped_back_s"] > 0 and apply
     with Load(near, far, *SHALLOW) as load, Daemon(
-            near, "--apply", backend, "--cgroup", cgroup, "--destroy-events", "--config", config,
+            near, "--apply", backend, "--cgroup", cgroup, "--config", config,
             has_rules=backend == "both") as riptided:
         began = time.monotonic()
         apply = wait_until(stepped_back, "stepping back", 60)
@@ -217,7 +217,7 @@ def test_where_only_routes_give_windows_destinations_are_held_out_in_turns(shall
         out = {dst for dst, row in shown.items() if row["state"] == "withdrawn" and row["reason"] == f"held out for one turn of {turn_s} s"}
         have = {dst for dst, row in shown.items() if row["state"] == "applied"}
         return out and have and (out, have)
-    with Load(near, far, *SHALLOW) as load, Daemon(near, "--apply", "routes", "--destroy-events", "--config", config) as riptided:
+    with Load(near, far, *SHALLOW) as load, Daemon(near, "--apply", "routes", "--config", config) as riptided:
         began = time.monotonic()
         out, _ = wait_until(by_arm, "both arms", 20)
         assert f"\n  => no window is given at present: held out for one turn of {turn_s} s; connections start with 10 segments\n" in near.run(RIPTIDE, "explain", min(out)).stdout
@@ -268,7 +268,7 @@ def test_a_turn_in_which_it_is_configured_anew_does_not_count(shallow, tmp_path)
         return row["connections"] + row["held_out"]
     with Load(near, far, *SHALLOW):
         first = int(turn()) + 1  # of before it starts, which may take until then: no whole turn may lie between
-        with Daemon(near, "--apply", "routes", "--destroy-events", "--config", config) as riptided:
+        with Daemon(near, "--apply", "routes", "--config", config) as riptided:
             for number in range(first, first + 2):
                 wait_until(lambda: turn() > number + 0.5, "the middle of a turn")
                 riptided.process.send_signal(signal.SIGHUP)
@@ -283,7 +283,7 @@ def test_one_destination_that_is_harmed_steps_back_alone(hosts, cgroup, tmp_path
     harmed, state = SHALLOW[0], tmp_path / "state"
 
     def riptided():
-        return Daemon(near, "--apply", backend, "--cgroup", cgroup, "--destroy-events", "--cwnd-min", CWND, "--cwnd-max", CWND,
+        return Daemon(near, "--apply", backend, "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND,
                       "--pacing-percent", 0, "--holdout-percent", 20, "--step-back-wait", f"{WAIT_S}s", "--state", state,
                       has_rules=backend == "both")
 
@@ -334,7 +334,7 @@ def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path)
              f"{n * doublings ** 2 << 20} again=0,0" for arm, (n, doublings) in cells.items()]
     state.write_text("\n".join([state.read_text() + "riptide books 1", *books, "holdout_percent=20 trial_percent=0\n"]))
     with Load(near, far, *SHALLOW), Daemon(
-            near, "--apply", "connections", "--cgroup", cgroup, "--destroy-events", "--cwnd-min", CWND, "--cwnd-max", CWND,
+            near, "--apply", "connections", "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND,
             "--pacing-percent", 0, "--holdout-percent", 20, "--state", state, has_rules=False) as riptided:
         assert "outcomes of connections: 5000000\n" in riptided.said()
         assert status()["apply"]["effect"]["verdict"] == "helps"

@@ -20,7 +20,7 @@ def test_the_window_moves_to_the_better_trial_and_is_kept(shallow, cgroup, tmp_p
     """The policy's window stays at 57 segments; the buffer holds 20."""
     near, far = shallow
     state, saved = tmp_path / "state", tmp_path / "saved"
-    options = ("--apply", "connections", "--cgroup", cgroup, "--policy", "paper", "--history-weight", 0.9999, "--destroy-events",
+    options = ("--apply", "connections", "--cgroup", cgroup, "--policy", "paper", "--history-weight", 0.9999,
                "--pacing-percent", 0, "--holdout-percent", 0, "--trial-percent", 25, "--state", state)
     write_state(state, {"10.9.2.1": 57})
     with Load(near, far, "10.9.2.1"):

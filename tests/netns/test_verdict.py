@@ -167,14 +167,13 @@ def test_trials_start_with_other_windows_and_have_books(path, cgroup):
         bulk.close()
 
 
-@pytest.mark.parametrize("apply, events, percent, others, reason", [
-    ("connections", "yes", 0, (), "no connection is held out: --holdout-percent 5 "),
-    ("connections", "no", 5, (), "riptided reads no destroy events: --destroy-events=yes, "),
-    ("routes", "yes", 5, (), "windows are given by routes, which cannot hold out single connections"),
-    ("routes", "yes", 0, ("--holdout-turn", "600s", "--trial-percent", 10), "no connection is held out: --holdout-percent 5 "),
+@pytest.mark.parametrize("apply, percent, others, reason", [
+    ("connections", 0, (), "no connection is held out: --holdout-percent 5 "),
+    ("routes", 5, (), "windows are given by routes, which cannot hold out single connections"),
+    ("routes", 0, ("--holdout-turn", "600s", "--trial-percent", 10), "no connection is held out: --holdout-percent 5 "),
 ])
-def test_it_says_why_nothing_is_compared(net, cgroup, apply, events, percent, others, reason):
-    with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, f"--destroy-events={events}", "--holdout-percent", percent, *others,
+def test_it_says_why_nothing_is_compared(net, cgroup, apply, percent, others, reason):
+    with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, "--holdout-percent", percent, *others,
                 has_rules=apply == "routes"):
         assert net.host.run(RIPTIDE, "verdict").stdout.startswith(f"nothing is compared: {reason}")
         document = riptide_json(net.host, "verdict")

@@ -165,7 +165,7 @@ def test_connection_that_fails_names_the_reason(net):
 def test_a_destination_that_is_held_out_is_said_to_be(net, port, tmp_path):
     config = tmp_path / "riptided.conf"
     config.write_text("[apply]\nholdout-percent = 50\nholdout-turn = 2500ms\n")
-    with Daemon.learned(net, {V4: 25}, "--apply", "routes", "--destroy-events", "--config", config):
+    with Daemon.learned(net, {V4: 25}, "--apply", "routes", "--config", config):
         def held_out():
             if "held out for one turn" not in net.host.run(RIPTIDE, "explain", V4).stdout:
                 return None

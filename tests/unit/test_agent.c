@@ -368,7 +368,7 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
     }
 }
 
-static bool hears_of_closed(const struct configs *configs)
+static int hears_of_closed(const struct configs *configs)
 {
     return stages_of(configs).observer.destroy_events;
 }
@@ -397,6 +397,21 @@ TEST(destroy_events_follow_the_policy_unless_said)
     override.policy = NULL;
     observer.destroy_events = true;
     assert_true(hears_of_closed(&configs));
+}
+
+/* Whatever the policy: outcomes need those that close. */
+TEST(destroy_events_are_read_where_connections_are_held_out)
+{
+    struct configs configs;
+
+    init(&configs);
+    configs.estimator.policy = riptide_policy_find("paper");
+    configs.agent.holdout_percent = 5;
+    assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_NO);
+    configs.agent.apply = RIPTIDE_AUTO;
+    assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_ALL);
+    configs.agent.holdout_percent = 0;
+    assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_NO);
 }
 
 /* Adds a sample, and loads a state, of what the scope may exclude. */

@@ -77,14 +77,11 @@ TEST(command_line_goes_before_file_before_default)
     char text[256] = "";
     FILE *out = fmemopen(text, sizeof(text), "w");
 
-    read_text(&settings, "[compute]\nttl = 30s\ncwnd-max = 50\n[observe]\n"
-                         "destroy-events = yes\n");
-    assert_int_equal(
-        settings_parse(&settings, 3, ARGV("--ttl=40s", "--destroy-events=no"), &error), 0);
+    read_text(&settings, "[compute]\nttl = 30s\ncwnd-max = 50\n");
+    assert_int_equal(settings_parse(&settings, 2, ARGV("--ttl=40s"), &error), 0);
     assert_int_equal(settings.estimator.ttl_ns, 40000000000);
     assert_int_equal(settings.estimator.cwnd_max, 50);
     assert_int_equal(settings.estimator.cwnd_min, 10);
-    assert_int_equal(settings.observer.destroy_events, 0);
     for (const struct option_row *row = settings_rows; row->name; row++) {
         if (strcmp(row->name, "ttl") && strcmp(row->name, "cwnd-max") &&
             strcmp(row->name, "cwnd-min"))
@@ -119,6 +116,29 @@ TEST(prefix_sections)
     assert_true(settings.estimator.hints[1].scale == 0.5);
 }
 
+TEST(removed_names_say_what_to_do_instead)
+{
+    for (const struct removed_key *key = removed_keys; key->name; key++) {
+        SETTINGS settings;
+        char text[100], option[50], expected[300];
+        struct riptide_error error;
+
+        snprintf(text, sizeof(text), "[%s]\n%s = 1\n", key->section ? "prefix ::/0" : "log",
+                 key->name);
+        snprintf(expected, sizeof(expected), "a.conf:2: %s: removed; %s", key->name, key->instead);
+        assert_refused(text, expected);
+        assert_true(strlen(key->instead) > 0 && !strchr(key->instead, '\n'));
+        if (key->section)
+            continue;
+        assert_null(options_find(settings_rows, key->name, strlen(key->name)));
+        snprintf(option, sizeof(option), "--%s=1", key->name);
+        snprintf(expected, sizeof(expected), "--%s: removed; %s", key->name, key->instead);
+        settings_init(&settings);
+        assert_int_equal(settings_parse(&settings, 2, ARGV(option), &error), -EINVAL);
+        assert_string_equal(error.text, expected);
+    }
+}
+
 TEST(unknown_names)
 {
     assert_refused("[compute]\n\ncwnd-mx = 3\n", "a.conf:3: cwnd-mx: unknown key");
@@ -127,8 +147,6 @@ TEST(unknown_names)
     assert_refused("[prefixes 10.0.0.0/8]", "a.conf:1: [prefixes 10.0.0.0/8]: unknown section");
     assert_refused("[compute]\npolicy = papr\n",
                    "a.conf:2: policy papr: not a policy (`riptided --help` lists them)");
-    assert_refused("[observe]\ndestroy-events = maybe\n",
-                   "a.conf:2: destroy-events maybe: not auto, yes or no");
     assert_refused("ttl = 1s", "a.conf:1: ttl: belongs to [compute]");
     assert_refused("[log]\nttl = 1s", "a.conf:2: ttl: belongs to [compute]");
     assert_refused("[prefix ::/0]\nttl = 1s", "a.conf:2: ttl: belongs to [compute]");

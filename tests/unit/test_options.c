@@ -106,28 +106,6 @@ TEST(short_help)
     assert_true(settings.help);
 }
 
-TEST(destroy_events_are_auto_unless_given)
-{
-    const struct {
-        char **argv;
-        int8_t destroy_events;
-    } cases[] = {
-        { ARGV(NULL), RIPTIDE_DESTROY_EVENTS_AUTO },
-        { ARGV("--policy", "paper"), RIPTIDE_DESTROY_EVENTS_AUTO },
-        { ARGV("--destroy-events"), RIPTIDE_DESTROY_EVENTS_YES },
-        { ARGV("--destroy-events=no"), RIPTIDE_DESTROY_EVENTS_NO },
-        { ARGV("--destroy-events", "--destroy-events=auto"), RIPTIDE_DESTROY_EVENTS_AUTO },
-    };
-    struct riptide_error error;
-    struct settings settings;
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(parse(&settings, cases[i].argv, &error), 0);
-        assert_int_equal(settings.observer.destroy_events, cases[i].destroy_events);
-        settings_deinit(&settings);
-    }
-}
-
 TEST(values_in_one_line)
 {
     struct riptide_error error;
