@@ -47,9 +47,8 @@ static const struct command commands[] = {
     { "verify", "ADDRESS PORT", verify_run, LOOKS, verify_rows,
       "open a connection, send nothing, and report whether it got its window",
       ", 3 bounded, 4 overridden, 5 unknown" },
-    { "verdict", "[FILE...]", verdict_run, ASKS, NULL,
-      "whether windows help: connections with windows compared with those held out; with FILE: by "
-      "the states of several hosts",
+    { "verdict", NULL, verdict_run, ASKS, NULL,
+      "whether windows help: connections with windows compared with those held out",
       NEEDS_DAEMON ", 4 they harm" },
     { "version", NULL, version_run, 0, NULL, "print the version", "" },
     { "help", "[COMMAND]", help_run, 0, NULL, "print the options of a command, or of all", "" },

@@ -13,7 +13,7 @@ parsers=(
     lib/compute/bound.c lib/compute/destination.c lib/compute/estimator.c lib/compute/state.c
     lib/observe/config.c lib/observe/dump.c lib/observe/events.c lib/observe/filter.c
     lib/observe/observer.c lib/observe/prefix_set.c lib/observe/sample.c
-    lib/observe/seen.c lib/prefix.c lib/proof/books.c lib/proof/verdict.c
+    lib/observe/seen.c lib/prefix.c
 )
 
 build=$1

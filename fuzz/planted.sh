@@ -10,8 +10,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 faults=(
     answer lib/netlink.c 'error <= 0 ? error : -EBADMSG' 'error'
     base lib/apply/message.c 'RTA_PRIORITY, base->route.priority' 'RTA_PRIORITY, base->route.priority + 1'
-    books lib/proof/books.c 'control == 0 || arm == 0 || !book_cell_is_valid(&cell)' 'control == 0 || arm == 0'
-    books lib/proof/books.c 'cell->n + more.n > MOST_CONNECTIONS' 'false'
     config cli/values.c '"min", 60000' '"min", 3600000'
     control cli/request.c '!may_change' 'false'
     control cli/request.c '"removed", text' '"removed", "::"'

@@ -30,14 +30,6 @@ int riptide_file_write(const char *path, const void *bytes, size_t size, unsigne
 char *riptide_state_text(const struct riptide_agent *agent, size_t *np);
 
 /*
- * Adds the books of n states, with shares *arms, to `pool`, empty before. Errors, with a part of
- * them added, and a line about the state with the number *atp: as riptide_states_get_verdict.
- */
-int riptide_states_add_books(struct books *pool, struct arm_config *arms, const char *const *states,
-                             const size_t *sizes, size_t n, size_t *atp,
-                             struct riptide_error *error);
-
-/*
  * riptide_state_save and riptide_state_load for an agent, with its books and its step back, also if
  * destinations are refused. Books of other shares are not loaded: `outcomes` is a line that says
  * so, and the number of connections in the books; empty if there is no file. `is_synced` as in

@@ -314,19 +314,6 @@ int riptide_agent_get_verdict(const struct riptide_agent *agent, struct riptide_
                               size_t size);
 
 /*
- * The verdict of several hosts as one, by the sums of their books: `states` are n texts, of
- * sizes[i] bytes each, from riptided's state files or `riptide save`, one from each host, of about
- * the same time. Give the states of all hosts: a choice by outcome biases the verdict. Pure; needs
- * no agent. Outcomes: RIPTIDE_E_UNKNOWN: fewer than 20 connections of either group, or none is held
- * out. Errors, each with a line: -ENOENT, a state has no books; -EEXIST, two are of the same host;
- * -EINVAL, shares held out differ from the first state's, or the books of one host or all together
- * are damaged or void; -ENOMEM. Nothing is written then.
- */
-int riptide_states_get_verdict(const char *const *states, const size_t *sizes, size_t n,
-                               struct riptide_verdict *verdict, size_t size,
-                               struct riptide_error *error);
-
-/*
  * The stages of the agent, to read their counters. They belong to the agent. A caller may add hints
  * to the estimator, remove them, and load states into it, best before the start; they take effect
  * at the end of the round. Call no other function that changes a stage.

@@ -439,10 +439,23 @@ riptide_agent_get_router(const struct riptide_agent *agent)
     return agent->router;
 }
 
+STRUCT_ENDS_WITH(struct riptide_verdict, share);
+
 RIPTIDE_PUBLIC int riptide_agent_get_verdict(const struct riptide_agent *agent,
                                              struct riptide_verdict *verdict, size_t size)
 {
     const struct books *books = agent->outcomes.books;
+    struct riptide_verdict given;
+    struct verdict found;
+    int r = RIPTIDE_E_UNKNOWN;
 
-    return books ? books_get_verdict(books, verdict, size) : RIPTIDE_E_UNKNOWN;
+    if (books)
+        r = verdict_compute(&found, books, ARM_WINDOW, ARM_HOLDOUT, (struct verdict_classes){ 0 },
+                            VERDICT_CONFIDENCE);
+    if (r != 0)
+        return r;
+    given = (struct riptide_verdict){ found.n,     found.n_control, found.time, found.rounds_saved,
+                                      found.again, found.share };
+    struct_give(verdict, size, &given, sizeof(given));
+    return 0;
 }

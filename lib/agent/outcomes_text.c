@@ -75,6 +75,38 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
     return 0;
 }
 
+/*
+ * The books after a state: *booksp, *np bytes, and their shares. Errors: -ENOENT, there are none;
+ * -EINVAL, truncated, with a line.
+ */
+static int find_books(const char *state, size_t size, const char **booksp, size_t *np,
+                      struct arm_config *arms, struct riptide_error *error)
+{
+    static const char head[] = "\nriptide books ", shares_head[] = "\nholdout_percent=";
+    const char *end = state + size, *begin = memmem(state, size, head, strlen(head));
+    const char *shares =
+        begin ? memmem(begin, (size_t)(end - begin), shares_head, strlen(shares_head)) : NULL;
+    char line[64] = "", newline = 0;
+
+    if (!begin)
+        return -ENOENT;
+    if (shares)
+        memcpy(line, shares,
+               (size_t)(end - shares) < sizeof(line) ? (size_t)(end - shares) : sizeof(line) - 1);
+    if ((sscanf(line, "\nholdout_percent=%u trial_percent=%u%c", &arms->holdout_percent,
+                &arms->trial_percent, &newline) != 3 ||
+         newline != '\n') &&
+        (sscanf(line, "\nholdout_percent=%u trial_percent=%u turn_ms=%u%c", &arms->holdout_percent,
+                &arms->trial_percent, &arms->turn_ms, &newline) != 4 ||
+         newline != '\n')) {
+        error_set(error, "books are incomplete, and not used");
+        return -EINVAL;
+    }
+    *booksp = begin + 1;
+    *np = (size_t)(shares - begin);
+    return 0;
+}
+
 /* Loads ended books, and books of other shares, as ended ones: exported counters continue. */
 static void load_ended(struct outcomes *has, const char *at, const char *others, size_t n,
                        uint32_t holdout_percent)
@@ -102,12 +134,10 @@ static void load_books(struct outcomes *has, const char *state, size_t size,
     uint32_t n_skipped = 0;
     const char *text, *since;
     size_t n;
-    int r = books_find(state, size, &text, &n, &had, &reason);
+    int r = find_books(state, size, &text, &n, &had, &reason);
     bool are_other = arms_differ(&had, arms);
 
-    if (r == -ENOENT)
-        reason.text[0] = '\0';
-    else if (r == 0 && are_other)
+    if (r == 0 && are_other)
         error_set(&reason,
                   "the file's books are not used: they are of --holdout-percent %u, "
                   "--trial-percent %u, --holdout-turn %gs; now these are %u, %u and %gs",

@@ -172,18 +172,6 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
 void outcomes_load(struct outcomes *outcomes, const char *state, size_t size, uint64_t now_ns,
                    uint64_t realtime_ns, struct riptide_error *said);
 
-/* pool.c */
-
-/*
- * The books after a state: *booksp, *np bytes, and their shares. Errors: -ENOENT, there are none;
- * -EINVAL, truncated; each with a line.
- */
-int books_find(const char *state, size_t size, const char **booksp, size_t *np,
-               struct arm_config *arms, struct riptide_error *error);
-
-/* As riptide_agent_get_verdict, from these books. */
-int books_get_verdict(const struct books *books, struct riptide_verdict *verdict, size_t size);
-
 /* round.c */
 
 /* Begins the first round at once. Errors: those of timerfd_settime(2). */

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """riptide verdict: connections with a window, compared with those held out."""
 
-import math
-import random
 import re
 import shutil
 import socket
@@ -10,7 +8,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from control import one_line, riptide_json, status, wait_rounds, write_state
+from control import one_line, riptide_json, status, wait_rounds
 from netns import REPOSITORY, RIPTIDE, RIPTIDED, Daemon, wait_until
 from test_metrics import OF_BOOKS, figures_of
 
@@ -46,7 +44,7 @@ def check_metrics(text, row):
     assert set(re.findall("riptide_[a-z_]+", rules)) <= names
 
 
-def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup, tmp_path):
+def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
     connect, near, _ = path
     options = ("--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", "50")
     one_line(near.run(RIPTIDE, "verdict", check=False), 3)
@@ -74,8 +72,6 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup, tmp_pa
         assert row["share_percent"]["low"] < 50 < row["share_percent"]["high"]
         document = riptide_json(near, "verdict")
         assert document["pooled"] == riptide_json(near, "status")["apply"]["effect"]
-        near.run(RIPTIDE, "save", tmp_path / "saved")
-        assert riptide_json(near, "verdict", tmp_path / "saved") == {**document, "since": None}
         assert sum(found["connections"] + found["held_out"] for found in document["classes"]) == n
         first, second = near.run(RIPTIDE, "verdict").stdout.splitlines()[:2]
         assert first.startswith("windows help: ")
@@ -180,47 +176,6 @@ def test_it_says_why_nothing_is_compared(net, cgroup, apply, percent, others, re
         assert (document["pooled"], document["classes"], document["holdout_percent"]) == (None, [], 0)
         assert document["reason"].startswith(reason)
         assert "  effect " not in net.host.run(RIPTIDE, "status").stdout
-
-
-def drawn_state(path, drawn, host, time_factor, n=2000, holdout_percent=5):
-    """Books of a host whose connections take 4 round trips; the logarithm's deviation is 0.6."""
-    sums = {"window": [0, 0, 0], "holdout": [0, 0, 0]}
-    for _ in range(n):
-        arm = "holdout" if drawn.random() < holdout_percent / 100 else "window"
-        rounds = math.exp(drawn.gauss(math.log(4 * (time_factor if arm == "window" else 1)), 0.6))
-        time = round(1024 * math.log2(max(rounds, 1)))
-        sums[arm] = [total + more for total, more in zip(sums[arm], (1, time, time ** 2))]
-    write_state(path, {f"203.0.113.{host}": 40})
-    cells = [f"{arm} bytes=65536 rtt_us=50000 control=loss n={count} n_again=0 time={total},{squares} again=0,0\n"
-             for arm, (count, total, squares) in sums.items()]
-    path.write_text(path.read_text().replace("\n", f" host={host}\n", 1) + "riptide books 1\n" + "".join(cells)
-                    + f"holdout_percent={holdout_percent} trial_percent=0\n")
-    return path
-
-
-def test_states_of_several_hosts_are_judged_as_one(net, tmp_path):
-    drawn = random.Random(1)
-    states = [drawn_state(tmp_path / f"host{host}", drawn, host, 0.88) for host in range(1, 4)]
-    for state in states:
-        assert net.host.run(RIPTIDE, "verdict", state).stdout.startswith("no difference shown: ")
-    first, second = net.host.run(RIPTIDE, "verdict", *states).stdout.splitlines()
-    assert first.startswith("windows help: ") and second.startswith("  64 to 128 KB, 50 to 100 ms: windows help: ")
-    document = riptide_json(net.host, "verdict", *states)
-    alone = [riptide_json(net.host, "verdict", state)["pooled"] for state in states]
-    for arm in ("connections", "held_out"):
-        assert document["pooled"][arm] == sum(row[arm] for row in alone)
-    assert (document["reason"], document["holdout_percent"], document["stepped_back_s"]) == (None, 5, 0)
-    harmful = drawn_state(tmp_path / "harm", drawn, 9, 2)
-    assert net.host.run(RIPTIDE, "verdict", harmful, check=False).returncode == 4
-    other = drawn_state(tmp_path / "other", drawn, 8, 1, holdout_percent=20)
-    copied = shutil.copy(states[0], tmp_path / "copied")
-    void = drawn_state(tmp_path / "void", drawn, 7, 1, holdout_percent=10)
-    void.write_text(void.read_text().replace("holdout_percent=10", "holdout_percent=5"))
-    write_state(tmp_path / "bare", {})
-    for path, why in ((other, "books of --holdout-percent 20, --trial-percent 0, --holdout-turn 0s are not added to those of 5, 0 and 0s: "),
-                      (copied, "is from the same host as another of the states"), (void, "void: "),
-                      (tmp_path / "bare", "has no books: "), (tmp_path / "none", "No such file")):
-        assert one_line(net.host.run(RIPTIDE, "verdict", *states, path, check=False)).startswith(f"riptide: verdict: {path}: {why}")
 
 
 def test_a_dry_run_compares_nothing(net, cgroup, tmp_path):

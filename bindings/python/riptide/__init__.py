@@ -2,14 +2,14 @@
 """Riptide: initial TCP windows learned from open connections.
 
 The three stages of libriptide are Observer, Estimator and Router; Agent joins them. observe(),
-observe_columns(), explain() and pooled_verdict() are for scripts, Control for riptided. Windows are
+observe_columns() and explain() are for scripts, Control for riptided. Windows are
 in segments; other figures have their unit in their name; duration arguments are a timedelta or
 seconds. Failures are OSErrors, other outcomes OutcomeErrors; for an invalid value the text of a
 TypeError, ValueError or OverflowError begins with the argument's name. Only one thread at a time,
 of the process that made an object, may use it: ConcurrentUseError, ForkedError.
 """
 
-from ._agent import Agent, pooled_verdict
+from ._agent import Agent
 from ._control import Control
 from ._errors import (AgainError, ConcurrentUseError, DoneError, ForkedError, FullError,
                       InvalidError, OptionError, OutcomeError, RefusedError, RestartedError,
@@ -35,5 +35,5 @@ __all__ = [
     "Network", "Observer", "ObserverOptions", "OptionError", "OutcomeError", "Policy",
     "PolicyInput", "PrefixLike", "RefusedError", "RestartedError", "Route", "RouteState", "Router",
     "RouterOptions", "Sample", "Scope", "Tick", "UnknownError", "Verdict", "explain", "flush",
-    "observe", "observe_columns", "pooled_verdict",
+    "observe", "observe_columns",
 ]

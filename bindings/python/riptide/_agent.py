@@ -7,7 +7,7 @@ import contextlib
 import os
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any, AsyncIterator, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator
 
 from ._calls import new_object, pop, pop_all
 from ._errors import ConcurrentUseError, UnknownError, check, has_more, new_error
@@ -19,8 +19,8 @@ from ._policy import Keep, raise_failure, rows
 from ._router import Routed, read_route
 from ._types import (AgentEvent, AgentOptions, Backend, Estimate, EventKind, Interval, LoadCounts,
                      Tick, Verdict)
-from ._values import (Buffer, Duration, PrefixLike, new_config, new_prefix, path_bytes, read,
-                      state_buffer, text)
+from ._values import (Duration, PrefixLike, new_config, new_prefix, path_bytes, read,
+                      text)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -37,34 +37,6 @@ def _read_event(c: Any) -> AgentEvent:
         estimate=lambda estimate: read(Estimate, estimate) if estimate else None,
         error=lambda error: OSError(-error, os.strerror(-error)) if error else None,
         reason=lambda reason: text(reason) if reason else None)
-
-
-def _read_verdict(found: Any, result: int, error: Any = None) -> Verdict:
-    if result == lib.RIPTIDE_E_UNKNOWN:
-        raise UnknownError("no verdict: fewer than 20 connections held out or with a window have closed, or "
-                           "none is held out")
-    check(result, error)
-
-    def interval(given: Any) -> Interval:
-        return read(Interval, given)
-    return read(Verdict, found, time=interval, rounds_saved=interval, again=interval,
-                share=interval)
-
-
-def pooled_verdict(states: Iterable[Buffer]) -> Verdict:
-    """The verdict over several hosts, from the sums of the books in their states.
-
-    Pass one state of each host, all saved at about the same time: the file of its riptided, or
-    Control.save(). Leaving hosts out because of their results biases the verdict. Errors:
-    UnknownError: too few connections, or none held out; OSError, whose text names states[i]: its
-    books have other shares than the first, its host occurs twice, books are missing or invalid.
-    """
-    kept = [state_buffer(state) for state in states]
-    found, error = ffi.new("struct riptide_verdict *"), new_error()
-    result = lib.riptide_states_get_verdict(
-        ffi.new("char *[]", kept), ffi.new("size_t[]", [len(state) for state in kept]), len(kept),
-        found, ffi.sizeof(found[0]), error)
-    return _read_verdict(found, result, error)
 
 
 def _use_of(agent: Any) -> Any:
@@ -212,7 +184,16 @@ class Agent(KernelHandle):
         """The effect of windows. Errors: UnknownError: too few connections, or none held out."""
         found = ffi.new("struct riptide_verdict *")
         with self._use as c:
-            return _read_verdict(found, lib.riptide_agent_get_verdict(c, found, ffi.sizeof(found[0])))
+            result = lib.riptide_agent_get_verdict(c, found, ffi.sizeof(found[0]))
+        if result == lib.RIPTIDE_E_UNKNOWN:
+            raise UnknownError("no verdict: fewer than 20 connections held out or with a window have closed, or "
+                               "none is held out")
+        check(result)
+
+        def interval(given: Any) -> Interval:
+            return read(Interval, given)
+        return read(Verdict, found, time=interval, rounds_saved=interval, again=interval,
+                    share=interval)
 
     def add_hint(self, dst: PrefixLike, duration: Duration | None, *, cwnd_max: int = 0,
                  scale: float = 0) -> None:

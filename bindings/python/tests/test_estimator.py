@@ -209,34 +209,6 @@ def test_states_of_two_hosts_are_merged(tmp_path: Path) -> None:
         assert {str(e.dst.network_address): e.cwnd for e in fleet} == {A: 20, B: 40}
 
 
-def state_of(host: int, holdout_percent: int = 5) -> bytes:
-    """Of 950 connections with a window and 50 without, which took a quarter more time."""
-    def cell(arm: str, n: int, doublings: float) -> str:
-        return (f"{arm} bytes=65536 rtt_us=20000 control=loss n={n} n_again=0 time={round(n * doublings * 1024)},"
-                f"{round(n * (doublings ** 2 + 1) * 1024 ** 2)} again=0,0\n")
-    return (f"riptide state 2 saved_ns=1 host={host}\nriptide books 1\n{cell('window', 950, 2)}{cell('holdout', 50, 2.32)}"
-            f"holdout_percent={holdout_percent} trial_percent=0\n").encode()
-
-
-def test_books_of_hosts_are_judged_as_one() -> None:
-    states = [state_of(host) for host in (1, 2, 3)]
-    for state in states:
-        alone = riptide.pooled_verdict([state])
-        assert (alone.connections, alone.held_out) == (950, 50) and alone.time.low < 0 < alone.time.high
-    pooled = riptide.pooled_verdict(memoryview(state) for state in states)
-    assert (pooled.connections, pooled.held_out) == (2850, 150)
-    assert pooled.time.low < pooled.time.estimate < pooled.time.high < 0
-    assert pooled.time.estimate == pytest.approx(2 ** -0.32 - 1, abs=1e-3)
-    for wrong, line in ((state_of(4, 10), "of --holdout-percent 10, .* not added to those of 5"),
-                        (states[0], "is from the same host as another of the states"), (b"riptide", "no books")):
-        with pytest.raises(OSError, match=r"states\[3\]: .*" + line):
-            riptide.pooled_verdict([*states, wrong])
-    with pytest.raises(riptide.UnknownError, match="fewer than 20"):
-        riptide.pooled_verdict([])
-    with pytest.raises(TypeError, match="state: no bytes"):
-        riptide.pooled_verdict(["text"])  # type: ignore[list-item]
-
-
 def test_state_as_bytes() -> None:
     with riptide.Estimator(policy="paper") as one, riptide.Estimator(policy="paper") as other:
         feed(one, 100, 20)
