@@ -5,16 +5,17 @@
  * share. Its byte code is in the tree (program_code.h), so that a build needs no BPF compiler; see
  * meson.build.
  */
-#include "window.h"
-
 #include <linux/bpf.h>
+
+/* Only one function is loaded, so all others are inlined into it: embed.py refuses calls. */
+#define INLINE static inline __attribute__((always_inline))
+#pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
+#include "window.h"
+#pragma clang attribute pop
 
 /* Copied from system headers, which do not compile for this target. */
 enum { AF_INET = 2, AF_INET6 = 10, SOL_SOCKET = 1, SOL_TCP = 6 };
 enum { SO_RCVLOWAT = 18, SO_MAX_PACING_RATE = 47, TCP_WINDOW_CLAMP = 10, TCP_SAVE_SYN = 27 };
-
-/* Only one function is loaded, so all others are inlined into it: embed.py refuses calls. */
-#define INLINE static inline __attribute__((always_inline))
 
 #define NO_LIMIT 0xffffffffu
 
