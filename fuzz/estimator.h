@@ -90,8 +90,6 @@ static inline void draw_config(struct drawn_config *drawn, struct case_bytes *by
         config->history_weight = draw_share(bytes);
     }
     if (how & 8) {
-        config->capacity_fraction = draw_share(bytes);
-        config->evidence_ns = case_u8(bytes) * ns_per_s;
         config->pacing_rtt_min_us = case_u8(bytes) & 1;
         config->rto_min_floor_us = case_u8(bytes) * 1000u;
     }

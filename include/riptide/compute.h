@@ -203,13 +203,6 @@ struct riptide_estimator_config {
     const struct riptide_hint *hints; /* permanent ones, each prefix once; default: none */
     size_t n_hints;                   /* up to RIPTIDE_MAX_HINTS */
     /*
-     * For "careful": a window whose first flights fit grows fast up to this part of the capacity
-     * (RFC 9959 allows half of it), 0 exclusive to 1; default 0.5.
-     */
-    double capacity_fraction;
-    uint64_t evidence_ns; /* "careful", "bdp": time over which highest values are kept; from 1 s;
-                             default 60 s */
-    /*
      * "careful": estimates ask for paced first flights on paths of at least this round trip time;
      * default 0: never. An agent sets its own pacing_rtt_min_us while its program per connection is
      * in place.

@@ -16,7 +16,7 @@ from testbed import Testbed
 from traffic import Traffic, Transfer
 
 BUSY_S = 4
-# Openings in this time do not count: policies still have evidence from the start (evidence_ns).
+# Openings in this time do not count: policies still have evidence from the start.
 LEARN_S, QUICK_LEARN_S = 60, 6
 PAUSE_S = 0.5
 STAGGER_S = 0.04  # between arms, so that they do not burst at the same moment

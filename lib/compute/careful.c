@@ -96,11 +96,13 @@ enum { SETTLE = 2, RAISED = 1, RAISED_BETWEEN = 2 };
  * open together, unpaced flights arrive one after the other, while paced ones all end last: then
  * pacing begins only if the cut leaves less than half of the share of capacity, or less than the
  * share and SHALLOW segments. A paced window is at least START_CWND, if the path's capacity allows
- * it, and begins with capacity_fraction of the share. All four values were measured:
+ * it, and begins with half of the share. All four values were measured:
  * docs/decisions.md, "First flights are paced where a burst has lost, not always", has the figures
  * of others.
  */
 enum { FEW = 2, SHALLOW = 16 };
+/* A window whose first flights fit grows fast up to this part of its share (RFC 9959: half). */
+static const double claimed_share = 0.5;
 static const double paced_share = 0.5, pacing_gain = 1.25;
 
 /*
@@ -188,7 +190,7 @@ static bool is_other_path(const struct careful *careful)
 /*
  * Keeps the smallest round trip time. A tick in which all connections opened into a queue does not
  * raise it at once, or the next tick would seem to be of another path; for a longer path it rises
- * by a quarter each half of evidence_ns.
+ * by a quarter each half of EVIDENCE_S.
  */
 static void keep_min_rtt(struct careful *careful, enum halves_step step)
 {
@@ -247,7 +249,7 @@ static double grow(const struct careful *careful, const struct riptide_estimator
                    double cwnd)
 {
     double capacity = HALVES_MAX(careful->capacities), next = cwnd * growth_slow;
-    double share = share_of(careful), claimed = share * config->capacity_fraction;
+    double share = share_of(careful), claimed = share * claimed_share;
     double burst = (double)HALVES_MAX(careful->bursts) / HALVES_MAX(careful->sharers);
 
     if (capacity > 0)
@@ -442,7 +444,7 @@ static double pace(struct careful *careful, const struct riptide_policy_input *i
     careful->known.is_paced = true;
     careful->known.n_cuts = 0;
     start_over(careful);
-    fitted = greater(fitted, share * input->config->capacity_fraction);
+    fitted = greater(fitted, share * claimed_share);
     return greater(fitted, least_paced(careful));
 }
 

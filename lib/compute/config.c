@@ -30,8 +30,6 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
         .prefix_len6 = 128,
         .max_destinations = 16384,
         .drop_share = 1,
-        .capacity_fraction = 0.5,
-        .evidence_ns = 60 * NS_PER_S,
         .receive_window = RIPTIDE_RECEIVE_AUTO,
     };
 
@@ -101,9 +99,6 @@ static int config_check(const struct riptide_estimator_config *config, struct ri
         VALUE(max_destinations, "", "1 to 16777216",
               config->max_destinations - 1 < RIPTIDE_MAX_DESTINATIONS),
         VALUE(drop_share, "", "0 to 1", config->drop_share >= 0 && config->drop_share <= 1),
-        VALUE(capacity_fraction, "", "above 0 and at most 1",
-              config->capacity_fraction > 0 && config->capacity_fraction <= 1),
-        VALUE(evidence_ns, " ns", "1 s or more", config->evidence_ns >= NS_PER_S),
         VALUE(rto_min_floor_us, " us", "1 ms to 60 s, or 0, which leaves rto_min unchanged",
               config->rto_min_floor_us == 0 ||
                   (config->rto_min_floor_us >= 1000 &&

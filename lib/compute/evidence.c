@@ -111,7 +111,7 @@ enum halves_step halves_turn(uint16_t *since, const struct riptide_policy_input 
 {
     enum { UNIT_BITS = 26 };
     uint16_t now = (uint16_t)(input->now_ns >> UNIT_BITS), past = (uint16_t)(now - *since);
-    uint64_t half = input->config->evidence_ns >> UNIT_BITS >> 1;
+    uint64_t half = EVIDENCE_S * UINT64_C(1000000000) >> UNIT_BITS >> 1;
     bool is_begun = *since != 0;
 
     if (is_begun && past < half)

@@ -2,7 +2,7 @@
 /*
  * Evidence in samples for "careful" and "bdp": whether a sample has any, what it shows about the
  * path and its first flight, how many connections open together, and the highest values of the last
- * evidence_ns in bounded memory. Pure.
+ * minute in bounded memory. Pure.
  */
 #ifndef RIPTIDE_LIB_COMPUTE_EVIDENCE_H
 #define RIPTIDE_LIB_COMPUTE_EVIDENCE_H
@@ -14,6 +14,9 @@
  * routes where the known window fits only when paced.
  */
 enum { START_CWND = 24 };
+
+/* Ticks in which connections fill a path are rare; a path that differs after it is another one. */
+enum { EVIDENCE_S = 60 };
 
 /*
  * Connections in their first two windows, by the number of round trips since they last sent. Those
@@ -83,7 +86,7 @@ enum halves_step {
 };
 
 /*
- * The highest value of at most the last evidence_ns, and at least half of that: values are kept as
+ * The highest value of at most the last EVIDENCE_S, and at least half of that: values are kept as
  * {this half, the former half}. *since is when this half began, in 2^26 ns (67 ms), 0: not yet; it
  * wraps after 73 minutes.
  */

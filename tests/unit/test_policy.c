@@ -200,10 +200,6 @@ TEST(options_are_refused_by_name)
     REFUSED(max_destinations, 0);
     REFUSED(drop_share, 1.01);
     REFUSED(drop_share, __builtin_nan(""));
-    REFUSED(capacity_fraction, 0);
-    REFUSED(capacity_fraction, __builtin_nan(""));
-    REFUSED(capacity_fraction, 1.5);
-    REFUSED(evidence_ns, S - 1);
     REFUSED(rto_min_floor_us, 999);
     REFUSED(rto_min_floor_us, 60000001);
     REFUSED(max_destinations, (1 << 24) + 1);
@@ -227,9 +223,6 @@ TEST(refusal_has_the_fields_own_number)
     config.rto_min_floor_us = 999;
     assert_refused_with(&config, "estimator.rto_min_floor_us: 999 us; must be 1 ms to 60 s, or "
                                  "0, which leaves rto_min unchanged");
-    config.rto_min_floor_us = 0;
-    config.evidence_ns = 1;
-    assert_refused_with(&config, "estimator.evidence_ns: 1 ns; must be 1 s or more");
 }
 
 #define NAMES "its name must be 1 to 16 ASCII characters without blanks"

@@ -374,8 +374,6 @@ class EstimatorOptions(TypedDict, total=False):
     hash_seed: int  # use a random one if peers are not trusted; 0
     drop_share: float  # the drop guard, 0 to 1; 1: never
     hints: Sequence[Hint]  # permanent ones; none
-    capacity_fraction: float  # of policy "careful"; 0.5
-    evidence: Duration  # "careful", "bdp": use the highest values of this time; 60 s
     pacing_rtt_min: Duration  # "careful": RTT from which paths may be paced; 0: none
     rto_min_floor: Duration  # smallest rto_min, 1 ms to 60 s; 0: rto_min is unchanged
     receive_window: int  # first receive window, when this host opens: 1: auto, 2: off; 1

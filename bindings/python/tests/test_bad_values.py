@@ -81,8 +81,8 @@ ESTIMATOR = {
     "policy": "name", "aggregates": "prefixes", "hints": "hints",
     "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
     **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations", "receive_window"], "uint32"),
-    **dict.fromkeys(["ttl", "evidence", "pacing_rtt_min", "rto_min_floor"], "duration"),
-    **dict.fromkeys(["history_weight", "drop_share", "capacity_fraction"],
+    **dict.fromkeys(["ttl", "pacing_rtt_min", "rto_min_floor"], "duration"),
+    **dict.fromkeys(["history_weight", "drop_share"],
                     "float")}
 ROUTER = {"protocol": "uint8", "hash_seed": "uint64", "dry_run": "bool",
           **dict.fromkeys(["table", "rule_priority", "mark", "cwnd_max", "step_segments",

@@ -242,7 +242,7 @@ def test_state_in_wider_elements_is_taken_by_its_bytes() -> None:
 
 
 @pytest.mark.parametrize("options, line, field, index", [
-    ({"ttl": 0}, "ttl: ", "ttl", None), ({"evidence": 0.5}, "evidence: ", "evidence", None),
+    ({"ttl": 0}, "ttl: ", "ttl", None),
     ({"rto_min_floor": 61}, "rto_min_floor: 61000000 us; must be 1 ms to", "rto_min_floor", None),
     ({"hints": [Hint("10.0.0.0/8"), Hint("10.1.0.0/16", cwnd_max=9)]},
      r"hints\[1\].cwnd_max: 9; ", "hints[].cwnd_max", 1),
