@@ -381,7 +381,6 @@ json_t *daemon_verdict(struct daemon *daemon)
 
 json_t *daemon_list(struct daemon *daemon)
 {
-    const struct riptide_router_config *router = &daemon->settings->router;
     const char *off;
     bool is_program = riptide_agent_get_backend(daemon->agent, &off) != RIPTIDE_ROUTES;
 
@@ -389,10 +388,8 @@ json_t *daemon_list(struct daemon *daemon)
         off = NULL;
     else if (daemon->settings->router.dry_run)
         off = "a dry run";
-    return json_pack("{s:b, s:b, s:s?, s:I, s:I}", "paused", daemon_is_off(daemon),
-                     "is_per_connection", is_program, "why_off", off, "step_segments",
-                     (json_int_t)router->step_segments, "step_percent",
-                     (json_int_t)router->step_percent);
+    return json_pack("{s:b, s:b, s:s?}", "paused", daemon_is_off(daemon), "is_per_connection",
+                     is_program, "why_off", off);
 }
 
 json_t *daemon_save(struct daemon *daemon)

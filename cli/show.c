@@ -6,6 +6,7 @@
 #include "client.h"
 #include "commands.h"
 #include "explanation.h"
+#include "lib/internal.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "render.h"
@@ -39,8 +40,6 @@ struct sides {
     bool is_paused;
     bool is_per_connection; /* the daemon's program also gives each destination its window, */
     char why_off[256];      /* unless this is the reason why not */
-    int64_t step_segments;  /* the written window may differ from the wanted one by this */
-    int64_t step_percent;
     struct riptide_error absence; /* why the daemon did not answer */
     size_t n_differences;
     size_t n_not_taken; /* routes */
@@ -86,8 +85,6 @@ static int ask_daemon(struct sides *sides, const struct command_options *options
         sides->is_paused = json_is_true(get(page, "paused"));
         sides->is_per_connection = json_is_true(get(page, "is_per_connection"));
         snprintf(sides->why_off, sizeof(sides->why_off), "%s", text_of(page, "why_off"));
-        sides->step_segments = number(page, "step_segments");
-        sides->step_percent = number(page, "step_percent");
         next = get(page, "next");
         is_last = json_is_null(next);
         from = json_integer_value(next);
@@ -200,15 +197,13 @@ static int sides_read(struct sides *sides, const struct command_options *options
 }
 
 /* Whether the written window is within a step of the wanted one, or the next round changes it. */
-static const char *describe_move(const struct sides *sides, const struct explanation_row *told)
+static const char *describe_move(const struct explanation_row *told)
 {
     int64_t moved = llabs((int64_t)told->cwnd - told->initcwnd);
 
     if (strcmp(told->state, "applied") != 0 || !told->cwnd || moved == 0)
         return NULL;
-    return moved <= sides->step_segments || moved * 100 <= told->initcwnd * sides->step_percent
-               ? "step"
-               : "pending";
+    return moved <= window_step((uint32_t)told->initcwnd) ? "step" : "pending";
 }
 
 /* Thousands of routes in a row have the same device, and its name needs a system call. */
@@ -263,7 +258,7 @@ static void put_figure(FILE *out, const char *lead, uint32_t figure, const char 
 }
 
 /* Member by member: building trees for thousands of rows would take most of the time. */
-static void put_row(const struct sides *sides, const struct destination *row)
+static void put_row(const struct destination *row)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     const struct explanation_row *told = row->told;
@@ -281,7 +276,7 @@ static void put_row(const struct sides *sides, const struct destination *row)
         put_text(",\"daemon\":{\"state\":", told->state);
         printf(",\"initcwnd\":%" PRIu32, told->initcwnd);
         put_figure(stdout, ",\"wanted\":", told->cwnd, "null");
-        put_words(",\"move\":", describe_move(sides, told));
+        put_words(",\"move\":", describe_move(told));
         printf(",\"connections\":%" PRIu32, told->connections);
         put_figure(stdout, ",\"initrwnd\":", told->initrwnd, "null");
         put_text(",\"reason\":", told->reason[0] ? told->reason : NULL);
@@ -299,7 +294,7 @@ static void print_json(const struct sides *sides, const struct riptide_router_co
     fputs(",\n  \"routes\": [", stdout);
     for (size_t i = 0; i < sides->n_rows; i++) {
         fputs(i ? ",\n    " : "\n    ", stdout);
-        put_row(sides, &sides->rows[i]);
+        put_row(&sides->rows[i]);
     }
     puts("\n  ]\n}");
 }
@@ -336,7 +331,7 @@ static void print_state(FILE *out, const struct sides *sides, const struct desti
             fprintf(out, "starts with %" PRIu32 ": ", row->starts_with);
         fputs(not_ours, out);
     } else if (row->told) {
-        move = describe_move(sides, row->told);
+        move = describe_move(row->told);
         /* The program gives the window even if the route is not applied. */
         if (row->has_program && strcmp(row->told->state, PER_CONNECTION) != 0)
             fputs(PER_CONNECTION "; ", out);

@@ -28,6 +28,15 @@ static inline double greater(double a, double b)
     return a > b ? a : b;
 }
 
+/*
+ * How far a window may move and is not rewritten: 2 segments, or 10 % of it. Each change of a route
+ * makes the kernel validate every cached route of the namespace again.
+ */
+static inline uint32_t window_step(uint32_t cwnd)
+{
+    return cwnd >= 30 ? cwnd / 10 : 2;
+}
+
 /* For CLEANUP on a pointer from malloc. */
 void freep(void *pointerp);
 

@@ -46,8 +46,6 @@ struct riptide_router_config {
     uint32_t mark;          /* queries with this mark skip our rule; default 0x72697074 */
     uint32_t cwnd_max;      /* raises a smaller initrwnd of base routes to it, segments; default 100
                              */
-    uint32_t step_segments; /* a window whose change is at most this, */
-    uint32_t step_percent;  /* or at most this share of it, is not rewritten; default 2, 10 */
     uint32_t max_routes;    /* destinations; 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
     uint64_t hash_seed;     /* as in riptide_estimator_config */
     bool dry_run;           /* resolve base routes, but write nothing */

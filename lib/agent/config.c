@@ -119,8 +119,6 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         .netns_fd = router->netns_fd,
         .max_windows = RIPTIDE_MAX_DESTINATIONS, /* memory is used only by those in use */
         .is_beside_routes = stages->agent.apply == RIPTIDE_BOTH,
-        .step_segments = router->step_segments,
-        .step_percent = router->step_percent,
         .pacing_percent = stages->agent.pacing_percent,
         .pacing_rtt_min_us = stages->agent.pacing_rtt_min_us,
         .arms = { .holdout_percent = can_draw(stages) ? agent->holdout_percent : 0,

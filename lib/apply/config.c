@@ -17,8 +17,6 @@ RIPTIDE_PUBLIC void riptide_router_config_init(struct riptide_router_config *con
         .protocol = 230,
         .mark = 0x72697074,
         .cwnd_max = 100,
-        .step_segments = 2,
-        .step_percent = 10,
         .max_routes = 16384,
         .netns_fd = -1,
     };
@@ -60,8 +58,6 @@ int router_config_take(struct riptide_router_config *kept,
     else if (checked.cwnd_max < 1 || checked.cwnd_max > RIPTIDE_CWND_LIMIT)
         error_set_field(error, "router.cwnd_max", "%u; must be 1 to %d segments", checked.cwnd_max,
                         RIPTIDE_CWND_LIMIT);
-    else if (checked.step_percent > 100)
-        error_set_field(error, "router.step_percent", "%u; must be 0 to 100", checked.step_percent);
     else if (checked.max_routes < 1 || checked.max_routes > RIPTIDE_MAX_DESTINATIONS)
         error_set_field(error, "router.max_routes", "%u; must be 1 to %d", checked.max_routes,
                         RIPTIDE_MAX_DESTINATIONS);

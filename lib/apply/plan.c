@@ -348,7 +348,7 @@ void plan_describe(const struct plan *plan, const struct target *target,
     }
     if (route->state == RIPTIDE_ROUTE_APPLIED)
         return;
-    if (!target_is_at_base(target, &plan->config) || target->failure)
+    if (!target_is_at_base(target) || target->failure)
         snprintf(route->reason, sizeof(route->reason), "%s", reason_of(target));
     else if (target_is_at_former_base(target))
         snprintf(route->reason, sizeof(route->reason),

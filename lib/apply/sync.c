@@ -72,7 +72,7 @@ static void add(struct writes *writes, struct target *target, bool is_put)
 /* A route of another priority is another route: it is deleted after its successor is there. */
 static void add_write(struct writes *writes, struct target *target)
 {
-    bool is_put = target_is_wanted(target, &writes->plan->config);
+    bool is_put = target_is_wanted(target);
 
     if (is_put)
         add(writes, target, true);
@@ -114,14 +114,14 @@ static void note(struct plan *plan, const struct write *write)
         note_failed(plan, write);
     else if (write->is_put)
         note_put(plan, write->target);
-    else if (!target_is_wanted(write->target, &plan->config))
+    else if (!target_is_wanted(write->target))
         note_delete(plan, write->target);
 }
 
 /* Whether writing could overwrite a foreign route. After a scan without any, all are queued. */
 static bool is_held(const struct plan *plan, const struct target *target)
 {
-    return plan->is_claimed && target_is_wanted(target, &plan->config) &&
+    return plan->is_claimed && target_is_wanted(target) &&
            plan_foreign_reason(plan, family_index(target->wanted.dst.family));
 }
 
@@ -129,7 +129,7 @@ static bool is_held(const struct plan *plan, const struct target *target)
 static void note_unwritten(struct plan *plan, struct target *target)
 {
     if (target->wanted.initcwnd != 0 && !target->kernel.exists && target->error == 0 &&
-        (target->reason || target_is_at_base(target, &plan->config)))
+        (target->reason || target_is_at_base(target)))
         targets_set_state(&plan->targets, target, RIPTIDE_ROUTE_LEFT_ALONE);
     targets_forget_if_done(&plan->targets, target);
 }

@@ -2,6 +2,7 @@
 /* The destinations of a router and their queues, linked through their slots. */
 #include "targets.h"
 
+#include "internal.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -234,12 +235,9 @@ bool target_is_host(const struct target *target)
     return target->wanted.dst.len == prefix_family_bits(target->wanted.dst.family);
 }
 
-static bool is_within_step(uint32_t from, uint32_t to, const struct riptide_router_config *config)
+static bool is_within_step(uint32_t from, uint32_t to)
 {
-    uint32_t moved = from < to ? to - from : from - to;
-
-    return moved <= config->step_segments ||
-           (uint64_t)moved * 100 <= (uint64_t)from * config->step_percent;
+    return (from < to ? to - from : from - to) <= window_step(from);
 }
 
 bool target_is_at_former_base(const struct target *target)
@@ -258,7 +256,7 @@ static uint32_t initcwnd_of(const struct target *target)
                                                                                             : base;
 }
 
-bool target_is_at_base(const struct target *target, const struct riptide_router_config *config)
+bool target_is_at_base(const struct target *target)
 {
     uint32_t initcwnd, base;
 
@@ -267,13 +265,13 @@ bool target_is_at_base(const struct target *target, const struct riptide_router_
     base = target->base->route.metrics.initcwnd;
     initcwnd = initcwnd_of(target);
     return initcwnd == base || (!target->kernel.exists && initcwnd > base && base > 0 &&
-                                is_within_step(base, initcwnd, config));
+                                is_within_step(base, initcwnd));
 }
 
-bool target_is_wanted(const struct target *target, const struct riptide_router_config *config)
+bool target_is_wanted(const struct target *target)
 {
     return target->wanted.initcwnd != 0 && target->base && target->error == 0 &&
-           !target_is_at_base(target, config);
+           !target_is_at_base(target);
 }
 
 /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
@@ -349,12 +347,12 @@ bool target_needs_write(const struct target *target, const struct links *links,
     uint32_t cwnd_max = target->wanted.cwnd_max;
     struct metrics wanted;
 
-    if (!target_is_wanted(target, config))
+    if (!target_is_wanted(target))
         return target->kernel.exists;
     wanted = target_metrics(target, links, config);
     return !target->kernel.exists || !target->kernel.is_of_base ||
            has->mtu_bytes != wanted.mtu_bytes || has->rto_min_ms != wanted.rto_min_ms ||
            has->initrwnd != wanted.initrwnd ||
            (cwnd_max > 0 && has->initcwnd > cwnd_max && has->initcwnd > wanted.initcwnd) ||
-           !is_within_step(has->initcwnd, wanted.initcwnd, config);
+           !is_within_step(has->initcwnd, wanted.initcwnd);
 }

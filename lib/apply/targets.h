@@ -137,13 +137,13 @@ bool target_is_host(const struct target *target);
  * Whether the base route's window suffices: no route is made for a window up to a step above it,
  * and none stays for a window that is not above it.
  */
-bool target_is_at_base(const struct target *target, const struct riptide_router_config *config);
+bool target_is_at_base(const struct target *target);
 
 /* With a base route: whether its window is for a former one, and must be requested anew. */
 bool target_is_at_former_base(const struct target *target);
 
 /* Whether the kernel should have a route for it. */
-bool target_is_wanted(const struct target *target, const struct riptide_router_config *config);
+bool target_is_wanted(const struct target *target);
 
 /*
  * The metrics of its route. initcwnd: at least the base route's, as its owner knows the path,

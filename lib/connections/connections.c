@@ -241,11 +241,9 @@ static struct window window_in(const struct connections *connections,
                                const struct riptide_wanted *wanted)
 {
     struct window window = window_of(wanted);
-    uint32_t step = window.initcwnd * connections->config.step_percent / 100;
 
     if (connections->config.is_beside_routes) {
-        window.route_step =
-            step > connections->config.step_segments ? step : connections->config.step_segments;
+        window.route_step = window_step(window.initcwnd);
         window.base_cwnd = wanted->base_cwnd > 0 ? wanted->base_cwnd : KERNEL_CWND;
     }
     return window;
@@ -370,8 +368,6 @@ int connections_reconfigure(struct connections *connections,
     connections->config.pacing_percent = config->pacing_percent;
     connections->config.pacing_rtt_min_us = config->pacing_rtt_min_us;
     connections->config.arms = config->arms;
-    connections->config.step_segments = config->step_segments;
-    connections->config.step_percent = config->step_percent;
     return write_settings(connections);
 }
 

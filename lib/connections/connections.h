@@ -21,9 +21,8 @@ struct connections_config {
     uint32_t pacing_percent;              /* for windows without one of their own; 0: at once */
     uint32_t pacing_rtt_min_us;           /* shorter paths are not paced */
     struct arm_config arms;               /* connections held out keep the kernel's window */
-    bool is_beside_routes;                /* routes of ours exist, whose window may be larger by */
-    uint32_t step_segments;               /* this many segments, or this share, as in */
-    uint32_t step_percent;                /* struct riptide_router_config */
+    bool is_beside_routes;                /* routes of ours exist, whose window may be larger by a
+                                             step (window_step) */
     bool dry_run;                         /* everything except the program itself */
     const struct connections *program_of; /* whose program serves these as well; NULL: an own
                                              program */

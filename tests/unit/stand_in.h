@@ -114,8 +114,7 @@ int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
 
 json_t *daemon_list(struct daemon *daemon)
 {
-    return json_pack("{s:b, s:i, s:i}", "paused", daemon->is_paused, "step_segments", 2,
-                     "step_percent", 10);
+    return json_pack("{s:b}", "paused", daemon->is_paused);
 }
 
 double daemon_stepped_back_s(const struct daemon *daemon)

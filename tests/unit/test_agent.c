@@ -119,14 +119,10 @@ TEST(what_one_stage_refuses_no_stage_takes)
     struct configs configs;
     AGENT *agent = agent_of(&configs, false);
 
-    configs.router.step_percent = 50;
     configs.estimator.cwnd_min = 0;
     assert_refused(agent, &configs, -EINVAL,
                    "estimator.cwnd_min: 0; must be 1 to the largest window, 100 segments");
     configs.estimator.cwnd_min = 10;
-    configs.router.step_percent = 101;
-    assert_refused(agent, &configs, -EINVAL, "router.step_percent: 101; must be 0 to 100");
-    configs.router.step_percent = 50;
     configs.agent.interval_ns = 1;
     assert_refused(agent, &configs, -EINVAL, "interval_ns: must be 10 ms to one hour");
     configs.agent.interval_ns = configs.estimator.ttl_ns;

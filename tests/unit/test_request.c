@@ -5,7 +5,7 @@
 
 #define COLUMNS                                                                                    \
     "\"columns\":[\"dst\",\"state\",\"initcwnd\",\"cwnd\",\"connections\",\"initrwnd\",\"reason\"],"  \
-    "\"paused\":false,\"step_segments\":2,\"step_percent\":10"
+    "\"paused\":false"
 
 /* The answer without its newline, to be freed. */
 static char *answer_to(struct daemon *stand_in, const char *line, bool may_change)

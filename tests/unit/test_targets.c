@@ -201,7 +201,7 @@ TEST(wanted_is_a_window_with_a_base_that_works)
                                        .base = bits & 2 ? &base : NULL,
                                        .error = bits & 4 ? 0 : -EINVAL };
 
-        assert_int_equal(target_is_wanted(&target, &config), bits == 7);
+        assert_int_equal(target_is_wanted(&target), bits == 7);
     }
 }
 
@@ -317,7 +317,7 @@ TEST(what_is_not_as_wanted_needs_a_write)
     assert_true(target_needs_write(&target, &links, &wider));
     for (int what = 0; what < 6; what++) {
         target = settled(&plain);
-        target.wanted.initcwnd += what == 0;
+        target.wanted.initcwnd += what == 0 ? 4 : 0;
         target.kernel.is_of_base = what != 1;
         target.kernel.exists = what != 2;
         target.kernel.metrics.initrwnd -= what == 3;
@@ -340,44 +340,40 @@ TEST(what_is_not_as_wanted_needs_a_write)
 TEST(a_window_moves_in_steps)
 {
     static const struct {
-        uint32_t segments, percent, from, to;
+        uint32_t from, to;
         bool is_step;
         uint32_t cwnd_max;
     } cases[] = {
-        { 0, 0, 36, 36, false, 0 },
-        { 0, 0, 36, 37, true, 0 },
-        { 0, 0, 36, 35, true, 0 },
-        { 2, 0, 36, 38, false, 0 },
-        { 2, 0, 36, 39, true, 0 },
-        { 2, 0, 36, 34, false, 0 },
-        { 2, 0, 36, 33, true, 0 },
-        { 0, 10, 100, 110, false, 0 },
-        { 0, 10, 100, 111, true, 0 },
-        { 0, 10, 100, 90, false, 0 },
-        { 0, 10, 100, 89, true, 0 },
-        { 2, 10, 10, 12, false, 0 },
-        /* Of what the kernel has: 10 percent of 9 are none. */
-        { 0, 10, 9, 10, true, 0 },
-        { 0, 10, 10, 9, false, 0 },
-        { 0, 100, 65535, 1, false, 0 },
-        { UINT32_MAX, 0, 1, 65535, false, 0 },
+        { 36, 36, false, 0 },
+        { 20, 22, false, 0 },
+        { 20, 23, true, 0 },
+        { 20, 18, false, 0 },
+        { 20, 17, true, 0 },
+        { 100, 110, false, 0 },
+        { 100, 111, true, 0 },
+        { 100, 90, false, 0 },
+        { 100, 89, true, 0 },
+        /* Of what the kernel has. */
+        { 29, 31, false, 0 },
+        { 29, 32, true, 0 },
+        { 32, 29, false, 0 },
+        { 39, 42, false, 0 },
+        { 39, 43, true, 0 },
+        { 65535, 58982, false, 0 },
+        { 65535, 58981, true, 0 },
+        { 1, 65535, true, 0 },
         /* A bound is no matter of steps. */
-        { 5, 0, 22, 20, false, 22 },
-        { 5, 0, 22, 20, true, 21 },
+        { 22, 20, false, 22 },
+        { 22, 20, true, 21 },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        const struct riptide_router_config stepping = {
-            .cwnd_max = CWND_MAX,
-            .step_segments = cases[i].segments,
-            .step_percent = cases[i].percent,
-        };
         struct target target = settled(&plain);
 
         target.kernel.metrics.initcwnd = cases[i].from;
         target.wanted.initcwnd = cases[i].to;
         target.wanted.cwnd_max = cases[i].cwnd_max;
-        if (target_needs_write(&target, &links, &stepping) != cases[i].is_step)
+        if (target_needs_write(&target, &links, &config) != cases[i].is_step)
             fail_msg("case %zu", i);
     }
 }
@@ -385,7 +381,6 @@ TEST(a_window_moves_in_steps)
 /* What its owner gave a base is the least that a destination gets, but for what lowers it. */
 TEST(no_route_is_below_its_base_but_on_purpose)
 {
-    const struct riptide_router_config stepping = { .cwnd_max = CWND_MAX, .step_segments = 2 };
     static const struct {
         uint32_t of_base, initcwnd;
         bool may_lower, exists;
@@ -395,7 +390,7 @@ TEST(no_route_is_below_its_base_but_on_purpose)
         { 32, 24, false, true, 0, 0 },    { 32, 32, true, true, 0, 0 },
         { 32, 24, true, false, 0, 24 },   { 32, 31, true, false, 0, 31 },
         { 32, 34, false, false, 0, 0 },   { 32, 34, true, false, 0, 0 },
-        { 32, 34, false, true, 0, 34 },   { 32, 35, false, false, 0, 35 },
+        { 32, 34, false, true, 0, 34 },   { 32, 36, false, false, 0, 36 },
         { 32, 24, false, false, 9, 32 },  { 32, 40, false, false, 9, 40 },
         { 150, 100, false, true, 0, 0 },
     };
@@ -411,10 +406,10 @@ TEST(no_route_is_below_its_base_but_on_purpose)
                                                    .is_of_base = true,
                                                    .metrics.initcwnd = 90 } };
 
-        if (target_is_wanted(&target, &stepping) != (cases[i].written > 0) ||
+        if (target_is_wanted(&target) != (cases[i].written > 0) ||
             (cases[i].written > 0 &&
-             target_metrics(&target, &links, &stepping).initcwnd != cases[i].written) ||
-            target_needs_write(&target, &links, &stepping) !=
+             target_metrics(&target, &links, &config).initcwnd != cases[i].written) ||
+            target_needs_write(&target, &links, &config) !=
                 (cases[i].written > 0 || cases[i].exists))
             fail_msg("case %zu", i);
     }
@@ -426,9 +421,9 @@ TEST(a_window_that_was_the_bases_goes_with_it)
     struct target target = settled(&plain);
 
     target.judged_initcwnd = target.wanted.initcwnd;
-    assert_true(target_is_at_base(&target, &config));
+    assert_true(target_is_at_base(&target));
     target.wanted.initcwnd++;
-    assert_false(target_is_at_base(&target, &config));
+    assert_false(target_is_at_base(&target));
 }
 
 TEST(a_base_that_gave_as_much_until_now_is_what_is_said)

@@ -387,8 +387,6 @@ class RouterOptions(TypedDict, total=False):
     rule_priority: int  # 0: directly before the rule `lookup main`
     mark: int  # 0x72697074
     cwnd_max: int  # a smaller initrwnd of a base route is raised to this; 100
-    step_segments: int  # smaller changes of a window are not written; 2
-    step_percent: int  # 10
     max_routes: int  # 16384
     hash_seed: int  # 0
     dry_run: bool  # resolve base routes, write nothing; False

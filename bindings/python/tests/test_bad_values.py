@@ -85,8 +85,7 @@ ESTIMATOR = {
     **dict.fromkeys(["history_weight", "drop_share"],
                     "float")}
 ROUTER = {"protocol": "uint8", "hash_seed": "uint64", "dry_run": "bool",
-          **dict.fromkeys(["table", "rule_priority", "mark", "cwnd_max", "step_segments",
-                           "step_percent", "max_routes"], "uint32")}
+          **dict.fromkeys(["table", "rule_priority", "mark", "cwnd_max", "max_routes"], "uint32")}
 SCOPE = {"learn": "prefixes", "exclude": "prefixes", "local_ports": "ports",
          "remote_ports": "ports"}
 
