@@ -151,8 +151,8 @@ int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
     }
     json_decref(request);
     if (pidp)
-        *pidp = r == 0 ? find_peer(fileno(file)) : 0;
-    if (r == 0) {
+        *pidp = file ? find_peer(fileno(file)) : 0;
+    if (file) {
         code = send_line(fileno(file), line);
         r = code ? fail(error, path, code) : read_answer(file, path, answerp, error);
         fclose(file);

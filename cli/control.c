@@ -258,8 +258,11 @@ int control_open(struct control **controlp, const char *path, const char *group,
                  struct daemon *daemon, struct riptide_error *error)
 {
     struct control *control = calloc(1, sizeof(*control));
-    int r = control ? listener_open(&control->listener, path, group, owner, error) : -ENOMEM;
+    int r;
 
+    if (!control)
+        return -ENOMEM;
+    r = listener_open(&control->listener, path, group, owner, error);
     if (r < 0) {
         free(control);
         return r;

@@ -165,8 +165,10 @@ const char *log_device_name(uint32_t ifindex, char name[IF_NAMESIZE])
         snprintf(name, IF_NAMESIZE, "#%u", ifindex);
         return name;
     }
-    for (char *c = name; *c; c++)
-        *c = strchr(plain, *c) ? *c : '?';
+    for (char *c = name; *c; c++) {
+        if (!strchr(plain, *c))
+            *c = '?';
+    }
     return name;
 }
 

@@ -30,8 +30,10 @@ static const struct series {
     const char *help;
 } table[] = {
 #define FIGURE(field) offsetof(struct metrics, field), 0
+/* NOLINTBEGIN(bugprone-macro-parentheses): names of members cannot have them */
 #define OF_ARMS(list, field)                                                                       \
     offsetof(struct metrics, list[0] field), sizeof(((struct metrics *)NULL)->list[0])
+/* NOLINTEND(bugprone-macro-parentheses) */
     { "riptide_sockets_total", "{result=\"sample\"}", FIGURE(observer.samples),
       "Sockets that the kernel described, by result." },
     { NULL, "{result=\"local\"}", FIGURE(observer.left_out_local), NULL },

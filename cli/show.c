@@ -153,10 +153,11 @@ static int merge(struct sides *sides)
             row->not_ours = sides->starts[i].text[0] ? sides->starts[i].text : NULL;
             i++;
         }
-        if (order >= 0)
+        if (order >= 0) {
             row->told = &sides->told[k];
-        row->has_program = sides->is_per_connection && !sides->why_off[0] && row->told &&
-                           row->told->cwnd && strcmp(row->told->state, "withdrawn") != 0;
+            row->has_program = sides->is_per_connection && !sides->why_off[0] && row->told->cwnd &&
+                               strcmp(row->told->state, "withdrawn") != 0;
+        }
         if (row->has_program && row->starts_with < row->told->cwnd)
             row->starts_with = row->told->cwnd;
         /* A walk over a changing table may return one twice. */

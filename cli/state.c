@@ -32,8 +32,10 @@ static void remove_left(const char *path)
 
     while (dir && (entry = readdir(dir))) {
         if (!strncmp(entry->d_name, name, n) && !strncmp(entry->d_name + n, ".tmp-", 5) &&
-            strlen(entry->d_name + n + 5) == 6)
+            strlen(entry->d_name + n + 5) == 6) {
+            /* NOLINTNEXTLINE(clang-analyzer-unix.StdCLibraryFunctions): dirfd cannot fail here */
             unlinkat(dirfd(dir), entry->d_name, 0);
+        }
     }
     if (dir)
         closedir(dir);

@@ -175,7 +175,7 @@ static int parse_list(const struct value_kind *kind, void *target, const char *t
         r = kind->parse_item(item, word);
         if (r == 0 && !(items = reallocarray(list.items, n + 1, kind->bytes)))
             r = -ENOMEM;
-        if (r < 0)
+        if (!items)
             break;
         memcpy((char *)items + n++ * kind->bytes, item, kind->bytes);
         list.items = items;
@@ -281,9 +281,13 @@ static int parse_figure(const struct value_kind *kind, const char *text, uint64_
 
 int value_parse(const struct value_kind *kind, void *target, const char *text)
 {
-    const struct value_name *name = find_name(kind, text ? text : "yes");
-    uint64_t number = name ? (uint64_t)(int64_t)name->value : 0;
+    const struct value_name *name;
+    uint64_t number;
 
+    if (!text)
+        text = "yes";
+    name = find_name(kind, text);
+    number = name ? (uint64_t)(int64_t)name->value : 0;
     switch (kind->form) {
     case VALUE_NAME:
     case VALUE_NUMBER:

@@ -65,8 +65,7 @@ static void put_text(char *text, size_t size, const char *format, va_list argume
         whole = malloc((size_t)n + 1);
     if (whole) {
         vsnprintf(whole, (size_t)n + 1, format, again);
-        memcpy(text + head, "...", 3);
-        memcpy(text + head + 3, whole + n + 1 - (size - head - 3), size - head - 3);
+        snprintf(text + head, size - head, "...%s", whole + n + 1 - (size - head - 3));
     }
     va_end(again);
     free(whole);
@@ -178,13 +177,14 @@ void struct_give(void *to, size_t to_size, const void *from, size_t from_size)
 int array_append(void *arrayp, uint32_t *np, uint32_t *capacityp, const void *element, size_t size)
 {
     uint32_t capacity = *capacityp ? *capacityp * 2 : 16;
-    void *array;
+    void *array, *larger;
 
     memcpy(&array, arrayp, sizeof(array));
     if (*np == *capacityp) {
-        array = reallocarray(array, capacity, size);
-        if (!array)
+        larger = reallocarray(array, capacity, size);
+        if (!larger)
             return -ENOMEM;
+        array = larger;
         memcpy(arrayp, &array, sizeof(array));
         *capacityp = capacity;
     }

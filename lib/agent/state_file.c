@@ -68,6 +68,7 @@ DIR *riptide_directory_open(const char *path)
 static int sync_directory(const char *path)
 {
     DIR *dir = riptide_directory_open(path);
+    /* NOLINTNEXTLINE(clang-analyzer-unix.StdCLibraryFunctions): dirfd cannot fail here */
     int r = dir && fsync(dirfd(dir)) == 0 ? 0 : errno;
 
     if (dir)

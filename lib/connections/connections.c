@@ -386,7 +386,7 @@ int connections_step_back(struct connections *connections, const char *why)
 void connections_check(struct connections *connections)
 {
     const struct program_state *state = &connections->program->state;
-    char *why = connections->whys[connections->reason == connections->whys[0].text].text;
+    struct riptide_error *why = &connections->whys[connections->reason == connections->whys[0].text];
 
     if (connections->lock_fd >= 0)
         lock_answer(connections->lock_fd);
@@ -394,10 +394,12 @@ void connections_check(struct connections *connections)
         write_settings(connections);
     write_from(connections, 0);
     program_check(connections->program);
-    if (state->n_reasons != connections->n_reasons || (state->is_off && !connections->reason))
-        connections->reason = strcpy(why, state->reason);
-    else if (!state->is_off)
+    if (state->n_reasons != connections->n_reasons || (state->is_off && !connections->reason)) {
+        memcpy(why->text, state->reason, sizeof(why->text));
+        connections->reason = why->text;
+    } else if (!state->is_off) {
         connections->reason = NULL;
+    }
     connections->n_reasons = state->n_reasons;
 }
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const uint64_t most_wait_ns = 24 * 3600 * NS_PER_S;
+static const uint64_t most_wait_ns = NS_PER_S * 3600 * 24;
 
 double harm_of(const struct harm_config *config, const struct verdict *verdict)
 {
