@@ -86,7 +86,7 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_n
     return r;
 }
 
-/* A section of the file is a hint as well: only a reload may remove its bound. */
+/* A section of the file is a hint as well: only a restart without it removes its bound. */
 int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
                   struct riptide_error *error)
 {
@@ -109,7 +109,7 @@ int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
     }
     snprintf(error->text, sizeof(error->text), "%s: %s", text,
              has_section ? "its bounds are a section of the configuration: remove that from the "
-                           "file, and reload"
+                           "file, and restart riptided"
                          : "there is no hint for it; `riptide hint` lists them");
     return RIPTIDE_E_UNKNOWN;
 }

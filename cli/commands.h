@@ -31,8 +31,7 @@ struct command_options {
 
 #define COMMAND_ROW_AS(name, kind, field, help, is_unset)                                          \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct command_options, field), help, NULL, false, is_unset, \
-            NULL                                                                                   \
+        name, &value_##kind, offsetof(struct command_options, field), help, NULL, is_unset, NULL   \
     }
 #define COMMAND_ROW(name, kind, field, help)   COMMAND_ROW_AS(name, kind, field, help, false)
 #define COMMAND_UNSET(name, kind, field, help) COMMAND_ROW_AS(name, kind, field, help, true)

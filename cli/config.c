@@ -18,10 +18,11 @@ struct reader {
     bool is_lost;        /* the section's header is wrong, so its keys have no meaning */
     int code;            /* 0, or the first error */
 
-    /* The target of the section's keys. */
+    /* The target of the section's keys, and which of them it has. */
     const struct option_row *rows;
     void *target;
-    int *lines;
+    bool *given;
+    bool given_of_all[OPTIONS_MAX_ROWS], given_of_prefix[OPTIONS_MAX_ROWS];
 };
 
 /* Later mistakes may follow from the first one. */
@@ -71,19 +72,18 @@ static int check_zero(struct reader *reader, const struct option_row *row)
 
 static int set_value(struct reader *reader, const struct option_row *row, char *value)
 {
-    int *line = &reader->lines[row - reader->rows];
+    bool *given = &reader->given[row - reader->rows];
     int r;
 
-    if (*line && row->kind->form != VALUE_LIST)
-        return fail(reader, -EINVAL, "%s: was given in line %d already", row->name, *line);
+    if (*given && row->kind->form != VALUE_LIST)
+        return fail(reader, -EINVAL, "%s: was given already", row->name);
     r = value_parse(row->kind, (char *)reader->target + row->offset, value);
     if (r == -EINVAL)
         return fail(reader, r, "%s%s%s: %s", row->name, *value ? " " : "", value,
                     row->kind->expected);
     if (r < 0)
         return fail(reader, r, "%s: %s", row->name, strerror(-r));
-    if (!*line)
-        *line = reader->line;
+    *given = true;
     return reader->rows == override_rows ? check_zero(reader, row) : 0;
 }
 
@@ -100,26 +100,29 @@ static void leave_prefix(struct reader *reader)
 {
     reader->rows = settings_rows;
     reader->target = reader->settings;
-    reader->lines = reader->settings->lines;
+    reader->given = reader->given_of_all;
 }
 
 static int enter_prefix(struct reader *reader, const char *text)
 {
+    struct settings *settings = reader->settings;
     struct riptide_prefix dst;
-    size_t i;
     int r;
 
     text += strspn(text, " \t");
     if (riptide_prefix_parse(&dst, text))
         return fail(reader, -EINVAL, "[%s]: %s", reader->section, value_prefixes.expected);
-    r = settings_add_override(reader->settings, &dst, reader->line, &i);
+    r = settings_add_override(settings, &dst);
+    if (r == -EEXIST)
+        return fail(reader, -EINVAL, "[%s]: was given already", reader->section);
     if (r == -E2BIG)
         return fail(reader, -EINVAL, "more than %d sections for prefixes", RIPTIDE_MAX_HINTS);
     if (r < 0)
         return fail(reader, -ENOMEM, "%s", strerror(ENOMEM));
     reader->rows = override_rows;
-    reader->target = &reader->settings->overrides[i];
-    reader->lines = reader->settings->override_lines[i].keys;
+    reader->target = &settings->overrides[settings->n_overrides - 1];
+    reader->given = reader->given_of_prefix;
+    memset(reader->given_of_prefix, 0, sizeof(reader->given_of_prefix));
     return 0;
 }
 
@@ -216,62 +219,4 @@ int config_parse(struct settings *settings, const char *name, const char *bytes,
         take_line(&reader, line, (size_t)(stop - line));
     }
     return reader.code;
-}
-
-/* A line for each item of a list, as lines have a maximum length. */
-static void print_key(FILE *out, const struct option_row *row, const void *target)
-{
-    bool is_list = row->kind->form == VALUE_LIST;
-    char *text = option_print(row, target);
-    const char *value = text ? text : "";
-
-    if (!*value && !row->kind->argument)
-        value = "no"; /* a flag */
-    if (!*value)
-        fprintf(out, "#%s =\n", row->name);
-    while (*value) {
-        size_t len = is_list ? strcspn(value, " ") : strlen(value);
-
-        fprintf(out, "%s = %.*s\n", row->name, (int)len, value);
-        value += len + (value[len] == ' ');
-    }
-    free(text);
-}
-
-static void print_override(FILE *out, const struct settings *settings, size_t i)
-{
-    const struct override_lines *lines = &settings->override_lines[i];
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    riptide_prefix_format(&settings->overrides[i].dst, dst);
-    fprintf(out, "\n# %s:%d\n[" PREFIX_SECTION " %s]\n", settings->file, lines->section, dst);
-    for (const struct option_row *row = override_rows; row->name; row++) {
-        int line = lines->keys[row - override_rows];
-
-        if (line) {
-            fprintf(out, "# %s (%s:%d)\n", row->help, settings->file, line);
-            print_key(out, row, &settings->overrides[i]);
-        }
-    }
-}
-
-void config_print(FILE *out, const struct settings *settings)
-{
-    const char *section = "";
-
-    fprintf(out, "# riptided %s: the values in force, and the source of each\n", riptide_version());
-    for (const struct option_row *row = settings_rows; row->name; row++) {
-        if (!row->section)
-            continue;
-        if (strcmp(row->section, section)) {
-            section = row->section;
-            fprintf(out, "\n[%s]\n", section);
-        }
-        fprintf(out, "# %s (", row->help);
-        settings_describe_origin(settings, row, out);
-        fputs(")\n", out);
-        print_key(out, row, settings);
-    }
-    for (size_t i = 0; i < settings->n_overrides; i++)
-        print_override(out, settings, i);
 }

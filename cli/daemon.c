@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's life: making, starting, dispatching, reconfiguring and stopping the agent. The loop
+ * The daemon's life: making, starting, dispatching and stopping the agent. The loop
  * waits for the agent's fd, signals and clients; report.c writes the log.
  */
 #include "daemon.h"
@@ -37,69 +37,17 @@ static int open_signals(struct daemon *daemon)
     return daemon->signals_fd < 0 ? -errno : 0;
 }
 
-/* The caller frees `fresh`, even after an error. */
-static int take_over(struct daemon *daemon, struct settings *fresh, FILE *changes,
-                     struct riptide_error *error)
-{
-    struct settings *settings = daemon->settings;
-    int r = settings_load(fresh, settings->argc, settings->argv, error);
-
-    if (r == 0 && settings->file && !fresh->file) {
-        snprintf(error->text, sizeof(error->text), "%s: %s", settings->file, strerror(ENOENT));
-        r = -ENOENT;
-    }
-    if (r == 0)
-        r = changes ? settings_compare(settings, fresh, changes, error) : -ENOMEM;
-    if (r < 0)
-        return r;
-    fresh->estimator.hash_seed = settings->estimator.hash_seed;
-    fresh->router.hash_seed = settings->router.hash_seed;
-    fresh->agent.holdout_seed = settings->agent.holdout_seed;
-    r = riptide_agent_reconfigure(daemon->agent, &fresh->agent, error);
-    if (r < 0)
-        settings_explain_refusal(fresh, error);
-    return r;
-}
-
-/* Applies the whole file, or nothing, and logs a line. */
-static void reload(struct daemon *daemon)
-{
-    struct riptide_error error = { .text = "" };
-    struct settings fresh;
-    char *changes = NULL;
-    size_t size;
-    FILE *out = open_memstream(&changes, &size);
-    int r = take_over(daemon, &fresh, out, &error);
-
-    if (out)
-        fclose(out);
-    if (r < 0) {
-        log_line(LOG_LEVEL_ERROR, "SIGHUP: nothing is changed: %s", log_error_text(&error, r));
-        settings_deinit(&fresh);
-    } else {
-        metrics_file_reconfigure(&daemon->metrics, &fresh);
-        log_set_level(fresh.log_level);
-        log_line(LOG_LEVEL_INFO, "SIGHUP: read %s again: %s%s",
-                 fresh.file ? fresh.file : "the options, as there is no file,",
-                 size > 0 ? changes : "nothing has changed",
-                 size > 0 ? report_left_out(&fresh, daemon->agent) : "");
-        settings_move(daemon->settings, &fresh);
-    }
-    free(changes);
-}
-
 static void on_signal(struct daemon *daemon)
 {
     struct signalfd_siginfo info;
 
     if (read(daemon->signals_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
-    if (info.ssi_signo == SIGHUP) {
-        reload(daemon);
-    } else {
-        log_line(LOG_LEVEL_INFO, "%s: ending", info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
-        daemon->ending = ENDING_SIGNAL;
-    }
+    log_line(LOG_LEVEL_INFO, "%s: ending",
+             info.ssi_signo == SIGINT   ? "SIGINT"
+             : info.ssi_signo == SIGHUP ? "SIGHUP"
+                                        : "SIGTERM");
+    daemon->ending = ENDING_SIGNAL;
 }
 
 /* With many routes a round can end before its routes are written: later ones go on with it. */

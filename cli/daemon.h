@@ -12,7 +12,7 @@
 /* How the loop ended; this determines what stays in the kernel. */
 enum ending {
     ENDING_NONE,
-    ENDING_SIGNAL, /* SIGTERM or SIGINT */
+    ENDING_SIGNAL, /* SIGTERM, SIGINT or SIGHUP */
     ENDING_ONCE,   /* the only round is complete */
     ENDING_FAILED, /* the agent cannot go on, or the only round failed */
 };
@@ -54,9 +54,6 @@ int daemon_serve(struct settings *settings);
 
 /* Logs the settings in effect, and conditions of this host that limit them. */
 void report_start(const struct settings *settings, const struct riptide_agent *agent);
-
-/* The end of a settings line if connections should be held out but cannot be; else empty. */
-const char *report_left_out(const struct settings *settings, const struct riptide_agent *agent);
 
 void report_event(const struct settings *settings, const struct riptide_agent *agent,
                   const struct riptide_agent_event *event, bool is_paused);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the configuration file, and combines settings from it and the command line. */
 
+#include "lib/internal.h"
 #include "lib/tools.h"
 #include "settings.h"
 
@@ -38,14 +39,14 @@ static void note_mistake(struct settings *settings, struct riptide_error error)
 {
     settings_explain_refusal(settings, &error);
     if (!settings->mistake.text[0])
-        settings->mistake = error;
+        error_set(&settings->mistake, "%s: %s", settings->file, error.text);
 }
 
 /* Making a router or an estimator checks values and changes nothing. */
 void settings_mend_numbers(struct settings *settings)
 {
     const struct riptide_router_config numbers = settings_numbers(settings);
-    size_t n_most = SETTINGS_MAX_ROWS + settings->n_overrides;
+    size_t n_most = OPTIONS_MAX_ROWS + settings->n_overrides;
     struct riptide_error error = { .text = "" };
     struct riptide_router *router = NULL;
     struct riptide_estimator *estimator = NULL;
@@ -95,7 +96,7 @@ int settings_load(struct settings *settings, int argc, char **argv, struct ripti
     if (r < 0 || settings->help || settings->version)
         return r;
     path = settings->config;
-    is_forgiving = settings->flush && !settings->check && !settings->print_config;
+    is_forgiving = settings->flush && !settings->check;
     settings_deinit(settings);
     if (begin(settings) < 0) {
         snprintf(error->text, sizeof(error->text), "%s", strerror(ENOMEM));

@@ -63,9 +63,6 @@ struct metrics_file {
     bool is_there;       /* and is ours */
 };
 
-/* Settings will become `fresh`: removes a file that these no longer name. */
-void metrics_file_reconfigure(struct metrics_file *file, const struct settings *fresh);
-
 /* Counts the event; at the end of a tick writes the file if it is due, and this is no dry run. */
 void metrics_file_event(struct metrics_file *file, const struct riptide_agent *agent,
                         const struct riptide_agent_event *event);

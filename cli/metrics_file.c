@@ -21,18 +21,6 @@ static uint64_t find_interval_ns(const struct settings *settings)
     return 15 * (round_ns < NS_PER_S ? round_ns : NS_PER_S);
 }
 
-void metrics_file_reconfigure(struct metrics_file *file, const struct settings *fresh)
-{
-    const char *path = file->settings->metrics;
-
-    if (path && (!fresh->metrics || strcmp(path, fresh->metrics))) {
-        metrics_file_remove(file);
-        file->written_ns = 0;
-        file->is_there = false;
-        file->is_failing = false;
-    }
-}
-
 static void collect(struct metrics_file *file, const struct riptide_agent *agent)
 {
     struct metrics *metrics = &file->metrics;

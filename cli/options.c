@@ -53,19 +53,19 @@ static int parse_one(const struct option_row *rows, void *target, int i, int arg
         value = argv[i + 1];
         taken = 2;
     }
-    if (given && !given[row - rows])
+    if (!given[row - rows])
         value_clear(row->kind, (char *)target + row->offset);
     r = value_parse(row->kind, (char *)target + row->offset, value);
     if (r < 0)
         return fail(error, r, name, value, r == -EINVAL ? row->kind->expected : strerror(-r));
-    if (given)
-        given[row - rows] = true;
+    given[row - rows] = true;
     return taken;
 }
 
-int options_parse(const struct option_row *rows, void *target, int argc, char **argv, bool *given,
+int options_parse(const struct option_row *rows, void *target, int argc, char **argv,
                   struct riptide_error *error)
 {
+    bool given[OPTIONS_MAX_ROWS] = { false };
     int n_operands = 0;
     int i = 1;
 

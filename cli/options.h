@@ -18,18 +18,19 @@ struct option_row {
     size_t offset; /* of the value in the target struct */
     const char *help;
     const char *section; /* of the file; NULL: command line only */
-    bool is_fixed;       /* cannot change while the program runs */
     bool is_unset;       /* has no default: it is unset until given */
     const char *field;   /* its path in the target, as errors of the library name it; or NULL */
 };
 
+/* The most rows of a table. */
+enum { OPTIONS_MAX_ROWS = 64 };
+
 /*
- * Reads the arguments after argv[0] into `target`, which has the defaults. Moves operands to the
- * front of argv, and returns their number. `given` (may be NULL) has an element for each row, false
- * at first: it becomes true for a given option, whose list is emptied first. Errors: -EINVAL,
- * -ENOMEM, each with a line that names option and value.
+ * Reads the arguments after argv[0] into `target`, which has the defaults; the list of a given
+ * option is emptied first. Moves operands to the front of argv, and returns their number. Errors:
+ * -EINVAL, -ENOMEM, each with a line that names option and value.
  */
-int options_parse(const struct option_row *rows, void *target, int argc, char **argv, bool *given,
+int options_parse(const struct option_row *rows, void *target, int argc, char **argv,
                   struct riptide_error *error);
 
 /* The row of that name, or NULL. */

@@ -22,7 +22,8 @@ static void report_filter(const struct riptide_agent *agent)
                  "by wider prefixes, and riptided drops the rest");
 }
 
-const char *report_left_out(const struct settings *settings, const struct riptide_agent *agent)
+/* The end of the settings line if connections should be held out but cannot be; else empty. */
+static const char *left_out(const struct settings *settings, const struct riptide_agent *agent)
 {
     const struct riptide_agent_config *config = &settings->agent;
     const struct arm_config *arms = &riptide_agent_get_outcomes(agent)->arms;
@@ -45,7 +46,7 @@ void report_start(const struct settings *settings, const struct riptide_agent *a
             log_line(LOG_LEVEL_INFO, "started, version %s, %s, sections for prefixes: %zu: %s%s",
                      riptide_version(),
                      settings->file ? settings->file : "without a configuration file",
-                     settings->n_overrides, text, report_left_out(settings, agent));
+                     settings->n_overrides, text, left_out(settings, agent));
         free(text);
     }
     report_filter(agent);

@@ -250,12 +250,11 @@ static int parse(const struct command *command, struct command_options *options,
                  char **argv)
 {
     struct option_row rows[COMMAND_MAX_ROWS];
-    bool given[COMMAND_MAX_ROWS] = { false };
     struct riptide_error error;
 
     command_get_rows(command, rows);
     options->operands = argv;
-    options->n_operands = options_parse(rows, options, argc, argv, given, &error);
+    options->n_operands = options_parse(rows, options, argc, argv, &error);
     if (options->n_operands < 0) {
         log_answer("%s: %s", command->name, error.text);
         return -EINVAL;
@@ -263,14 +262,6 @@ static int parse(const struct command *command, struct command_options *options,
     if (options->n_operands > 0 && !command->operands) {
         command_refuse(options, "%s: unexpected operand; only options are allowed", argv[0]);
         return -EINVAL;
-    }
-    for (size_t i = 0; rows[i].name; i++) {
-        const struct option_row *row =
-            options_find(settings_rows, rows[i].name, strlen(rows[i].name));
-
-        if (given[i] && row &&
-            row->offset + offsetof(struct command_options, settings) == rows[i].offset)
-            options->settings.given[row - settings_rows] = true;
     }
     settings_link(&options->settings);
     return 0;

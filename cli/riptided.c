@@ -32,7 +32,7 @@ static void print_help(void)
         printf("  %-10s  %s\n", riptide_policy_get(i)->name, riptide_policy_get(i)->help);
     printf("\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a percentage.\n"
            "PREFIX may be a list, separated by commas. The file of --config has the same names as\n"
-           "keys, see riptided.conf(5); SIGHUP reads it again.\n"
+           "keys, see riptided.conf(5).\n"
            "In an emergency: riptide flush, also if riptided hangs; undo: riptide resume. --flush\n"
            "is for a service manager, after the daemon has ended.\n"
            "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
@@ -109,8 +109,6 @@ int main(int argc, char **argv)
         print_help();
     } else if (settings.version) {
         printf("riptided %s\n", riptide_version());
-    } else if (settings.print_config) {
-        config_print(stdout, &settings);
     } else if (settings.flush && (settings.check || settings.router.dry_run)) {
         log_answer("--flush removes rules and routes, --check and --dry-run nothing: not both");
         status = EXIT_USAGE;

@@ -14,18 +14,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define ROW_AS(section, name, kind, field, help, is_fixed, is_unset)                               \
+#define ROW_AS(section, name, kind, field, help, is_unset)                                         \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct settings, field), help, section, is_fixed, is_unset,  \
-            #field                                                                                 \
+        name, &value_##kind, offsetof(struct settings, field), help, section, is_unset, #field     \
     }
-#define ROW(section, name, kind, field, help) ROW_AS(section, name, kind, field, help, false, false)
+#define ROW(section, name, kind, field, help) ROW_AS(section, name, kind, field, help, false)
 /* Values that are 0 unless set, which means none. */
 #define UNSET(section, name, kind, field, help)                                                    \
-    ROW_AS(section, name, kind, field, help, false, true)
-/* Values that cannot change while riptided runs. */
-#define FIXED(section, name, kind, field, help)                                                    \
-    ROW_AS(section, name, kind, field, help, true, false)
+    ROW_AS(section, name, kind, field, help, true)
 
 const struct option_row settings_rows[] = {
     ROW("observe", "interval", duration, agent.interval_ns,
@@ -58,9 +54,9 @@ const struct option_row settings_rows[] = {
         "greatest number of destinations"),
     ROW("compute", "state", path, state,
         "file from which the state is loaded, and to which it is saved; none: no file"),
-    FIXED("apply", "apply", backend, agent.apply,
+    ROW("apply", "apply", backend, agent.apply,
           "how to give windows; connections: Linux 5.15; auto: by these if they work, else routes"),
-    FIXED("apply", "cgroup", directory, agent.cgroup,
+    ROW("apply", "cgroup", directory, agent.cgroup,
           "cgroup whose connections get windows; else /sys/fs/cgroup, the whole host"),
     ROW("apply", "pacing-percent", percent, agent.pacing_percent,
         "spread a paced first flight over at least this percent of a round trip; 0: never pace"),
@@ -84,23 +80,21 @@ const struct option_row settings_rows[] = {
         "time until windows are tried again; twice as long each time, up to a day"),
     ROW("apply", "again-price", price, agent.again_price,
         "percent of time that one point of retransmissions costs, for trials and stepping back"),
-    FIXED("apply", "table", u32, router.table, "routing table for our routes"),
-    FIXED("apply", "protocol", u8, router.protocol, "protocol of our routes and rules"),
-    FIXED("apply", "rule-priority", u32, router.rule_priority,
+    ROW("apply", "table", u32, router.table, "routing table for our routes"),
+    ROW("apply", "protocol", u8, router.protocol, "protocol of our routes and rules"),
+    ROW("apply", "rule-priority", u32, router.rule_priority,
           "priority of our rules; 0: directly before `lookup main`"),
-    FIXED("apply", "mark", mark, router.mark, "mark of route queries, which skips our rule"),
-    FIXED("apply", "control", path, control, "socket for `riptide`; none: no socket"),
-    FIXED("apply", "control-group", group, control_group,
+    ROW("apply", "mark", mark, router.mark, "mark of route queries, which skips our rule"),
+    ROW("apply", "control", path, control, "socket for `riptide`; none: no socket"),
+    ROW("apply", "control-group", group, control_group,
           "group whose members may make changes by the socket, as root may"),
-    FIXED("apply", "user", user, user,
+    ROW("apply", "user", user, user,
           "user to become when started as root; else riptide, if there is such a user"),
     ROW("metrics", "metrics", path, metrics,
         "write Prometheus metrics to this file (textfile collector)"),
     ROW("log", "log-level", level, log_level, "error, warning, info, debug"),
     ROW(NULL, "config", path, config, "read this file and not /etc/riptide/riptided.conf"),
     ROW(NULL, "check", flag, check, "check file and options, and exit"),
-    ROW(NULL, "print-config", flag, print_config,
-        "print the values in force and the source of each, and exit"),
     ROW(NULL, "dry-run", flag, router.dry_run,
         "print the changes instead of making them; needs no privilege"),
     ROW(NULL, "once", flag, once, "one round, then exit and leave the routes in place"),
@@ -113,8 +107,8 @@ const struct option_row settings_rows[] = {
 
 #define OVERRIDE(name, kind, field, help)                                                          \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct riptide_hint, field), help, PREFIX_SECTION, false,    \
-            true, #field                                                                           \
+        name, &value_##kind, offsetof(struct riptide_hint, field), help, PREFIX_SECTION, true,     \
+            #field                                                                                 \
     }
 
 const struct option_row override_rows[] = {
@@ -134,6 +128,7 @@ const struct option_row override_rows[] = {
 const struct removed_key removed_keys[] = {
     { "destroy-events", NULL,
       "closed connections are read where policy careful or holdout-percent needs them" },
+    { "print-config", NULL, "the first line of the log has the values in force" },
     { .name = NULL },
 };
 
@@ -151,8 +146,7 @@ const struct removed_key *removed_find(const char *name, size_t len, const char 
 
 #define N_ROWS(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-_Static_assert(N_ROWS(settings_rows) <= SETTINGS_MAX_ROWS, "room for what is known of each row");
-_Static_assert(N_ROWS(override_rows) <= OVERRIDE_MAX_ROWS, "room for what is known of each row");
+_Static_assert(N_ROWS(settings_rows) <= OPTIONS_MAX_ROWS, "see options.h");
 
 static bool uses_careful(const struct settings *settings)
 {
@@ -217,16 +211,8 @@ void settings_deinit(struct settings *settings)
     for (const struct option_row *row = settings_rows; row->name; row++)
         value_clear(row->kind, (char *)settings + row->offset);
     free(settings->overrides);
-    free(settings->override_lines);
     free(settings->text);
     free(settings->state_of_unit);
-}
-
-void settings_move(struct settings *to, struct settings *from)
-{
-    settings_deinit(to);
-    *to = *from;
-    settings_link(to);
 }
 
 /* The line about an unknown option begins with it. */
@@ -241,7 +227,7 @@ static void explain_removed(struct riptide_error *error)
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)
 {
-    int n_operands = options_parse(settings_rows, settings, argc, argv, settings->given, error);
+    int n_operands = options_parse(settings_rows, settings, argc, argv, error);
 
     if (n_operands < 0) {
         explain_removed(error);
@@ -252,8 +238,6 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
                  "%s: unexpected operand; only options are allowed (--help)", argv[0]);
         return -EINVAL;
     }
-    settings->argc = argc;
-    settings->argv = argv;
     settings_link(settings);
     return 0;
 }
@@ -270,16 +254,14 @@ struct riptide_router_config settings_numbers(const struct settings *settings)
     return numbers;
 }
 
-int settings_add_override(struct settings *settings, const struct riptide_prefix *dst, int line,
-                          size_t *ip)
+int settings_add_override(struct settings *settings, const struct riptide_prefix *dst)
 {
     struct riptide_hint *overrides;
-    struct override_lines *lines;
     size_t n = settings->n_overrides;
 
-    for (*ip = 0; *ip < n; ++*ip) {
-        if (riptide_prefix_equal(&settings->overrides[*ip].dst, dst))
-            return 0;
+    for (size_t i = 0; i < n; i++) {
+        if (riptide_prefix_equal(&settings->overrides[i].dst, dst))
+            return -EEXIST;
     }
     if (n >= RIPTIDE_MAX_HINTS)
         return -E2BIG;
@@ -287,13 +269,7 @@ int settings_add_override(struct settings *settings, const struct riptide_prefix
     if (!overrides)
         return -ENOMEM;
     settings->overrides = overrides;
-    lines = reallocarray(settings->override_lines, n + 1, sizeof(*lines));
-    if (!lines)
-        return -ENOMEM;
-    settings->override_lines = lines;
-    memset(&overrides[n], 0, sizeof(overrides[n])); /* comparable as bytes */
-    overrides[n].dst = *dst;
-    lines[n] = (struct override_lines){ .section = line };
+    overrides[n] = (struct riptide_hint){ .dst = *dst };
     settings->n_overrides++;
     return 0;
 }

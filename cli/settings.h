@@ -7,17 +7,8 @@
 
 #include <riptide/agent.h>
 
-/* Room for the rows of both tables. */
-enum { SETTINGS_MAX_ROWS = 64, OVERRIDE_MAX_ROWS = 8 };
-
 /* Sections of the file for one prefix begin with this word. */
 #define PREFIX_SECTION "prefix"
-
-/* One [prefix ...] section. */
-struct override_lines {
-    int section;                 /* line of its first header */
-    int keys[OVERRIDE_MAX_ROWS]; /* by row of override_rows; 0: not given */
-};
 
 struct settings {
     struct riptide_agent_config agent; /* points to the three below */
@@ -25,7 +16,6 @@ struct settings {
     struct riptide_estimator_config estimator;
     struct riptide_router_config router;
     struct riptide_hint *overrides;
-    struct override_lines *override_lines; /* as many */
     size_t n_overrides;
     const char *state;         /* file, or "none"; NULL: none */
     char *state_of_unit;       /* default of `state`; NULL: none */
@@ -36,20 +26,14 @@ struct settings {
     enum log_level log_level;
     const char *config; /* the file, as given; NULL: the default one */
     bool check;
-    bool print_config;
     bool once;
     bool flush;
     bool help;
     bool version;
 
-    /* The origins of values. */
-    int argc;
-    char **argv;
     const char *file;              /* the file that was read; NULL: none */
     struct riptide_error mistake;  /* the first one in it; empty: none */
     char *text;                    /* the text to which values of the file point */
-    int lines[SETTINGS_MAX_ROWS];  /* of the file, by row; 0: not in it */
-    bool given[SETTINGS_MAX_ROWS]; /* on the command line, by row */
 };
 
 /* The options and keys, into struct settings. */
@@ -85,50 +69,26 @@ void settings_deinit(struct settings *settings);
 /* Updates the library's pointers after lists have grown or the struct has moved. */
 void settings_link(struct settings *settings);
 
-/* Moves `from`, which is invalid afterwards, to `to`. */
-void settings_move(struct settings *to, struct settings *from);
-
 /* Reads options over the present values. Errors: -EINVAL, -ENOMEM, each with a line. */
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error);
 
 /* The numbers that identify our rules and routes; other values of a file may be wrong. */
 struct riptide_router_config settings_numbers(const struct settings *settings);
 
-/*
- * The override of that prefix, added if missing; `line` is the section's. Errors: -ENOMEM, -E2BIG
- * (RIPTIDE_MAX_HINTS).
- */
-int settings_add_override(struct settings *settings, const struct riptide_prefix *dst, int line,
-                          size_t *ip);
+/* Another override. Errors: -EEXIST, -ENOMEM, -E2BIG (RIPTIDE_MAX_HINTS). */
+int settings_add_override(struct settings *settings, const struct riptide_prefix *dst);
 
-/* "FILE:LINE", "command line" or "default". */
-void settings_describe_origin(const struct settings *settings, const struct option_row *row,
-                              FILE *out);
-
-/*
- * Replaces the library's field names by options and keys: "estimator.cwnd_min: ..." becomes
- * "FILE:LINE: cwnd-min: ..." or "--cwnd-min: ...".
- */
+/* Replaces the library's field names by keys: "estimator.cwnd_min: ..." becomes "cwnd-min: ...". */
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
 
 /* Gives the value that is refused its default, or drops its section for a prefix. */
 void settings_drop_refused(struct settings *settings, const struct riptide_error *refusal);
 
 /*
- * Whether a running program can change from `from` to `to`; prints the differences in one line:
- * "ttl 90s -> 2min". Errors: -EBUSY, with a line that names what cannot change.
- */
-int settings_compare(const struct settings *from, const struct settings *to, FILE *out,
-                     struct riptide_error *error);
-
-/*
  * Reads all of the file `name` over what is in `settings`. Errors: -EINVAL, -ENOMEM. A wrong line
  * is skipped, and the first mistake is settings->mistake, "FILE:LINE: ...".
  */
 int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n);
-
-/* A file that reads back as these settings; before each key, its description and origin. */
-void config_print(FILE *out, const struct settings *settings);
 
 /*
  * Fills `settings`; free it with settings_deinit in any case. With --help or --version no file is

@@ -284,41 +284,14 @@ static void tick(struct run *run, struct case_bytes *bytes)
     check_lifetimes(run);
 }
 
-/* The new configuration's hints replace the permanent ones; temporary ones stay. */
 static void configure(struct run *run, const struct drawn_config *drawn)
 {
-    for (size_t i = run->n_hints; i-- > 0;) {
-        if (run->hints[i].until_ns == 0)
-            run->hints[i] = run->hints[--run->n_hints];
-    }
     run->drawn = *drawn;
     run->drawn.config.hints = run->drawn.overrides;
     run->drawn.config.aggregates = run->drawn.aggregates;
     for (size_t i = 0; i < drawn->config.n_hints; i++)
         run->hints[run->n_hints++] = drawn->overrides[i];
     check_hints(run);
-}
-
-static void reconfigure(struct run *run, struct case_bytes *bytes)
-{
-    static struct drawn_config drawn;
-    static struct riptide_prefix learn;
-    static const struct riptide_scope scope = { .learn = &learn, .n_learn = 1 };
-    bool has_scope = case_u8(bytes) & 1;
-    struct riptide_error error;
-    int r;
-
-    learn = draw_network(bytes);
-    draw_config(&drawn, bytes);
-    r = estimator_reconfigure(run->estimator, &drawn.config, has_scope ? &scope : NULL, &error);
-    CASE_CHECK(r == 0 || (r < 0 && error.text[0] && !strchr(error.text, '\n')));
-    if (r < 0)
-        return;
-    configure(run, &drawn);
-    /* A shorter time to live takes effect with the next tick. */
-    tick_now(run);
-    pop(run, UINT32_MAX);
-    check_told(run);
 }
 
 /*
@@ -384,8 +357,6 @@ static void step(struct run *run, struct case_bytes *bytes)
             remove_hint(run, &hint.dst);
         else
             add_hint(run, &hint);
-    } else if (what < 176) {
-        reconfigure(run, bytes);
     } else if (what < 184) {
         add_samples(run, bytes);
         riptide_estimator_discard(run->estimator);

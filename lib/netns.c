@@ -37,23 +37,6 @@ bool riptide_paths_are_same(const char *one, const char *other)
             ones.st_ino == others.st_ino);
 }
 
-struct netns_id netns_identify(int netns_fd)
-{
-    struct stat found;
-    int r = netns_fd == -1 ? stat("/proc/thread-self/ns/net", &found) : fstat(netns_fd, &found);
-
-    if (r < 0)
-        return (struct netns_id){ 0 };
-    return (struct netns_id){ found.st_dev, found.st_ino };
-}
-
-bool netns_is_other(const struct netns_id *id, int netns_fd)
-{
-    struct netns_id other = netns_identify(netns_fd);
-
-    return id->ino != 0 && other.ino != 0 && (id->dev != other.dev || id->ino != other.ino);
-}
-
 /* musl, and Debian 11's headers, do not have it. */
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE 71

@@ -30,17 +30,6 @@ int netns_visit(struct netns_visit *visit, int netns_fd, const char *field,
  */
 int netns_return(const struct netns_visit *visit, int r, struct riptide_error *error);
 
-/* Identifies a namespace as long as it exists; ino 0: unknown (no /proc). */
-struct netns_id {
-    dev_t dev;
-    ino_t ino;
-};
-
-struct netns_id netns_identify(int netns_fd);
-
-/* Whether `netns_fd` is on another one, as far as is known. */
-bool netns_is_other(const struct netns_id *id, int netns_fd);
-
 /*
  * Takes the lock of a namespace (-1: the thread's): *fdp; close(2) releases it once no child of
  * fork(2) has a copy. Errors: -EBUSY, with a line that names its process; those of socket(2) and

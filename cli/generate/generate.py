@@ -29,8 +29,6 @@ def about(row, default=""):
     yield from lines_of(sentence + (f" (default {default})" if default else "") + ".")
     if row.get("argument") and row["names"] and row["name"] != "log-level":
         yield f"One of {', '.join(row['names'])}."
-    if row.get("is_fixed"):
-        yield "A change needs a restart."
 
 
 def options(rows):
@@ -105,7 +103,7 @@ def example(tables, _):
 #
 # Commented lines show the defaults. Times have a unit (500ms, 90s, 10min, 1h, 1d), shares
 # may be percentages (0.8, 80%), prefixes are written as 203.0.113.0/24 or 2001:db8::/32.
-# `riptided --check` checks this file, `systemctl reload riptided` or SIGHUP applies it.
+# `riptided --check` checks this file, `systemctl restart riptided` applies it.
 """.splitlines()
     for section, rows in sections(tables["daemon"]):
         yield from ("", f"[{section}]")

@@ -22,12 +22,11 @@ static json_t *rows_to_json(const struct option_row *rows, const void *defaults)
         char *value = option_print(rows, defaults);
 
         json_array_append_new(
-            list, json_pack("{s:s, s:s?, s:s, s:s?, s:s?, s:b, s:o, s:b, s:b}", "name",
+            list, json_pack("{s:s, s:s?, s:s, s:s?, s:s?, s:b, s:o, s:b}", "name",
                             rows->name, "argument", rows->kind->argument, "help", rows->help,
                             "section", rows->section, "value", value, "is_unset", rows->is_unset,
                             "names", names_to_json(rows->kind), "is_file",
-                            rows->kind == &value_path || rows->kind == &value_directory, "is_fixed",
-                            rows->is_fixed));
+                            rows->kind == &value_path || rows->kind == &value_directory));
         free(value);
     }
     return list;

@@ -90,7 +90,7 @@ struct riptide_agent_config {
      * fork(2) it may be an agent of the parent, if that was started before (else -ESHUTDOWN): the
      * program then ends with the parent at the latest, and the parent's rounds attach it again
      * where another program has detached it. NULL (default), or an agent without a program: a
-     * program of its own. In riptide_agent_reconfigure NULL keeps the former value.
+     * program of its own.
      */
     struct riptide_agent *program_of;
     /*
@@ -212,8 +212,7 @@ struct riptide_agent_event {
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
 
 /*
- * NULL: the default configuration, as for riptide_agent_reconfigure. Errors: as
- * riptide_observer_new, riptide_estimator_new and riptide_router_new, -EINVAL where the time to
+ * NULL: the default configuration. Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new, -EINVAL where the time to
  * live is not longer than the interval. With RIPTIDE_CONNECTIONS or _BOTH also -ENOENT where cgroup
  * does not exist, -EINVAL where it is not a cgroup2 directory, -EOPNOTSUPP before Linux 5.15;
  * RIPTIDE_AUTO chooses routes then.
@@ -236,7 +235,7 @@ int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error
 
 /*
  * Removes rules, routes (riptide_router_stop) and the program. Then the agent does no more work:
- * its state may be read and saved, but start, reconfigure and pauses are refused with -ESHUTDOWN.
+ * its state may be read and saved, but start and pauses are refused with -ESHUTDOWN.
  * -ECHILD in a child of fork(2), such as its exit handlers: the parent's agent goes on.
  */
 int riptide_agent_stop(struct riptide_agent *agent);
@@ -253,25 +252,10 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
 int riptide_agent_dispatch(struct riptide_agent *agent);
 
 /*
- * Changes the configuration from the next round on. Routes, rules, windows and temporary hints
- * stay; the observer and its counters are new. Destinations keep history and age, and the memory of
- * their policy where the policy is the same. The next round withdraws windows whose destination no
- * longer exists or is outside the new scope. Errors, with nothing changed: as riptide_agent_new;
- * -EINVAL also where permanent and temporary hints together exceed RIPTIDE_MAX_HINTS; -EBUSY where
- * apply, cgroup, program_of, the router's table, protocol, rule_priority, mark, dry_run or the
- * network namespace would change (error names the field; another fd on the same namespace is no
- * change); -ECHILD in a child of fork(2).
- */
-int riptide_agent_reconfigure(struct riptide_agent *agent,
-                              const struct riptide_agent_config *config,
-                              struct riptide_error *error);
-
-/*
  * Adds a sample of the caller's own to the coming round, for example of a TCP stack outside the
- * kernel or from another host. A round whose dump begins anew or is given up discards it, and so
- * does riptide_agent_reconfigure. The caller must not add samples whose peer is this host. Outcomes
- * and errors: as riptide_estimator_add; RIPTIDE_E_UNKNOWN where it is outside the observer's scope;
- * -ESHUTDOWN.
+ * kernel or from another host. A round whose dump begins anew or is given up discards it. The
+ * caller must not add samples whose peer is this host. Outcomes and errors: as
+ * riptide_estimator_add; RIPTIDE_E_UNKNOWN where it is outside the observer's scope; -ESHUTDOWN.
  */
 int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 

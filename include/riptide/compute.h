@@ -104,9 +104,8 @@ struct riptide_policy {
      */
     bool (*is_cut)(const void *memory);
     /*
-     * Optional: the end of a hint or a new configuration has raised the window from `cwnd` segments
-     * (at least 1) between two ticks. Samples of the next ticks may be of connections that started
-     * with the old one.
+     * Optional: the end of a hint has raised the window from `cwnd` segments (at least 1) between
+     * two ticks. Samples of the next ticks may be of connections that started with the old one.
      */
     void (*raised)(void *memory, uint32_t cwnd);
     void *user;        /* the caller's, passed to the functions in their input */

@@ -312,27 +312,26 @@ static int run_books(char **argv)
     config.max_share = 0;
     config.apply = RIPTIDE_CONNECTIONS;
     config.cgroup = argv[5];
-    /* Short rounds until the books count; then no dump in between. */
-    for (int step = 0; step < 2; step++) {
-        config.interval_ns = UINT64_C(1000000) * (step == 0 ? 50 : 80000);
-        for (int i = 0; is_fine && i < 2; i++) {
-            config.holdout_percent = i == 0 ? 0 : 20;
-            router.dry_run = i == 0;
-            is_fine = (agents[i] ? riptide_agent_reconfigure(agents[i], &config, &error)
-                                 : riptide_agent_new(&agents[i], &config, &error)) == 0 &&
-                      (step > 0 || riptide_agent_start(agents[i], &error) == 0);
-            if (is_fine)
-                pass_rounds(agents[i], 1);
-        }
-        for (int i = 0; is_fine && step == 0 && i < 4; i++) {
-            live(listener, &address, 0);
-            pass_rounds(agents[0], 5);
-            pass_rounds(agents[1], 5);
-        }
+    config.interval_ns = UINT64_C(300000000);
+    for (int i = 0; is_fine && i < 2; i++) {
+        config.holdout_percent = i == 0 ? 0 : 20;
+        router.dry_run = i == 0;
+        is_fine = riptide_agent_new(&agents[i], &config, &error) == 0 &&
+                  riptide_agent_start(agents[i], &error) == 0;
+        if (is_fine)
+            pass_rounds(agents[i], 1);
+    }
+    for (int i = 0; is_fine && i < 4; i++) { /* until the books count */
+        live(listener, &address, 0);
+        pass_rounds(agents[0], 5);
+        pass_rounds(agents[1], 5);
     }
     for (long i = 0, until = AT_ONCE; is_fine && i < n; i++, until += AT_ONCE) {
         double s[2];
 
+        /* So that no dump is due while the ends are read. */
+        pass_rounds(agents[0], 1);
+        pass_rounds(agents[1], 1);
         live(listener, &address, small_percent);
         /* The one that reads first has colder caches. */
         if (i % 2)

@@ -59,25 +59,6 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
     return r;
 }
 
-/* Destinations may have been regrouped: windows return with new samples. */
-static void forget_regrouped(struct riptide_agent *agent)
-{
-    struct watch *watch = &agent->outcomes.watch;
-
-    FOR_EACH_WATCHED(watch, slot)
-    {
-        if (!destination_is_ours(agent->estimator, &watched_at(watch, slot)->dst))
-            watch_forget(watch, slot);
-    }
-}
-
-static void keep_stages(struct riptide_agent *agent, const struct stages *stages)
-{
-    interval_init(&agent->interval, stages->agent.interval_ns, stages->estimator.ttl_ns,
-                  stages->agent.max_share);
-    agent->stages = *stages;
-}
-
 static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                      struct riptide_error *error)
 {
@@ -107,13 +88,13 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     if (r < 0)
         return r;
     watch_init(&agent->outcomes.watch, stages.estimator.hash_seed);
-    books_begin(agent, &stages);
-    keep_stages(agent, &stages);
+    agent->stages = stages;
+    interval_init(&agent->interval, stages.agent.interval_ns, stages.estimator.ttl_ns,
+                  stages.agent.max_share);
+    books_begin(agent);
     /* The time of the start identifies a host: no two start in the same nanosecond. */
     agent->estimator->hosts[0].id = read_clock(CLOCK_REALTIME);
     ladders_price(agent->estimator, stages.agent.again_price);
-    agent->observed = netns_identify(stages.observer.netns_fd);
-    agent->routed = netns_identify(stages.router.netns_fd);
 
     *agentp = agent;
     agent = NULL;
@@ -170,7 +151,7 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     if (r < 0)
         return r;
     if (!agent->backends.connections)
-        books_begin(agent, &agent->stages);
+        books_begin(agent);
     agent->is_started = true;
     observer_begin(agent->observer);
     agent->is_backend_news = agent->stages.agent.apply != RIPTIDE_ROUTES;
@@ -195,93 +176,6 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
         epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, fds[i], NULL);
     agent->phase = PHASE_STOPPED;
     return backends_stop(&agent->backends);
-}
-
-/* The router cannot move: it would give windows learned in another namespace. */
-static int check_netns(const struct riptide_agent *agent, const struct stages *stages,
-                       struct riptide_error *error)
-{
-    if (!netns_is_other(&agent->observed, stages->observer.netns_fd) &&
-        !netns_is_other(&agent->routed, stages->router.netns_fd))
-        return 0;
-    error_set_field(error, "netns_fd", "cannot change while routes are in place; start anew");
-    return -EBUSY;
-}
-
-/* The agent of the program may have been freed: only its address is compared. */
-static int check_program_of(const struct riptide_agent *agent, struct stages *stages,
-                            struct riptide_error *error)
-{
-    struct riptide_agent *had = agent->stages.agent.program_of;
-
-    if (stages->agent.program_of && stages->agent.program_of != had) {
-        error_set_field(error, "program_of",
-                        "cannot change while windows are in place; start anew");
-        return -EBUSY;
-    }
-    stages->agent.program_of = had;
-    return 0;
-}
-
-/* The router first: it can return to its former configuration if the estimator refuses. */
-static int reconfigure(struct riptide_agent *agent, const struct stages *stages,
-                       const struct riptide_observer *observer, struct riptide_error *error)
-{
-    int r = riptide_router_reconfigure(agent->router, &stages->router, error);
-
-    if (r < 0)
-        return r;
-    r = estimator_reconfigure(agent->estimator, &stages->estimator, observer_scope(observer),
-                              error);
-    if (r < 0)
-        riptide_router_reconfigure(agent->router, &agent->stages.router, NULL);
-    return r;
-}
-
-RIPTIDE_PUBLIC int riptide_agent_reconfigure(struct riptide_agent *agent,
-                                             const struct riptide_agent_config *config,
-                                             struct riptide_error *error)
-{
-    struct riptide_observer *observer = NULL;
-    struct stages stages;
-    int r;
-
-    if (is_forked(agent->pid, error))
-        return -ECHILD;
-    error_set(error, "%s", "");
-    r = check_not_stopped(agent, error);
-    if (r == 0)
-        r = stages_take(&stages, config, error);
-    if (r == 0)
-        r = observer_new(&observer, &stages.observer, error);
-    if (r == 0)
-        r = check_netns(agent, &stages, error);
-    if (r == 0)
-        r = check_program_of(agent, &stages, error);
-    if (r == 0)
-        r = backends_compare(&agent->backends, stages.agent.apply, stages.agent.cgroup, error);
-    if (r == 0)
-        r = watch(agent, riptide_observer_get_fd(observer));
-    if (r == 0)
-        r = reconfigure(agent, &stages, observer, error);
-    if (r < 0) {
-        riptide_observer_free(observer);
-        return error_fill(error, r);
-    }
-    books_begin(agent, &stages);
-    ladders_price(agent->estimator, stages.agent.again_price);
-    keep_stages(agent, &stages);
-    forget_regrouped(agent);
-    backends_reconfigure(&agent->backends, &stages.connections);
-    /* If a child of fork(2) has a copy open, closing ours does not end the events. */
-    epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, riptide_observer_get_fd(agent->observer), NULL);
-    riptide_observer_free(agent->observer);
-    agent->observer = observer;
-    /* Connections that close before its first dump count as well. */
-    if (agent->is_started)
-        observer_begin(observer);
-    round_restart(agent);
-    return 0;
 }
 
 RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)

@@ -41,21 +41,6 @@ int backends_init(struct backends *backends, enum riptide_backend chosen,
     return r;
 }
 
-int backends_compare(const struct backends *backends, enum riptide_backend asked,
-                     const char *cgroup, struct riptide_error *error)
-{
-    const char *field = NULL;
-
-    if (asked != backends->asked)
-        field = "apply";
-    else if (backends->connections && !connections_are_on(backends->connections, cgroup))
-        field = "cgroup";
-    if (!field)
-        return 0;
-    error_set_field(error, field, "cannot change while windows are in place; start anew");
-    return -EBUSY;
-}
-
 void backends_deinit(struct backends *backends)
 {
     backends->connections = connections_free(backends->connections);
@@ -143,12 +128,6 @@ void backends_check(struct backends *backends, uint64_t round_ns)
         connections_check(backends->connections);
     if (has_routes(backends))
         router_check(backends->router, round_ns);
-}
-
-void backends_reconfigure(struct backends *backends, const struct connections_config *config)
-{
-    if (backends->connections)
-        connections_reconfigure(backends->connections, config);
 }
 
 int backends_set_paused(struct backends *backends, bool is_paused)

@@ -61,30 +61,14 @@ static struct arm_config arms_of(const struct backends *backends, const struct s
     return arms.turn_ms > 0 && arms.holdout_percent > 0 ? arms : none;
 }
 
-/* Without memory the next state has no books. */
-static void keep(struct outcomes *outcomes)
+void books_begin(struct riptide_agent *agent)
 {
-    size_t n;
-
-    free(outcomes->kept);
-    outcomes->kept = NULL;
-    outcomes_save(outcomes, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME), &outcomes->kept,
-                  &n);
-}
-
-void books_begin(struct riptide_agent *agent, const struct stages *stages)
-{
-    const struct arm_config arms = arms_of(&agent->backends, stages);
+    const struct arm_config arms = arms_of(&agent->backends, &agent->stages);
     struct outcomes *outcomes = &agent->outcomes;
     struct netns_visit visit;
 
-    /* Windows may change now, and the new observer has not seen the open connections. */
-    outcomes->turns.phase = TURN_VOID;
     if (outcomes->books && memcmp(&arms, &outcomes->arms, sizeof(arms)) == 0)
         return;
-    /* As at a start without arms, the state file keeps them for a later one. */
-    if (outcomes->books && agent->is_started && !has_arms(&arms))
-        keep(outcomes);
     books_end(outcomes);
     free(outcomes->books);
     estimator_set_turn(agent->estimator, 0);
@@ -92,7 +76,7 @@ void books_begin(struct riptide_agent *agent, const struct stages *stages)
     outcomes->opened_before = NULL;
     outcomes->turns = (struct turns){ 0 };
     /* Without memory for books windows are given all the same. */
-    outcomes->books = has_arms(&arms) && !stages->connections.dry_run
+    outcomes->books = has_arms(&arms) && !agent->stages.connections.dry_run
                           ? calloc(2, sizeof(*outcomes->books))
                           : NULL;
     if (outcomes->books && arms.turn_ms > 0) {

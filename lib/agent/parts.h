@@ -41,10 +41,6 @@ int backends_init(struct backends *backends, enum riptide_backend chosen,
                   struct riptide_router *router, const struct connections_config *config,
                   struct riptide_error *error);
 
-/* Errors: -EBUSY if a configuration needs other backends, to which windows cannot move. */
-int backends_compare(const struct backends *backends, enum riptide_backend asked,
-                     const char *cgroup, struct riptide_error *error);
-
 /* Frees all that init has made. */
 void backends_deinit(struct backends *backends);
 
@@ -63,9 +59,6 @@ int backends_stop(struct backends *backends);
 
 /* For rounds of that interval: repeats what was refused. */
 void backends_check(struct backends *backends, uint64_t round_ns);
-
-/* After backends_compare: changes all that can change, at once. */
-void backends_reconfigure(struct backends *backends, const struct connections_config *config);
 
 int backends_set_paused(struct backends *backends, bool is_paused);
 
@@ -109,8 +102,7 @@ struct riptide_agent {
     struct backends backends; /* that apply the windows */
     bool is_started;
     struct outcomes outcomes;
-    struct stages stages;             /* as the stages have them; the arrays are gone */
-    struct netns_id observed, routed; /* the namespaces that their sockets keep alive */
+    struct stages stages; /* as the stages have them; the arrays are gone */
     enum phase phase;
     bool has_dumped;          /* the estimator has the open connections of this round */
     uint64_t next_ns;         /* when the next round begins */
@@ -139,8 +131,8 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns);
 
 /* outcomes.c */
 
-/* Begins new books if shares or seed have changed: outcomes would not be comparable. */
-void books_begin(struct riptide_agent *agent, const struct stages *stages);
+/* Begins the books, again at a start where AUTO chose routes: these have other arms. */
+void books_begin(struct riptide_agent *agent);
 
 /* Each round: whether first flights are judged, and with turns the destinations held out. */
 void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns);
@@ -176,12 +168,6 @@ void outcomes_load(struct outcomes *outcomes, const char *state, size_t size, ui
 
 /* Begins the first round at once. Errors: those of timerfd_settime(2). */
 int round_first(struct riptide_agent *agent);
-
-/*
- * After a change of observer or interval, with earlier samples discarded: if a dump is running, the
- * round begins anew with the next dispatch. Cannot fail.
- */
-void round_restart(struct riptide_agent *agent);
 
 /* The timer's fd is readable. */
 int round_on_timer(struct riptide_agent *agent);

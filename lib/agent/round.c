@@ -130,12 +130,6 @@ static int hand_over(struct riptide_agent *agent)
     return agent->phase == PHASE_APPLYING ? arm(agent) : 0;
 }
 
-static void forget_samples(struct riptide_tick *tick)
-{
-    tick->closed_lost += tick->closed;
-    tick->samples = tick->closed = tick->overflow = 0;
-}
-
 /*
  * Discards the samples of the dump. The estimator keeps no connections, so closed ones since the
  * last round are lost too, unless the dump had brought none yet.
@@ -148,7 +142,8 @@ static void discard(struct riptide_agent *agent)
         return;
     riptide_estimator_discard(agent->estimator);
     agent->has_dumped = false;
-    forget_samples(tick);
+    tick->closed_lost += tick->closed;
+    tick->samples = tick->closed = tick->overflow = 0;
 }
 
 /* A dump that was given up costs one round. Destinations expire all the same. */
@@ -193,23 +188,6 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);
     return r < 0 ? give_up_round(agent, r, now_ns) : 0;
-}
-
-void round_restart(struct riptide_agent *agent)
-{
-    uint64_t now_ns = now(), at_ns = now_ns + agent->interval.current_ns;
-
-    agent->has_dumped = false;
-    forget_samples(&agent->next);
-    if (agent->phase == PHASE_OBSERVING) {
-        forget_samples(&agent->tick);
-        agent->next.closed_lost += agent->tick.closed_lost;
-        agent->phase = PHASE_WAITING;
-        at_ns = now_ns;
-    }
-    /* This cannot fail: the kernel accepts any time for the timer. */
-    if (agent->next_ns != RIPTIDE_NEVER_NS && agent->next_ns > at_ns)
-        set_timer(agent, at_ns);
 }
 
 /* The estimator counts invalid samples. */

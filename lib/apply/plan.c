@@ -40,18 +40,6 @@ void plan_deinit(struct plan *plan)
     rules_deinit(&plan->seen[1]);
 }
 
-void plan_reconfigure(struct plan *plan, const struct riptide_router_config *config)
-{
-    struct target *target;
-
-    plan->config = *config;
-    plan->targets.table.max = config->max_routes;
-    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
-        targets_push(&plan->targets, QUEUE_WRITE, target);
-        plan->has_work = true;
-    }
-}
-
 /* Queues the missing steps. Only a scan shows main's routes inside a prefix. */
 static void queue(struct plan *plan, struct target *target)
 {

@@ -89,9 +89,6 @@ void plan_deinit(struct plan *plan);
 /* Discards the kernel state of all destinations; their wanted windows stay. Errors: -ENOMEM. */
 int plan_forget_known(struct plan *plan);
 
-/* Changes the (checked) configuration, and queues the routes that this affects. */
-void plan_reconfigure(struct plan *plan, const struct riptide_router_config *config);
-
 /* Records what is wanted for a destination. Outcomes and errors: those of targets_get. */
 int plan_want(struct plan *plan, const struct riptide_wanted *wanted);
 

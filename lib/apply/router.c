@@ -288,43 +288,6 @@ RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
     show_work(router);
 }
 
-/* With another value, rules and routes of the old one would stay in the kernel. */
-static const char *find_fixed(const struct riptide_router_config *from,
-                              const struct riptide_router_config *to)
-{
-    return from->table != to->table                   ? "router.table"
-           : from->protocol != to->protocol           ? "router.protocol"
-           : from->rule_priority != to->rule_priority ? "router.rule_priority"
-           : from->mark != to->mark                   ? "router.mark"
-           : from->dry_run != to->dry_run             ? "router.dry_run"
-                                                      : NULL;
-}
-
-int riptide_router_reconfigure(struct riptide_router *router,
-                               const struct riptide_router_config *config,
-                               struct riptide_error *error)
-{
-    struct riptide_router_config checked;
-    const char *fixed;
-    int r;
-
-    if (is_forked(router->pid, error))
-        return -ECHILD;
-    error_set(error, "%s", "");
-    r = router_config_take(&checked, config, error);
-    if (r < 0)
-        return error_fill(error, r);
-    fixed = find_fixed(&router->plan.config, &checked);
-    if (fixed) {
-        error_set_field(error, fixed, "cannot change while routes are in place; start anew");
-        return -EBUSY;
-    }
-    checked.hash_seed = router->plan.config.hash_seed;
-    plan_reconfigure(&router->plan, &checked);
-    show_work(router);
-    return 0;
-}
-
 RIPTIDE_PUBLIC int riptide_router_find(const struct riptide_router *router,
                                        const struct riptide_prefix *dst,
                                        struct riptide_route *route)

@@ -121,15 +121,6 @@ int claim_release(struct riptide_router *router);
 int flush_all(struct netlink *channel, const struct rule_identity *identity, uint8_t protocol,
               struct riptide_flush_counts *counts, struct riptide_error *error);
 
-/*
- * Changes cwnd_max, steps and max_routes; dispatch rewrites the routes that this affects. hash_seed
- * stays. Errors, with nothing changed: -EINVAL as riptide_router_new; -EBUSY where another field
- * differs, which cannot change (error names it); -ECHILD.
- */
-int riptide_router_reconfigure(struct riptide_router *router,
-                               const struct riptide_router_config *config,
-                               struct riptide_error *error);
-
 /* riptide_router_retry for rounds of that interval. */
 void router_check(struct riptide_router *router, uint64_t round_ns);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The data of an estimator, for the files of this folder: add.c (samples), estimator.c (rounds),
- * destination.c, bound.c (limits and hints), explain.c, state.c (text) and reconfigure.c.
+ * destination.c, bound.c (limits and hints), explain.c and state.c (text).
  */
 #ifndef RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 #define RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
@@ -296,7 +296,7 @@ uint32_t to_segments(double cwnd);
 struct limits limits_of(const struct riptide_estimator *estimator,
                         const struct destination *destination);
 
-/* Bounds it anew after a change of hints or configuration, and notifies the policy of a raise. */
+/* Bounds it anew after a change of hints, and notifies the policy of a raise. */
 void rebound_destination(struct riptide_estimator *estimator, uint32_t slot);
 
 /* Sets the base route's window of a destination (struct riptide_route); 0: unknown. */
@@ -340,21 +340,6 @@ size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint3
 
 /* The host that saved the state; 0: unknown. */
 uint64_t state_host(const char *text, size_t size);
-
-/* reconfigure.c */
-
-/*
- * Replaces the configuration: destinations keep window, history and age, and the memory of their
- * policy if it is the same. Temporary hints and counters stay. Windows that the new bounds change
- * wait to be popped; so do, as withdrawn, destinations that no longer exist under the new prefix
- * lengths and aggregates, that exceed max_destinations, or that are outside the prefixes of `scope`
- * (NULL: everything; not copied). Samples of the coming tick are discarded. Errors: as
- * riptide_estimator_new, -EINVAL also where permanent and temporary hints exceed RIPTIDE_MAX_HINTS;
- * nothing has changed then.
- */
-int estimator_reconfigure(struct riptide_estimator *estimator,
-                          const struct riptide_estimator_config *config,
-                          const struct riptide_scope *scope, struct riptide_error *error);
 
 /* careful.c, bdp.c */
 

@@ -362,15 +362,6 @@ int connections_pop(struct connections *connections, const struct riptide_route 
     return 0;
 }
 
-int connections_reconfigure(struct connections *connections,
-                            const struct connections_config *config)
-{
-    connections->config.pacing_percent = config->pacing_percent;
-    connections->config.pacing_rtt_min_us = config->pacing_rtt_min_us;
-    connections->config.arms = config->arms;
-    return write_settings(connections);
-}
-
 int connections_set_paused(struct connections *connections, bool is_paused)
 {
     connections->is_paused = is_paused;
@@ -411,15 +402,6 @@ const char *connections_get_reason(const struct connections *connections)
 bool connections_can_pace(const struct connections *connections)
 {
     return !connections->program->state.is_off && !connections->program->cannot_pace;
-}
-
-bool connections_are_on(const struct connections *connections, const char *cgroup)
-{
-    const struct program *program = connections->program;
-
-    if (connections->config.program_of) /* whose cgroup it is */
-        return true;
-    return cgroup ? riptide_paths_are_same(cgroup, program->cgroup) : program->is_found;
 }
 
 int connections_find(const struct connections *connections, const struct riptide_prefix *dst,

@@ -73,13 +73,6 @@ int connections_pop(struct connections *connections, const struct riptide_route 
 int connections_unload(struct connections *connections);
 
 /*
- * Changes pacing and arms, at once, and steps for later windows; all else stays. Errors: those of
- * bpf(2); then connections open without the program until connections_check has set them.
- */
-int connections_reconfigure(struct connections *connections,
-                            const struct connections_config *config);
-
-/*
  * Two independent pauses; that of connections_step_back lasts until `why`, which the caller owns,
  * is NULL. Errors: those of bpf(2): not yet in force, and connections_check tries again.
  */
@@ -108,9 +101,6 @@ int connections_find(const struct connections *connections, const struct riptide
  * not count, as windows are learned for after it.
  */
 bool connections_can_pace(const struct connections *connections);
-
-/* Whether a configuration with that cgroup would be the same. */
-bool connections_are_on(const struct connections *connections, const char *cgroup);
 
 /* As configured or found. */
 const char *connections_get_cgroup(const struct connections *connections);

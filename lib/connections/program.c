@@ -49,7 +49,6 @@ static int program_init(struct program *program, const char *cgroup, struct ript
 
     *program = (struct program){ .pid = getpid(),
                                  .n_references = 1,
-                                 .is_found = !cgroup,
                                  .cgroup_fd = -1,
                                  .maps = { -1, -1, -1, -1 },
                                  .program_fd = -1,

@@ -25,7 +25,6 @@ struct program {
     pid_t pid; /* the process that made it */
     uint32_t n_references, n_users;
     char *cgroup;
-    bool is_found; /* the cgroup was found, not configured */
     int cgroup_fd;
     int maps[MAPS];   /* -1: not loaded */
     bool cannot_pace; /* before Linux 6.1; set when it is loaded */

@@ -51,7 +51,7 @@ CGROUPS = Path("/run/churn.cgroups")
 CONFIGS = ("", "[compute]\ncwnd-max = 60\n", "[compute]\npolicy = careful\n",
            "[compute]\nttl = 20s\nhistory-weight = 0.3\n",
            "[compute]\nprefix-len4 = 26\nprefix-len6 = 120\n",
-           "[compute]\nmax-destinations = 300\n", "no-such-key = 1\n",
+           "[compute]\nmax-destinations = 300\n",
            "[prefix 203.0.113.0/25]\npolicy = bdp\ncwnd-max = 20\n",
            "[observe]\nscope = 203.0.113.0/24, 2001:db8::/64\n")
 HARM = (b"", b'{"request":"show"}\n' * 100, b"garbage\n" * 500, b"\0" * 4096, b"[" * 4095 + b"\n",
@@ -136,7 +136,7 @@ class Soak:
         self.start()
         self.kinds = {
             self.route: 20, self.rule: 8, self.default: 6, self.link: 4, self.address: 4,
-            self.foreign_hand: 4, self.configure: 4, self.harm: 3, self.let_go: 3, self.hint: 2,
+            self.foreign_hand: 4, self.harm: 3, self.let_go: 3, self.hint: 2,
             self.pause: 1, self.keep: 2, self.stop_for_a_while: 1,
         }
         if apply != "routes":
@@ -152,7 +152,7 @@ class Soak:
     # The daemon
 
     def start(self):
-        CONFIG.write_text("")
+        CONFIG.write_text(self.rng.choice(CONFIGS))
         self.daemon = self.host.start(
             RIPTIDED, "--config", CONFIG, "--interval", "200ms", "--holdout-percent", "0",
             *(("--apply", self.apply, "--cgroup", self.cgroup, "--trial-percent", "20") if self.cgroup else ()),
@@ -345,10 +345,6 @@ class Soak:
         """Another program's rule, before or after ours, for the time of one event."""
         with cgroups.OtherProgram(self.cgroup, takes_callbacks=True):
             self.watch.judge()
-
-    def configure(self):
-        CONFIG.write_text(self.rng.choice(CONFIGS))
-        self.daemon.send_signal(signal.SIGHUP)
 
     def harm(self):
         """As many clients as there is room for, which send something and read nothing."""

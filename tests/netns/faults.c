@@ -265,15 +265,11 @@ static void ask(struct run *run)
     struct riptide_error error = { .text = "" };
     struct riptide_route *routes = NULL;
     struct rule *rules = NULL;
-    struct all_config all;
     uint32_t initrwnd;
     int holder;
     size_t n;
 
     run->has_asked = true;
-    configure(&all);
-    expect_line(riptide_agent_reconfigure(run->agent, &all.agent, &error), &error);
-    error.text[0] = '\0';
     expect_line(riptide_estimator_add_hint(riptide_agent_get_estimator(run->agent), &hint, &error),
                 &error);
     config.netns_fd = netns_fd;

@@ -5,7 +5,6 @@
  * of input ends the program.
  *
  *     round         waits for two ticks: "round DISPATCHES", how many calls they took
- *     reconfigure   the same configuration once more: "reconfigure RESULT"
  *     fork calls    a child that tries all that does I/O, "CALL RESULT LINE" each, and ends with
  *                   exit(3): "child STATUS"; then "observer SAMPLES" of a dump that was under way,
  *                   "router sleeps" or "router spins"
@@ -172,13 +171,11 @@ static void try_all(void)
     riptide_router_retry(router);
     TRY(router_set_paused, router, true);
     riptide_router_set_paused(router, false);
-    TRY(router_reconfigure, router, &router_config, &error);
     TRY(router_check, router, &error);
     TRY(router_start, router, &error);
     TRY(router_dispatch, router);
     TRY(router_stop, router);
     TRY(agent_start, agent, &error);
-    TRY(agent_reconfigure, agent, &config, &error);
     TRY(agent_set_paused, agent, true);
     riptide_agent_set_paused(agent, false);
     TRY(agent_dispatch, agent);
@@ -219,12 +216,8 @@ static void fork_child(const char *what)
 
 static void follow(const char *line)
 {
-    struct riptide_error error;
-
     if (strcmp(line, "round") == 0)
         wait_for_ticks();
-    else if (strcmp(line, "reconfigure") == 0)
-        printf("reconfigure %d\n", riptide_agent_reconfigure(agent, &config, &error));
     else if (strncmp(line, "fork ", 5) == 0)
         fork_child(line + 5);
 }

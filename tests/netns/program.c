@@ -7,7 +7,6 @@
  *     wait PREFIX CWND                   the same without a flush
  *     pause, resume, check, stop
  *     counts                             given, paced, kept, syn_lost, refused, held_out
- *     holdout PERCENT                    from the next connection on
  *     arm COOKIE                         its name, as user space computes it
  *     join MAX_WINDOWS                   another start for the namespace, by the same program
  *     pop                                PREFIX STATE CWND REASON
@@ -124,10 +123,7 @@ static void follow(struct connections *connections, struct connections_config *c
         words = count(connections);
     else if (strncmp(line, "arm ", 4) == 0)
         words = name_arm(config, line + 4);
-    else if (strncmp(line, "holdout ", 8) == 0) {
-        config->arms.holdout_percent = (uint32_t)atoi(line + 8);
-        r = connections_reconfigure(connections, config);
-    } else if (strncmp(line, "join ", 5) == 0)
+    else if (strncmp(line, "join ", 5) == 0)
         words = join(connections, config, (uint32_t)strtoul(line + 5, NULL, 10), &r);
     else if (strcmp(line, "fork") == 0) {
         if (fork() > 0) { /* the child has the answer */

@@ -3,13 +3,12 @@
 
 import json
 import re
-import signal
 import socket
 
 import cgroups
 import pytest
 from control import riptide_json, said_json, status
-from netns import RIPTIDE, Daemon, rules, wait_until, wait_window
+from netns import RIPTIDE, Daemon, wait_until, wait_window, windows
 
 
 def test_show_and_explain_say_that_no_route_gives_it(net, daemon):
@@ -188,18 +187,16 @@ def test_explain_says_where_a_larger_initcwnd_of_a_route_stays(net, daemon):
         assert "=> connections start with 15 segments, given per connection\n" in explain()
 
 
-def test_explain_says_which_of_both_windows_it_is(net, daemon, tmp_path):
-    config = tmp_path / "riptided.conf"
-    config.write_text("[compute]\ncwnd-max = 30\n")
+def test_explain_says_which_of_both_windows_it_is(net, daemon):
     net.learned("203.0.113.1", 40)
 
     def explain():
         return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
-    with daemon("both", "--config", config) as riptided:
+    with daemon("both", "--cwnd-max", 32):
+        net.host.run(RIPTIDE, "hint", "203.0.113.1", "--max", "30", "--for", "1h")
         wait_until(lambda: net.connect("203.0.113.1").cwnd() == 30, "the window")
-        wait_window(net.host, "203.0.113.1")
-        config.write_text("[compute]\ncwnd-max = 32\n")  # within a step of what the route has
-        riptided.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 30}, "its route")
+        net.host.run(RIPTIDE, "hint", "203.0.113.1", "--remove")  # 32 is within a step of what the route has
         wait_until(lambda: net.connect("203.0.113.1").cwnd() == 32, "the larger window")
         assert "route        203.0.113.1 initcwnd 30 via" in explain()
         assert "=> connections start with 32 segments, given per connection\n" in explain()
@@ -270,16 +267,6 @@ def test_a_dry_run_says_what_it_would_give_per_connection(net, cgroup, apply):
         assert ") per connection\n" in one.said()
         assert "next hops" not in one.said()
         assert "windows would be given per connection, if the kernel takes the program" in one.said()
-
-
-def test_a_share_that_holds_out_nobody_is_said_when_it_is_read_again(daemon, tmp_path):
-    config = tmp_path / "riptided.conf"
-    config.write_text("[apply]\nholdout-percent = 0\n")
-    with daemon("connections", "--config", config, has_rules=False) as riptided:  # paper uses no closed ones
-        config.write_text("[apply]\nholdout-percent = 50\n")
-        riptided.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: "SIGHUP: read" in riptided.said(), "the line")
-        assert riptided.said().splitlines()[-1].endswith("; no connection is held out")
 
 
 def test_verify_names_max_destinations(net, daemon):

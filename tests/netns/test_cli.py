@@ -45,7 +45,7 @@ def test_version(host):
 PORTS = [f"--local-port={port}" for port in range(1, 258)]
 WRONG = {
     RIPTIDE: [
-        (["observe", *PORTS], "--local-port: 257; at most 256"),
+        (["observe", *PORTS], "local-port: 257; at most 256"),
         (["observe", "10.0.0.0/8", "--exclude=10.0.0.0/8"], "nothing matches"),
         ([], "a command is needed"), (["observ"], "observ"), (["--json"], "--json"),
         ([""], "unknown command"), (["observe", "--json=1"], "--json"),
@@ -61,7 +61,7 @@ WRONG = {
         *((["hint", "203.0.113.1", "--for", "1s", option, value], option)
           for option, value in (("--max", "0"), ("--scale", "0"))),
         (["hint", "203.0.113.1", "--max", "20", "--for", "0s"], "--for"),
-        (["doctor", "--table", "0"], "table"), (["doctor", "--cwnd-max", "0"], "--cwnd-max: 0"),
+        (["doctor", "--table", "0"], "table"), (["doctor", "--cwnd-max", "0"], "cwnd-max: 0"),
         (["doctor", "--mark", "0"], "mark"), (["doctor", "everything"], "everything"),
         (["verify", "203.0.113.1"], "address and a port"),
         (["verify", "203.0.113.0/24", "80"], "no IPv4 or IPv6 address"),
@@ -73,7 +73,7 @@ WRONG = {
          "a link-local address exists on each link: give --interface"),
     ],
     RIPTIDED: [
-        (["--dry-run", "--once", *PORTS], "--local-port: 257; at most 256"),
+        (["--dry-run", "--once", *PORTS], "local-port: 257; at most 256"),
         (["--intervall", "1s"], "--intervall"), (["--interval", "soon"], "--interval soon:"),
         (["--flush", "--dry-run"], "--flush"), (["--flush", "--check"], "--flush"),
         # Values that only the library can refuse.

@@ -20,13 +20,13 @@ def refusal(host, *options):
 
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.parametrize("theirs, options, words", [
-    (f"route add unreachable {{net}} table {TABLE}", (), ("--table: ", "choose another table")),
-    (f"rule add pref 100 to {{net}} lookup {TABLE}", (), ("--table: 7230;", "priority 100")),
-    (f"rule add pref 100 fwmark {MARK:#x} lookup 100", (), (f"--mark: {MARK:#x};", "priority 100")),
-    (f"rule add pref 100 to {{net}} lookup 100 proto {PROTOCOL}", (), ("--protocol: 230;", "100")),
-    (f"route add unreachable {{net}} proto {PROTOCOL}", (), ("--protocol: 230;", "main")),
+    (f"route add unreachable {{net}} table {TABLE}", (), ("table: ", "choose another table")),
+    (f"rule add pref 100 to {{net}} lookup {TABLE}", (), ("table: 7230;", "priority 100")),
+    (f"rule add pref 100 fwmark {MARK:#x} lookup 100", (), (f"mark: {MARK:#x};", "priority 100")),
+    (f"rule add pref 100 to {{net}} lookup 100 proto {PROTOCOL}", (), ("protocol: 230;", "100")),
+    (f"route add unreachable {{net}} proto {PROTOCOL}", (), ("protocol: 230;", "main")),
     ("rule add pref 32765 to {net} lookup 100", ("--rule-priority", "32765"),
-     ("--rule-priority: 32765;", "choose another")),
+     ("rule-priority: 32765;", "choose another")),
 ], ids=["routes-in-table", "rule-to-table", "mark", "rule-protocol", "route-protocol", "priority"])
 def test_number_in_use_is_refused_by_name(net, family, theirs, options, words):
     net.host.ip(f"-{family}", *theirs.format(

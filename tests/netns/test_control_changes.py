@@ -64,7 +64,7 @@ def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
         hint(net, "198.51.100.1", "--remove")
         for words, said in (
                 (("198.51.100.1", "--remove"), "198.51.100.1: its bounds are a section of the "
-                 "configuration: remove that from the file, and reload"),
+                 "configuration: remove that from the file, and restart riptided"),
                 (("192.0.2.1", "--max", "20", "--for", "1s"),
                  "192.0.2.1: is part of the destination 192.0.2.0/28: use that")):
             done = net.host.run(RIPTIDE, "hint", *words, check=False)

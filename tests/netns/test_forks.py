@@ -11,8 +11,7 @@ from netns import MOUNTED, RIPTIDE, rules, wait_until, wait_window, windows
 from programs import Program
 
 #: Functions that write an error's line; all others only return the error.
-WITH_LINE = {"router_reconfigure", "router_check", "router_start", "agent_start",
-             "agent_reconfigure"}
+WITH_LINE = {"router_check", "router_start", "agent_start"}
 
 
 class Forks(Program):
@@ -61,15 +60,14 @@ def test_whatever_does_io_is_refused_in_a_child(net, forks):
     while lines[-1] != "child 0":
         lines.append(forks.line())
     results = dict(line.split(" ", 1) for line in lines[:-1])
-    assert len(results) == 15
+    assert len(results) == 13
     assert not {call: result for call, result in results.items()
                 if not result.startswith(refused if call in WITH_LINE else f"{-errno.ECHILD} ")}
     assert_as_before(net, forks, 1)
 
 
-def test_a_reconfigured_agent_sleeps_while_a_child_has_its_old_sockets_and_claim(net, forks):
+def test_an_agent_whose_child_keeps_its_sockets_keeps_its_claim(net, forks):
     child = int(forks.ask("fork keep").split()[1])
-    assert forks.ask("reconfigure") == "reconfigure 0"
     net.reset(net.connect("203.0.113.3"))
     assert max(forks.n_dispatches() for _ in range(3)) < 1000
     forks.kill()

@@ -2,7 +2,6 @@
 """Connections that are held out, and the books of both arms."""
 
 import contextlib
-import signal
 import socket
 
 import pytest
@@ -14,24 +13,21 @@ from test_metrics import figures_of
 from test_step_back import Load
 
 
-def test_a_share_is_held_out_and_reload_changes_it(net, cgroup, tmp_path):
-    config = tmp_path / "riptided.conf"
-    text = "[compute]\npolicy = paper\n[apply]\n"
-    config.write_text(text + "holdout-percent = 50\n")
+def test_a_share_is_held_out(net, cgroup, tmp_path):
+    options = ("--apply", "connections", "--cgroup", cgroup, "--policy", "paper",
+               "--state", tmp_path / "state", "--holdout-percent")
     net.learned("203.0.113.1", 30)
-    with net.world.socket(socket.AF_INET) as server, \
-            Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--config", config, "--policy", "paper",
-                   has_rules=False) as riptided:
+
+    def windows(n):
+        connections = [net.connect("203.0.113.1") for _ in range(n)]
+        found = {each.cwnd() for each in connections}
+        for each in connections:
+            each.close()
+            net.connections.remove(each)
+        return found
+    with net.world.socket(socket.AF_INET) as server, Daemon(net.host, *options, 50, has_rules=False):
         server.bind(("", 0))
         server.listen(100)
-
-        def windows(n):
-            connections = [net.connect("203.0.113.1") for _ in range(n)]
-            found = {each.cwnd() for each in connections}
-            for each in connections:
-                each.close()
-                net.connections.remove(each)
-            return found
         wait_until(lambda: max(windows(5)) > 10, "the window")
         assert len(windows(30)) > 1 and 10 in windows(30)
         apply = status()["apply"]
@@ -41,15 +37,12 @@ def test_a_share_is_held_out_and_reload_changes_it(net, cgroup, tmp_path):
         assert 'result="held_out"}' in net.host.run(RIPTIDE, "metrics").stdout
         for _ in range(5):
             net.host.run(RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1])
-        config.write_text(text + "holdout-percent = 0\n")
-        riptided.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: "50 -> 0" in riptided.said(), "the reload")
-        n_held_out = status()["apply"]["held_out"]
+    with Daemon(net.host, *options, 0, has_rules=False):
+        wait_until(lambda: max(windows(5)) > 10, "the window")
         assert 10 not in windows(30)
-        assert (status()["apply"]["holdout_percent"], status()["apply"]["held_out"]) == (0, n_held_out)
-        # As at a start without: the state keeps the books, for a start that holds some out.
-        net.host.run(RIPTIDE, "save", tmp_path / "saved")
-        assert "\nholdout_percent=50 trial_percent=0" in (tmp_path / "saved").read_text()
+        assert (status()["apply"]["holdout_percent"], status()["apply"]["held_out"]) == (0, 0)
+    # The state keeps the books, for a start that holds some out.
+    assert "\nholdout_percent=50 trial_percent=0" in (tmp_path / "state").read_text()
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
@@ -144,7 +137,7 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
     def books():
         effect = status()["apply"]["effect"]
         return {"window": effect["connections"], "holdout": effect["held_out"]}
-    with started() as riptided:
+    with started():
         assert books() == {"window": 0, "holdout": 0}
         bulk = connect(congestion="cubic")
         bulk.send(1_000_000)
@@ -164,8 +157,6 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
             end(opened())
         wait_until(lambda: sum(books().values()) == n, "all ends")
         assert books()["holdout"] == status()["apply"]["held_out"] - held_out
-        riptided.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: "again" in riptided.said(), "the reload")
         of_both = books()
         assert sum(of_both.values()) == n
     with started() as riptided:
@@ -173,9 +164,9 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
         assert f"destinations loaded: 1, expired: 0, others: 0; outcomes of connections: {n}\n" in riptided.said()
         assert " skipped 0," in near.run(RIPTIDE, "load", state).stdout
         older = opened()
-        config.write_text("[apply]\nholdout-percent = 40\n")
-        riptided.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: sum(books().values()) == 0, "new books")
+    config.write_text("[apply]\nholdout-percent = 40\n")
+    with started():
+        assert sum(books().values()) == 0
         end(older)  # opened under another share
         wait_rounds(12)
         assert sum(books().values()) == 0

@@ -59,13 +59,8 @@ def test_example_is_a_configuration(tmp_path):
     """Unchanged, and with every default uncommented."""
     example = (MADE / "riptided.conf").read_text()
     path = tmp_path / "riptided.conf"
-    defaults = re.sub(r" \(.*\)$", "", run(RIPTIDED, "--config", MADE / "riptided.conf",
-                                           "--print-config").stdout, flags=re.MULTILINE)
     path.write_text(re.sub(r"^#([-a-z0-9]+ = .)", r"\1", example, flags=re.MULTILINE))
     assert run(RIPTIDED, "--config", path, "--check").stdout == f"{path}: valid\n"
-    written = re.sub(r" \(.*\)$", "", run(RIPTIDED, "--config", path, "--print-config").stdout,
-                     flags=re.MULTILINE)
-    assert written == defaults
     assert re.search(r"^\[prefix|^[a-z]", example, re.MULTILINE) is None
 
 

@@ -111,8 +111,8 @@ def test_dry_run_keeps_nothing(net):
 
 def test_user_that_cannot_be_is_refused_with_one_line(host):
     for prefix, user, exit_status, line in (
-            ((), "no-such-user", 2, "--user: no-such-user: not in /etc/passwd"),
+            ((), "no-such-user", 2, "user: no-such-user: not in /etc/passwd"),
             (AS_NOBODY, "root", 1,
-             "error: cannot start: --user: root: only root can become another user")):
+             "error: cannot start: user: root: only root can become another user")):
         done = host.run(*prefix, RIPTIDED, "--dry-run", "--once", "--user", user, check=False)
         assert one_line(done, exit_status) == f"riptided: {line}\n"

@@ -6,7 +6,6 @@ import functools
 import itertools
 import re
 import selectors
-import signal
 import socket
 import threading
 import time
@@ -150,8 +149,8 @@ def fallen(figures, host):
 def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallow, cgroup, tmp_path, backend):
     near, far = shallow
     config = tmp_path / "riptided.conf"
-    text = f"[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\npacing-percent = 0\nholdout-percent = 20\n"
-    config.write_text(f"{text}step-back-wait = {WAIT_S}s\n")
+    config.write_text(f"[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\npacing-percent = 0\n"
+                      f"holdout-percent = 20\nstep-back-wait = {WAIT_S}s\n")
 
     def stepped_back():
         apply = status()["apply"]
@@ -196,12 +195,6 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
         for line in (f"windows per connection: disabled: stepped back for {WAIT_S} s: time ", "windows per connection: enabled again",
                      f"windows per connection: disabled: stepped back for {2 * WAIT_S} s: time "):
             assert len([each for each in lines if line in each]) >= 1, line
-        figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
-        config.write_text(f"{text}step-back-percent = 0\n".replace("holdout-percent = 20", "holdout-percent = 10"))
-        riptided.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: CWND in cwnds(near, far, 5), "windows at once")
-        assert status()["apply"]["stepped_back_s"] == 0
-        assert status()["apply"]["holdout_percent"] == 10 and not fallen(figures, near)
 
 
 def test_where_only_routes_give_windows_destinations_are_held_out_in_turns(shallow, tmp_path):
@@ -249,32 +242,6 @@ def test_where_only_routes_give_windows_destinations_are_held_out_in_turns(shall
         again = time.monotonic()
         assert load.share_again(back, again - 1) < load.share_again(began, back)
         wait_until(by_arm, "both arms again", 20)
-        config.write_text(config.read_text().replace(f"holdout-turn = {turn_s}s", f"holdout-turn = {turn_s + 1}s"))
-        riptided.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: f"{turn_s}s -> {turn_s + 1}s" in riptided.said(), "the reload")
-        assert not sums_of(figures_of(near.run(RIPTIDE, "metrics").stdout))
-
-
-def test_a_turn_in_which_it_is_configured_anew_does_not_count(shallow, tmp_path):
-    near, far = shallow
-    turn_s, config = 2.5 * SLOWNESS, tmp_path / "riptided.conf"
-    config.write_text(f"[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\nholdout-percent = 50\nholdout-turn = {1000 * turn_s:.0f}ms\n")
-
-    def turn():
-        return time.clock_gettime(time.CLOCK_BOOTTIME) / turn_s
-
-    def counted():
-        row = riptide_json(near, "verdict", check=False)["pooled"]
-        return row["connections"] + row["held_out"]
-    with Load(near, far, *SHALLOW):
-        first = int(turn()) + 1  # of before it starts, which may take until then: no whole turn may lie between
-        with Daemon(near, "--apply", "routes", "--config", config) as riptided:
-            for number in range(first, first + 2):
-                wait_until(lambda: turn() > number + 0.5, "the middle of a turn")
-                riptided.process.send_signal(signal.SIGHUP)
-            wait_until(lambda: turn() > first + 2.2, "the next turn")
-            assert counted() == 0 and riptided.said().count("nothing has changed") == 2
-            wait_until(counted, "its end")
 
 
 @pytest.mark.parametrize("backend", ["connections", "both"])
@@ -412,18 +379,6 @@ def test_the_harm_of_one_destination_is_its_own_over_restarts(net, cgroup, tmp_p
             said = net.host.run(RIPTIDE, "verdict", check=False).stdout
             assert "windows harm" in said and "these figures include destinations that stepped back alone" in said
         state.write_text(re.sub(r"\nharmed=.*", "", state.read_text()))  # as after a long time
-
-
-def test_a_destination_that_is_none_any_more_waits_for_nothing(net, cgroup, tmp_path):
-    state, config = tmp_path / "state", tmp_path / "riptided.conf"
-    harmed_state(state, 3600)
-    config.write_text("")
-    with Daemon(net.host, "--config", config, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5,
-                "--state", state, has_rules=False) as daemon:
-        assert status()["apply"]["destinations_stepped_back"] == 1
-        config.write_text("[compute]\nprefix-len4 = 24\n")
-        daemon.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: not status()["apply"]["destinations_stepped_back"], "the reload")
 
 
 BOOKS = """riptide books 1

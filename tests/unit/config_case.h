@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptided.conf from a text, for the tests of what reads and prints it.
+ * riptided.conf from a text, for the tests of what reads it.
  */
 #ifndef RIPTIDE_TESTS_CONFIG_CASE_H
 #define RIPTIDE_TESTS_CONFIG_CASE_H

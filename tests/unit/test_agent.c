@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An agent under another configuration: all of it or nothing; and its turns of destinations. It is
- * not started, or only a dry run, so that its sockets change nothing.
+ * An agent's configuration, and its turns of destinations. It is not started, or only a dry run, so that its sockets change nothing.
  */
 #include "agent/parts.h"
 #include "compute/estimator.h"
@@ -77,90 +76,6 @@ static struct riptide_agent *agent_of(struct configs *configs, bool dry_run)
     return agent;
 }
 
-static void assert_refused(struct riptide_agent *agent, const struct configs *configs, int expected,
-                           const char *text)
-{
-    struct riptide_error error = { .text = "" };
-
-    assert_int_equal(riptide_agent_reconfigure(agent, &configs->agent, &error), expected);
-    assert_string_equal(error.text, text);
-}
-
-TEST(names_in_the_kernel_cannot_change)
-{
-    static const char *const names[] = { "table", "protocol", "rule_priority", "mark", "dry_run" };
-    struct configs configs;
-    AGENT *agent = agent_of(&configs, false);
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char text[128];
-
-        init(&configs);
-        configs.router.table += i == 0;
-        configs.router.protocol = (uint8_t)(configs.router.protocol + (i == 1));
-        configs.router.rule_priority += i == 2;
-        configs.router.mark += i == 3;
-        configs.router.dry_run = i == 4;
-        snprintf(text, sizeof(text),
-                 "router.%s: cannot change while routes are in place; start anew", names[i]);
-        assert_refused(agent, &configs, -EBUSY, text);
-    }
-    init(&configs);
-    configs.agent.program_of = agent;
-    assert_refused(agent, &configs, -EBUSY,
-                   "program_of: cannot change while windows are in place; start anew");
-}
-
-TEST(what_one_stage_refuses_no_stage_takes)
-{
-    struct riptide_prefix dst = { AF_INET, 32, { 192, 0, 2, 1 } };
-    struct riptide_estimate estimate;
-    struct riptide_error error;
-    struct configs configs;
-    AGENT *agent = agent_of(&configs, false);
-
-    configs.estimator.cwnd_min = 0;
-    assert_refused(agent, &configs, -EINVAL,
-                   "estimator.cwnd_min: 0; must be 1 to the largest window, 100 segments");
-    configs.estimator.cwnd_min = 10;
-    configs.agent.interval_ns = 1;
-    assert_refused(agent, &configs, -EINVAL, "interval_ns: must be 10 ms to one hour");
-    configs.agent.interval_ns = configs.estimator.ttl_ns;
-    for (int i = 0; i < 3; i++) {
-        configs.agent.max_share = (const double[]){ -0.01, 1.01, 0.0 / 0.0 }[i];
-        assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, &error), -EINVAL);
-        assert_string_equal(error.field, "max_share");
-    }
-    configs.agent.max_share = RIPTIDE_MAX_SHARE_DEFAULT;
-    configs.agent.step_back_percent = 101;
-    assert_refused(agent, &configs, -EINVAL, "step_back_percent: 101; must be 0 to 100");
-    configs.agent.step_back_percent = 0;
-    for (int i = 0; i < 2; i++) {
-        configs.agent.step_back_wait_ns = (const uint64_t[]){ NS_PER_S - 1, 86400 * NS_PER_S + 1 }[i];
-        assert_refused(agent, &configs, -EINVAL, "step_back_wait_ns: must be 1 s to one day");
-    }
-    configs.agent.step_back_wait_ns = NS_PER_S;
-    configs.agent.again_price = 11;
-    assert_refused(agent, &configs, -EINVAL, "again_price: 11; must be 0 to 10");
-    configs.agent.again_price = 10;
-    for (int i = 0; i < 2; i++) {
-        configs.agent.holdout_turn_ns =
-            i ? 86400 * NS_PER_S + 1 : 50 * configs.agent.interval_ns - 1;
-        assert_refused(agent, &configs, -EINVAL,
-                       "holdout_turn_ns: must be 0, or 50 intervals to one day");
-    }
-    configs.agent.holdout_turn_ns = 50 * configs.agent.interval_ns;
-    assert_refused(agent, &configs, -EINVAL,
-                   "interval_ns: must be shorter than the time to live, or windows expire at once");
-    configs.agent.interval_ns = --configs.estimator.ttl_ns;
-    assert_refused(agent, &configs, -EINVAL,
-                   "estimator.ttl_ns: must be longer than the interval, or windows expire at once");
-    configs.agent.interval_ns /= 2;
-    assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
-    assert_int_equal(riptide_estimator_find(riptide_agent_get_estimator(agent), &dst, &estimate),
-                     RIPTIDE_E_UNKNOWN);
-}
-
 static void assert_not_new(const struct configs *configs, const char *text)
 {
     struct riptide_agent *agent = NULL;
@@ -169,6 +84,47 @@ static void assert_not_new(const struct configs *configs, const char *text)
     assert_true(riptide_agent_new(&agent, &configs->agent, &error) < 0);
     assert_null(agent);
     assert_memory_equal(error.text, text, strlen(text));
+}
+
+TEST(each_value_out_of_range_is_refused)
+{
+    struct configs configs;
+    AGENT *agent = NULL;
+
+    init(&configs);
+    configs.estimator.cwnd_min = 0;
+    assert_not_new(&configs, "estimator.cwnd_min: 0; must be 1 to the largest window, 100 segments");
+    configs.estimator.cwnd_min = 10;
+    configs.agent.interval_ns = 1;
+    assert_not_new(&configs, "interval_ns: must be 10 ms to one hour");
+    configs.agent.interval_ns = configs.estimator.ttl_ns;
+    for (int i = 0; i < 3; i++) {
+        configs.agent.max_share = (const double[]){ -0.01, 1.01, 0.0 / 0.0 }[i];
+        assert_not_new(&configs, "max_share: ");
+    }
+    configs.agent.max_share = RIPTIDE_MAX_SHARE_DEFAULT;
+    configs.agent.step_back_percent = 101;
+    assert_not_new(&configs, "step_back_percent: 101; must be 0 to 100");
+    configs.agent.step_back_percent = 0;
+    for (int i = 0; i < 2; i++) {
+        configs.agent.step_back_wait_ns = (const uint64_t[]){ NS_PER_S - 1, 86400 * NS_PER_S + 1 }[i];
+        assert_not_new(&configs, "step_back_wait_ns: must be 1 s to one day");
+    }
+    configs.agent.step_back_wait_ns = NS_PER_S;
+    configs.agent.again_price = 11;
+    assert_not_new(&configs, "again_price: 11; must be 0 to 10");
+    configs.agent.again_price = 10;
+    for (int i = 0; i < 2; i++) {
+        configs.agent.holdout_turn_ns =
+            i ? 86400 * NS_PER_S + 1 : 50 * configs.agent.interval_ns - 1;
+        assert_not_new(&configs, "holdout_turn_ns: must be 0, or 50 intervals to one day");
+    }
+    configs.agent.holdout_turn_ns = 50 * configs.agent.interval_ns;
+    assert_not_new(&configs, "interval_ns: must be shorter than the time to live, or windows expire at once");
+    configs.agent.interval_ns = --configs.estimator.ttl_ns;
+    assert_not_new(&configs, "estimator.ttl_ns: must be longer than the interval, or windows expire at once");
+    configs.agent.interval_ns /= 2;
+    assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
 }
 
 /* By their paths from the agent's configuration, as the host has set them. */
@@ -274,38 +230,6 @@ TEST(no_configuration_is_that_of_the_defaults)
 
     if (riptide_agent_new(&agent, NULL, &error) != 0)
         fail_msg("%s", error.text);
-    assert_int_equal(riptide_agent_reconfigure(agent, NULL, &error), 0);
-}
-
-TEST(fd_stays_the_same)
-{
-    struct configs configs;
-    AGENT *agent = agent_of(&configs, false);
-    int fd;
-
-    fd = riptide_agent_get_fd(agent);
-    for (int i = 0; i < 2000; i++) /* more than there are fds, if any stayed open */
-        assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
-    assert_int_equal(riptide_agent_get_fd(agent), fd);
-    assert_int_equal(riptide_agent_dispatch(agent), 0);
-}
-
-/* A round is running and begins anew; an event reports its failure. */
-TEST(what_is_taken_is_not_refused)
-{
-    const struct riptide_agent_event *event;
-    struct configs configs;
-    AGENT *agent = agent_of(&configs, true);
-
-    assert_int_equal(riptide_agent_start(agent, NULL), 0);
-    assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
-    is_short = true;
-    assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
-    assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
-    assert_int_equal(riptide_agent_pop(agent, &event), 0);
-    assert_int_equal(event->kind, RIPTIDE_AGENT_FAILED);
-    assert_int_equal(event->error, -ENOBUFS);
-    is_short = false;
 }
 
 TEST(what_makes_no_sense_after_start_and_stop_is_refused)
@@ -318,7 +242,6 @@ TEST(what_makes_no_sense_after_start_and_stop_is_refused)
     assert_int_equal(riptide_agent_start(agent, &error), -EALREADY);
     assert_string_equal(error.text, "the agent has started already");
     assert_int_equal(riptide_agent_stop(agent), 0);
-    assert_refused(agent, &configs, -ESHUTDOWN, "the agent has stopped; a new one is needed");
     assert_int_equal(riptide_agent_start(agent, &error), -ESHUTDOWN);
     assert_string_equal(error.text, "the agent has stopped; a new one is needed");
     assert_int_equal(riptide_agent_set_paused(agent, true), -ESHUTDOWN);
@@ -351,12 +274,11 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
             configs.router.dry_run = true;
             configs.agent.apply = cases[i].apply;
             configs.agent.cgroup = cases[i].cgroup;
+            configs.agent.pacing_percent = percent;
             configs.estimator.pacing_rtt_min_us = cases[i].is_by_the_host;
             assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
             assert_int_equal(riptide_agent_start(agent, NULL), 0);
             is_given = riptide_agent_get_backend(agent, &reason) == RIPTIDE_CONNECTIONS;
-            configs.agent.pacing_percent = percent;
-            assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
             assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
             assert_int_equal(agent->estimator->config.pacing_rtt_min_us > 0,
                              cases[i].is_by_the_host || (is_given && percent > 0));
@@ -445,13 +367,12 @@ TEST(what_is_excluded_comes_neither_by_a_state_nor_by_the_host)
     if (riptide_agent_new(&agent, &configs.agent, &error) != 0)
         fail_msg("%s", error.text);
     assert_taken(agent, false);
-    excluded.addr[3] = 2;
+    excluded.addr[3] = 2; /* the scope was copied */
     assert_taken(agent, false);
-    assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, &error), 0);
+    riptide_agent_free(agent);
+    agent = NULL;
+    assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
     assert_taken(agent, true);
-    excluded.addr[3] = 1;
-    assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, &error), 0);
-    assert_taken(agent, false);
 }
 
 /* Turns of a second; books are open. */
@@ -482,51 +403,6 @@ TEST(no_policy_judges_flights_of_the_last_turn)
         }
         assert_int_equal(agent->outcomes.turns.phase, TURN_COUNTS);
     }
-}
-
-/* Windows of 64 addresses, and how many of those that wait to be popped are held out. */
-static void load_windows(struct riptide_agent *agent)
-{
-    char state[4096];
-    size_t n = (size_t)snprintf(state, sizeof(state), "riptide state 2 saved_ns=0\n");
-    struct riptide_load_counts counts;
-
-    for (int i = 0; i < 64; i++)
-        n += (size_t)snprintf(state + n, sizeof(state) - n,
-                              "192.0.2.%d cwnd=48 smoothed=48 age_ns=0\n", i);
-    assert_int_equal(riptide_estimator_load(agent->estimator, read_clock(CLOCK_BOOTTIME), 0, state,
-                                            n, true, &counts, NULL),
-                     0);
-    assert_int_equal(counts.loaded, 64);
-}
-
-static uint32_t pop_held_out(struct riptide_agent *agent)
-{
-    const struct riptide_estimate *estimate;
-    uint32_t n = 0;
-
-    while (riptide_estimator_pop(agent->estimator, &estimate) == 0)
-        n += is_held_out(agent, &estimate->dst);
-    return n;
-}
-
-TEST(destinations_are_held_out_by_a_changed_share_at_once)
-{
-    struct configs configs;
-    AGENT *agent = agent_by_turns(&configs, 1);
-    uint32_t n = 0;
-
-    load_windows(agent);
-    outcomes_begin_round(agent, 5 * NS_PER_S);
-    assert_in_range(pop_held_out(agent), 0, 8);
-    configs.agent.holdout_percent = 50;
-    assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
-    pop_held_out(agent);
-    outcomes_begin_round(agent, 5 * NS_PER_S);
-    for (uint8_t i = 0; i < 64; i++)
-        n += is_held_out(agent, &(struct riptide_prefix){ AF_INET, 32, { 192, 0, 2, i } });
-    assert_in_range(n, 16, 48);
-    assert_int_equal(pop_held_out(agent), n);
 }
 
 /* The guard time of a turn, and the round that opens it. */
@@ -589,25 +465,23 @@ TEST(those_count_that_opened_in_their_turn_and_had_time_to_close)
     assert_int_equal(watched->window.n, 0);
 }
 
-TEST(a_turn_with_a_pause_or_another_configuration_does_not_count)
+TEST(a_turn_with_a_pause_does_not_count)
 {
     struct configs configs;
     AGENT *agent = agent_by_turns(&configs, 50);
 
-    for (uint64_t turn = 5; turn < 8; turn++) {
+    for (uint64_t turn = 5; turn < 7; turn++) {
         open_turn(agent, turn);
         end_one(agent, turn);
         if (turn == 5) {
             agent->backends.is_paused = true;
             outcomes_begin_round(agent, turn * NS_PER_S + 400 * NS_PER_MS);
             agent->backends.is_paused = false;
-        } else if (turn == 6) {
-            assert_int_equal(riptide_agent_reconfigure(agent, &configs.agent, NULL), 0);
         }
         close_turn(agent, turn);
-        assert_int_equal(agent->outcomes.turns.phase, turn == 7 ? TURN_ENDS : TURN_VOID);
+        assert_int_equal(agent->outcomes.turns.phase, turn == 6 ? TURN_ENDS : TURN_VOID);
         outcomes_begin_round(agent, (turn + 1) * NS_PER_S);
-        assert_int_equal(books_count(agent->outcomes.books), turn == 7);
+        assert_int_equal(books_count(agent->outcomes.books), turn == 6);
     }
 }
 

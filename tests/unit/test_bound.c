@@ -395,9 +395,7 @@ TEST(base_goes_below_an_override_and_with_its_destination)
     estimator = estimator_of_config(&config);
     learn(estimator, 24, 1 * S);
     set_base(estimator, 32);
-    config.hints = &override;
-    config.n_hints = 1;
-    assert_int_equal(estimator_reconfigure(estimator, &config, NULL, NULL), 0);
+    assert_int_equal(riptide_estimator_add_hint(estimator, &override, NULL), 0);
     assert_window(estimator, 20, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_OVERRIDE_MAX, true);
     riptide_estimator_tick(estimator, 1 * S + config.ttl_ns);
     pop_all(estimator);

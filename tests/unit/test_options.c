@@ -90,7 +90,7 @@ TEST(operands_move_to_the_front)
     SETTINGS settings;
 
     settings_init(&settings);
-    assert_int_equal(options_parse(settings_rows, &settings, 6, argv, NULL, &error), 3);
+    assert_int_equal(options_parse(settings_rows, &settings, 6, argv, &error), 3);
     assert_string_equal(argv[0], "10.0.0.1");
     assert_string_equal(argv[1], "-");
     assert_string_equal(argv[2], "--ttl");

@@ -141,33 +141,27 @@ static void add_any_hint(struct riptide_estimator *estimator, uint64_t now_ns)
 
 /*
  * Never outside the bounds, nor below the base but for losses, hints and overrides; no window past
- * its time to live; every window popped is withdrawn in the end; all of it
- * whatever the configuration becomes meanwhile.
+ * its time to live; every window popped is withdrawn in the end.
  */
 TEST(windows_keep_to_bounds_and_lifetimes)
 {
-    const struct riptide_policy *policy;
-
     seed_random();
-    for (size_t i = 0; (policy = riptide_policy_get(i)); i++) {
-        struct riptide_estimator_config config = any_config(policy);
-        ESTIMATOR *estimator = estimator_of_config(&config);
+    for (size_t i = 0; i < 12; i++) {
+        struct riptide_estimator_config config = any_config(riptide_policy_get(i % 3));
+        ESTIMATOR *estimator = NULL;
         struct riptide_hint overrides[3];
         uint32_t told[HOSTS] = { 0 }; /* what it popped */
         uint64_t now_ns = S;
 
-        for (int step = 0; step < STEPS; step++) {
+        add_any_overrides(&config, overrides);
+        estimator = estimator_of_config(&config);
+        for (int step = 0; step < STEPS / 4; step++) {
             for (uint32_t n = below(30); n > 0; n--)
                 add_any(estimator);
             if (below(20) == 0)
                 riptide_estimator_discard(estimator);
             if (below(10) == 0)
                 add_any_hint(estimator, now_ns);
-            if (below(20) == 0) {
-                config = any_config(riptide_policy_get(below(3)));
-                add_any_overrides(&config, overrides);
-                assert_int_equal(estimator_reconfigure(estimator, &config, NULL, NULL), 0);
-            }
             if (below(10) == 0) {
                 struct riptide_prefix dst = host(below(HOSTS));
 
@@ -370,43 +364,5 @@ TEST(state_survives_or_is_left)
             }
         }
         riptide_estimator_free(other);
-    }
-}
-
-/* Reloaded in each round, an estimator computes what one does that goes on. */
-TEST(the_same_configuration_again_changes_nothing)
-{
-    const struct riptide_policy *policy;
-
-    seed_random();
-    for (size_t i = 0; (policy = riptide_policy_get(i)); i++) {
-        struct riptide_estimator_config config = any_config(policy);
-        ESTIMATOR *reloaded = estimator_of_config(&config);
-        ESTIMATOR *goes_on = estimator_of_config(&config);
-        uint64_t now_ns = S;
-
-        for (int step = 0; step < STEPS / 4; step++) {
-            for (uint32_t n = below(30); n > 0; n--) {
-                struct riptide_sample sample = any_sample();
-
-                riptide_estimator_add(reloaded, &sample);
-                riptide_estimator_add(goes_on, &sample);
-            }
-            now_ns += below(5) * S + below(2000000000);
-            riptide_estimator_tick(reloaded, now_ns);
-            riptide_estimator_tick(goes_on, now_ns);
-            for (uint32_t h = 0; h < HOSTS; h++) {
-                struct riptide_estimate a = known(reloaded, h), b = known(goes_on, h);
-
-                /* A state has millionths of a segment, and up to a million of them. */
-                assert_true(fabs(fmin(a.smoothed, 1e6) - fmin(b.smoothed, 1e6)) < 1e-4);
-                assert_true(a.cwnd == b.cwnd || policy->is_averaged);
-                assert_int_equal(a.expires_ns, b.expires_ns);
-                assert_int_equal(a.rto_min_us, b.rto_min_us);
-            }
-            pop_all(reloaded);
-            assert_int_equal(estimator_reconfigure(reloaded, &config, NULL, NULL), 0);
-            assert_null(pop(reloaded));
-        }
     }
 }

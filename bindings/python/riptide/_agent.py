@@ -97,25 +97,9 @@ class Agent(KernelHandle):
     def stop(self) -> None:
         """Removes everything from the kernel; the state can still be read and saved.
 
-        Errors: OSError. Later start, reconfigure, load, pause and resume raise it with ESHUTDOWN.
+        Errors: OSError. Later start, load, pause and resume raise it with ESHUTDOWN.
         """
         self._stop(lib.riptide_agent_stop)
-
-    def reconfigure(self, **options: Unpack[AgentOptions]) -> None:
-        """Uses these options from the next round on, and the defaults for all others.
-
-        Errors, with nothing changed: as the constructor; OSError with EBUSY if apply, cgroup,
-        program_of or the router's table, protocol, priority, mark or namespace would change.
-        """
-        error = new_error()
-        with self._use as c, _use_of(options.get("program_of")):
-            before = self._guard.kept
-            keep = Keep(before)
-            config = new_config(CONFIG, options, keep)
-            self._guard.kept = before + rows(keep)  # after an interrupt C may have either
-            result = lib.riptide_agent_reconfigure(c, config, error)
-            self._guard.kept = rows(keep) if result == 0 else before
-            check(result, error)
 
     def dispatch(self) -> bool:
         """Does one bounded piece of work.

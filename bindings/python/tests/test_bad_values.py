@@ -151,7 +151,6 @@ def calls() -> Iterator[Any]:
         for name, kind in (("cwnd_max", "uint32"), ("scale", "float")):
             yield lambda call=call, **bad: call("add_hint", "10.0.0.1", 1, **bad), name, kind
         yield lambda bad, call=call: call("load", bad), "path", "path"
-    yield from each(lambda **bad: agent("reconfigure", estimator=bad), ESTIMATOR)
     yield lambda bad: estimator("add", bad), "sample", "sample"
     for method, name in (("find", "dst"), ("group", "peer"), ("explain", "dst")):
         yield lambda bad, method=method: estimator(method, bad), name, "prefix"

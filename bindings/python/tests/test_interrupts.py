@@ -15,9 +15,6 @@ import pytest
 
 import riptide
 from netns import Network, rules
-from riptide._errors import check
-from riptide._native import ffi, lib
-from riptide._values import new_prefix
 
 PACKAGE = str(Path(riptide.__file__).parent)
 
@@ -113,33 +110,6 @@ def test_any_call_goes_on_after_an_interrupt_at_any_step() -> None:
                 call()
 
 
-def test_policy_outlives_an_interrupt_of_reconfigure_at_any_step(tmp_path: Path) -> None:
-    """Whichever of the two it left to C, the one before or the new one."""
-    def options() -> Any:
-        return {"estimator": {"policy": riptide.Policy("mine", lambda samples, about: 30)}}
-
-    def policy_of_c() -> Any:
-        explanation = ffi.new("struct riptide_explanation *")
-        with one.estimator._use as c:
-            check(lib.riptide_estimator_explain(c, dst, explanation, ffi.sizeof(explanation[0])))
-        return explanation.policy
-
-    dst = new_prefix("dst", "10.0.0.1")
-    with riptide.Estimator(**options()["estimator"]) as other:
-        other.add(riptide.Sample("10.0.0.1", 30))
-        other.tick()
-        other.save(tmp_path / "state")
-    with riptide.Agent(**options()) as one:
-        one.load(tmp_path / "state")
-        n = 0
-        for n in interrupted_at_each_step(lambda: one.reconfigure(**options())):
-            assert policy_of_c() in [row.strings[0] for row in one._guard.kept], f"step {n}"
-            one.reconfigure(**options())
-            assert len(one._guard.kept) == 1
-        assert n > 100
-
-
-@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
 def test_agent_waits_again_after_an_interrupt_at_any_step(net: Network) -> None:
     async def next_event() -> None:
         events = agent.__aiter__()
