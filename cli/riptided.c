@@ -94,13 +94,11 @@ int main(int argc, char **argv)
     struct settings settings;
     int status = EXIT_SUCCESS;
 
-#ifdef M_MMAP_THRESHOLD
     /*
      * glibc raises this with each large block that is freed: growing tables would then leave their
-     * old blocks in the heap, a megabyte with 10,000 destinations. musl never does.
+     * old blocks in the heap, a megabyte with 10,000 destinations.
      */
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
-#endif
     log_init("riptided");
     if (settings_load(&settings, argc, argv, &error) < 0) {
         log_answer("%s", error.text);

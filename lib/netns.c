@@ -37,7 +37,7 @@ bool riptide_paths_are_same(const char *one, const char *other)
             ones.st_ino == others.st_ino);
 }
 
-/* musl, and Debian 11's headers, do not have it. */
+/* Debian 11's headers do not have it. */
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE 71
 #endif

@@ -281,7 +281,7 @@ ssize_t sendmsg(int fd, const struct msghdr *header, int flags)
         return -1;
     if (header->msg_iovlen == 0 || header->msg_iovlen > MAX_PARTS)
         abort();
-    memcpy(parts, header->msg_iov, (size_t)header->msg_iovlen * sizeof(parts[0])); // an int in musl
+    memcpy(parts, header->msg_iov, header->msg_iovlen * sizeof(parts[0]));
     parts[0].iov_base = (void *)with_refusals(parts[0].iov_base, parts[0].iov_len);
     copy.msg_iov = parts;
     return REAL(sendmsg)(fd, &copy, flags);
