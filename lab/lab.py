@@ -36,11 +36,11 @@ def parse(arguments):
                         help="one of: " + ", ".join(names()))
     parser.add_argument("--quick", action="store_true", help="a small form, in seconds")
     parser.add_argument("--seed", type=int, default=1, help="of everything that is drawn")
-    parser.add_argument("--cells", help="how much of its grid (duel, oracle; all of mixed: its oracle): some, all, or a"
+    parser.add_argument("--cells", help="which scenes of duel: some, cross, short, or a"
                         " regular expression for scenes of some; of cdn: one for arms beside none and 100")
     parser.add_argument("--arms", type=lambda text: text.split(","), metavar="NAME,NAME", help="only these (duel)")
-    parser.add_argument("--repetitions", type=int, metavar="N", help="of each cell (duel, oracle)")
-    parser.add_argument("--learn", type=int, metavar="SECONDS", help="with openings that do not count (duel, oracle)")
+    parser.add_argument("--repetitions", type=int, metavar="N", help="of each cell (duel)")
+    parser.add_argument("--learn", type=int, metavar="SECONDS", help="with openings that do not count (duel)")
     parser.add_argument("--out", type=Path, help="folder of the results, else lab/out/NAME")
     return parser.parse_args(arguments)
 

@@ -60,11 +60,6 @@ def rtt_ms(a, b):
     return LAST_MILES_MS + 2 * STRETCH * distance_km(a, b) / LIGHT_KM_PER_MS
 
 
-def rtts_ms():
-    """The round trip times of all pairs."""
-    return [rtt_ms(a, b) for a, b in itertools.combinations(POPS, 2)]
-
-
 # Files (Fig. 2 and 3): 54 % are too large for a first flight of 10 segments, 31 % more fit into
 # one of 50 than of 10, and all but 15 % into one of 100; segments of 1,500 bytes. Between and
 # beyond these points sizes are assumed log-normal: straight lines over the logarithm.
@@ -80,8 +75,3 @@ def size_bytes(share):
     z = normal.inv_cdf(share)
     (z0, y0), (z1, y1) = points[:2] if z < points[1][0] else points[1:]
     return max(1, round(math.exp(y0 + (y1 - y0) * (z - z0) / (z1 - z0))))
-
-
-def sizes_bytes(count=1000):
-    """n sizes, evenly over the distribution."""
-    return [size_bytes((n + 0.5) / count) for n in range(count)]

@@ -8,21 +8,14 @@
  *                                            seconds of that
  *     events observe EVENTS                  what an agent's observer does, a dump each second,
  *                                            until its input ends; prints what it counted and cost
- *     events books CLIENT SERVER ADDRESS N SMALL CGROUP
- *                                            two agents, of which one has a program in CGROUP that
- *                                            holds out 20 percent, read the ends of N connections;
- *                                            SMALL percent are too small for its books; prints the
- *                                            processor ns of each hundred ends, the kernel's part
- *                                            included, of one agent, then of the other
  */
 #include "program.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <riptide/agent.h>
+#include <riptide/observe.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,146 +210,12 @@ static int observe(bool destroy_events)
     return EXIT_SUCCESS;
 }
 
-static double take_ends(struct riptide_agent *agent, uint64_t until)
-{
-    const struct riptide_observer *observer = riptide_agent_get_observer(agent);
-    struct riptide_observer_stats stats = { .closed = 0 };
-    double start_s = cpu_s();
-
-    while (stats.closed < until) {
-        check(riptide_agent_dispatch(agent), "riptide_agent_dispatch");
-        riptide_observer_get_stats(observer, &stats, sizeof(stats));
-    }
-    return cpu_s() - start_s;
-}
-
-/* Separate functions, so that Callgrind can count one: --toggle-collect=with_books. */
-__attribute__((noinline)) static double without_books(struct riptide_agent **agents, uint64_t until)
-{
-    return take_ends(agents[0], until);
-}
-
-__attribute__((noinline)) static double with_books(struct riptide_agent **agents, uint64_t until)
-{
-    return take_ends(agents[1], until);
-}
-
-static void pass_rounds(struct riptide_agent *agent, int n)
-{
-    struct pollfd ready = { .fd = riptide_agent_get_fd(agent), .events = POLLIN };
-    const struct riptide_agent_event *event;
-
-    while (n > 0) {
-        check(poll(&ready, 1, -1), "poll");
-        check(riptide_agent_dispatch(agent), "riptide_agent_dispatch");
-        while (riptide_agent_pop(agent, &event) == 0)
-            n -= event->kind == RIPTIDE_AGENT_TICK;
-    }
-}
-
-enum { AT_ONCE = 100, SMALL_BYTES = 4000, LARGE_BYTES = 40000 };
-
-/* As many connections as a listener accepts at once; their destroy events wait to be read. */
-static void live(int listener, const struct sockaddr_in *address, int small_percent)
-{
-    const struct timespec until_gone = { .tv_nsec = 100 * 1000 * 1000 };
-    static char data[LARGE_BYTES];
-    int clients[AT_ONCE], servers[AT_ONCE], room = 10 * LARGE_BYTES;
-
-    for (int i = 0; i < AT_ONCE; i++) {
-        clients[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        check(setsockopt(clients[i], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), "SO_SNDBUF");
-        if (connect(clients[i], (const struct sockaddr *)address, sizeof(*address)) < 0 &&
-            errno != EINPROGRESS)
-            check(-1, "connect");
-    }
-    for (int i = 0; i < AT_ONCE; i++) {
-        servers[i] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-        check(servers[i], "accept");
-    }
-    for (int i = 0; i < AT_ONCE; i++) {
-        size_t n = i * 100 < AT_ONCE * small_percent ? SMALL_BYTES : LARGE_BYTES;
-
-        if (send(clients[i], data, n, 0) != (ssize_t)n)
-            check(-1, "send");
-        check(shutdown(clients[i], SHUT_WR), "shutdown");
-    }
-    for (int i = 0; i < AT_ONCE; i++) {
-        while (recv(servers[i], data, sizeof(data), 0) > 0)
-            ;
-        close(servers[i]);
-        close(clients[i]);
-    }
-    nanosleep(&until_gone, NULL);
-}
-
-static int run_books(char **argv)
-{
-    struct riptide_router_config router;
-    struct riptide_estimator_config estimator;
-    struct riptide_agent_config config;
-    struct riptide_agent *agents[2] = { NULL };
-    struct riptide_error error = { .text = "" };
-    struct sockaddr_in address;
-    int listener = prepare(argv, &address), server;
-    long n = atol(argv[3]) / AT_ONCE;
-    int small_percent = atoi(argv[4]), client = open_one(listener, &address, &server);
-    bool is_fine = true;
-
-    riptide_router_config_init(&router, sizeof(router));
-    riptide_estimator_config_init(&estimator, sizeof(estimator));
-    estimator.policy = riptide_policy_find("careful");
-    riptide_agent_config_init(&config, sizeof(config));
-    config.estimator = &estimator;
-    config.router = &router;
-    config.max_share = 0;
-    config.apply = RIPTIDE_CONNECTIONS;
-    config.cgroup = argv[5];
-    config.interval_ns = UINT64_C(300000000);
-    for (int i = 0; is_fine && i < 2; i++) {
-        config.holdout_percent = i == 0 ? 0 : 20;
-        router.dry_run = i == 0;
-        is_fine = riptide_agent_new(&agents[i], &config, &error) == 0 &&
-                  riptide_agent_start(agents[i], &error) == 0;
-        if (is_fine)
-            pass_rounds(agents[i], 1);
-    }
-    for (int i = 0; is_fine && i < 4; i++) { /* until the books count */
-        live(listener, &address, 0);
-        pass_rounds(agents[0], 5);
-        pass_rounds(agents[1], 5);
-    }
-    for (long i = 0, until = AT_ONCE; is_fine && i < n; i++, until += AT_ONCE) {
-        double s[2];
-
-        /* So that no dump is due while the ends are read. */
-        pass_rounds(agents[0], 1);
-        pass_rounds(agents[1], 1);
-        live(listener, &address, small_percent);
-        /* The one that reads first has colder caches. */
-        if (i % 2)
-            s[1] = with_books(agents, (uint64_t)until);
-        s[0] = without_books(agents, (uint64_t)until);
-        if (i % 2 == 0)
-            s[1] = with_books(agents, (uint64_t)until);
-        printf("ns %.0f %.0f\n", 1e9 * s[0], 1e9 * s[1]);
-    }
-    if (!is_fine)
-        fprintf(stderr, "%s\n", error.text);
-    close(client);
-    riptide_agent_free(agents[1]);
-    riptide_agent_free(agents[0]);
-    return is_fine ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 int main(int argc, char **argv)
 {
     if (argc == 6 && !strcmp(argv[1], "churn"))
         return churn(argv + 2);
     if (argc == 6 && !strcmp(argv[1], "burst"))
         return burst(argv + 2);
-    if (argc == 8 && !strcmp(argv[1], "books"))
-        return run_books(argv + 2);
     if (argc == 3 && !strcmp(argv[1], "observe"))
         return observe(atoi(argv[2]));
     fprintf(stderr, "usage: see the head of lab/bench/events.c\n");

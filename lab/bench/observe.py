@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What it costs to observe N sockets: Riptide, the kernel alone, ss, the paper's script, others.
+"""What it costs to observe N sockets: Riptide, the kernel alone, ss, the paper's script.
 
 Each contender runs as a whole process over the same sockets, by turns; printed are medians with
-their quartiles, of processor time (user and system) and peak memory. Raw figures and a picture go
-to the build folder. ./dev bench observe fetches what it compares with, and runs this in a sandbox.
+their quartiles, of processor time (user and system) and peak memory. Raw figures go to the build
+folder. ./dev bench observe builds and runs this in a sandbox.
 """
 
 import argparse
@@ -43,8 +43,6 @@ CONTENDERS = {
     "riptide observe": [RIPTIDE, "observe"],
     "ss -tinHO": ["ss", "-tinHO"],
     "paper's script": ["/usr/bin/python3", HERE / "paper.py"],
-    "netlink for Go": [BENCH / "by_go"],
-    "pyroute2": [BENCH / "venv" / "bin" / "python", HERE / "by_pyroute2.py"],
 }
 
 
@@ -309,12 +307,7 @@ def main():
     if "sockets" not in parts:
         return
     write_csv(results, BENCH / "observe.csv")
-    try:
-        from plot import plot
-        plot(results, BENCH / "observe.png")
-    except ImportError as error:
-        print(f"the picture: left out: {error}")
-    print(f"\n{time.monotonic() - begin_s:.0f} s; raw figures and picture: {BENCH}/observe.*")
+    print(f"\n{time.monotonic() - begin_s:.0f} s; raw figures: {BENCH}/observe.csv")
 
 
 if __name__ == "__main__":

@@ -129,23 +129,21 @@ class Target(NamedTuple):
         return len(self.missed) <= self.allowed * self.n
 
 
-def is_beaten(cell, rival, ours):
-    """Whether one is clearly faster, with clearly fewer retransmitted bytes."""
-    return (time_ratio(cell, rival, ours).high < 1
-            and retrans_difference(cell, rival, ours).high < 0)
+def beats_ours(cell, rival):
+    """Whether it is clearly faster, with clearly fewer retransmitted bytes."""
+    return (time_ratio(cell, rival, OURS).high < 1
+            and retrans_difference(cell, rival, OURS).high < 0)
 
 
-def judge(cells, ours=OURS):
-    """The targets, with the cells that miss them. No arm is compared with itself or with
-    OURS."""
+def judge(cells):
+    """The targets, with the cells that miss them."""
     many = [cell for cell in cells
             if cell.capacity_segs >= MANY_SEGS and cell.object_segs > REFERENCE_SEGS]
     shallow = [cell for cell in many if cell.buffer_segs < MANY_SEGS]
-    rivals = [[rival for rival in cell.samples if rival not in (ours, OURS) and is_beaten(cell, rival, ours)]
-              for cell in cells]
+    rivals = [[rival for rival in cell.samples if rival != OURS and beats_ours(cell, rival)] for cell in cells]
 
     def misses(those, figure, limit):
-        figures = [(cell, figure(cell, ours, REFERENCE)) for cell in those]
+        figures = [(cell, figure(cell, OURS, REFERENCE)) for cell in those]
         return [(cell, str(value)) for cell, value in figures if value.value > limit]
 
     return [

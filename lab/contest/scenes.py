@@ -78,13 +78,6 @@ def arms_named(*names):
     return tuple(arm for arm in (*ARMS, *MORE_ARMS) if arm.name in names)
 
 
-def all_scenes():
-    """All scenes of the duel, which take a night."""
-    objects = {1: (1, 10, 30, 100, 300, 1000), 8: (1, 10, 30, 100), 32: (1, 10, 30)}
-    return [Scene(*path, openers, objects[openers]) for *path, openers in itertools.product(
-        (10, 50, 100, 200), (20, 100, 500), (0.25, 1, 2), (0, 0.1, 1), ("cubic", "bbr"), (1, 8, 32))]
-
-
 def some_scenes():
     """Combinations of two levels of the main factors; then each other level once or twice."""
     small, large = (30, 100, 300), (10, 30, 100)
@@ -130,7 +123,7 @@ def quick_scenes():
     return [Scene(50, 20, 0.5, 0, "cubic", 1, (100,)), Scene(50, 50, 1, 0, "cubic", 8, (30,))]
 
 
-GRIDS = {"quick": quick_scenes, "some": some_scenes, "cross": cross_scenes, "short": short_scenes, "all": all_scenes}
+GRIDS = {"quick": quick_scenes, "some": some_scenes, "cross": cross_scenes, "short": short_scenes}
 
 
 def numbered_scenes(cells):

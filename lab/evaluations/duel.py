@@ -11,7 +11,7 @@ import sys
 
 from contest import judge
 from contest.play import COLUMNS, expected_s, learning_s, play
-from contest.scenes import ARMS, MORE_ARMS, all_scenes, arms_named, numbered_scenes
+from contest.scenes import ARMS, MORE_ARMS, arms_named, numbered_scenes
 
 SIDE_BY_SIDE = 4
 LEAST_SAVED = -75  # lower end of the picture
@@ -80,8 +80,7 @@ def say_arms(evaluation, cells, arms):
 
 
 def play_cells(evaluation, arms):
-    """Plays the scenes of --cells with these arms; returns cells, repetitions left out, and all.
-    If all of them were late, that is the verdict."""
+    """Plays the scenes of --cells with these arms; returns cells, repetitions left out, and all."""
     grid = "quick" if evaluation.quick else evaluation.cells or "some"
     try:
         numbered = numbered_scenes(grid)
@@ -90,15 +89,12 @@ def play_cells(evaluation, arms):
     repetitions = evaluation.repetitions or (QUICK_REPETITIONS if evaluation.quick else REPETITIONS)
     groups = list(batches(numbered, len(arms)))
     minutes = sum(max(expected_s(scene, repetitions, learning_s(evaluation)) for _, scene in group) for group in groups) / 60
-    evaluation.say(f"{len(numbered)} scenes of {len(all_scenes())}, {len(arms)} arms, {repetitions}"
-                   f" repetitions: about {minutes:.0f} min; all of the grid takes --cells all")
+    evaluation.say(f"{len(numbered)} scenes, {len(arms)} arms, {repetitions} repetitions: about {minutes:.0f} min")
     table = evaluation.table("transfers", *COLUMNS)
     for group in evaluation.steps(groups, lambda group: group[0][1].label()):
         play(evaluation, group, arms, repetitions, table)
     cells, n_late, n_all = judge.cells_of(table.rows, dict(numbered))
     evaluation.conditions.update(cells=grid, repetitions=n_all, repetitions_left_out=n_late)
-    if not cells:
-        evaluation.nothing_on_time()
     return cells, n_late, n_all
 
 
@@ -112,6 +108,7 @@ def evaluate(evaluation):
             sys.exit(f"lab: --arms: no {', '.join(sorted(unknown))}; there are: {names}")
     cells, n_late, n_all = play_cells(evaluation, arms)
     if not cells:
+        evaluation.nothing_on_time()
         return
     write_figures(evaluation, cells, arms)
     draw(evaluation, cells, arms)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The quick form of each evaluation of the lab, and their common parts; the demo; the
-transfer-time model against its definition and the paper's figures."""
+"""The quick form of each evaluation of the lab, and their common parts; the demo."""
 
 import csv
 import json
@@ -17,7 +16,6 @@ from waiting import DEADLINE_S, PATIENCE
 
 sys.path[:0] = [str(REPOSITORY / "lab"), str(REPOSITORY / "lab" / "traffic")]
 import worlds  # noqa: E402
-from transfer_model import forecast, rounds  # noqa: E402
 
 LAB, DEMO = (REPOSITORY / "lab" / name for name in ("lab.py", "demo.py"))
 NAMES = sorted(path.stem for path in (REPOSITORY / "lab" / "evaluations").glob("*.py"))
@@ -125,39 +123,6 @@ def test_demo_where_the_program_cannot_load(tmp_path):
     assert len(re.findall("^No windows per connection here: .*CAP_BPF", out, re.MULTILINE)) == 1, out
 
 
-def count_rounds(segments, window):
-    left_in_flight = flight = window
-    n = 1
-    for _ in range(segments):
-        if left_in_flight == 0:
-            flight *= 2
-            left_in_flight = flight
-            n += 1
-        left_in_flight -= 1
-    return n
-
-
-def test_rounds_are_those_counted_segment_by_segment():
-    for window in range(1, 130, 7):
-        for segments in (*range(1, 100), *range(100, 900, 37)):
-            expected = count_rounds(segments, window)
-            assert rounds(segments * 1000, window, 1000) == expected
-            assert rounds(segments * 1000 - 999, window, 1000) == expected
-    assert rounds(0, 1, 1) == 1
-    assert rounds(2 ** 64 - 1, 1, 1) == 64
-
-
-def test_forecast_of_the_paper():
-    """Sec. II: 100 KB take one round trip from 100 segments; from 10, two more."""
-    found = forecast([(100000, 1), (15000, 3)], [50, 200], 10, 1500)
-    assert found.share_within_rounds == [0.75, 0.75, 1]
-    assert found.rounds_mean == 1.5
-    assert [found.time_ms_percentiles[percent - 1] for percent in (30, 50, 60, 99)] == [
-        100, 200, 400, 800]
-    assert found.time_ms_mean == pytest.approx(312.5)
-    assert forecast([100000], [50], 100, 1500).share_within_rounds == [1]
-
-
 def test_shares_have_the_interval_of_clopper_and_pearson():
     from figures import estimate_exact  # imports matplotlib
     assert estimate_exact(0, 200) == pytest.approx((0, 0, 1 - 0.025 ** (1 / 200)))
@@ -179,19 +144,3 @@ def test_a_proof_counts_verdicts_that_miss_the_truth():
     assert (found.time_percent, found.again_points) == pytest.approx((100 * (math.exp(-0.2) - 1), 1))
     assert (found.time_error, found.again_error) == pytest.approx((100 * math.exp(-0.2) * 0.1, 0))
     assert found.time_spread == pytest.approx(2)  # 0.1414 seen, 0.0707 if independent
-
-
-def test_model_is_drawn(tmp_path):
-    plot = [sys.executable, "-IB", REPOSITORY / "lab" / "plot_model.py"]
-    (tmp_path / "sizes").write_text("# bytes, weight\n14480,3\n100000,1\n")
-    (tmp_path / "rtts").write_text("100\n")
-    (tmp_path / "wrong").write_text("-5\n")
-    done = subprocess.run([*plot, tmp_path / "sizes", tmp_path / "rtts", tmp_path / "model.png",
-                           "10", "70"], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [
-        "10 segments: 75.0 % within one round trip, 1.50 round trips and 250 ms in the mean",
-        "70 segments: 100.0 % within one round trip, 1.00 round trips and 200 ms in the mean"]
-    assert (tmp_path / "model.png").read_bytes().startswith(b"\x89PNG")
-    done = subprocess.run([*plot, tmp_path / "sizes", tmp_path / "wrong", tmp_path / "model.png"],
-                          capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "wrong: give lines VALUE or VALUE,WEIGHT" in done.stderr
