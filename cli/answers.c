@@ -294,15 +294,15 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     if (of_prefix < agent->pacing_percent || (percent == 0 && of_prefix != RIPTIDE_AT_ONCE))
         of_prefix = 0;
     return json_pack(
-        "{s:s, s:I, s:o, s:o, s:b, s:I, s:o, s:f, s:s?, s:I, s:I, s:I, s:I}", "cgroup",
+        "{s:s, s:I, s:o, s:o, s:b, s:I, s:o, s:f, s:s?, s:I, s:I, s:I}", "cgroup",
         connections_get_cgroup(connections), "initcwnd", (json_int_t)window.initcwnd,
         "receive_bytes", figure_or_null(window.receive_bytes), "rto_min_ms",
         window.rto_min_us ? json_real(window.rto_min_us / 1e3) : json_null(), "may_lower",
         window.may_lower, "pacing_percent", (json_int_t)percent, "pacing_by",
         explanation_prefix(of_prefix > 0 ? &explanation->override : &none), "pacing_rtt_min_ms",
         (double)agent->pacing_rtt_min_us / 1e3, "reason", off, "holdout_percent",
-        (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed, "trial_percent",
-        (json_int_t)arms.trial_percent, "given", (json_int_t)connections_count(connections).given);
+        (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed, "given",
+        (json_int_t)connections_count(connections).given);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
@@ -315,14 +315,12 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     struct riptide_explanation explanation = { .override_pacing_percent = 0 };
     struct riptide_route found;
     struct riptide_prefix group;
-    struct ladder ladder, site;
     char dev[IF_NAMESIZE];
     const char *off;
     enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &off);
 
     riptide_estimator_group(estimator, peer, &group);
     riptide_prefix_format(&group, dst);
-    ladder = riptide_estimator_get_ladder(estimator, &group, &site);
     if (riptide_estimator_explain(estimator, &group, &explanation, sizeof(explanation)) != 0) {
         /* Neither window nor connections. */
     } else if (explanation.cwnd > 0) {
@@ -338,10 +336,9 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
             json_object_set_new(route, "reason", json_string(off));
     }
     return json_pack(
-        "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s?}", "destination", dst,
+        "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:b, s:s?}", "destination", dst,
         "in_scope", settings_have_peer(settings, peer), "policy", settings->estimator.policy->name,
-        "dry_run", settings->router.dry_run, "window", window, "trials",
-        explanation_trials(&ladder, &site, settings->agent.again_price), "seen", seen, "route",
+        "dry_run", settings->router.dry_run, "window", window, "seen", seen, "route",
         route, "program", program_of(daemon, peer, &explanation), "rules",
         rules_of(daemon, peer->family), "is_auto", settings->agent.apply == RIPTIDE_AUTO,
         "why_routes", backend == RIPTIDE_ROUTES ? off : NULL);
@@ -359,7 +356,7 @@ static const char *why_no_books(const struct daemon *daemon)
     if (is_by_routes && agent->holdout_turn_ns == 0)
         return "windows are given by routes, which cannot hold out single connections: --apply "
                "connections can, or --holdout-turn 10min whole destinations";
-    if (agent->holdout_percent + (is_by_routes ? 0 : agent->trial_percent) == 0)
+    if (agent->holdout_percent == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
     return riptide_agent_get_outcomes(daemon->agent)->books ? NULL : "no memory";
 }

@@ -38,99 +38,58 @@ static const char *word_of(const struct verdict *verdict)
     return time + again > 0 ? "helps" : time + again < 0 ? "harms" : "none";
 }
 
-/* Which arms are compared, and the names of control's members. */
-struct comparison {
-    enum arm arm, control;
-    uint32_t control_percent; /* as configured */
-    const char *unit, *n_control, *percent, *again_control;
-};
-
-static struct comparison with_held_out(const struct arm_config *arms)
-{
-    return (
-        struct comparison){ ARM_WINDOW, ARM_HOLDOUT,       arms->holdout_percent,   arms_unit(arms),
-                            "held_out", "holdout_percent", "again_held_out_percent" };
-}
-
 /* Without a verdict it is unknown which classes count. */
 static void count(struct verdict *verdict, const struct books *books,
-                  struct verdict_classes classes, const struct comparison *of)
+                  struct verdict_classes classes)
 {
     for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
         if (!verdict_has_class(classes, class))
             continue;
-        verdict->n += books->cells[class][of->arm].n;
-        verdict->n_control += books->cells[class][of->control].n;
+        verdict->n += books->cells[class][ARM_WINDOW].n;
+        verdict->n_control += books->cells[class][ARM_HOLDOUT].n;
     }
 }
 
 /* Unknown or invalid figures are null. */
 static json_t *row_of(const struct books *books, struct verdict_classes classes,
-                      const struct comparison *of, bool is_all_void)
+                      const struct arm_config *arms, bool is_all_void)
 {
     struct verdict verdict = { 0 };
-    bool is_there =
-        verdict_compute(&verdict, books, of->arm, of->control, classes, VERDICT_CONFIDENCE) == 0;
-    bool is_void = is_there && (is_all_void || verdict_is_void(&verdict, of->control_percent));
+    bool is_there = verdict_compute(&verdict, books, classes, VERDICT_CONFIDENCE) == 0;
+    bool is_void = is_there && (is_all_void || verdict_is_void(&verdict, arms->holdout_percent));
     bool has_figures = is_there && !is_void;
     const char *word = !is_there ? "few" : is_void ? "void" : word_of(&verdict);
 
     if (!is_there)
-        count(&verdict, books, classes, of);
+        count(&verdict, books, classes);
     return json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict", word,
-                     "unit", of->unit, "connections", (json_int_t)verdict.n, of->n_control,
-                     (json_int_t)verdict.n_control, "needed", VERDICT_MIN_CONNECTIONS, of->percent,
-                     (int)of->control_percent, "share_percent",
+                     "unit", arms_unit(arms), "connections", (json_int_t)verdict.n, "held_out",
+                     (json_int_t)verdict.n_control, "needed", VERDICT_MIN_CONNECTIONS,
+                     "holdout_percent", (int)arms->holdout_percent, "share_percent",
                      is_there ? interval_of(&verdict.share, 0.01) : json_null(), "rounds_saved",
                      has_figures ? interval_of(&verdict.rounds_saved, 1) : json_null(),
                      "time_percent", has_figures ? interval_of(&verdict.time, 0.01) : json_null(),
                      "again_points", has_figures ? interval_of(&verdict.again, 0.01) : json_null(),
-                     of->again_control,
+                     "again_held_out_percent",
                      has_figures ? json_real(100 * verdict.again_control) : json_null());
 }
 
 json_t *effect_pooled(const struct books *books, const struct arm_config *arms)
 {
-    const struct comparison of = with_held_out(arms);
-
-    return row_of(books, (struct verdict_classes){ 0 }, &of, false);
+    return row_of(books, (struct verdict_classes){ 0 }, arms, false);
 }
 
 static bool is_void(const struct books *books, uint32_t holdout_percent)
 {
     struct verdict verdict;
 
-    return verdict_compute(&verdict, books, ARM_WINDOW, ARM_HOLDOUT, (struct verdict_classes){ 0 },
+    return verdict_compute(&verdict, books, (struct verdict_classes){ 0 },
                            VERDICT_CONFIDENCE) == 0 &&
            verdict_is_void(&verdict, holdout_percent);
 }
 
-static json_t *effect_trials(const struct books *books, const struct arm_config *arms)
-{
-    bool are_void = arms->holdout_percent > 0 && is_void(books, arms->holdout_percent);
-    json_t *rows = json_array();
-
-    for (enum arm arm = ARM_SMALLER; arm <= ARM_LARGER; arm++) {
-        const struct comparison of = {
-            .arm = arm,
-            .control = ARM_WINDOW,
-            .control_percent = 100 - arms->holdout_percent - 2 * arms->trial_percent,
-            .unit = "connections",
-            .n_control = "with_window",
-            .percent = "window_percent",
-            .again_control = "again_window_percent",
-        };
-        json_t *row = row_of(books, (struct verdict_classes){ 0 }, &of, are_void);
-
-        json_object_set_new(row, "arm", json_string(arm_name[arm]));
-        json_array_append_new(rows, row);
-    }
-    return rows;
-}
-
 static json_t *effect_classes(const struct books *books, const struct arm_config *arms)
 {
-    const struct comparison of = with_held_out(arms);
     bool are_void = is_void(books, arms->holdout_percent);
     json_t *rows = json_array();
     char kb[32], ms[32];
@@ -138,7 +97,7 @@ static json_t *effect_classes(const struct books *books, const struct arm_config
     for (unsigned int i = 0; i < BOOK_SIZES * BOOK_RTTS; i++) {
         unsigned int size = i / BOOK_RTTS, rtt = i % BOOK_RTTS;
         struct verdict_classes classes = { (uint8_t)(1 << size), (uint8_t)(1 << rtt), 0 };
-        json_t *row = row_of(books, classes, &of, are_void);
+        json_t *row = row_of(books, classes, arms, are_void);
 
         put_range(kb, sizeof(kb), &book_size_bytes[size], &book_size_bytes[BOOK_SIZES - 1], 1024);
         put_range(ms, sizeof(ms), &book_rtt_us[rtt], &book_rtt_us[BOOK_RTTS - 1], 1000);
@@ -157,12 +116,10 @@ json_t *effect_document(const char *reason, const struct books *books,
 {
     uint32_t holdout_percent = arms->holdout_percent;
 
-    return json_pack("{s:s?, s:n, s:b, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "reason", reason,
+    return json_pack("{s:s?, s:n, s:b, s:I, s:f, s:f, s:o, s:o}", "reason", reason,
                      "since", "has_stepped_back", false, "holdout_percent",
-                     (json_int_t)holdout_percent, "trial_percent", (json_int_t)arms->trial_percent,
-                     "confidence_percent", 100 * VERDICT_CONFIDENCE, "stepped_back_s",
+                     (json_int_t)holdout_percent, "confidence_percent", 100 * VERDICT_CONFIDENCE, "stepped_back_s",
                      stepped_back_s, "pooled",
                      holdout_percent > 0 ? effect_pooled(books, arms) : json_null(), "classes",
-                     holdout_percent > 0 ? effect_classes(books, arms) : json_array(), "trials",
-                     arms->trial_percent > 0 ? effect_trials(books, arms) : json_array());
+                     holdout_percent > 0 ? effect_classes(books, arms) : json_array());
 }

@@ -12,9 +12,8 @@
 json_t *effect_pooled(const struct books *books, const struct arm_config *arms);
 
 /*
- * All verdicts: over all classes; for each size and round trip time with connections, of any
- * congestion control, void if the first is; and for smaller and larger windows of trials, compared
- * with the window. As `riptide verdict --json`.
+ * All verdicts: over all classes; and for each size and round trip time with connections, of any
+ * congestion control, void if the first is. As `riptide verdict --json`.
  */
 json_t *effect_document(const char *reason, const struct books *books,
                         const struct arm_config *arms, double stepped_back_s);
@@ -44,17 +43,5 @@ json_t *effect_document(const char *reason, const struct books *books,
                                "|[{?verdict=helps}windows help|{?verdict=harms}windows harm"       \
                                "|{?verdict=mixed}windows help one figure, and harm the other|no "  \
                                "difference shown]: " EFFECT_FIGURES "{held_out} held out]"
-
-#define EFFECT_TRIAL                                                                               \
-    "windows [{?arm=smaller}0.71|1.41] times as large: "                                           \
-    "[{?verdict=few}too few connections yet: {connections} of them and {with_window} with the "    \
-    "window; {needed} of each are needed, in classes that have two of each"                        \
-    "|{?verdict=void}void: {share_percent.estimate:.1} % " EFFECT_RANGE(                           \
-        "share_percent",                                                                           \
-        ".1") " of all that counted had the window, not {window_percent} %, or not as many were "  \
-              "held out as "                                                                       \
-              "configured"                                                                         \
-              "|[{?verdict=helps}better|{?verdict=harms}worse|{?verdict=mixed}better and worse"    \
-              "|no difference shown]: " EFFECT_FIGURES "{with_window} with the window]"
 
 #endif

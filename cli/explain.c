@@ -42,10 +42,10 @@ static json_t *without_daemon(const struct settings *settings, const struct ript
 
     if (find_group(&settings->estimator, dst, &group) != 0)
         group = *dst;
-    return json_pack("{s:o, s:b, s:s, s:b, s:n, s:[], s:n, s:n, s:n, s:n, s:b, s:n}", "destination",
+    return json_pack("{s:o, s:b, s:s, s:b, s:n, s:n, s:n, s:n, s:n, s:b, s:n}", "destination",
                      explanation_prefix(&group), "in_scope", settings_have_peer(settings, dst),
                      "policy", settings->estimator.policy->name, "dry_run", true, "window",
-                     "trials", "seen", "route", "program", "rules", "is_auto",
+                     "seen", "route", "program", "rules", "is_auto",
                      settings->agent.apply == RIPTIDE_AUTO, "why_routes");
 }
 

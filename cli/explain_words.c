@@ -92,9 +92,6 @@ const char explain_steps[] =
                  "{program.pacing_rtt_min_ms:.0} ms or more|{?program.pacing_by}, not paced]"
                  "[, by \\[prefix {program.pacing_by}\\]]"
                  "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
-                 "[{?program.trial_percent}, {program.trial_percent} % try a smaller window and as "
-                 "many a "
-                 "larger one]"
                  "[{?program.reason}, not at present[{!route.state=" PER_CONNECTION
                  "}: {program.reason}]]\n"
                  "[  receive      {program.receive_bytes} bytes in the first window, where this "
@@ -104,9 +101,4 @@ const char explain_steps[] =
                  "[  apply        by routes, not per connection: {why_routes}\n"
                  "|{?daemon_is_running}{?is_auto}  apply        auto: per connection, as the "
                  "kernel takes the program\n]"
-                 "[{*trials}  trial        {cwnd} segments: {connections:.0} connections"
-                 "[{?site_connections}, of the site {site_connections:.0}], "
-                 "[{?is_window}the window, |time {time_percent:+.1} % (standard error "
-                 "{error_percent:.1}), ]"
-                 "sent again {again_percent:.1} %\n]"
                  "  kernel       " ROUTE("kernel") "  => {verdict}\n";

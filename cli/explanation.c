@@ -116,27 +116,6 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
         milliseconds(explanation->evidence.max_rtt_us));
 }
 
-json_t *explanation_trials(const struct ladder *ladder, const struct ladder *site,
-                           double again_price)
-{
-    json_t *rows = json_array();
-
-    for (unsigned int i = 0; i < LADDER_RUNGS; i++) {
-        struct ladder_row row = ladder_row_of(ladder, i, again_price);
-
-        if (row.n < 0.5 && site->rungs[i].n < 0.5F)
-            continue;
-        json_array_append_new(
-            rows,
-            json_pack("{s:I, s:b, s:f, s:f, s:o, s:o, s:f}", "cwnd", (json_int_t)ladder_cwnds[i],
-                      "is_window", i + 1 == ladder->at, "connections", row.n, "site_connections",
-                      (double)site->rungs[i].n, "time_percent",
-                      row.error > 0 ? json_real(100 * row.time) : json_null(), "error_percent",
-                      real_figure(100 * row.error), "again_percent", 100 * row.again));
-    }
-    return rows;
-}
-
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)
 {
     return json_pack("{s:o, s:s?, s:o, s:o, s:o, s:o}", "dst", explanation_prefix(&hint->dst),

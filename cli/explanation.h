@@ -25,10 +25,6 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
 /* How many connections a dump had, and those that a policy left out, by reason. */
 json_t *explanation_seen(const struct riptide_explanation *explanation);
 
-/* Results of trials for each window; empty without trials (NULL). */
-json_t *explanation_trials(const struct ladder *ladder, const struct ladder *site,
-                           double again_price);
-
 /* A hint, and its remaining time. */
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns);
 

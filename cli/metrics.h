@@ -33,7 +33,6 @@ struct metrics {
                                unknown */
     uint64_t is_stepped_back, step_backs;
     uint64_t destinations_stepped_back, destination_step_backs;
-    uint64_t trial_moves;
     struct window_counts program;
     struct histogram given; /* windows of those, segments */
     struct first_flights flights[ARMS];

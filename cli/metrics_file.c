@@ -48,7 +48,6 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     metrics->step_backs = outcomes->harm.n;
     metrics->destinations_stepped_back = outcomes->watch.n_back;
     metrics->destination_step_backs = outcomes->watch.n_harms;
-    metrics->trial_moves = riptide_estimator_count_steered(estimator);
     metrics->program = connections_count(riptide_agent_get_connections(agent));
     for (size_t i = 0; i < WINDOW_BUCKETS; i++)
         metrics->given.counts[i] = metrics->program.by_cwnd[i];

@@ -86,8 +86,6 @@ static const struct series {
       "Destinations to which no window is given for a while, because theirs did harm." },
     { "riptide_destination_step_backs_total", "", FIGURE(destination_step_backs),
       "Times that the window of a destination did harm." },
-    { "riptide_trial_moves_total", "", FIGURE(trial_moves),
-      "Times that trials have moved the window of a destination." },
     { "riptide_program_connections_total", "{result=\"given\"}", FIGURE(program.given),
       "Connections to destinations with a window, by what the program per connection did." },
     { NULL, "{result=\"paced\"}", FIGURE(program.paced), NULL },
@@ -255,8 +253,7 @@ static void print_effect(FILE *out, const struct metrics *metrics)
 {
     struct verdict verdict;
 
-    if (verdict_compute(&verdict, metrics->books, ARM_WINDOW, ARM_HOLDOUT,
-                        (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) != 0)
+    if (verdict_compute(&verdict, metrics->books, (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) != 0)
         return;
     print_interval(out, "riptide_effect_rounds_saved",
                    "Round trips that windows have saved, with the bounds of 95 %.",

@@ -28,10 +28,8 @@ static const char *left_out(const struct settings *settings, const struct riptid
     const struct riptide_agent_config *config = &settings->agent;
     const struct arm_config *arms = &riptide_agent_get_outcomes(agent)->arms;
 
-    return config->holdout_percent + config->trial_percent > 0 &&
-                   arms->holdout_percent + arms->trial_percent == 0
-               ? "; no connection is held out"
-               : "";
+    return config->holdout_percent > 0 && arms->holdout_percent == 0 ? "; no connection is held out"
+                                                                     : "";
 }
 
 void report_start(const struct settings *settings, const struct riptide_agent *agent)

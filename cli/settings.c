@@ -70,16 +70,11 @@ const struct option_row settings_rows[] = {
         "own window, for `riptide verdict`; needs destroy events"),
     ROW("apply", "holdout-turn", duration, agent.holdout_turn_ns,
         "where only routes give windows: time for which a destination is held out; 0: none is"),
-    ROW("apply", "trial-percent", percent, agent.trial_percent,
-        "percent of connections that try a smaller window, and as many a larger one; windows move "
-        "to those that do better"),
     ROW("apply", "step-back-percent", percent, agent.step_back_percent,
         "disable windows for a while if connections with them take this many percent more time, or "
         "retransmit this many points more, than those held out; 0: never"),
     ROW("apply", "step-back-wait", duration, agent.step_back_wait_ns,
         "time until windows are tried again; twice as long each time, up to a day"),
-    ROW("apply", "again-price", price, agent.again_price,
-        "percent of time that one point of retransmissions costs, for trials and stepping back"),
     ROW("apply", "table", u32, router.table, "routing table for our routes"),
     ROW("apply", "protocol", u8, router.protocol, "protocol of our routes and rules"),
     ROW("apply", "rule-priority", u32, router.rule_priority,
@@ -129,6 +124,8 @@ const struct removed_key removed_keys[] = {
     { "destroy-events", NULL,
       "closed connections are read where policy careful or holdout-percent needs them" },
     { "print-config", NULL, "the first line of the log has the values in force" },
+    { "trial-percent", NULL, "the policy alone computes windows" },
+    { "again-price", NULL, "a point of retransmissions counts as one percent of time" },
     { .name = NULL },
 };
 

@@ -409,7 +409,6 @@ KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", NUMBER, .byt
      .unit_ns = 1000, .most = UINT32_MAX);
 KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", SHARE, .bytes = 8);
 KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", SHARE, .bytes = 8, .names = shares);
-KIND(price, "N", "not a price (write 1 or 0.5)", SHARE, .bytes = 8);
 KIND(u32, "N", "not a number from 0 to 4294967295", NUMBER, .bytes = 4, .most = UINT32_MAX);
 KIND(percent, "N", "not a number of percent from 0 to 100 (write 50)", NUMBER, .bytes = 4,
      .most = UINT32_MAX);

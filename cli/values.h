@@ -71,7 +71,6 @@ extern const struct value_kind value_flag;      /* bool; read with text: yes or 
 extern const struct value_kind value_duration;  /* uint64_t, ns */
 extern const struct value_kind value_us;        /* a short duration: uint32_t, us */
 extern const struct value_kind value_weight;    /* double; "0.8" or "80%" */
-extern const struct value_kind value_price;     /* double */
 extern const struct value_kind value_max_share; /* double; a share, or "on" (the default), "off" */
 extern const struct value_kind value_u32;       /* uint32_t */
 extern const struct value_kind value_percent;   /* uint32_t */

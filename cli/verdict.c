@@ -12,7 +12,6 @@ enum { EXIT_HARM = 4 };
 static const char text[] =
     "[{*pooled}" EFFECT_SENTENCE "\n]"
     "[{*classes}{!verdict=few}  " EFFECT_SENTENCE "\n]"
-    "[{*trials}" EFFECT_TRIAL "\n]"
     "[nothing is compared: {reason}\n]"
     "[counted since {since}\n]"
     "[{?has_stepped_back}these figures include destinations that stepped back alone, and cause no "

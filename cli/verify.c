@@ -21,8 +21,8 @@
 /* Exit status; 1: the connection could not be opened, 2: wrong usage. */
 enum { EXIT_BOUNDED = 3, EXIT_OVERRIDDEN = 4, EXIT_UNKNOWN = 5 };
 
-/* Connections in a row that may be in other arms: with 50 % in arms, once in a million. */
-enum { MOST_IN_ARMS = 20 };
+/* Connections in a row that may be held out: with 50 % held out, once in a million. */
+enum { MOST_HELD_OUT = 20 };
 
 /* Connections in a row whose window differs from the program's a moment later. */
 enum { MOST_CHANGED = 3 };
@@ -109,7 +109,6 @@ static json_int_t ask_program(struct evidence *evidence, const struct command_op
         if (probe_is_outside(text_of(program, "cgroup")))
             snprintf(evidence->cgroup, sizeof(evidence->cgroup), "%s", text_of(program, "cgroup"));
         arms->holdout_percent = (uint32_t)number(program, "holdout_percent");
-        arms->trial_percent = (uint32_t)number(program, "trial_percent");
         arms->seed = (uint32_t)number(program, "holdout_seed");
     } else if (client_has_program(holder) > 0) {
         evidence->silent_pid = holder;
@@ -123,7 +122,6 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
 {
     const struct probe asked = evidence->probe;
     struct arm_config arms = { 0 };
-    struct arm_shares shares;
     struct netlink netlink;
     json_int_t n_before = -1, n_given;
     int holder;
@@ -134,8 +132,8 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
     r = r == -ENOENT ? 0 : r;
     if (r == 0 && evidence->has_holder)
         n_before = ask_program(evidence, options, &asked.peer, holder, &arms);
-    /* A connection in another arm, or whose window changed meanwhile, proves nothing. */
-    for (int i = 0, n_others = 0; r == 0 && i < MOST_IN_ARMS && n_others < MOST_CHANGED; i++) {
+    /* A connection that is held out, or whose window changed meanwhile, proves nothing. */
+    for (int i = 0, n_others = 0; r == 0 && i < MOST_HELD_OUT && n_others < MOST_CHANGED; i++) {
         evidence->probe = asked;
         r = probe_run(&evidence->probe, options->timeout_ns, error);
         if (r == 0 && evidence->has_holder && !evidence->silent_pid) {
@@ -144,8 +142,8 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
             evidence->has_given = n_before >= 0 && n_given > n_before && !evidence->cgroup[0];
             n_before = n_given;
         }
-        shares = arm_shares_of(&arms);
-        if (arm_of(evidence->probe.cookie, arms.seed, &shares) != ARM_WINDOW)
+        if (arm_of(evidence->probe.cookie, arms.seed, ARM_SHARE(arms.holdout_percent)) !=
+            ARM_WINDOW)
             continue;
         if (evidence->program_cwnd == 0 || evidence->cgroup[0] ||
             (evidence->has_given && evidence->probe.cwnd == evidence->program_cwnd))

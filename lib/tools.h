@@ -10,7 +10,6 @@
 #include "connections/window.h"
 #include "prefix.h"
 #include "proof/books.h"
-#include "proof/ladder.h"
 #include "proof/turns.h"
 #include "proof/watch.h"
 
@@ -180,38 +179,6 @@ const struct riptide_policy *riptide_policy_get(size_t n);
 int riptide_estimator_add_all(struct riptide_estimator *estimator,
                               const struct riptide_sample *const *samples, size_t n, int *outcomes,
                               uint16_t *cwnds);
-
-/*
- * The ladder of this destination, or of a peer's, with the sums of hosts whose states were merged;
- * and (may be NULL) of its site. Empty where trials do not move its window.
- */
-struct ladder riptide_estimator_get_ladder(const struct riptide_estimator *estimator,
-                                           const struct riptide_prefix *dst, struct ladder *site);
-
-/*
- * Walks over this host's own ladders, one destination per call; NULL: after the last, or without
- * trials. A ladder's revision is the estimator's at its last change; 0: it is empty.
- */
-const struct ladder *riptide_estimator_next_ladder(const struct riptide_estimator *estimator,
-                                                   uint32_t *cursor, struct riptide_prefix *dst);
-uint32_t riptide_estimator_get_revision(const struct riptide_estimator *estimator);
-
-/*
- * Sets the sums of a site's other hosts for a destination, as written by ladder_save, in place of
- * the former ones, with at most `weight` connections per rung. They count until until_ns
- * (riptide_estimator_keep_site), with fading weight in the last fade_ns. Never saved. Outcomes:
- * RIPTIDE_E_UNKNOWN (no such destination, or no trials), RIPTIDE_E_INVALID. Errors: -ENOMEM.
- */
-int riptide_estimator_take_site(struct riptide_estimator *estimator,
-                                const struct riptide_prefix *dst, const char *text, double weight);
-void riptide_estimator_keep_site(struct riptide_estimator *estimator, uint64_t until_ns,
-                                 uint64_t fade_ns);
-void riptide_estimator_forget_site(struct riptide_estimator *estimator);
-/* The number of destinations with a site's sums, whether these still count or not. */
-uint32_t riptide_estimator_count_site(const struct riptide_estimator *estimator);
-
-/* How often trials have moved a window. */
-uint64_t riptide_estimator_count_steered(const struct riptide_estimator *estimator);
 
 /*
  * Walks over the hints in force, as riptide_estimator_next over destinations; an unset scale is 1.

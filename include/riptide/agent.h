@@ -103,15 +103,6 @@ struct riptide_agent_config {
     uint32_t holdout_percent;
     uint32_t holdout_seed;
     /*
-     * Percent of connections that start with a smaller window, and as many with a larger one, by
-     * the square root of two: not below the kernel's 10, not above cwnd_max. Both are paced over
-     * the same part of a round trip, so at a lower or higher rate. Needs what holdout_percent
-     * needs. 0 to 25 less half of holdout_percent, so that at least half of all connections keep
-     * the window; default 0. Policies get no samples of either; each destination's window moves to
-     * the better size, near the policy's own (docs/proof.md).
-     */
-    uint32_t trial_percent;
-    /*
      * Where some connections are held out: windows step back where the others take so many percent
      * more time, or retransmit so many points more, beyond chance (docs/proof.md); 0 to 100, 0:
      * never; default 2. While they step back, no window is given, independent of a pause, and the
@@ -124,17 +115,11 @@ struct riptide_agent_config {
     uint32_t step_back_percent;
     uint64_t step_back_wait_ns;
     /*
-     * Price of retransmissions: one percentage point of segments costs as much as so many percent
-     * of time, 0 to 10; default 1. Used where trials choose by both, and where a gain of time
-     * offsets retransmissions.
-     */
-    double again_price;
-    /*
      * Where only routes give windows, no single connection can be held out, but whole destinations
      * can: holdout_percent of them, drawn anew after this time. They have no route of the agent
      * meanwhile. In the verdict a turn of a destination counts once, however many connections it
      * had (docs/proof.md). 0 (default): none is held out; else 50 intervals to a day, for example
-     * 10 minutes with 5 %. trial_percent has no effect then.
+     * 10 minutes with 5 %.
      */
     uint64_t holdout_turn_ns;
 };

@@ -416,12 +416,10 @@ size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_
  * Loads the destinations of a state, each with its age by now; for a known destination the newer
  * window wins. With is_replacing no destination counts as known: those that the state does not
  * contain, or contains with an age beyond the time to live, are withdrawn. Where the destination
- * has another policy here, only the window is loaded. Loaded windows wait to be popped. Results of
- * trials (docs/proof.md) are added to those of this host and of others, until their time to live
- * has passed; they replace those of an earlier state of the same host. `counts` and `error` may be
- * NULL. Outcomes: RIPTIDE_E_INVALID where now_ns is before the last tick's. Errors: -EINVAL with a
- * line in `error` and nothing changed (not a state, of another version, from the future); -ENOMEM,
- * with a part of it loaded.
+ * has another policy here, only the window is loaded. Loaded windows wait to be popped. `counts`
+ * and `error` may be NULL. Outcomes: RIPTIDE_E_INVALID where now_ns is before the last tick's.
+ * Errors: -EINVAL with a line in `error` and nothing changed (not a state, of another version, from
+ * the future); -ENOMEM, with a part of it loaded.
  */
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                            uint64_t realtime_ns, const char *text, size_t size, bool is_replacing,

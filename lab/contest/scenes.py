@@ -70,7 +70,6 @@ ARMS = (
 # Played if --arms names them.
 MORE_ARMS = (
     Arm("connections", riptided=(*CAREFUL, "--apply", "connections")),
-    Arm("trials", riptided=(*CAREFUL, "--apply", "connections", "--trial-percent", "25")),
 )
 
 

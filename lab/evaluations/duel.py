@@ -4,7 +4,7 @@
 --cells some (default) plays a fixed part of the grid, all plays all of it; anything
 else is a regular expression that selects scenes of "some", such as "1 %" or "bbr". --arms
 selects arms, besides those with which all are compared, or names further ones; --repetitions is for few arms on few
-scenes, --learn for arms that learn for longer, such as trials.
+scenes, --learn for arms that learn for longer.
 """
 
 import sys

@@ -92,9 +92,6 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     interval_init(&agent->interval, stages.agent.interval_ns, stages.estimator.ttl_ns,
                   stages.agent.max_share);
     books_begin(agent);
-    /* The time of the start identifies a host: no two start in the same nanosecond. */
-    agent->estimator->hosts[0].id = read_clock(CLOCK_REALTIME);
-    ladders_price(agent->estimator, stages.agent.again_price);
 
     *agentp = agent;
     agent = NULL;
@@ -344,7 +341,7 @@ RIPTIDE_PUBLIC int riptide_agent_get_verdict(const struct riptide_agent *agent,
     int r = RIPTIDE_E_UNKNOWN;
 
     if (books)
-        r = verdict_compute(&found, books, ARM_WINDOW, ARM_HOLDOUT, (struct verdict_classes){ 0 },
+        r = verdict_compute(&found, books, (struct verdict_classes){ 0 },
                             VERDICT_CONFIDENCE);
     if (r != 0)
         return r;

@@ -12,11 +12,11 @@ STRUCT_ENDS_WITH(struct riptide_agent_config, holdout_turn_ns);
 
 /* Half a round trip is TCP's own rate, which needs no callback and no rate of ours. */
 enum { PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000 };
-/* The other half has the window, with which all are compared. */
-enum { MOST_IN_ARMS_PERCENT = 50 };
+/* At least half have the window. */
+enum { MOST_HELD_OUT_PERCENT = 50 };
 /* A guard time contains its required rounds, and two late ones. */
 enum { TURN_INTERVALS = TURN_GUARDS * (TURN_GUARD_ROUNDS + 2) };
-enum { STEP_BACK_PERCENT = 2, STEP_BACK_WAIT_S = 600, MOST_AGAIN_PRICE = 10 };
+enum { STEP_BACK_PERCENT = 2, STEP_BACK_WAIT_S = 600 };
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 {
@@ -27,8 +27,8 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
                                                    .pacing_percent = PACING_PERCENT,
                                                    .pacing_rtt_min_us = PACING_RTT_MIN_US,
                                                    .step_back_percent = STEP_BACK_PERCENT,
-                                                   .step_back_wait_ns = STEP_BACK_WAIT_S * NS_PER_S,
-                                                   .again_price = 1 };
+                                                   .step_back_wait_ns =
+                                                       STEP_BACK_WAIT_S * NS_PER_S };
 
     struct_give(config, size, &defaults, sizeof(defaults));
 }
@@ -37,7 +37,7 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
 static bool has_draws(const struct riptide_agent_config *config)
 {
     return (config->apply != RIPTIDE_ROUTES || config->holdout_turn_ns > 0) &&
-           config->holdout_percent + config->trial_percent > 0;
+           config->holdout_percent > 0;
 }
 
 /* Whether closed connections are needed: by the policy of any destination, or for outcomes. */
@@ -74,15 +74,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (stages->agent.pacing_percent > 100)
         return error_set_field(error, "pacing_percent", "%u; must be 0 to 100",
                                stages->agent.pacing_percent);
-    if (agent->holdout_percent > MOST_IN_ARMS_PERCENT)
+    if (agent->holdout_percent > MOST_HELD_OUT_PERCENT)
         return error_set_field(error, "holdout_percent", "%u; must be 0 to 50",
-                               agent->holdout_percent);
-    if (agent->trial_percent > (MOST_IN_ARMS_PERCENT - agent->holdout_percent) / 2)
-        return error_set_field(error, "trial_percent",
-                               "%u; must be 0 to %u, as with holdout_percent %u half of all keep "
-                               "the window",
-                               agent->trial_percent,
-                               (MOST_IN_ARMS_PERCENT - agent->holdout_percent) / 2,
                                agent->holdout_percent);
     if (stages->agent.step_back_percent > 100)
         return error_set_field(error, "step_back_percent", "%u; must be 0 to 100",
@@ -90,8 +83,6 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (stages->agent.step_back_wait_ns < NS_PER_S ||
         stages->agent.step_back_wait_ns > 24 * 3600 * NS_PER_S)
         return error_set_field(error, "step_back_wait_ns", "must be 1 s to one day");
-    if (!(agent->again_price >= 0 && agent->again_price <= MOST_AGAIN_PRICE))
-        return error_set_field(error, "again_price", "%g; must be 0 to 10", agent->again_price);
     if (agent->holdout_turn_ns > 0 &&
         (agent->holdout_turn_ns < TURN_INTERVALS * agent->interval_ns ||
          agent->holdout_turn_ns > 24 * 3600 * NS_PER_S))
@@ -122,7 +113,6 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         .pacing_percent = stages->agent.pacing_percent,
         .pacing_rtt_min_us = stages->agent.pacing_rtt_min_us,
         .arms = { .holdout_percent = can_draw(stages) ? agent->holdout_percent : 0,
-                  .trial_percent = can_draw(stages) ? agent->trial_percent : 0,
                   .seed = agent->holdout_seed },
         .dry_run = router->dry_run,
     };

@@ -56,7 +56,6 @@ static struct arm_config arms_of(const struct backends *backends, const struct s
 
     if (backends->connections)
         return arms;
-    arms.trial_percent = 0;
     arms.turn_ms = (uint32_t)(stages->agent.holdout_turn_ns / NS_PER_MS);
     return arms.turn_ms > 0 && arms.holdout_percent > 0 ? arms : none;
 }
@@ -178,7 +177,7 @@ void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns)
     bool is_off = gives_none(agent);
 
     /* First: a turn that begins is drawn by them. */
-    agent->estimator->shares = arm_shares_of(&agent->outcomes.arms);
+    agent->estimator->holdout = ARM_SHARE(agent->outcomes.arms.holdout_percent);
     agent->estimator->arms_seed = agent->outcomes.arms.seed;
     take_turn(agent, now_ns, is_off);
     wait_for_flights(agent, is_off);
@@ -209,17 +208,12 @@ static uint32_t path_rtt_us_of(const struct riptide_agent *agent, struct watched
 }
 
 /*
- * Enters an outcome into the books, and outcomes of trials into ladders. Most closed connections
- * count in neither and return early. Without a window of ours all arms have started alike. The
- * choice of connections for ladders does not depend on the window's rung.
+ * Most closed connections do not count and return early. Without a window of ours both arms have
+ * started alike.
  */
-static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, enum arm arm,
-                  uint32_t cwnd)
+static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, enum arm arm)
 {
     const struct arm_config *arms = &agent->outcomes.arms;
-    uint32_t smaller_cwnd = arms->holdout_percent > 0 && cwnd > KERNEL_CWND
-                                ? KERNEL_CWND
-                                : arm_cwnd(ARM_SMALLER, cwnd, 0);
     enum book_entry entry;
     struct watched *watched;
     struct riptide_prefix dst;
@@ -234,10 +228,7 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
     riptide_estimator_group(agent->estimator, &sample->dst, &dst);
     watched = watch_get(&outcomes->watch, &dst, agent->tick.started_ns);
     path_rtt_us = watched ? path_rtt_us_of(agent, watched, sample) : 0;
-    if (arms->trial_percent > 0 && arm != ARM_HOLDOUT &&
-        book_judge(sample, path_rtt_us, KERNEL_CWND) == BOOK_ENTERED)
-        estimator_enter(agent->estimator, sample, arm, cwnd);
-    entry = book_line_of(&line, outcomes->control, sample, path_rtt_us, smaller_cwnd);
+    entry = book_line_of(&line, outcomes->control, sample, path_rtt_us);
     if (entry != BOOK_ENTERED) {
         outcomes->left_out[arm][entry]++;
         return;
@@ -262,7 +253,7 @@ static bool find_arm(const struct riptide_agent *agent, const struct riptide_sam
     struct riptide_prefix dst;
 
     if (outcomes->arms.turn_ms == 0) {
-        *arm = arm_of(sample->cookie, outcomes->arms.seed, &agent->estimator->shares);
+        *arm = arm_of(sample->cookie, outcomes->arms.seed, agent->estimator->holdout);
         return true;
     }
     if (outcomes->turns.phase < TURN_COUNTS ||
@@ -285,5 +276,5 @@ void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sa
     if (outcomes->flights_wait == 0)
         count_flight(&outcomes->flights[arm], sample, cwnd);
     if (outcomes->books && outcomes->wait == 0)
-        enter(agent, sample, arm, cwnd);
+        enter(agent, sample, arm);
 }

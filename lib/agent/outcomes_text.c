@@ -56,8 +56,7 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
     if (books) {
         n = books_save(books, text, size);
         /* After the last cell, so that truncated books have no known shares. */
-        n += (size_t)snprintf(text + n, SHARES_BYTES, "holdout_percent=%u trial_percent=%u",
-                              arms->holdout_percent, arms->trial_percent);
+        n += (size_t)snprintf(text + n, SHARES_BYTES, "holdout_percent=%u", arms->holdout_percent);
         n += (size_t)snprintf(text + n, SHARES_BYTES, arms->turn_ms ? " turn_ms=%u\n" : "\n",
                               arms->turn_ms);
         n += harm_save(&outcomes->harm, now_ns, realtime_ns, text + n);
@@ -93,13 +92,12 @@ static int find_books(const char *state, size_t size, const char **booksp, size_
     if (shares)
         memcpy(line, shares,
                (size_t)(end - shares) < sizeof(line) ? (size_t)(end - shares) : sizeof(line) - 1);
-    if ((sscanf(line, "\nholdout_percent=%u trial_percent=%u%c", &arms->holdout_percent,
-                &arms->trial_percent, &newline) != 3 ||
+    if ((sscanf(line, "\nholdout_percent=%u%c", &arms->holdout_percent, &newline) != 2 ||
          newline != '\n') &&
-        (sscanf(line, "\nholdout_percent=%u trial_percent=%u turn_ms=%u%c", &arms->holdout_percent,
-                &arms->trial_percent, &arms->turn_ms, &newline) != 4 ||
+        (sscanf(line, "\nholdout_percent=%u turn_ms=%u%c", &arms->holdout_percent, &arms->turn_ms,
+                &newline) != 3 ||
          newline != '\n')) {
-        error_set(error, "books are incomplete, and not used");
+        error_set(error, "books are incomplete or of another version, and not used");
         return -EINVAL;
     }
     *booksp = begin + 1;
@@ -139,10 +137,10 @@ static void load_books(struct outcomes *has, const char *state, size_t size,
 
     if (r == 0 && are_other)
         error_set(&reason,
-                  "the file's books are not used: they are of --holdout-percent %u, "
-                  "--trial-percent %u, --holdout-turn %gs; now these are %u, %u and %gs",
-                  had.holdout_percent, had.trial_percent, had.turn_ms / 1e3, arms->holdout_percent,
-                  arms->trial_percent, arms->turn_ms / 1e3);
+                  "the file's books are not used: they are of --holdout-percent %u, --holdout-turn "
+                  "%gs; now these are %u and %gs",
+                  had.holdout_percent, had.turn_ms / 1e3, arms->holdout_percent,
+                  arms->turn_ms / 1e3);
     else if (r == 0 && has->books && books_load(has->books, text, n, &n_skipped, &reason) == 0 &&
              (since = strstr(text + n, "\nbooks_since_s=")))
         sscanf(since, "\nbooks_since_s=%" SCNu64, &has->since_s);

@@ -41,8 +41,8 @@ static int write_state(int fd, const struct riptide_estimator *estimator)
 {
     enum { PIECE_BYTES = 4096 };
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME);
-    char text[PIECE_BYTES + STATE_LINE_BYTES + LADDER_BYTES];
-    size_t n = state_put_head(text, estimator, read_clock(CLOCK_REALTIME));
+    char text[PIECE_BYTES + STATE_LINE_BYTES];
+    size_t n = state_put_head(text, read_clock(CLOCK_REALTIME));
     int r = 0;
 
     FOR_EACH_DESTINATION(estimator, slot)
@@ -206,9 +206,6 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
 
     if (r < 0)
         return r;
-    /* An agent loads its own state, and so continues with the same host id. */
-    if (agent && state_host(text, n) > 0)
-        estimator->hosts[0].id = state_host(text, n);
     r = riptide_estimator_load(estimator, now_ns, realtime_ns, text, n, false, counts, &reason);
     if (r != 0)
         error_set(error, "%s: %s", path, reason.text[0] ? reason.text : riptide_strerror(r));

@@ -57,8 +57,7 @@ static enum harm_step judge_all(struct riptide_agent *agent, const struct harm_c
         double confidence =
             i == 0 ? VERDICT_CONFIDENCE : verdict_nth_confidence(outcomes->n_recents + 1);
         bool is_known = books[i] && outcomes->n_recent < RECENT &&
-                        verdict_compute(verdict, books[i], ARM_WINDOW, ARM_HOLDOUT,
-                                        (struct verdict_classes){ 0 }, confidence) == 0;
+                        verdict_compute(verdict, books[i], (struct verdict_classes){ 0 }, confidence) == 0;
 
         if (is_known && has_cause(agent, config, verdict, now_ns))
             is_known = false;
@@ -75,8 +74,7 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
 {
     const struct harm_config config = { agent->stages.agent.step_back_percent,
                                         agent->outcomes.arms.holdout_percent,
-                                        agent->stages.agent.step_back_wait_ns,
-                                        agent->stages.agent.again_price };
+                                        agent->stages.agent.step_back_wait_ns };
     struct connections *connections = agent->backends.connections;
     struct outcomes *outcomes = &agent->outcomes;
     struct verdict verdict;

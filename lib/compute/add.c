@@ -140,19 +140,7 @@ static enum arm arm_of_sample(const struct riptide_estimator *estimator,
     if (estimator->turn > 0 && !estimator->gives_none)
         return estimator_arm_of(estimator, dst);
     return estimator->gives_none ? ARM_HOLDOUT
-                                 : arm_of(sample->cookie, estimator->arms_seed, &estimator->shares);
-}
-
-/*
- * Whether the connection started with another window, by a trial. Such a sample does not judge the
- * destination's window; nor may the window follow trials, which are derived from it.
- */
-static bool is_trial(const struct riptide_estimator *estimator, const struct riptide_sample *sample,
-                     const struct riptide_prefix *dst, uint32_t slot)
-{
-    return estimator->shares.smaller > 0 && is_at(estimator, slot, dst) &&
-           given_cwnd(destination_at(estimator, slot)) > 0 &&
-           arm_of_sample(estimator, sample, dst) > ARM_HOLDOUT;
+                                 : arm_of(sample->cookie, estimator->arms_seed, estimator->holdout);
 }
 
 /*
@@ -169,7 +157,7 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     enum riptide_left_out reason;
 
     *cwndp = 0;
-    if (sample->shown || is_trial(estimator, sample, dst, slot)) {
+    if (sample->shown) {
         if (is_at(estimator, slot, dst))
             *cwndp = given_cwnd(destination_at(estimator, slot));
         return RIPTIDE_E_UNKNOWN;

@@ -25,24 +25,15 @@ static double scale_down(struct limits *limits, double cwnd)
     return cwnd * limits->scale;
 }
 
-uint32_t to_segments(double cwnd)
-{
-    return (uint32_t)(greater(lesser(cwnd, RIPTIDE_CWND_LIMIT), 0) + 0.5);
-}
-
 /*
  * The order matters. The base route's window is the lower bound, unless losses have shown it to be
  * too large. A scale applies to the bounded window, not to a learned one far above the bounds; the
  * minimum comes last and prevails.
  */
-static void limits_apply(struct limits *limits, const struct destination *destination,
-                         const struct ladder *ladder)
+static void limits_apply(struct limits *limits, const struct destination *destination)
 {
     const struct riptide_hint *kept = limits->kept;
     double cwnd = destination->smoothed;
-
-    if (ladder && ladder_cwnd(ladder, to_segments(cwnd)) != to_segments(cwnd))
-        cwnd = ladder_cwnd(ladder, to_segments(cwnd));
 
     if (cwnd < destination->base_cwnd && !limits->is_cut) {
         cwnd = destination->base_cwnd;
@@ -102,7 +93,7 @@ struct limits limits_of(const struct riptide_estimator *estimator,
         limits.hint_max > 0 && limits.hint_max < limits.max ? limits.hint_max : limits.max;
     if (limits.most < limits.min)
         limits.most = limits.min;
-    limits_apply(&limits, destination, ladder_of(estimator, destination));
+    limits_apply(&limits, destination);
     return limits;
 }
 

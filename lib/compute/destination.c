@@ -71,7 +71,6 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
     destination->smoothed = NO_HISTORY;
     destination->pmtu_bytes = 0;
     forget_kept(destination);
-    ladders_forget(estimator, slot);
     mark_changed(estimator, slot);
     remove_if_unknown(estimator, slot);
 }
@@ -155,7 +154,7 @@ static enum arm arm_in(const struct riptide_estimator *estimator, const struct r
                        uint64_t turn)
 {
     return turn == 0 ? ARM_WINDOW
-                     : arm_of_turn(dst, turn, estimator->arms_seed, &estimator->shares);
+                     : arm_of_turn(dst, turn, estimator->arms_seed, estimator->holdout);
 }
 
 enum arm estimator_arm_of(const struct riptide_estimator *estimator,

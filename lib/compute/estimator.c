@@ -64,8 +64,6 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     prefix_table_deinit(&estimator->table);
     free(estimator->aggregates);
     free(estimator->hints);
-    for (size_t i = 0; i <= TRIALS_SITE; i++)
-        free(estimator->hosts[i].ladders);
     free(estimator);
     return NULL;
 }
@@ -146,19 +144,14 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     uint32_t rto_min_us = rto_min_of(estimator, destination);
     uint32_t pacing_percent = pacing_of(estimator, destination);
     uint32_t pacing_rtt_min_us = estimator->config.pacing_rtt_min_us;
-    uint16_t had_cwnd = destination->cwnd;
-    bool was_short = is_short(estimator, destination), is_steered;
+    bool was_short = is_short(estimator, destination);
     double combined;
 
     /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
     if (destination->n_counted == 0 &&
         (destination->cwnd == 0 || destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] == 0 ||
-         !policy->combines_idle)) {
-        /* Results of trials do not wait until a dump sees an open connection. */
-        if (destination->cwnd > 0 && ladder_steer(estimator, slot))
-            rebound_destination(estimator, slot);
+         !policy->combines_idle))
         return;
-    }
     if (destination->flags & IS_AT_ONCE)
         estimator->config.pacing_rtt_min_us = 0;
     combined = policy->combine(input_of(estimator, destination, now_ns), destination->memory);
@@ -171,10 +164,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     }
     destination->smoothed = smooth(estimator, destination, combined);
     destination->combined = (float)combined;
-    is_steered = ladder_steer(estimator, slot);
     set_window(estimator, destination, limits_of(estimator, destination).cwnd, (int64_t)now_ns);
-    if (is_steered && policy->raised && destination->cwnd > had_cwnd && had_cwnd > 0)
-        policy->raised(destination->memory, had_cwnd);
     if (rto_min_of(estimator, destination) != rto_min_us ||
         pacing_of(estimator, destination) != pacing_percent ||
         is_short(estimator, destination) != was_short)

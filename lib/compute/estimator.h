@@ -9,7 +9,6 @@
 #include "internal.h"
 #include "prefix_table.h"
 #include "proof/books.h"
-#include "proof/ladder.h"
 #include "proof/turns.h"
 
 #include <assert.h>
@@ -63,17 +62,6 @@ static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of
 #define ASSERT_MEMORY_FITS(type)                                                                   \
     static_assert(sizeof(type) <= RIPTIDE_POLICY_MEMORY_BYTES, "memory is over its budget")
 
-/* Trial results of one host: its own sums only, so that a state loaded again counts once. */
-struct trials_host {
-    uint64_t id;       /* in its states; 0: it saves none */
-    uint64_t until_ns; /* they are discarded then, like the windows of its state; this host's never
-                          are */
-    struct ladder *ladders; /* NULL: none */
-};
-
-/* Including this host. Of more hosts the last loaded ones count. After them, a whole site. */
-enum { TRIALS_HOSTS = 16, TRIALS_SITE = TRIALS_HOSTS };
-
 struct riptide_estimator {
     struct riptide_estimator_config config; /* without its hints */
     void *aggregates;                       /* the configuration's */
@@ -85,18 +73,10 @@ struct riptide_estimator {
     uint64_t now_ns; /* of the last tick */
     uint64_t first_tick_ns;
     bool gives_none;          /* connections start without windows at present, as in a pause */
-    struct arm_shares shares; /* which of them also start without at other times: see arm_of */
+    uint32_t holdout; /* share of them that also start without at other times: see arm_of */
     uint64_t arms_seed;
     uint64_t turn; /* destinations are drawn, in this turn (arm_of_turn); 0: connections are drawn
                     */
-    double again_price;                        /* for ladder_enter */
-    struct trials_host hosts[TRIALS_SITE + 1]; /* this host first */
-    uint64_t site_fade_ns; /* until its until_ns it counts less and less over this time */
-    uint32_t n_of_site;    /* destinations for which it has sums */
-    uint32_t revision;     /* of this host's ladders */
-    uint32_t n_ladders;    /* slots that have ladders of other hosts */
-    struct ladder_class classes[BOOK_RTTS];
-    uint64_t n_steered; /* windows that trials have moved */
     uint32_t touched;
     uint32_t changed_head, changed_tail;
     uint32_t n_windows;
@@ -230,36 +210,6 @@ enum arm estimator_arm_of(const struct riptide_estimator *estimator,
  */
 void estimator_set_turn(struct riptide_estimator *estimator, uint64_t turn);
 
-/* trials.c */
-
-/* The ladder of the destination, where trials move its window; or NULL. */
-struct ladder *ladder_at(const struct riptide_estimator *estimator, uint32_t slot);
-struct ladder *ladder_of(const struct riptide_estimator *estimator,
-                         const struct destination *destination);
-
-/* From here on each slot in use has one. Errors: -ENOMEM. */
-int ladders_reserve(struct riptide_estimator *estimator);
-
-/* The slot belongs to another destination now. */
-void ladders_forget(struct riptide_estimator *estimator, uint32_t slot);
-
-/* Adds another host without results, in place of former ones; NULL: no memory. */
-struct trials_host *trials_host_begin(struct riptide_estimator *estimator, uint64_t id,
-                                      uint64_t until_ns);
-
-/* Call it after a policy's step. Returns whether trials have moved the window. */
-bool ladder_steer(struct riptide_estimator *estimator, uint32_t slot);
-
-/* Sets the price of retransmissions, also for the results entered before. */
-void ladders_price(struct riptide_estimator *estimator, double again_price);
-
-/*
- * Enters the result of a closed connection that counts (book_judge, KERNEL_CWND), of this arm of
- * the window `cwnd`.
- */
-void estimator_enter(struct riptide_estimator *estimator, const struct riptide_sample *sample,
-                     enum arm arm, uint32_t cwnd);
-
 /* explain.c */
 
 /* The slot of a destination, or of a peer's destination; or NONE. */
@@ -289,9 +239,6 @@ struct limits {
     uint32_t bounds;   /* enum riptide_bound: the limits that changed the window */
     uint16_t cwnd;     /* rounded to the nearest segment */
 };
-
-/* To the nearest; 0 for a policy's negative value. */
-uint32_t to_segments(double cwnd);
 
 struct limits limits_of(const struct riptide_estimator *estimator,
                         const struct destination *destination);
@@ -330,16 +277,13 @@ uint32_t rto_min_of(const struct riptide_estimator *estimator,
 
 /*
  * Writes a line at a time, so that a file need not be in memory as a whole. Each returns the bytes
- * written, at most STATE_LINE_BYTES, plus LADDER_BYTES with ladders; 0 for a destination without a
- * window.
+ * written, at most STATE_LINE_BYTES; 0 for a destination without a window.
  */
 enum { STATE_LINE_BYTES = 320 + 2 * RIPTIDE_POLICY_MEMORY_BYTES };
-size_t state_put_head(char *at, const struct riptide_estimator *estimator, uint64_t realtime_ns);
+size_t state_put_head(char *at, uint64_t realtime_ns);
 size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
                       uint64_t now_ns);
 
-/* The host that saved the state; 0: unknown. */
-uint64_t state_host(const char *text, size_t size);
 
 /* careful.c, bdp.c */
 

@@ -6,12 +6,9 @@
  * The first line has the version of the text and CLOCK_REALTIME of the save. Each further line is a
  * destination:
  *
- *     riptide state 2 saved_ns=1790000000000000000 host=1789999990123456789
+ *     riptide state 2 saved_ns=1790000000000000000
  *     192.0.2.1 cwnd=48 samples=3 combined=48.0 smoothed=48.0625 age_ns=12 policy=careful
  * kept=1l:..
- *
- * Where trials move the window, `ladder` follows (ladder_save of lib/proof/ladder.h). Its sums are
- * those of `host` only, so that a reader of several states counts each host once.
  *
  * `kept` is the policy's memory beyond the tick, with the version of its layout and the byte order;
  * if these differ, it is ignored and the policy restored from the window. Unknown fields are
@@ -41,8 +38,6 @@ enum { HEAD_BYTES = 64 };
 /* Windows are saved in millionths of a segment, up to a million segments. */
 enum { MICROS = 1000000, MICRO_DIGITS = 6, MOST_SEGMENTS = 1000000 };
 
-static const char ladder_name[] = " ladder=";
-
 static const char hex[] = "0123456789abcdef";
 
 /* Part of a line. */
@@ -69,10 +64,9 @@ static uint64_t to_micros(double segments)
     return (uint64_t)(lesser(segments, MOST_SEGMENTS) * MICROS + 0.5);
 }
 
-size_t state_put_head(char *at, const struct riptide_estimator *estimator, uint64_t realtime_ns)
+size_t state_put_head(char *at, uint64_t realtime_ns)
 {
-    return (size_t)snprintf(at, STATE_LINE_BYTES, "%s%" PRIu64 " host=%" PRIu64 "\n", magic,
-                            realtime_ns, estimator->hosts[0].id);
+    return (size_t)snprintf(at, STATE_LINE_BYTES, "%s%" PRIu64 "\n", magic, realtime_ns);
 }
 
 size_t state_put_line(char *begin, const struct riptide_estimator *estimator, uint32_t slot,
@@ -83,7 +77,6 @@ size_t state_put_line(char *begin, const struct riptide_estimator *estimator, ui
     const unsigned char *kept = (const unsigned char *)destination->memory;
     uint64_t combined = to_micros((double)destination->combined);
     uint64_t smoothed = to_micros(destination->smoothed);
-    const struct ladder *ladder;
     char *at = begin;
 
     if (destination->cwnd == 0)
@@ -103,12 +96,6 @@ size_t state_put_line(char *begin, const struct riptide_estimator *estimator, ui
         *at++ = hex[kept[i] >> 4];
         *at++ = hex[kept[i] & 15];
     }
-    ladder = slot < estimator->n_ladders ? &estimator->hosts[0].ladders[slot] : NULL;
-    if (ladder && ladder->at > 0) {
-        memcpy(at, ladder_name, sizeof(ladder_name) - 1);
-        at += sizeof(ladder_name) - 1;
-        at += ladder_save(ladder, estimator->again_price, at);
-    }
     *at++ = '\n';
     return (size_t)(at - begin);
 }
@@ -117,12 +104,11 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
                                              uint64_t now_ns, uint64_t realtime_ns, char *text,
                                              size_t size)
 {
-    size_t line = STATE_LINE_BYTES + (estimator->n_ladders > 0 ? LADDER_BYTES : 0);
-    size_t most = (1 + (size_t)estimator->n_windows) * line, n;
+    size_t most = (1 + (size_t)estimator->n_windows) * STATE_LINE_BYTES, n;
 
     if (size < most)
         return most;
-    n = state_put_head(text, estimator, realtime_ns);
+    n = state_put_head(text, realtime_ns);
     FOR_EACH_DESTINATION(estimator, slot)
     n += state_put_line(text + n, estimator, slot, now_ns);
     return n;
@@ -227,50 +213,8 @@ struct load {
     struct riptide_estimator *estimator;
     uint64_t passed_ns; /* since the state was saved */
     uint64_t now_ns;
-    uint64_t host;
-    struct trials_host *other; /* the host of the state, from its first ladder on */
     struct riptide_load_counts counts;
 };
-
-/* Another host's results replace its earlier ones; this host's own are in memory already. */
-static void take_ladder(struct load *load, uint32_t slot, struct word line)
-{
-    struct riptide_estimator *estimator = load->estimator;
-    const char *at = memmem(line.at, line.len, ladder_name, sizeof(ladder_name) - 1);
-    char text[LADDER_BYTES];
-    struct ladder ladder, *own;
-    size_t len;
-
-    if (!at)
-        return;
-    at += sizeof(ladder_name) - 1;
-    len = strcspn(at, " \n");
-    if (len >= sizeof(text))
-        return;
-    memcpy(text, at, len);
-    text[len] = 0;
-    if (!ladder_load(&ladder, estimator->again_price, text) || ladders_reserve(estimator) < 0)
-        return;
-    own = &estimator->hosts[0].ladders[slot];
-    if (own->at == 0)
-        own->revision = ++estimator->revision;
-    if (load->host == estimator->hosts[0].id) {
-        if (own->at == 0) {
-            ladder.revision = own->revision;
-            *own = ladder;
-        }
-        return;
-    }
-    if (!load->other)
-        load->other = trials_host_begin(estimator, load->host,
-                                        load->now_ns - load->passed_ns + estimator->config.ttl_ns);
-    if (load->other)
-        load->other->ladders[slot] = ladder;
-    if (own->at == 0) {
-        own->at = ladder.at;
-        own->policy_at = ladder.policy_at;
-    }
-}
 
 /* The window of the record, as if it had been computed here at updated_ns. */
 static void adopt(struct load *load, uint32_t slot, const struct record *record, int64_t updated_ns)
@@ -311,7 +255,6 @@ static int load_record(struct load *load, const struct record *record)
     slot = prefix_table_find(&estimator->table, &record->dst);
     known = slot == NONE ? NULL : destination_at(estimator, slot);
     if (known && known->cwnd > 0 && known->updated_ns >= updated_ns) {
-        take_ladder(load, slot, record->line);
         counts->older++;
         return 0;
     }
@@ -321,21 +264,10 @@ static int load_record(struct load *load, const struct record *record)
         return 0;
     }
     if (r == 0) {
-        take_ladder(load, slot, record->line);
         adopt(load, slot, record, updated_ns);
         counts->loaded++;
     }
     return r;
-}
-
-uint64_t state_host(const char *text, size_t size)
-{
-    const char *end = memchr(text, '\n', size);
-    uint64_t host = 0;
-
-    return end && find_number((struct word){ text, (size_t)(end - text) }, " host=", 0, &host)
-               ? host
-               : 0;
 }
 
 /* Checks the first line, which makes it a state. Sets when it was saved, and where it ends. */
@@ -402,7 +334,6 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
             forget(estimator, slot);
     }
     load.passed_ns = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
-    load.host = state_host(text, size);
     r = load_lines(&load, head_end + 1, text + size);
     if (r < 0)
         return r;

@@ -139,7 +139,7 @@ static int write_settings(struct connections *connections)
         .is_paused = why != NULL,
         .pacing_rtt_min_us = connections->config.pacing_rtt_min_us,
         .pacing_percent = connections->config.pacing_percent,
-        .shares = arm_shares_of(&connections->config.arms),
+        .holdout = ARM_SHARE(connections->config.arms.holdout_percent),
         .seed = connections->config.arms.seed,
     };
     int map_fd = connections->program->maps[MAP_SETTINGS], r = 0, removed = 0;
@@ -227,7 +227,6 @@ struct window window_of(const struct riptide_wanted *wanted)
 
     return (struct window){
         .initcwnd = max > 0 && wanted->initcwnd > max ? max : wanted->initcwnd,
-        .cwnd_max = max,
         .may_lower = wanted->may_lower,
         .rto_min_us = wanted->rto_min_us,
         .receive_bytes = wanted->receive_bytes,

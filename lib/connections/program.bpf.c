@@ -233,7 +233,7 @@ INLINE int is_awaited(struct bpf_sock_ops *ctx)
 
 /*
  * snd_cwnd is the initcwnd of the route, or 10. Up to a step above the window that route may be
- * ours: its window is not for held out connections, and must not prevent a trial's smaller one.
+ * ours: its window is not for held out connections.
  */
 INLINE __u32 cwnd_without_us(struct bpf_sock_ops *ctx, const struct window *window)
 {
@@ -253,10 +253,10 @@ INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window)
         set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd);
 }
 
-/* `cwnd` is the window of the connection's arm. */
-INLINE void established(struct bpf_sock_ops *ctx, const struct window *window, __u32 cwnd,
+INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
                         const struct window_settings *set)
 {
+    __u32 cwnd = window->initcwnd;
     __u32 percent = window_pacing_percent(window, set->pacing_percent);
     __u64 rtt_us = round_trip_us(ctx, window);
 
@@ -273,7 +273,7 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window, _
         return;
     }
     /* Our own route may be larger by up to a step: keeps its window, as with routes alone. */
-    if (ctx->snd_cwnd > cwnd && cwnd == window->initcwnd && !window->may_lower)
+    if (ctx->snd_cwnd > cwnd && !window->may_lower)
         cwnd = ctx->snd_cwnd;
     if (percent && !rtt_us) {
         COUNT(refused);
@@ -288,9 +288,9 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window, _
 
 INLINE enum arm draw(struct bpf_sock_ops *ctx, const struct window_settings *set)
 {
-    if (!set->shares.holdout && !set->shares.smaller)
+    if (!set->holdout)
         return ARM_WINDOW;
-    return arm_of(get_socket_cookie(ctx), set->seed, &set->shares);
+    return arm_of(get_socket_cookie(ctx), set->seed, set->holdout);
 }
 
 /*
@@ -299,11 +299,11 @@ INLINE enum arm draw(struct bpf_sock_ops *ctx, const struct window_settings *set
  * windows per RTT instead of two: so the window is set again, 5/3 as large. RETRANS stays set, as
  * another program may rely on it by then; it costs a call per retransmission.
  */
-INLINE void open_connection(struct bpf_sock_ops *ctx, const struct window *window, __u32 cwnd)
+INLINE void open_connection(struct bpf_sock_ops *ctx, const struct window *window)
 {
     int is_again = ctx->op == BPF_SOCK_OPS_RETRANS_CB;
 
-    set_option(ctx, SOL_TCP, TCP_BPF_IW, is_again ? cwnd * 5 / 3 : cwnd);
+    set_option(ctx, SOL_TCP, TCP_BPF_IW, is_again ? window->initcwnd * 5 / 3 : window->initcwnd);
     if (is_again)
         return;
     set_callbacks(ctx, (int)(ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RETRANS_CB_FLAG));
@@ -319,8 +319,6 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
                          ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
     int is_data = ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB;
     __u64 cookie;
-    enum arm arm;
-    __u32 cwnd;
 
     /* A flight begins with data that leaves while none is in flight. */
     if (is_data) {
@@ -342,20 +340,18 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     window = find_window(ctx, &cookie);
     if (!window)
         return 1;
-    arm = draw(ctx, set);
-    if (arm == ARM_HOLDOUT) {
+    if (draw(ctx, set) == ARM_HOLDOUT) {
         if (is_established)
             hold_out(ctx, window);
         return 1;
     }
-    cwnd = arm_cwnd(arm, window->initcwnd, window->cwnd_max);
     if (is_data && !ctx->packets_out)
         begin_flight(ctx, window, set);
     else if (is_data)
         return 1;
     else if (is_established)
-        established(ctx, window, cwnd, set);
+        established(ctx, window, set);
     else
-        open_connection(ctx, window, cwnd);
+        open_connection(ctx, window);
     return 1;
 }

@@ -19,8 +19,7 @@ struct window_key {
 
 /* The window for new connections; in all other members 0 keeps the kernel's own value. */
 struct window {
-    __u32 initcwnd;  /* segments, from 1; arm_cwnd computes those of trials */
-    __u32 cwnd_max;  /* the largest window of a trial */
+    __u32 initcwnd;  /* segments, from 1 */
     __u32 may_lower; /* lowers a larger one of the kernel, such as a route's */
     __u32 rto_min_us;
     /* The first receive window, in bytes, of connections that this host opens; since Linux 6.1. */
@@ -34,16 +33,16 @@ struct window {
     __u32 rtt_us;        /* the path's smallest; also for handshakes without a measurement */
     __u32 route_step;    /* a route of ours may be larger by this, segments */
     __u32 is_ipv6_alone; /* a prefix that contains ::ffff:0:0/96: not for IPv4 */
-    __u32 base_cwnd;     /* without our route, which gives its window to all arms; 0: none */
+    __u32 base_cwnd;     /* without our route, which gives its window to held out connections as well; 0: none */
 };
 
 /* Settings for all windows of a namespace. */
 struct window_settings {
     __u32 is_paused;          /* the program does nothing */
     __u32 pacing_rtt_min_us;  /* shorter paths are not paced */
-    __u32 pacing_percent;     /* the least of all windows; 0: at once, if they have none */
-    struct arm_shares shares; /* connections held out keep the kernel's window */
-    __u64 seed;               /* for the draw, see arm_of */
+    __u32 pacing_percent; /* the least of all windows; 0: at once, if they have none */
+    __u32 holdout;        /* ARM_SHARE of connections that keep the kernel's window */
+    __u64 seed;           /* for the draw, see arm_of */
 };
 
 /* Over how much of a round trip the first flight leaves, percent; 0: at once. */

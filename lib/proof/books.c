@@ -15,7 +15,7 @@ const uint32_t book_size_bytes[BOOK_SIZES] = {
 };
 const uint32_t book_rtt_us[BOOK_RTTS] = { 5000, 20000, 50000, 100000, 150000, 300000 };
 const char *const book_control[BOOK_CONTROLS] = { "unknown", "loss", "bbr" };
-const char *const arm_name[ARMS] = { "window", "holdout", "smaller", "larger" };
+const char *const arm_name[ARMS] = { "window", "holdout" };
 
 /* The sum of squares of that many largest outcomes still fits. */
 #define MOST_CONNECTIONS (UINT64_C(1) << 35)
@@ -91,8 +91,8 @@ static uint32_t class_rtt_us(const struct riptide_sample *sample, uint32_t path_
     return path_rtt_us > 0 ? path_rtt_us : sample->min_rtt_us;
 }
 
-enum book_entry book_judge(const struct riptide_sample *sample, uint32_t path_rtt_us,
-                           uint32_t smaller_cwnd)
+/* Whether it counts. */
+static enum book_entry judge(const struct riptide_sample *sample, uint32_t path_rtt_us)
 {
     uint64_t sent = sample->data_segs_out, mss_bytes = sample->mss_bytes;
     uint64_t once = sent > sample->retrans_segs ? sent - sample->retrans_segs : 1;
@@ -102,7 +102,7 @@ enum book_entry book_judge(const struct riptide_sample *sample, uint32_t path_rt
     if (sample->busy_time_us == 0 || sample->min_rtt_us == 0 || mss_bytes == 0 || sent == 0 ||
         class_rtt_us(sample, path_rtt_us) < book_rtt_us[0])
         return BOOK_UNMEASURED;
-    if (sample->acked_bytes <= smaller_cwnd * mss_bytes)
+    if (sample->acked_bytes <= KERNEL_CWND * mss_bytes)
         return BOOK_SMALL;
     return sample->acked_bytes < once * mss_bytes / 2 ? BOOK_APPLICATION : BOOK_ENTERED;
 }
@@ -144,10 +144,9 @@ void book_cell_enter(struct book_cell *cell, const struct riptide_sample *sample
 }
 
 enum book_entry book_line_of(struct book_line *line, unsigned int control,
-                             const struct riptide_sample *sample, uint32_t path_rtt_us,
-                             uint32_t smaller_cwnd)
+                             const struct riptide_sample *sample, uint32_t path_rtt_us)
 {
-    enum book_entry entry = book_judge(sample, path_rtt_us, smaller_cwnd);
+    enum book_entry entry = judge(sample, path_rtt_us);
     unsigned int size, rtt;
     uint64_t time, again;
 

@@ -95,21 +95,16 @@ enum book_entry {
     BOOK_ENTERED,
     BOOK_OPEN,       /* sample.closed is false: it is still open */
     BOOK_UNMEASURED, /* before Linux 4.10; or below 5 ms, as busy time is in jiffies (1 to 10 ms) */
-    BOOK_SMALL,      /* acked_bytes within the smallest window by which arms differ */
+    BOOK_SMALL,      /* acked_bytes within the kernel's window, by which arms do not differ */
     BOOK_APPLICATION, /* writes pieces: segments are on average shorter than half of mss_bytes */
     BOOK_ENTRIES,
 };
-
-/* Whether a connection counts: as book_line_of, for callers that enter it elsewhere. */
-enum book_entry book_judge(const struct riptide_sample *sample, uint32_t path_rtt_us,
-                           uint32_t smaller_cwnd);
 
 /*
  * Makes a line of a closed connection, if it counts; and adds the line to books, with its arm. Pass
  * all closed connections, also those that a dump has shown; all must be drawn with the same shares.
  * `path_rtt_us` is the smallest round trip time of its destination, of all arms, which determines
- * the class; 0: unknown, its own counts. `smaller_cwnd` is the smallest window of the arms in
- * force, segments; the holdout's is the kernel's 10. `control` is an index of book_control.
+ * the class; 0: unknown, its own counts. `control` is an index of book_control.
  *
  * Uses of tcp_info, which a destroy event has completely: tcpi_busy_time (time with data not yet
  * acknowledged, so pauses between requests do not count), tcpi_min_rtt, tcpi_bytes_acked,
@@ -119,8 +114,7 @@ enum book_entry book_judge(const struct riptide_sample *sample, uint32_t path_rt
  * arm. A reset connection counts with the data acknowledged by then.
  */
 enum book_entry book_line_of(struct book_line *line, unsigned int control,
-                             const struct riptide_sample *sample, uint32_t path_rtt_us,
-                             uint32_t smaller_cwnd);
+                             const struct riptide_sample *sample, uint32_t path_rtt_us);
 void books_put(struct books *books, enum arm arm, const struct book_line *line);
 
 /*

@@ -11,9 +11,15 @@
 
 static const uint64_t most_wait_ns = NS_PER_S * 3600 * 24;
 
-double harm_of(const struct harm_config *config, const struct verdict *verdict)
+/*
+ * A point of retransmissions counts as one percent of time: what is sent again loads the path of
+ * others, which the time of the own connection does not show.
+ */
+static const double again_price = 1;
+
+double harm_of(const struct verdict *verdict)
 {
-    return verdict->time.estimate + config->again_price * verdict->again.estimate;
+    return verdict->time.estimate + again_price * verdict->again.estimate;
 }
 
 /*
@@ -27,7 +33,7 @@ bool harm_is_shown(const struct harm_config *config, const struct verdict *verdi
     double margin = config->margin_percent / 100.0;
 
     return (verdict->time.low > margin || verdict->again.low > margin) &&
-           harm_of(config, verdict) > margin;
+           harm_of(verdict) > margin;
 }
 
 /*

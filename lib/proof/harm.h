@@ -16,7 +16,6 @@ struct harm_config {
     uint32_t margin_percent;  /* of time, and points of retransmissions; 0: never steps back */
     uint32_t holdout_percent; /* 0: never steps back either */
     uint64_t wait_ns;         /* the first wait */
-    double again_price;       /* a point of retransmissions costs so many percent of time */
 };
 
 /* All zero: windows are given, and have done no harm. */
@@ -39,7 +38,7 @@ enum harm_step harm_judge(struct harm *harm, const struct harm_config *config,
                           const struct verdict *verdict, uint64_t now_ns);
 
 /* How much worse windows are than control, by estimates: time and retransmissions together. */
-double harm_of(const struct harm_config *config, const struct verdict *verdict);
+double harm_of(const struct verdict *verdict);
 
 /* Whether a verdict is a reason to step back; and stepping back for another reason. */
 bool harm_is_shown(const struct harm_config *config, const struct verdict *verdict);

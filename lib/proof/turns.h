@@ -62,7 +62,7 @@ static inline enum turn_step turns_round(struct turns *turns, uint64_t length_ns
 
 /* From prefix, turn and seed only, like arm_of. */
 static inline enum arm arm_of_turn(const struct riptide_prefix *dst, uint64_t turn, uint64_t seed,
-                                   const struct arm_shares *shares)
+                                   uint32_t holdout)
 {
     const uint64_t odd = UINT64_C(0xbf58476d1ce4e5b9);
     uint64_t words[3] = { turn }, id = (uint64_t)dst->family << 8 | dst->len;
@@ -72,7 +72,7 @@ static inline enum arm arm_of_turn(const struct riptide_prefix *dst, uint64_t tu
         id = (id ^ words[i]) * odd;
         id ^= id >> 32;
     }
-    return arm_of(id, seed, shares);
+    return arm_of(id, seed, holdout);
 }
 
 /* A destination's turn as a line for the books: means of its sums, of one connection or more. */

@@ -138,8 +138,8 @@ static int conclude(struct verdict *verdict, struct verdict result, const struct
     return 0;
 }
 
-int verdict_compute(struct verdict *verdict, const struct books *books, enum arm arm,
-                    enum arm control, struct verdict_classes classes, double confidence)
+int verdict_compute(struct verdict *verdict, const struct books *books,
+                    struct verdict_classes classes, double confidence)
 {
     struct verdict result = { 0 };
     struct pool time = { 0 }, again = { 0 };
@@ -150,10 +150,9 @@ int verdict_compute(struct verdict *verdict, const struct books *books, enum arm
 
         if (!verdict_has_class(classes, class))
             continue;
-        for (unsigned int other = 0; other < ARMS; other++)
-            all += (double)cells[other].n;
-        held += (double)cells[control].n;
-        add_class(&result, &time, &again, &cells[arm], &cells[control]);
+        all += (double)(cells[ARM_WINDOW].n + cells[ARM_HOLDOUT].n);
+        held += (double)cells[ARM_HOLDOUT].n;
+        add_class(&result, &time, &again, &cells[ARM_WINDOW], &cells[ARM_HOLDOUT]);
     }
     return conclude(verdict, result, &time, &again, all, held, confidence, VERDICT_MIN_CONNECTIONS);
 }

@@ -3,8 +3,8 @@
  * The difference between two arms of the books, with its confidence interval.
  *
  *     if (book_line_of(&line, control, sample, 0, 10) == BOOK_ENTERED)
- *         books_put(&books, arm_of(sample->cookie, seed, &shares), &line);
- *     if (verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95) == 0 &&
+ *         books_put(&books, arm_of(sample->cookie, seed, holdout), &line);
+ *     if (verdict_compute(&verdict, &books, all_classes, 0.95) == 0 &&
  *         interval_is_clear(&verdict.time))
  *         windows help, or harm
  *
@@ -88,11 +88,11 @@ static inline bool verdict_is_void(const struct verdict *verdict, uint32_t confi
 }
 
 /*
- * Compares `arm` with `control`, usually ARM_HOLDOUT; `confidence` is for example 0.95. Outcomes:
+ * Compares ARM_WINDOW with ARM_HOLDOUT, the control; `confidence` is for example 0.95. Outcomes:
  * RIPTIDE_E_UNKNOWN, too few connections; RIPTIDE_E_INVALID, confidence not between 0 and 1.
  */
-int verdict_compute(struct verdict *verdict, const struct books *books, enum arm arm,
-                    enum arm control, struct verdict_classes classes, double confidence);
+int verdict_compute(struct verdict *verdict, const struct books *books,
+                    struct verdict_classes classes, double confidence);
 
 /* The same for one class, with at least two connections of either arm. */
 int verdict_of_cells(struct verdict *verdict, const struct book_cell *arm,

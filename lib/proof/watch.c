@@ -71,8 +71,6 @@ struct watched *watch_get(struct watch *watch, const struct riptide_prefix *dst,
 
 void watched_enter(struct watched *watched, enum arm arm, const struct riptide_sample *sample)
 {
-    if (arm > ARM_HOLDOUT)
-        return;
     watched->n_lately++;
     book_cell_enter(arm == ARM_HOLDOUT ? &watched->holdout : &watched->window, sample);
 }
@@ -138,9 +136,9 @@ struct watched *watch_find_cause(const struct watch *watch, const struct harm_co
 
         if (watched_is_back(watched) ||
             verdict_of_cells(&verdict, &watched->window, &watched->holdout, VERDICT_CONFIDENCE) ||
-            harm_of(config, &verdict) * (double)verdict.n_control <= most)
+            harm_of(&verdict) * (double)verdict.n_control <= most)
             continue;
-        most = harm_of(config, &verdict) * (double)verdict.n_control;
+        most = harm_of(&verdict) * (double)verdict.n_control;
         worst = watched;
         of_worst = verdict;
     }
@@ -155,7 +153,7 @@ struct watched *watch_find_cause(const struct watch *watch, const struct harm_co
     }
     if (!worst || verdict_of_cells(&verdict, &window, &holdout, VERDICT_CONFIDENCE) != 0 ||
         harm_is_shown(config, &verdict) ||
-        harm_of(config, &verdict) > harm_of(config, &of_worst) / 2)
+        harm_of(&verdict) > harm_of(&of_worst) / 2)
         return NULL;
     return worst;
 }

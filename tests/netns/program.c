@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host of the backend per connection for tests: program CGROUP [MAX_WINDOWS [HOLDOUT_PERCENT [TRIAL_PERCENT]]]. Each line of stdin
+ * A host of the backend per connection for tests: program CGROUP [MAX_WINDOWS [HOLDOUT_PERCENT]]. Each line of stdin
  * is answered by one: the number that the function returned and, where there is one, its words.
  *
  *     set PREFIX CWND [NAME=NUMBER]...   NAME is a member of struct riptide_wanted
@@ -83,9 +83,8 @@ static const char *count(const struct connections *connections)
 
 static const char *name_arm(const struct connections_config *config, const char *cookie)
 {
-    const struct arm_shares shares = arm_shares_of(&config->arms);
-
-    return arm_name[arm_of(strtoull(cookie, NULL, 10), config->arms.seed, &shares)];
+    return arm_name[arm_of(strtoull(cookie, NULL, 10), config->arms.seed,
+                           ARM_SHARE(config->arms.holdout_percent))];
 }
 
 static const char *join(const struct connections *connections,
@@ -155,7 +154,6 @@ int main(int argc, char **argv)
         .max_windows = argc > 2 ? (uint32_t)atoi(argv[2]) : 1000,
         .pacing_rtt_min_us = 5000,
         .arms = { .holdout_percent = argc > 3 ? (uint32_t)atoi(argv[3]) : 0,
-                  .trial_percent = argc > 4 ? (uint32_t)atoi(argv[4]) : 0,
                   .seed = 7 },
     };
     struct connections *connections = NULL;

@@ -155,7 +155,7 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         assert document["program"] == {"cgroup": str(cgroup), "initcwnd": cwnd, "may_lower": False, "kept": None,
                                        "receive_bytes": 146_000, "rto_min_ms": None,
                                        "pacing_percent": 50, "pacing_by": None, "pacing_rtt_min_ms": 0, "reason": None, "holdout_percent": 0,
-                                       "holdout_seed": document["program"]["holdout_seed"], "trial_percent": 0,
+                                       "holdout_seed": document["program"]["holdout_seed"],
                                        "given": status()["apply"]["given"]}
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: f"=> connections start with {cwnd} segments, given per connection; the route is not in use: "

@@ -678,35 +678,6 @@ def test_a_share_of_connections_is_held_out_by_its_cookie(net, cgroup, passive):
         n_held_out = drawn(connections).count("holdout")
         assert 20 < n_held_out < 80
         assert (windows.counts()["given"], windows.counts()["held_out"]) == (100 - n_held_out, n_held_out)
-        assert windows.say("holdout", 0) == (0, "")
-        assert {each.cwnd() for each in connect(20)} == {40}
-        assert windows.counts()["held_out"] == n_held_out
-
-
-@pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
-def test_trials_start_with_a_smaller_and_a_larger_window(net, cgroup, passive):
-    arms = {"window": 40, "holdout": 10, "smaller": 28, "larger": 50}
-    with Windows(net.host, cgroup, 1000, 10, 20) as windows:
-        windows.set("0.0.0.0/0", 40, cwnd_max=50)
-        windows.set("::/0", 40, cwnd_max=50)
-        connections = [net.connect(address, passive=passive) for address in ("203.0.113.1", "2001:db8::1") * 50]
-        drawn = [windows.say("arm", cookie_of(each.near))[1] for each in connections]
-        assert [each.cwnd() for each in connections] == [arms[arm] for arm in drawn]
-        assert set(drawn) == set(arms)
-        assert windows.counts()["given"] == 100 - drawn.count("holdout")
-
-
-def test_trials_are_paced_over_the_same_part_of_a_round_trip(path, cgroup):
-    connect, near, _ = path
-    with Windows(near, cgroup, 1000, 0, 25) as windows:
-        windows.set("10.9.2.1", 40, pacing_percent=100)
-        seen = set()
-        while len(seen) < 3:
-            each = connect(congestion="cubic")
-            seen.add(each.cwnd())
-            assert 0.9 < first_pace(each) < 1.05
-            each.close()
-        assert seen == {28, 40, 57}
 
 
 @pytest.mark.usefixtures("large_first_windows")

@@ -42,7 +42,7 @@ def test_a_share_is_held_out(net, cgroup, tmp_path):
         assert 10 not in windows(30)
         assert (status()["apply"]["holdout_percent"], status()["apply"]["held_out"]) == (0, 0)
     # The state keeps the books, for a start that holds some out.
-    assert "\nholdout_percent=50 trial_percent=0" in (tmp_path / "state").read_text()
+    assert "\nholdout_percent=50\n" in (tmp_path / "state").read_text()
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
@@ -79,15 +79,6 @@ def test_those_held_out_start_with_one_segment_after_lost_syns(net, daemon):
         wait_until(lambda: {tcp_info(client).state for client in late} == {1}, "them to be established")
         assert {tcp_info(client).cwnd for client in late} == {1}
         assert status()["apply"]["held_out"] > 0
-
-
-def test_beside_a_route_trials_have_their_own_windows(net, daemon):
-    """Even the smaller window, although the route gives a larger one."""
-    net.learned("203.0.113.1", 30)
-    with daemon("both", "--trial-percent", "25", "--cwnd-min", "40", "--cwnd-max", "60"):
-        wait_window(net.host, "203.0.113.1")
-        seen = set()
-        wait_until(lambda: seen.add(net.connect("203.0.113.1").cwnd()) or seen >= {28, 40, 57}, "all windows")
 
 
 def test_a_path_counts_in_both_arms_or_in_none(cgroup):
@@ -173,8 +164,8 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
         end(opened())
         wait_until(lambda: sum(books().values()) == 1, "its end")
     one = "window bytes=32768 rtt_us=100000 control=loss n=1 n_again=0 time=1024,1048576 again=0,0\n"
-    for holdout, trial, n in ((40, 0, 2), (40, 2, 0), (40, 2, 1), (40, 0, 0), (50, 0, 0)):
-        config.write_text(f"[apply]\nholdout-percent = {holdout}\ntrial-percent = {trial}\n")
+    for holdout, n in ((40, 2), (50, 0), (50, 1), (40, 0)):
+        config.write_text(f"[apply]\nholdout-percent = {holdout}\n")
         state.write_text(state.read_text().replace("riptide books 1\n", "riptide books 1\n" + one))
         with started():
             assert sum(books().values()) == n

@@ -277,7 +277,7 @@ def test_one_destination_that_is_harmed_steps_back_alone(hosts, cgroup, tmp_path
             assert figures["riptide_stepped_back"] == 0 and status()["health"] == "ok"
             wait_until(lambda: not apply()["destinations_stepped_back"], "the end of the first wait")
             again = time.monotonic()
-            wait_until(lambda: CWND in cwnds(near, far, 5), "the window on trial again")
+            wait_until(lambda: CWND in cwnds(near, far, 5), "the window again")
             assert load.share_again(back + 1, again - 1) < load.share_again(began, back) / 2
             wait_until(lambda: apply()["destinations_stepped_back"], "stepping back again", 60)
             found = apply()
@@ -299,7 +299,7 @@ def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path)
     cells = {"window": (4_000_000, 3), "holdout": (1_000_000, 4)}  # connections, and doublings of a round trip
     books = [f"{arm} bytes=32768 rtt_us=50000 control=loss n={n} n_again=0 time={n * doublings << 10},"
              f"{n * doublings ** 2 << 20} again=0,0" for arm, (n, doublings) in cells.items()]
-    state.write_text("\n".join([state.read_text() + "riptide books 1", *books, "holdout_percent=20 trial_percent=0\n"]))
+    state.write_text("\n".join([state.read_text() + "riptide books 1", *books, "holdout_percent=20\n"]))
     with Load(near, far, *SHALLOW), Daemon(
             near, "--apply", "connections", "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND,
             "--pacing-percent", 0, "--holdout-percent", 20, "--state", state, has_rules=False) as riptided:
@@ -314,7 +314,7 @@ def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path, bac
     state = tmp_path / "state"
     write_state(state, {"203.0.113.1": 40})
     until_ns = time.time_ns() + 8_000_000_000
-    state.write_text(f"{state.read_text()}riptide books 1\nholdout_percent=1 trial_percent=0\n"
+    state.write_text(f"{state.read_text()}riptide books 1\nholdout_percent=1\n"
                      f"stepped_back=3 until_ns={until_ns} wait_ns={2400 * 10**9} given_ns=0 shown_ns=5\n")
 
     def riptided():
@@ -385,18 +385,18 @@ BOOKS = """riptide books 1
 window bytes=65536 rtt_us=150000 control=loss n=1900 n_again=0 time=3891200,7969177600 again=0,0
 holdout bytes=65536 rtt_us=150000 control=loss n=100 n_again=0 time=204800,419430400 again=0,0
 """
-SHARES = "holdout_percent=5 trial_percent=0\n"
+SHARES = "holdout_percent=5\n"
 
 
 @pytest.mark.parametrize("books, said, counted", [
     (BOOKS + SHARES, "2000", 2000),
     (BOOKS.replace("books 1", "books 2") + SHARES, "0: books: not books of riptide, or of another version than 1", 0),
     (BOOKS.replace("n=100 ", "n=-100 ") + SHARES, "1900: invalid lines: 1", 1900),
-    (BOOKS + SHARES.replace("5", "6"), "0: the file's books are not used: they are of --holdout-percent 6, --trial-percent 0, --holdout-turn 0s; now these are 5, 0 and 0s", 2000),
+    (BOOKS + SHARES.replace("5", "6"), "0: the file's books are not used: they are of --holdout-percent 6, --holdout-turn 0s; now these are 5 and 0s", 2000),
     (BOOKS + SHARES[:-1] + " turn_ms=600000\n",
-     "0: the file's books are not used: they are of --holdout-percent 5, --trial-percent 0, --holdout-turn 600s; now these are 5, 0 and 0s", 0),
+     "0: the file's books are not used: they are of --holdout-percent 5, --holdout-turn 600s; now these are 5 and 0s", 0),
     (BOOKS + SHARES + "books_since_s=1790000000\n" + BOOKS + "ended_due=77\n", "2000", 4000),
-    (BOOKS + SHARES[:-1], "0: books are incomplete, and not used", 0),
+    (BOOKS + SHARES[:-1], "0: books are incomplete or of another version, and not used", 0),
 ], ids=("taken", "version", "damaged", "shares", "turns", "ended", "cut"))
 def test_books_that_are_not_taken_are_explained(net, cgroup, tmp_path, books, said, counted):
     state = tmp_path / "state"

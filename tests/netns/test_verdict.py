@@ -89,84 +89,10 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         bulk.close()
 
 
-def test_trials_start_with_other_windows_and_have_books(path, cgroup):
-    connect, near, far = path
-    arms, n = {17: "smaller", 24: "window", 34: "larger"}, dict.fromkeys(("smaller", "window", "larger"), 0)
-    opened, given = dict(n), 0
-
-    def window():
-        return riptide_json(near, "explain", "10.9.2.1")["window"]["cwnd"]
-
-    def end(connection):
-        connection.near.close()
-        connection.far.close()
-    options = ("--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", "0", "--trial-percent", "25")
-    with Daemon(near, *options, has_rules=False):
-        bulk = connect(congestion="cubic")
-        bulk.send(1_000_000)
-        wait_until(lambda: status()["destinations"] and status()["round"]["number"] > 12, "a window")
-        assert window() == 24
-        while min(n["smaller"], n["larger"]) < 3:  # each fills its window without a loss
-            connection = connect(congestion="cubic")
-            arm = arms[connection.cwnd()]
-            opened[arm] += 1
-            if arm != "window":
-                connection.send(60_000)
-                n[arm] += 1
-            end(connection)
-            wait_rounds(2)
-            assert window() == 24
-        wait_until(lambda: [row["connections"] for row in riptide_json(near, "verdict")["trials"]] == [n["smaller"], n["larger"]],
-                   "all ends")
-        figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
-        for le, arm in ((15, None), (20, "smaller"), (30, "window"), (40, "larger"), ("+Inf", None)):
-            given += opened.get(arm, 0)
-            assert figures[f"riptide_connection_initcwnd_segments_bucket{{le={le}}}"] == given
-        assert figures["riptide_connection_initcwnd_segments_sum"] == sum(cwnd * opened[arm] for cwnd, arm in arms.items())
-        assert given == figures["riptide_program_connections_total{result=given}"]
-        for arm in arms.values():  # 60,000 bytes are 42 segments; the bulk sent more than two windows
-            assert 42 * n[arm] <= figures[f"riptide_first_flight_segments_total{{arm={arm}}}"] <= 44 * n[arm]
-            assert figures[f"riptide_first_flight_again_segments_total{{arm={arm}}}"] == 0
-
-        def is_raised():
-            """Repeats connections with the window, as those that a dump has shown do not count."""
-            connection = connect(congestion="cubic")
-            while connection.cwnd() != 24:
-                end(connection)
-                connection = connect(congestion="cubic")
-            connection.send(60_000)
-            end(connection)
-            n["window"] += 1
-            wait_rounds(2)
-            return window() > 24
-        wait_until(is_raised, "a larger one, of evidence that counts")
-        wait_until(lambda: riptide_json(near, "verdict")["trials"][0]["with_window"] == n["window"], "its end")
-        document = riptide_json(near, "verdict")
-        assert (document["pooled"], document["classes"], document["trial_percent"]) == (None, [], 25)
-        assert {row["arm"]: row["connections"] for row in document["trials"]} == {arm: n[arm] for arm in ("smaller", "larger")}
-        assert {row["with_window"] for row in document["trials"]} == {n["window"]}
-        smaller, larger = near.run(RIPTIDE, "verdict").stdout.splitlines()[:2]
-        assert smaller.startswith(f"windows 0.71 times as large: too few connections yet: {n['smaller']} of them and {n['window']} with the window; ")
-        assert larger.startswith("windows 1.41 times as large: too few connections yet: ")
-        assert "  effect " not in near.run(RIPTIDE, "status").stdout
-        figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
-        for arm in n:
-            assert sum(value for series, value in figures.items()
-                       if series.startswith(f"riptide_arm_connections_total{{arm={arm},")) == n[arm]
-        with far.socket(socket.AF_INET) as server:
-            server.bind(("", 0))
-            server.listen(100)
-            for _ in range(8):  # half of them have another window
-                said = near.run(RIPTIDE, "verify", "10.9.2.1", server.getsockname()[1], check=False).stdout
-                assert f" starts with {window()} segments" in said
-        assert ", 25 % try a smaller window and as many a larger one" in near.run(RIPTIDE, "explain", "10.9.2.1").stdout
-        bulk.close()
-
-
 @pytest.mark.parametrize("apply, percent, others, reason", [
     ("connections", 0, (), "no connection is held out: --holdout-percent 5 "),
     ("routes", 5, (), "windows are given by routes, which cannot hold out single connections"),
-    ("routes", 0, ("--holdout-turn", "600s", "--trial-percent", 10), "no connection is held out: --holdout-percent 5 "),
+    ("routes", 0, ("--holdout-turn", "600s"), "no connection is held out: --holdout-percent 5 "),
 ])
 def test_it_says_why_nothing_is_compared(net, cgroup, apply, percent, others, reason):
     with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, "--holdout-percent", percent, *others,

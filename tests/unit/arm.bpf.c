@@ -2,9 +2,9 @@
 /* That arms can be drawn in the kernel: nothing here that its compiler refuses. */
 #include "proof/arm.h"
 
-int draw(__u64 cookie, __u64 seed, const struct arm_shares *shares);
+int draw(__u64 cookie, __u64 seed, __u32 holdout);
 
-int draw(__u64 cookie, __u64 seed, const struct arm_shares *shares)
+int draw(__u64 cookie, __u64 seed, __u32 holdout)
 {
-    return arm_of(cookie, seed, shares);
+    return arm_of(cookie, seed, holdout);
 }

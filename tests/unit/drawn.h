@@ -12,11 +12,10 @@
 #include <riptide/observe.h>
 
 static inline enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
-                            const struct riptide_sample *sample, uint32_t path_rtt_us,
-                            uint32_t smaller_cwnd)
+                            const struct riptide_sample *sample, uint32_t path_rtt_us)
 {
     struct book_line line;
-    enum book_entry entry = book_line_of(&line, control, sample, path_rtt_us, smaller_cwnd);
+    enum book_entry entry = book_line_of(&line, control, sample, path_rtt_us);
 
     if (entry == BOOK_ENTERED)
         books_put(books, arm, &line);

@@ -111,9 +111,6 @@ TEST(each_value_out_of_range_is_refused)
         assert_not_new(&configs, "step_back_wait_ns: must be 1 s to one day");
     }
     configs.agent.step_back_wait_ns = NS_PER_S;
-    configs.agent.again_price = 11;
-    assert_not_new(&configs, "again_price: 11; must be 0 to 10");
-    configs.agent.again_price = 10;
     for (int i = 0; i < 2; i++) {
         configs.agent.holdout_turn_ns =
             i ? 86400 * NS_PER_S + 1 : 50 * configs.agent.interval_ns - 1;
@@ -154,10 +151,6 @@ TEST(fields_of_the_stages_are_named)
     configs.estimator.n_hints = 2;
     assert_not_new(&configs, "estimator.hints[1].cwnd_max: 9; ");
     configs.estimator.n_hints = 0;
-    configs.agent.holdout_percent = 5;
-    configs.agent.trial_percent = 23;
-    assert_not_new(&configs, "trial_percent: 23; must be 0 to 22, as with holdout_percent 5 ");
-    configs.agent.trial_percent = 0;
     configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS + 1;
     assert_not_new(&configs, "estimator.max_destinations: 16777217; ");
     init(&configs);

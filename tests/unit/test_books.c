@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { MSS = 1000, KERNELS = 10 /* the holdout's window */, LOSS = 1 /* of book_control */ };
+enum { MSS = 1000, LOSS = 1 /* of book_control */ };
 
 /* 100 KB over 160 ms in four round trips, an eighth of it sent again. */
 static const struct riptide_sample usual = {
@@ -28,7 +28,7 @@ static const unsigned int usual_class = (2 * BOOK_RTTS + 4) * BOOK_CONTROLS + 1;
 static struct riptide_sample changed;
 #define ENTER(books, change)                                                                       \
     (changed = usual, changed.change,                                                              \
-     books_enter(books, ARM_WINDOW, LOSS, &changed, 0, KERNELS))
+     books_enter(books, ARM_WINDOW, LOSS, &changed, 0))
 
 static const struct book_cell *only_cell(const struct books *books)
 {
@@ -49,7 +49,7 @@ static const struct book_cell *only_cell(const struct books *books)
 TEST(memory_is_bounded)
 {
     assert_int_equal(BOOK_CLASSES, 144);
-    assert_int_equal(sizeof(struct books), 27648);
+    assert_int_equal(sizeof(struct books), 13824);
 }
 
 TEST(sums_by_hand)
@@ -94,7 +94,7 @@ TEST(outcomes_stay_within_their_units)
         sample.retrans_segs = cases[i].retrans_segs;
         if (cases[i].retrans_segs >= usual.data_segs_out)
             sample.acked_bytes = 11 * MSS;
-        assert_int_equal(books_enter(&books, ARM_WINDOW, LOSS, &sample, 0, KERNELS), BOOK_ENTERED);
+        assert_int_equal(books_enter(&books, ARM_WINDOW, LOSS, &sample, 0), BOOK_ENTERED);
         assert_int_equal(only_cell(&books)->time_sum, cases[i].time);
         assert_int_equal(only_cell(&books)->again_sum, cases[i].again);
     }
@@ -110,7 +110,7 @@ TEST(connections_that_a_window_cannot_help_do_not_count)
     assert_int_equal(ENTER(&books, min_rtt_us = 4999), BOOK_UNMEASURED);
     assert_int_equal(ENTER(&books, mss_bytes = 0), BOOK_UNMEASURED);
     assert_int_equal(ENTER(&books, data_segs_out = 0), BOOK_UNMEASURED);
-    assert_int_equal(ENTER(&books, acked_bytes = KERNELS * MSS), BOOK_SMALL);
+    assert_int_equal(ENTER(&books, acked_bytes = KERNEL_CWND * MSS), BOOK_SMALL);
     assert_int_equal(ENTER(&books, mss_bytes = UINT32_MAX), BOOK_SMALL);
     assert_int_equal(ENTER(&books, data_segs_out = 14 + 201), BOOK_APPLICATION);
     assert_memory_equal(&books, &empty, sizeof(books));
@@ -139,8 +139,7 @@ TEST(the_path_decides_over_floor_and_class_and_not_the_connection)
 
         sample.min_rtt_us = cases[i].own_us;
         sample.busy_time_us = cases[i].own_us > 0 ? UINT64_C(8) * cases[i].own_us : 40000;
-        assert_int_equal(books_enter(&books, ARM_WINDOW, LOSS, &sample, cases[i].path_us, KERNELS), cases[i].entry);
-        assert_int_equal(book_judge(&sample, cases[i].path_us, KERNELS), cases[i].entry);
+        assert_int_equal(books_enter(&books, ARM_WINDOW, LOSS, &sample, cases[i].path_us), cases[i].entry);
         if (cases[i].entry != BOOK_ENTERED)
             continue;
         assert_ptr_equal(only_cell(&books),
@@ -168,11 +167,11 @@ TEST(classes_begin_where_the_tables_say)
                 continue;
             sample.acked_bytes = last ? book_size_bytes[size + 1] - 1 : book_size_bytes[size] + 11;
             sample.min_rtt_us = last ? book_rtt_us[rtt + 1] - 1 : book_rtt_us[rtt];
-            assert_int_equal(books_enter(&books, ARM_LARGER, controls[name], &sample, 0, 1),
+            assert_int_equal(books_enter(&books, ARM_HOLDOUT, controls[name], &sample, 0),
                              BOOK_ENTERED);
         }
         assert_ptr_equal(only_cell(&books),
-                         &books.cells[book_class(size, rtt, controls[name])][ARM_LARGER]);
+                         &books.cells[book_class(size, rtt, controls[name])][ARM_HOLDOUT]);
     }
 }
 
@@ -187,8 +186,8 @@ static void enter_drawn(struct books *books, struct books *others)
     sample.busy_time_us = sample.min_rtt_us * (uint64_t)(1 + below(1 << below(12)));
     sample.data_segs_out = (uint32_t)sample.acked_bytes / MSS + 14;
     control = below(BOOK_CONTROLS);
-    books_enter(books, arm, control, &sample, 0, KERNELS);
-    books_enter(others, arm, control, &sample, 0, KERNELS);
+    books_enter(books, arm, control, &sample, 0);
+    books_enter(others, arm, control, &sample, 0);
 }
 
 /* Two hosts' books, in either order, by memory and by text, are those of one that had all. */

@@ -279,34 +279,10 @@ TEST(flights_that_were_held_out_are_not_judged_by_the_window)
     ESTIMATOR *estimator = careful();
 
     assert_int_equal(fit(estimator, busy(20)), 48);
-    estimator->shares.holdout = ARM_SHARE(100);
+    estimator->holdout = ARM_SHARE(100);
     assert_ticks(estimator, 10, 48, closed(10, 60, 0), closed(10, 60, 0));
     assert_ticks(estimator, 10, 48, closed(10, 60, 20), closed(10, 60, 20));
     assert_int_equal(explain(estimator).samples, 2);
-}
-
-/* But those of a destination that has no window yet. */
-TEST(trials_move_no_window)
-{
-    ESTIMATOR *estimator = careful();
-    const struct riptide_sample lost = closed(34, 68, 30), fitted = closed(68, 68, 0);
-    uint16_t cwnds[2];
-    int outcomes[2];
-
-    estimator->shares = (struct arm_shares){ 0, ARM_SHARE(50), ARM_SHARE(50) };
-    add(estimator, busy(20));
-    assert_int_equal(tick(estimator, busy(20), busy(20)), START);
-    for (uint64_t i = 2; i < 30; i++) {
-        assert_int_equal(riptide_estimator_add_all(
-                             estimator, (const struct riptide_sample *[]){ &lost, &fitted }, 2,
-                             outcomes, cwnds), 0);
-        assert_int_equal(outcomes[0], RIPTIDE_E_UNKNOWN);
-        assert_int_equal(cwnds[1], START); /* books need it */
-        riptide_estimator_tick(estimator, i * S);
-        assert_int_equal(cwnd_of(estimator), START);
-    }
-    estimator->gives_none = true;
-    add(estimator, busy(20));
 }
 
 TEST(flights_of_a_hint_that_lost_are_judged_by_its_window)

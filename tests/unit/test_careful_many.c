@@ -164,31 +164,6 @@ TEST(without_a_time_no_flight_is_known_to_be_alone)
     }
 }
 
-/* Trials compare means: one in five that does worse does not count in these. */
-TEST(trials_do_not_move_what_the_worst_take_up)
-{
-    for (uint32_t n_lossy = 0; n_lossy < 2; n_lossy++) {
-        ESTIMATOR *estimator = estimator_of_rtt(0);
-        struct ladder *ladder;
-        uint32_t cwnd;
-
-        begin(estimator);
-        for (int i = 0; i < 10; i++)
-            flights(estimator, n_lossy ? 4 : 0, (int)n_lossy, 42);
-        estimator->arms_seed = 1; /* draws none of these */
-        estimator->shares.smaller = estimator->shares.larger = 1;
-        flights(estimator, 0, 0, 0);
-        ladder = ladder_at(estimator, 0);
-        for (int i = 0; i < LADDER_RUNGS; i++)
-            ladder->rungs[i] = (struct ladder_rung){ 100, (float)(-20 * i), 0 };
-        ladder->squares = 2700;
-        flights(estimator, 0, 0, 0);
-        cwnd = cwnd_of(estimator);
-        assert_int_equal(is_many(estimator), n_lossy);
-        assert_int_equal(cwnd > START, !n_lossy);
-    }
-}
-
 /* All lose: it is one path, or several that are all too slow. */
 TEST(where_most_lose_it_is_cut_as_one_path)
 {

@@ -157,36 +157,3 @@ TEST(another_share_than_the_configured_one_makes_it_void)
     assert_word(class_at(&books, 0, 5), "void"); /* which has that share */
     assert_word(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 13 }), "helps");
 }
-
-/* They do not count in the verdict on the holdout, but in its share. */
-TEST(trials_are_compared_with_the_window)
-{
-    const struct arm_config arms = { .holdout_percent = 5, .trial_percent = 25 };
-    struct books books = { 0 };
-    json_t *rows, *trials;
-    char text[512];
-
-    fill(&books, 0, cell_of(4500, 2, 0), cell_of(500, 2.5, 0));
-    books.cells[0][ARM_SMALLER] = cell_of(2500, 2.5, 0);
-    books.cells[0][ARM_LARGER] = cell_of(2500, 2, 0);
-    assert_word(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 }), "helps");
-    trials = rows_of(&books, &arms, "trials");
-    assert_int_equal(json_array_size(trials), 2);
-    render_string(text, sizeof(text), EFFECT_TRIAL, json_array_get(trials, 0));
-    assert_string_equal(text, "windows 0.71 times as large: worse: -1.66 round trips saved (95 % CI -1.82 to "
-                              "-1.50), time +41.4 % (+37.4 to +45.5); sent again +0.0 points (-0.0 to +0.0); 2500 "
-                              "connections against 4500 with the window");
-    assert_word(json_incref(json_array_get(trials, 1)), "none");
-    json_decref(trials);
-
-    books.cells[0][ARM_SMALLER].n = 19;
-    rows = rows_of(&books, &arms, "trials");
-    render_string(text, sizeof(text), EFFECT_TRIAL, json_array_get(rows, 0));
-    assert_string_equal(text, "windows 0.71 times as large: too few connections yet: 19 of them and 4500 with the "
-                              "window; 20 of each are needed, in classes that have two of each");
-    render_string(text, sizeof(text), EFFECT_TRIAL, json_array_get(rows, 1));
-    assert_string_equal(text, "windows 1.41 times as large: void: 59.8 % (57.3 to 62.4) of all "
-                              "that counted had the window, not 45 %, or not as many were held "
-                              "out as configured");
-    json_decref(rows);
-}

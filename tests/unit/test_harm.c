@@ -10,8 +10,7 @@ static const uint64_t second = UINT64_C(1000000000), minute = 60 * UINT64_C(1000
 
 static const struct harm_config usual = { .margin_percent = 2,
                                           .holdout_percent = 5,
-                                          .wait_ns = 600 * UINT64_C(1000000000),
-                                          .again_price = 1 };
+                                          .wait_ns = 600 * UINT64_C(1000000000) };
 
 /* Bounds in percent and points, of as many held out as configured. */
 static struct verdict verdict_of(double time_low, double time_high, double again_low,
@@ -55,22 +54,10 @@ TEST(a_gain_of_the_other_is_weighed)
     assert_true(steps_back(verdict_of(-10, 10, 4, 6), &usual));
 }
 
-TEST(the_price_of_what_is_sent_again_decides)
-{
-    struct harm_config dear = usual, free_of_charge = usual;
-
-    dear.again_price = 4;
-    free_of_charge.again_price = 0;
-    assert_true(steps_back(verdict_of(-22, -18, 4, 8), &dear));
-    assert_false(steps_back(verdict_of(-22, -18, 4, 6), &dear));
-    assert_false(steps_back(verdict_of(-1, 1, 22, 26), &free_of_charge));
-    assert_true(steps_back(verdict_of(4, 8, 22, 26), &free_of_charge));
-}
-
 TEST(nothing_is_concluded_where_it_is_off_or_from_no_verdict)
 {
     struct verdict harmful = verdict_of(20, 30, 20, 30);
-    const struct harm_config off = { 0, 5, usual.wait_ns, 1 };
+    const struct harm_config off = { 0, 5, usual.wait_ns };
     struct harm harm = { 0 };
 
     assert_true(steps_back(harmful, &usual));
@@ -80,7 +67,7 @@ TEST(nothing_is_concluded_where_it_is_off_or_from_no_verdict)
 
 TEST(a_verdict_that_is_void_steps_back_as_well)
 {
-    const struct harm_config more = { 2, 10, usual.wait_ns, 1 };
+    const struct harm_config more = { 2, 10, usual.wait_ns };
     struct verdict harmful = verdict_of(20, 30, 20, 30);
 
     assert_true(verdict_is_void(&harmful, more.holdout_percent));
@@ -227,7 +214,7 @@ TEST(what_cannot_be_is_not_loaded)
 TEST(turned_off_windows_return_at_once)
 {
     struct verdict harmful = verdict_of(20, 30, 20, 30);
-    const struct harm_config off = { 0, 5, usual.wait_ns, 1 }, alone = { 2, 0, usual.wait_ns, 1 };
+    const struct harm_config off = { 0, 5, usual.wait_ns }, alone = { 2, 0, usual.wait_ns };
     const struct harm_config *const ends[] = { &off, &alone };
 
     for (size_t i = 0; i < 2; i++) {

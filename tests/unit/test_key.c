@@ -46,7 +46,7 @@ TEST(a_window_is_within_its_bound)
                                            .rtt_us = 4 };
     struct riptide_wanted bounded = wanted;
     struct window window = window_of(&wanted);
-    const struct window expected = { 60, 0, true, 1, 2, 3, 4, 0, false, 0 };
+    const struct window expected = { 60, true, 1, 2, 3, 4, 0, false, 0 };
 
     assert_memory_equal(&window, &expected, sizeof(window));
     bounded.cwnd_max = 44;

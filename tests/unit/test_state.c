@@ -234,7 +234,7 @@ TEST(state_is_lines_to_read)
 
     save_two(bytes);
     assert_string_equal(bytes,
-                        "riptide state 2 saved_ns=1790000000000000000 host=0\n"
+                        "riptide state 2 saved_ns=1790000000000000000\n"
                         "192.0.2.1 cwnd=64 samples=1 combined=64.000000 smoothed=64.000000 age_ns=20000000000 "
                         "policy=paper kept=0" ORDER ":\n"
                         "2001:db8::1 cwnd=33 samples=4 combined=33.250000 smoothed=33.250000 "

@@ -68,7 +68,7 @@ TEST(a_turn_whose_guard_time_was_missed_is_void)
           { 9900, TURN_CLOSES, TURN_ENDS }, { 11000, TURN_NEW, TURN_BEGINS });
 }
 
-static const struct arm_shares usual = { ARM_SHARE(5), 0, 0 };
+static const uint32_t usual = ARM_SHARE(5);
 
 enum { DSTS = 1000, TURNS = 1000 };
 
@@ -85,7 +85,7 @@ static bool is_out(unsigned int dst, bool is_v6, uint64_t turn, uint64_t seed)
 {
     const struct riptide_prefix prefix = dst_at(dst, is_v6);
 
-    return arm_of_turn(&prefix, turn, seed, &usual) == ARM_HOLDOUT;
+    return arm_of_turn(&prefix, turn, seed, usual) == ARM_HOLDOUT;
 }
 
 /* Of two draws of 5 % each: how far the counts are from independence. */

@@ -9,7 +9,7 @@
 
 static bool is_share(const struct option_row *row)
 {
-    return row->kind == &value_weight || row->kind == &value_max_share || row->kind == &value_price;
+    return row->kind == &value_weight || row->kind == &value_max_share;
 }
 
 /* One that the kind reads, in one of the ways that people write it. */

@@ -38,8 +38,7 @@ struct looks {
 
 static struct looks look(const struct world *world, double again_truth)
 {
-    static const struct arm_shares shares = { ARM_SHARE(5), 0, 0 };
-    static const struct harm_config config = { 2, 5, 1, 1 };
+    static const struct harm_config config = { 2, 5, 1 };
     struct books books = { 0 };
     struct looks looks = { 0 };
     struct harm harm = { 0 };
@@ -47,12 +46,12 @@ static struct looks look(const struct world *world, double again_truth)
     uint64_t seed = draw();
 
     for (uint32_t n = 1; n <= world->n_connections; n++) {
-        enum arm arm = arm_of(n, seed, &shares);
+        enum arm arm = arm_of(n, seed, ARM_SHARE(5));
         struct riptide_sample sample = draw_for(world, arm == ARM_WINDOW);
 
-        books_enter(&books, arm, below(3) ? 0 : 2, &sample, 0, 10);
+        books_enter(&books, arm, below(3) ? 0 : 2, &sample, 0);
         if (n % 50 != 0 ||
-            verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95) != 0)
+            verdict_compute(&verdict, &books, all_classes, 0.95) != 0)
             continue;
         if (harm_judge(&harm, &config, &verdict, n) == HARM_STEPS_BACK && harm.n == 1)
             looks.stepped_back_at = n;
@@ -195,7 +194,6 @@ struct by_turns {
 
 static struct by_turns look_by_turns(double time_factor, bool by_connection)
 {
-    static const struct arm_shares shares = { ARM_SHARE(5), 0, 0 };
     struct by_turns found = { 0 };
     struct books books = { 0 };
     struct verdict verdict;
@@ -204,7 +202,7 @@ static struct by_turns look_by_turns(double time_factor, bool by_connection)
     for (unsigned int turn = 1; turn <= 600; turn++) {
         for (unsigned int i = 0; i < 10; i++) {
             const struct riptide_prefix dst = { 2, 32, { 192, 0, 2, (uint8_t)i } };
-            enum arm arm = arm_of_turn(&dst, turn, seed, &shares);
+            enum arm arm = arm_of_turn(&dst, turn, seed, ARM_SHARE(5));
             double load = exp(0.2 * normal()) * (arm == ARM_WINDOW ? time_factor : 1);
             struct watched watched = { 0 };
             struct book_line line;
@@ -212,7 +210,7 @@ static struct by_turns look_by_turns(double time_factor, bool by_connection)
             for (unsigned int k = 0; k < 30; k++) {
                 struct riptide_sample sample = draw_connection(drawn_rtts_us[i % 4], load, 1);
 
-                if (book_line_of(&line, 0, &sample, 0, 10) != BOOK_ENTERED)
+                if (book_line_of(&line, 0, &sample, 0) != BOOK_ENTERED)
                     continue;
                 if (by_connection)
                     books_put(&books, arm, &line);
@@ -224,7 +222,7 @@ static struct by_turns look_by_turns(double time_factor, bool by_connection)
                 books_put(&books, watched.turn_arm, &line);
             }
         }
-        if (verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95) != 0)
+        if (verdict_compute(&verdict, &books, all_classes, 0.95) != 0)
             continue;
         if (found.clear_at == 0 && interval_is_clear(&verdict.time))
             found.clear_at = (uint32_t)verdict.n_control;
@@ -274,6 +272,17 @@ static struct book_cell cell_of(uint64_t n, double doublings, double spread, uin
 
 #define assert_near(value, wanted) assert_true(fabs((value) - (wanted)) < 0.0005)
 
+static struct books other_way_around(const struct books *books)
+{
+    struct books turned;
+
+    for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
+        turned.cells[class][ARM_WINDOW] = books->cells[class][ARM_HOLDOUT];
+        turned.cells[class][ARM_HOLDOUT] = books->cells[class][ARM_WINDOW];
+    }
+    return turned;
+}
+
 /* The example of docs/proof.md: four round trips without, three with the window. */
 TEST(an_example_by_hand)
 {
@@ -282,7 +291,7 @@ TEST(an_example_by_hand)
 
     books.cells[70][ARM_HOLDOUT] = cell_of(232, 2, 0.5, 23, 0.1);
     books.cells[70][ARM_WINDOW] = cell_of(4112, 1.585, 0.5, 493, 0.1);
-    assert_int_equal(verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95),
+    assert_int_equal(verdict_compute(&verdict, &books, all_classes, 0.95),
                      0);
     assert_int_equal(verdict.n, 4112);
     assert_int_equal(verdict.n_control, 232);
@@ -300,8 +309,8 @@ TEST(an_example_by_hand)
     assert_near(verdict.share.low, 0.0390);
     assert_near(verdict.share.high, 0.0679);
     /* The other way around it is the other way around. */
-    assert_int_equal(verdict_compute(&verdict, &books, ARM_HOLDOUT, ARM_WINDOW, all_classes, 0.95),
-                     0);
+    books = other_way_around(&books);
+    assert_int_equal(verdict_compute(&verdict, &books, all_classes, 0.95), 0);
     assert_near(verdict.time.estimate, 1 / 0.75 - 1);
     assert_near(verdict.rounds_saved.low, -1.3036);
     assert_near(verdict.again.high, 0.0047);
@@ -315,10 +324,11 @@ TEST(what_is_sent_again_differs_by_all_of_it_at_most)
 
     books.cells[0][ARM_WINDOW] = cell_of(20, 2, 0.5, 19, 1);
     books.cells[0][ARM_HOLDOUT] = cell_of(20, 2, 0.5, 1, 1);
-    assert_int_equal(verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95), 0);
+    assert_int_equal(verdict_compute(&verdict, &books, all_classes, 0.95), 0);
     assert_near(verdict.again.estimate, 0.9);
     assert_true(verdict.again.high == 1 && verdict.again.low > -1);
-    assert_int_equal(verdict_compute(&verdict, &books, ARM_HOLDOUT, ARM_WINDOW, all_classes, 0.95), 0);
+    books = other_way_around(&books);
+    assert_int_equal(verdict_compute(&verdict, &books, all_classes, 0.95), 0);
     assert_true(verdict.again.low == -1 && verdict.again.high < 1);
 }
 
@@ -334,7 +344,7 @@ TEST(more_confidence_is_a_wider_interval)
         struct verdict verdict;
 
         assert_int_equal(
-            verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, confidences[i]),
+            verdict_compute(&verdict, &books, all_classes, confidences[i]),
             0);
         assert_true(verdict.time.high > before && verdict.time.low < 0);
         assert_false(interval_is_clear(&verdict.time));
@@ -362,7 +372,7 @@ TEST(classes_are_compared_each_with_itself)
     books.cells[90][ARM_HOLDOUT] = cell_of(5000, 5, 0.4, 5000, 0.2);
     books.cells[90][ARM_WINDOW] = cell_of(5000, 5, 0.4, 5000, 0.2);
     books.cells[91][ARM_HOLDOUT] = cell_of(7000, 9, 0.4, 0, 0); /* of one arm alone */
-    assert_int_equal(verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95),
+    assert_int_equal(verdict_compute(&verdict, &books, all_classes, 0.95),
                      0);
     assert_int_equal(verdict.n, 25000);
     assert_int_equal(verdict.n_control, 5050);
@@ -385,12 +395,12 @@ TEST(classes_can_be_chosen)
         unsigned int class =
             (unsigned int[]){ book_class(2, 4, 1), book_class(2, 5, 2), book_class(5, 4, 2) }[i];
 
-        books.cells[class][ARM_HOLDOUT] = books.cells[class][ARM_LARGER] =
+        books.cells[class][ARM_HOLDOUT] = books.cells[class][ARM_WINDOW] =
             cell_of(UINT64_C(100) << i, 2, 0.5, 0, 0);
     }
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct verdict verdict = { 0 };
-        int r = verdict_compute(&verdict, &books, ARM_LARGER, ARM_HOLDOUT, cases[i].classes, 0.95);
+        int r = verdict_compute(&verdict, &books, cases[i].classes, 0.95);
 
         assert_int_equal(r, cases[i].n ? 0 : RIPTIDE_E_UNKNOWN);
         assert_int_equal(verdict.n, 100 * cases[i].n);
@@ -409,7 +419,7 @@ TEST(the_share_is_of_all_classes)
         books.cells[i][ARM_WINDOW] = cell_of(19, 2, 0.5, 0, 0);
         books.cells[i][ARM_HOLDOUT] = cell_of(n_held_out, 2, 0.5, 0, 0);
     }
-    assert_int_equal(verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95), 0);
+    assert_int_equal(verdict_compute(&verdict, &books, all_classes, 0.95), 0);
     assert_int_equal(verdict.n_control, 26 * 2 + 9 * 3 + 3 * 4);
     assert_true(fabs(verdict.share.estimate - 0.05) < 0.001);
     assert_true(verdict.share.low < 0.05 && verdict.share.high > 0.05);
@@ -449,7 +459,7 @@ TEST(few_connections_have_no_verdict)
         books.cells[0][ARM_HOLDOUT] = cell_of(n, 2, 0.5, 0, 0);
         books.cells[0][ARM_WINDOW] = cell_of(1000, 2, 0.5, 0, 0);
         assert_int_equal(
-            verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95),
+            verdict_compute(&verdict, &books, all_classes, 0.95),
             n < VERDICT_MIN_CONNECTIONS ? RIPTIDE_E_UNKNOWN : 0);
         if (n < VERDICT_MIN_CONNECTIONS)
             assert_memory_equal(&verdict, &before, sizeof(verdict));
@@ -464,7 +474,7 @@ TEST(confidence_is_between_none_and_all)
 
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(
-            verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, confidences[i]),
+            verdict_compute(&verdict, &books, all_classes, confidences[i]),
             RIPTIDE_E_INVALID);
 }
 
@@ -476,7 +486,7 @@ TEST(an_interval_is_never_a_point)
 
     books.cells[0][ARM_HOLDOUT] = cell_of(100, 0, 0, 0, 0);
     books.cells[0][ARM_WINDOW] = cell_of(1900, 0, 0, 0, 0);
-    assert_int_equal(verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.95),
+    assert_int_equal(verdict_compute(&verdict, &books, all_classes, 0.95),
                      0);
     assert_true(verdict.again.low < -0.002 && verdict.again.high > 0.002);
     assert_true(verdict.time.low < -0.02 && verdict.time.high > 0.02);
@@ -500,7 +510,7 @@ TEST(figures_stay_finite)
                 cell_of(i & 4 ? most : 20, doublings[i >> 3], 0, 20, 1);
         }
         assert_int_equal(
-            verdict_compute(&verdict, &books, ARM_WINDOW, ARM_HOLDOUT, all_classes, 0.999), 0);
+            verdict_compute(&verdict, &books, all_classes, 0.999), 0);
         assert_true(isfinite(verdict.time.low) && isfinite(verdict.time.high));
         assert_true(isfinite(verdict.rounds_saved.low) && isfinite(verdict.rounds_saved.high));
         assert_true(isfinite(verdict.again.low) && isfinite(verdict.share.high));

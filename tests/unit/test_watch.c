@@ -15,8 +15,7 @@
 #define S UINT64_C(1000000000)
 
 static const struct harm_config usual = { .margin_percent = 2, .holdout_percent = 5,
-                                          .wait_ns = 600 * S,
-                                          .again_price = 1 };
+                                          .wait_ns = 600 * S };
 
 static struct riptide_prefix host(uint32_t n)
 {
@@ -56,7 +55,6 @@ TEST(one_that_is_harmed_steps_back_and_the_other_stays)
     for (uint32_t dst = 0; dst < 2; dst++) {
         enter(&watch, dst, ARM_WINDOW, 1000, dst ? 6 : 3, 0);
         enter(&watch, dst, ARM_HOLDOUT, 50, 3, 0);
-        enter(&watch, dst, ARM_LARGER, 50, 30, 0.9); /* no part of it */
     }
     assert_int_equal(judge(&watch, 0, S), HARM_STAYS);
     assert_int_equal(judge(&watch, 1, S), HARM_STEPS_BACK);
@@ -250,7 +248,6 @@ static uint32_t draw_dst(const struct world *world)
 /* Judged after each 50 connections, as by an agent; each path has a time of its own. */
 static struct end play(const struct world *world)
 {
-    static const struct arm_shares shares = { ARM_SHARE(5), 0, 0 };
     struct books *books = calloc(1, sizeof(*books));
     struct end end = { .at = UINT32_MAX, .n_of_first = UINT32_MAX };
     uint64_t seed = draw();
@@ -259,7 +256,7 @@ static struct end play(const struct world *world)
 
     watch_init(&watch, seed);
     for (uint32_t n = 1; n <= world->n_connections && end.who == NOBODY; n++) {
-        enum arm arm = arm_of(n, seed, &shares);
+        enum arm arm = arm_of(n, seed, ARM_SHARE(5));
         uint32_t dst = draw_dst(world);
         bool is_harmed = (dst == 0 || world->are_all) && arm == ARM_WINDOW;
         struct riptide_sample sample = draw_connection(
@@ -271,7 +268,7 @@ static struct end play(const struct world *world)
 
         n_first += dst == 0;
         watched_enter(watch_get(&watch, &prefix, n * S), arm, &sample);
-        books_enter(books, arm, 0, &sample, 0, 10);
+        books_enter(books, arm, 0, &sample, 0);
         if (n % 50 != 0)
             continue;
         FOR_EACH_WATCHED(&watch, slot) {
@@ -280,8 +277,7 @@ static struct end play(const struct world *world)
             if (watched_judge(&watch, watched, &usual, &verdict, n * S) == HARM_STEPS_BACK)
                 back = watched;
         }
-        if (!back && verdict_compute(&verdict, books, ARM_WINDOW, ARM_HOLDOUT,
-                                     (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) == 0 &&
+        if (!back && verdict_compute(&verdict, books, (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) == 0 &&
             harm_is_shown(&usual, &verdict)) {
             back = watch_find_cause(&watch, &usual);
             end.who = HOST;

@@ -409,8 +409,6 @@ class AgentOptions(TypedDict, total=False):
     program_of: Agent  # another namespace's agent, whose program serves this one as well
     holdout_percent: int  # of connections (by holdout_turn of destinations) keep the kernel's window; 0
     holdout_seed: int  # of the draw; 0
-    trial_percent: int  # connections with a smaller window, and as many with a larger one; 0
     step_back_percent: int  # harm from which windows step back, of time or points; 2; 0: never
     step_back_wait: Duration  # the first wait until windows are tried again; 10 min
-    again_price: float  # percent of time that a point of retransmissions costs, 0 to 10; 1
     holdout_turn: Duration  # with ROUTES hold out destinations, for this time each; 0: none
