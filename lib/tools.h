@@ -149,22 +149,6 @@ int riptide_rules_read(const struct riptide_router_config *config, struct rule *
  */
 int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp);
 
-/*
- * Whether a path (/run/netns/NAME, /proc/PID/ns/net, a cgroup) still leads to the object opened
- * there. Open sockets keep a namespace alive after its users are gone; so a program that observes
- * or routes in it checks this regularly, and frees its objects when the namespace is gone.
- */
-bool riptide_netns_is_at(int netns_fd, const char *path);
-
-/* Whether both paths, of cgroups or files, lead to the same object. */
-bool riptide_paths_are_same(const char *one, const char *other);
-
-/*
- * The cookie of the thread's network namespace, unique until reboot. Errors: -ENOPROTOOPT before
- * Linux 5.14, those of socket(2).
- */
-int riptide_netns_get_cookie(uint64_t *cookiep);
-
 /* Whether the scope, whose arrays must be present, contains this connection. Pure. */
 bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample);
 

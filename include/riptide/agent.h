@@ -52,11 +52,6 @@ struct riptide_agent_config {
      */
     double max_share;
     /*
-     * The network namespace of both observer and router; -1 (default): that of their own
-     * configurations. Check the result of open(2): -1 would select the thread's namespace.
-     */
-    int netns_fd;
-    /*
      * enum riptide_backend; default RIPTIDE_ROUTES. The event RIPTIDE_AGENT_BACKEND reports AUTO's
      * choice.
      */
@@ -83,16 +78,6 @@ struct riptide_agent_config {
      */
     uint32_t pacing_percent;
     uint32_t pacing_rtt_min_us; /* shorter paths are not paced; default 5 ms */
-    /*
-     * An agent of another network namespace, whose program gives this agent's windows as well: one
-     * program serves 4,096 namespaces. The program stays on the other agent's cgroup, and `cgroup`
-     * is not read. Both agents belong to one thread, and either may be freed first. In a child of
-     * fork(2) it may be an agent of the parent, if that was started before (else -ESHUTDOWN): the
-     * program then ends with the parent at the latest, and the parent's rounds attach it again
-     * where another program has detached it. NULL (default), or an agent without a program: a
-     * program of its own.
-     */
-    struct riptide_agent *program_of;
     /*
      * Percent of connections, to destinations with a window, that keep the kernel's own window: 0
      * to 50; default 0. They are drawn by the socket's cookie and the seed; give each host a seed
@@ -197,10 +182,11 @@ struct riptide_agent_event {
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
 
 /*
- * NULL: the default configuration. Errors: as riptide_observer_new, riptide_estimator_new and riptide_router_new, -EINVAL where the time to
- * live is not longer than the interval. With RIPTIDE_CONNECTIONS or _BOTH also -ENOENT where cgroup
- * does not exist, -EINVAL where it is not a cgroup2 directory, -EOPNOTSUPP before Linux 5.15;
- * RIPTIDE_AUTO chooses routes then.
+ * For the connections of the calling thread's network namespace; later calls may come from another.
+ * NULL: the default configuration. Errors: as riptide_observer_new, riptide_estimator_new and
+ * riptide_router_new, -EINVAL where the time to live is not longer than the interval. With
+ * RIPTIDE_CONNECTIONS or _BOTH also -ENOENT where cgroup does not exist, -EINVAL where it is not a
+ * cgroup2 directory, -EOPNOTSUPP before Linux 5.15; RIPTIDE_AUTO chooses routes then.
  */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);
@@ -212,9 +198,8 @@ struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
  * Starts the router (errors: riptide_router_start), the program per connection, and the first tick
  * at once. -EALREADY: it was started before, and goes on. Errors of the program, after which
  * RIPTIDE_AUTO chooses routes: -EPERM (CAP_BPF or CAP_NET_ADMIN is missing, or another program is
- * attached to the cgroup and allows no other), -E2BIG (64 programs are on it), -EBUSY (another
- * agent gives windows to the namespace by this program), those of bpf(2), but -EOPNOTSUPP instead
- * of EINVAL.
+ * attached to the cgroup and allows no other), -E2BIG (64 programs are on it), those of bpf(2), but
+ * -EOPNOTSUPP instead of EINVAL.
  */
 int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
 

@@ -42,18 +42,13 @@ struct riptide_router_config {
     size_t size;            /* of this struct, as the caller was compiled */
     uint32_t table;         /* our routing table; default 7230 */
     uint8_t protocol;       /* protocol of our routes and rules; default 230 */
+    bool dry_run;           /* resolve base routes, but write nothing */
     uint32_t rule_priority; /* 0 (default): directly before the rule `lookup main` */
     uint32_t mark;          /* queries with this mark skip our rule; default 0x72697074 */
     uint32_t cwnd_max;      /* raises a smaller initrwnd of base routes to it, segments; default 100
                              */
     uint32_t max_routes;    /* destinations; 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
     uint64_t hash_seed;     /* as in riptide_estimator_config */
-    bool dry_run;           /* resolve base routes, but write nothing */
-    /*
-     * The network namespace, as in riptide_observer_config: -1 (default) is the thread's, so check
-     * the result of open(2). A router keeps a duplicate of the fd.
-     */
-    int netns_fd;
 };
 
 enum riptide_route_state {
@@ -116,11 +111,10 @@ struct riptide_router_stats {
 void riptide_router_config_init(struct riptide_router_config *config, size_t size);
 
 /*
- * Opens the sockets in the thread's network namespace, or that of netns_fd; changes nothing there.
- * NULL: the default configuration, as for riptide_router_flush. Errors: -EINVAL (error names the
- * field), -ENOMEM, those of socket(2) and setns(2); where netns_fd is set, here and below,
- * -ENOTRECOVERABLE: the thread could not return from that namespace and must not go on. `error` may
- * be NULL.
+ * Opens the sockets, in the network namespace of the calling thread, which the router serves; later
+ * calls may come from another. Changes nothing there. NULL: the default configuration, as for
+ * riptide_router_flush. Errors: -EINVAL (error names the field), -ENOMEM, those of socket(2).
+ * `error` may be NULL.
  */
 int riptide_router_new(struct riptide_router **routerp, const struct riptide_router_config *config,
                        struct riptide_error *error);
@@ -136,7 +130,8 @@ struct riptide_router *riptide_router_free(struct riptide_router *router);
  * unconditional rule `lookup main`), -EALREADY (it was started or stopped before), -ENOMEM, -ECHILD
  * (here and below: in a child of fork(2)), others of the kernel. Where our table contains another
  * program's route, a predecessor's rules are removed all the same: they would lead local TCP to
- * that route.
+ * that route. A start that has failed can be tried again; after another error than -EBUSY the claim
+ * may stay until then, or until riptide_router_stop or riptide_router_free.
  */
 int riptide_router_start(struct riptide_router *router, struct riptide_error *error);
 

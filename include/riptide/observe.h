@@ -11,8 +11,8 @@
  *         while (riptide_observer_pop(observer, &sample) == 0)
  *             use *sample
  *
- * Needs no privilege. The namespace is that of the thread that calls riptide_observer_new, unless
- * netns_fd selects another.
+ * Needs no privilege. The network namespace is that of the thread that calls riptide_observer_new;
+ * later calls may come from another. The open sockets keep it alive.
  *
  * With `destroy_events` it also reads the kernel's messages about destroyed sockets, so that it
  * misses no connection that opens and closes between two dumps: the fd is readable between dumps as
@@ -130,20 +130,13 @@ struct riptide_observer_config {
      * the scope; docs/operations.md lists where that is much. Needs Linux 4.3 and no privilege;
      * where the kernel refuses, dumps go on without them (events_error of the counters).
      */
-    int8_t destroy_events;
+    int32_t destroy_events;
     /*
      * How many bytes of events the kernel may queue while a dump runs or the loop is busy, about
      * 1.3 KB each; memory is used only while they wait. More than net.core.rmem_max needs
      * CAP_NET_ADMIN. 4096 to 1 GB; default 32 MB.
      */
     uint32_t events_buffer_bytes;
-    /*
-     * The network namespace to observe, as an fd on it (/run/netns/NAME, /proc/PID/ns/net), which
-     * only riptide_observer_new uses; -1 (default): the thread's. So check the result of open(2).
-     * Needs CAP_SYS_ADMIN. The open sockets keep the namespace alive: docs/operations.md describes
-     * how to detect its end.
-     */
-    int netns_fd;
 };
 
 /*
@@ -182,10 +175,8 @@ struct riptide_observer_stats {
 void riptide_observer_config_init(struct riptide_observer_config *config, size_t size);
 
 /*
- * Makes an observer in the thread's network namespace, or that of netns_fd. `error` may be NULL.
- * NULL: the default configuration. Errors: -EINVAL (configuration; error names the field), -ENOMEM,
- * errors of socket(2) and setns(2);
- * -ENOTRECOVERABLE: the thread could not return from that namespace and must not go on.
+ * Makes an observer. `error` may be NULL. NULL: the default configuration. Errors: -EINVAL
+ * (configuration; error names the field), -ENOMEM, those of socket(2).
  */
 int riptide_observer_new(struct riptide_observer **observerp,
                          const struct riptide_observer_config *config, struct riptide_error *error);

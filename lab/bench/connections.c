@@ -160,7 +160,6 @@ static void time_nothing(const char *cgroup)
 int main(int argc, char **argv)
 {
     const struct connections_config config = { .cgroup = argc > 1 ? argv[1] : NULL,
-                                               .netns_fd = -1,
                                                .max_windows = 200000 };
     struct riptide_wanted wanted = { .dst = { .family = AF_INET, .len = 8, .addr = { 127 } },
                                      .initcwnd = 40 };

@@ -36,14 +36,8 @@ static void on_base(void *user, const struct riptide_prefix *dst, uint32_t initc
 static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
-    /* Errors of the stages would name their netns_fd, not the agent's. */
-    struct netns_visit visit;
-    int r = netns_visit(&visit, stages->agent.netns_fd, "netns_fd", error);
+    int r = observer_new(&agent->observer, &stages->observer, error);
 
-    if (r == 0)
-        r = netns_return(&visit, 0, error);
-    if (r == 0)
-        r = observer_new(&agent->observer, &stages->observer, error);
     if (r == 0)
         r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
     if (r == 0)
@@ -69,8 +63,6 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     r = stages_take(&stages, config, error);
     if (r < 0)
         return r;
-    if (stages.agent.program_of)
-        stages.connections.program_of = stages.agent.program_of->backends.connections;
     agent = calloc(1, sizeof(*agent));
     if (!agent)
         return -ENOMEM;
@@ -91,6 +83,7 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     agent->stages = stages;
     interval_init(&agent->interval, stages.agent.interval_ns, stages.estimator.ttl_ns,
                   stages.agent.max_share);
+    agent->outcomes.control = read_congestion_control();
     books_begin(agent);
 
     *agentp = agent;

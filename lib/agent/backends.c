@@ -59,13 +59,10 @@ int backends_start(struct backends *backends, struct riptide_error *error)
         else if (backends->chosen == RIPTIDE_AUTO)
             backends->chosen = RIPTIDE_CONNECTIONS;
     }
-    /* With routes the router takes the lock, and removes what a killed router left. */
-    if (r == 0 && backends->chosen == RIPTIDE_CONNECTIONS)
-        r = connections_lock(backends->connections, error);
-    if (r == 0 && backends->chosen == RIPTIDE_CONNECTIONS)
-        r = claim_clear(backends->router, error);
-    if (r == 0 && backends->chosen != RIPTIDE_CONNECTIONS)
-        r = riptide_router_start(backends->router, error);
+    if (r == 0)
+        r = backends->chosen == RIPTIDE_CONNECTIONS
+                ? claim_for_program(backends->router, error)
+                : riptide_router_start(backends->router, error);
     if (r < 0 && backends->connections)
         connections_unload(backends->connections);
     return error_fill(error, r);
@@ -117,7 +114,7 @@ bool backends_are_idle(const struct backends *backends)
 int backends_stop(struct backends *backends)
 {
     int first = backends->connections ? connections_unload(backends->connections) : 0;
-    int r = has_routes(backends) ? riptide_router_stop(backends->router) : 0;
+    int r = riptide_router_stop(backends->router);
 
     return first ? first : r;
 }
@@ -128,6 +125,8 @@ void backends_check(struct backends *backends, uint64_t round_ns)
         connections_check(backends->connections);
     if (has_routes(backends))
         router_check(backends->router, round_ns);
+    else
+        lock_answer(&backends->router->lock);
 }
 
 int backends_set_paused(struct backends *backends, bool is_paused)

@@ -23,7 +23,6 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
     const struct riptide_agent_config defaults = { .size = size,
                                                    .interval_ns = NS_PER_S,
                                                    .max_share = RIPTIDE_MAX_SHARE_DEFAULT,
-                                                   .netns_fd = -1,
                                                    .pacing_percent = PACING_PERCENT,
                                                    .pacing_rtt_min_us = PACING_RTT_MIN_US,
                                                    .step_back_percent = STEP_BACK_PERCENT,
@@ -107,7 +106,6 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
             needs_closed(agent, estimator) ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;
     stages->connections = (struct connections_config){
         .cgroup = stages->agent.cgroup,
-        .netns_fd = router->netns_fd,
         .max_windows = RIPTIDE_MAX_DESTINATIONS, /* memory is used only by those in use */
         .is_beside_routes = stages->agent.apply == RIPTIDE_BOTH,
         .pacing_percent = stages->agent.pacing_percent,
@@ -150,8 +148,6 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
         r = router_config_copy(&stages->router, given->router, error);
     if (r < 0)
         return r;
-    if (given->netns_fd != -1)
-        stages->observer.netns_fd = stages->router.netns_fd = given->netns_fd;
     stages->observer.size = sizeof(stages->observer);
     stages->estimator.size = sizeof(stages->estimator);
     stages->router.size = sizeof(stages->router);

@@ -36,7 +36,7 @@ void books_end(struct outcomes *outcomes)
     outcomes->since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
 }
 
-static unsigned int read_congestion_control(void)
+unsigned int read_congestion_control(void)
 {
     char name[16];
     CLEANUP(closep)
@@ -64,7 +64,6 @@ void books_begin(struct riptide_agent *agent)
 {
     const struct arm_config arms = arms_of(&agent->backends, &agent->stages);
     struct outcomes *outcomes = &agent->outcomes;
-    struct netns_visit visit;
 
     if (outcomes->books && memcmp(&arms, &outcomes->arms, sizeof(arms)) == 0)
         return;
@@ -93,11 +92,6 @@ void books_begin(struct riptide_agent *agent)
         return;
     free(outcomes->kept);
     outcomes->kept = NULL;
-    /* The router's own copy: after the start the caller may have closed the configuration's. */
-    if (netns_visit(&visit, agent->router->netns_fd, "", NULL) == 0) {
-        outcomes->control = read_congestion_control();
-        netns_return(&visit, 0, NULL);
-    }
 }
 
 static bool gives_none(const struct riptide_agent *agent)

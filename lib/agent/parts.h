@@ -6,7 +6,6 @@
 #include "agent/interval.h"
 #include "connections/connections.h"
 #include "internal.h"
-#include "netns.h"
 #include "proof/books.h"
 #include "proof/watch.h"
 #include "tools.h"
@@ -130,6 +129,9 @@ enum { BOOKS_WAIT = 10, FLIGHTS_WAIT = 3 };
 void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns);
 
 /* outcomes.c */
+
+/* The default of the thread's network namespace, as in the books. */
+unsigned int read_congestion_control(void);
 
 /* Begins the books, again at a start where AUTO chose routes: these have other arms. */
 void books_begin(struct riptide_agent *agent);

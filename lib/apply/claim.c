@@ -3,7 +3,6 @@
 #include "router.h"
 
 #include "internal.h"
-#include "netns.h"
 #include "prefix.h"
 #include "tools.h"
 
@@ -138,10 +137,16 @@ static int take_over(struct riptide_router *router, struct riptide_error *error)
     return r == 0 ? place_rules(router, error) : r;
 }
 
-int claim_clear(struct riptide_router *router, struct riptide_error *error)
+int claim_for_program(struct riptide_router *router, struct riptide_error *error)
 {
-    int forgotten, r = router->plan.config.dry_run ? 0 : clear(router, error);
+    int forgotten, r;
 
+    if (router->plan.config.dry_run)
+        return 0;
+    r = lock_take(&router->lock, error);
+    if (r < 0)
+        return r;
+    r = clear(router, error);
     /* What another program has in our numbers stays; our rules would lead TCP to old routes. */
     for (int i = 0; i < 2 && r == -EEXIST; i++)
         sync_clear_rules(&router->plan, &router->channel, i);
@@ -169,11 +174,10 @@ int riptide_router_check(struct riptide_router *router, struct riptide_error *er
     return error_fill(error, r == 0 ? forgotten : r);
 }
 
-static void give_lock_back(struct riptide_router *router)
+static void give_up(struct riptide_router *router)
 {
     router->plan.own[0] = router->plan.own[1] = (struct rule_state){ 0 };
     router->plan.is_claimed = false;
-    closep(&router->lock_fd);
 }
 
 int claim_take(struct riptide_router *router, struct riptide_error *error)
@@ -181,7 +185,7 @@ int claim_take(struct riptide_router *router, struct riptide_error *error)
     int r;
 
     error_set(error, "%s", "");
-    r = lock_take(&router->lock_fd, router->netns_fd, error);
+    r = lock_take(&router->lock, error);
     if (r < 0)
         return r;
     router->plan.is_claimed = true;
@@ -192,7 +196,7 @@ int claim_take(struct riptide_router *router, struct riptide_error *error)
         error_set(error, "CAP_NET_ADMIN is missing");
     /* Removes only rules that this router has put in place; others may not be ours. */
     sync_remove_rules(&router->plan, &router->channel);
-    give_lock_back(router);
+    give_up(router);
     return r;
 }
 
@@ -205,6 +209,6 @@ int claim_release(struct riptide_router *router)
     sync_remove_rules(plan, &router->channel);
     r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, NULL);
     plan_forget_known(plan);
-    give_lock_back(router);
+    give_up(router);
     return r;
 }

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 
-STRUCT_ENDS_WITH(struct riptide_router_config, netns_fd);
+STRUCT_ENDS_WITH(struct riptide_router_config, hash_seed);
 
 RIPTIDE_PUBLIC void riptide_router_config_init(struct riptide_router_config *config, size_t size)
 {
@@ -18,7 +18,6 @@ RIPTIDE_PUBLIC void riptide_router_config_init(struct riptide_router_config *con
         .mark = 0x72697074,
         .cwnd_max = 100,
         .max_routes = 16384,
-        .netns_fd = -1,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));
@@ -27,7 +26,7 @@ RIPTIDE_PUBLIC void riptide_router_config_init(struct riptide_router_config *con
 int router_config_copy(struct riptide_router_config *copy,
                        const struct riptide_router_config *config, struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(router, "router.", netns_fd);
+    static const struct config_kind kind = CONFIG_KIND(router, "router.", hash_seed);
 
     riptide_router_config_init(copy, sizeof(*copy));
     return config_copy(copy, &kind, config, error);

@@ -7,7 +7,6 @@
 
 #include "internal.h"
 #include "message.h"
-#include "netns.h"
 #include "prefix.h"
 #include "tools.h"
 
@@ -241,18 +240,15 @@ int flush_all(struct netlink *channel, const struct rule_identity *identity, uin
     return routes.r;
 }
 
-/* A channel in the namespace of a configuration, and the identity of its rules and routes. */
+/* A channel in the thread's namespace, and the identity of a configuration's rules and routes. */
 static int open_channel(struct netlink *channel, struct rule_identity *identity,
                         const struct riptide_router_config *config, struct riptide_error *error)
 {
     struct riptide_router_config checked;
-    struct netns_visit visit;
     int r = router_config_take(&checked, config, error);
 
     if (r == 0)
-        r = netns_visit(&visit, checked.netns_fd, "router.netns_fd", error);
-    if (r == 0)
-        r = netns_return(&visit, netlink_init(channel), error);
+        r = netlink_init(channel);
     if (r == 0)
         *identity = router_config_identity(&checked);
     return r;

@@ -3,12 +3,10 @@
 #include "router.h"
 
 #include "internal.h"
-#include "netns.h"
 #include "prefix.h"
 #include "tools.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -43,21 +41,12 @@ static void router_freep(struct riptide_router **routerp)
     riptide_router_free(*routerp);
 }
 
-/* Keeps the namespace, as the start takes its lock. */
-static int keep_netns(struct riptide_router *router, int fd, struct riptide_error *error)
-{
-    if (fd == -1)
-        return 0;
-    router->netns_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (router->netns_fd >= 0)
-        return 0;
-    return error_set_field(error, "router.netns_fd", "%d is no open file", fd);
-}
-
 static int open_sockets(struct riptide_router *router)
 {
-    int r = netlink_init(&router->channel);
+    int r = lock_open(&router->lock);
 
+    if (r == 0)
+        r = netlink_init(&router->channel);
     if (r == 0)
         r = scan_init(&router->scan, &router->plan, &router->channel);
     return r < 0 ? r : watch_open(&router->notifications, netlink_port(&router->channel));
@@ -68,7 +57,6 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
 {
     CLEANUP(router_freep) struct riptide_router *router = NULL;
     struct riptide_router_config checked;
-    struct netns_visit visit;
     int r = router_config_take(&checked, config, error);
 
     if (r < 0)
@@ -78,11 +66,8 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
     if (!router)
         return -ENOMEM;
     router->pid = getpid();
-    router->epoll_fd = router->work_fd = router->lock_fd = router->netns_fd = -1;
+    router->epoll_fd = router->work_fd = router->lock.fd = -1;
     plan_init(&router->plan, &checked);
-    r = keep_netns(router, checked.netns_fd, error);
-    if (r < 0)
-        return r;
 
     router->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (router->epoll_fd < 0)
@@ -92,9 +77,7 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
         return -errno;
     r = add_to_epoll(router->epoll_fd, router->work_fd);
     if (r == 0)
-        r = netns_visit(&visit, router->netns_fd, "router.netns_fd", error);
-    if (r == 0)
-        r = netns_return(&visit, open_sockets(router), error);
+        r = open_sockets(router);
     if (r == 0)
         r = add_to_epoll(router->epoll_fd, mnl_socket_get_fd(router->notifications));
     if (r < 0)
@@ -120,8 +103,7 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
     netlink_close(router->notifications);
     netlink_deinit(&router->channel);
     netlink_deinit(&router->scan.dumps);
-    closep(&router->netns_fd);
-    closep(&router->lock_fd);
+    lock_close(&router->lock);
     closep(&router->work_fd);
     closep(&router->epoll_fd);
     plan_deinit(&router->plan);
@@ -161,7 +143,8 @@ RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
     if (is_forked(router->pid, NULL))
         return -ECHILD;
     router->is_started = true; /* one that never started cannot start later either */
-    r = router->lock_fd >= 0 ? claim_release(router) : 0;
+    r = router->plan.is_claimed ? claim_release(router) : 0;
+    lock_close(&router->lock);
     router->plan.has_work = false;
     show_work(router);
     return r;
@@ -282,8 +265,7 @@ RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
 {
     if (is_forked(router->pid, NULL))
         return;
-    if (router->lock_fd >= 0)
-        lock_answer(router->lock_fd);
+    lock_answer(&router->lock);
     plan_round(&router->plan);
     show_work(router);
 }

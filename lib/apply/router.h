@@ -7,6 +7,7 @@
 #define RIPTIDE_LIB_APPLY_ROUTER_H
 
 #include "netlink.h"
+#include "netns.h"
 #include "plan.h"
 
 #include <sys/types.h>
@@ -35,8 +36,7 @@ struct riptide_router {
     bool is_started;  /* started, even if stopped since: it cannot start again */
     bool is_paused;
     const char *why_back; /* the text given to router_step_back */
-    int lock_fd;          /* -1: not started, or dry_run */
-    int netns_fd;         /* -1: the thread's own */
+    struct lock lock;     /* of the namespace; not taken with dry_run */
     uint32_t n_setbacks;  /* successive dispatches that began anew after a temporary error */
     struct riptide_route popped;
 };
@@ -99,18 +99,18 @@ int work_step(struct riptide_router *router);
 /*
  * Takes the lock, checks that no other program uses our numbers, removes a predecessor's rules and
  * routes, installs the rules. Errors as riptide_router_start, each with a line; then no rule or
- * route of ours remains.
+ * route of ours remains, and the lock may.
  */
 int claim_take(struct riptide_router *router, struct riptide_error *error);
 
 /*
- * With the lock held for the program per connection: removes rules and routes of a killed router,
- * unless other programs use the same numbers. Errors, each with a line. With dry_run it removes
+ * Takes the lock for the program per connection, and removes rules and routes of a killed router,
+ * unless other programs use the same numbers. Errors, each with a line. With dry_run it does
  * nothing.
  */
-int claim_clear(struct riptide_router *router, struct riptide_error *error);
+int claim_for_program(struct riptide_router *router, struct riptide_error *error);
 
-/* Removes rules and routes, forgets all destinations, releases the lock. */
+/* Removes rules and routes, forgets all destinations. */
 int claim_release(struct riptide_router *router);
 
 /*

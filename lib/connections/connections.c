@@ -8,15 +8,19 @@
 #include "connections/bpf.h"
 #include "connections/program.h"
 #include "internal.h"
-#include "netns.h"
 #include "prefix.h"
 #include "tools.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+/* Debian 11's headers do not have it. */
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
 
 /* Outcomes that nobody pops: more than the agent sets between two chances to pop. */
 enum { MAX_OUTCOMES = 512 };
@@ -34,10 +38,7 @@ struct connections {
     pid_t pid; /* of the process that made it */
     struct connections_config config;
     struct program *program;
-    bool uses_program; /* and has loaded it, or found it loaded */
-    int windows_fd;    /* the map of the namespace; -1: there is none */
-    int netns_fd;      /* a duplicate; -1: the thread's */
-    int lock_fd;       /* -1: not taken */
+    int windows_fd; /* the map of the namespace; -1: there is none */
     uint64_t netns_cookie;
     bool is_paused;
     const char *why_back; /* as it was given; NULL: windows are given */
@@ -46,7 +47,7 @@ struct connections {
     struct riptide_error why_refused;
     struct riptide_error whys[2]; /* in turn: another reason has another address */
     const char *reason;           /* one of them; NULL: there is none */
-    uint32_t n_reasons;           /* of the program, so far */
+    bool is_detached;             /* as last found */
     struct riptide_wanted
         *waiting; /* for the next flush; first those that the kernel has refused */
     uint32_t n_waiting, n_refused, waiting_capacity;
@@ -60,43 +61,35 @@ static void connections_freep(struct connections **connectionsp)
     connections_free(*connectionsp);
 }
 
+/* Of the thread's network namespace, unique until reboot. */
 static int read_netns_cookie(struct connections *connections, struct riptide_error *error)
 {
-    int r = riptide_netns_get_cookie(&connections->netns_cookie);
+    socklen_t n_bytes = sizeof(connections->netns_cookie);
+    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-    if (r == -ENOPROTOOPT) {
-        error_set(error, "windows per connection need Linux 5.15");
-        return -EOPNOTSUPP;
-    }
-    return r;
+    if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &connections->netns_cookie,
+                              &n_bytes) == 0)
+        return 0;
+    if (errno != ENOPROTOOPT)
+        return -errno;
+    error_set(error, "windows per connection need Linux 5.15");
+    return -EOPNOTSUPP;
 }
 
 static int connections_make(struct connections **connectionsp,
                             const struct connections_config *config, struct riptide_error *error)
 {
     CLEANUP(connections_freep) struct connections *connections = calloc(1, sizeof(*connections));
-    struct netns_visit visit;
     int r;
 
     if (!connections)
         return -ENOMEM;
     connections->pid = getpid();
     connections->config = *config;
-    connections->netns_fd = connections->lock_fd = connections->windows_fd = -1;
-    if (config->program_of)
-        connections->program = program_share(config->program_of->program);
-    r = connections->program ? 0 : program_new(&connections->program, config->cgroup, error);
+    connections->windows_fd = -1;
+    r = program_new(&connections->program, config->cgroup, error);
     if (r == 0)
-        connections->n_reasons = connections->program->state.n_reasons;
-    if (r == 0 && config->netns_fd != -1) {
-        connections->netns_fd = fcntl(config->netns_fd, F_DUPFD_CLOEXEC, 0);
-        if (connections->netns_fd < 0)
-            r = error_set_field(error, "router.netns_fd", "%d is no open file", config->netns_fd);
-    }
-    if (r == 0)
-        r = netns_visit(&visit, connections->netns_fd, "router.netns_fd", error);
-    if (r == 0)
-        r = netns_return(&visit, read_netns_cookie(connections, error), error);
+        r = read_netns_cookie(connections, error);
     if (r < 0)
         return r;
     *connectionsp = connections;
@@ -115,13 +108,10 @@ struct connections *connections_free(struct connections *connections)
 {
     if (!connections)
         return NULL;
-    if (!is_forked(connections->pid, NULL))
+    if (connections->program && !is_forked(connections->pid, NULL))
         connections_unload(connections);
-    if (connections->program)
-        program_free(connections->program);
+    program_free(connections->program);
     closep(&connections->windows_fd);
-    closep(&connections->lock_fd);
-    closep(&connections->netns_fd);
     free(connections->waiting);
     free(connections);
     return NULL;
@@ -158,23 +148,13 @@ static int write_settings(struct connections *connections)
     return why ? 0 : r;
 }
 
-static int load(struct connections *connections, struct riptide_error *error)
+int connections_start(struct connections *connections, struct riptide_error *error)
 {
     int r = 0;
 
-    if (!connections->config.dry_run && !connections->uses_program) {
-        r = program_use(connections->program, error);
-        connections->uses_program = r == 0;
-    }
-    return r;
-}
-
-int connections_start(struct connections *connections, struct riptide_error *error)
-{
-    int r;
-
     error_set(error, "%s", "");
-    r = load(connections, error);
+    if (!connections->config.dry_run)
+        r = program_load(connections->program, error);
     if (r == 0 && !connections->config.dry_run)
         r = program_add_netns(connections->program, connections->netns_cookie,
                               connections->config.max_windows, &connections->windows_fd, error);
@@ -187,25 +167,10 @@ int connections_start(struct connections *connections, struct riptide_error *err
     return error_fill(error, r);
 }
 
-int connections_lock(struct connections *connections, struct riptide_error *error)
-{
-    if (connections->config.dry_run)
-        return 0;
-    return lock_take(&connections->lock_fd, connections->netns_fd, error);
-}
-
 int connections_unload(struct connections *connections)
 {
-    int r = 0;
-
-    if (connections->windows_fd >= 0)
-        program_forget_netns(connections->program, connections->netns_cookie);
-    if (connections->uses_program)
-        r = program_unuse(connections->program);
-    connections->uses_program = false;
     closep(&connections->windows_fd);
-    closep(&connections->lock_fd);
-    return r;
+    return program_unload(connections->program);
 }
 
 struct window_key window_key_of(const struct riptide_prefix *dst)
@@ -375,22 +340,19 @@ int connections_step_back(struct connections *connections, const char *why)
 
 void connections_check(struct connections *connections)
 {
-    const struct program_state *state = &connections->program->state;
     struct riptide_error *why = &connections->whys[connections->reason == connections->whys[0].text];
+    int r;
 
-    if (connections->lock_fd >= 0)
-        lock_answer(connections->lock_fd);
     if (connections->settings_error < 0)
         write_settings(connections);
     write_from(connections, 0);
-    program_check(connections->program);
-    if (state->n_reasons != connections->n_reasons || (state->is_off && !connections->reason)) {
-        memcpy(why->text, state->reason, sizeof(why->text));
-        connections->reason = why->text;
-    } else if (!state->is_off) {
+    r = program_check(connections->program, why);
+    /* Being attached again is a reason only if there was none for the time without. */
+    if (r == 0 || (r > 0 && connections->is_detached))
         connections->reason = NULL;
-    }
-    connections->n_reasons = state->n_reasons;
+    else if (r > 0 || !connections->is_detached || strcmp(connections->reason, why->text) != 0)
+        connections->reason = why->text;
+    connections->is_detached = r < 0;
 }
 
 const char *connections_get_reason(const struct connections *connections)
@@ -400,7 +362,7 @@ const char *connections_get_reason(const struct connections *connections)
 
 bool connections_can_pace(const struct connections *connections)
 {
-    return !connections->program->state.is_off && !connections->program->cannot_pace;
+    return !connections->is_detached && !connections->program->cannot_pace;
 }
 
 int connections_find(const struct connections *connections, const struct riptide_prefix *dst,

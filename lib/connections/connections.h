@@ -16,44 +16,34 @@ struct connections;
 
 struct connections_config {
     const char *cgroup; /* a cgroup2 directory; NULL: /sys/fs/cgroup, or /sys/fs/cgroup/unified */
-    int netns_fd;       /* the namespace whose connections get windows; -1: the thread's */
     uint32_t max_windows;
-    uint32_t pacing_percent;              /* for windows without one of their own; 0: at once */
-    uint32_t pacing_rtt_min_us;           /* shorter paths are not paced */
-    struct arm_config arms;               /* connections held out keep the kernel's window */
-    bool is_beside_routes;                /* routes of ours exist, whose window may be larger by a
-                                             step (window_step) */
-    bool dry_run;                         /* everything except the program itself */
-    const struct connections *program_of; /* whose program serves these as well; NULL: an own
-                                             program */
+    uint32_t pacing_percent;    /* for windows without one of their own; 0: at once */
+    uint32_t pacing_rtt_min_us; /* shorter paths are not paced */
+    struct arm_config arms;     /* connections held out keep the kernel's window */
+    bool is_beside_routes;      /* routes of ours exist, whose window may be larger by a step
+                                   (window_step) */
+    bool dry_run;               /* everything except the program itself */
 };
 
 /*
- * Opens the cgroup and changes nothing. Errors: -EINVAL and -ENOENT (error names the field),
+ * For connections of the thread's network namespace. Opens the cgroup and changes nothing. Errors: -EINVAL and -ENOENT (error names the field),
  * -ENOMEM, -EOPNOTSUPP (a kernel before 5.15).
  */
 int connections_new(struct connections **connectionsp, const struct connections_config *config,
                     struct riptide_error *error);
 
 /*
- * Closes. After its last user the program is detached, even if others have its fds; in a child of
- * fork(2) nothing changes.
+ * Closes. The program is detached, even if others have its fds; in a child of fork(2) nothing
+ * changes.
  */
 struct connections *connections_free(struct connections *connections);
 
 /*
  * Loads the program and attaches it. Errors, each with a line: -EPERM (CAP_BPF or CAP_NET_ADMIN is
  * missing, or another program allows no other on the cgroup), -E2BIG (64 programs are on it),
- * -ENOMEM; -EBUSY if another user of the program gives windows to the same namespace; those of
- * bpf(2), but -EOPNOTSUPP instead of EINVAL.
+ * -ENOMEM; those of bpf(2), but -EOPNOTSUPP instead of EINVAL.
  */
 int connections_start(struct connections *connections, struct riptide_error *error);
-
-/*
- * Takes the namespace's lock (netns.h), unless a router of the same agent has it. Errors: those of
- * lock_take; then stop the program.
- */
-int connections_lock(struct connections *connections, struct riptide_error *error);
 
 /* Key and value of a wanted window in the map, except `route_step`. Pure. */
 struct window_key window_key_of(const struct riptide_prefix *dst);

@@ -8,22 +8,19 @@
 #include "connections/program_code.h"
 #include "connections/window.h"
 #include "internal.h"
-#include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #define PROGRAM_INSTRUCTIONS (sizeof(program_code) / sizeof(program_code[0]))
 
-enum { LOG_BYTES = 4096, MAX_NETNS = 4096 };
-
-/* The key of the one element for all network namespaces; no namespace has this cookie. */
-static const uint64_t all_netns = UINT64_MAX;
+enum { LOG_BYTES = 4096 };
 
 /* Where service managers mount cgroup2: alone, or beside cgroup v1. */
 static const char *const usual_cgroups[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
@@ -47,10 +44,8 @@ static int program_init(struct program *program, const char *cgroup, struct ript
 {
     const char *opened = NULL;
 
-    *program = (struct program){ .pid = getpid(),
-                                 .n_references = 1,
-                                 .cgroup_fd = -1,
-                                 .maps = { -1, -1, -1, -1 },
+    *program = (struct program){ .cgroup_fd = -1,
+                                 .maps = { -1, -1, -1 },
                                  .program_fd = -1,
                                  .link_fd = -1 };
     if (cgroup)
@@ -78,7 +73,7 @@ int program_new(struct program **programp, const char *cgroup, struct riptide_er
 
     if (r == 0)
         *programp = program;
-    else if (program)
+    else
         program_free(program);
     return r;
 }
@@ -101,14 +96,13 @@ static int create_maps(struct program *program)
         [MAP_WINDOWS] = { BPF_MAP_TYPE_HASH_OF_MAPS, "riptide_netns", sizeof(uint32_t) },
         [MAP_SETTINGS] = { BPF_MAP_TYPE_HASH, "riptide_set", sizeof(struct window_settings) },
         [MAP_COUNTS] = { BPF_MAP_TYPE_HASH, "riptide_counts", sizeof(struct window_counts) },
-        [MAP_STATE] = { BPF_MAP_TYPE_HASH, "riptide_state", sizeof(struct program_state) },
     };
 
     if (windows_fd < 0)
         return windows_fd;
     for (int map = 0; map < MAPS; map++) {
         int fd = bpf_create_map(rows[map].type, rows[map].name, sizeof(uint64_t),
-                                rows[map].value_bytes, MAX_NETNS, windows_fd);
+                                rows[map].value_bytes, 1, windows_fd);
 
         if (fd < 0)
             return fd;
@@ -179,7 +173,7 @@ static void close_all(struct program *program)
 
 void program_free(struct program *program)
 {
-    if (--program->n_references > 0)
+    if (!program)
         return;
     close_all(program);
     closep(&program->cgroup_fd);
@@ -187,56 +181,49 @@ void program_free(struct program *program)
     free(program);
 }
 
-struct program *program_share(struct program *program)
+int program_load(struct program *program, struct riptide_error *error)
 {
-    program->n_references++;
-    if (is_forked(program->pid, NULL))
-        closep(&program->link_fd);
-    return program;
-}
+    int r = load(program, error);
 
-int program_use(struct program *program, struct riptide_error *error)
-{
-    int r = 0;
-
-    if (program->n_users == 0 && is_forked(program->pid, NULL)) {
-        error_set_field(error, "program_of",
-                        "the parent's agent was not started before fork(2), or has stopped");
-        return -ESHUTDOWN;
-    }
-    if (program->n_users == 0)
-        r = load(program, error);
-    if (r == 0)
-        program->n_users++;
-    else
+    if (r < 0)
         close_all(program);
     return r;
 }
 
-int program_unuse(struct program *program)
+int program_unload(struct program *program)
 {
     int r = 0;
 
-    if (--program->n_users > 0)
-        return 0;
     if (program->link_fd >= 0 && bpf_link_has(program->link_fd, program->program_fd))
         r = bpf_detach_link(program->link_fd);
     close_all(program);
     return r;
 }
 
-/* Open sockets can keep a removed cgroup and the program on it alive: so checks its path, too. */
+/* Open sockets can keep a removed cgroup and the program on it alive. */
+static bool is_removed(const struct program *program)
+{
+    struct stat held, found;
+
+    if (fstat(program->cgroup_fd, &held) < 0)
+        return true;
+    /* Without the permission to look, assumes that it is still there. */
+    if (stat(program->cgroup, &found) < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    return held.st_dev != found.st_dev || held.st_ino != found.st_ino;
+}
+
 static bool is_detached(const struct program *program)
 {
-    return program->link_fd >= 0 && !(bpf_link_has(program->link_fd, program->program_fd) &&
-                                      riptide_netns_is_at(program->cgroup_fd, program->cgroup));
+    return program->link_fd >= 0 &&
+           (!bpf_link_has(program->link_fd, program->program_fd) || is_removed(program));
 }
 
 int program_attach(struct program *program, struct riptide_error *error)
 {
     int fd;
 
-    if (is_forked(program->pid, NULL) || (program->link_fd >= 0 && !is_detached(program)))
+    if (program->link_fd >= 0 && !is_detached(program))
         return 0;
     /* The cgroup may have been removed and made again: opens its path anew. */
     if (program->link_fd >= 0) {
@@ -271,66 +258,33 @@ int program_attach(struct program *program, struct riptide_error *error)
     return 0;
 }
 
-/* Being attached again is recorded as a reason only if none was recorded for the time without. */
-static void note(struct program_state *state, const char *reason, bool is_off)
+int program_check(struct program *program, struct riptide_error *why)
 {
-    if (!state->is_off || (is_off && strcmp(state->reason, reason) != 0)) {
-        memcpy(state->reason, reason, sizeof(state->reason));
-        state->n_reasons++;
-    }
-    state->is_off = is_off;
-}
+    int r;
 
-void program_check(struct program *program)
-{
-    struct riptide_error why;
-
-    if (is_forked(program->pid, NULL)) {
-        bpf_get_element(program->maps[MAP_STATE], &all_netns, &program->state);
-        return;
-    }
-    if (!is_detached(program)) {
-        program->state.is_off = false;
-    } else if (program_attach(program, &why) < 0) {
-        note(&program->state, why.text, true);
-    } else {
-        error_set(&why, "the program was detached from %s, or replaced there; it is attached again",
-                  program->cgroup);
-        note(&program->state, why.text, false);
-    }
-    bpf_set_element(program->maps[MAP_STATE], &all_netns, &program->state);
-}
-
-void program_forget_netns(const struct program *program, uint64_t netns_cookie)
-{
-    for (int map = 0; map < MAPS; map++)
-        bpf_remove_element(program->maps[map], &netns_cookie);
+    if (!is_detached(program))
+        return 0;
+    r = program_attach(program, why);
+    if (r < 0)
+        return r;
+    error_set(why, "the program was detached from %s, or replaced there; it is attached again",
+              program->cgroup);
+    return 1;
 }
 
 int program_add_netns(struct program *program, uint64_t netns_cookie, uint32_t max_windows,
                       int *windows_fdp, struct riptide_error *error)
 {
-    CLEANUP(closep) int windows_fd = -1;
+    CLEANUP(closep) int windows_fd = create_windows(max_windows);
     struct window_counts counts = { 0 };
-    int r;
+    int r = windows_fd < 0 ? windows_fd : 0;
 
-    if (bpf_get_element(program->maps[MAP_COUNTS], &netns_cookie, &counts) == 0) {
-        error_set(error, "another agent gives windows to this network namespace by this program");
-        return -EBUSY;
-    }
-    windows_fd = create_windows(max_windows);
-    r = windows_fd < 0 ? windows_fd : 0;
     if (r == 0)
         r = bpf_set_element(program->maps[MAP_COUNTS], &netns_cookie, &counts);
     if (r == 0)
         r = bpf_set_element(program->maps[MAP_WINDOWS], &netns_cookie, &windows_fd);
     if (r < 0) {
-        program_forget_netns(program, netns_cookie);
-        if (r == -E2BIG)
-            error_set(error, "one program gives windows to at most %d network namespaces",
-                      MAX_NETNS);
-        else
-            error_set(error, "a network namespace's windows: %s", bpf_error_text(r));
+        error_set(error, "a network namespace's windows: %s", bpf_error_text(r));
         return r;
     }
     *windows_fdp = windows_fd;

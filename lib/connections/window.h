@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 /*
- * Each map has an element for each network namespace, with the namespace's cookie as its key. The
+ * Each map has one element, of the program's network namespace, with its cookie as the key. The
  * windows' element is itself a map: a trie with longest prefix match. IPv4 is ::ffff:0:0/96, also
  * for connections of IPv6 sockets to it.
  */

@@ -13,7 +13,7 @@
 /* Two events: the smallest buffer with which the kernel queues any. */
 enum { MIN_EVENTS_BUFFER_BYTES = 4096 };
 
-STRUCT_ENDS_WITH(struct riptide_observer_config, netns_fd);
+STRUCT_ENDS_WITH(struct riptide_observer_config, events_buffer_bytes);
 STRUCT_ENDS_WITH(struct riptide_scope, reserved);
 
 bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t port)
@@ -131,7 +131,6 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
         .congestion_control = true,
         .destroy_events = RIPTIDE_DESTROY_EVENTS_AUTO,
         .events_buffer_bytes = 32 * 1024 * 1024,
-        .netns_fd = -1,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));
@@ -140,7 +139,7 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
 int observer_config_check(struct riptide_observer_config *checked,
                           const struct riptide_observer_config *config, struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(observer, "observer.", netns_fd);
+    static const struct config_kind kind = CONFIG_KIND(observer, "observer.", events_buffer_bytes);
     int r;
 
     riptide_observer_config_init(checked, sizeof(*checked));

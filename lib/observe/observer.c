@@ -4,7 +4,6 @@
  * destroy events, sample.c parses a message about a socket.
  */
 #include "internal.h"
-#include "netns.h"
 #include "observe/config.h"
 #include "observe/dump.h"
 #include "observe/events.h"
@@ -64,7 +63,6 @@ int observer_new(struct riptide_observer **observerp, const struct riptide_obser
 {
     CLEANUP(observer_freep) struct riptide_observer *observer = NULL;
     struct riptide_observer_config config;
-    struct netns_visit visit;
     int r = observer_config_check(&config, given, error);
 
     if (r < 0)
@@ -87,9 +85,7 @@ int observer_new(struct riptide_observer **observerp, const struct riptide_obser
     if (prefix_set_is_empty(&observer->filter.prefixes))
         return error_set_field(error, "observer.scope.exclude",
                                "exclude covers all of scope: nothing matches");
-    r = netns_visit(&visit, config.netns_fd, "observer.netns_fd", error);
-    if (r == 0)
-        r = netns_return(&visit, open_sockets(observer, error), error);
+    r = open_sockets(observer, error);
     if (r < 0)
         return r;
 

@@ -4,7 +4,6 @@ of other owners on these cgroups."""
 
 import contextlib
 import ctypes
-import errno
 import os
 import platform
 import struct
@@ -97,19 +96,16 @@ class OtherProgram:
         os.close(self.cgroup_fd)
 
 
-class Maps(OtherProgram):
-    """The maps of a process's program, by type and size of values, and its links to the cgroup."""
+class Links(OtherProgram):
+    """The links of a process's program to the cgroup."""
 
-    SET, NEXT_KEY, BY_ID, LINK_UPDATE, LINK_BY_ID, LINK_DETACH = 2, 4, 14, 29, 30, 34
+    LINK_UPDATE, LINK_BY_ID, LINK_DETACH = 29, 30, 34
 
     def __init__(self, pid):
-        self.fds, self.links = {}, []
+        self.links = []
         for number in os.listdir(f"/proc/{pid}/fdinfo"):
             with open(f"/proc/{pid}/fdinfo/{number}") as file:
                 words = dict(line.split(":", 1) for line in file if ":" in line)
-            if "map_id" in words:
-                self.fds[int(words["map_type"]), int(words["value_size"])] = self._bpf(
-                    self.BY_ID, "=III", int(words["map_id"]), 0, 0)
             if "link_id" in words:
                 self.links.append(self._bpf(self.LINK_BY_ID, "=III", int(words["link_id"]), 0, 0))
 
@@ -122,32 +118,8 @@ class Maps(OtherProgram):
         for fd in self.links:
             self._bpf(self.LINK_UPDATE, "=IIII", fd, other.fd, 0, 0)
 
-    def fill(self):
-        """Adds elements until the maps have no room for another namespace."""
-        for (kind, value_bytes), fd in self.fds.items():
-            key, value = ctypes.create_string_buffer(8), ctypes.create_string_buffer(value_bytes)
-            for cookie in range(1, 1 << 48 if kind == 1 else 1):
-                key.raw = (~cookie & (1 << 64) - 1).to_bytes(8, "little")
-                try:
-                    self._bpf(self.SET, "=IIQQQ", fd, 0, ctypes.addressof(key), ctypes.addressof(value), 0)
-                except OSError as error:
-                    if error.errno != errno.ENOMEM:  # in user mode it may come later
-                        break
-
-    def netns(self):
-        """The cookies of namespaces that have windows: keys of the map of maps."""
-        found, key = [], None
-        with contextlib.suppress(FileNotFoundError):
-            while True:
-                behind = ctypes.create_string_buffer(8)
-                self._bpf(self.NEXT_KEY, "=IIQQQ", self.fds[13, 4], 0,
-                          ctypes.addressof(key) if key else 0, ctypes.addressof(behind), 0)
-                key = behind
-                found.append(int.from_bytes(key.raw, "little"))
-        return found
-
     def __exit__(self, *_):
-        for fd in (*self.fds.values(), *self.links):
+        for fd in self.links:
             os.close(fd)
 
 

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A host of libriptide that serves containers: an agent for each network namespace that the command
- * line names, all of them in one edge-triggered epoll loop and one thread. A namespace whose path
- * leads there no longer ends its part quietly; with the last one, or where its input ends, the program ends.
+ * line names, made in that namespace; all else happens in the program's own, in one edge-triggered
+ * epoll loop and one thread. A namespace whose path leads there no longer ends its part quietly;
+ * with the last one, or where its input ends, the program ends.
  *
  * containers [--cgroup CGROUP] PATH...
  *
- * With a cgroup windows are given per connection, by one program for all.
+ * With a cgroup windows are given per connection, by a program for each namespace.
  */
-#include "tools.h"
-
-#include <errno.h>
+#include <err.h>
 #include <fcntl.h>
 #include <riptide/agent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct container {
@@ -27,8 +28,13 @@ struct container {
 
 enum { INTERVAL_NS = 50 * 1000 * 1000 };
 
-static int start(struct container *container, int epoll_fd, const char *cgroup,
-                 struct riptide_agent *program_of)
+static void enter(int netns_fd)
+{
+    if (setns(netns_fd, CLONE_NEWNET) < 0)
+        err(EXIT_FAILURE, "setns");
+}
+
+static int start(struct container *container, int home_fd, int epoll_fd, const char *cgroup)
 {
     struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.ptr = container };
     struct riptide_estimator_config estimator;
@@ -37,21 +43,18 @@ static int start(struct container *container, int epoll_fd, const char *cgroup,
     int r;
 
     container->netns_fd = open(container->path, O_RDONLY | O_CLOEXEC);
-    if (container->netns_fd < 0) { /* as netns_fd it would mean this thread's own namespace */
-        r = -errno;
-        printf("%s: %s\n", container->path, strerror(-r));
-        return r;
-    }
+    if (container->netns_fd < 0)
+        err(EXIT_FAILURE, "%s", container->path);
     riptide_estimator_config_init(&estimator, sizeof(estimator));
     estimator.policy = riptide_policy_find("paper");
     riptide_agent_config_init(&config, sizeof(config));
     config.estimator = &estimator;
     config.interval_ns = INTERVAL_NS;
-    config.netns_fd = container->netns_fd;
     config.cgroup = cgroup;
     config.apply = cgroup ? RIPTIDE_CONNECTIONS : RIPTIDE_ROUTES;
-    config.program_of = program_of;
+    enter(container->netns_fd);
     r = riptide_agent_new(&container->agent, &config, &error);
+    enter(home_fd);
     if (r == 0)
         r = riptide_agent_start(container->agent, &error);
     if (r < 0)
@@ -69,6 +72,14 @@ static void end(struct container *container)
     close(container->netns_fd);
 }
 
+static bool is_there(const struct container *container)
+{
+    struct stat held, found;
+
+    return fstat(container->netns_fd, &held) == 0 && stat(container->path, &found) == 0 &&
+           held.st_dev == found.st_dev && held.st_ino == found.st_ino;
+}
+
 /* Until no work is left. Once a round: is any namespace left to serve? */
 static void serve(struct container *container)
 {
@@ -81,7 +92,7 @@ static void serve(struct container *container)
         r = riptide_agent_dispatch(container->agent);
         while (riptide_agent_pop(container->agent, &event) == 0) {
             if (event->kind == RIPTIDE_AGENT_TICK)
-                is_gone |= !riptide_netns_is_at(container->netns_fd, container->path);
+                is_gone |= !is_there(container);
             if (event->kind == RIPTIDE_AGENT_ROUTE) {
                 riptide_prefix_format(&event->route->dst, dst);
                 printf("%s: %s %u\n", container->path, dst, event->route->initcwnd);
@@ -100,6 +111,7 @@ int main(int argc, char **argv)
     const char *cgroup = argc > 2 && strcmp(argv[1], "--cgroup") == 0 ? argv[2] : NULL;
     char **paths = argv + (cgroup ? 3 : 1);
     int n = argc - (cgroup ? 3 : 1), n_served = 0, epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    int home_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
 
     containers = n > 0 ? calloc((size_t)n, sizeof(*containers)) : NULL;
@@ -108,7 +120,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 0; i < n; i++) {
         containers[i].path = paths[i];
-        if (start(&containers[i], epoll_fd, cgroup, i > 0 ? containers[i - 1].agent : NULL) < 0)
+        if (start(&containers[i], home_fd, epoll_fd, cgroup) < 0)
             return EXIT_FAILURE;
         n_served++;
     }

@@ -225,7 +225,6 @@ static int run(struct backends *backends, bool is_started, int queue_bytes)
 int main(int argc, char **argv)
 {
     const struct connections_config connections = { .cgroup = getenv("DRIVER_CGROUP"),
-                                                    .netns_fd = -1,
                                                     .max_windows = RIPTIDE_MAX_DESTINATIONS };
     const char *apply = getenv("DRIVER_APPLY");
     enum riptide_backend chosen = !connections.cgroup                      ? RIPTIDE_ROUTES

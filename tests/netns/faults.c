@@ -68,7 +68,6 @@ static char expected[2][HOST_TEXT_BYTES], reached[2][HOST_TEXT_BYTES];
 
 static struct riptide_router_config router_config;
 static char state_path[PATH_MAX];
-static int netns_fd;
 static bool is_right; /* nothing was wrong in this run */
 
 static uint64_t now_ns(void)
@@ -242,7 +241,6 @@ static void configure(struct all_config *all)
     all->agent.observer = &all->observer;
     all->agent.estimator = &all->estimator;
     all->agent.interval_ns = INTERVAL_NS;
-    all->agent.netns_fd = netns_fd;
     all->agent.cgroup = getenv("FAULTS_CGROUP");
     all->agent.apply = !all->agent.cgroup ? RIPTIDE_ROUTES
                        : has_routes()     ? RIPTIDE_BOTH
@@ -261,7 +259,6 @@ static void ask(struct run *run)
     const struct riptide_hint hint = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } },
                                        .cwnd_max = 20,
                                        .until_ns = RIPTIDE_NEVER_NS };
-    struct riptide_router_config config = router_config;
     struct riptide_error error = { .text = "" };
     struct riptide_route *routes = NULL;
     struct rule *rules = NULL;
@@ -272,14 +269,12 @@ static void ask(struct run *run)
     run->has_asked = true;
     expect_line(riptide_estimator_add_hint(riptide_agent_get_estimator(run->agent), &hint, &error),
                 &error);
-    config.netns_fd = netns_fd;
-    riptide_routes_read(&config, &routes, &n);
+    riptide_routes_read(&router_config, &routes, &n);
     free(routes);
-    riptide_rules_read(&config, &rules, &n);
+    riptide_rules_read(&router_config, &rules, &n);
     free(rules);
     riptide_receiver_get_initrwnd(1460, &initrwnd);
     riptide_router_get_holder(&holder);
-    riptide_netns_is_at(netns_fd, "/proc/self/ns/net");
 }
 
 static int dispatch(struct run *run)
@@ -389,15 +384,13 @@ static void check_end(bool is_flushed, uint32_t fds_before)
 /* For the leftovers of others, as riptide_router_flush is called. */
 static int flush(void)
 {
-    struct riptide_router_config config = router_config;
     struct riptide_error error = { .text = "" };
     int r;
 
     shim_pause();
     change_route(RTM_NEWROUTE, router_config.table, router_config.protocol);
     shim_resume();
-    config.netns_fd = netns_fd;
-    r = riptide_router_flush(&config, NULL, &error);
+    r = riptide_router_flush(&router_config, NULL, &error);
     expect_line(r, &error);
     return r;
 }
@@ -531,7 +524,6 @@ int main(int argc, char **argv)
     }
     snprintf(state_path, sizeof(state_path), "%s", argv[1]);
     riptide_router_config_init(&router_config, sizeof(router_config));
-    netns_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     if (!learn())
         return EXIT_FAILURE;
     if (argc == 5)

@@ -8,7 +8,6 @@
  *     pause, resume, check, stop
  *     counts                             given, paced, kept, syn_lost, refused, held_out
  *     arm COOKIE                         its name, as user space computes it
- *     join MAX_WINDOWS                   another start for the namespace, by the same program
  *     pop                                PREFIX STATE CWND REASON
  */
 #include "connections/connections.h"
@@ -18,8 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define MEMBER(name)                                                                               \
     {                                                                                              \
@@ -87,22 +84,6 @@ static const char *name_arm(const struct connections_config *config, const char 
                            ARM_SHARE(config->arms.holdout_percent))];
 }
 
-static const char *join(const struct connections *connections,
-                        const struct connections_config *config, uint32_t max_windows, int *rp)
-{
-    static struct riptide_error error;
-    struct connections_config joins = *config;
-    struct connections *joined = NULL;
-
-    joins.program_of = connections;
-    joins.max_windows = max_windows;
-    *rp = connections_new(&joined, &joins, &error);
-    if (*rp == 0)
-        *rp = connections_start(joined, &error);
-    connections_free(joined);
-    return error.text;
-}
-
 static void follow(struct connections *connections, struct connections_config *config, char *line)
 {
     bool is_set = strncmp(line, "set ", 4) == 0;
@@ -122,18 +103,6 @@ static void follow(struct connections *connections, struct connections_config *c
         words = count(connections);
     else if (strncmp(line, "arm ", 4) == 0)
         words = name_arm(config, line + 4);
-    else if (strncmp(line, "join ", 5) == 0)
-        words = join(connections, config, (uint32_t)strtoul(line + 5, NULL, 10), &r);
-    else if (strcmp(line, "fork") == 0) {
-        if (fork() > 0) { /* the child has the answer */
-            wait(NULL);
-            return;
-        }
-        words = join(connections, config, config->max_windows, &r);
-        printf("%d %s\n", r, words);
-        fflush(stdout);
-        _exit(EXIT_SUCCESS);
-    }
     else if (strcmp(line, "pop") == 0)
         words = pop(connections, &r);
     else if (strcmp(line, "check") == 0)
@@ -150,7 +119,6 @@ int main(int argc, char **argv)
 {
     struct connections_config config = {
         .cgroup = argc > 1 ? argv[1] : NULL,
-        .netns_fd = -1,
         .max_windows = argc > 2 ? (uint32_t)atoi(argv[2]) : 1000,
         .pacing_rtt_min_us = 5000,
         .arms = { .holdout_percent = argc > 3 ? (uint32_t)atoi(argv[3]) : 0,

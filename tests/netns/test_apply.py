@@ -80,7 +80,7 @@ def test_a_program_that_somebody_takes_away_is_attached_again_with_a_line(net, c
     net.learned("203.0.113.1", 30)
     with daemon("connections", has_rules=False) as riptided:
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
-        with cgroups.Maps(riptided.pid) as program, cgroups.OtherProgram(cgroup) as other:
+        with cgroups.Links(riptided.pid) as program, cgroups.OtherProgram(cgroup) as other:
             if is_replaced:
                 program.replace(other)
             else:
@@ -364,8 +364,8 @@ def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
         wait_until(lambda: program("initcwnd") == 100, "the largest window", deadline_s=60)
         if apply == "both":  # nothing paces a route's window without the program
             assert riptide_json(near, "explain", "10.9.2.1")["kernel"]["initcwnd"] == 24
-        with cgroups.Maps(riptided.pid) as maps:  # attached again: nothing is learned anew
-            maps.detach()
+        with cgroups.Links(riptided.pid) as links:  # attached again: nothing is learned anew
+            links.detach()
         wait_until(lambda: "windows per connection: enabled again" in riptided.said(), "the line")
         assert riptide_json(near, "explain", "10.9.2.1")["window"]["cwnd"] == 100
         bulk.close()

@@ -89,8 +89,8 @@ def test_verify_proves_no_window_of_a_program_that_is_detached(net, daemon, appl
         wait_until(lambda: net.connect("203.0.113.1").cwnd() == 20, "the window")
         if apply == "both":
             wait_window(net.host, "203.0.113.1")
-        with cgroups.Maps(riptided.pid) as maps:
-            maps.detach()
+        with cgroups.Links(riptided.pid) as links:
+            links.detach()
         done = net.host.run(RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1], "--json", check=False)
         found = said_json(done, "verify")
     assert found["program"] == {"initcwnd": 20, "has_given": False}

@@ -336,14 +336,6 @@ def test_two_programs_of_one_cgroup_pace_each_its_own_namespace(path, cgroup, is
         connection.close()
 
 
-def test_a_child_cannot_use_a_program_that_its_parent_has_not_started(net, cgroup):
-    """It would load one of its own, and attach it nowhere."""
-    with Windows(net.host, cgroup) as windows:
-        windows.say("stop")
-        assert windows.say("fork") == (
-            -errno.ESHUTDOWN, "program_of: the parent's agent was not started before fork(2), or has stopped")
-
-
 @pytest.mark.parametrize("ending", ["stop", "SIGKILL"])
 def test_an_end_before_data_or_in_the_first_flight_leaves_no_limit(path, cgroup, ending):
     connect, near, _ = path
@@ -422,15 +414,6 @@ def test_an_applications_own_bound_of_the_receive_window_stays(net, cgroup):
         assert client.getsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP) == 20_000
         with server.accept()[0] as far:
             wait_until(lambda: tcp_info(far).snd_wnd_bytes <= 20_000, "its window")
-
-
-def test_another_start_for_the_same_namespace_leaves_its_windows(net, cgroup):
-    with Windows(net.host, cgroup) as windows:
-        windows.set("203.0.113.1", 40)
-        for max_windows in (10, AT_ONCE):  # more than any map has
-            assert windows.say("join", max_windows) == (
-                -16, "another agent gives windows to this network namespace by this program")
-            assert net.connect("203.0.113.1").cwnd() == 40
 
 
 def test_no_pacing_on_short_paths(net, cgroup):

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""An embedder (containers.c) that serves other network namespaces than its own."""
+"""An embedder (containers.c) whose agents are made in other network namespaces than its own."""
 
 import contextlib
 import os
 import subprocess
 
 import pytest
-from netns import (DEADLINE_S, Network, rules, snapshot, wait_until,
-                   wait_window, windows)
+from netns import DEADLINE_S, RIPTIDED, Daemon, Network, rules, snapshot, wait_until, wait_window, windows
 from programs import Program
 from test_scope import established
 
@@ -25,9 +24,9 @@ def networks():
         network.close()
 
 
-def Containers(home, *paths, prefix=()):
+def Containers(home, *paths):
     """The program on a host, for other hosts."""
-    return Program(home, "containers", *paths, prefix=prefix)
+    return Program(home, "containers", *paths)
 
 
 def learn(networks):
@@ -51,7 +50,7 @@ def test_each_namespace_learns_from_its_own_connections_and_home_has_no_trace(ho
 
 
 @pytest.mark.parametrize("ending", ["in order", "SIGKILL"])
-def test_one_program_serves_many_namespaces(host, networks, cgroup, ending):
+def test_a_program_for_each_of_many_namespaces(host, networks, cgroup, ending):
     """The same address is another host in each; removing the first does not affect the other."""
     cwnds = [network.learned("203.0.113.1", cwnd).cwnd() for network, cwnd in zip(networks, (30, 60))]
     paths = [path_of(network.host) for network in networks]
@@ -125,44 +124,25 @@ def test_a_namespace_of_a_process_ends_with_it(host, net):
     assert not rules(net.host)  # the namespace still exists here, but nothing maintains the rules
 
 
-def test_who_manages_a_namespace_already_is_named(host, net):
-    path = path_of(net.host)
-    twice = Containers(host, path, path)
-    assert (twice.line() == f"{path}: this process already manages this network namespace, with "
-                            "another router or agent; stop that first")
+@pytest.mark.parametrize("by", ["routes", "connections"])
+def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
+    """Each agent is made in the namespace and started from another; riptided is all in it."""
+    path, options = path_of(net.host), ("--cgroup", cgroup) if by == "connections" else ()
+    twice = Containers(host, *options, path, path)
+    assert twice.line() == f"{path}: another process or agent already manages this network namespace; stop it first"
     assert twice.process.wait(DEADLINE_S) == 1
-    first = Containers(host, path)
+    first = Containers(host, *options, path)
     assert first.line() == "ready"
-    assert Containers(net.world, path).line() == (
-        f"{path}: process {first.pid} already manages this network namespace; stop it first")
+    for home, words in ((net.world, "another process or agent"), (net.host, f"process {first.pid}")):
+        second = Containers(home, *options, path)
+        assert second.line() == f"{path}: {words} already manages this network namespace; stop it first"
+        assert second.process.wait(DEADLINE_S) == 1
+    done = net.host.run(RIPTIDED, "--apply", by, *options, check=False)
+    assert done.returncode == 1
+    assert f"process {first.pid} already manages this network namespace; stop it first" in done.stderr
     assert first.end() == 0
-
-
-WITHOUT_SYS_ADMIN = ("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", "--")
-# Returning to the own namespace fails.
-LOSING = """
-    #include <errno.h>
-    #include <sys/syscall.h>
-    #include <unistd.h>
-    int setns(int fd, int type)
-    {
-        static int n;
-        return n++ ? (errno = EPERM, -1) : (int)syscall(SYS_setns, fd, type);
-    }
-"""
-
-
-@pytest.mark.parametrize("path, prefix, words", [
-    ("/dev/null", (), ": netns_fd: no network namespace: Invalid argument"),
-    ("/proc/self/ns/mnt", (), ": netns_fd: no network namespace: Invalid argument"),
-    ("/run/netns/mistyped", (), "No such file or directory"),
-    (None, WITHOUT_SYS_ADMIN, ": netns_fd: entering another network namespace needs CAP_SYS_ADMIN in both"),
-    (None, LOSING, "this thread is left in the network"),
-])
-def test_namespace_that_cannot_be_served_is_refused(host, net, preload, path, prefix, words):
-    prefix = ("env", preload(LOSING)) if prefix is LOSING else prefix
-    containers = Containers(host, path or path_of(net.host), prefix=prefix)
-    line = containers.line()
-    assert line.startswith(f"{path or path_of(net.host)}: ") and words in line
-    assert containers.process.wait(DEADLINE_S) == 1
-    assert not rules(host)
+    with Daemon(net.host, "--apply", by, *options, has_rules=by == "routes") as riptided:
+        second = Containers(host, *options, path)
+        assert second.line() == f"{path}: another process or agent already manages this network namespace; stop it first"
+        assert second.process.wait(DEADLINE_S) == 1
+        assert riptided.process.poll() is None

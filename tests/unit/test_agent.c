@@ -156,30 +156,6 @@ TEST(fields_of_the_stages_are_named)
     init(&configs);
     configs.router.table = 0;
     assert_not_new(&configs, "router.table: 0 ");
-    init(&configs);
-    configs.router.netns_fd = -2;
-    assert_not_new(&configs, "router.netns_fd: ");
-    configs.agent.netns_fd = -2;
-    assert_not_new(&configs, "netns_fd: ");
-}
-
-TEST(an_fd_on_no_namespace_is_named)
-{
-    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    struct riptide_observer_config observer;
-    struct configs configs;
-
-    init(&configs);
-    riptide_observer_config_init(&observer, sizeof(observer));
-    configs.agent.observer = &observer;
-    observer.netns_fd = fd;
-    assert_not_new(&configs, "observer.netns_fd: no network namespace: ");
-    observer.netns_fd = -1;
-    configs.router.netns_fd = fd;
-    assert_not_new(&configs, "router.netns_fd: no network namespace: ");
-    configs.agent.netns_fd = fd;
-    assert_not_new(&configs, "netns_fd: no network namespace: ");
-    close(fd);
 }
 
 static struct stages stages_of(const struct configs *configs)

@@ -102,7 +102,6 @@ TEST(defaults_fill_no_more_than_asked)
     assert_int_equal(config.max_restarts, 3);
     assert_true(config.congestion_control);
     assert_int_equal(config.destroy_events, RIPTIDE_DESTROY_EVENTS_AUTO);
-    assert_int_equal(config.netns_fd, -1);
 }
 
 static void assert_refused(const struct riptide_observer_config *config, const char *field)
@@ -153,7 +152,6 @@ TEST(errors_name_the_field)
     };
     struct riptide_observer_config config;
     struct riptide_observer *observer = NULL;
-    struct riptide_error error;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         riptide_observer_config_init(&config, sizeof(config));
@@ -165,8 +163,4 @@ TEST(errors_name_the_field)
         assert_refused(&config, cases[i].text);
     }
     assert_int_equal(riptide_observer_new(&observer, &config, NULL), -EINVAL);
-    riptide_observer_config_init(&config, sizeof(config));
-    config.netns_fd = -2;
-    assert_int_equal(riptide_observer_new(&observer, &config, &error), -EBADF);
-    assert_non_null(strstr(error.text, "netns_fd"));
 }

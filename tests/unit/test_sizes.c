@@ -54,11 +54,11 @@ static const struct object {
     void (*init)(void *config, size_t size);
     int (*try)(const void *config, struct riptide_error *error);
 } objects[] = {
-    { "observer", sizeof(struct riptide_observer_config), END_OF(riptide_observer_config, netns_fd),
-      init_observer, try_observer },
+    { "observer", sizeof(struct riptide_observer_config),
+      END_OF(riptide_observer_config, events_buffer_bytes), init_observer, try_observer },
     { "estimator", sizeof(struct riptide_estimator_config),
       END_OF(riptide_estimator_config, reserved), init_estimator, try_estimator },
-    { "router", sizeof(struct riptide_router_config), END_OF(riptide_router_config, netns_fd),
+    { "router", sizeof(struct riptide_router_config), END_OF(riptide_router_config, hash_seed),
       init_router, try_router },
     { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, holdout_turn_ns),
       init_agent, try_agent },
@@ -134,7 +134,7 @@ TEST(sizes_that_no_release_had_are_refused)
         const struct object *object = &objects[i];
         const size_t sizes[] = { 0,
                                  sizeof(void *),
-                                 offsetof(struct riptide_agent_config, max_share),
+                                 offsetof(struct riptide_agent_config, observer),
                                  object->bytes - 1,
                                  65537,
                                  SIZE_MAX };

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from functools import partial
@@ -39,11 +38,6 @@ def _read_event(c: Any) -> AgentEvent:
         reason=lambda reason: text(reason) if reason else None)
 
 
-def _use_of(agent: Any) -> Any:
-    """Keeps other threads from closing the agent of program_of while C reads it."""
-    return agent._use if isinstance(agent, Agent) else contextlib.nullcontext()
-
-
 def _end_wait(loop: Any, fd: int, ready: Any) -> None:
     """Ends a wait: the fd is readable, or will be closed, after which its number is reused."""
     loop.remove_reader(fd)
@@ -53,6 +47,9 @@ def _end_wait(loop: Any, fd: int, ready: Any) -> None:
 
 class Agent(KernelHandle):
     """Learns from open connections and gives windows to new ones. Needs CAP_NET_ADMIN.
+
+    Both are of the network namespace in which the constructor is called; all else may be called
+    from another one.
 
         with riptide.Agent(interval=1) as agent:
             agent.start()
@@ -69,9 +66,8 @@ class Agent(KernelHandle):
 
     def __init__(self, **options: Unpack[AgentOptions]) -> None:
         keep = Keep([])
-        with _use_of(options.get("program_of")):
-            config = new_config(CONFIG, options, keep)
-            super().__init__(new_object(lib.riptide_agent_new, config, lib.riptide_agent_free))
+        config = new_config(CONFIG, options, keep)
+        super().__init__(new_object(lib.riptide_agent_new, config, lib.riptide_agent_free))
         self._guard.kept = rows(keep)
         self.observer, self.estimator, self.router = Observed(), Estimated(), Routed()
         self.observer._use = Part(self._guard, lib.riptide_agent_get_observer)

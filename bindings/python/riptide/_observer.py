@@ -106,8 +106,8 @@ class Observed:
 class Observer(Handle, Observed):
     """Dumps TCP connections that are established, or closing with data in flight.
 
-    They are of this thread's network namespace, or `netns_fd`. dump() waits; an event loop calls
-    start(), when fileno() is readable dispatch(), and pop() until AgainError or DoneError.
+    They are of the network namespace in which the constructor is called. dump() waits; an event
+    loop calls start(), when fileno() is readable dispatch(), and pop() until AgainError or DoneError.
 
     Errors: OptionError, OSError, TypeError, ValueError and OverflowError for values that C cannot
     take.

@@ -356,7 +356,6 @@ class ObserverOptions(TypedDict, total=False):
     congestion_control: bool  # request its name as well; True
     destroy_events: int  # closed ones: True, False, 2: also shown ones, -1: if a policy needs them
     events_buffer_bytes: int  # for destroy events; 32 MB
-    netns_fd: int  # an fd of the network namespace; -1: the thread's
 
 
 class EstimatorOptions(TypedDict, total=False):
@@ -390,7 +389,6 @@ class RouterOptions(TypedDict, total=False):
     max_routes: int  # 16384
     hash_seed: int  # 0
     dry_run: bool  # resolve base routes, write nothing; False
-    netns_fd: int  # -1: the thread's
 
 
 class AgentOptions(TypedDict, total=False):
@@ -401,12 +399,10 @@ class AgentOptions(TypedDict, total=False):
     estimator: EstimatorOptions
     router: RouterOptions
     max_share: float  # of one core, for dumps, 0 to 1; 0.05; 0: the interval is fixed
-    netns_fd: int  # for observer and router; -1: their own netns_fd
     apply: int  # a Backend; ROUTES
     cgroup: str | os.PathLike[str]  # whose connections the program serves; all of the host
     pacing_percent: int  # part of a round trip over which first flights leave; 50
     pacing_rtt_min: Duration  # shorter paths are not paced; 5 ms
-    program_of: Agent  # another namespace's agent, whose program serves this one as well
     holdout_percent: int  # of connections (by holdout_turn of destinations) keep the kernel's window; 0
     holdout_seed: int  # of the draw; 0
     step_back_percent: int  # harm from which windows step back, of time or points; 2; 0: never

@@ -208,8 +208,6 @@ def _write(c: Any, field: str, cname: str, value: Any, keep: list[Any], path: st
         _write_array(c, field, cname, value, keep, path)
     elif cname == "struct riptide_policy *":
         c.policy = _policy(path, value, keep)
-    elif cname == "struct riptide_agent *":
-        setattr(c, field, _agent(path, value))
     elif cname == "char *":
         keep.append(ffi.new("char[]", path_bytes(value, path)))
         setattr(c, field, keep[-1])
@@ -256,15 +254,6 @@ def _policy(path: str, value: Any, keep: list[Any]) -> Any:
     if not found:
         raise ValueError(f"{path}: there is none with the name {shown(value)}")
     return found
-
-
-def _agent(path: str, value: Any) -> Any:
-    """The C object of an Agent, whose guard the caller holds. Errors: TypeError."""
-    from ._agent import Agent  # here, as that module imports this one
-
-    if not isinstance(value, Agent):
-        raise TypeError(f"{path}: no Agent: {shown(value)}")
-    return value._guard.c
 
 
 def _write_array(c: Any, field: str, cname: str, values: Iterable[Any], keep: list[Any],

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import select
@@ -16,7 +17,7 @@ import pytest
 
 import cgroups
 import riptide
-from netns import DEADLINE_S, Network, routes, rules, wait_until, windows
+from netns import DEADLINE_S, Host, Network, routes, rules, wait_until, windows
 from riptide import Duration, EventKind, EstimatorOptions, RouteState
 
 PAPER: EstimatorOptions = {"ttl": 3600, "policy": "paper"}
@@ -251,21 +252,26 @@ def test_a_cgroup_that_is_not_there_is_an_option_error(tmp_path: Path, name: str
     assert (refused.value.errno, refused.value.field) == (errno.ENOENT, "cgroup")
 
 
-def test_one_program_serves_two_namespaces(net: Network, tmp_path: Path) -> None:
+def test_one_process_serves_two_namespaces(net: Network, tmp_path: Path) -> None:
+    """Agents are made in them, and all else happens in a third one."""
     cwnd = net.learned("203.0.113.1", 30).cwnd()
-    with cgroups.mounted(tmp_path) as root, cgroups.made(root) as cgroup:
-        def options(fd: int, cgroup: Path | None, **more: Any) -> Any:
-            return {"interval": 0.05, "estimator": PAPER, "netns_fd": fd,
-                    "apply": riptide.Backend.CONNECTIONS, **({"cgroup": cgroup} if cgroup else {}), **more}
-        with riptide.Agent(**options(net.world.fd, cgroup)) as first, \
-                riptide.Agent(**options(net.host.fd, None, program_of=first)) as second:
-            first.start()
-            second.start()
-            first.close()
-            asyncio.run(asyncio.wait_for(
-                until(second, lambda e: e.kind == EventKind.ROUTE), DEADLINE_S))
-            assert net.connect("203.0.113.1").cwnd() == cwnd
+    with cgroups.mounted(tmp_path) as root, cgroups.made(root) as cgroup, contextlib.ExitStack() as stack:
+        def agent_in(host: Host) -> riptide.Agent:
+            with host.entered():
+                return stack.enter_context(riptide.Agent(
+                    interval=0.05, estimator=PAPER, apply=riptide.Backend.CONNECTIONS, cgroup=cgroup))
+        first, second, third = agent_in(net.world), agent_in(net.host), agent_in(net.host)
+        first.start()
+        second.start()
+        with pytest.raises(OSError, match="already manages this network namespace") as refused:
+            third.start()
+        assert refused.value.errno == errno.EBUSY
+        first.close()
+        asyncio.run(asyncio.wait_for(until(second, lambda e: e.kind == EventKind.ROUTE), DEADLINE_S))
+        assert net.connect("203.0.113.1").cwnd() == cwnd
+        second.close()
         assert net.connect("203.0.113.1").cwnd() == 10
+        third.start()
 
 
 def test_start_that_was_refused_is_tried_again(net: Network, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ KINDS: dict[str, Any] = {
     "number": [bad for bad in NO_NUMBER if bad[0] is not None] + [
         (math.nan, ValueError), (math.inf, ValueError)],
     "bool": [*NO_NUMBER, (2, OverflowError), (-1, OverflowError)],
-    "auto": [*NO_NUMBER, (3, OSError), (-2, OSError), (128, OverflowError)],
+    "auto": [*NO_NUMBER, (3, OSError), (-2, OSError), (128, OSError), (1 << 31, OverflowError)],
     "duration": [*NO_NUMBER, (True, TypeError), (-1, ValueError), (-math.inf, ValueError),
                  (math.nan, ValueError), (timedelta(seconds=-1), ValueError),
                  (-1e300, ValueError), (1e300, OverflowError), (timedelta.max, OverflowError),
@@ -57,7 +57,6 @@ KINDS: dict[str, Any] = {
               ([Hint], TypeError), ([Scope()], TypeError)],
     "name": [*TYPE, (7, TypeError), ("papyrus", ValueError), ("päper", ValueError),
              ("paper\0", ValueError), ("", ValueError), ("x" * 100_000, ValueError)],
-    "agent": [*TYPE, (7, TypeError), (riptide.Router, TypeError)],
     "path": [(None, TypeError), (5, TypeError), ([], TypeError), ("\ud800", ValueError), ("a\0b", ValueError)],
     "text": [*TYPE, (7, TypeError), ("x" * 16, ValueError), ("ü", ValueError),
              ("a\0b", ValueError)],
@@ -131,8 +130,7 @@ def calls() -> Iterator[Any]:
                                     "observer": "options", "estimator": "options",
                                     "router": "options", "apply": "uint32", "cgroup": "path",
                                     "pacing_percent": "uint32", "pacing_rtt_min": "duration",
-                                    "program_of": "agent", "holdout_percent": "uint32",
-                                    "holdout_seed": "uint32",
+                                    "holdout_percent": "uint32", "holdout_seed": "uint32",
                                     "step_back_percent": "uint32",
                                     "step_back_wait": "duration", "holdout_turn": "duration"})
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)

@@ -186,20 +186,6 @@ def test_second_thread_is_told_while_a_call_is_under_way() -> None:
         assert estimator.find("10.0.0.1").cwnd == 20  # and ours again
 
 
-def test_agent_whose_program_another_one_shares_is_not_closed_meanwhile() -> None:
-    """Its pointer is in the configuration before the last option is."""
-    with riptide.Agent() as first, ThreadPoolExecutor(1) as other:
-        class Path:
-            def __fspath__(self) -> str:
-                with pytest.raises(riptide.ConcurrentUseError, match="Agent.*one thread at a time"):
-                    other.submit(first.close).result()
-                return "/sys/fs/cgroup"
-
-        with riptide.Agent(program_of=first, cgroup=Path()):
-            pass
-        assert first.fileno() >= 0  # free again
-
-
 def test_threads_hand_over_and_collide_without_harm() -> None:
     """Whoever is refused tries again: everything is counted once."""
     with riptide.Estimator() as estimator:
