@@ -389,19 +389,6 @@ json_t *daemon_list(struct daemon *daemon)
                      is_program, "why_off", off);
 }
 
-json_t *daemon_save(struct daemon *daemon)
-{
-    size_t n = 0;
-    char *text = riptide_state_text(daemon->agent, &n);
-    json_t *answer;
-
-    if (!text)
-        return NULL;
-    answer = json_pack("{s:s%}", "state", text, n);
-    free(text);
-    return answer;
-}
-
 json_t *daemon_metrics(struct daemon *daemon)
 {
     json_t *answer;

@@ -129,19 +129,3 @@ int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *er
                  "a rule could not be lifted: %s; `riptide flush` removes all", strerror(-r));
     return r;
 }
-
-int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_replacing,
-                struct riptide_load_counts *counts, struct riptide_error *error)
-{
-    int r = riptide_estimator_load(riptide_agent_get_estimator(daemon->agent),
-                                   clock_read_ns(CLOCK_BOOTTIME), clock_read_ns(CLOCK_REALTIME),
-                                   state, n, is_replacing, counts, error);
-
-    if (r != 0 && !error->text[0])
-        snprintf(error->text, sizeof(error->text), "not loaded: %s",
-                 r < 0 ? strerror(-r) : "time runs backwards");
-    if (r == 0)
-        log_line(LOG_LEVEL_INFO, "state %s: destinations loaded: %u",
-                 is_replacing ? "loaded" : "merged", counts->loaded);
-    return r;
-}

@@ -136,19 +136,10 @@ int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
 {
     char *line = request ? json_dumps(request, JSON_COMPACT) : NULL;
     FILE *file = NULL;
-    size_t n_bytes = line ? strlen(line) + 1 : 0; /* a newline takes the place of the zero */
     int code, r;
 
     *answerp = NULL;
-    if (n_bytes > REQUEST_MAX_STATE_BYTES) {
-        snprintf(error->text, sizeof(error->text),
-                 "a request of %zu bytes; riptided accepts %d at most; load larger states at its "
-                 "start",
-                 n_bytes, REQUEST_MAX_STATE_BYTES);
-        r = -EMSGSIZE;
-    } else {
-        r = line ? open_socket(path, &file, error) : -ENOMEM;
-    }
+    r = line ? open_socket(path, &file, error) : -ENOMEM;
     json_decref(request);
     if (pidp)
         *pidp = file ? find_peer(fileno(file)) : 0;
@@ -161,26 +152,21 @@ int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
     return r;
 }
 
-int client_ask_or_say(const struct command_options *options, json_t *request, const char *file,
-                      json_t **answerp)
+int client_ask_or_say(const struct command_options *options, json_t *request, json_t **answerp)
 {
     struct riptide_error error = { .text = "" };
     int r = client_ask(options->settings.control, request, answerp, NULL, &error);
 
     if (r == 0)
         return EXIT_SUCCESS;
-    if (r != -EREMOTEIO && r != -EMSGSIZE)
-        file = NULL;
-    log_answer("%s: %s%s%s", options->command, file ? file : "", file ? ": " : "",
-               log_error_text(&error, r));
+    log_answer("%s: %s", options->command, log_error_text(&error, r));
     return client_is_absence(r) ? EXIT_NOT_RUNNING : EXIT_FAILURE;
 }
 
-int client_run(const struct command_options *options, json_t *request, const char *file,
-               const char *template)
+int client_run(const struct command_options *options, json_t *request, const char *template)
 {
     json_t *answer;
-    int status = client_ask_or_say(options, json_incref(request), file, &answer);
+    int status = client_ask_or_say(options, json_incref(request), &answer);
 
     if (status == EXIT_SUCCESS) {
         command_add(options, answer, json_pack("{s:O}", "asked", request));

@@ -29,18 +29,13 @@ bool client_is_absence(int error);
 /* Whether an unresponsive process has the program per connection; -EACCES: hidden. */
 int client_has_program(int pid);
 
-/*
- * Likewise for --control; after an error reports it, with "FILE: ..." if `file` is not NULL, and
- * returns the exit status.
- */
-int client_ask_or_say(const struct command_options *options, json_t *request, const char *file,
-                      json_t **answerp);
+/* Likewise for --control; reports errors, and returns the exit status. */
+int client_ask_or_say(const struct command_options *options, json_t *request, json_t **answerp);
 
 /*
  * A command that is one request: prints the answer as JSON or by a template (render.h), with the
- * request as member `asked`. `file` as for client_ask_or_say. Returns the exit status.
+ * request as member `asked`. Returns the exit status.
  */
-int client_run(const struct command_options *options, json_t *request, const char *file,
-               const char *template);
+int client_run(const struct command_options *options, json_t *request, const char *template);
 
 #endif

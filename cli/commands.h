@@ -100,7 +100,6 @@ int status_run(const struct command_options *options);
 int hint_run(const struct command_options *options);
 int metrics_run(const struct command_options *options);
 int pause_run(const struct command_options *options);
-int keep_run(const struct command_options *options);
 int doctor_run(const struct command_options *options);
 int verify_run(const struct command_options *options);
 int verdict_run(const struct command_options *options);

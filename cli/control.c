@@ -25,9 +25,8 @@ struct client {
     bool is_last;    /* close it after its answer, */
     bool is_over;    /* close it now */
     time_t deadline; /* CLOCK_MONOTONIC, s */
-    char *line;      /* received part of the next request */
+    char line[REQUEST_MAX_BYTES]; /* received part of the next request */
     size_t n_line;
-    size_t line_capacity;
     char *answer; /* being sent; NULL: a request is expected */
     size_t n_answer;
     size_t n_sent;
@@ -52,7 +51,6 @@ static void remove_client(struct control *control, unsigned int i)
     struct client *client = control->clients[i];
 
     control->clients[i] = control->clients[--control->n_clients];
-    free(client->line);
     free(client->answer);
     close(client->fd);
     free(client);
@@ -66,11 +64,6 @@ static bool has_gone(const struct client *client)
     return poll(&fd, 1, 0) > 0;
 }
 
-static size_t max_bytes(const struct client *client)
-{
-    return client->may_change ? REQUEST_MAX_STATE_BYTES : REQUEST_MAX_BYTES;
-}
-
 /*
  * Processes the received line, if complete. False: close the client; if it gave up while the daemon
  * was stopped, it has reported its request as failed.
@@ -81,7 +74,7 @@ static bool take_line(struct control *control, struct client *client, size_t n_s
     char reason[64];
     size_t n;
 
-    if (!end && client->n_line < max_bytes(client))
+    if (!end && client->n_line < sizeof(client->line))
         return true;
     if (has_gone(client))
         return false;
@@ -92,8 +85,8 @@ static bool take_line(struct control *control, struct client *client, size_t n_s
         client->n_line -= n;
         memmove(client->line, end + 1, client->n_line);
     } else {
-        snprintf(reason, sizeof(reason), "the line is too long: at most %zu bytes",
-                 max_bytes(client));
+        snprintf(reason, sizeof(reason), "the line is too long: at most %d bytes",
+                 REQUEST_MAX_BYTES);
         client->answer = request_refuse(reason, &client->n_answer);
         client->is_last = true;
     }
@@ -103,33 +96,13 @@ static bool take_line(struct control *control, struct client *client, size_t n_s
     return client->answer;
 }
 
-/* Room for more of a line; lines with a state are long. */
-static bool reserve(struct client *client)
-{
-    size_t capacity = client->line_capacity ? 4 * client->line_capacity : REQUEST_MAX_BYTES;
-    char *line;
-
-    if (client->n_line < client->line_capacity)
-        return true;
-    if (capacity > max_bytes(client))
-        capacity = max_bytes(client);
-    line = realloc(client->line, capacity);
-    if (!line)
-        return false;
-    client->line = line;
-    client->line_capacity = capacity;
-    return true;
-}
-
 /* One read. False: the client has ended or must be closed. */
 static bool receive(struct control *control, struct client *client)
 {
     size_t n_before = client->n_line;
     ssize_t n;
 
-    if (!reserve(client))
-        return false;
-    n = recv(client->fd, client->line + n_before, client->line_capacity - n_before, MSG_DONTWAIT);
+    n = recv(client->fd, client->line + n_before, sizeof(client->line) - n_before, MSG_DONTWAIT);
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
     if (n == 0)
@@ -174,8 +147,7 @@ static struct client *client_new(int fd, bool may_change)
 
     if (!client)
         return NULL;
-    if (!may_change)
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     client->fd = fd;
     client->may_change = may_change;
     client->deadline = now() + TIMEOUT_S;

@@ -61,7 +61,7 @@ int hint_run(const struct command_options *options)
     int status;
 
     if (options->n_operands == 0 && !options->hint_remove && !has_limits(options))
-        return client_run(options, json_pack("{s:s}", "request", "hints"), NULL, listed);
+        return client_run(options, json_pack("{s:s}", "request", "hints"), listed);
     status = check(options);
     if (status != EXIT_SUCCESS)
         return status;
@@ -69,7 +69,7 @@ int hint_run(const struct command_options *options)
         return EXIT_USAGE;
     riptide_prefix_format(&dst, text);
     if (options->hint_remove)
-        return client_run(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", text), NULL,
+        return client_run(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", text),
                           "{removed}: the hint is removed, from the next round on\n");
     request = json_pack("{s:s, s:s, s:I}", "request", "hint", "dst", text, "for_ms",
                         (json_int_t)(options->hint_for_ns / NS_PER_MS));
@@ -77,5 +77,5 @@ int hint_run(const struct command_options *options)
         json_object_set_new(request, "cwnd_max", json_integer(options->hint_cwnd_max));
     if (options->hint_scale > 0)
         json_object_set_new(request, "scale", json_real(options->hint_scale));
-    return client_run(options, request, NULL, added);
+    return client_run(options, request, added);
 }

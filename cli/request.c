@@ -153,30 +153,12 @@ static json_t *run_pause(struct call *call)
                      daemon_stepped_back_s(call->daemon));
 }
 
-static json_t *run_load(struct call *call)
-{
-    bool is_replacing = !strcmp(call->verb->name, "load");
-    struct riptide_load_counts counts;
-    const char *state = NULL;
-    size_t n = 0;
-
-    if (!take_members(call, "{s:s%}", "state", &state, &n) ||
-        daemon_load(call->daemon, state, n, is_replacing, &counts, &call->error))
-        return NULL;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "loaded", (json_int_t)counts.loaded,
-                     "expired", (json_int_t)counts.expired, "older", (json_int_t)counts.older,
-                     "regrouped", (json_int_t)counts.regrouped, "skipped",
-                     (json_int_t)counts.skipped, "overflow", (json_int_t)counts.overflow);
-}
-
 static const struct verb verbs[] = {
     { "status", false, NULL, daemon_status },   { "metrics", false, NULL, daemon_metrics },
-    { "hints", false, NULL, daemon_hints },     { "save", true, NULL, daemon_save },
-    { "verdict", false, NULL, daemon_verdict }, { "show", false, run_show, NULL },
-    { "explain", false, run_explain, NULL },    { "hint", true, run_hint, NULL },
-    { "unhint", true, run_unhint, NULL },       { "pause", true, run_pause, NULL },
-    { "resume", true, run_pause, NULL },        { "load", true, run_load, NULL },
-    { "merge", true, run_load, NULL },
+    { "hints", false, NULL, daemon_hints },     { "verdict", false, NULL, daemon_verdict },
+    { "show", false, run_show, NULL },          { "explain", false, run_explain, NULL },
+    { "hint", true, run_hint, NULL },           { "unhint", true, run_unhint, NULL },
+    { "pause", true, run_pause, NULL },         { "resume", true, run_pause, NULL },
 };
 
 static const struct verb *find_verb(struct call *call)

@@ -14,9 +14,8 @@
 /* The default path of the socket. */
 #define CONTROL_PATH "/run/riptide/control"
 
-/* The longest line of a client, including its newline; and of one with a state. */
-#define REQUEST_MAX_BYTES       4096
-#define REQUEST_MAX_STATE_BYTES (64 << 20)
+/* The longest line of a client, including its newline. */
+#define REQUEST_MAX_BYTES 4096
 
 /* Destinations in one answer: a list of all is requested in pages. */
 #define REQUEST_PAGE 256
@@ -63,12 +62,6 @@ bool daemon_is_off(const struct daemon *daemon);
 
 /* Time until windows are tried again; 0: they are given. */
 double daemon_stepped_back_s(const struct daemon *daemon);
-/* The state, as text. */
-json_t *daemon_save(struct daemon *daemon);
-/* Merges the state, or replaces the present one by it. */
-int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_replacing,
-                struct riptide_load_counts *counts, struct riptide_error *error);
-
 /*
  * Reads the line (without its newline) and processes it. Returns the answer, a line of *np bytes
  * including its newline, which the caller frees; errors are answers, too. NULL: no memory.

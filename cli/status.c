@@ -74,7 +74,7 @@ int status_run(const struct command_options *options)
     struct riptide_error error = { .text = "" };
     json_t *status;
     json_int_t n;
-    int r = client_ask_or_say(options, json_pack("{s:s}", "request", "status"), NULL, &status);
+    int r = client_ask_or_say(options, json_pack("{s:s}", "request", "status"), &status);
 
     /* That none runs is an answer, too. */
     if (r == EXIT_NOT_RUNNING && options->json)

@@ -22,7 +22,7 @@ static const char text[] =
 int verdict_run(const struct command_options *options)
 {
     json_t *answer;
-    int status = client_ask_or_say(options, json_pack("{s:s}", "request", "verdict"), NULL, &answer);
+    int status = client_ask_or_say(options, json_pack("{s:s}", "request", "verdict"), &answer);
     bool is_harm;
 
     if (status != EXIT_SUCCESS)

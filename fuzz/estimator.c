@@ -317,7 +317,7 @@ static void succeed(struct run *run)
     while (riptide_estimator_next(run->estimator, &cursor, &known) == 0)
         is_same &= base_of(run, &known.dst) == 0;
     state = save_all(run->estimator, run->now_ns, run->now_ns, &n);
-    CASE_CHECK(riptide_estimator_load(other, run->now_ns, run->now_ns, state, n, true, &counts,
+    CASE_CHECK(riptide_estimator_load(other, run->now_ns, run->now_ns, state, n, &counts,
                                       NULL) == 0);
     CASE_CHECK(
         counts.skipped + counts.expired + counts.older + counts.regrouped + counts.overflow == 0);

@@ -53,7 +53,7 @@ static void check_again(const struct riptide_estimator *estimator,
 
     CASE_CHECK(riptide_estimator_new(&other, config, NULL) == 0);
     state = save_all(estimator, now_ns, realtime_ns, &n);
-    CASE_CHECK(riptide_estimator_load(other, now_ns, realtime_ns, state, n, false, &counts, NULL) ==
+    CASE_CHECK(riptide_estimator_load(other, now_ns, realtime_ns, state, n, &counts, NULL) ==
                0);
     CASE_CHECK(
         counts.skipped + counts.expired + counts.older + counts.regrouped + counts.overflow == 0);
@@ -65,7 +65,7 @@ static void check_again(const struct riptide_estimator *estimator,
 }
 
 static void load(struct riptide_estimator *estimator, const struct riptide_estimator_config *config,
-                 bool is_replacing, uint64_t realtime_ns, const char *state, size_t n)
+                 uint64_t realtime_ns, const char *state, size_t n)
 {
     struct riptide_error error = { .text = "" };
     char *before, *after;
@@ -73,7 +73,7 @@ static void load(struct riptide_estimator *estimator, const struct riptide_estim
     int r;
 
     before = save_all(estimator, now_ns, realtime_ns, &n_before);
-    r = riptide_estimator_load(estimator, now_ns, realtime_ns, state, n, is_replacing, NULL,
+    r = riptide_estimator_load(estimator, now_ns, realtime_ns, state, n, NULL,
                                &error);
     if (r == 0) {
         riptide_estimator_tick(estimator, now_ns);
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     CASE_CHECK(state);
     memcpy(state, head, n_head);
     memcpy(state + n_head, drawn_bytes, n_drawn);
-    load(estimator, &drawn.config, how & 2, realtime_ns, state, n_head + n_drawn);
+    load(estimator, &drawn.config, realtime_ns, state, n_head + n_drawn);
     free(state);
     free(drawn_bytes);
     riptide_estimator_free(estimator);

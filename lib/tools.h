@@ -25,9 +25,6 @@
 int riptide_file_write(const char *path, const void *bytes, size_t size, unsigned int mode,
                        bool is_synced, struct riptide_error *error);
 
-/* The state as riptide_state_write has it: *np bytes, which the caller frees. NULL: no memory. */
-char *riptide_state_text(const struct riptide_agent *agent, size_t *np);
-
 /*
  * riptide_state_save and riptide_state_load for an agent, with its books and its step back, also if
  * destinations are refused. Books of other shares are not loaded: `outcomes` is a line that says

@@ -414,15 +414,13 @@ size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_
 
 /*
  * Loads the destinations of a state, each with its age by now; for a known destination the newer
- * window wins. With is_replacing no destination counts as known: those that the state does not
- * contain, or contains with an age beyond the time to live, are withdrawn. Where the destination
- * has another policy here, only the window is loaded. Loaded windows wait to be popped. `counts`
- * and `error` may be NULL. Outcomes: RIPTIDE_E_INVALID where now_ns is before the last tick's.
- * Errors: -EINVAL with a line in `error` and nothing changed (not a state, of another version, from
- * the future); -ENOMEM, with a part of it loaded.
+ * window wins. Where the destination has another policy here, only the window is loaded. Loaded
+ * windows wait to be popped. `counts` and `error` may be NULL. Outcomes: RIPTIDE_E_INVALID where
+ * now_ns is before the last tick's. Errors: -EINVAL with a line in `error` and nothing changed (not
+ * a state, of another version, from the future); -ENOMEM, with a part of it loaded.
  */
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
-                           uint64_t realtime_ns, const char *text, size_t size, bool is_replacing,
+                           uint64_t realtime_ns, const char *text, size_t size,
                            struct riptide_load_counts *counts, struct riptide_error *error);
 
 void riptide_estimator_get_stats(const struct riptide_estimator *estimator,

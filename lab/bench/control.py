@@ -77,9 +77,8 @@ def main():
     subprocess.run(["mount", "--bind", BUILD, MOUNTED], check=True)
     net = Network()
     try:
-        with Daemon(net.host, "--policy", "paper", "--log-level", "warning") as daemon:
-            write_state("/run/state", many(ROUTES))
-            net.host.run(RIPTIDE, "load", "/run/state")
+        write_state("/run/state", many(ROUTES))
+        with Daemon(net.host, "--policy", "paper", "--log-level", "warning", "--state", "/run/state") as daemon:
             wait_until(lambda: status()["routes"] == ROUTES, "all routes")
             rounds = ask({"request": "status"})["round"]["number"]
             wait_until(lambda: status()["round"]["number"] > rounds + 2, "a quiet daemon")

@@ -155,24 +155,6 @@ int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t 
     return 0;
 }
 
-char *riptide_state_text(const struct riptide_agent *agent, size_t *np)
-{
-    const struct riptide_estimator *estimator = agent->estimator;
-    uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
-    size_t size = riptide_estimator_save(estimator, now_ns, realtime_ns, NULL, 0), n_books = 0;
-    CLEANUP(freep) char *books = NULL;
-    char *text = NULL;
-
-    if (outcomes_save(&agent->outcomes, now_ns, realtime_ns, &books, &n_books) == 0)
-        text = malloc(size + n_books);
-    if (!text)
-        return NULL;
-    *np = riptide_estimator_save(estimator, now_ns, realtime_ns, text, size);
-    memcpy(text + *np, books, n_books);
-    *np += n_books;
-    return text;
-}
-
 int riptide_state_write(const struct riptide_agent *agent, const char *path, bool is_synced,
                         struct riptide_error *error)
 {
@@ -206,7 +188,7 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
 
     if (r < 0)
         return r;
-    r = riptide_estimator_load(estimator, now_ns, realtime_ns, text, n, false, counts, &reason);
+    r = riptide_estimator_load(estimator, now_ns, realtime_ns, text, n, counts, &reason);
     if (r != 0)
         error_set(error, "%s: %s", path, reason.text[0] ? reason.text : riptide_strerror(r));
     if (agent)

@@ -315,7 +315,7 @@ static int load_lines(struct load *load, const char *at, const char *end)
 
 RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                                           uint64_t realtime_ns, const char *text, size_t size,
-                                          bool is_replacing, struct riptide_load_counts *counts,
+                                          struct riptide_load_counts *counts,
                                           struct riptide_error *error)
 {
     struct load load = { .estimator = estimator, .now_ns = now_ns };
@@ -328,11 +328,6 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
     r = check_head(text, size, realtime_ns, &saved_ns, &head_end, error);
     if (r < 0)
         return r;
-    FOR_EACH_DESTINATION(estimator, slot)
-    {
-        if (is_replacing)
-            forget(estimator, slot);
-    }
     load.passed_ns = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
     r = load_lines(&load, head_end + 1, text + size);
     if (r < 0)

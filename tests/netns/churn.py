@@ -137,7 +137,7 @@ class Soak:
         self.kinds = {
             self.route: 20, self.rule: 8, self.default: 6, self.link: 4, self.address: 4,
             self.foreign_hand: 4, self.harm: 3, self.let_go: 3, self.hint: 2,
-            self.pause: 1, self.keep: 2, self.stop_for_a_while: 1,
+            self.pause: 1, self.stop_for_a_while: 1,
         }
         if apply != "routes":
             self.kinds[self.other_program] = 3
@@ -371,10 +371,6 @@ class Soak:
         self.riptide("pause")
         self.watch.judge()
         self.riptide("resume")
-
-    def keep(self):
-        self.riptide("save", "/run/churn.kept")
-        self.riptide(self.rng.choice(("load", "merge")), "/run/churn.kept")
 
     def stop_for_a_while(self):
         self.daemon.send_signal(signal.SIGSTOP)

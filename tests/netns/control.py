@@ -67,7 +67,7 @@ def said_json(done, name):
 def riptide_json(host, *arguments, check=True):
     """What `riptide ARGUMENTS --json` prints."""
     done = host.run(RIPTIDE, *arguments, "--json", check=check)
-    return said_json(done, {"resume": "pause", "merge": "load"}.get(arguments[0], arguments[0]))
+    return said_json(done, {"resume": "pause"}.get(arguments[0], arguments[0]))
 
 
 def write_state(path, windows, age_s=1):

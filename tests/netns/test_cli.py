@@ -9,8 +9,7 @@ import pytest
 from control import one_line, riptide_json
 from netns import RIPTIDE, RIPTIDED, Daemon, wait_window
 
-COMMANDS = ("observe", "status", "show", "explain", "hint", "pause", "resume", "save", "load",
-            "merge", "flush", "metrics", "doctor", "verify", "version", "help")
+COMMANDS = ("observe", "status", "show", "explain", "hint", "pause", "resume", "flush", "metrics", "doctor", "verify", "version", "help")
 VERSION = "0.1.0"
 
 
@@ -56,8 +55,7 @@ WRONG = {
         (["hint", "203.0.113.1", "--max", "20"], "--for"), (["hint", "--max", "20"], "PREFIX"),
         (["hint", "203.0.113.1", "--for", "1s"], "--max"), (["hint", "--remove"], "PREFIX"),
         (["hint", "203.0.113.1", "--remove", "--max", "20"], "--remove"),
-        (["pause", "all"], "all"), (["resume", "--now"], "--now"), (["save"], "FILE"),
-        (["load", ""], "FILE"), (["merge", "a", "b"], "FILE"),
+        (["pause", "all"], "all"), (["resume", "--now"], "--now"),
         *((["hint", "203.0.113.1", "--for", "1s", option, value], option)
           for option, value in (("--max", "0"), ("--scale", "0"))),
         (["hint", "203.0.113.1", "--max", "20", "--for", "0s"], "--for"),

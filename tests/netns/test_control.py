@@ -12,8 +12,7 @@ from netns import AS_NOBODY, RIPTIDE, Daemon, rules, wait_until, wait_window, wi
 
 GROUP = 4711
 CHANGES = [("hint", "203.0.113.1", "--max", "20", "--for", "1s"),
-           ("hint", "203.0.113.1", "--remove"), ("pause",), ("resume",),
-           ("save", "/run/state"), ("load", "/run/state"), ("merge", "/run/state")]
+           ("hint", "203.0.113.1", "--remove"), ("pause",), ("resume",)]
 
 
 def warnings(daemon):

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""riptide hint, pause, resume, save, load and merge: what they change and what they do not."""
+"""riptide hint, pause and resume: what they change and what they do not; destinations of a state."""
 
 import itertools
 import json
-import os
 import re
 import signal
 import socket
-from pathlib import Path
 
 import pytest
-from control import ask, connect, one_line, read_line, riptide_json, verdict, wait_rounds, write_state
+from control import ask, connect, one_line, read_line, riptide_json, verdict, write_state
 from netns import AS_NOBODY, RIPTIDE, Daemon, routes, rules, wait_until, wait_window, windows
 
 
@@ -150,76 +148,8 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
     assert rules(net.host) == []
 
 
-def test_load_takes_the_place_and_merge_joins(net):
-    write_state("/run/old", {"203.0.113.1": 30, "203.0.113.2": 40}, age_s=100)
-    write_state("/run/new", {"203.0.113.2": 50, "203.0.113.3": 60}, age_s=10)
-    with Daemon(net.host):
-        riptide_json(net.host, "load", "/run/new")
-        wait_until(lambda: windows(net.host) == {"203.0.113.2": 50, "203.0.113.3": 60}, "new")
-        counts = riptide_json(net.host, "merge", "/run/old")
-        assert (counts["loaded"], counts["older"]) == (1, 1)
-        both = {"203.0.113.1": 30, "203.0.113.2": 50, "203.0.113.3": 60}
-        wait_until(lambda: windows(net.host) == both, "both, newer wins")
-        saved = riptide_json(net.host, "save", "/run/state")
-        assert saved == {"file": "/run/state", "bytes": Path("/run/state").stat().st_size}
-    with Daemon(net.host):
-        assert riptide_json(net.host, "load", "/run/state")["loaded"] == 3
-        wait_until(lambda: windows(net.host) == both, "those of the daemon before")
-        assert riptide_json(net.host, "load", "/run/old")["loaded"] == 2
-        wait_until(lambda: windows(net.host) == {"203.0.113.1": 30, "203.0.113.2": 40}, "old")
-
-
-@pytest.mark.parametrize("command", ["load", "merge"])
-def test_file_that_is_no_state_changes_nothing(net, command, tmp_path):
-    files = {name: tmp_path / name for name in ("missing", "directory", "empty", "garbage", "old",
-                                                "fifo")}
-    files["directory"].mkdir()
-    os.mkfifo(files["fifo"])
-    files["old"].write_bytes(b"riptide\n\1" + bytes(35))
-    files["empty"].write_bytes(b"")
-    files["garbage"].write_bytes(b"riptide\ngarbage" * 20)
-    with Daemon.learned(net, "203.0.113.1"):
-        window = windows(net.host)["203.0.113.1"]
-        for path in files.values():
-            assert str(path) in one_line(net.host.run(RIPTIDE, command, path, check=False))
-        wait_rounds()
-        assert windows(net.host) == {"203.0.113.1": window}
-
-
-@pytest.mark.parametrize("command", ["load", "merge"])
-def test_state_beyond_what_a_daemon_takes_is_not_sent(net, command, tmp_path):
-    large = tmp_path / "large"
-    large.write_bytes(b"riptide state 2 saved_ns=0\n" + b"x" * (64 << 20))
-    with Daemon(net.host):
-        said = one_line(net.host.run(RIPTIDE, command, large, check=False))
-        assert said.startswith(f"riptide: {command}: {large}: a request of 6710")
-        assert "riptided accepts 67108864 at most" in said
-
-
 def test_what_is_excluded_has_no_route_by_a_state(net):
     """The scope has become smaller since the state was saved."""
-    for path in ("/run/state", "/run/other-state"):
-        write_state(path, {"203.0.113.1": 30, "203.0.113.2": 40})
+    write_state("/run/state", {"203.0.113.1": 30, "203.0.113.2": 40})
     with Daemon(net.host, "--state", "/run/state", "--exclude", "203.0.113.1"):
         wait_until(lambda: windows(net.host) == {"203.0.113.2": 40}, "the other one alone")
-        assert riptide_json(net.host, "load", "/run/other-state")["regrouped"] == 1
-        wait_rounds()
-        assert windows(net.host) == {"203.0.113.2": 40}
-
-
-def test_save_replaces_nothing_but_files(net, tmp_path):
-    other = tmp_path / "other"
-    other.write_text("kept")
-    paths = {name: tmp_path / name for name in ("fifo", "symlink", "device", "dangling")}
-    os.mkfifo(paths["fifo"])
-    # By a symbolic link, as files in /dev belong to the system.
-    for name, target in (("symlink", other), ("device", "/dev/full"), ("dangling", "/none")):
-        paths[name].symlink_to(target)
-    before = [path.lstat() for path in paths.values()]
-    with Daemon(net.host):
-        for path in paths.values():
-            assert one_line(net.host.run(RIPTIDE, "save", path, check=False)) == (
-                f"riptide: save: {path}: exists and is no regular file, so it is not replaced\n")
-    assert [path.lstat() for path in paths.values()] == before
-    assert other.read_text() == "kept"
-    assert len(os.listdir(tmp_path)) == 5

@@ -49,8 +49,6 @@ def test_modes_are_the_same_whatever_the_umask(net, place, user, umask):
             assert mode(PATH) == 0o666 and mode("/run/riptide") == 0o755
             assert mode(metrics) == 0o644 and metrics.stat().st_uid == owner
             net.host.run(*AS_NOBODY, RIPTIDE, "status")
-            net.host.run(*under[:2], f'umask {umask:o}; exec "$@"', "sh", RIPTIDE, "save", place / "kept")
-            assert mode(place / "kept") == 0o600
             assert kept.exists() and not any(path.exists() for path in left)
             daemon.stop()
             assert ("starting empty" in daemon.said()) == (turn == "none before")

@@ -56,8 +56,7 @@ def test_tables_fit_a_terminal_and_have_colour_there_alone(net):
     net.host.ip("route", "add", "blackhole", "203.0.113.2")
     net.host.ip("route", "add", "203.0.113.1", "via", "10.0.0.1")
     write_state("/run/state", {"203.0.113.2": 33})
-    with Daemon.learned(net, "203.0.113.1"):
-        net.host.run(RIPTIDE, "merge", "/run/state")
+    with Daemon.learned(net, "203.0.113.1", "--state", "/run/state"):
         wait_until(lambda: status()["left_alone"] == 1, "a destination that is left alone")
         plain = net.host.run(RIPTIDE, "show").stdout
         assert "\033" not in plain and "left alone: " in plain

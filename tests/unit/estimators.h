@@ -153,7 +153,7 @@ static inline struct riptide_load_counts load_at(struct riptide_estimator *estim
     struct riptide_load_counts counts;
 
     assert_int_equal(
-        riptide_estimator_load(estimator, now_ns, realtime_ns, text, n, false, &counts, NULL), 0);
+        riptide_estimator_load(estimator, now_ns, realtime_ns, text, n, &counts, NULL), 0);
     return counts;
 }
 

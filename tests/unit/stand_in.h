@@ -23,8 +23,6 @@ struct daemon {
     struct riptide_hint hint;
     unsigned int n_changes;
     uint64_t for_ns;
-    char state[64]; /* the last one that it was given */
-    bool is_replacing;
 };
 
 json_t *daemon_status(struct daemon *daemon)
@@ -128,24 +126,6 @@ int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *er
     (void)error;
     daemon->n_changes++;
     daemon->is_paused = is_paused;
-    return 0;
-}
-
-json_t *daemon_save(struct daemon *daemon)
-{
-    daemon->n_changes++;
-    return json_pack("{s:s}", "state", "riptide state\n");
-}
-
-int daemon_load(struct daemon *daemon, const char *state, size_t n, bool is_replacing,
-                                struct riptide_load_counts *counts, struct riptide_error *error)
-{
-
-    (void)error;
-    daemon->n_changes++;
-    snprintf(daemon->state, sizeof(daemon->state), "%.*s", (int)n, state);
-    daemon->is_replacing = is_replacing;
-    *counts = (struct riptide_load_counts){ .loaded = 5, .older = 2 };
     return 0;
 }
 

@@ -313,7 +313,7 @@ static void assert_taken(struct riptide_agent *agent, bool is_taken)
     assert_int_equal(riptide_agent_add(agent, &sample), is_taken ? 0 : RIPTIDE_E_UNKNOWN);
     assert_int_equal(riptide_estimator_load(riptide_agent_get_estimator(agent),
                                             read_clock(CLOCK_BOOTTIME), 0, state,
-                                            sizeof(state) - 1, true, &counts, NULL),
+                                            sizeof(state) - 1, &counts, NULL),
                      0);
     assert_int_equal(counts.loaded, is_taken);
     assert_int_equal(counts.regrouped, !is_taken);

@@ -347,7 +347,7 @@ TEST(state_survives_or_is_left)
         assert_true(n < sizeof(text));
         other = estimator_of_config(&config);
         assert_int_equal(
-            riptide_estimator_load(other, now_ns, 1000 * S, text, n, false, &counts, NULL), 0);
+            riptide_estimator_load(other, now_ns, 1000 * S, text, n, &counts, NULL), 0);
         assert_int_equal(counts.skipped, 0);
         assert_int_equal(riptide_estimator_save(other, now_ns, 1000 * S, again, sizeof(again)), n);
         assert_memory_equal(text, again, n);
@@ -355,7 +355,7 @@ TEST(state_survives_or_is_left)
         for (int k = 0; k < 20; k++)
             text[below((uint32_t)n)] ^= (char)(1 + below(255));
         other = estimator_of_config(&config);
-        if (riptide_estimator_load(other, now_ns, 1000 * S, text, n, false, NULL, NULL) == 0) {
+        if (riptide_estimator_load(other, now_ns, 1000 * S, text, n, NULL, NULL) == 0) {
             add_any(other);
             riptide_estimator_tick(other, now_ns + 1);
             while (riptide_estimator_next(other, &cursor, &estimate) == 0) {

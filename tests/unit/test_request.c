@@ -75,16 +75,6 @@ TEST(changes_are_made)
     assert_answer(&stand_in, "{\"request\":\"unhint\",\"dst\":\"192.0.2.0/24\"}",
                   "{\"removed\":\"192.0.2.0/24\",\"ok\":true}");
     assert_int_equal(stand_in.hint.dst.family, 0);
-    assert_answer(
-        &stand_in, "{\"request\":\"merge\",\"state\":\"a\\nb\\n\"}",
-        "{\"loaded\":5,\"expired\":0,\"older\":2,\"regrouped\":0,\"skipped\":0,\"overflow\":0,"
-        "\"ok\":true}");
-    assert_false(stand_in.is_replacing);
-    assert_string_equal(stand_in.state, "a\nb\n");
-    free(answer_to(&stand_in, "{\"request\":\"load\",\"state\":\"\"}", true));
-    assert_true(stand_in.is_replacing);
-    assert_answer(&stand_in, "{\"request\":\"save\"}",
-                  "{\"state\":\"riptide state\\n\",\"ok\":true}");
 }
 
 TEST(what_makes_no_sense_is_refused_with_a_line)
@@ -117,8 +107,7 @@ TEST(what_makes_no_sense_is_refused_with_a_line)
     assert_refused("{\"request\":\"unhint\",\"dst\":\"::1\"}", true, "no such hint");
     assert_refused("{\"request\":\"unhint\"}", true, "dst");
     assert_refused("{\"request\":\"hints\",\"dst\":\"::1\"}", true, "dst");
-    assert_refused("{\"request\":\"load\"}", true, "state");
-    assert_refused("{\"request\":\"load\",\"state\":\"a\\u0000\"}", true, "not JSON");
+    assert_refused("{\"request\":\"explain\",\"dst\":\"a\\u0000\"}", true, "not JSON");
     assert_refused("{\"request\":\"show\",\"from\":-1}", true, "from");
     assert_refused("{\"request\":\"show\",\"from\":4294967296}", true, "from");
 }
@@ -130,9 +119,6 @@ TEST(others_change_nothing)
         "{\"request\":\"unhint\",\"dst\":\"::1\"}",
         "{\"request\":\"pause\"}",
         "{\"request\":\"resume\"}",
-        "{\"request\":\"save\"}",
-        "{\"request\":\"load\"}",
-        "{\"request\":\"merge\"}",
     };
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)

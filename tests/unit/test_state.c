@@ -110,33 +110,7 @@ TEST(newer_evidence_wins_a_merge)
     assert_int_equal(find_host(estimator, "198.51.100.7").cwnd, 25);
 }
 
-TEST(replacing_forgets_what_the_state_does_not_name)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    const struct riptide_estimate *estimate;
-    struct riptide_load_counts counts;
-    char bytes[ROOM];
-    size_t n = save_two(bytes);
-
-    add_host(estimator, "192.0.2.1", 80);
-    add_host(estimator, "192.0.2.9", 90);
-    riptide_estimator_tick(estimator, 125 * S);
-    pop_all(estimator);
-    assert_int_equal(
-        riptide_estimator_load(estimator, 130 * S, SAVED + 10 * S, bytes, n, true, &counts, NULL),
-        0);
-    assert_int_equal(counts.loaded, 2);
-    assert_int_equal(counts.older, 0);
-    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 64);
-    assert_int_equal(find_host(estimator, "192.0.2.9").cwnd, 0);
-    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
-    while (estimate->cwnd != 0)
-        assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
-    assert_true(riptide_prefix_equal(&estimate->dst,
-                                     &(struct riptide_prefix){ AF_INET, 32, { 192, 0, 2, 9 } }));
-}
-
-TEST(refused_state_replaces_nothing)
+TEST(refused_state_changes_nothing)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     char bytes[ROOM];
@@ -146,7 +120,7 @@ TEST(refused_state_replaces_nothing)
     riptide_estimator_tick(estimator, 125 * S);
     bytes[0] ^= 1;
     assert_int_equal(
-        riptide_estimator_load(estimator, 130 * S, SAVED + 10 * S, bytes, n, true, NULL, NULL),
+        riptide_estimator_load(estimator, 130 * S, SAVED + 10 * S, bytes, n, NULL, NULL),
         -EINVAL);
     assert_int_equal(find_host(estimator, "192.0.2.9").cwnd, 90);
 }
@@ -204,7 +178,7 @@ static void assert_refused(const char *bytes, size_t n, uint64_t realtime_ns, co
     struct riptide_error error = { .text = "" };
 
     assert_int_equal(
-        riptide_estimator_load(estimator, 200 * S, realtime_ns, bytes, n, false, NULL, &error),
+        riptide_estimator_load(estimator, 200 * S, realtime_ns, bytes, n, NULL, &error),
         -EINVAL);
     assert_string_equal(error.text, line);
     assert_null(pop(estimator));
@@ -385,6 +359,6 @@ TEST(room_is_asked_for)
     assert_int_equal(bytes[0], 0);
     assert_in_range(riptide_estimator_save(estimator, S, SAVED, bytes, most), 50, most);
     assert_memory_equal(bytes, "riptide state 2 ", 16);
-    assert_int_equal(riptide_estimator_load(estimator, S - 1, SAVED, bytes, 92, false, NULL, NULL),
+    assert_int_equal(riptide_estimator_load(estimator, S - 1, SAVED, bytes, 92, NULL, NULL),
                      RIPTIDE_E_INVALID);
 }

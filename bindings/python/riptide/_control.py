@@ -12,13 +12,10 @@ from typing import Any
 from ._errors import RefusedError
 from ._estimator import Estimator
 from ._handle import Handle
-from ._native import ffi
-from ._values import (Buffer, Duration, PrefixLike, duration_ns, path_bytes, prefix_text,
-                      shown, state_buffer)
+from ._values import Duration, PrefixLike, duration_ns, path_bytes, prefix_text, shown
 
 MAX_TIMEOUT_S = 1e9  # Python allows at most 292 years
-MAX_LINE_BYTES = 4096  # riptided closes connections with longer lines, except for states
-MAX_STATE_BYTES = 64 << 20
+MAX_LINE_BYTES = 4096  # riptided closes connections with longer lines
 
 
 class Control(Handle):
@@ -54,7 +51,10 @@ class Control(Handle):
         if "request" in members:
             raise TypeError("request: pass the name as the first argument, not as a member: "
                             f"{shown(members['request'])}")
-        return self._ask(name, members)
+        line = json.dumps({**members, "request": name}, allow_nan=False).encode() + b"\n"
+        if len(line) > MAX_LINE_BYTES:
+            raise ValueError(f"request: {len(line)} bytes; riptided takes up to {MAX_LINE_BYTES}")
+        return _read_answer(self._exchange(line))
 
     def status(self) -> dict[str, Any]:
         """The daemon's state: docs/schema/status.json."""
@@ -120,29 +120,6 @@ class Control(Handle):
     def resume(self) -> None:
         """Enables windows again."""
         self.request("resume")
-
-    def save(self) -> bytes:
-        """Returns the daemon's state, for Estimator.load_bytes."""
-        return str(self.request("save")["state"]).encode()
-
-    def load(self, state: Buffer) -> dict[str, int]:
-        """Replaces the daemon's state. The counts are those of LoadCounts."""
-        return self._send_state("load", state)
-
-    def merge(self, state: Buffer) -> dict[str, int]:
-        """Merges a state into the daemon's; for each destination the newer window counts."""
-        return self._send_state("merge", state)
-
-    def _send_state(self, name: str, state: Buffer) -> dict[str, int]:
-        text = bytes(ffi.buffer(state_buffer(state))).decode("utf-8", "replace")
-        return self._ask(name, {"state": text}, MAX_STATE_BYTES)
-
-    def _ask(self, name: str, members: dict[str, Any],
-             max_bytes: int = MAX_LINE_BYTES) -> dict[str, Any]:
-        line = json.dumps({**members, "request": name}, allow_nan=False).encode() + b"\n"
-        if len(line) > max_bytes:
-            raise ValueError(f"request: {len(line)} bytes; riptided takes up to {max_bytes}")
-        return _read_answer(self._exchange(line))
 
     def _exchange(self, line: bytes) -> bytes:
         """Sends a line and reads one. If riptided has closed before it read the line, connects

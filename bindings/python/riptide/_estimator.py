@@ -190,18 +190,9 @@ class Estimator(Handle, Estimated):
     def load_bytes(self, state: Buffer, now_ns: int | None = None,
                    realtime_ns: int | None = None) -> LoadCounts:
         """As load, for bytes. Errors: OSError (EINVAL), InvalidError if the time is too early."""
-        return self._load(state, now_ns, realtime_ns, False)
-
-    def replace_bytes(self, state: Buffer, now_ns: int | None = None,
-                      realtime_ns: int | None = None) -> LoadCounts:
-        """As load_bytes, but withdraws destinations that the state does not name."""
-        return self._load(state, now_ns, realtime_ns, True)
-
-    def _load(self, state: Buffer, now_ns: int | None, realtime_ns: int | None,
-              is_replacing: bool) -> LoadCounts:
         data, times = state_buffer(state), (_now_ns(now_ns), _realtime_ns(realtime_ns))
         with self._use as c:
-            return load(lib.riptide_estimator_load, c, *times, data, len(data), is_replacing)
+            return load(lib.riptide_estimator_load, c, *times, data, len(data))
 
 
 def explain(dst: PrefixLike, observer: ObserverOptions | None = None,

@@ -156,10 +156,9 @@ def calls() -> Iterator[Any]:
     yield lambda bad: estimator("save", bad), "path", "path"
     yield lambda bad: estimator("save_bytes", bad), "now_ns", "time"
     yield lambda bad: estimator("save_bytes", None, bad), "realtime_ns", "time"
-    for method in "load_bytes", "replace_bytes":
-        yield lambda bad, method=method: estimator(method, bad), "state", "state"
-        yield lambda bad, method=method: estimator(method, b"", bad), "now_ns", "time"
-        yield lambda bad, method=method: estimator(method, b"", None, bad), "realtime_ns", "time"
+    yield lambda bad: estimator("load_bytes", bad), "state", "state"
+    yield lambda bad: estimator("load_bytes", b"", bad), "now_ns", "time"
+    yield lambda bad: estimator("load_bytes", b"", None, bad), "realtime_ns", "time"
     yield lambda bad: router("find", bad), "dst", "prefix"
     yield lambda bad: router("set", bad, 20), "dst", "prefix"
     yield lambda bad: router("set", "10.0.0.1", bad), "initcwnd", "uint32"

@@ -33,7 +33,7 @@ CLASSES = [riptide.Observer, riptide.Estimator, riptide.Router, riptide.Agent]
 ARGUMENTS: dict[str, Any] = {
     **dict.fromkeys(["find", "explain", "group", "remove_hint"], ("10.0.0.1",)),
     **dict.fromkeys(["add_hint", "hint"], ("10.0.0.1", 1)),
-    **dict.fromkeys(["load_bytes", "replace_bytes", "merge"], (b"",)),
+    "load_bytes": (b"",),
     **dict.fromkeys(["save", "load"], ("/run/nothing/state",)),
     "add": (riptide.Sample("10.0.0.1", 20),), "set": ("10.0.0.1", 20),
     "request": ("status",), "close": None,
@@ -59,8 +59,6 @@ def uses(thing: Any) -> Any:
     for part in [thing, *stages]:
         for name in [name for name in dir(part) if name[0] != "_" or name == "__iter__"]:
             arguments = ARGUMENTS.get(name, ())
-            if isinstance(thing, riptide.Control):
-                arguments = {"save": (), "load": (b"",)}.get(name, arguments)
             if arguments is not None and name not in ("closed", *STAGES):
                 yield partial(use, part, name, arguments)
 
