@@ -6,7 +6,9 @@
 #include "effect.h"
 #include "explanation.h"
 #include "lib/connections/connections.h"
+#include "lib/internal.h"
 #include "lib/proof/verdict.h"
+#include "lib/internal.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "render.h"
@@ -69,9 +71,9 @@ static json_t *apply_of(const struct daemon *daemon)
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
 
     return json_pack(
-        "{s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:f, s:I, s:I, s:I, s:o}",
+        "{s:s, s:s, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:f, s:I, s:I, s:I, s:o}",
         "asked", backend_text(daemon->settings->agent.apply), "by", backend_text(backend), "reason",
-        reason, "pacing_percent", (json_int_t)daemon->settings->agent.pacing_percent, "given",
+        reason, "pacing", daemon->settings->agent.pacing, "given",
         (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
         (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
         (json_int_t)counts.refused, "holdout_percent", (json_int_t)outcomes->arms.holdout_percent,
@@ -265,14 +267,11 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
     return true;
 }
 
-/* Percent of a round trip, as TCP paces in slow start. */
-enum { TCP_PACING_PERCENT = 50 };
-
 /* The map's window for new connections to the peer, independent of routes. */
 static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer,
                           const struct riptide_explanation *explanation)
 {
-    const struct riptide_agent_config *agent = &daemon->settings->agent;
+    const uint32_t least = daemon->settings->agent.pacing ? TCP_PACING_PERCENT : 0;
     const struct arm_config arms = riptide_agent_get_outcomes(daemon->agent)->arms;
     uint32_t percent, of_prefix = explanation->override_pacing_percent;
     const struct riptide_prefix none = { 0 };
@@ -283,26 +282,25 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     if (connections_find(connections, peer, &window) != 0)
         return json_null();
     riptide_agent_get_backend(daemon->agent, &off);
-    percent = window_pacing_percent(&window, agent->pacing_percent);
+    percent = window_pacing_percent(&window, least);
     /* Below that TCP's own rate applies. */
     if (percent > 0 && percent < TCP_PACING_PERCENT)
         percent = TCP_PACING_PERCENT;
     /* If the path is not known to be shorter, each handshake decides for itself. */
-    if (window.rtt_us > 0 && window.rtt_us < agent->pacing_rtt_min_us)
+    if (window.rtt_us > 0 && window.rtt_us < PACING_RTT_MIN_US)
         percent = 0;
     /* The general value is a lower bound; on short paths nothing is paced. */
-    if (of_prefix < agent->pacing_percent || (percent == 0 && of_prefix != RIPTIDE_AT_ONCE))
+    if (of_prefix < least || (percent == 0 && of_prefix != RIPTIDE_AT_ONCE))
         of_prefix = 0;
     return json_pack(
-        "{s:s, s:I, s:o, s:o, s:b, s:I, s:o, s:f, s:s?, s:I, s:I, s:I}", "cgroup",
+        "{s:s, s:I, s:o, s:o, s:b, s:I, s:o, s:s?, s:I, s:I, s:I}", "cgroup",
         connections_get_cgroup(connections), "initcwnd", (json_int_t)window.initcwnd,
         "receive_bytes", figure_or_null(window.receive_bytes), "rto_min_ms",
         window.rto_min_us ? json_real(window.rto_min_us / 1e3) : json_null(), "may_lower",
         window.may_lower, "pacing_percent", (json_int_t)percent, "pacing_by",
-        explanation_prefix(of_prefix > 0 ? &explanation->override : &none), "pacing_rtt_min_ms",
-        (double)agent->pacing_rtt_min_us / 1e3, "reason", off, "holdout_percent",
-        (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed, "given",
-        (json_int_t)connections_count(connections).given);
+        explanation_prefix(of_prefix > 0 ? &explanation->override : &none), "reason", off,
+        "holdout_percent", (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed,
+        "given", (json_int_t)connections_count(connections).given);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)

@@ -82,7 +82,7 @@ static void ask_daemon(struct host *host, const char *control)
     host->is_stepped_back = json_number_value(get(apply, "stepped_back_s")) > 0;
     host->is_auto = !strcmp(text_of(apply, "asked"), "auto");
     host->is_careful = !strcmp(text_of(answer, "policy"), "careful");
-    host->is_pacing = json_integer_value(get(apply, "pacing_percent")) > 0;
+    host->is_pacing = json_is_true(get(apply, "pacing"));
     json_decref(answer);
 }
 

@@ -89,7 +89,7 @@ const char explain_steps[] =
                  "[{?program.pacing_percent}, paced over [{?program.pacing_percent=50}half a round "
                  "trip, as TCP "
                  "does itself|{program.pacing_percent} % of a round trip], where one takes "
-                 "{program.pacing_rtt_min_ms:.0} ms or more|{?program.pacing_by}, not paced]"
+                 "5 ms or more|{?program.pacing_by}, not paced]"
                  "[, by \\[prefix {program.pacing_by}\\]]"
                  "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
                  "[{?program.reason}, not at present[{!route.state=" PER_CONNECTION

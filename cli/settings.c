@@ -58,13 +58,8 @@ const struct option_row settings_rows[] = {
           "how to give windows; connections: Linux 5.15; auto: by these if they work, else routes"),
     ROW("apply", "cgroup", directory, agent.cgroup,
           "cgroup whose connections get windows; else /sys/fs/cgroup, the whole host"),
-    ROW("apply", "pacing-percent", percent, agent.pacing_percent,
-        "spread a paced first flight over at least this percent of a round trip; 0: never pace"),
-    ROW("apply", "pacing-rtt-min", us, agent.pacing_rtt_min_us,
-        "paths of a shorter round trip are not paced"),
-    ROW("apply", "receive-window", receive, estimator.receive_window,
-        "first receive window of connections that this host opens: auto: --cwnd-max; off: the "
-        "kernel's"),
+    ROW("apply", "pacing", auto, agent.pacing,
+        "whether first flights per connection are spread over a part of the round trip"),
     ROW("apply", "holdout-percent", percent, agent.holdout_percent,
         "percent of connections, or with --holdout-turn of destinations, that keep the kernel's "
         "own window, for `riptide verdict`; needs destroy events"),
@@ -126,6 +121,9 @@ const struct removed_key removed_keys[] = {
     { "print-config", NULL, "the first line of the log has the values in force" },
     { "trial-percent", NULL, "the policy alone computes windows" },
     { "again-price", NULL, "a point of retransmissions counts as one percent of time" },
+    { "pacing-percent", NULL, "pacing = off leaves first flights unpaced; auto paces them" },
+    { "pacing-rtt-min", NULL, "paths of less than 5 ms are not paced" },
+    { "receive-window", NULL, "it is always auto: cwnd-max segments" },
     { .name = NULL },
 };
 

@@ -367,6 +367,7 @@ static const struct value_name shares[] = {
     { NULL, 0 },
 };
 static const struct value_name at_once[] = { { "at-once", RIPTIDE_AT_ONCE }, { NULL, 0 } };
+static const struct value_name autos[] = { { "auto", 1 }, { "off", 0 }, { NULL, 0 } };
 static const struct value_name backends[] = {
     { "routes", RIPTIDE_ROUTES },
     { "connections", RIPTIDE_CONNECTIONS },
@@ -431,6 +432,7 @@ KIND(address, "ADDRESS", "not an address", TEXT, .bytes = sizeof(char *));
 KIND(user, "NAME", "not a user name", TEXT, .bytes = sizeof(char *));
 KIND(group, "GROUP", "not a group", TEXT, .bytes = sizeof(char *));
 KIND(backend, "HOW", "not routes, connections, both or auto", NAME, .bytes = 4, .names = backends);
+KIND(auto, "HOW", "not auto or off", NAME, .bytes = 1, .names = autos);
 KIND(receive, "HOW", "not auto or off", NAME, .bytes = 4, .names = receive_windows);
 KIND(level, "LEVEL", "not a level (error, warning, info, debug)", NAME, .bytes = 4,
      .names = levels);

@@ -90,7 +90,7 @@ static inline void draw_config(struct drawn_config *drawn, struct case_bytes *by
         config->history_weight = draw_share(bytes);
     }
     if (how & 8) {
-        config->pacing_rtt_min_us = case_u8(bytes) & 1;
+        config->can_pace = case_u8(bytes) & 1;
         config->rto_min_floor_us = case_u8(bytes) * 1000u;
     }
     if (how & 16) {

@@ -37,6 +37,12 @@ static inline uint32_t window_step(uint32_t cwnd)
     return cwnd >= 30 ? cwnd / 10 : 2;
 }
 
+/*
+ * Half a round trip is TCP's own rate in slow start, which needs no callback and no rate of ours.
+ * On shorter paths nothing is paced: a flight that leaves at once is over sooner than a timer.
+ */
+enum { TCP_PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000 };
+
 /* For CLEANUP on a pointer from malloc. */
 void freep(void *pointerp);
 

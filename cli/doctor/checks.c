@@ -155,7 +155,7 @@ static void check_pacing(const struct host *host, struct finding *finding)
                                     : "first flights are paced: by riptided");
     } else if (is_per_connection(host) && (host->control_error || !host_is_riptided(host))) {
         finding_is(finding, SEVERITY_OK,
-                   "first flights are paced, unless that agent has a pacing_percent of 0");
+                   "first flights are paced, unless that agent has turned pacing off");
     } else if (host->router.cwnd_max <= DEFAULT_INITCWND) {
         finding_is(finding, SEVERITY_OK, "first flights leave at once, and are small");
     } else {

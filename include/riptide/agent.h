@@ -73,11 +73,10 @@ struct riptide_agent_config {
      */
     const char *cgroup;
     /*
-     * The least pacing_percent of all windows (see struct riptide_wanted), and that of windows
-     * whose policy has none; 0: no flight is paced; default 50.
+     * Whether the program spreads first flights over half of a round trip, or more where the policy
+     * says so, on paths of 5 ms and more; default true.
      */
-    uint32_t pacing_percent;
-    uint32_t pacing_rtt_min_us; /* shorter paths are not paced; default 5 ms */
+    bool pacing;
     /*
      * Percent of connections, to destinations with a window, that keep the kernel's own window: 0
      * to 50; default 0. They are drawn by the socket's cookie and the seed; give each host a seed

@@ -120,7 +120,7 @@ const struct riptide_policy *riptide_policy_find(const char *name);
  * connection (receive_bytes of struct riptide_wanted).
  */
 enum riptide_receive_window {
-    RIPTIDE_RECEIVE_AS_ALL, /* of a hint: as in the configuration */
+    RIPTIDE_RECEIVE_AS_ALL, /* of a hint: as for all, RIPTIDE_RECEIVE_AUTO */
     RIPTIDE_RECEIVE_AUTO,   /* cwnd_max segments */
     RIPTIDE_RECEIVE_OFF,    /* the kernel's */
 };
@@ -202,18 +202,16 @@ struct riptide_estimator_config {
     const struct riptide_hint *hints; /* permanent ones, each prefix once; default: none */
     size_t n_hints;                   /* up to RIPTIDE_MAX_HINTS */
     /*
-     * "careful": estimates ask for paced first flights on paths of at least this round trip time;
-     * default 0: never. An agent sets its own pacing_rtt_min_us while its program per connection is
-     * in place.
-     */
-    uint32_t pacing_rtt_min_us;
-    /*
      * Policies that know the path's largest delay ("bdp") set it as rto_min, but never below this.
      * 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: rto_min is not set.
      */
     uint32_t rto_min_floor_us;
-    uint32_t receive_window; /* enum riptide_receive_window; default RIPTIDE_RECEIVE_AUTO */
-    uint32_t reserved;       /* 0 */
+    /*
+     * First flights can be paced: estimates of "careful" ask for it on paths of 5 ms and more.
+     * Default false; an agent sets it while its program per connection is in place.
+     */
+    bool can_pace;
+    uint8_t reserved[3]; /* 0 */
 };
 
 /* The window of one destination, and how it was computed. */
@@ -237,7 +235,7 @@ struct riptide_estimate {
     uint32_t pmtu_bytes;
     uint32_t min_rtt_us; /* smallest round trip time, from its policy's explanation; 0: unknown */
     uint32_t pacing_percent; /* its hint's, or from the policy's explanation */
-    uint32_t receive_window; /* its hint's, or the configuration's: RIPTIDE_RECEIVE_AUTO or _OFF */
+    uint32_t receive_window; /* its hint's, or RIPTIDE_RECEIVE_AUTO */
     uint32_t base_cwnd;      /* window of its base route, segments; 0: unknown */
     uint32_t reserved[1];
 };

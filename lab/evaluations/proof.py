@@ -23,10 +23,10 @@ from worlds import KERNEL_CWND, PATHS, Path
 NICE = -15  # as in the duel
 ROUNDS, APART_ROUNDS = 25, 5
 BEGIN_S, RUN_S, SETTLE_S = 4, 14, 30
-HELD_OUT, CWND, PACING_PERCENT = 20, 24, 50
+HELD_OUT, CWND = 20, 24
 # Window, share held out, pacing (an effect even with a window of ten), seconds until the close.
-WORLDS = {"none": (KERNEL_CWND, HELD_OUT, 0, 0), "mixed": (CWND, HELD_OUT, PACING_PERCENT, 0),
-          "all": (CWND, 0, PACING_PERCENT, 0), "apart": (CWND, HELD_OUT, PACING_PERCENT, 0.01)}
+WORLDS = {"none": (KERNEL_CWND, HELD_OUT, "off", 0), "mixed": (CWND, HELD_OUT, "auto", 0),
+          "all": (CWND, 0, "auto", 0), "apart": (CWND, HELD_OUT, "auto", 0.01)}
 MOST_CLAIMS, LEAST_HELD = 0.05, 0.93
 
 HARM_PATH, HARM_CWND, HARM_BYTES, HARM_PER_S = Path(50, 50, 0.096, "cubic", "cubic"), 80, 60_000, 50
@@ -46,11 +46,11 @@ def network(evaluation, paths):
     return Testbed(evaluation, hosts, [path.words(f"receiver{number}") for number, path in enumerate(paths)] + back)
 
 
-def forced(cwnd, held_out, pacing_percent, interval="200ms"):
+def forced(cwnd, held_out, pacing, interval="200ms"):
     """Options of a riptided that always gives this window, except to those held out."""
     return ("--apply", "connections", "--policy", "paper", "--max-share", "off",
             "--interval", interval, "--cwnd-min", cwnd, "--cwnd-max", cwnd, "--holdout-percent", held_out,
-            "--pacing-percent", pacing_percent)
+            "--pacing", pacing)
 
 
 def play(testbed, plan, options, every_s=1, start_s=0):
@@ -214,7 +214,7 @@ def judge_harm(evaluation):
     plan = [Transfer(f"sender{number}", f"receiver{number}", HARM_BYTES, (n + evaluation.random.random()) / HARM_PER_S)
             for number in range(len(shares)) for n in range(HARM_PER_S * end_s)]
     with network(evaluation, [HARM_PATH] * len(shares)) as testbed:
-        options = [forced(HARM_CWND, held_out, 0, "1s") for held_out in shares]
+        options = [forced(HARM_CWND, held_out, "off", "1s") for held_out in shares]
         results, reads, starts, late_ms = play(testbed, plan, options, every_s=0.5, start_s=begin_s)
     # The host or its only destination, whichever steps back first.
     backs = [next((at_s for at_s, apply in of_sender if apply["stepped_back_s"] > 0 or apply["destinations_stepped_back"]),
@@ -261,7 +261,7 @@ def judge_hour(evaluation):
     plan = [one for number in range(len(cwnds))
             for one in worlds.plan(HOUR_PATH, number, evaluation.drawn("hour", number), end_s)]
     with network(evaluation, [HOUR_PATH] * len(cwnds)) as testbed:
-        reads = play(testbed, plan, [forced(cwnd, held_out, PACING_PERCENT if cwnd > KERNEL_CWND else 0)
+        reads = play(testbed, plan, [forced(cwnd, held_out, "auto" if cwnd > KERNEL_CWND else "off")
                                      for cwnd in cwnds], every_s=0.5)[1]
     n_shown = 0
     table = evaluation.table("hour", "sender", "cwnd", "minutes", "connections", "held_out", "verdict", *BOUNDS)

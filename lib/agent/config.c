@@ -10,8 +10,6 @@
 
 STRUCT_ENDS_WITH(struct riptide_agent_config, holdout_turn_ns);
 
-/* Half a round trip is TCP's own rate, which needs no callback and no rate of ours. */
-enum { PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000 };
 /* At least half have the window. */
 enum { MOST_HELD_OUT_PERCENT = 50 };
 /* A guard time contains its required rounds, and two late ones. */
@@ -23,8 +21,7 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
     const struct riptide_agent_config defaults = { .size = size,
                                                    .interval_ns = NS_PER_S,
                                                    .max_share = RIPTIDE_MAX_SHARE_DEFAULT,
-                                                   .pacing_percent = PACING_PERCENT,
-                                                   .pacing_rtt_min_us = PACING_RTT_MIN_US,
+                                                   .pacing = true,
                                                    .step_back_percent = STEP_BACK_PERCENT,
                                                    .step_back_wait_ns =
                                                        STEP_BACK_WAIT_S * NS_PER_S };
@@ -70,9 +67,6 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         return error_set_field(error, "max_share", "%g; must be 0 to 1", stages->agent.max_share);
     if (stages->agent.apply > RIPTIDE_AUTO)
         return error_set_field(error, "apply", "%u is no backend", stages->agent.apply);
-    if (stages->agent.pacing_percent > 100)
-        return error_set_field(error, "pacing_percent", "%u; must be 0 to 100",
-                               stages->agent.pacing_percent);
     if (agent->holdout_percent > MOST_HELD_OUT_PERCENT)
         return error_set_field(error, "holdout_percent", "%u; must be 0 to 50",
                                agent->holdout_percent);
@@ -108,8 +102,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         .cgroup = stages->agent.cgroup,
         .max_windows = RIPTIDE_MAX_DESTINATIONS, /* memory is used only by those in use */
         .is_beside_routes = stages->agent.apply == RIPTIDE_BOTH,
-        .pacing_percent = stages->agent.pacing_percent,
-        .pacing_rtt_min_us = stages->agent.pacing_rtt_min_us,
+        .pacing = stages->agent.pacing,
         .arms = { .holdout_percent = can_draw(stages) ? agent->holdout_percent : 0,
                   .seed = agent->holdout_seed },
         .dry_run = router->dry_run,

@@ -160,14 +160,12 @@ static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns
 }
 
 /* Asks in each round, as AUTO chooses at the start, and a detached program paces nothing. */
-static uint32_t pacing_rtt_min_us(const struct riptide_agent *agent)
+static bool can_pace(const struct riptide_agent *agent)
 {
-    const struct riptide_agent_config *config = &agent->stages.agent;
     const struct connections *connections = agent->backends.connections;
 
-    if (!connections || config->pacing_percent == 0 || !connections_can_pace(connections))
-        return agent->stages.estimator.pacing_rtt_min_us;
-    return config->pacing_rtt_min_us > 0 ? config->pacing_rtt_min_us : 1;
+    return agent->stages.estimator.can_pace ||
+           (connections && agent->stages.agent.pacing && connections_can_pace(connections));
 }
 
 static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
@@ -184,7 +182,7 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->has_dumped = false;
     step_back_where_harm_is(agent, now_ns);
     outcomes_begin_round(agent, now_ns);
-    agent->estimator->config.pacing_rtt_min_us = pacing_rtt_min_us(agent);
+    agent->estimator->config.can_pace = can_pace(agent);
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);
     return r < 0 ? give_up_round(agent, r, now_ns) : 0;

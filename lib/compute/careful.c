@@ -209,9 +209,7 @@ static double share_of(const struct careful *careful)
 
 static bool can_pace(const struct careful *careful, const struct riptide_policy_input *input)
 {
-    uint32_t least_us = input->config->pacing_rtt_min_us;
-
-    return least_us > 0 && careful->path_min_rtt_us >= least_us;
+    return input->config->can_pace && careful->path_min_rtt_us >= PACING_RTT_MIN_US;
 }
 
 static bool are_few(const struct careful *careful)
@@ -260,7 +258,7 @@ static double grow(const struct careful *careful, const struct riptide_estimator
         if (careful->known.is_paced)
             claimed = share;
         /* Where it can be paced, the first window that does not fit ends unpaced growth. */
-        if (config->pacing_rtt_min_us > 0)
+        if (config->can_pace)
             burst = claimed;
         next = greater(next, lesser(cwnd * growth_derived, lesser(claimed, burst)));
         next = greater(next, lesser(cwnd * growth_share, claimed));

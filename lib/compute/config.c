@@ -30,7 +30,6 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
         .prefix_len6 = 128,
         .max_destinations = 16384,
         .drop_share = 1,
-        .receive_window = RIPTIDE_RECEIVE_AUTO,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));
@@ -103,15 +102,13 @@ static int config_check(const struct riptide_estimator_config *config, struct ri
               config->rto_min_floor_us == 0 ||
                   (config->rto_min_floor_us >= 1000 &&
                    config->rto_min_floor_us <= RIPTIDE_RTO_MIN_LIMIT_US)),
-        VALUE(receive_window, "", "RIPTIDE_RECEIVE_AUTO (1) or RIPTIDE_RECEIVE_OFF (2)",
-              config->receive_window == RIPTIDE_RECEIVE_AUTO ||
-                  config->receive_window == RIPTIDE_RECEIVE_OFF),
-        VALUE(reserved, "", "0", config->reserved == 0),
 #undef VALUE
     };
 
     if (fault)
         return error_set_field(error, "estimator.policy", "%s", fault);
+    if (!is_zero(config->reserved, sizeof(config->reserved)))
+        return error_set_field(error, "estimator.reserved", "must be 0");
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         if (!values[i].is_right)
             return error_set_field(error, values[i].field, "%.15g%s; must be %s", values[i].value,

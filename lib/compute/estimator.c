@@ -123,9 +123,7 @@ static double smooth(const struct riptide_estimator *estimator, struct destinati
 static uint32_t pacing_of(const struct riptide_estimator *estimator,
                           const struct destination *destination)
 {
-    bool is_asked = estimator->config.pacing_rtt_min_us > 0;
-
-    return is_asked ? evidence_of(destination).evidence.pacing_percent : 0;
+    return estimator->config.can_pace ? evidence_of(destination).evidence.pacing_percent : 0;
 }
 
 /* Too short to be paced; the backend needs to know when this changes. */
@@ -134,7 +132,7 @@ static bool is_short(const struct riptide_estimator *estimator,
 {
     uint32_t us = evidence_of(destination).evidence.min_rtt_us;
 
-    return us > 0 && us < estimator->config.pacing_rtt_min_us;
+    return estimator->config.can_pace && us > 0 && us < PACING_RTT_MIN_US;
 }
 
 static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
@@ -143,8 +141,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     const struct riptide_policy *policy = destination->policy;
     uint32_t rto_min_us = rto_min_of(estimator, destination);
     uint32_t pacing_percent = pacing_of(estimator, destination);
-    uint32_t pacing_rtt_min_us = estimator->config.pacing_rtt_min_us;
-    bool was_short = is_short(estimator, destination);
+    bool can_pace = estimator->config.can_pace, was_short = is_short(estimator, destination);
     double combined;
 
     /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
@@ -153,9 +150,9 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
          !policy->combines_idle))
         return;
     if (destination->flags & IS_AT_ONCE)
-        estimator->config.pacing_rtt_min_us = 0;
+        estimator->config.can_pace = false;
     combined = policy->combine(input_of(estimator, destination, now_ns), destination->memory);
-    estimator->config.pacing_rtt_min_us = pacing_rtt_min_us;
+    estimator->config.can_pace = can_pace;
     if (combined == RIPTIDE_NO_EVIDENCE)
         return;
     if (!(combined >= 0 && combined <= FLT_MAX)) { /* it is kept as float */

@@ -50,7 +50,7 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
         .min_rtt_us = explanation.evidence.min_rtt_us,
         .receive_window = limits.kept && limits.kept->receive_window
                               ? limits.kept->receive_window
-                              : estimator->config.receive_window,
+                              : RIPTIDE_RECEIVE_AUTO,
         .base_cwnd = destination->base_cwnd,
         .pacing_percent =
             kept_pacing(&limits) > 0 ? kept_pacing(&limits) : explanation.evidence.pacing_percent,

@@ -127,8 +127,8 @@ static int write_settings(struct connections *connections)
     const char *why = connections->is_paused ? "paused" : connections->why_back;
     const struct window_settings settings = {
         .is_paused = why != NULL,
-        .pacing_rtt_min_us = connections->config.pacing_rtt_min_us,
-        .pacing_percent = connections->config.pacing_percent,
+        .pacing_rtt_min_us = PACING_RTT_MIN_US,
+        .pacing_percent = connections->config.pacing ? TCP_PACING_PERCENT : 0,
         .holdout = ARM_SHARE(connections->config.arms.holdout_percent),
         .seed = connections->config.arms.seed,
     };

@@ -17,12 +17,11 @@ struct connections;
 struct connections_config {
     const char *cgroup; /* a cgroup2 directory; NULL: /sys/fs/cgroup, or /sys/fs/cgroup/unified */
     uint32_t max_windows;
-    uint32_t pacing_percent;    /* for windows without one of their own; 0: at once */
-    uint32_t pacing_rtt_min_us; /* shorter paths are not paced */
-    struct arm_config arms;     /* connections held out keep the kernel's window */
-    bool is_beside_routes;      /* routes of ours exist, whose window may be larger by a step
-                                   (window_step) */
-    bool dry_run;               /* everything except the program itself */
+    bool pacing;            /* also of windows without a percentage of their own */
+    struct arm_config arms; /* connections held out keep the kernel's window */
+    bool is_beside_routes;  /* routes of ours exist, whose window may be larger by a step
+                               (window_step) */
+    bool dry_run;           /* everything except the program itself */
 };
 
 /*

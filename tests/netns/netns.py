@@ -254,11 +254,19 @@ class Daemon:
             options = ("--policy", "paper", *options)
         if "--max-share" not in options and "--config" not in options:
             options = ("--max-share", "off", *options)
-        if "--holdout-percent" not in options and "--config" not in options:
+        if "--holdout-percent" not in options and not self._leaves_holdout(options):
             options = ("--holdout-percent", "0", *options)
         self.process = host.start(*command, "--interval", interval, "--ttl", "2h", "--table", table,
                                   *options, stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
+
+    @staticmethod
+    def _leaves_holdout(options):
+        """Whether the file says how many are held out; with careful also a file that does not."""
+        if "--config" not in options:
+            return False
+        file = Path(options[options.index("--config") + 1])
+        return "careful" in options or (file.exists() and "holdout-percent" in file.read_text())
 
     @classmethod
     @contextlib.contextmanager

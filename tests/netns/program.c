@@ -120,7 +120,6 @@ int main(int argc, char **argv)
     struct connections_config config = {
         .cgroup = argc > 1 ? argv[1] : NULL,
         .max_windows = argc > 2 ? (uint32_t)atoi(argv[2]) : 1000,
-        .pacing_rtt_min_us = 5000,
         .arms = { .holdout_percent = argc > 3 ? (uint32_t)atoi(argv[3]) : 0,
                   .seed = 7 },
     };

@@ -52,10 +52,7 @@ def test_the_first_receive_window_can_be_left_to_the_kernel(net, daemon, tmp_pat
 
     def are_open():
         return [tcp_info(net.connect(peer).far).snd_wnd_bytes // 1460 == 80 for peer in peers]
-    for text, expected in (
-            ("", [True, True]), ("[apply]\nreceive-window = off\n", [False, False]),
-            ("[apply]\nreceive-window = off\n[prefix 203.0.113.1]\nreceive-window = auto\n", [True, False]),
-            ("[prefix 203.0.113.1]\nreceive-window = off\n", [False, True])):
+    for text, expected in (("", [True, True]), ("[prefix 203.0.113.1]\nreceive-window = off\n", [False, True])):
         config.write_text("[compute]\ncwnd-max = 80\n" + text)
         with daemon("connections", "--config", config, has_rules=False):
             wait_until(lambda: net.connect(peers[0]).cwnd() > 10 and net.connect(peers[1]).cwnd() > 10, "windows")
@@ -171,24 +168,21 @@ def test_a_section_that_paces_does_not_limit_a_route_where_nothing_is_paced(net,
         assert windows(net.host)["203.0.113.1"] > 50
 
 
-@pytest.mark.parametrize("lines, is_paced", [("pacing-percent = 100\n", True), ("pacing-percent = 50\n", False),
-                                             ("pacing-percent = 100\npacing-rtt-min = 1s\n", False)])
-def test_flights_are_paced_as_configured(path, cgroup, tmp_path, lines, is_paced):
-    """Else at TCP's own rate, more than one window per round trip."""
+@pytest.mark.parametrize("pacing", ["auto", "off"])
+def test_flights_are_paced_as_configured(path, cgroup, pacing):
     connect, near, _ = path
-    config = tmp_path / "riptided.conf"
-    config.write_text("[apply]\n" + lines)
     learned = connect(congestion="cubic")
     learned.grow(30)
-    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--config", config, "--holdout-percent", 0, has_rules=False):
-        def pace():
+    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--pacing", pacing, has_rules=False), near.entered():
+        def opened():
             connection = connect(congestion="cubic")
-            found = connection.cwnd(), first_pace(connection, 5000)
+            cwnd = connection.cwnd()
             connection.close()
-            return found[1] if found[0] > 10 else None
-
-        windows_a_round_trip = wait_until(pace, "a window")
-        assert windows_a_round_trip < 1.05 if is_paced else windows_a_round_trip > 1.15
+            return cwnd > 10
+        wait_until(opened, "a window")
+        apply = status()["apply"]
+        assert apply["pacing"] == (pacing == "auto")
+        assert apply["paced"] == (apply["given"] if apply["pacing"] else 0)
     learned.close()
 
 
@@ -210,6 +204,8 @@ def test_a_prefix_is_paced_otherwise_than_the_rest(path, cgroup, tmp_path):
         assert pace("fd09:2::1") < 1.05 and 1.15 < pace("10.9.2.1") < 2.1
         assert ", paced over 100 % of a round trip, where one takes 5 ms or more, by [prefix fd09:2::/64]\n" in near.run(
             RIPTIDE, "explain", "fd09:2::1").stdout
+        assert ", paced over half a round trip, as TCP does itself, where one takes 5 ms or more\n" in near.run(
+            RIPTIDE, "explain", "10.9.2.1").stdout
     config.write_text("[prefix fd09:2::/64]\npacing-percent = at-once\n")
     with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--config", config, "--holdout-percent", 0, has_rules=False):
         wait_until(lambda: pace("10.9.2.1") and pace("fd09:2::1"), "windows")

@@ -309,7 +309,7 @@ def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
         assert gone["remedy"] == ("remove that cause (make a missing cgroup again); riptided then continues")
         assert severity(net.host, "pacing") == "warning"
     below.mkdir()
-    with Daemon(net.host, *apply, "--pacing-percent", "0", has_rules=False):
+    with Daemon(net.host, *apply, "--pacing", "off", has_rules=False):
         assert severity(net.host, "pacing") == "warning"
     with Daemon(net.host, *apply, "--policy", "careful", has_rules=False):
         assert find(net.host, "pacing")["summary"].startswith("first flights are paced after a loss")

@@ -149,7 +149,7 @@ def fallen(figures, host):
 def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallow, cgroup, tmp_path, backend):
     near, far = shallow
     config = tmp_path / "riptided.conf"
-    config.write_text(f"[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\npacing-percent = 0\n"
+    config.write_text(f"[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\npacing = off\n"
                       f"holdout-percent = 20\nstep-back-wait = {WAIT_S}s\n")
 
     def stepped_back():
@@ -249,7 +249,7 @@ def test_one_destination_that_is_harmed_steps_back_alone(hosts, cgroup, tmp_path
 
     def riptided():
         return Daemon(near, "--apply", backend, "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND,
-                      "--pacing-percent", 0, "--holdout-percent", 20, "--step-back-wait", f"{WAIT_S}s", "--state", state,
+                      "--pacing", "off", "--holdout-percent", 20, "--step-back-wait", f"{WAIT_S}s", "--state", state,
                       has_rules=backend == "both")
 
     def apply():
@@ -300,7 +300,7 @@ def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path)
     state.write_text("\n".join([state.read_text() + "riptide books 1", *books, "holdout_percent=20\n"]))
     with Load(near, far, *SHALLOW), Daemon(
             near, "--apply", "connections", "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND,
-            "--pacing-percent", 0, "--holdout-percent", 20, "--state", state, has_rules=False) as riptided:
+            "--pacing", "off", "--holdout-percent", 20, "--state", state, has_rules=False) as riptided:
         assert "outcomes of connections: 5000000\n" in riptided.said()
         assert status()["apply"]["effect"]["verdict"] == "helps"
         wait_until(lambda: status()["apply"]["stepped_back_s"] > 0, "stepping back", 60)

@@ -9,17 +9,20 @@
 
 enum { START = 24, RTT_US = 100000, MSS_BYTES = 1000 };
 
+/* Of the path: a test that changes it restores it. */
+static uint32_t case_rtt_us = RTT_US;
+
 /* A busy connection of 100 ms that delivers `capacity` segments in each of its round trips. */
 static inline struct riptide_sample busy(uint32_t capacity)
 {
     return (struct riptide_sample){
         .dst = prefix("192.0.2.1"),
         .cwnd = capacity,
-        .rtt_us = RTT_US,
-        .min_rtt_us = RTT_US,
+        .rtt_us = case_rtt_us,
+        .min_rtt_us = case_rtt_us,
         .mss_bytes = MSS_BYTES,
         .data_segs_out = 100000,
-        .delivery_rate_Bps = (uint64_t)capacity * MSS_BYTES * 10,
+        .delivery_rate_Bps = (uint64_t)capacity * MSS_BYTES * 1000000 / case_rtt_us,
     };
 }
 

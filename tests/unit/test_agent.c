@@ -223,7 +223,7 @@ TEST(what_makes_no_sense_after_start_and_stop_is_refused)
 /* AUTO has chosen by then, and may have found no cgroup. */
 TEST(policies_learn_that_flights_are_paced_where_they_are)
 {
-    for (uint32_t percent = 0; percent <= 50; percent += 50) {
+    for (int pacing = 0; pacing < 2; pacing++) {
         const struct {
             uint32_t apply;
             const char *cgroup;
@@ -243,14 +243,14 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
             configs.router.dry_run = true;
             configs.agent.apply = cases[i].apply;
             configs.agent.cgroup = cases[i].cgroup;
-            configs.agent.pacing_percent = percent;
-            configs.estimator.pacing_rtt_min_us = cases[i].is_by_the_host;
+            configs.agent.pacing = pacing;
+            configs.estimator.can_pace = cases[i].is_by_the_host;
             assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
             assert_int_equal(riptide_agent_start(agent, NULL), 0);
             is_given = riptide_agent_get_backend(agent, &reason) == RIPTIDE_CONNECTIONS;
             assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
-            assert_int_equal(agent->estimator->config.pacing_rtt_min_us > 0,
-                             cases[i].is_by_the_host || (is_given && percent > 0));
+            assert_int_equal(agent->estimator->config.can_pace,
+                             cases[i].is_by_the_host || (is_given && pacing));
         }
     }
 }

@@ -127,7 +127,7 @@ static struct riptide_estimator *paced(void)
     struct riptide_estimator_config config = config_of_policy("careful");
 
     config.cwnd_max = 1000;
-    config.pacing_rtt_min_us = RTT_US;
+    config.can_pace = true;
     return estimator_of_config(&config);
 }
 
@@ -147,7 +147,7 @@ static uint32_t pacing_of(const struct riptide_estimator *estimator)
 
 TEST(where_the_path_carries_more_than_its_buffer_flights_are_paced)
 {
-    ESTIMATOR *estimator = paced(), *too_short = paced(), *nobody_does = careful();
+    ESTIMATOR *estimator = paced(), *nobody_does = careful();
     struct riptide_sample path = lossy(100);
 
     assert_int_equal(lose_of_96(estimator, 48), 100); /* 42 are left, 200 are carried: half of that */
@@ -158,11 +158,21 @@ TEST(where_the_path_carries_more_than_its_buffer_flights_are_paced)
     tick(estimator, path, path);
     assert_int_equal(tick(estimator, path, closed(200, 200, 0)), 225); /* an eighth, as rates may be low */
 
-    too_short->config.pacing_rtt_min_us = RTT_US + 1;
-    assert_int_equal(lose_of_96(too_short, 48), 42);
-    assert_int_equal(pacing_of(too_short), RIPTIDE_AT_ONCE);
     assert_int_equal(lose_of_96(nobody_does, 48), 42);
     assert_int_equal(pacing_of(nobody_does), RIPTIDE_AT_ONCE);
+}
+
+TEST(paths_of_less_than_5_ms_are_not_paced)
+{
+    ESTIMATOR *shorter = paced(), *longer = paced();
+
+    case_rtt_us = PACING_RTT_MIN_US - 5; /* the rate is a whole number of bytes */
+    assert_int_equal(lose_of_96(shorter, 48), 42);
+    assert_int_equal(pacing_of(shorter), RIPTIDE_AT_ONCE);
+    case_rtt_us = PACING_RTT_MIN_US;
+    assert_int_equal(lose_of_96(longer, 48), 100);
+    assert_int_equal(pacing_of(longer), 50);
+    case_rtt_us = RTT_US;
 }
 
 /* A window that may leave at once is learned where nothing paces, whatever paces the rest. */
@@ -175,7 +185,7 @@ TEST(a_prefix_that_is_not_paced_learns_what_leaves_at_once)
     assert_int_equal(riptide_estimator_add_hint(estimator, &at_once, NULL), 0);
     assert_int_equal(find_host(estimator, "192.0.2.1").pacing_percent, RIPTIDE_AT_ONCE);
     assert_int_equal(tick(estimator, lossy(100), lossy(100)), START);
-    assert_int_equal(estimator->config.pacing_rtt_min_us, RTT_US);
+    assert_true(estimator->config.can_pace);
     assert_int_equal(riptide_estimator_remove_hint(estimator, &at_once.dst), 0);
     assert_int_equal(tick(estimator, lossy(100), lossy(100)), 100);
     assert_int_equal(pacing_of(estimator), 50);
@@ -188,11 +198,11 @@ TEST(a_window_that_is_paced_no_more_begins_where_all_begin)
     struct riptide_sample path = lossy(100);
 
     assert_int_equal(lose_of_96(estimator, 48), 100);
-    estimator->config.pacing_rtt_min_us = 0;
+    estimator->config.can_pace = false;
     assert_int_equal(tick(estimator, path, path), START);
     assert_int_equal(pacing_of(estimator), RIPTIDE_AT_ONCE);
     assert_int_equal(tick(estimator, path, path), START);
-    estimator->config.pacing_rtt_min_us = RTT_US;
+    estimator->config.can_pace = true;
     assert_int_equal(tick(estimator, path, path), 100);
     assert_int_equal(pacing_of(estimator), 50);
 }

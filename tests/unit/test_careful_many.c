@@ -8,12 +8,12 @@
 
 #include <stdio.h>
 
-static struct riptide_estimator *estimator_of_rtt(uint32_t pacing_rtt_min_us)
+static struct riptide_estimator *estimator_of_pacing(bool can_pace)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
 
     config.cwnd_max = 1000;
-    config.pacing_rtt_min_us = pacing_rtt_min_us;
+    config.can_pace = can_pace;
     return estimator_of_config(&config);
 }
 
@@ -82,7 +82,7 @@ static void grow(struct riptide_estimator *estimator, bool is_paced)
 TEST(a_quarter_of_flights_that_are_lost_cuts_within_three_ticks)
 {
     for (int i = 0; i < 4; i++) {
-        ESTIMATOR *estimator = estimator_of_rtt(i % 2 ? RTT_US : 0);
+        ESTIMATOR *estimator = estimator_of_pacing(i % 2);
         uint32_t cwnd;
 
         grow(estimator, i % 2);
@@ -95,7 +95,7 @@ TEST(a_quarter_of_flights_that_are_lost_cuts_within_three_ticks)
 
 TEST(the_window_is_twice_what_the_worst_take)
 {
-    ESTIMATOR *estimator = estimator_of_rtt(RTT_US);
+    ESTIMATOR *estimator = estimator_of_pacing(true);
 
     uint32_t cwnd = 0;
 
@@ -112,7 +112,7 @@ TEST(the_window_is_twice_what_the_worst_take)
 /* One in five loses ten of 24, whatever the window; the others lose nothing. */
 TEST(a_few_slow_ones_do_not_take_it_below_its_start)
 {
-    ESTIMATOR *estimator = estimator_of_rtt(0);
+    ESTIMATOR *estimator = estimator_of_pacing(false);
 
     begin(estimator);
     for (int i = 0; i < 30; i++)
@@ -132,7 +132,7 @@ TEST(flights_that_begin_within_a_round_trip_are_of_one_path)
     static const uint64_t gaps_us[] = { 0, 1000, RTT_US / 7 };
 
     for (int i = 0; i < 3; i++) {
-        ESTIMATOR *estimator = estimator_of_rtt(0);
+        ESTIMATOR *estimator = estimator_of_pacing(false);
 
         begin(estimator);
         for (int n = 0; n < 60; n++) {
@@ -146,7 +146,7 @@ TEST(flights_that_begin_within_a_round_trip_are_of_one_path)
 /* As of riptide_estimator_add of a host's own. */
 TEST(without_a_time_no_flight_is_known_to_be_alone)
 {
-    ESTIMATOR *estimator = estimator_of_rtt(0);
+    ESTIMATOR *estimator = estimator_of_pacing(false);
 
     begin(estimator);
     for (int n = 0; n < 60; n++) {
@@ -167,7 +167,7 @@ TEST(without_a_time_no_flight_is_known_to_be_alone)
 /* All lose: it is one path, or several that are all too slow. */
 TEST(where_most_lose_it_is_cut_as_one_path)
 {
-    ESTIMATOR *estimator = estimator_of_rtt(0);
+    ESTIMATOR *estimator = estimator_of_pacing(false);
 
     begin(estimator);
     for (int i = 0; i < 30; i++)
@@ -181,7 +181,7 @@ TEST(where_most_lose_it_is_cut_as_one_path)
 /* What did not lose has waited in the queue in which the others did. */
 TEST(flights_that_wait_beside_those_that_lose_are_of_one_path)
 {
-    ESTIMATOR *estimator = estimator_of_rtt(RTT_US);
+    ESTIMATOR *estimator = estimator_of_pacing(true);
 
     begin(estimator);
     for (int i = 0; i < 60; i++) {
@@ -269,7 +269,7 @@ enum { TICKS = 120, MOST_FLOWN = 1000 };
 static struct outcome live(const struct drawn_path drawn[2], double share, double per_s, int n_together,
                            bool is_paced, bool is_blind)
 {
-    ESTIMATOR *estimator = estimator_of_rtt(is_paced ? RTT_US : 0);
+    ESTIMATOR *estimator = estimator_of_pacing(is_paced);
     struct drawn_path paths[] = { drawn[0], drawn[1] };
     struct riptide_sample path = lossy((uint32_t)drawn[1].capacity);
     static struct flown flown[MOST_FLOWN];

@@ -105,7 +105,7 @@ TEST(each_policy_knows_the_smallest_round_trip_time)
 
 TEST(a_path_that_is_too_short_to_be_paced_by_now_is_news)
 {
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.pacing_rtt_min_us = 5000);
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.can_pace = true);
     const struct {
         uint32_t min_rtt_us;
         bool is_news;

@@ -373,9 +373,8 @@ class EstimatorOptions(TypedDict, total=False):
     hash_seed: int  # use a random one if peers are not trusted; 0
     drop_share: float  # the drop guard, 0 to 1; 1: never
     hints: Sequence[Hint]  # permanent ones; none
-    pacing_rtt_min: Duration  # "careful": RTT from which paths may be paced; 0: none
+    can_pace: bool  # "careful": first flights can be paced
     rto_min_floor: Duration  # smallest rto_min, 1 ms to 60 s; 0: rto_min is unchanged
-    receive_window: int  # first receive window, when this host opens: 1: auto, 2: off; 1
 
 
 class RouterOptions(TypedDict, total=False):
@@ -401,8 +400,7 @@ class AgentOptions(TypedDict, total=False):
     max_share: float  # of one core, for dumps, 0 to 1; 0.05; 0: the interval is fixed
     apply: int  # a Backend; ROUTES
     cgroup: str | os.PathLike[str]  # whose connections the program serves; all of the host
-    pacing_percent: int  # part of a round trip over which first flights leave; 50
-    pacing_rtt_min: Duration  # shorter paths are not paced; 5 ms
+    pacing: bool  # whether first flights are spread over a part of the round trip; True
     holdout_percent: int  # of connections (by holdout_turn of destinations) keep the kernel's window; 0
     holdout_seed: int  # of the draw; 0
     step_back_percent: int  # harm from which windows step back, of time or points; 2; 0: never

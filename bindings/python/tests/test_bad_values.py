@@ -78,9 +78,9 @@ OBSERVER = {"scope": "scope", "max_restarts": "uint32", "congestion_control": "b
             "destroy_events": "auto", "events_buffer_bytes": "uint32"}
 ESTIMATOR = {
     "policy": "name", "aggregates": "prefixes", "hints": "hints",
-    "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
-    **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations", "receive_window"], "uint32"),
-    **dict.fromkeys(["ttl", "pacing_rtt_min", "rto_min_floor"], "duration"),
+    "hash_seed": "uint64", "can_pace": "bool", "prefix_len4": "uint8", "prefix_len6": "uint8",
+    **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations"], "uint32"),
+    **dict.fromkeys(["ttl", "rto_min_floor"], "duration"),
     **dict.fromkeys(["history_weight", "drop_share"],
                     "float")}
 ROUTER = {"protocol": "uint8", "hash_seed": "uint64", "dry_run": "bool",
@@ -129,8 +129,8 @@ def calls() -> Iterator[Any]:
     yield from each(riptide.Agent, {"interval": "duration", "max_share": "float",
                                     "observer": "options", "estimator": "options",
                                     "router": "options", "apply": "uint32", "cgroup": "path",
-                                    "pacing_percent": "uint32", "pacing_rtt_min": "duration",
-                                    "holdout_percent": "uint32", "holdout_seed": "uint32",
+                                    "pacing": "bool", "holdout_percent": "uint32",
+                                    "holdout_seed": "uint32",
                                     "step_back_percent": "uint32",
                                     "step_back_wait": "duration", "holdout_turn": "duration"})
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
