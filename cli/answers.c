@@ -293,10 +293,9 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     if (of_prefix < least || (percent == 0 && of_prefix != RIPTIDE_AT_ONCE))
         of_prefix = 0;
     return json_pack(
-        "{s:s, s:I, s:o, s:o, s:b, s:I, s:o, s:s?, s:I, s:I, s:I}", "cgroup",
+        "{s:s, s:I, s:o, s:b, s:I, s:o, s:s?, s:I, s:I, s:I}", "cgroup",
         connections_get_cgroup(connections), "initcwnd", (json_int_t)window.initcwnd,
-        "receive_bytes", figure_or_null(window.receive_bytes), "rto_min_ms",
-        window.rto_min_us ? json_real(window.rto_min_us / 1e3) : json_null(), "may_lower",
+        "receive_bytes", figure_or_null(window.receive_bytes), "may_lower",
         window.may_lower, "pacing_percent", (json_int_t)percent, "pacing_by",
         explanation_prefix(of_prefix > 0 ? &explanation->override : &none), "reason", off,
         "holdout_percent", (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed,

@@ -91,7 +91,7 @@ static json_t *share(double value)
 json_t *explanation_window(const struct riptide_explanation *explanation, uint64_t now_ns)
 {
     return json_pack(
-        "{s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o, "
+        "{s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, "
         "s:f, s:o,"
         " s:{s:o, s:o, s:o, s:o, s:o, s:o}}",
         "policy", explanation->policy, "connections", (json_int_t)explanation->samples, "left_out",
@@ -102,9 +102,8 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
         explanation_prefix(&explanation->override), "override_scale",
         share(explanation->override_scale), "hint_scale", share(explanation->hint_scale),
         "hint_cwnd_max", figure_or_null(explanation->hint_cwnd_max), "base_cwnd",
-        figure_or_null(explanation->base_cwnd), "cwnd", (json_int_t)explanation->cwnd, "rto_min_ms",
-        milliseconds(explanation->rto_min_us), "age_s", seconds(explanation->updated_ns, now_ns),
-        "expires_s",
+        figure_or_null(explanation->base_cwnd), "cwnd", (json_int_t)explanation->cwnd, "age_s",
+        seconds(explanation->updated_ns, now_ns), "expires_s",
         explanation->expires_ns == RIPTIDE_NEVER_NS
             ? json_null()
             : json_real(seconds(now_ns, explanation->expires_ns)),

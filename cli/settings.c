@@ -14,14 +14,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define ROW_AS(section, name, kind, field, help, is_unset)                                         \
+#define ROW(section, name, kind, field, help)                                                      \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct settings, field), help, section, is_unset, #field     \
+        name, &value_##kind, offsetof(struct settings, field), help, section, false, #field        \
     }
-#define ROW(section, name, kind, field, help) ROW_AS(section, name, kind, field, help, false)
-/* Values that are 0 unless set, which means none. */
-#define UNSET(section, name, kind, field, help)                                                    \
-    ROW_AS(section, name, kind, field, help, true)
 
 const struct option_row settings_rows[] = {
     ROW("observe", "interval", duration, agent.interval_ns,
@@ -44,8 +40,6 @@ const struct option_row settings_rows[] = {
         "how long a window is kept without connections"),
     ROW("compute", "history-weight", weight, estimator.history_weight,
         "weight of history in paper's moving average, 0 to below 1"),
-    UNSET("compute", "rto-min-floor", us, estimator.rto_min_floor_us,
-          "policy bdp: set rto_min to the largest delay, but at least to this"),
     ROW("compute", "prefix-len4", u8, estimator.prefix_len4, "prefix length of an IPv4 destination"),
     ROW("compute", "prefix-len6", u8, estimator.prefix_len6, "prefix length of an IPv6 destination"),
     ROW("compute", "aggregate", prefixes, estimator.aggregates,
@@ -124,6 +118,7 @@ const struct removed_key removed_keys[] = {
     { "pacing-percent", NULL, "pacing = off leaves first flights unpaced; auto paces them" },
     { "pacing-rtt-min", NULL, "paths of less than 5 ms are not paced" },
     { "receive-window", NULL, "it is always auto: cwnd-max segments" },
+    { "rto-min-floor", NULL, "rto_min stays as the base route has it" },
     { .name = NULL },
 };
 

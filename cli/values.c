@@ -406,8 +406,6 @@ const char *log_level_name(enum log_level level)
 KIND(flag, NULL, "not yes or no", NAME, .bytes = 1, .names = flags);
 KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", NUMBER, .bytes = 8,
      .unit_ns = 1, .most = UINT64_MAX);
-KIND(us, "TIME", "not a duration of up to an hour (write 5ms, 1s)", NUMBER, .bytes = 4,
-     .unit_ns = 1000, .most = UINT32_MAX);
 KIND(weight, "SHARE", "not a share (write 0.5 or 50%)", SHARE, .bytes = 8);
 KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", SHARE, .bytes = 8, .names = shares);
 KIND(u32, "N", "not a number from 0 to 4294967295", NUMBER, .bytes = 4, .most = UINT32_MAX);

@@ -69,7 +69,6 @@ const char *value_get_name(const struct value_kind *kind, size_t n);
 /* Each kind with the type of its target. */
 extern const struct value_kind value_flag;      /* bool; read with text: yes or no */
 extern const struct value_kind value_duration;  /* uint64_t, ns */
-extern const struct value_kind value_us;        /* a short duration: uint32_t, us */
 extern const struct value_kind value_weight;    /* double; "0.8" or "80%" */
 extern const struct value_kind value_max_share; /* double; a share, or "on" (the default), "off" */
 extern const struct value_kind value_u32;       /* uint32_t */

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum written { TIME, TIME_US, WHOLE, SHARE };
+enum written { TIME, WHOLE, SHARE };
 enum type { U64, U32, U8, DOUBLE };
 
 struct known_key {
@@ -37,7 +37,6 @@ static const struct known_key known_keys[] = {
     KEY("compute", "cwnd-max", WHOLE, U32, estimator.cwnd_max),
     KEY("compute", "ttl", TIME, U64, estimator.ttl_ns),
     KEY("compute", "history-weight", SHARE, DOUBLE, estimator.history_weight),
-    KEY("compute", "rto-min-floor", TIME_US, U32, estimator.rto_min_floor_us),
     KEY("compute", "prefix-len4", WHOLE, U8, estimator.prefix_len4),
     KEY("compute", "prefix-len6", WHOLE, U8, estimator.prefix_len6),
     KEY("compute", "max-destinations", WHOLE, U32, estimator.max_destinations),
@@ -131,8 +130,6 @@ static long double read_value(const struct known_key *key, const char *text)
     switch (key->written) {
     case TIME:
         return read_time_ns(text);
-    case TIME_US:
-        return read_time_ns(text) / 1000;
     case SHARE:
         return read_share(text);
     default:

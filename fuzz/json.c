@@ -59,7 +59,6 @@ static void draw_explanation(struct riptide_explanation *why, struct case_bytes 
         why->override = draw_prefix(bytes);
     why->hint_cwnd_max = case_u16(bytes);
     why->cwnd = case_u16(bytes);
-    why->rto_min_us = case_u32(bytes);
     why->updated_ns = case_u64(bytes);
     why->expires_ns = how & 16 ? RIPTIDE_NEVER_NS : case_u64(bytes);
     why->evidence.capacity = draw_real(bytes);
@@ -233,7 +232,6 @@ static void check_times(const struct told *told, const json_t *window)
     else
         check_real(window, "expires_s",
                    why->expires_ns > now_ns ? (double)(why->expires_ns - now_ns) / 1e9 : 0);
-    check_real(window, "rto_min_ms", why->rto_min_us / 1e3);
 }
 
 static void check_evidence(const struct riptide_explanation *why, const json_t *evidence)

@@ -317,7 +317,11 @@ def test_rto_min_in_us_is_rounded_up_to_what_the_kernel_keeps(net, driver, famil
     for us, ms in ((1, 1), (1000, 1), (1001, 2), (60_000_000, 60_000), (0, None)):
         driver.follow(f"set {PEER[family]} 40 0 {us}")
         assert metric(routes(net.host)[PEER[family]], "rto_min") == ms
+    net.host.ip(f"-{family}", "route", "replace", "default", "via", FIRST[family], "initcwnd", 200)
+    driver.follow(f"set {PEER[family]} 50 0 7000")
+    ours = routes(net.host)[PEER[family]]
+    assert (metric(ours, "initcwnd"), metric(ours, "rto_min")) == (200, 7)
     if family == 4:  # a mistake of units would be minutes
         driver.send([f"set {PEER[4]} 80 0 60000001"])
         assert driver.process.wait(DEADLINE_S) == 1
-        assert windows(net.host)[PEER[4]] == 40
+        assert windows(net.host)[PEER[4]] == 200

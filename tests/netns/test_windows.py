@@ -113,18 +113,3 @@ def test_hint_lowers_a_window_below_the_base(net, family):
         assert net.connect(PEER[family]).cwnd() == 15
         net.host.run(RIPTIDE, "hint", PEER[family], "--scale", "0.5", "--for", "1h")
         wait_until(lambda: windows(net.host) == {PEER[family]: 30}, "half of the base's")
-
-
-@families
-def test_rto_min_is_given_with_the_window_of_the_base(net, family):
-    tune(net, family, 200)
-    connection = net.learned(PEER[family], 30)
-    with Daemon(net.host, "--policy", "bdp", "--rto-min-floor", "7ms"):
-        def applied():
-            connection.send(200_000)  # idle connections are no evidence about a path
-            return PEER[family] in routes(net.host)
-
-        wait_until(applied, "our route")
-        assert metric(routes(net.host)[PEER[family]], "initcwnd") == 200
-        # rto_min has steps; delays here are far below the floor.
-        assert 7 <= metric(routes(net.host)[PEER[family]], "rto_min") <= 8

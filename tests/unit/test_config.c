@@ -242,7 +242,6 @@ TEST(refusals_of_the_library_name_the_key)
         { "estimator.cwnd_min", -1, "0; must be", "cwnd-min: 0; must be" },
         { "router.cwnd_max", -1, "5; below 10", "cwnd-max: 5; below 10" },
         { "interval_ns", -1, "must be shorter", "interval: must be shorter" },
-        { "estimator.rto_min_floor_us", -1, "must be", "rto-min-floor: must be" },
         { "router.table", -1, "0 is", "table: 0 is" },
         { "observer.scope.exclude[]", 1, "no: why", "exclude: no: why" },
         { "observer.scope.local_ports", -1, "300; at most 256", "local-port: 300; at most 256" },

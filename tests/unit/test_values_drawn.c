@@ -24,8 +24,6 @@ static void any_value(const struct option_row *row, char text[256])
     else if (row->kind == &value_duration)
         snprintf(text, 256, "%u%s", below(100000),
                  (const char *[]){ "ms", "s", "min", "h" }[below(4)]);
-    else if (row->kind == &value_us)
-        snprintf(text, 256, "%u%s", below(4000), below(2) ? "ms" : "s");
     else if (is_share(row))
         snprintf(text, 256, "%u.%0*u", below(1000), 1 + (int)below(12), below(100000000));
     else if (row->kind == &value_prefixes)
