@@ -62,11 +62,17 @@ static int fail(struct riptide_error *error, const char *path, int code)
     return code == EAGAIN ? -ETIMEDOUT : -code;
 }
 
+/* A name without a slash is that of an instance of riptided@.service. */
 static int connect_to(int fd, const char *path, struct riptide_error *error)
 {
+    bool is_path = strchr(path, '/');
     struct sockaddr_un address;
-    int r = listener_address(&address, path, error);
+    char socket_path[256];
+    int r;
 
+    snprintf(socket_path, sizeof(socket_path), "%s%s%s", is_path ? "" : "/run/riptide-", path,
+             is_path ? "" : "/control");
+    r = listener_address(&address, socket_path, error);
     if (r == 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
         r = fail(error, path, errno);
     return r;

@@ -110,8 +110,10 @@ const struct option_row override_rows[] = {
 };
 
 const struct removed_key removed_keys[] = {
+    { "all-netns", NULL, "run riptided@NAME.service for each network namespace" },
     { "destroy-events", NULL,
       "closed connections are read where policy careful or holdout-percent needs them" },
+    { "netns", NULL, "run riptided@NAME.service, or start riptided in that network namespace" },
     { "print-config", NULL, "the first line of the log has the values in force" },
     { "trial-percent", NULL, "the policy alone computes windows" },
     { "again-price", NULL, "a point of retransmissions counts as one percent of time" },

@@ -49,15 +49,18 @@ static const char screen[] =
     "[{?messages}  messages\n]"
     "[{*messages}    {time} {level:mark}: {text}\n]";
 
-/* Only the kernel shows how the daemon's routes are used. */
-static int count_not_taken(const struct settings *settings, json_int_t *np)
+/* Only the kernel shows how the daemon's routes are used, in the daemon's network namespace. */
+static int count_not_taken(const struct settings *settings, json_int_t pid, json_int_t *np)
 {
     const struct riptide_router_config *config = &settings->router;
     struct riptide_route *routes;
     struct start *starts = NULL;
     size_t n;
-    int r = riptide_routes_read(config, &routes, &n);
+    int holder, r;
 
+    if (riptide_router_get_holder(&holder) != 0 || holder != pid)
+        return -ENONET;
+    r = riptide_routes_read(config, &routes, &n);
     if (r < 0)
         return r;
     r = resolve_starts(config, routes, n, &starts);
@@ -81,7 +84,7 @@ int status_run(const struct command_options *options)
         command_print(options, json_pack("{s:s}", "health", "not running"), NULL, NULL);
     if (r != EXIT_SUCCESS)
         return r;
-    r = count_not_taken(&options->settings, &n);
+    r = count_not_taken(&options->settings, number(status, "pid"), &n);
     if (r == -EINVAL) {
         json_decref(status);
         return command_fail(options, &error, r);

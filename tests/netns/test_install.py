@@ -55,6 +55,7 @@ def test_exactly_this_is_installed(tree):
     expected = {
         Path("usr/local/bin/riptide"), Path("usr/local/sbin/riptided"),
         Path("usr/local/lib/systemd/system/riptided.service"), lib / "pkgconfig/riptide.pc",
+        Path("usr/local/lib/systemd/system/riptided@.service"),
         share / "licenses/riptide/LICENSE", share / "doc/riptide/riptided.conf",
         share / "man/man8/riptide.8", share / "man/man8/riptided.8", share / "man/man5/riptided.conf.5",
         *(Path("usr/local/include/riptide") / header for header in HEADERS),

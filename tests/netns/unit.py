@@ -34,15 +34,15 @@ def calls_of(name):
     return set().union(*map(calls_of, words))
 
 
-def values(key, has_drop_in=False):
-    """Those of all lines with the key; of the drop-in that the unit's comments show, too."""
-    text = (BUILD / "cli" / "riptided.service").read_text()
-    return re.findall(rf"^{'#?' if has_drop_in else ''}{key}=(.*)$", text, re.MULTILINE)
+def values(key, unit="riptided.service"):
+    """Those of all lines with the key."""
+    text = (BUILD / "cli" / unit).read_text()
+    return re.findall(rf"^{key}=(.*)$", text, re.MULTILINE)
 
 
-def as_unit(*command, has_drop_in=False):
+def as_unit(*command):
     """The command with these rights and no other."""
-    capabilities = " ".join(values("AmbientCapabilities", has_drop_in)).split()
+    capabilities = " ".join(values("AmbientCapabilities")).split()
     kept = ",".join(["-all", *(f"+{name[4:].lower()}" for name in capabilities)])
     allowed = set()
     for line in values("SystemCallFilter"):
