@@ -71,14 +71,13 @@ static json_t *apply_of(const struct daemon *daemon)
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
 
     return json_pack(
-        "{s:s, s:s, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:f, s:I, s:I, s:I, s:o}",
+        "{s:s, s:s, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:o}",
         "asked", backend_text(daemon->settings->agent.apply), "by", backend_text(backend), "reason",
         reason, "pacing", daemon->settings->agent.pacing, "given",
         (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
         (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
         (json_int_t)counts.refused, "holdout_percent", (json_int_t)outcomes->arms.holdout_percent,
-        "holdout_turn_s", outcomes->arms.turn_ms / 1e3, "held_out", (json_int_t)counts.held_out,
-        "stepped_back_s", daemon_stepped_back_s(daemon), "step_backs", (json_int_t)outcomes->harm.n,
+        "held_out", (json_int_t)counts.held_out, "stepped_back_s", daemon_stepped_back_s(daemon), "step_backs", (json_int_t)outcomes->harm.n,
         "destinations_stepped_back", (json_int_t)outcomes->watch.n_back, "destination_step_backs",
         (json_int_t)outcomes->watch.n_harms, "effect", effect_of(daemon));
 }
@@ -350,9 +349,9 @@ static const char *why_no_books(const struct daemon *daemon)
 
     if (daemon->settings->router.dry_run)
         return "a dry run gives no window";
-    if (is_by_routes && agent->holdout_turn_ns == 0)
+    if (is_by_routes)
         return "windows are given by routes, which cannot hold out single connections: --apply "
-               "connections can, or --holdout-turn 10min whole destinations";
+               "connections can";
     if (agent->holdout_percent == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
     return riptide_agent_get_outcomes(daemon->agent)->books ? NULL : "no memory";

@@ -243,7 +243,7 @@ static int serve(struct daemon *daemon)
         r = riptide_agent_start(daemon->agent, &error);
     if (r < 0)
         return refuse(daemon->settings, &error, r);
-    /* After the start, which has chosen the backend: books count connections or turns. */
+    /* After the start, which has chosen the backend: by routes there are no books. */
     state_load(daemon);
     if (!daemon->settings->router.dry_run)
         state_remove_left(daemon);

@@ -62,8 +62,8 @@ static json_t *row_of(const struct books *books, struct verdict_classes classes,
 
     if (!is_there)
         count(&verdict, books, classes);
-    return json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict", word,
-                     "unit", arms_unit(arms), "connections", (json_int_t)verdict.n, "held_out",
+    return json_pack("{s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict", word,
+                     "connections", (json_int_t)verdict.n, "held_out",
                      (json_int_t)verdict.n_control, "needed", VERDICT_MIN_CONNECTIONS,
                      "holdout_percent", (int)arms->holdout_percent, "share_percent",
                      is_there ? interval_of(&verdict.share, 0.01) : json_null(), "rounds_saved",

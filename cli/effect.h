@@ -24,17 +24,12 @@ json_t *effect_document(const char *reason, const struct books *books,
 #define EFFECT_FIGURES                                                                             \
     "{rounds_saved.estimate:.2} round trips saved (95 % CI {rounds_saved.low:.2} to "              \
     "{rounds_saved.high:.2}), time {time_percent.estimate:+.1} % " EFFECT_RANGE(                   \
-        "time_percent",                                                                            \
-        "+.1") "; sent again {again_points.estimate:+.1} points " EFFECT_RANGE("again_points",     \
-                                                                               "+.1") "; "         \
-                                                                                      "{connectio" \
-                                                                                      "ns} "       \
-                                                                                      "{unit} "    \
-                                                                                      "against "
+        "time_percent", "+.1") "; sent again {again_points.estimate:+.1} points " EFFECT_RANGE(    \
+        "again_points", "+.1") "; {connections} connections against "
 
 #define EFFECT_SENTENCE                                                                            \
     "[{class}: ]"                                                                                  \
-    "[{?verdict=few}too few {unit} yet: {connections} with a window and {held_out} held out; "     \
+    "[{?verdict=few}too few connections yet: {connections} with a window and {held_out} held out; "     \
     "{needed} of each are needed, in classes that have two of each"                                \
     "|{?verdict=void}void: {share_percent.estimate:.1} % " EFFECT_RANGE(                           \
         "share_percent", ".1") " of all that counted were held out, not {holdout_percent} %: a "   \

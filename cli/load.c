@@ -109,9 +109,5 @@ int settings_load(struct settings *settings, int argc, char **argv, struct ripti
         *error = settings->mistake;
         return r;
     }
-    r = settings_parse(settings, argc, argv, error);
-    /* No turn ends within one round, whose routes stay. */
-    if (settings->once)
-        settings->agent.holdout_turn_ns = 0;
-    return r;
+    return settings_parse(settings, argc, argv, error);
 }

@@ -39,7 +39,6 @@ struct metrics {
     uint64_t cpu_ns; /* of the process */
     uint64_t holdout_percent;
     const struct books *books; /* the agent's, at present; NULL: none is held out */
-    const struct books *sums;  /* the same, if it counts connections, as those of other hosts do */
     const struct books *ended; /* ended books; NULL: none */
     uint64_t held_out_due;
     uint64_t left_out[ARMS][BOOK_ENTRIES];

@@ -56,10 +56,9 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     metrics->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
     metrics->holdout_percent = outcomes->arms.holdout_percent;
     metrics->books = outcomes->books;
-    metrics->sums = outcomes->arms.turn_ms > 0 ? NULL : outcomes->books;
     metrics->ended = outcomes->ended;
     metrics->held_out_due = outcomes->ended_due;
-    if (metrics->sums)
+    if (metrics->books)
         metrics->held_out_due += books_due(outcomes->books, outcomes->arms.holdout_percent);
     memcpy(metrics->left_out, outcomes->left_out, sizeof(metrics->left_out));
     metrics->max_destinations = file->settings->estimator.max_destinations;

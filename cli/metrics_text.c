@@ -102,8 +102,7 @@ static const struct series {
     { NULL, "{reason=\"unmeasured\"}", OF_ARMS(left_out, [BOOK_UNMEASURED]), NULL },
     { NULL, "{reason=\"application\"}", OF_ARMS(left_out, [BOOK_APPLICATION]), NULL },
     { "riptide_holdout_ratio", "", FIGURE(holdout_percent),
-      "The share of connections, or by turns of destinations, to hold out; 0 where --apply "
-      "allows none." },
+      "The share of connections to hold out; 0 where --apply allows none." },
     { "riptide_route_writes_total", "", FIGURE(router.written),
       "Route messages sent: add, replace, delete." },
     { "riptide_route_write_failures_total", "", FIGURE(router.failed),
@@ -223,8 +222,8 @@ static void print_cell(FILE *out, const struct metrics *metrics, const struct su
     char labels[128];
     uint64_t value;
 
-    if (metrics->sums)
-        book_cell_add(&cell, &metrics->sums->cells[class][arm]);
+    if (metrics->books)
+        book_cell_add(&cell, &metrics->books->cells[class][arm]);
     if (metrics->ended)
         book_cell_add(&cell, &metrics->ended->cells[class][arm]);
     if (cell.n == 0)
@@ -273,7 +272,7 @@ static void print_effect(FILE *out, const struct metrics *metrics)
 /* Without connections a series is missing, instead of being 0. */
 static void print_books(FILE *out, const struct metrics *metrics)
 {
-    uint64_t n = metrics->sums ? books_count(metrics->sums) : 0;
+    uint64_t n = metrics->books ? books_count(metrics->books) : 0;
 
     if (n + (metrics->ended ? books_count(metrics->ended) : 0) == 0)
         return;

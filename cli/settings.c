@@ -55,10 +55,8 @@ const struct option_row settings_rows[] = {
     ROW("apply", "pacing", auto, agent.pacing,
         "whether first flights per connection are spread over a part of the round trip"),
     ROW("apply", "holdout-percent", percent, agent.holdout_percent,
-        "percent of connections, or with --holdout-turn of destinations, that keep the kernel's "
-        "own window, for `riptide verdict`; needs destroy events"),
-    ROW("apply", "holdout-turn", duration, agent.holdout_turn_ns,
-        "where only routes give windows: time for which a destination is held out; 0: none is"),
+        "percent of connections that keep the kernel's own window, for `riptide verdict`; needs "
+        "the program"),
     ROW("apply", "step-back-percent", percent, agent.step_back_percent,
         "disable windows for a while if connections with them take this many percent more time, or "
         "retransmit this many points more, than those held out; 0: never"),
@@ -121,6 +119,7 @@ const struct removed_key removed_keys[] = {
     { "pacing-rtt-min", NULL, "paths of less than 5 ms are not paced" },
     { "receive-window", NULL, "it is always auto: cwnd-max segments" },
     { "rto-min-floor", NULL, "rto_min stays as the base route has it" },
+    { "holdout-turn", NULL, "apply = connections or both holds out single connections" },
     { .name = NULL },
 };
 

@@ -10,7 +10,6 @@
 #include "connections/window.h"
 #include "prefix.h"
 #include "proof/books.h"
-#include "proof/turns.h"
 #include "proof/watch.h"
 
 #include <dirent.h>
@@ -111,9 +110,6 @@ struct outcomes {
     struct harm harm;                   /* whether windows step back, and how often they did */
     char why_back[256];                 /* harm_describe, while they step back */
     struct watch watch;         /* destinations judged separately; those that have stepped back */
-    struct turns turns;         /* with arms.turn_ms */
-    struct seen *opened_before; /* the sockets that dumps had shown at the ends of both guard times
-                                 */
 };
 
 const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent);

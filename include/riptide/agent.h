@@ -80,9 +80,10 @@ struct riptide_agent_config {
     /*
      * Percent of connections, to destinations with a window, that keep the kernel's own window: 0
      * to 50; default 0. They are drawn by the socket's cookie and the seed; give each host a seed
-     * of its own. riptide_agent_get_verdict compares them with the others. Needs the program, or
-     * holdout_turn_ns, and destroy_events for the outcomes. With RIPTIDE_BOTH these connections
-     * open without the route's window, but restart with it after idle time.
+     * of its own. riptide_agent_get_verdict compares them with the others. Needs the program,
+     * and destroy_events for the outcomes: where only routes give windows, none is held out. With
+     * RIPTIDE_BOTH these connections open without the route's window, but restart with it after
+     * idle time.
      */
     uint32_t holdout_percent;
     uint32_t holdout_seed;
@@ -98,14 +99,6 @@ struct riptide_agent_config {
      */
     uint32_t step_back_percent;
     uint64_t step_back_wait_ns;
-    /*
-     * Where only routes give windows, no single connection can be held out, but whole destinations
-     * can: holdout_percent of them, drawn anew after this time. They have no route of the agent
-     * meanwhile. In the verdict a turn of a destination counts once, however many connections it
-     * had (docs/proof.md). 0 (default): none is held out; else 50 intervals to a day, for example
-     * 10 minutes with 5 %.
-     */
-    uint64_t holdout_turn_ns;
 };
 
 /* One round of the three stages. */
@@ -135,7 +128,7 @@ struct riptide_interval {
  * holdout_percent. docs/proof.md describes the method.
  */
 struct riptide_verdict {
-    uint64_t connections; /* with holdout_turn_ns these two are turns of destinations */
+    uint64_t connections;
     uint64_t held_out;
     struct riptide_interval time;         /* -0.25: a quarter less time */
     struct riptide_interval rounds_saved; /* in smallest round trip times; above 0: less time */

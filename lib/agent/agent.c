@@ -110,7 +110,6 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     closep(&agent->timer_fd);
     closep(&agent->epoll_fd);
     free(agent->outcomes.books);
-    free(agent->outcomes.opened_before);
     free(agent->outcomes.kept);
     free(agent->outcomes.ended);
     watch_deinit(&agent->outcomes.watch);

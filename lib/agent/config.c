@@ -8,12 +8,10 @@
 
 #include <errno.h>
 
-STRUCT_ENDS_WITH(struct riptide_agent_config, holdout_turn_ns);
+STRUCT_ENDS_WITH(struct riptide_agent_config, step_back_wait_ns);
 
 /* At least half have the window. */
 enum { MOST_HELD_OUT_PERCENT = 50 };
-/* A guard time contains its required rounds, and two late ones. */
-enum { TURN_INTERVALS = TURN_GUARDS * (TURN_GUARD_ROUNDS + 2) };
 enum { STEP_BACK_PERCENT = 2, STEP_BACK_WAIT_S = 600 };
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
@@ -29,11 +27,10 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-/* Whether arms are drawn: by the program, unless AUTO chooses routes later; or by turns. */
+/* Whether arms are drawn: by the program, unless AUTO chooses routes later. */
 static bool has_draws(const struct riptide_agent_config *config)
 {
-    return (config->apply != RIPTIDE_ROUTES || config->holdout_turn_ns > 0) &&
-           config->holdout_percent > 0;
+    return config->apply != RIPTIDE_ROUTES && config->holdout_percent > 0;
 }
 
 /* Whether closed connections are needed: by the policy of any destination, or for outcomes. */
@@ -76,11 +73,6 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (stages->agent.step_back_wait_ns < NS_PER_S ||
         stages->agent.step_back_wait_ns > 24 * 3600 * NS_PER_S)
         return error_set_field(error, "step_back_wait_ns", "must be 1 s to one day");
-    if (agent->holdout_turn_ns > 0 &&
-        (agent->holdout_turn_ns < TURN_INTERVALS * agent->interval_ns ||
-         agent->holdout_turn_ns > 24 * 3600 * NS_PER_S))
-        return error_set_field(error, "holdout_turn_ns", "must be 0, or %d intervals to one day",
-                               TURN_INTERVALS);
     if (estimator->ttl_ns <= stages->agent.interval_ns)
         return estimator->ttl_ns == TTL_DEFAULT_NS
                    ? error_set_field(error, "interval_ns",
@@ -108,7 +100,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         .dry_run = router->dry_run,
     };
     /* Books need all closed connections: those that a dump has shown are the slow ones. */
-    if (has_arms(&stages->connections.arms))
+    if (stages->connections.arms.holdout_percent > 0)
         observer->destroy_events = RIPTIDE_DESTROY_EVENTS_ALL;
     router->hash_seed = estimator->hash_seed;
     router->cwnd_max = estimator->cwnd_max;
@@ -122,7 +114,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(agent, "", holdout_turn_ns);
+    static const struct config_kind kind = CONFIG_KIND(agent, "", step_back_wait_ns);
     const struct riptide_agent_config *given = &stages->agent;
     int r;
 

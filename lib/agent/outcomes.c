@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Outcomes of closed connections: books and their begin, turns of destinations, first flights. */
+/* Outcomes of closed connections: books and their begin, first flights. */
 #include "agent/parts.h"
 
 #include "apply/router.h"
 #include "compute/estimator.h"
 #include "compute/evidence.h"
-#include "observe/config.h"
-#include "observe/seen.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -22,9 +20,7 @@ struct books *books_get_ended(struct outcomes *outcomes)
 
 void books_end(struct outcomes *outcomes)
 {
-    /* Exported sums count connections, not turns. */
-    if (outcomes->books && outcomes->arms.turn_ms == 0 && books_count(outcomes->books) > 0 &&
-        books_get_ended(outcomes)) {
+    if (outcomes->books && books_count(outcomes->books) > 0 && books_get_ended(outcomes)) {
         outcomes->ended_due += books_due(outcomes->books, outcomes->arms.holdout_percent);
         books_add(outcomes->ended, outcomes->books);
     }
@@ -48,43 +44,23 @@ unsigned int read_congestion_control(void)
     return book_control_of(name);
 }
 
-/* Where only routes give windows, single connections cannot be drawn. */
-static struct arm_config arms_of(const struct backends *backends, const struct stages *stages)
-{
-    struct arm_config arms = stages->connections.arms;
-    const struct arm_config none = { 0 };
-
-    if (backends->connections)
-        return arms;
-    arms.turn_ms = (uint32_t)(stages->agent.holdout_turn_ns / NS_PER_MS);
-    return arms.turn_ms > 0 && arms.holdout_percent > 0 ? arms : none;
-}
-
 void books_begin(struct riptide_agent *agent)
 {
-    const struct arm_config arms = arms_of(&agent->backends, &agent->stages);
+    const struct arm_config none = { 0 };
+    /* Where only routes give windows no connection can be drawn. */
+    const struct arm_config arms =
+        agent->backends.connections ? agent->stages.connections.arms : none;
     struct outcomes *outcomes = &agent->outcomes;
 
     if (outcomes->books && memcmp(&arms, &outcomes->arms, sizeof(arms)) == 0)
         return;
     books_end(outcomes);
     free(outcomes->books);
-    estimator_set_turn(agent->estimator, 0);
-    free(outcomes->opened_before);
-    outcomes->opened_before = NULL;
-    outcomes->turns = (struct turns){ 0 };
     /* Without memory for books windows are given all the same. */
-    outcomes->books = has_arms(&arms) && !agent->stages.connections.dry_run
+    outcomes->books = arms.holdout_percent > 0 && !agent->stages.connections.dry_run
                           ? calloc(2, sizeof(*outcomes->books))
                           : NULL;
-    if (outcomes->books && arms.turn_ms > 0) {
-        outcomes->opened_before = calloc(2, sizeof(*outcomes->opened_before));
-        if (!outcomes->opened_before) {
-            free(outcomes->books);
-            outcomes->books = NULL;
-        }
-    }
-    outcomes->arms = outcomes->books || arms.turn_ms == 0 ? arms : (struct arm_config){ 0 };
+    outcomes->arms = arms;
     outcomes->recent = outcomes->books ? outcomes->books + 1 : NULL;
     outcomes->n_recents = 0;
     outcomes->wait = BOOKS_WAIT;
@@ -115,66 +91,11 @@ static void wait_for_flights(struct riptide_agent *agent, bool is_off)
     agent->estimator->gives_none = outcomes->flights_wait > 0;
 }
 
-static void enter_line(struct outcomes *outcomes, enum arm arm, const struct book_line *line)
+void outcomes_begin_round(struct riptide_agent *agent)
 {
-    books_put(outcomes->books, arm, line);
-    books_put(outcomes->recent, arm, line);
-    outcomes->n_recent++;
-}
-
-/* The last turn of each destination becomes one entry. */
-static void end_turn(struct outcomes *outcomes, bool was_whole)
-{
-    FOR_EACH_WATCHED(&outcomes->watch, slot)
-    {
-        struct watched *watched = watched_at(&outcomes->watch, slot);
-        const struct book_line line = was_whole && watched->window.n > 0
-                                          ? turn_line(watched->turn_class, &watched->window)
-                                          : (struct book_line){ 0 };
-
-        watched->window = (struct book_cell){ 0 };
-        if (line.outcome.n > 0)
-            enter_line(outcomes, watched->turn_arm, &line);
-    }
-}
-
-static void take_turn(struct riptide_agent *agent, uint64_t now_ns, bool is_off)
-{
-    struct outcomes *outcomes = &agent->outcomes;
-    uint64_t length_ns = outcomes->arms.turn_ms * NS_PER_MS;
-    bool was_whole = false;
-
-    if (length_ns == 0)
-        return;
-    switch (turns_round(&outcomes->turns, length_ns, now_ns, &was_whole)) {
-    case TURN_NEW:
-        end_turn(outcomes, was_whole);
-        estimator_set_turn(agent->estimator, outcomes->turns.number);
-        /* Connections open now had their window by the last draw. */
-        outcomes->flights_wait = FLIGHTS_WAIT;
-        break;
-    case TURN_OPENS:
-        outcomes->opened_before[0] = *observer_seen(agent->observer);
-        break;
-    case TURN_CLOSES:
-        outcomes->opened_before[1] = *observer_seen(agent->observer);
-        break;
-    case TURN_STAYS:
-        break;
-    }
-    if (is_off)
-        outcomes->turns.phase = TURN_VOID;
-}
-
-void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns)
-{
-    bool is_off = gives_none(agent);
-
-    /* First: a turn that begins is drawn by them. */
     agent->estimator->holdout = ARM_SHARE(agent->outcomes.arms.holdout_percent);
     agent->estimator->arms_seed = agent->outcomes.arms.seed;
-    take_turn(agent, now_ns, is_off);
-    wait_for_flights(agent, is_off);
+    wait_for_flights(agent, gives_none(agent));
 }
 
 static void count_flight(struct first_flights *flights, const struct riptide_sample *sample,
@@ -207,7 +128,6 @@ static uint32_t path_rtt_us_of(const struct riptide_agent *agent, struct watched
  */
 static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, enum arm arm)
 {
-    const struct arm_config *arms = &agent->outcomes.arms;
     enum book_entry entry;
     struct watched *watched;
     struct riptide_prefix dst;
@@ -227,46 +147,18 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
         outcomes->left_out[arm][entry]++;
         return;
     }
-    if (arms->turn_ms == 0)
-        enter_line(outcomes, arm, &line);
-    if (arms->turn_ms == 0 && watched)
+    books_put(outcomes->books, arm, &line);
+    books_put(outcomes->recent, arm, &line);
+    outcomes->n_recent++;
+    if (watched)
         watched_enter(watched, arm, sample);
-    else if (watched)
-        watched_enter_turn(watched, arm, &line);
-}
-
-/*
- * The arm of a closed connection. With turns only connections count that opened while the turn's
- * windows were in force; those that close in the last guard time must have opened before it, as it
- * may be too short for newer ones.
- */
-static bool find_arm(const struct riptide_agent *agent, const struct riptide_sample *sample,
-                     enum arm *arm)
-{
-    const struct outcomes *outcomes = &agent->outcomes;
-    struct riptide_prefix dst;
-
-    if (outcomes->arms.turn_ms == 0) {
-        *arm = arm_of(sample->cookie, outcomes->arms.seed, agent->estimator->holdout);
-        return true;
-    }
-    if (outcomes->turns.phase < TURN_COUNTS ||
-        seen_contains(&outcomes->opened_before[0], sample->cookie) ||
-        (outcomes->turns.phase == TURN_ENDS &&
-         !seen_contains(&outcomes->opened_before[1], sample->cookie)))
-        return false;
-    riptide_estimator_group(agent->estimator, &sample->dst, &dst);
-    *arm = estimator_arm_of(agent->estimator, &dst);
-    return true;
 }
 
 void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sample, uint32_t cwnd)
 {
     struct outcomes *outcomes = &agent->outcomes;
-    enum arm arm;
+    enum arm arm = arm_of(sample->cookie, outcomes->arms.seed, agent->estimator->holdout);
 
-    if (!find_arm(agent, sample, &arm))
-        return;
     if (outcomes->flights_wait == 0)
         count_flight(&outcomes->flights[arm], sample, cwnd);
     if (outcomes->books && outcomes->wait == 0)

@@ -39,7 +39,6 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
                   char **textp, size_t *np)
 {
     const struct books *books = outcomes->books;
-    const struct arm_config *arms = &outcomes->arms;
     size_t size = books ? books_save(books, NULL, 0) : 0, n = 0;
     size_t ended_size = outcomes->ended ? books_save(outcomes->ended, NULL, 0) : 0;
     char *text;
@@ -56,9 +55,8 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
     if (books) {
         n = books_save(books, text, size);
         /* After the last cell, so that truncated books have no known shares. */
-        n += (size_t)snprintf(text + n, SHARES_BYTES, "holdout_percent=%u", arms->holdout_percent);
-        n += (size_t)snprintf(text + n, SHARES_BYTES, arms->turn_ms ? " turn_ms=%u\n" : "\n",
-                              arms->turn_ms);
+        n += (size_t)snprintf(text + n, SHARES_BYTES, "holdout_percent=%u\n",
+                              outcomes->arms.holdout_percent);
         n += harm_save(&outcomes->harm, now_ns, realtime_ns, text + n);
         n += put_harmed(text + n, &outcomes->watch, now_ns, realtime_ns);
         n += (size_t)snprintf(text + n, SHARES_BYTES, "books_since_s=%" PRIu64 "\n%s",
@@ -75,11 +73,11 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
 }
 
 /*
- * The books after a state: *booksp, *np bytes, and their shares. Errors: -ENOENT, there are none;
+ * The books after a state: *booksp, *np bytes, and their share. Errors: -ENOENT, there are none;
  * -EINVAL, truncated, with a line.
  */
 static int find_books(const char *state, size_t size, const char **booksp, size_t *np,
-                      struct arm_config *arms, struct riptide_error *error)
+                      uint32_t *holdout_percentp, struct riptide_error *error)
 {
     static const char head[] = "\nriptide books ", shares_head[] = "\nholdout_percent=";
     const char *end = state + size, *begin = memmem(state, size, head, strlen(head));
@@ -92,11 +90,8 @@ static int find_books(const char *state, size_t size, const char **booksp, size_
     if (shares)
         memcpy(line, shares,
                (size_t)(end - shares) < sizeof(line) ? (size_t)(end - shares) : sizeof(line) - 1);
-    if ((sscanf(line, "\nholdout_percent=%u%c", &arms->holdout_percent, &newline) != 2 ||
-         newline != '\n') &&
-        (sscanf(line, "\nholdout_percent=%u turn_ms=%u%c", &arms->holdout_percent, &arms->turn_ms,
-                &newline) != 3 ||
-         newline != '\n')) {
+    if (sscanf(line, "\nholdout_percent=%" SCNu32 "%c", holdout_percentp, &newline) != 2 ||
+        newline != '\n') {
         error_set(error, "books are incomplete or of another version, and not used");
         return -EINVAL;
     }
@@ -126,30 +121,25 @@ static void load_ended(struct outcomes *has, const char *at, const char *others,
 static void load_books(struct outcomes *has, const char *state, size_t size,
                        struct riptide_error *said)
 {
-    const struct arm_config *arms = &has->arms;
     struct riptide_error reason = { .text = "" };
-    struct arm_config had = { 0 };
-    uint32_t n_skipped = 0;
+    uint32_t n_skipped = 0, had_percent = 0;
     const char *text, *since;
     size_t n;
-    int r = find_books(state, size, &text, &n, &had, &reason);
-    bool are_other = arms_differ(&had, arms);
+    int r = find_books(state, size, &text, &n, &had_percent, &reason);
+    bool are_other = had_percent != has->arms.holdout_percent;
 
     if (r == 0 && are_other)
         error_set(&reason,
-                  "the file's books are not used: they are of --holdout-percent %u, --holdout-turn "
-                  "%gs; now these are %u and %gs",
-                  had.holdout_percent, had.turn_ms / 1e3, arms->holdout_percent,
-                  arms->turn_ms / 1e3);
+                  "the file's books are not used: they are of --holdout-percent %u, now it is %u",
+                  had_percent, has->arms.holdout_percent);
     else if (r == 0 && has->books && books_load(has->books, text, n, &n_skipped, &reason) == 0 &&
              (since = strstr(text + n, "\nbooks_since_s=")))
         sscanf(since, "\nbooks_since_s=%" SCNu64, &has->since_s);
     if (r == 0 && has->books)
-        load_ended(has, text + n, are_other && had.turn_ms == 0 ? text : NULL, n,
-                   had.holdout_percent);
+        load_ended(has, text + n, are_other ? text : NULL, n, had_percent);
     if (n_skipped > 0)
         error_set(&reason, "invalid lines: %u", n_skipped);
-    error_set(said, "outcomes of %s: %llu%s%s", arms_unit(arms),
+    error_set(said, "outcomes of connections: %llu%s%s",
               (unsigned long long)(has->books ? books_count(has->books) : 0),
               reason.text[0] ? ": " : "", reason.text);
 }

@@ -136,8 +136,8 @@ unsigned int read_congestion_control(void);
 /* Begins the books, again at a start where AUTO chose routes: these have other arms. */
 void books_begin(struct riptide_agent *agent);
 
-/* Each round: whether first flights are judged, and with turns the destinations held out. */
-void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns);
+/* Each round: whether first flights are judged. */
+void outcomes_begin_round(struct riptide_agent *agent);
 
 /* Enters a closed connection to a destination with that window. */
 void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sample,
@@ -147,10 +147,7 @@ void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sa
 void books_end(struct outcomes *outcomes);
 struct books *books_get_ended(struct outcomes *outcomes); /* NULL: no memory */
 
-/* By the draw of its turn. */
-bool is_held_out(const struct riptide_agent *agent, const struct riptide_prefix *dst);
-
-/* Sets a route's state and reason if its destination is held out, or has stepped back. */
+/* Sets a route's state and reason if its destination has stepped back. */
 void describe_withdrawn(const struct riptide_agent *agent, struct riptide_route *route);
 
 /* outcomes_text.c */

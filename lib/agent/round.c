@@ -104,8 +104,7 @@ static int hand_over(struct riptide_agent *agent)
         wanted = (struct riptide_wanted){
             .dst = estimate->dst,
             .may_lower = estimate->may_lower,
-            .initcwnd =
-                watched_is_back(watched) || is_held_out(agent, &estimate->dst) ? 0 : estimate->cwnd,
+            .initcwnd = watched_is_back(watched) ? 0 : estimate->cwnd,
             .cwnd_max = estimate->cwnd_max,
             .base_cwnd = estimate->base_cwnd,
             .rto_min_us = estimate->rto_min_us,
@@ -151,8 +150,6 @@ static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns
 {
     int r;
 
-    /* The dump may not have shown all open connections. */
-    agent->outcomes.turns.phase = TURN_VOID;
     discard(agent);
     agent->failure = error;
     r = adapt(agent, false);
@@ -181,7 +178,7 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->next = (struct riptide_tick){ 0 };
     agent->has_dumped = false;
     step_back_where_harm_is(agent, now_ns);
-    outcomes_begin_round(agent, now_ns);
+    outcomes_begin_round(agent);
     agent->estimator->config.can_pace = can_pace(agent);
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);

@@ -79,7 +79,7 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
     struct outcomes *outcomes = &agent->outcomes;
     struct verdict verdict;
 
-    if (!connections && outcomes->arms.turn_ms == 0 && outcomes->harm.until_ns == 0)
+    if (!connections && outcomes->harm.until_ns == 0)
         return;
     FOR_EACH_WATCHED(&outcomes->watch, slot)
     {
@@ -94,8 +94,7 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
         return;
     switch (judge_all(agent, &config, &verdict, now_ns)) {
     case HARM_STEPS_BACK:
-        harm_describe(&outcomes->harm, &verdict, arms_unit(&outcomes->arms), outcomes->why_back,
-                      sizeof(outcomes->why_back));
+        harm_describe(&outcomes->harm, &verdict, outcomes->why_back, sizeof(outcomes->why_back));
         backends_step_back(&agent->backends, outcomes->why_back);
         break;
     case HARM_RETURNS:

@@ -8,27 +8,17 @@
 
 #include <stdio.h>
 
-bool is_held_out(const struct riptide_agent *agent, const struct riptide_prefix *dst)
-{
-    return estimator_arm_of(agent->estimator, dst) == ARM_HOLDOUT;
-}
-
 void describe_withdrawn(const struct riptide_agent *agent, struct riptide_route *route)
 {
     const struct watched *watched = watch_find(&agent->outcomes.watch, &route->dst);
-    bool is_back = watched_is_back(watched);
     struct verdict verdict;
 
-    if (!is_back && !is_held_out(agent, &route->dst))
+    if (!watched_is_back(watched))
         return;
     route->state = RIPTIDE_ROUTE_WITHDRAWN;
     route->initcwnd = 0;
-    if (!is_back)
-        snprintf(route->reason, sizeof(route->reason), "held out for one turn of %g s",
-                 agent->outcomes.arms.turn_ms / 1e3);
-    else if (watched_verdict(watched, &verdict) == 0)
-        harm_describe(&watched->harm, &verdict, "connections", route->reason,
-                      sizeof(route->reason));
+    if (watched_verdict(watched, &verdict) == 0)
+        harm_describe(&watched->harm, &verdict, route->reason, sizeof(route->reason));
     else
         snprintf(route->reason, sizeof(route->reason), "stepped back before the last start");
 }
@@ -53,8 +43,8 @@ int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_p
     struct riptide_estimate estimate;
     int r;
 
-    /* There is no route while its window steps back or is held out. */
-    if (agent->backends.chosen != RIPTIDE_CONNECTIONS && !is_held_out(agent, dst) &&
+    /* There is no route while its window steps back. */
+    if (agent->backends.chosen != RIPTIDE_CONNECTIONS &&
         !watched_is_back(watch_find(&agent->outcomes.watch, dst)))
         return riptide_router_find(agent->router, dst, route);
     r = riptide_estimator_find(agent->estimator, dst, &estimate);

@@ -135,10 +135,8 @@ __attribute__((noinline)) static void note_pmtu(const struct riptide_estimator *
 
 /* While no windows are given, all connections count as held out. */
 static enum arm arm_of_sample(const struct riptide_estimator *estimator,
-                              const struct riptide_sample *sample, const struct riptide_prefix *dst)
+                              const struct riptide_sample *sample)
 {
-    if (estimator->turn > 0 && !estimator->gives_none)
-        return estimator_arm_of(estimator, dst);
     return estimator->gives_none ? ARM_HOLDOUT
                                  : arm_of(sample->cookie, estimator->arms_seed, estimator->holdout);
 }
@@ -176,7 +174,7 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     policy = destination->policy;
     *cwndp = given_cwnd(destination);
     /* Losses of a held out flight are no evidence about another window. */
-    estimator->input.cwnd = arm_of_sample(estimator, sample, dst) == ARM_HOLDOUT ? 0 : *cwndp;
+    estimator->input.cwnd = arm_of_sample(estimator, sample) == ARM_HOLDOUT ? 0 : *cwndp;
     estimator->input.user = policy->user;
     reason = policy->add(&estimator->input, destination->memory, sample);
     if (reason != RIPTIDE_LEFT_OUT_NOT)

@@ -150,35 +150,6 @@ void estimator_hold_back(struct riptide_estimator *estimator, const struct ripti
     mark_changed(estimator, slot);
 }
 
-static enum arm arm_in(const struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-                       uint64_t turn)
-{
-    return turn == 0 ? ARM_WINDOW
-                     : arm_of_turn(dst, turn, estimator->arms_seed, estimator->holdout);
-}
-
-enum arm estimator_arm_of(const struct riptide_estimator *estimator,
-                          const struct riptide_prefix *dst)
-{
-    return arm_in(estimator, dst, estimator->turn);
-}
-
-void estimator_set_turn(struct riptide_estimator *estimator, uint64_t turn)
-{
-    FOR_EACH_DESTINATION(estimator, slot)
-    {
-        struct destination *destination = destination_at(estimator, slot);
-        const struct riptide_prefix *dst = &destination->dst;
-
-        if (destination->cwnd == 0 ||
-            arm_in(estimator, dst, turn) == estimator_arm_of(estimator, dst))
-            continue;
-        destination->flags |= IS_NEWS;
-        mark_changed(estimator, slot);
-    }
-    estimator->turn = turn;
-}
-
 void forget_kept(struct destination *destination)
 {
     size_t tick_bytes = destination->policy->tick_bytes;

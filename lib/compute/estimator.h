@@ -8,8 +8,7 @@
 
 #include "internal.h"
 #include "prefix_table.h"
-#include "proof/books.h"
-#include "proof/turns.h"
+#include "proof/arm.h"
 
 #include <assert.h>
 #include <riptide/compute.h>
@@ -75,8 +74,6 @@ struct riptide_estimator {
     bool gives_none;          /* connections start without windows at present, as in a pause */
     uint32_t holdout; /* share of them that also start without at other times: see arm_of */
     uint64_t arms_seed;
-    uint64_t turn; /* destinations are drawn, in this turn (arm_of_turn); 0: connections are drawn
-                    */
     uint32_t touched;
     uint32_t changed_head, changed_tail;
     uint32_t n_windows;
@@ -199,16 +196,6 @@ void set_window(struct riptide_estimator *estimator, struct destination *destina
  */
 void estimator_hold_back(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                          bool is_held_back, bool is_news);
-
-/* Its arm in the present turn; ARM_WINDOW where connections are drawn. */
-enum arm estimator_arm_of(const struct riptide_estimator *estimator,
-                          const struct riptide_prefix *dst);
-
-/*
- * Begins another turn (0: none) with the present shares and seed: destinations whose arm changes
- * are to be popped.
- */
-void estimator_set_turn(struct riptide_estimator *estimator, uint64_t turn);
 
 /* explain.c */
 

@@ -37,9 +37,6 @@ void observer_begin(struct riptide_observer *observer);
 /* The observer's own copy, valid as long as the observer; in observer.c. */
 const struct riptide_scope *observer_scope(const struct riptide_observer *observer);
 
-/* The sockets that its dumps have shown so far (seen.h). */
-const struct seen *observer_seen(const struct riptide_observer *observer);
-
 /* riptide_scope_matches without the prefixes. */
 bool scope_admits(const struct riptide_scope *scope, const struct riptide_sample *sample);
 

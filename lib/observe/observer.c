@@ -132,11 +132,6 @@ const struct riptide_scope *observer_scope(const struct riptide_observer *observ
     return &observer->config.scope;
 }
 
-const struct seen *observer_seen(const struct riptide_observer *observer)
-{
-    return &observer->seen;
-}
-
 RIPTIDE_PUBLIC int riptide_observer_get_fd(const struct riptide_observer *observer)
 {
     return observer->dump.epoll_fd;

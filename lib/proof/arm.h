@@ -22,27 +22,7 @@ enum arm {
 struct arm_config {
     __u32 holdout_percent;
     __u32 seed;
-    __u32 turn_ms; /* destinations are drawn, for this time each (turns.h); 0: connections are drawn
-                    */
 };
-
-/* Whether their sums must not be added: other shares, or connections against turns. */
-static inline int arms_differ(const struct arm_config *one, const struct arm_config *other)
-{
-    return one->holdout_percent != other->holdout_percent || one->turn_ms != other->turn_ms;
-}
-
-/* The unit that their books count. */
-static inline const char *arms_unit(const struct arm_config *config)
-{
-    return config->turn_ms > 0 ? "turns" : "connections";
-}
-
-/* Whether there is a comparison. */
-static inline int has_arms(const struct arm_config *config)
-{
-    return config->holdout_percent > 0;
-}
 
 /* The default initial window of the kernel, segments (RFC 6928). */
 enum { KERNEL_CWND = 10 };

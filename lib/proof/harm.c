@@ -115,8 +115,7 @@ void harm_load(struct harm *harm, const char *line, uint64_t now_ns, uint64_t re
 
 enum { HARM_COUNTS_BYTES = 80 };
 
-void harm_describe(const struct harm *harm, const struct verdict *verdict, const char *unit,
-                   char *text, size_t size)
+void harm_describe(const struct harm *harm, const struct verdict *verdict, char *text, size_t size)
 {
     const struct riptide_interval *time = &verdict->time, *again = &verdict->again;
 
@@ -128,6 +127,6 @@ void harm_describe(const struct harm *harm, const struct verdict *verdict, const
         100 * again->estimate, 100 * again->low, 100 * again->high);
 
     if (n + HARM_COUNTS_BYTES < size)
-        snprintf(text + n, size - n, "; %" PRIu64 " %s against %" PRIu64 " held out", verdict->n,
-                 unit, verdict->n_control);
+        snprintf(text + n, size - n, "; %" PRIu64 " connections against %" PRIu64 " held out",
+                 verdict->n, verdict->n_control);
 }

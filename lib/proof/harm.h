@@ -60,10 +60,9 @@ size_t harm_save(const struct harm *harm, uint64_t now_ns, uint64_t realtime_ns,
 void harm_load(struct harm *harm, const char *line, uint64_t now_ns, uint64_t realtime_ns);
 
 /*
- * After HARM_STEPS_BACK: why and for how long, in one line, and of how many if there is room:
- * connections, or turns (`unit`).
+ * After HARM_STEPS_BACK: why and for how long, in one line, and of how many connections if there is
+ * room.
  */
-void harm_describe(const struct harm *harm, const struct verdict *verdict, const char *unit,
-                   char *text, size_t size);
+void harm_describe(const struct harm *harm, const struct verdict *verdict, char *text, size_t size);
 
 #endif

@@ -75,17 +75,6 @@ void watched_enter(struct watched *watched, enum arm arm, const struct riptide_s
     book_cell_enter(arm == ARM_HOLDOUT ? &watched->holdout : &watched->window, sample);
 }
 
-void watched_enter_turn(struct watched *watched, enum arm arm, const struct book_line *line)
-{
-    if (watched->window.n == 0)
-        watched->turn_class = line->class;
-    watched->turn_arm = arm;
-    watched->n_lately++;
-    /* Connections of one turn, even of other sizes, are not independent draws: one class counts. */
-    if (watched->turn_class == line->class)
-        book_cell_add(&watched->window, &line->outcome);
-}
-
 void watch_forget(struct watch *watch, uint32_t slot)
 {
     watch->n_back -= watched_is_back(watched_at(watch, slot));
@@ -171,7 +160,6 @@ enum harm_step watched_judge(struct watch *watch, struct watched *watched,
                       watched_verdict(watched, verdict) == 0 ? verdict : NULL, now_ns);
     watch->n_back += (uint32_t)(step == HARM_STEPS_BACK) - (uint32_t)(step == HARM_RETURNS);
     watch->n_harms += step == HARM_STEPS_BACK;
-    /* The sums of a turn are never judged, and end with it. */
     if (step == HARM_RETURNS || (step == HARM_STAYS && watched->rank > 0 &&
                                  watched->window.n + watched->holdout.n >= RECENT))
         begin_anew(watched);

@@ -25,13 +25,7 @@ struct watched {
     uint32_t n_lately;    /* connections since room was last made */
     uint32_t n_wait;      /* rounds until closing connections count again */
     uint32_t path_rtt_us; /* the smallest, of all arms, by which connections count; 0: unknown */
-    /*
-     * Time relative to slow start's (book_doublings). With turns, `window` has the present turn, of
-     * one class.
-     */
-    struct book_cell window, holdout;
-    unsigned int turn_class;
-    enum arm turn_arm;
+    struct book_cell window, holdout; /* time relative to slow start's (book_doublings) */
     struct harm harm;
 };
 
@@ -67,9 +61,6 @@ struct watched *watch_get(struct watch *watch, const struct riptide_prefix *dst,
 
 /* Enters a connection that the books count, if it was held out or had the window. */
 void watched_enter(struct watched *watched, enum arm arm, const struct riptide_sample *sample);
-
-/* With turns: enters a connection that counts, if it has the class of the turn's first one. */
-void watched_enter_turn(struct watched *watched, enum arm arm, const struct book_line *line);
 
 /* Call it for each one in each round: as harm_judge. *verdict is written with HARM_STEPS_BACK. */
 enum harm_step watched_judge(struct watch *watch, struct watched *watched,

@@ -197,51 +197,6 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
             assert len([each for each in lines if line in each]) >= 1, line
 
 
-def test_where_only_routes_give_windows_destinations_are_held_out_in_turns(shallow, tmp_path):
-    """A turn of a destination counts once, and windows step back by verdicts over turns."""
-    near, far = shallow
-    config = tmp_path / "riptided.conf"
-    turn_s = 4 * SLOWNESS
-    config.write_text(f"[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\n"
-                      f"holdout-percent = 50\nholdout-turn = {turn_s}s\nstep-back-wait = {WAIT_S}s\n")
-
-    def by_arm():
-        shown = {row["dst"].split("/")[0]: row["daemon"] for row in riptide_json(near, "show")["routes"] if row["daemon"]}
-        out = {dst for dst, row in shown.items() if row["state"] == "withdrawn" and row["reason"] == f"held out for one turn of {turn_s} s"}
-        have = {dst for dst, row in shown.items() if row["state"] == "applied"}
-        return out and have and (out, have)
-    with Load(near, far, *SHALLOW) as load, Daemon(near, "--apply", "routes", "--config", config) as riptided:
-        began = time.monotonic()
-        out, _ = wait_until(by_arm, "both arms", 20)
-        assert f"\n  => no window is given at present: held out for one turn of {turn_s} s; connections start with 10 segments\n" in near.run(RIPTIDE, "explain", min(out)).stdout
-        assert f"50 % of destinations, in turns of {turn_s} s, have no window" in near.run(RIPTIDE, "status").stdout
-
-        def starts():
-            """New connections start with 10 to destinations held out, in the same turn."""
-            before = wait_until(by_arm, "both arms", 20)
-            found = [{cwnd for dst in arm for cwnd in cwnds(near, far, 1, dst)} for arm in before]
-            return by_arm() == before and found
-        assert wait_until(starts, "a look within one turn", 20) == [{10}, {CWND}]
-        assert riptide_json(near, "verdict", check=False)["pooled"]["unit"] == "turns"
-        wait_until(lambda: status()["apply"]["stepped_back_s"] > 0, "stepping back", 120)
-        back = time.monotonic()
-        row = riptide_json(near, "verdict", check=False)["pooled"]
-        assert row["verdict"] == "harms" and min(row["connections"], row["held_out"]) >= 20
-        assert len(load.ended) > 4 * (row["connections"] + row["held_out"])
-        verdict = near.run(RIPTIDE, "verdict", check=False)
-        assert verdict.returncode == 4 and f"; {row['connections']} turns against {row['held_out']} held out\n" in verdict.stdout
-        figures = figures_of(near.run(RIPTIDE, "metrics").stdout)  # exported sums count connections
-        assert max(figures[f"riptide_effect_{of}_ratio{{bound=low}}"] for of in ("time", "again")) > 0 and not sums_of(figures)
-        said = status()
-        assert said["health"] == "off" and said["reason"].startswith(f"stepped back for {WAIT_S} s: time ")
-        assert said["reason"].endswith(f"; {row['connections']} turns against {row['held_out']} held out")
-        assert cwnds(near, far, 5) == {10}
-        wait_until(lambda: status()["apply"]["stepped_back_s"] == 0, "the end of the wait")
-        again = time.monotonic()
-        assert load.share_again(back, again - 1) < load.share_again(began, back)
-        wait_until(by_arm, "both arms again", 20)
-
-
 @pytest.mark.parametrize("backend", ["connections", "both"])
 def test_one_destination_that_is_harmed_steps_back_alone(hosts, cgroup, tmp_path, backend):
     near, far, deep = hosts
@@ -390,12 +345,10 @@ SHARES = "holdout_percent=5\n"
     (BOOKS + SHARES, "2000", 2000),
     (BOOKS.replace("books 1", "books 2") + SHARES, "0: books: not books of riptide, or of another version than 1", 0),
     (BOOKS.replace("n=100 ", "n=-100 ") + SHARES, "1900: invalid lines: 1", 1900),
-    (BOOKS + SHARES.replace("5", "6"), "0: the file's books are not used: they are of --holdout-percent 6, --holdout-turn 0s; now these are 5 and 0s", 2000),
-    (BOOKS + SHARES[:-1] + " turn_ms=600000\n",
-     "0: the file's books are not used: they are of --holdout-percent 5, --holdout-turn 600s; now these are 5 and 0s", 0),
+    (BOOKS + SHARES.replace("5", "6"), "0: the file's books are not used: they are of --holdout-percent 6, now it is 5", 2000),
     (BOOKS + SHARES + "books_since_s=1790000000\n" + BOOKS + "ended_due=77\n", "2000", 4000),
     (BOOKS + SHARES[:-1], "0: books are incomplete or of another version, and not used", 0),
-], ids=("taken", "version", "damaged", "shares", "turns", "ended", "cut"))
+], ids=("taken", "version", "damaged", "shares", "ended", "cut"))
 def test_books_that_are_not_taken_are_explained(net, cgroup, tmp_path, books, said, counted):
     state = tmp_path / "state"
     write_state(state, {"203.0.113.1": 40})

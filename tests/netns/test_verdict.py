@@ -3,12 +3,11 @@
 
 import re
 import shutil
-import socket
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from control import one_line, riptide_json, status, wait_rounds
+from control import one_line, riptide_json, status
 from netns import REPOSITORY, RIPTIDE, RIPTIDED, Daemon, wait_until
 from test_metrics import OF_BOOKS, figures_of
 
@@ -92,7 +91,6 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
 @pytest.mark.parametrize("apply, percent, others, reason", [
     ("connections", 0, (), "no connection is held out: --holdout-percent 5 "),
     ("routes", 5, (), "windows are given by routes, which cannot hold out single connections"),
-    ("routes", 0, ("--holdout-turn", "600s"), "no connection is held out: --holdout-percent 5 "),
 ])
 def test_it_says_why_nothing_is_compared(net, cgroup, apply, percent, others, reason):
     with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, "--holdout-percent", percent, *others,

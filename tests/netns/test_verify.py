@@ -160,17 +160,3 @@ def test_connection_that_fails_names_the_reason(net):
         net.host.ip(family, "route", "delete", "default")
         assert failure(address, 80) == (f"riptide: verify: {address} port 80: Network is "
                                         "unreachable\n")
-
-
-def test_a_destination_that_is_held_out_is_said_to_be(net, port, tmp_path):
-    config = tmp_path / "riptided.conf"
-    config.write_text("[apply]\nholdout-percent = 50\nholdout-turn = 2500ms\n")
-    with Daemon.learned(net, {V4: 25}, "--apply", "routes", "--config", config):
-        def held_out():
-            if "held out for one turn" not in net.host.run(RIPTIDE, "explain", V4).stdout:
-                return None
-            found = verify(net, V4, port)
-            return found["connection"]["cwnd"] == 10 and found
-        found = wait_until(held_out, "a turn without a window", 60)
-        assert (found["verdict"], found["reason"]) == (
-            "overridden", "riptided gives it no window at present: held out for one turn of 2.5 s")

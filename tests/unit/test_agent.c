@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An agent's configuration, and its turns of destinations. It is not started, or only a dry run, so that its sockets change nothing.
+ * An agent's configuration. It is not started, or only a dry run, so that its sockets change nothing.
  */
 #include "agent/parts.h"
 #include "compute/estimator.h"
@@ -111,12 +111,6 @@ TEST(each_value_out_of_range_is_refused)
         assert_not_new(&configs, "step_back_wait_ns: must be 1 s to one day");
     }
     configs.agent.step_back_wait_ns = NS_PER_S;
-    for (int i = 0; i < 2; i++) {
-        configs.agent.holdout_turn_ns =
-            i ? 86400 * NS_PER_S + 1 : 50 * configs.agent.interval_ns - 1;
-        assert_not_new(&configs, "holdout_turn_ns: must be 0, or 50 intervals to one day");
-    }
-    configs.agent.holdout_turn_ns = 50 * configs.agent.interval_ns;
     assert_not_new(&configs, "interval_ns: must be shorter than the time to live, or windows expire at once");
     configs.agent.interval_ns = --configs.estimator.ttl_ns;
     assert_not_new(&configs, "estimator.ttl_ns: must be longer than the interval, or windows expire at once");
@@ -342,134 +336,4 @@ TEST(what_is_excluded_comes_neither_by_a_state_nor_by_the_host)
     agent = NULL;
     assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
     assert_taken(agent, true);
-}
-
-/* Turns of a second; books are open. */
-static struct riptide_agent *agent_by_turns(struct configs *configs, uint32_t percent)
-{
-    struct riptide_agent *agent = NULL;
-
-    init(configs);
-    configs->agent.interval_ns = 10 * NS_PER_MS;
-    configs->agent.holdout_turn_ns = NS_PER_S;
-    configs->agent.holdout_percent = percent;
-    assert_int_equal(riptide_agent_new(&agent, &configs->agent, NULL), 0);
-    agent->outcomes.wait = 0;
-    return agent;
-}
-
-/* In the first rounds of a turn those end that opened by the lot of the last one. */
-TEST(no_policy_judges_flights_of_the_last_turn)
-{
-    static const bool are_judged[] = { false, false, true, true, true };
-    struct configs configs;
-    AGENT *agent = agent_by_turns(&configs, 50);
-
-    for (uint64_t turn = 5; turn < 7; turn++) {
-        for (unsigned int i = 0; i < sizeof(are_judged); i++) {
-            outcomes_begin_round(agent, turn * NS_PER_S + i * 30 * NS_PER_MS);
-            assert_int_equal(!agent->estimator->gives_none, are_judged[i]);
-        }
-        assert_int_equal(agent->outcomes.turns.phase, TURN_COUNTS);
-    }
-}
-
-/* The guard time of a turn, and the round that opens it. */
-static void open_turn(struct riptide_agent *agent, uint64_t turn)
-{
-    for (unsigned int i = 0; i < 5; i++)
-        outcomes_begin_round(agent, turn * NS_PER_S + i * 30 * NS_PER_MS);
-}
-
-static void close_turn(struct riptide_agent *agent, uint64_t turn)
-{
-    outcomes_begin_round(agent, turn * NS_PER_S + 900 * NS_PER_MS);
-}
-
-/* One of that cookie has sent 40 segments and closes. */
-static void end_one(struct riptide_agent *agent, uint64_t cookie)
-{
-    const struct riptide_sample sample = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } },
-                                           .cookie = cookie, .closed = true, .cwnd = 40,
-                                           .min_rtt_us = 50000, .busy_time_us = 100000,
-                                           .mss_bytes = 1000, .acked_bytes = 40000,
-                                           .data_segs_out = 40 };
-
-    outcomes_enter(agent, &sample, 40);
-}
-
-/* A dump shows it. */
-static void show_one(struct riptide_agent *agent, uint64_t cookie)
-{
-    struct seen *seen = (struct seen *)observer_seen(agent->observer);
-
-    seen->is_filtering = true;
-    seen_add(seen, cookie);
-}
-
-TEST(those_count_that_opened_in_their_turn_and_had_time_to_close)
-{
-    struct configs configs;
-    AGENT *agent = agent_by_turns(&configs, 50);
-    const struct riptide_prefix dst = { AF_INET, 32, { 192, 0, 2, 1 } };
-    const struct watched *watched;
-
-    outcomes_begin_round(agent, 5 * NS_PER_S);
-    end_one(agent, 4); /* before it counts */
-    show_one(agent, 1);
-    open_turn(agent, 5);
-    end_one(agent, 1); /* opened before */
-    end_one(agent, 2);
-    end_one(agent, 3);
-    show_one(agent, 5);
-    close_turn(agent, 5);
-    end_one(agent, 5);
-    end_one(agent, 6); /* may have opened too late */
-    watched = watch_find(&agent->outcomes.watch, &dst);
-    assert_non_null(watched);
-    assert_int_equal(watched->window.n, 3);
-    assert_int_equal(books_count(agent->outcomes.books), 0);
-    outcomes_begin_round(agent, 6 * NS_PER_S);
-    assert_int_equal(books_count(agent->outcomes.books), 1);
-    assert_int_equal(watched->window.n, 0);
-}
-
-TEST(a_turn_with_a_pause_does_not_count)
-{
-    struct configs configs;
-    AGENT *agent = agent_by_turns(&configs, 50);
-
-    for (uint64_t turn = 5; turn < 7; turn++) {
-        open_turn(agent, turn);
-        end_one(agent, turn);
-        if (turn == 5) {
-            agent->backends.is_paused = true;
-            outcomes_begin_round(agent, turn * NS_PER_S + 400 * NS_PER_MS);
-            agent->backends.is_paused = false;
-        }
-        close_turn(agent, turn);
-        assert_int_equal(agent->outcomes.turns.phase, turn == 6 ? TURN_ENDS : TURN_VOID);
-        outcomes_begin_round(agent, (turn + 1) * NS_PER_S);
-        assert_int_equal(books_count(agent->outcomes.books), turn == 6);
-    }
-}
-
-TEST(a_turn_with_a_dump_that_was_given_up_does_not_count)
-{
-    struct configs configs;
-    AGENT *agent = agent_by_turns(&configs, 50);
-    /* It has just begun. */
-    uint64_t now_ms = read_clock(CLOCK_BOOTTIME) / NS_PER_MS;
-    const struct riptide_agent_event *event;
-
-    agent->outcomes.arms.turn_ms = (uint32_t)(now_ms / (1 + now_ms / UINT32_MAX));
-    outcomes_begin_round(agent, read_clock(CLOCK_BOOTTIME));
-    assert_int_equal(agent->outcomes.turns.phase, TURN_BEGINS);
-    is_short = true;
-    assert_int_equal(round_first(agent), 0);
-    assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
-    is_short = false;
-    assert_int_equal(riptide_agent_pop(agent, &event), 0);
-    assert_int_equal(event->kind, RIPTIDE_AGENT_FAILED);
-    assert_int_equal(agent->outcomes.turns.phase, TURN_VOID);
 }

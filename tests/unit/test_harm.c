@@ -233,7 +233,7 @@ TEST(the_reason_has_both_intervals)
     char text[256];
 
     assert_int_equal(harm_judge(&harm, &usual, &harmful, minute), HARM_STEPS_BACK);
-    harm_describe(&harm, &harmful, "connections", text, sizeof(text));
+    harm_describe(&harm, &harmful, text, sizeof(text));
     assert_string_equal(text, "stepped back for 600 s: time +25.0 % (+20.0 to +30.0), sent again "
                               "+2.0 points (-1.0 to +5.0); 4112 connections against 232 held out");
 }

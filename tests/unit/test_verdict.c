@@ -7,7 +7,6 @@
 #include "drawn.h"
 #include "proof/harm.h"
 #include "proof/numbers.h"
-#include "proof/turns.h"
 #include "proof/verdict.h"
 #include "proof/watch.h"
 #include "unit.h"
@@ -181,77 +180,6 @@ TEST(windows_that_do_harm_step_back)
         assert_true(back >= n * 9 / 10);
     }
     free(at);
-}
-
-/*
- * Ten destinations that are held out in turns, each turn with another load of the path, in 30
- * connections. A turn counts once; with `by_connection`, for comparison, each of these does.
- */
-struct by_turns {
-    bool misses; /* any of those who look when all have had a turn */
-    uint32_t clear_at; /* turns held out, when the first one has shown an effect; 0: none has */
-};
-
-static struct by_turns look_by_turns(double time_factor, bool by_connection)
-{
-    struct by_turns found = { 0 };
-    struct books books = { 0 };
-    struct verdict verdict;
-    uint64_t seed = draw();
-
-    for (unsigned int turn = 1; turn <= 600; turn++) {
-        for (unsigned int i = 0; i < 10; i++) {
-            const struct riptide_prefix dst = { 2, 32, { 192, 0, 2, (uint8_t)i } };
-            enum arm arm = arm_of_turn(&dst, turn, seed, ARM_SHARE(5));
-            double load = exp(0.2 * normal()) * (arm == ARM_WINDOW ? time_factor : 1);
-            struct watched watched = { 0 };
-            struct book_line line;
-
-            for (unsigned int k = 0; k < 30; k++) {
-                struct riptide_sample sample = draw_connection(drawn_rtts_us[i % 4], load, 1);
-
-                if (book_line_of(&line, 0, &sample, 0) != BOOK_ENTERED)
-                    continue;
-                if (by_connection)
-                    books_put(&books, arm, &line);
-                else
-                    watched_enter_turn(&watched, arm, &line);
-            }
-            if (watched.window.n > 0) {
-                line = turn_line(watched.turn_class, &watched.window);
-                books_put(&books, watched.turn_arm, &line);
-            }
-        }
-        if (verdict_compute(&verdict, &books, all_classes, 0.95) != 0)
-            continue;
-        if (found.clear_at == 0 && interval_is_clear(&verdict.time))
-            found.clear_at = (uint32_t)verdict.n_control;
-        found.misses |= verdict.time.low > time_factor - 1 || verdict.time.high < time_factor - 1;
-    }
-    return found;
-}
-
-TEST(turns_hold_the_truth_and_claim_no_effect_that_is_none)
-{
-    unsigned int n = runs() / 10, none_claims = 0, misses = 0, claims = 0, by_connection = 0;
-    uint32_t *at = calloc(n, sizeof(*at));
-
-    seed_random();
-    for (unsigned int i = 0; i < n; i++) {
-        struct by_turns gain = look_by_turns(0.8, false);
-
-        none_claims += look_by_turns(1, false).clear_at > 0;
-        by_connection += look_by_turns(1, true).clear_at > 0;
-        claims += gain.clear_at > 0;
-        at[i] = gain.clear_at ? gain.clear_at : UINT32_MAX;
-        misses += gain.misses;
-    }
-    print_message("# of %u runs without an effect %u claim one where a turn counts once, %u where "
-                  "each connection counts; of as many with 20 %% less time %u show it, %u miss it\n",
-                  n, none_claims, by_connection, claims, misses);
-    print_seen("time, by turns held out", at, n);
-    free(at);
-    assert_true(none_claims <= n / 5 && misses <= n / 5 && by_connection >= n / 4 && claims == n);
 }
 
 /* So many connections that took `doublings` of a round trip, half of them `spread` more or less. */

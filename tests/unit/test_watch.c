@@ -143,28 +143,6 @@ TEST(sums_begin_anew_so_that_gains_of_a_month_hide_no_harm)
 }
 
 /* Of ten thousand, a few of which are busy: those stay, and so does one that has done harm. */
-/* No verdict of one destination is by its turns. */
-TEST(a_turn_has_all_connections_of_the_class_of_its_first_one)
-{
-    const struct riptide_prefix prefix = host(0);
-    const struct book_line first = { 3, { 1, 0, 7, 49, 0, 0 } }, other = { 4, { 1, 0, 9, 81, 0, 0 } };
-    struct watched *watched;
-    struct watch watch;
-
-    watch_init(&watch, 1);
-    watched = watch_get(&watch, &prefix, S);
-    for (uint32_t i = 0; i < RECENT; i++) {
-        watched_enter_turn(watched, ARM_HOLDOUT, &first);
-        watched_enter_turn(watched, ARM_HOLDOUT, &other);
-    }
-    assert_int_equal(judge(&watch, 0, S), HARM_STAYS);
-    assert_int_equal(watched->window.n, RECENT);
-    assert_int_equal(watched->window.time_sum, 7 * RECENT);
-    assert_int_equal(watched->turn_class, 3);
-    assert_int_equal(watched->turn_arm, ARM_HOLDOUT);
-    watch_deinit(&watch);
-}
-
 TEST(where_there_are_many_the_busy_ones_stay)
 {
     const struct riptide_prefix harmed = host(50000), busy = host(3);

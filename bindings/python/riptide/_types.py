@@ -401,8 +401,7 @@ class AgentOptions(TypedDict, total=False):
     apply: int  # a Backend; ROUTES
     cgroup: str | os.PathLike[str]  # whose connections the program serves; all of the host
     pacing: bool  # whether first flights are spread over a part of the round trip; True
-    holdout_percent: int  # of connections (by holdout_turn of destinations) keep the kernel's window; 0
+    holdout_percent: int  # of connections keep the kernel's window; 0
     holdout_seed: int  # of the draw; 0
     step_back_percent: int  # harm from which windows step back, of time or points; 2; 0: never
     step_back_wait: Duration  # the first wait until windows are tried again; 10 min
-    holdout_turn: Duration  # with ROUTES hold out destinations, for this time each; 0: none

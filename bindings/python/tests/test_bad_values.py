@@ -132,7 +132,7 @@ def calls() -> Iterator[Any]:
                                     "pacing": "bool", "holdout_percent": "uint32",
                                     "holdout_seed": "uint32",
                                     "step_back_percent": "uint32",
-                                    "step_back_wait": "duration", "holdout_turn": "duration"})
+                                    "step_back_wait": "duration"})
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
     for name, kind in (("cwnd_min", "uint32"), ("pacing_percent", "uint32"), ("receive_window", "uint32"), ("scale", "float"), ("policy", "name")):
