@@ -99,7 +99,7 @@ bool daemon_is_off(const struct daemon *daemon)
 {
     const char *why_no_program;
 
-    return daemon->is_paused &&
+    return riptide_agent_is_paused(daemon->agent) &&
            (riptide_agent_get_backend(daemon->agent, &why_no_program) == RIPTIDE_ROUTES ||
             why_no_program);
 }
@@ -122,7 +122,7 @@ static json_t *health_of(const struct daemon *daemon)
         reason = strerror(-daemon->health.failure);
     } else if (daemon_is_off(daemon)) {
         health = "paused";
-    } else if (daemon->is_paused) {
+    } else if (riptide_agent_is_paused(daemon->agent)) {
         health = "failing";
         reason = "windows are given per connection: the kernel refuses to pause them";
     } else if (backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {

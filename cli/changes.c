@@ -80,6 +80,7 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_n
     if (r == RIPTIDE_E_FULL)
         snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
     riptide_prefix_format(&hint->dst, dst);
+    state_save_soon(daemon);
     if (r == 0)
         log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows %s%s%s", dst, (double)for_ns / 1e9,
                  scale, *scale && *max ? ", " : "", max);
@@ -104,6 +105,7 @@ int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
     }
     riptide_prefix_format(dst, text);
     if (has_end && riptide_estimator_remove_hint(estimator, dst) == 0) {
+        state_save_soon(daemon);
         log_line(LOG_LEVEL_INFO, "hint: %s: removed", text);
         return 0;
     }
@@ -118,7 +120,7 @@ int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *er
 {
     int r = riptide_agent_set_paused(daemon->agent, is_paused);
 
-    daemon->is_paused = is_paused;
+    state_save_soon(daemon);
     if (r < 0 && (!is_paused || !daemon_is_off(daemon)))
         snprintf(error->text, sizeof(error->text),
                  "windows per connection: the kernel refuses to %s them: %s; riptided tries again "

@@ -62,7 +62,7 @@ static bool has_applied(const struct riptide_agent *agent)
 
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
-    report_event(daemon->settings, daemon->agent, event, daemon->is_paused);
+    report_event(daemon->settings, daemon->agent, event);
     metrics_file_event(&daemon->metrics, daemon->agent, event);
     service_event(&daemon->service, event);
     answers_note(daemon, event);

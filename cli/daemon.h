@@ -34,7 +34,6 @@ struct daemon {
     struct riptide_agent *agent;
     struct control *control; /* NULL: none */
     struct health health;
-    bool is_paused;
     struct service service;
     int signals_fd;
     enum ending ending;
@@ -56,12 +55,15 @@ int daemon_serve(struct settings *settings);
 void report_start(const struct settings *settings, const struct riptide_agent *agent);
 
 void report_event(const struct settings *settings, const struct riptide_agent *agent,
-                  const struct riptide_agent_event *event, bool is_paused);
+                  const struct riptide_agent_event *event);
 
 /* Records the effect of an event on the daemon's state. */
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event);
 
-/* Call it before the agent starts. Without a valid file the start is empty. */
+/*
+ * Call it after the agent has started, which has chosen the backend, and before the first round.
+ * Without a valid file the start is empty.
+ */
 void state_load(const struct daemon *daemon);
 
 /*
@@ -76,6 +78,9 @@ void state_remove_left(const struct daemon *daemon);
  * for the disk.
  */
 void state_save(struct daemon *daemon, bool is_synced);
+
+/* With the next round: what has changed must outlive a crash. */
+void state_save_soon(struct daemon *daemon);
 
 /* After a round: saves now and then, the first time at once, to report a wrong path early. */
 void state_tick(struct daemon *daemon, const struct riptide_tick *tick);

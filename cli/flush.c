@@ -17,7 +17,7 @@ static const char paused_sentence[] =
     "paused: [{?apply.by=connections}riptided gives no window"
     "|riptided keeps its rules removed[{?apply.by=both}, and gives no window per connection,]] "
     "until "
-    "`riptide resume` or a restart"
+    "`riptide resume`"
     "[{!apply.by=connections}; its routes are in table {table}, to which no rule refers]\n";
 
 /* Removed rules and routes return unless the namespace's manager is stopped. */

@@ -235,8 +235,10 @@ static void report_share(const struct settings *settings, const struct riptide_t
 }
 
 void report_event(const struct settings *settings, const struct riptide_agent *agent,
-                  const struct riptide_agent_event *event, bool is_paused)
+                  const struct riptide_agent_event *event)
 {
+    bool is_paused = riptide_agent_is_paused(agent);
+
     switch (event->kind) {
     case RIPTIDE_AGENT_RULES:
         report_rules(event, is_paused);

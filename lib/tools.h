@@ -25,8 +25,8 @@ int riptide_file_write(const char *path, const void *bytes, size_t size, unsigne
                        bool is_synced, struct riptide_error *error);
 
 /*
- * riptide_state_save and riptide_state_load for an agent, with its books and its step back, also if
- * destinations are refused. Books of other shares are not loaded: `outcomes` is a line that says
+ * riptide_state_save and riptide_state_load for an agent, with its books and its step back, its
+ * pause and hints with an end, also if destinations are refused. Read it after the start. Books of other shares are not loaded: `outcomes` is a line that says
  * so, and the number of connections in the books; empty if there is no file. `is_synced` as in
  * riptide_file_write.
  */
@@ -35,6 +35,9 @@ int riptide_state_write(const struct riptide_agent *agent, const char *path, boo
 int riptide_state_read(struct riptide_agent *agent, const char *path,
                        struct riptide_load_counts *counts, struct riptide_error *outcomes,
                        struct riptide_error *error);
+
+/* Whether a pause was asked for, which its backends may not have carried out yet. */
+bool riptide_agent_is_paused(const struct riptide_agent *agent);
 
 /*
  * Reads a regular file of at most max_bytes: the bytes and a terminating zero, which the caller

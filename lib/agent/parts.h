@@ -150,9 +150,19 @@ struct books *books_get_ended(struct outcomes *outcomes); /* NULL: no memory */
 /* Sets a route's state and reason if its destination has stepped back. */
 void describe_withdrawn(const struct riptide_agent *agent, struct riptide_route *route);
 
+/* operator_text.c */
+
+/* The text to follow a state: *np bytes, to be freed. Errors: -ENOMEM. */
+int operator_save(const struct riptide_estimator *estimator, bool is_paused, uint64_t now_ns,
+                  uint64_t realtime_ns, char **textp, size_t *np);
+
+/* Adds the hints of a state, which ends with a zero; returns whether it was paused. */
+bool operator_load(struct riptide_estimator *estimator, const char *state, uint64_t now_ns,
+                   uint64_t realtime_ns);
+
 /* outcomes_text.c */
 
-/* The text to follow a state, empty without outcomes: *np bytes, to be freed. Errors: -ENOMEM. */
+/* The text to follow that, empty without outcomes: *np bytes, to be freed. Errors: -ENOMEM. */
 int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t realtime_ns,
                   char **textp, size_t *np);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An estimator's state in a file, followed by the agent's outcomes; lib/compute/state.c and
- * outcomes_text.c define the text. Files are replaced whole or not at all, and read whole; the
+ * An estimator's state in a file, followed by what an operator asked for and by outcomes;
+ * lib/compute/state.c, operator_text.c and outcomes_text.c define the text. Files are replaced whole or not at all, and read whole; the
  * programs use this too.
  */
 #include "agent/parts.h"
@@ -155,17 +155,39 @@ int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t 
     return 0;
 }
 
+/* What follows the state of an agent's estimator. Errors: -ENOMEM. */
+static int agent_text(const struct riptide_agent *agent, char **textp, size_t *np)
+{
+    uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
+    CLEANUP(freep) char *asked = NULL;
+    CLEANUP(freep) char *outcomes = NULL;
+    size_t n_asked = 0, n_outcomes = 0;
+    int r = operator_save(agent->estimator, agent->backends.is_paused, now_ns, realtime_ns, &asked,
+                          &n_asked);
+
+    if (r == 0)
+        r = outcomes_save(&agent->outcomes, now_ns, realtime_ns, &outcomes, &n_outcomes);
+    if (r < 0)
+        return r;
+    *textp = realloc(asked, n_asked + n_outcomes);
+    if (!*textp)
+        return -ENOMEM;
+    asked = NULL;
+    memcpy(*textp + n_asked, outcomes, n_outcomes);
+    *np = n_asked + n_outcomes;
+    return 0;
+}
+
 int riptide_state_write(const struct riptide_agent *agent, const char *path, bool is_synced,
                         struct riptide_error *error)
 {
-    CLEANUP(freep) char *books = NULL;
+    CLEANUP(freep) char *text = NULL;
     size_t n = 0;
-    int r = outcomes_save(&agent->outcomes, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME),
-                          &books, &n);
+    int r = agent_text(agent, &text, &n);
 
     if (r < 0)
         return fail(error, path, "write: ", -r);
-    return replace(path, agent->estimator, books, n, RIPTIDE_STATE_MODE, is_synced, error);
+    return replace(path, agent->estimator, text, n, RIPTIDE_STATE_MODE, is_synced, error);
 }
 
 RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
@@ -174,7 +196,9 @@ RIPTIDE_PUBLIC int riptide_state_save(const struct riptide_estimator *estimator,
     return replace(path, estimator, NULL, 0, RIPTIDE_STATE_MODE, true, error);
 }
 
-/* `agent`, if not NULL, also gets its outcomes, even if the clock is wrong and the state refused.
+/*
+ * `agent`, if not NULL, also gets what follows the state, even if the clock is wrong and the state
+ * refused.
  */
 static int load(struct riptide_estimator *estimator, struct riptide_agent *agent, const char *path,
                 struct riptide_load_counts *counts, struct riptide_error *outcomes,
@@ -191,9 +215,12 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
     r = riptide_estimator_load(estimator, now_ns, realtime_ns, text, n, counts, &reason);
     if (r != 0)
         error_set(error, "%s: %s", path, reason.text[0] ? reason.text : riptide_strerror(r));
-    if (agent)
-        outcomes_load(&agent->outcomes, text, n, now_ns, realtime_ns, outcomes);
-    if (agent && agent->outcomes.harm.until_ns > 0)
+    if (!agent)
+        return r;
+    outcomes_load(&agent->outcomes, text, n, now_ns, realtime_ns, outcomes);
+    if (operator_load(estimator, text, now_ns, realtime_ns))
+        backends_set_paused(&agent->backends, true);
+    if (agent->outcomes.harm.until_ns > 0)
         backends_step_back(&agent->backends, agent->outcomes.why_back);
     return r;
 }

@@ -78,6 +78,11 @@ enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent
     return backends->chosen;
 }
 
+bool riptide_agent_is_paused(const struct riptide_agent *agent)
+{
+    return agent->backends.is_paused;
+}
+
 struct connections *riptide_agent_get_connections(const struct riptide_agent *agent)
 {
     return agent->backends.connections;

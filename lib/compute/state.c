@@ -26,8 +26,8 @@
 
 static const char magic[] = "riptide state 2 saved_ns=";
 
-/* From here on the text belongs to the agent, not to the estimator. */
-static const char books[] = "riptide books ";
+/* From a line with this beginning on the text belongs to the agent, not to the estimator. */
+static const char next_head[] = "riptide ";
 
 /* The head of the field `kept`. */
 enum { HEAD_BYTES = 64 };
@@ -300,7 +300,8 @@ static int load_lines(struct load *load, const char *at, const char *end)
     for (; r == 0 && at < end; at = newline + 1) {
         struct record record;
 
-        if ((size_t)(end - at) >= sizeof(books) - 1 && memcmp(at, books, sizeof(books) - 1) == 0)
+        if ((size_t)(end - at) >= sizeof(next_head) - 1 &&
+            memcmp(at, next_head, sizeof(next_head) - 1) == 0)
             break;
         newline = memchr(at, '\n', (size_t)(end - at));
         if (newline && parse_line((struct word){ at, (size_t)(newline - at) }, &record))

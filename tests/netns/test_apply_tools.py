@@ -202,9 +202,9 @@ def test_explain_says_which_of_both_windows_it_is(net, daemon):
 
 
 @pytest.mark.parametrize("apply, paused", [
-    ("connections", "riptided gives no window until `riptide resume` or a restart\n"),
-    ("both", "riptided keeps its rules removed, and gives no window per connection, until `riptide resume` or a "
-             "restart; its routes are in table 7230, to which no rule refers\n")])
+    ("connections", "riptided gives no window until `riptide resume`\n"),
+    ("both", "riptided keeps its rules removed, and gives no window per connection, until `riptide resume`"
+             "; its routes are in table 7230, to which no rule refers\n")])
 def test_flush_pauses_windows_per_connection_and_says_so(net, daemon, apply, paused):
     net.learned("203.0.113.1", 30)
     with daemon(apply, has_rules=apply == "both"):

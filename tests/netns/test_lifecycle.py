@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from control import one_line
+from control import one_line, status, wait_rounds, write_state
 from netns import (AS_NOBODY, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
                    WITHOUT_NET_ADMIN, Daemon, routes, rules, snapshot, wait_until,
                    wait_window, windows)
@@ -57,7 +57,7 @@ def test_flush_pauses_a_riptided_that_runs(net):
         # Routes that it restores before it is paused are removed as well.
         assert re.fullmatch(
             r"removed: rules \d+, routes \d+\npaused: riptided keeps its rules removed until `riptide "
-            f"resume` or a restart; its routes are in table {TABLE}, to which no rule refers\n",
+            f"resume`; its routes are in table {TABLE}, to which no rule refers\n",
             done.stdout), done.stdout
         assert not done.stderr
         one_tick(net)
@@ -262,3 +262,47 @@ def test_without_cap_net_admin_one_line_names_it(net, prefix):
     for command in ((RIPTIDED,), (RIPTIDED, "--once"), (RIPTIDED, "--flush"), (RIPTIDE, "flush")):
         assert "needs CAP_NET_ADMIN" in one_line(net.host.run(*prefix, *command, check=False))
     assert snapshot(net.host) == before
+
+
+@pytest.mark.parametrize("apply", ["routes", "connections", "both"])
+def test_a_pause_and_a_hint_outlive_a_restart_and_a_crash(net, cgroup, tmp_path, apply):
+    state, peer = tmp_path / "state", "203.0.113.1"
+    net.learned(peer, 60)
+
+    def started(**more):
+        return Daemon(net.host, "--apply", apply, "--cgroup", cgroup, "--state", state, **more)
+
+    def starts_with():
+        return net.connect(peer).cwnd()
+    with started(has_rules=apply != "connections"):
+        wait_until(lambda: starts_with() > 15, "a window")
+        net.host.run(RIPTIDE, "hint", peer, "--max", "15", "--for", "1h")
+        net.host.run(RIPTIDE, "pause")
+    for is_killed in (False, True):
+        with started(has_rules=False) as daemon:
+            assert starts_with() == 10 and rules(net.host) == []
+            assert "warning: paused, as before the start: windows are disabled until `riptide resume`\n" in daemon.said()
+            assert "hints that go on from before the start: 1\n" in daemon.said()
+            wait_rounds()
+            assert (status()["health"], starts_with()) == ("paused", 10)
+            if is_killed:
+                daemon.kill()
+                daemon.process.returncode = 0  # it has ended, as asked for
+    with started(has_rules=False):
+        net.host.run(RIPTIDE, "resume")
+        wait_until(lambda: starts_with() == 15, "the window by the hint")
+    with started(has_rules=apply != "connections") as daemon:
+        assert "paused" not in daemon.said()
+        wait_until(lambda: starts_with() == 15, "the window by the hint")
+        net.host.run(RIPTIDE, "hint", peer, "--remove")
+        wait_until(lambda: starts_with() > 15, "a window without the hint")
+    assert "paused" not in state.read_text() and "hint=" not in state.read_text()
+
+
+def test_one_round_of_a_state_with_a_pause_ends(net, tmp_path):
+    write_state(tmp_path / "state", {"203.0.113.1": 40})
+    with (tmp_path / "state").open("a") as state:
+        state.write("riptide agent 1\npaused=1\n")
+    net.host.run(RIPTIDED, "--once", "--state", tmp_path / "state", timeout=DEADLINE_S)
+    assert rules(net.host) == []
+    net.host.run(RIPTIDE, "flush")

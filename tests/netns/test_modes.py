@@ -72,7 +72,7 @@ def test_a_new_host_starts_with_a_copy_of_a_neighbours_state(net, place, options
                 other.reset(connection)
                 return seen, daemon.said()
         assert first()[0] == 10
-        subprocess.run(["sh", "-c", f"cat {given} | sed '/^riptide books/,$d' > {own}"], check=True)
+        subprocess.run(["sh", "-c", f"cat {given} | sed '/^riptide agent/,$d' > {own}"], check=True)
         seen, said = first()
     assert (seen, own.stat().st_uid) == (cwnd if n_loaded else 10, NOBODY)
     assert f"destinations loaded: {n_loaded}," in said

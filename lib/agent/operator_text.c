@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an operator has asked of a running agent, as text behind a state: a pause, and hints with an
+ * end. Outcomes follow. Pure.
+ *
+ *     riptide agent 1
+ *     paused=1
+ *     hint=203.0.113.0/24 cwnd_max=15 until_ns=1790000000000000000 left_ns=3600000000000
+ *
+ * until_ns is of CLOCK_REALTIME, the only clock that continues through a reboot. A hint ends then,
+ * but lasts no longer than left_ns, the rest when it was saved, where that clock was set back.
+ */
+#include "agent/parts.h"
+#include "compute/estimator.h"
+#include "internal.h"
+#include "prefix.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char head[] = "riptide agent 1\n", paused_line[] = "paused=1\n";
+
+/* Of a hint. */
+enum { LINE_BYTES = RIPTIDE_PREFIX_TEXT_BYTES + 96 };
+
+/* However damaged a file is. */
+#define MOST_LEFT_NS (UINT64_C(366) * 86400 * NS_PER_S)
+
+int operator_save(const struct riptide_estimator *estimator, bool is_paused, uint64_t now_ns,
+                  uint64_t realtime_ns, char **textp, size_t *np)
+{
+    size_t size = sizeof(head) + sizeof(paused_line) + estimator->n_hints * LINE_BYTES, n;
+    char *text = malloc(size);
+
+    if (!text)
+        return -ENOMEM;
+    n = (size_t)snprintf(text, size, "%s%s", head, is_paused ? paused_line : "");
+    for (size_t i = 0; i < estimator->n_hints; i++) {
+        const struct riptide_hint *hint = &estimator->hints[i];
+        char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+        if (!hint_has_end(hint) || hint->until_ns <= now_ns || hint->cwnd_max == 0)
+            continue;
+        riptide_prefix_format(&hint->dst, dst);
+        n += (size_t)snprintf(text + n, size - n,
+                              "hint=%s cwnd_max=%" PRIu32 " until_ns=%" PRIu64 " left_ns=%" PRIu64
+                              "\n",
+                              dst, hint->cwnd_max, realtime_ns + (hint->until_ns - now_ns),
+                              hint->until_ns - now_ns);
+    }
+    *textp = text;
+    *np = n;
+    return 0;
+}
+
+/* A damaged hint is left out. */
+static void load_hint(struct riptide_estimator *estimator, const char *line, uint64_t now_ns,
+                      uint64_t realtime_ns)
+{
+    struct riptide_hint hint = { .until_ns = now_ns };
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    uint64_t until_ns, left_ns;
+
+    if (sscanf(line, "hint=%49s cwnd_max=%" SCNu32 " until_ns=%" SCNu64 " left_ns=%" SCNu64, dst,
+               &hint.cwnd_max, &until_ns, &left_ns) != 4 ||
+        riptide_prefix_parse(&hint.dst, dst) != 0 || until_ns <= realtime_ns ||
+        left_ns > MOST_LEFT_NS)
+        return;
+    hint.until_ns += until_ns - realtime_ns < left_ns ? until_ns - realtime_ns : left_ns;
+    riptide_estimator_add_hint(estimator, &hint, NULL);
+}
+
+bool operator_load(struct riptide_estimator *estimator, const char *state, uint64_t now_ns,
+                   uint64_t realtime_ns)
+{
+    const char *line = strstr(state, head);
+    bool is_paused = false;
+
+    while (line && (line = strchr(line, '\n')) && strncmp(++line, "riptide ", 8) != 0) {
+        is_paused |= strncmp(line, paused_line, sizeof(paused_line) - 1) == 0;
+        load_hint(estimator, line, now_ns, realtime_ns);
+    }
+    return is_paused;
+}
