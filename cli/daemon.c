@@ -158,8 +158,8 @@ static int finish(const struct daemon *daemon)
     if (daemon->ending == ENDING_ONCE) {
         log_line(LOG_LEVEL_WARNING,
                  "the rule and its routes (%" PRIu64
-                 ") stay, unmaintained, until `riptide flush --table %" PRIu32 " --protocol %u`",
-                 routes, router->table, router->protocol);
+                 ") stay, unmaintained, until `riptide flush --table %" PRIu32 "`",
+                 routes, router->table);
         return status;
     }
     metrics_file_remove(&daemon->metrics);
@@ -233,10 +233,9 @@ static int serve(struct daemon *daemon)
 {
     struct riptide_error error = { .text = "" };
     struct privileges privileges;
-    int r = privileges_find(&privileges, daemon->settings->user, &error);
+    int r;
 
-    if (r < 0)
-        return refuse(daemon->settings, &error, r);
+    privileges_find(&privileges);
     daemon->metrics.settings = daemon->settings;
     r = open_signals(daemon);
     if (r == 0)
@@ -250,31 +249,19 @@ static int serve(struct daemon *daemon)
     return live(daemon, &privileges);
 }
 
-/* Names must exist. Whether we may become that user is checked at the start. */
-static int check_names(const struct settings *settings, struct riptide_error *error)
-{
-    struct privileges privileges;
-    gid_t group;
-
-    if (privileges_find(&privileges, settings->user, error) == -EINVAL)
-        return -EINVAL;
-    return strcmp(settings->control, "none")
-               ? listener_find_group(settings->control_group, &group, error)
-               : 0;
-}
-
 int daemon_check(struct settings *settings)
 {
     struct riptide_error error = { .text = "" };
     struct riptide_agent *agent = NULL;
+    gid_t group;
     int r;
 
     settings_link(settings);
     /* Making an agent checks everything and changes nothing. */
     r = riptide_agent_new(&agent, &settings->agent, &error);
     riptide_agent_free(agent);
-    if (r == 0)
-        r = check_names(settings, &error);
+    if (r == 0 && strcmp(settings->control, "none"))
+        r = listener_find_group(settings->control_group, &group, &error);
     return r == 0 ? EXIT_SUCCESS : refuse(settings, &error, r);
 }
 

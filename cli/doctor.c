@@ -19,8 +19,6 @@ const struct option_row doctor_rows[] = {
     COMMAND_ROW("cwnd-max", u32, settings.estimator.cwnd_max,
                 "riptided's largest window, segments"),
     COMMAND_ROW("mark", mark, settings.router.mark, "mark of riptided's route queries"),
-    COMMAND_ROW("rule-priority", u32, settings.router.rule_priority,
-                "priority of riptided's rules; 0: directly before `lookup main`"),
     COMMAND_ROW("root", directory, root, "read configuration files below this directory"),
     { .name = NULL },
 };

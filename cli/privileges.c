@@ -26,42 +26,21 @@ static int fail(struct riptide_error *error, const char *action)
 }
 
 /* Not getpwnam(3): a directory service may be down, and a static program cannot load its module. */
-static bool find_user(const char *name, struct privileges *privileges)
+void privileges_find(struct privileges *privileges)
 {
-    FILE *file = fopen("/etc/passwd", "re");
+    FILE *file = geteuid() == 0 ? fopen("/etc/passwd", "re") : NULL;
     const struct passwd *entry = NULL;
 
-    while (file && (entry = fgetpwent(file)) && strcmp(entry->pw_name, name))
+    *privileges = (struct privileges){ .is_other = false };
+    if (!file)
+        return;
+    while ((entry = fgetpwent(file)) && strcmp(entry->pw_name, "riptide"))
         ;
     if (entry)
-        *privileges = (struct privileges){ .is_other = entry->pw_uid != geteuid(),
+        *privileges = (struct privileges){ .is_other = entry->pw_uid != 0,
                                            .uid = entry->pw_uid,
                                            .gid = entry->pw_gid };
-    if (file)
-        fclose(file);
-    return entry;
-}
-
-int privileges_find(struct privileges *privileges, const char *user, struct riptide_error *error)
-{
-    *privileges = (struct privileges){ .is_other = false };
-    if (!user) {
-        if (geteuid() == 0)
-            find_user(PRIVILEGES_DEFAULT_USER, privileges);
-        return 0;
-    }
-    if (!find_user(user, privileges)) {
-        error->field = "user";
-        snprintf(error->text, sizeof(error->text), "user: %s: not in /etc/passwd", user);
-        return -EINVAL;
-    }
-    if (privileges->is_other && geteuid() != 0) {
-        error->field = "user";
-        snprintf(error->text, sizeof(error->text), "user: %s: only root can become another user",
-                 user);
-        return -EPERM;
-    }
-    return 0;
+    fclose(file);
 }
 
 /* Kept capabilities survive the change of user. */

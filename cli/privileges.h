@@ -9,9 +9,6 @@
 #include <riptide/riptide.h>
 #include <sys/types.h>
 
-/* Used without --user, if the host has such a user. */
-#define PRIVILEGES_DEFAULT_USER "riptide"
-
 /* The user to become. */
 struct privileges {
     bool is_other; /* than the present user */
@@ -19,12 +16,8 @@ struct privileges {
     gid_t gid;
 };
 
-/*
- * Finds `user`; NULL: PRIVILEGES_DEFAULT_USER if it exists; without root the user stays. Errors,
- * each with a line for settings_explain_refusal: -EINVAL (no such user), -EPERM (only root can
- * become another user).
- */
-int privileges_find(struct privileges *privileges, const char *user, struct riptide_error *error);
+/* Root becomes the user riptide, if /etc/passwd has one; others stay. */
+void privileges_find(struct privileges *privileges);
 
 /*
  * Becomes that user, keeps CAP_NET_ADMIN and CAP_BPF if needed and present, and can gain none

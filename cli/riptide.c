@@ -60,8 +60,6 @@ static const struct {
                                    "riptided's socket, or NAME of riptided@NAME.service") },
     { COMMAND_KERNEL,
       COMMAND_ROW("table", u32, settings.router.table, "riptided's routing table") },
-    { COMMAND_KERNEL, COMMAND_ROW("protocol", u8, settings.router.protocol,
-                                  "protocol of riptided's routes and rules") },
     { 0, COMMAND_ROW("help", flag, settings.help, "print this help; also -h") },
 };
 
@@ -147,7 +145,7 @@ static int help_run(const struct command_options *options)
         print_command(&commands[i], "\n");
     printf(
         "\nIn an emergency: riptide flush, also if riptided hangs; undo: riptide resume.\n"
-        "Without an option, table, protocol and socket are those of the file of --config, by\n"
+        "Without an option, table and socket are those of the file of --config, by\n"
         "default /etc/riptide/riptided.conf.\n"
         "Windows (cwnd, initcwnd, initrwnd) are in segments; - means unknown or not set.\n"
         "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided is not\n"

@@ -58,7 +58,7 @@ static int flush(const struct settings *settings)
     }
     if (settings->mistake.text[0])
         log_line(LOG_LEVEL_WARNING,
-                 "%s; flushing with the valid values of table, protocol, mark and rule-priority",
+                 "%s; flushing with the valid values of table and mark",
                  settings->mistake.text);
     r = riptide_router_flush(&numbers, &counts, &error);
     if (r == -EINVAL) {

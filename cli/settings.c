@@ -63,15 +63,10 @@ const struct option_row settings_rows[] = {
     ROW("apply", "step-back-wait", duration, agent.step_back_wait_ns,
         "time until windows are tried again; twice as long each time, up to a day"),
     ROW("apply", "table", u32, router.table, "routing table for our routes"),
-    ROW("apply", "protocol", u8, router.protocol, "protocol of our routes and rules"),
-    ROW("apply", "rule-priority", u32, router.rule_priority,
-          "priority of our rules; 0: directly before `lookup main`"),
     ROW("apply", "mark", mark, router.mark, "mark of route queries, which skips our rule"),
     ROW("apply", "control", path, control, "socket for `riptide`; none: no socket"),
     ROW("apply", "control-group", group, control_group,
           "group whose members may make changes by the socket, as root may"),
-    ROW("apply", "user", user, user,
-          "user to become when started as root; else riptide, if there is such a user"),
     ROW("metrics", "metrics", path, metrics,
         "write Prometheus metrics to this file (textfile collector)"),
     ROW("log", "log-level", level, log_level, "error, warning, info, debug"),
@@ -120,6 +115,10 @@ const struct removed_key removed_keys[] = {
     { "receive-window", NULL, "it is always auto: cwnd-max segments" },
     { "rto-min-floor", NULL, "rto_min stays as the base route has it" },
     { "holdout-turn", NULL, "apply = connections or both holds out single connections" },
+    { "protocol", NULL, "routes and rules of riptided have protocol 230" },
+    { "rule-priority", NULL, "rules of riptided are directly before `lookup main`" },
+    { "user", NULL,
+      "started as root it becomes the user riptide, if there is one; a unit has User=" },
     { .name = NULL },
 };
 
@@ -239,9 +238,7 @@ struct riptide_router_config settings_numbers(const struct settings *settings)
 
     riptide_router_config_init(&numbers, sizeof(numbers));
     numbers.table = settings->router.table;
-    numbers.protocol = settings->router.protocol;
     numbers.mark = settings->router.mark;
-    numbers.rule_priority = settings->router.rule_priority;
     return numbers;
 }
 

@@ -21,7 +21,6 @@ struct settings {
     char *state_of_unit;       /* default of `state`; NULL: none */
     const char *control;       /* path of the socket, or "none" */
     const char *control_group; /* name or number; NULL: only root */
-    const char *user;          /* to become; NULL: see privileges.h */
     const char *metrics;       /* file; NULL: none */
     enum log_level log_level;
     const char *config; /* the file, as given; NULL: the default one */

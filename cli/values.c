@@ -427,7 +427,6 @@ KIND(path, "FILE",
 KIND(directory, "DIRECTORY", "not a directory's name of at most 160 bytes", TEXT,
      .bytes = sizeof(char *));
 KIND(address, "ADDRESS", "not an address", TEXT, .bytes = sizeof(char *));
-KIND(user, "NAME", "not a user name", TEXT, .bytes = sizeof(char *));
 KIND(group, "GROUP", "not a group", TEXT, .bytes = sizeof(char *));
 KIND(backend, "HOW", "not routes, connections, both or auto", NAME, .bytes = 4, .names = backends);
 KIND(auto, "HOW", "not auto or off", NAME, .bytes = 1, .names = autos);

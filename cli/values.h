@@ -84,7 +84,6 @@ extern const struct value_kind value_path;      /* const char *, the argument it
 extern const struct value_kind value_directory; /* const char *, the argument itself */
 extern const struct value_kind value_address;   /* const char *, the argument itself */
 extern const struct value_kind value_group;     /* const char *, the argument itself */
-extern const struct value_kind value_user;      /* const char *, the argument itself */
 extern const struct value_kind value_backend;   /* uint32_t, enum riptide_backend */
 extern const struct value_kind value_receive;   /* uint32_t, enum riptide_receive_window */
 extern const struct value_kind value_auto;      /* bool, read as auto or off */

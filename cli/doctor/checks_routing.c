@@ -132,13 +132,13 @@ void check_numbers(const struct host *host, struct finding *finding)
     finding_read(finding, "rules and routes; table %" PRIu32 ", protocol %u, mark 0x%" PRIx32,
                  host->router.table, host->router.protocol, host->router.mark);
     if (host->conflict_error == 0) {
-        finding_is(finding, SEVERITY_OK, "table, protocol, mark and rule priority are free");
+        finding_is(finding, SEVERITY_OK, "table, protocol and mark are free");
         return;
     }
     finding_is(finding, SEVERITY_ERROR, "a riptided could not start: %s", host->conflict.text);
     if (host->conflict_error == -EEXIST)
-        finding_do(finding,
-                   "riptided --table, --protocol, --mark or --rule-priority with another number");
+        finding_do(finding, "riptided --table or --mark with another number; protocol 230 is "
+                            "Riptide's");
     else
         finding_do(finding, "ip rule shows them: an unconditional `lookup main` must be there, and "
                             "nothing between it and our priority");

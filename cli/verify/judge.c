@@ -47,8 +47,8 @@ static void judge_without_route(const struct evidence *evidence, struct verdict 
     else if (evidence->dry.state == RIPTIDE_ROUTE_FAILED)
         say(verdict, "the kernel refuses a route for it: %s", evidence->dry.reason);
     else if (!evidence->has_holder)
-        say(verdict, "no route of ours contains it, and no riptided runs here (or its --table and "
-                     "--protocol are others)");
+        say(verdict, "no route of ours contains it, and no riptided runs here (or its --table is "
+                     "another)");
     else if (evidence->why_none[0])
         say(verdict, "riptided gives it no window at present: %s", evidence->why_none);
     else

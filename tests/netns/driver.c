@@ -238,6 +238,8 @@ int main(int argc, char **argv)
     int r, status;
 
     riptide_router_config_init(&config, sizeof(config));
+    if (getenv("DRIVER_RULE_PRIORITY"))
+        config.rule_priority = (uint32_t)atoi(getenv("DRIVER_RULE_PRIORITY"));
     r = riptide_router_new(&router, &config, NULL);
     if (r < 0)
         return die("new", strerror(-r));

@@ -19,21 +19,19 @@ def refusal(host, *options):
 
 
 @pytest.mark.parametrize("family", [4, 6])
-@pytest.mark.parametrize("theirs, options, words", [
-    (f"route add unreachable {{net}} table {TABLE}", (), ("table: ", "choose another table")),
-    (f"rule add pref 100 to {{net}} lookup {TABLE}", (), ("table: 7230;", "priority 100")),
-    (f"rule add pref 100 fwmark {MARK:#x} lookup 100", (), (f"mark: {MARK:#x};", "priority 100")),
-    (f"rule add pref 100 to {{net}} lookup 100 proto {PROTOCOL}", (), ("protocol: 230;", "100")),
-    (f"route add unreachable {{net}} proto {PROTOCOL}", (), ("protocol: 230;", "main")),
-    ("rule add pref 32765 to {net} lookup 100", ("--rule-priority", "32765"),
-     ("rule-priority: 32765;", "choose another")),
-], ids=["routes-in-table", "rule-to-table", "mark", "rule-protocol", "route-protocol", "priority"])
-def test_number_in_use_is_refused_by_name(net, family, theirs, options, words):
+@pytest.mark.parametrize("theirs, words", [
+    (f"route add unreachable {{net}} table {TABLE}", ("table: ", "choose another table")),
+    (f"rule add pref 100 to {{net}} lookup {TABLE}", ("table: 7230;", "priority 100")),
+    (f"rule add pref 100 fwmark {MARK:#x} lookup 100", (f"mark: {MARK:#x};", "priority 100")),
+    (f"rule add pref 100 to {{net}} lookup 100 proto {PROTOCOL}", ("protocol: 230;", "100", "give it or Riptide another")),
+    (f"route add unreachable {{net}} proto {PROTOCOL}", ("protocol: 230;", "main", "give them or Riptide another")),
+], ids=["routes-in-table", "rule-to-table", "mark", "rule-protocol", "route-protocol"])
+def test_number_in_use_is_refused_by_name(net, family, theirs, words):
     net.host.ip(f"-{family}", *theirs.format(
         net={4: "198.51.100.0/24", 6: "2001:db8:99::/48"}[family]).split())
     before = net.host.ip("rule") + net.host.ip("-6", "rule")
-    said = refusal(net.host, *options)
-    finding = find(net.host, "numbers", *options)
+    said = refusal(net.host)
+    finding = find(net.host, "numbers")
     assert finding["severity"] == "error" and finding["summary"].partition(": ")[2] in said
     for word in words:
         assert word in said
@@ -44,10 +42,10 @@ def test_number_in_use_is_refused_by_name(net, family, theirs, options, words):
 
 def test_what_had_other_numbers_goes_with_a_flush_and_with_a_start(net):
     before = snapshot(net.host)
-    for options in (("--mark", "0x99", "--protocol", "231"), ("--mark", "0x99")):
-        with Daemon(net.host, *options) as daemon:
+    for goes in ("flush", "start"):
+        with Daemon(net.host, "--mark", "0x99") as daemon:
             daemon.kill()
-        if "--protocol" in options:
+        if goes == "flush":
             net.host.run(RIPTIDE, "flush")
         else:
             with Daemon(net.host):
@@ -67,13 +65,15 @@ def test_once_ends_with_its_rules_in_place_whatever_moves(net):
         net.host.run(RIPTIDE, "flush")
 
 
-def test_lost_place_of_the_rules_is_said_and_so_is_its_return(net):
-    with Daemon(net.host, "--rule-priority", "1000") as daemon:
+def test_rules_that_lose_their_place_go_until_it_is_back(net):
+    with Driver(net.host, prefix=("env", "DRIVER_RULE_PRIORITY=1000")) as driver:
+        driver.follow("set 203.0.113.1 40", "set 2001:db8::1 40")
+        assert len(rules(net.host)) == 2
         net.host.ip("rule", "add", "pref", "2000", "fwmark", "9", "lookup", "55")
-        wait_until(lambda: "IPv4: windows disabled" in daemon.said(), "the warning")
-        assert not [rule for rule in rules(net.host) if "1000:" in rule][1:]  # IPv6's alone
+        driver.quiet()
+        assert len(rules(net.host)) == 1  # IPv6's
         net.host.ip("rule", "del", "pref", "2000")
-        wait_until(lambda: "IPv4: windows enabled again" in daemon.said(), "the return")
+        driver.quiet()
         assert len(rules(net.host)) == 2
 
 

@@ -88,7 +88,7 @@ def test_bash_offers_options_values_and_commands():
             ("riptide ", of_help(COMMAND, RIPTIDE, "help")), ("riptide fl", {"flush"}),
             ("riptide flush --table ", set())):
         assert complete(line) == offered, line
-    assert {"--table", "--protocol"} <= complete("riptide flush ")
+    assert {"--table"} <= complete("riptide flush ")
 
 
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')

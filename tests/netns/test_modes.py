@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from control import PATH, status, wait_rounds, write_state
 from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, wait_until, wait_window
+from test_privileges import NOBODY, account
 
-NOBODY = 65534
 UMASKS = (0o000, 0o022, 0o077, 0o777)
 
 
@@ -31,8 +31,8 @@ def place(tmp_path):
 
 
 @pytest.mark.parametrize("umask", UMASKS, ids=oct)
-@pytest.mark.parametrize("user", ["root", "nobody"])
-def test_modes_are_the_same_whatever_the_umask(net, place, user, umask):
+@pytest.mark.parametrize("user", ["root", "riptide"])
+def test_modes_are_the_same_whatever_the_umask(net, place, tmp_path, user, umask):
     owner = 0 if user == "root" else NOBODY
     os.chown(place, owner, owner)
     state, metrics = place / "state", place / "metrics.prom"
@@ -43,8 +43,8 @@ def test_modes_are_the_same_whatever_the_umask(net, place, user, umask):
     for path in (*left, kept):
         path.touch()
     for turn in ("none before", "read again"):
-        with Daemon(net.host, "--state", state, "--metrics", metrics, "--user", user,
-                    command=(*under, RIPTIDED)) as daemon:
+        with account(user, owner, tmp_path), Daemon(
+                net.host, "--state", state, "--metrics", metrics, command=(*under, RIPTIDED)) as daemon:
             wait_until(lambda: metrics.exists() and os.path.exists(PATH), "its files")
             assert mode(PATH) == 0o666 and mode("/run/riptide") == 0o755
             assert mode(metrics) == 0o644 and metrics.stat().st_uid == owner
@@ -56,7 +56,7 @@ def test_modes_are_the_same_whatever_the_umask(net, place, user, umask):
 
 
 @pytest.mark.parametrize("options, n_loaded", [((), 1), (("--prefix-len4", "24"), 0)])
-def test_a_new_host_starts_with_a_copy_of_a_neighbours_state(net, place, options, n_loaded):
+def test_a_new_host_starts_with_a_copy_of_a_neighbours_state(net, place, tmp_path, options, n_loaded):
     """As docs/operations.md says: without the copy, and of other prefix lengths, it starts with the kernel's window."""
     given, own = place.parent / "neighbour", place / "state"
     os.chown(place, NOBODY, NOBODY)
@@ -65,7 +65,7 @@ def test_a_new_host_starts_with_a_copy_of_a_neighbours_state(net, place, options
         wait_window(net.host, "203.0.113.1")
     with contextlib.closing(Network()) as other:
         def first():
-            with Daemon(other.host, "--state", own, "--user", "nobody", *options) as daemon:
+            with account("riptide", NOBODY, tmp_path), Daemon(other.host, "--state", own, *options) as daemon:
                 wait_rounds(2)
                 connection = other.connect("203.0.113.1")
                 seen = connection.cwnd()

@@ -26,7 +26,7 @@ TEST(sections_and_values)
                          "[observe]\ninterval = 2s\n"
                          "[compute] # all of it\npolicy=careful\ncwnd-max = 80 ; and no more\n"
                          "history-weight = 80%\nttl = 10min\nstate = /var/lib/a b\n"
-                         "[apply]\nprotocol = 0xe6\n"
+                         "[apply]\ntable = 0xe6\n"
                          "[log]\nlog-level = debug\n");
     assert_int_equal(settings.agent.interval_ns, 2000000000);
     assert_ptr_equal(settings.estimator.policy, riptide_policy_find("careful"));
@@ -34,7 +34,7 @@ TEST(sections_and_values)
     assert_true(settings.estimator.history_weight == 0.8);
     assert_int_equal(settings.estimator.ttl_ns, 600000000000);
     assert_string_equal(settings.state, "/var/lib/a b");
-    assert_int_equal(settings.router.protocol, 0xe6);
+    assert_int_equal(settings.router.table, 0xe6);
     assert_int_equal(settings.log_level, LOG_LEVEL_DEBUG);
 }
 

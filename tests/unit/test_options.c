@@ -43,7 +43,7 @@ TEST(errors_name_option_and_value)
     assert_error(ARGV("--interval="), "--interval : not a duration (write 500ms, 1s, 10min, 1d)");
     assert_error(ARGV("--ttl", "--once"),
                  "--ttl --once: not a duration (write 500ms, 1s, 10min, 1d)");
-    assert_error(ARGV("--protocol", "256"), "--protocol 256: not a number from 0 to 255");
+    assert_error(ARGV("--prefix-len4", "256"), "--prefix-len4 256: not a number from 0 to 255");
     assert_error(ARGV("--holdout-percent", "-1"), "--holdout-percent -1: not a number of percent "
                                                   "from 0 to 100 (write 50)");
     assert_error(ARGV("--pacing", "50"), "--pacing 50: not auto or off");
