@@ -19,9 +19,13 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "netns"))
+import cgroups  # noqa: E402
 import netns  # noqa: E402
+from connection import tcp_info  # noqa: E402
+from control import write_state  # noqa: E402
 
 SOCKETS, DESTINATIONS, ROUTES = 1000, 100, 10000
+RESTARTED = 1000  # destinations
 # The mean of open connections: as these have sent no data, other policies have no evidence.
 POLICY = "--policy", "paper"
 CONNECTIONS_AT_ONCE = 5000  # each is two of the 20,000 files that a process may have
@@ -138,6 +142,46 @@ def end_ms(net, state):
     return left_ms, elapsed_ms, 1e3 * (usage.ru_utime + usage.ru_stime) - before_ns / 1e6, peak_kb
 
 
+def restart_ms(net, cgroup, state, apply):
+    """For how long new connections start with the kernel's window while a service manager restarts
+    riptided: SIGTERM, the end, ExecStopPost=, the start."""
+    addresses = [f"198.18.{n >> 8}.{n & 255}" for n in range(256, 256 + RESTARTED)]
+    write_state(state, dict.fromkeys(addresses, 40))
+    options = ("--state", state, "--apply", apply, "--cgroup", cgroup, "--holdout-percent", "0", "--ttl", "2h")
+    script = '"$@" & echo $!; wait $!; "$0" --flush; exec "$@"'
+    with tempfile.TemporaryFile() as log, net.world.socket(socket.AF_INET) as listener, net.host.entered():
+        listener.bind(("", 0))
+        listener.listen(64)
+        service = net.host.start("sh", "-c", script, netns.RIPTIDED, netns.RIPTIDED, *options,
+                                 stdout=subprocess.PIPE, stderr=log)
+        first = int(service.stdout.readline())
+
+        def starts(n):
+            with socket.create_connection((addresses[n % RESTARTED], listener.getsockname()[1])) as one:
+                cwnd = tcp_info(one).cwnd
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            listener.accept()[0].close()
+            return cwnd > 10
+        netns.wait_until(lambda: len(netns.routes(net.host)) == RESTARTED, "routes")
+        netns.wait_until(lambda: all(map(starts, range(RESTARTED))), "windows")
+        last_ns = time.monotonic_ns()  # of a connection with its window
+        began_ns = ended_ns = None
+        os.kill(first, signal.SIGTERM)
+        n = n_since = 0
+        while n_since < 2 * RESTARTED:
+            now_ns = time.monotonic_ns()
+            if starts(n * 7):
+                ended_ns = ended_ns or now_ns
+                last_ns, n_since = now_ns, n_since + (began_ns is not None)
+            else:
+                began_ns = began_ns or last_ns
+                ended_ns, n_since = None, 0
+            n += 1
+        service.terminate()
+        service.wait()
+    return (ended_ns - began_ns) / 1e6
+
+
 def verdict(value, target):
     return f"target {target:g}: {'met' if value <= target else 'MISSED'}"
 
@@ -174,20 +218,31 @@ def bench_end(options):
               f"{max(peak_kb) / 1024:.1f} MB resident before")
 
 
+def bench_restart(options):
+    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as mount, network() as net, \
+            cgroups.mounted(Path(mount)) as root, cgroups.made(root) as cgroup:
+        for apply in ("routes", "both"):
+            times_ms = [restart_ms(net, cgroup, Path(directory) / "state", apply) for _ in range(options.repeat)]
+            print(f"a restart with {RESTARTED:,} destinations, --apply {apply}: connections start with the kernel's window "
+                  f"for {statistics.median(times_ms):.0f} ms, {max(times_ms):.0f} at most "
+                  f"({verdict(statistics.median(times_ms), 150)})")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--interval-ms", type=int, default=100)
     parser.add_argument("--ticks", type=int, default=60)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--policy", default=POLICY[1], help="of the first of the three; none but paper gives windows here")
-    parser.add_argument("--only", choices=("steady", "start", "end"), help="one of the three")
+    parser.add_argument("--policy", default=POLICY[1], help="of the first of these; none but paper gives windows here")
+    parser.add_argument("--only", choices=("steady", "start", "end", "restart"), help="one of these")
     options = parser.parse_args()
     if os.environ.get("RIPTIDE_SANDBOX") != "1":
         sys.exit("daemon: this makes network namespaces: run it with ./dev bench daemon")
     netns.MOUNTED.mkdir(exist_ok=True)
     subprocess.run(["mount", "--bind", netns.BUILD, netns.MOUNTED], check=True)
     print(f"{Path('/proc/loadavg').read_text().split()[0]} processes waiting for a processor")
-    for name, bench in (("steady", bench_steady), ("start", bench_start), ("end", bench_end)):
+    for name, bench in (("steady", bench_steady), ("start", bench_start), ("end", bench_end),
+                        ("restart", bench_restart)):
         if options.only in (None, name):
             bench(options)
 
