@@ -271,9 +271,9 @@ struct riptide_flush_counts {
 };
 
 /*
- * Removes every rule that looks up config->table, the rules that lead marked queries around it, and
- * every route in it, of any process. A goto rule is removed if a rule of the same priority looks up
- * the table, or if it has config->protocol. `counts` and `error` may be NULL. Errors: -EPERM
+ * In the network namespace of the calling thread: removes every rule that looks up config->table,
+ * the rules that lead marked queries around it, and every route in it, of any process. A goto rule
+ * is removed if a rule of the same priority looks up the table, or if it has config->protocol. `counts` and `error` may be NULL. Errors: -EPERM
  * (CAP_NET_ADMIN), those of the kernel, after all else is removed.
  */
 int riptide_router_flush(const struct riptide_router_config *config,

@@ -67,7 +67,7 @@ REQUEST_ERRORS = ("EINTR", "EAGAIN", "ENOBUFS", "ENOMEM", "EPERM", "ENODEV", "EB
 
 @pytest.mark.parametrize("n_fail", [1, 10])
 def test_allocations_that_fail(connected, tmp_path, n_fail):
-    fail_each(connected, tmp_path, 70, "allocation", "ENOMEM", n_fail)
+    fail_each(connected, tmp_path, 50, "allocation", "ENOMEM", n_fail)
 
 
 @pytest.mark.parametrize("error", CALL_ERRORS)
