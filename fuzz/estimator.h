@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Configurations, samples and hints of an estimator, drawn from bytes. */
+/* Configurations and samples of an estimator, drawn from bytes. */
 #ifndef RIPTIDE_FUZZ_ESTIMATOR_H
 #define RIPTIDE_FUZZ_ESTIMATOR_H
 
@@ -125,26 +125,6 @@ static inline struct riptide_sample draw_sample(struct case_bytes *bytes)
         sample.dst.len = case_u8(bytes);
     sample.acked_bytes = sample.delivery_rate_Bps; /* the bytes of one second */
     return sample;
-}
-
-/* A hint for some of the hosts, temporary or permanent; may be invalid. */
-static inline struct riptide_hint draw_hint(struct case_bytes *bytes, uint64_t now_ns)
-{
-    uint8_t how = case_u8(bytes);
-    struct riptide_hint hint = {
-        .dst = draw_network(bytes),
-        .cwnd_max = how & 1 ? (uint32_t)case_u16(bytes) << (how & 4) : 0,
-        .scale = how & 2 ? draw_share(bytes) * (how & 8 ? 2 : 1) : 0,
-        .until_ns = now_ns + case_u8(bytes) * ns_per_s,
-    };
-
-    if (how & 16)
-        hint.dst.len ^= 0x80;
-    if (how & 32) {
-        hint.until_ns = 0;
-        hint.cwnd_min = how & 64 ? case_u8(bytes) : 0;
-    }
-    return hint;
 }
 
 /* The whole state as text, to compare and to load; the caller frees it. */

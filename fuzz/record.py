@@ -244,9 +244,9 @@ def open_connections(network):
     return [listener, *own]
 
 
-def say(index, datagram):
-    """A step of fuzz/observer.c: this datagram on that socket."""
-    return bytes([1 + 16 * index]) + struct.pack(">H", len(datagram)) + datagram
+def answer(how, datagrams):
+    """An input of fuzz/answer.c: these datagrams in answer to what `how` asks."""
+    return how + b"".join(b"\0" + struct.pack(">H", len(data)) + data for data in datagrams)
 
 
 def is_at_end(end):
@@ -255,17 +255,12 @@ def is_at_end(end):
     return False
 
 
-def record_sockets(network, folder):
+def record_sockets(network, answers):
     opened = open_connections(network)
     diag = Netlink(network.host, NETLINK_SOCK_DIAG)
     events = Netlink(network.host, NETLINK_SOCK_DIAG, DESTROY_GROUPS)
-    routes = Netlink(network.host, NETLINK_ROUTE)
-    samples, local = Folder(folder, "sample"), Folder(folder, "local")
-    observer = Folder(folder, "observer")
 
     dumped = diag.ask(TCPDIAG_GETSOCK, diag_request())
-    own = [routes.ask(RTM_GETROUTE, struct.pack("=BBBBBBBBI", family, 0, 0, 0, 255, 0, 0, 2, 0))
-           for family in (socket.AF_INET, socket.AF_INET6)]
     for end in opened:
         end.close()
     for address, n_bytes in (("198.51.100.6", 9000), ("2001:db8::2", 9000), ("198.51.100.7", 0)):
@@ -275,29 +270,9 @@ def record_sockets(network, folder):
         connection.far.close()
         wait_until(lambda: is_at_end(connection.near), "the end of the stream")
         connection.near.close()
-    closed = events.rest()
-
-    for message in split(dumped + closed):
+    for message in split(dumped + events.rest()):
         if len(message) >= 16 + 72:
-            samples.add(message[16:], shape(message))
-    local.add(b"".join(data for datagrams in own for data in datagrams))
-    steps = b"\0"
-    for index, datagrams in ((0, own[0]), (0, own[1]), (1, dumped)):
-        steps += b"".join(say(index, data) for data in datagrams) + b"\6"
-    listen = b"".join(say(2, data) for data in closed) + b"\6"
-    done = struct.pack("=IHHIIi", 20, NLMSG_DONE, 0, 0, 0, 0)
-    check = b"\1" + struct.pack(">H", 20) + done
-    observer.add(b"\2\0\0\0" + steps)
-    observer.add(b"\3\0\0\0" + steps + listen + steps + listen)
-    scope = struct.pack("=BB4sB4s4x", 0, 24, socket.inet_aton("198.51.100.0"), 0, bytes(4))
-    observer.add(b"\7" + scope + b"\0\0" + check + steps + listen)
-    twice = say(1, dumped[0])
-    observer.add(b"\3\0\0\0" + b"\0" + say(0, done) + b"\6" + say(0, done) + b"\6" + twice + twice +
-                 say(1, done) + b"\6" + listen)
-    observer.add(b"\x13\3\0\0\0" + steps + listen + steps + listen)
-    # Three intervals with an overrun are followed by a pause, and that by another try.
-    overrun = b"\0" + b"".join(say(index, done) + b"\6" for index in (0, 0, 1)) + b"\x24\2\6"
-    observer.add(b"\3\0\0\0" + steps + listen + 70 * overrun)
+            answers.add(answer(b"\1", [message]), shape(message))
 
 
 def change(host, commands):
@@ -310,24 +285,16 @@ def change(host, commands):
             print(f"left out: ip {command}: {done.stderr.strip().splitlines()[0]}")
 
 
-def record_answers(host, folder, routes):
+def record_routes(host, routes):
     asker = Netlink(host, NETLINK_ROUTE)
-    rules, bases = Folder(folder, "rule"), Folder(folder, "base")
-    for family in (socket.AF_INET, socket.AF_INET6):
-        dumped = asker.ask(RTM_GETRULE, struct.pack("=B11x", family))
-        rules.add(b"\0" + b"".join(dumped))
-        for message in split(dumped):
-            rules.add(b"\0" + message, shape(message))
     for destination in DESTINATIONS:
-        answer, = asker.ask(RTM_GETROUTE, query(destination, True), is_dump=False)
-        bases.add(answer + b"\0\1\0\0\x24", shape(answer))
-        if struct.unpack_from("=H", answer, 4)[0] != NLMSG_ERROR:
-            routes.add(answer, shape(answer))
+        found, = asker.ask(RTM_GETROUTE, query(destination, True), is_dump=False)
+        if struct.unpack_from("=H", found, 4)[0] != NLMSG_ERROR:
+            routes.add(found, shape(found))
 
 
-def record_refusals(host, folder):
+def record_refusals(host, answers):
     """What the kernel says to a batch, with its words and without, and to dumps."""
-    answers = Folder(folder, "answer")
     for words in (0, 1):
         asker = Netlink(host, NETLINK_ROUTE)
         for option in (NETLINK_CAP_ACK, NETLINK_EXT_ACK):
@@ -342,21 +309,19 @@ def record_refusals(host, folder):
                 found = [asker.receive()]
                 found += asker.rest()
                 asker.socket.settimeout(2)
-                answers.add(b"\0" + b"".join(b"\0" + struct.pack(">H", len(data)) + data
-                                            for data in found), tuple(len(data) for data in found))
+                answers.add(answer(b"\0", found), tuple(len(data) for data in found))
         for family in (socket.AF_INET, socket.AF_INET6, 99):
             dumped = asker.ask(RTM_GETRULE, struct.pack("=B11x", family))
-            answers.add(b"\1" + b"".join(b"\0" + struct.pack(">H", len(data)) + data
-                                        for data in dumped), (words, family))
+            answers.add(answer(b"\1", dumped), (words, family))
 
 
-def record_routing(network, folder):
+def record_routing(network, folder, answers):
     host = network.host
     notices = Netlink(host, NETLINK_ROUTE, RTNETLINK_GROUPS)
     events, routes = Folder(folder, "event"), Folder(folder, "route")
     change(host, CHANGES)
-    record_answers(host, folder, routes)
-    record_refusals(host, folder)
+    record_routes(host, routes)
+    record_refusals(host, answers)
     for name, value in SYSCTLS:
         host.sysctl(name, value)
     change(host, ENDINGS)
@@ -371,10 +336,11 @@ def record_routing(network, folder):
 
 def main():
     folder = Path(sys.argv[1])
+    answers = Folder(folder, "answer")
     network = Network()
     try:
-        record_sockets(network, folder)
-        record_routing(network, folder)
+        record_sockets(network, answers)
+        record_routing(network, folder, answers)
     finally:
         network.close()
     for path in sorted(folder.iterdir()):

@@ -53,7 +53,8 @@ static void check_hop(const struct route *ours, struct rtnl_route *theirs,
 /* Whether libnl-route has exactly the hops of RTA_MULTIPATH, and each has only one meaning. */
 static bool has_hops_alone(const struct nlmsghdr *message)
 {
-    static const int others[] = { RTA_OIF, RTA_GATEWAY, RTA_VIA, RTA_FLOW, RTA_ENCAP, RTA_NH_ID };
+    static const int others[] = { RTA_OIF,    RTA_GATEWAY, RTA_VIA,   RTA_FLOW,
+                                   RTA_NEWDST, RTA_ENCAP,   RTA_NH_ID };
     struct nlattr *several =
         nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), RTA_MULTIPATH);
     const struct rtnexthop *hop;

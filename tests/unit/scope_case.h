@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Bytes to a scope and sockets, and what must hold for any of them: the verdict of the filter's
- * byte code is that of the plain evaluation. For the fuzzer, and for a unit test that draws the
- * bytes; aborts where it does not hold.
+ * byte code is that of the plain evaluation. For a unit test that draws the bytes; aborts where it
+ * does not hold.
  */
 #ifndef RIPTIDE_TESTS_SCOPE_CASE_H
 #define RIPTIDE_TESTS_SCOPE_CASE_H

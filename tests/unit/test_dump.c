@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The order of a dump's requests where answers come late, in part or never. The kernel is a
- * stand-in (fuzz/kernel.c) for these cases alone: it cannot be brought to them at will. What it does
+ * stand-in (kernel.c) for these cases alone: it cannot be brought to them at will. What it does
  * otherwise is asked of it in tests/netns.
  */
 #include "kernel.h"
@@ -19,7 +19,7 @@ static int setup(void **state)
 {
     struct riptide_observer_config config;
 
-    kernel_reset(0, 0);
+    kernel_reset();
     riptide_observer_config_init(&config, sizeof(config));
     return riptide_observer_new(&observer, &config, NULL);
 }
@@ -27,7 +27,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     riptide_observer_free(observer);
-    kernel_reset(0, 0);
+    kernel_reset();
     return 0;
 }
 
@@ -47,7 +47,7 @@ static void say(enum kernel_socket index, uint16_t type, int32_t error)
         int32_t error;
     } message = { .header = { .nlmsg_len = sizeof(message), .nlmsg_type = type }, .error = error };
 
-    kernel_say(index, 0, (const uint8_t *)&message, sizeof(message));
+    kernel_say(index, (const uint8_t *)&message, sizeof(message));
 }
 
 /* Like a loop that waits until the fd is readable. Outcomes: the last of pop. */

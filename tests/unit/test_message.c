@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/message: requests read back attribute by attribute. fuzz/base.c checks that routes of
- * each kind mean the same as their base, to our reader and to an independent one; fuzz/rule.c that
- * the message that deletes a rule has the attributes of the one that added it.
+ * lib/apply/message: requests read back attribute by attribute.
  */
 #include "apply/message.h"
 #include "bytes.h"

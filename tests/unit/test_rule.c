@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lib/apply/rule: rule messages in the order of the kernel's fib_nl_fill_rule, and such that no
- * kernel sends; the place that a host's rules leave for ours. Whose a rule is, whatever its bytes
- * are, is held against another reader in fuzz/rule.c.
+ * kernel sends; the place that a host's rules leave for ours.
  */
 #include "apply/rule.h"
 #include "bytes.h"
