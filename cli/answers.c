@@ -71,15 +71,14 @@ static json_t *apply_of(const struct daemon *daemon)
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
 
     return json_pack(
-        "{s:s, s:s, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:o}",
+        "{s:s, s:s, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}",
         "asked", backend_text(daemon->settings->agent.apply), "by", backend_text(backend), "reason",
         reason, "pacing", daemon->settings->agent.pacing, "given",
         (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
         (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
         (json_int_t)counts.refused, "holdout_percent", (json_int_t)outcomes->arms.holdout_percent,
-        "held_out", (json_int_t)counts.held_out, "stepped_back_s", daemon_stepped_back_s(daemon), "step_backs", (json_int_t)outcomes->harm.n,
-        "destinations_stepped_back", (json_int_t)outcomes->watch.n_back, "destination_step_backs",
-        (json_int_t)outcomes->watch.n_harms, "effect", effect_of(daemon));
+        "held_out", (json_int_t)counts.held_out, "stepped_back_s", daemon_stepped_back_s(daemon),
+        "step_backs", (json_int_t)outcomes->harm.n, "effect", effect_of(daemon));
 }
 
 /* Whether the rules of a family are in place, or why not. */
@@ -367,8 +366,6 @@ json_t *daemon_verdict(struct daemon *daemon)
 
     if (books)
         json_object_set_new(document, "since", time_json((time_t)outcomes->since_s));
-    if (outcomes->books && outcomes->are_tainted)
-        json_object_set_new(document, "has_stepped_back", json_true());
     return document;
 }
 

@@ -32,7 +32,6 @@ struct metrics {
     const char *asked, *by; /* backend_text of the configured one, and of the one in use; NULL:
                                unknown */
     uint64_t is_stepped_back, step_backs;
-    uint64_t destinations_stepped_back, destination_step_backs;
     struct window_counts program;
     struct histogram given; /* windows of those, segments */
     struct first_flights flights[ARMS];

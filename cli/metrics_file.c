@@ -46,8 +46,6 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
         !file->settings->router.dry_run && backend != RIPTIDE_ROUTES && !reason;
     metrics->is_stepped_back = outcomes->harm.until_ns > 0;
     metrics->step_backs = outcomes->harm.n;
-    metrics->destinations_stepped_back = outcomes->watch.n_back;
-    metrics->destination_step_backs = outcomes->watch.n_harms;
     metrics->program = connections_count(riptide_agent_get_connections(agent));
     for (size_t i = 0; i < WINDOW_BUCKETS; i++)
         metrics->given.counts[i] = metrics->program.by_cwnd[i];

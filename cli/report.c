@@ -92,7 +92,6 @@ static void report_withdrawn(const struct settings *settings,
                              const struct riptide_agent_event *event, const char *dst)
 {
     const char *reason = event->route->reason;
-    bool is_harm = *reason && event->route->backend == RIPTIDE_CONNECTIONS;
 
     if (!*reason && !event->estimate)
         reason = settings_have_peer(settings, &event->route->dst)
@@ -101,8 +100,7 @@ static void report_withdrawn(const struct settings *settings,
     if (settings->router.dry_run)
         log_line(LOG_LEVEL_INFO, "would withdraw %s", dst);
     else
-        log_line(is_harm ? LOG_LEVEL_WARNING : route_level(settings), "%s: withdrawn%s%s", dst,
-                 *reason ? ", " : "", reason);
+        log_line(route_level(settings), "%s: withdrawn%s%s", dst, *reason ? ", " : "", reason);
 }
 
 static void report_route(const struct settings *settings, const struct riptide_agent *agent,

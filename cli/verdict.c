@@ -14,8 +14,6 @@ static const char text[] =
     "[{*classes}{!verdict=few}  " EFFECT_SENTENCE "\n]"
     "[nothing is compared: {reason}\n]"
     "[counted since {since}\n]"
-    "[{?has_stepped_back}these figures include destinations that stepped back alone, and cause no "
-    "step back\n]"
     "[{?stepped_back_s}stepped back: windows are given again in {stepped_back_s:clock}, "
     "`riptide status` has the reason\n]";
 

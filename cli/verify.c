@@ -83,13 +83,13 @@ static json_int_t ask_program(struct evidence *evidence, const struct command_op
     struct riptide_error error = { .text = "" };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     json_t *answer = NULL;
-    const json_t *program, *route;
+    const json_t *program;
     json_int_t n_given = -1;
     int pid;
 
     riptide_prefix_format(peer, dst);
     evidence->program_cwnd = 0;
-    evidence->why_off[0] = evidence->why_none[0] = '\0';
+    evidence->why_off[0] = '\0';
     if (client_ask(options->settings.control,
                    json_pack("{s:s, s:s}", "request", "explain", "dst", dst), &answer, &pid,
                    &error) == 0 &&
@@ -102,10 +102,6 @@ static json_int_t ask_program(struct evidence *evidence, const struct command_op
         else
             snprintf(evidence->why_off, sizeof(evidence->why_off), "%s",
                      text_of(program, "reason"));
-        route = get(answer, "route");
-        if (json_is_object(route) && strcmp(text_of(route, "state"), "withdrawn") == 0)
-            snprintf(evidence->why_none, sizeof(evidence->why_none), "%s",
-                     text_of(route, "reason"));
         if (probe_is_outside(text_of(program, "cgroup")))
             snprintf(evidence->cgroup, sizeof(evidence->cgroup), "%s", text_of(program, "cgroup"));
         arms->holdout_percent = (uint32_t)number(program, "holdout_percent");

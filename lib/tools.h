@@ -10,7 +10,8 @@
 #include "connections/window.h"
 #include "prefix.h"
 #include "proof/books.h"
-#include "proof/watch.h"
+#include "proof/books.h"
+#include "proof/harm.h"
 
 #include <dirent.h>
 #include <riptide/agent.h>
@@ -96,7 +97,6 @@ struct outcomes {
     struct arm_config arms; /* drawn by the program, in force; all 0: none */
     struct books *books;    /* since the shares are in force; NULL: none is held out */
     uint64_t since_s;       /* when these began, CLOCK_REALTIME */
-    bool are_tainted;       /* includes harm of a destination that stepped back alone: not judged */
     uint32_t wait;          /* rounds until the first entry */
     struct books *recent;   /* of the last up to RECENT entries */
     uint32_t n_recent;
@@ -112,7 +112,6 @@ struct outcomes {
     struct first_flights flights[ARMS]; /* if none is held out, all are in that of ARM_WINDOW */
     struct harm harm;                   /* whether windows step back, and how often they did */
     char why_back[256];                 /* harm_describe, while they step back */
-    struct watch watch;         /* destinations judged separately; those that have stepped back */
 };
 
 const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent);

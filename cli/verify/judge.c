@@ -49,8 +49,6 @@ static void judge_without_route(const struct evidence *evidence, struct verdict 
     else if (!evidence->has_holder)
         say(verdict, "no route of ours contains it, and no riptided runs here (or its --table is "
                      "another)");
-    else if (evidence->why_none[0])
-        say(verdict, "riptided gives it no window at present: %s", evidence->why_none);
     else
         say(verdict, "riptided has no window for it: there was no connection to it within the "
                      "time to live, it is not in --scope, or --max-destinations is reached");

@@ -36,7 +36,6 @@ struct evidence {
     uint32_t program_cwnd; /* riptided's window per connection, segments; 0: none */
     char why_off[256];     /* why riptided gives no windows per connection; empty: it does, or does
                               not answer */
-    char why_none[256];    /* why riptided has withdrawn a computed window; empty: it has not */
     int silent_pid;        /* a process that gives windows per connection and does not answer; 0:
                               none */
     char cgroup[256];      /* for connections of this cgroup; empty: this command is in it */

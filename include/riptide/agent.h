@@ -93,9 +93,7 @@ struct riptide_agent_config {
      * never; default 2. While they step back, no window is given, independent of a pause, and the
      * agent goes on learning; RIPTIDE_AGENT_BACKEND reports the reason, where only routes give
      * windows RIPTIDE_AGENT_RULES. Windows are tried again after step_back_wait_ns, 1 s to a day,
-     * default 10 min; the wait doubles each time that they do harm again, to a day at most. Where
-     * windows harm only one destination, beyond chance, it alone gets none: RIPTIDE_AGENT_ROUTE
-     * reports it as withdrawn, with the reason.
+     * default 10 min; the wait doubles each time that they do harm again, to a day at most.
      */
     uint32_t step_back_percent;
     uint64_t step_back_wait_ns;

@@ -217,7 +217,7 @@ def judge_harm(evaluation):
         options = [forced(HARM_CWND, held_out, "off", "1s") for held_out in shares]
         results, reads, starts, late_ms = play(testbed, plan, options, every_s=0.5, start_s=begin_s)
     # The host or its only destination, whichever steps back first.
-    backs = [next((at_s for at_s, apply in of_sender if apply["stepped_back_s"] > 0 or apply["destinations_stepped_back"]),
+    backs = [next((at_s for at_s, apply in of_sender if apply["stepped_back_s"] > 0),
                   end_s) for of_sender in reads]
     seconds = set(range(end_s))
     on_time = {second for second in seconds if late_ms(second, second + 1) <= HARM_LATE_MS} or seconds

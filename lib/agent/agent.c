@@ -79,7 +79,6 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
         r = watch(agent, riptide_observer_get_fd(agent->observer));
     if (r < 0)
         return r;
-    watch_init(&agent->outcomes.watch, stages.estimator.hash_seed);
     agent->stages = stages;
     interval_init(&agent->interval, stages.agent.interval_ns, stages.estimator.ttl_ns,
                   stages.agent.max_share);
@@ -112,7 +111,6 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     free(agent->outcomes.books);
     free(agent->outcomes.kept);
     free(agent->outcomes.ended);
-    watch_deinit(&agent->outcomes.watch);
     free(agent);
     return NULL;
 }
@@ -266,11 +264,6 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
         agent->event.route = route;
         if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0)
             agent->event.estimate = &agent->estimate;
-        if (agent->event.estimate && route->state == RIPTIDE_ROUTE_WITHDRAWN) {
-            agent->route = *route;
-            describe_withdrawn(agent, &agent->route);
-            agent->event.route = &agent->route;
-        }
     } else if (pop_backend(agent) || pop_reason(agent) || pop_events_error(agent)) {
         *eventp = &agent->event;
         return 0;

@@ -26,8 +26,6 @@ void books_end(struct outcomes *outcomes)
     }
     if (outcomes->books)
         *outcomes->books = (struct books){ 0 };
-    watch_begin_anew(&outcomes->watch);
-    outcomes->are_tainted = false;
     outcomes->n_recent = RECENT;
     outcomes->since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
 }
@@ -109,19 +107,6 @@ static void count_flight(struct first_flights *flights, const struct riptide_sam
     flights->again_segs += sample->retrans_segs;
 }
 
-/* Without this sample, whose own time depends on its arm; 0: unknown. One policy call a round. */
-static uint32_t path_rtt_us_of(const struct riptide_agent *agent, struct watched *watched,
-                               const struct riptide_sample *sample)
-{
-    uint32_t path_rtt_us = watched->path_rtt_us;
-
-    if (path_rtt_us == 0)
-        path_rtt_us = estimator_min_rtt_us(agent->estimator, &watched->dst);
-    watched->path_rtt_us =
-        sample->min_rtt_us - 1 < path_rtt_us - 1 ? sample->min_rtt_us : path_rtt_us;
-    return path_rtt_us;
-}
-
 /*
  * Most closed connections do not count and return early. Without a window of ours both arms have
  * started alike.
@@ -129,8 +114,6 @@ static uint32_t path_rtt_us_of(const struct riptide_agent *agent, struct watched
 static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, enum arm arm)
 {
     enum book_entry entry;
-    struct watched *watched;
-    struct riptide_prefix dst;
     struct outcomes *outcomes = &agent->outcomes;
     struct book_line line;
     uint32_t path_rtt_us;
@@ -139,9 +122,8 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
         outcomes->left_out[arm][BOOK_SMALL]++;
         return;
     }
-    riptide_estimator_group(agent->estimator, &sample->dst, &dst);
-    watched = watch_get(&outcomes->watch, &dst, agent->tick.started_ns);
-    path_rtt_us = watched ? path_rtt_us_of(agent, watched, sample) : 0;
+    /* Without this sample, whose own time depends on its arm: the policy has it after the tick. */
+    path_rtt_us = estimator_min_rtt_us(agent->estimator, &sample->dst);
     entry = book_line_of(&line, outcomes->control, sample, path_rtt_us);
     if (entry != BOOK_ENTERED) {
         outcomes->left_out[arm][entry]++;
@@ -150,8 +132,6 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
     books_put(outcomes->books, arm, &line);
     books_put(outcomes->recent, arm, &line);
     outcomes->n_recent++;
-    if (watched)
-        watched_enter(watched, arm, sample);
 }
 
 void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sample, uint32_t cwnd)

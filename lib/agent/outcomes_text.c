@@ -11,30 +11,6 @@
 
 enum { SHARES_BYTES = 64 };
 
-static const char tainted_line[] = "books_tainted=1\n";
-
-/* One line for each destination that windows harmed; upper bound of its size. */
-enum { HARMED_BYTES = RIPTIDE_PREFIX_TEXT_BYTES + HARM_LINE_BYTES + 16 };
-
-static size_t put_harmed(char *text, const struct watch *watch, uint64_t now_ns,
-                         uint64_t realtime_ns)
-{
-    size_t n = 0;
-
-    FOR_EACH_WATCHED(watch, slot)
-    {
-        const struct watched *watched = watched_at(watch, slot);
-        char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-
-        if (harm_is_over(&watched->harm, now_ns))
-            continue;
-        riptide_prefix_format(&watched->dst, dst);
-        n += (size_t)snprintf(text + n, HARMED_BYTES, "harmed=%s ", dst);
-        n += harm_save(&watched->harm, now_ns, realtime_ns, text + n);
-    }
-    return n;
-}
-
 int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t realtime_ns,
                   char **textp, size_t *np)
 {
@@ -48,8 +24,7 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
         *np = strlen(outcomes->kept);
         return *textp ? 0 : -ENOMEM;
     }
-    text = malloc(size + ended_size + (size_t)5 * SHARES_BYTES + HARM_LINE_BYTES +
-                  (size_t)outcomes->watch.table.n * HARMED_BYTES);
+    text = malloc(size + ended_size + (size_t)5 * SHARES_BYTES + HARM_LINE_BYTES);
     if (!text)
         return -ENOMEM;
     if (books) {
@@ -58,9 +33,8 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
         n += (size_t)snprintf(text + n, SHARES_BYTES, "holdout_percent=%u\n",
                               outcomes->arms.holdout_percent);
         n += harm_save(&outcomes->harm, now_ns, realtime_ns, text + n);
-        n += put_harmed(text + n, &outcomes->watch, now_ns, realtime_ns);
-        n += (size_t)snprintf(text + n, SHARES_BYTES, "books_since_s=%" PRIu64 "\n%s",
-                              outcomes->since_s, outcomes->are_tainted ? tainted_line : "");
+        n += (size_t)snprintf(text + n, SHARES_BYTES, "books_since_s=%" PRIu64 "\n",
+                              outcomes->since_s);
     }
     if (books && outcomes->ended) {
         n += books_save(outcomes->ended, text + n, ended_size);
@@ -144,31 +118,11 @@ static void load_books(struct outcomes *has, const char *state, size_t size,
               reason.text[0] ? ": " : "", reason.text);
 }
 
-static void load_harmed(struct outcomes *has, const char *at, uint64_t now_ns, uint64_t realtime_ns)
-{
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_prefix dst;
-    struct watched *watched;
-    int n = 0;
-
-    while ((at = strstr(at, "\nharmed="))) {
-        at++;
-        if (sscanf(at, "harmed=%49s %n", text, &n) != 1 || riptide_prefix_parse(&dst, text) != 0 ||
-            !(watched = watch_get(&has->watch, &dst, now_ns)) || watched->harm.n > 0)
-            continue;
-        harm_load(&watched->harm, at + n, now_ns, realtime_ns);
-        has->watch.n_back += watched_is_back(watched);
-        watched->n_wait = watched_is_back(watched) ? BOOKS_WAIT : 0;
-    }
-}
-
 /* Windows that were withdrawn after harm stay withdrawn, until the same time. */
 static void load_harm(struct outcomes *has, const char *text, uint64_t now_ns, uint64_t realtime_ns)
 {
     const char *line = strstr(text, "\nstepped_back=");
 
-    load_harmed(has, text, now_ns, realtime_ns);
-    has->are_tainted = strstr(text, tainted_line);
     if (line)
         harm_load(&has->harm, line + 1, now_ns, realtime_ns);
     if (has->harm.until_ns == 0)

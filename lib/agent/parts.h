@@ -7,7 +7,6 @@
 #include "connections/connections.h"
 #include "internal.h"
 #include "proof/books.h"
-#include "proof/watch.h"
 #include "tools.h"
 
 #include <riptide/agent.h>
@@ -118,12 +117,17 @@ struct riptide_agent {
     int events_error;           /* why there are no destroy events, as last popped */
     int failure;
     struct riptide_estimate estimate;
-    struct riptide_route route;
     struct riptide_agent_event event;
 };
 
 /* Rounds before the first entry: older connections have other windows than their arm's. */
 enum { BOOKS_WAIT = 10, FLIGHTS_WAIT = 3 };
+
+/*
+ * Connections after which the recent books begin anew: otherwise a month of gains would hide new
+ * harm for about another month.
+ */
+enum { RECENT = 20000 };
 
 /* step_back.c: call it each round, before its connections are added. */
 void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns);
@@ -146,9 +150,6 @@ void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sa
 /* Adds the books to `ended`, whose sums are exported, and empties them. */
 void books_end(struct outcomes *outcomes);
 struct books *books_get_ended(struct outcomes *outcomes); /* NULL: no memory */
-
-/* Sets a route's state and reason if its destination has stepped back. */
-void describe_withdrawn(const struct riptide_agent *agent, struct riptide_route *route);
 
 /* operator_text.c */
 

@@ -91,7 +91,6 @@ static int hand_over(struct riptide_agent *agent)
 
     for (int i = 0; i < MAX_HANDED; i++) {
         const struct riptide_estimate *estimate;
-        const struct watched *watched;
         struct riptide_wanted wanted;
         int r;
 
@@ -100,11 +99,10 @@ static int hand_over(struct riptide_agent *agent)
             break;
         }
         estimate = agent->in_hand;
-        watched = watch_find(&agent->outcomes.watch, &estimate->dst);
         wanted = (struct riptide_wanted){
             .dst = estimate->dst,
             .may_lower = estimate->may_lower,
-            .initcwnd = watched_is_back(watched) ? 0 : estimate->cwnd,
+            .initcwnd = estimate->cwnd,
             .cwnd_max = estimate->cwnd_max,
             .base_cwnd = estimate->base_cwnd,
             .rto_min_us = estimate->rto_min_us,

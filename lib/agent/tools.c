@@ -4,24 +4,6 @@
 
 #include "apply/router.h"
 #include "compute/estimator.h"
-#include "proof/verdict.h"
-
-#include <stdio.h>
-
-void describe_withdrawn(const struct riptide_agent *agent, struct riptide_route *route)
-{
-    const struct watched *watched = watch_find(&agent->outcomes.watch, &route->dst);
-    struct verdict verdict;
-
-    if (!watched_is_back(watched))
-        return;
-    route->state = RIPTIDE_ROUTE_WITHDRAWN;
-    route->initcwnd = 0;
-    if (watched_verdict(watched, &verdict) == 0)
-        harm_describe(&watched->harm, &verdict, route->reason, sizeof(route->reason));
-    else
-        snprintf(route->reason, sizeof(route->reason), "stepped back before the last start");
-}
 
 /* Per connection the program gives the estimator's window directly. */
 static void describe(const struct riptide_agent *agent, const struct riptide_estimate *estimate,
@@ -33,8 +15,6 @@ static void describe(const struct riptide_agent *agent, const struct riptide_est
                                      .backend = RIPTIDE_CONNECTIONS };
     if (agent->phase == PHASE_STOPPED || estimate->cwnd == 0)
         route->state = RIPTIDE_ROUTE_WITHDRAWN;
-    else
-        describe_withdrawn(agent, route);
 }
 
 int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_prefix *dst,
@@ -43,9 +23,7 @@ int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_p
     struct riptide_estimate estimate;
     int r;
 
-    /* There is no route while its window steps back. */
-    if (agent->backends.chosen != RIPTIDE_CONNECTIONS &&
-        !watched_is_back(watch_find(&agent->outcomes.watch, dst)))
+    if (agent->backends.chosen != RIPTIDE_CONNECTIONS)
         return riptide_router_find(agent->router, dst, route);
     r = riptide_estimator_find(agent->estimator, dst, &estimate);
     if (r == 0)

@@ -132,24 +132,6 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
     estimator->changed_tail = slot;
 }
 
-void estimator_hold_back(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-                         bool is_held_back, bool is_news)
-{
-    uint32_t slot = prefix_table_find(&estimator->table, dst);
-    struct destination *destination;
-
-    if (slot == NONE)
-        return;
-    destination = destination_at(estimator, slot);
-    destination->flags &= (uint8_t)~IS_HELD_BACK;
-    if (is_held_back)
-        destination->flags |= IS_HELD_BACK;
-    if (!is_news || destination->cwnd == 0)
-        return;
-    destination->flags |= IS_NEWS;
-    mark_changed(estimator, slot);
-}
-
 void forget_kept(struct destination *destination)
 {
     size_t tick_bytes = destination->policy->tick_bytes;

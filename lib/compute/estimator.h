@@ -22,12 +22,11 @@ enum { NO_HISTORY = -1 };
 
 /* Flags of a destination. */
 enum {
-    IS_TOUCHED = 1 << 0,   /* has samples of the coming tick */
-    IS_CHANGED = 1 << 1,   /* waits to be popped */
-    IS_NEWS = 1 << 2,      /* its rto_min, bounds or path MTU are not those popped last */
-    IS_DROP = 1 << 3,      /* the drop guard discarded its history */
-    IS_HELD_BACK = 1 << 4, /* its connections start without its window: see estimator_hold_back */
-    IS_AT_ONCE = 1 << 5,   /* by its hint: its first flights are not paced */
+    IS_TOUCHED = 1 << 0, /* has samples of the coming tick */
+    IS_CHANGED = 1 << 1, /* waits to be popped */
+    IS_NEWS = 1 << 2,    /* its rto_min, bounds or path MTU are not those popped last */
+    IS_DROP = 1 << 3,    /* the drop guard discarded its history */
+    IS_AT_ONCE = 1 << 4, /* by its hint: its first flights are not paced */
 };
 
 /*
@@ -93,12 +92,6 @@ static inline struct destination *destination_at(const struct riptide_estimator 
 #define FOR_EACH_DESTINATION(estimator, slot)                                                      \
     for (uint32_t slot = prefix_table_next(&(estimator)->table, 0); (slot) != NONE;                \
          (slot) = prefix_table_next(&(estimator)->table, (slot) + 1))
-
-/* The window with which its connections start; 0: the base route's. */
-static inline uint16_t given_cwnd(const struct destination *destination)
-{
-    return destination->flags & IS_HELD_BACK ? 0 : destination->cwnd;
-}
 
 /* Time since it was computed. */
 static inline uint64_t age_ns_of(const struct destination *destination, uint64_t now_ns)
@@ -189,13 +182,6 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot);
 /* Its window was computed, or found missing, at that time. */
 void set_window(struct riptide_estimator *estimator, struct destination *destination, uint16_t cwnd,
                 int64_t updated_ns);
-
-/*
- * Whether connections of the destination start without its window, as held out ones. `is_news`:
- * this has changed, so it is to be popped.
- */
-void estimator_hold_back(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-                         bool is_held_back, bool is_news);
 
 /* explain.c */
 

@@ -116,14 +116,6 @@ static uint64_t time_of(const struct riptide_sample *sample)
     return (uint64_t)(binary_log(lesser(greater(rounds, 1), most)) * BOOK_TIME_ONE + 0.5);
 }
 
-double book_doublings(const struct riptide_sample *sample)
-{
-    double rounds = greater((double)sample->busy_time_us / sample->min_rtt_us, 1);
-    double segs = greater((double)sample->acked_bytes / sample->mss_bytes, KERNEL_CWND);
-
-    return binary_log(rounds) - binary_log(binary_log(1 + segs / KERNEL_CWND));
-}
-
 static uint64_t again_of(const struct riptide_sample *sample)
 {
     uint64_t again = sample->retrans_segs, sent = sample->data_segs_out;
@@ -131,16 +123,6 @@ static uint64_t again_of(const struct riptide_sample *sample)
     if (again == 0)
         return 0;
     return again < sent ? (again * BOOK_AGAIN_ONE + sent / 2) / sent : BOOK_AGAIN_ONE;
-}
-
-/* -5 would be 2^32 of the kernel's windows in one round trip, which is out of reach. */
-void book_cell_enter(struct book_cell *cell, const struct riptide_sample *sample)
-{
-    double doublings = lesser(greater(book_doublings(sample), -5), MOST_DOUBLINGS - 5) + 5;
-    uint64_t time = (uint64_t)(doublings * BOOK_TIME_ONE + 0.5), again = again_of(sample);
-
-    add(cell,
-        (struct book_cell){ 1, sample->retrans_segs > 0, time, time * time, again, again * again });
 }
 
 enum book_entry book_line_of(struct book_line *line, unsigned int control,

@@ -59,14 +59,6 @@ struct book_cell {
 bool book_cell_is_valid(const struct book_cell *cell);
 void book_cell_add(struct book_cell *cell, const struct book_cell *other);
 
-/*
- * Doublings of a round trip that a connection took (see above) beyond slow start from KERNEL_CWND
- * for as many bytes, so that sizes compare; -5 to 20. And adding a counted connection to a cell
- * with this plus 5 as its time, at most 20.
- */
-double book_doublings(const struct riptide_sample *sample);
-void book_cell_enter(struct book_cell *cell, const struct riptide_sample *sample);
-
 /* All zero is empty. */
 struct books {
     struct book_cell cells[BOOK_CLASSES][ARMS];

@@ -17,7 +17,8 @@ static const uint64_t most_wait_ns = NS_PER_S * 3600 * 24;
  */
 static const double again_price = 1;
 
-double harm_of(const struct verdict *verdict)
+/* How much worse windows are than control, by estimates: time and retransmissions together. */
+static double harm_of(const struct verdict *verdict)
 {
     return verdict->time.estimate + again_price * verdict->again.estimate;
 }
@@ -28,7 +29,7 @@ double harm_of(const struct verdict *verdict)
  * connections until a gain is beyond chance as well. A void verdict counts too: windows may be so
  * harmful that their connections end uncounted.
  */
-bool harm_is_shown(const struct harm_config *config, const struct verdict *verdict)
+static bool harm_is_shown(const struct harm_config *config, const struct verdict *verdict)
 {
     double margin = config->margin_percent / 100.0;
 
@@ -40,7 +41,7 @@ bool harm_is_shown(const struct harm_config *config, const struct verdict *verdi
  * Windows must have been given for longer than the last wait, plus twice the time that the last
  * harm took to show: where connections are rare, harm shows late each time.
  */
-bool harm_is_over(const struct harm *harm, uint64_t now_ns)
+static bool harm_is_over(const struct harm *harm, uint64_t now_ns)
 {
     return harm->wait_ns == 0 ||
            (harm->until_ns == 0 && now_ns - harm->since_ns > harm->wait_ns + 2 * harm->shown_ns);
@@ -53,7 +54,7 @@ static uint64_t wait_ns_of(const struct harm *harm, uint64_t first_ns, uint64_t 
     return wait_ns < most_wait_ns ? wait_ns : most_wait_ns;
 }
 
-void harm_step_back(struct harm *harm, const struct harm_config *config, uint64_t now_ns)
+static void harm_step_back(struct harm *harm, const struct harm_config *config, uint64_t now_ns)
 {
     harm->wait_ns = wait_ns_of(harm, config->wait_ns, now_ns);
     harm->shown_ns = now_ns - harm->since_ns;

@@ -37,16 +37,6 @@ enum harm_step { HARM_STAYS, HARM_STEPS_BACK, HARM_RETURNS };
 enum harm_step harm_judge(struct harm *harm, const struct harm_config *config,
                           const struct verdict *verdict, uint64_t now_ns);
 
-/* How much worse windows are than control, by estimates: time and retransmissions together. */
-double harm_of(const struct verdict *verdict);
-
-/* Whether a verdict is a reason to step back; and stepping back for another reason. */
-bool harm_is_shown(const struct harm_config *config, const struct verdict *verdict);
-void harm_step_back(struct harm *harm, const struct harm_config *config, uint64_t now_ns);
-
-/* Whether past harm no longer affects the next wait: windows have been harmless for long enough. */
-bool harm_is_over(const struct harm *harm, uint64_t now_ns);
-
 enum { HARM_LINE_BYTES = 192 };
 
 /*

@@ -106,17 +106,16 @@ static void add_class(struct verdict *verdict, struct pool *time, struct pool *a
     verdict->n_control += c->n;
 }
 
-/* Of each arm, at least `least` connections are needed; `held` of `all` are those of control. */
+/* `held` of `all` connections are those of control. */
 static int conclude(struct verdict *verdict, struct verdict result, const struct pool *time,
-                    const struct pool *again, double all, double held, double confidence,
-                    uint64_t least)
+                    const struct pool *again, double all, double held, double confidence)
 {
     double alpha = 1 - confidence, share, width;
     struct riptide_interval log_time;
 
     if (!(confidence > 0 && confidence < 1))
         return RIPTIDE_E_INVALID;
-    if (result.n < least || result.n_control < least)
+    if (result.n < VERDICT_MIN_CONNECTIONS || result.n_control < VERDICT_MIN_CONNECTIONS)
         return RIPTIDE_E_UNKNOWN;
     log_time = compare(time, &result, unseen_time, sharp_time, alpha);
     result.time =
@@ -154,16 +153,5 @@ int verdict_compute(struct verdict *verdict, const struct books *books,
         held += (double)cells[ARM_HOLDOUT].n;
         add_class(&result, &time, &again, &cells[ARM_WINDOW], &cells[ARM_HOLDOUT]);
     }
-    return conclude(verdict, result, &time, &again, all, held, confidence, VERDICT_MIN_CONNECTIONS);
-}
-
-int verdict_of_cells(struct verdict *verdict, const struct book_cell *arm,
-                     const struct book_cell *control, double confidence)
-{
-    struct verdict result = { 0 };
-    struct pool time = { 0 }, again = { 0 };
-
-    add_class(&result, &time, &again, arm, control);
-    return conclude(verdict, result, &time, &again, (double)(arm->n + control->n),
-                    (double)control->n, confidence, 2);
+    return conclude(verdict, result, &time, &again, all, held, confidence);
 }

@@ -94,8 +94,4 @@ static inline bool verdict_is_void(const struct verdict *verdict, uint32_t confi
 int verdict_compute(struct verdict *verdict, const struct books *books,
                     struct verdict_classes classes, double confidence);
 
-/* The same for one class, with at least two connections of either arm. */
-int verdict_of_cells(struct verdict *verdict, const struct book_cell *arm,
-                     const struct book_cell *control, double confidence);
-
 #endif

@@ -8,7 +8,6 @@
 #include "proof/harm.h"
 #include "proof/numbers.h"
 #include "proof/verdict.h"
-#include "proof/watch.h"
 #include "unit.h"
 
 #include <math.h>
