@@ -65,7 +65,7 @@ int riptide_router_check(struct riptide_router *router, struct riptide_error *er
 int riptide_router_get_holder(int *pidp);
 
 /*
- * A destination's route or window of the agent, as riptide_router_find; and a walk over all, as
+ * A destination's route or window of the agent, as it would be popped; and a walk over all, as
  * riptide_estimator_next.
  */
 int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_prefix *dst,
@@ -149,6 +149,10 @@ bool riptide_scope_matches(const struct riptide_scope *scope, const struct ripti
 
 /* The n-th built-in one, or NULL after the last. */
 const struct riptide_policy *riptide_policy_get(size_t n);
+
+/* The destination of this peer: a prefix that riptide_estimator_find takes. */
+void riptide_estimator_group(const struct riptide_estimator *estimator,
+                             const struct riptide_prefix *peer, struct riptide_prefix *dst);
 
 /*
  * riptide_estimator_add for n samples; outcomes[i] is the one of samples[i], cwnds[i] the window of

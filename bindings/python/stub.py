@@ -9,8 +9,6 @@ import re
 import textwrap
 
 FUNCTION = re.compile(r"(?<=[;}] )([\w ]+[ *]+)(riptide_\w+)\(([^;{]*?)\);")
-STRUCT = re.compile(r"struct (riptide_\w+) \{ (.*?) \};")
-MEMBER = re.compile(r"([\w ]+[ *]+)\(\*(\w+)\)\(([^;]*?)\);")
 PARAMETER = re.compile(r"(.*[ *])(\w+)(?:\[\w*\])?")
 TYPES = {"_Bool": "bool", "double": "float", "void": "Any"}
 
@@ -70,11 +68,8 @@ def classes(package, text):
     flat = " ".join(line for line in text.splitlines() if not line.startswith("#"))
     flat = "; " + re.sub(r"\s+", " ", flat)
     lib = [declaration(*found) for found in FUNCTION.findall(flat) if found[1] in used]
-    structs = {name: [declaration(*found) for found in MEMBER.findall(body)]
-               for name, body in STRUCT.findall(flat) if name in used}
-    named = {name for line in [*lib, *sum(structs.values(), [])]
-             for name in re.findall(r"\[(riptide_\w+)", line)}
-    return {**{name: structs.get(name, []) for name in sorted(named)}, "Lib": lib}
+    named = {name for line in lib for name in re.findall(r"\[(riptide_\w+)", line)}
+    return {**{name: [] for name in sorted(named)}, "Lib": lib}
 
 
 def made_of(package, text):

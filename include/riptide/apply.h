@@ -248,10 +248,6 @@ int riptide_router_dispatch(struct riptide_router *router);
  */
 int riptide_router_pop(struct riptide_router *router, const struct riptide_route **routep);
 
-/* The route of destination `dst`, as it would be popped. Outcomes: RIPTIDE_E_UNKNOWN. */
-int riptide_router_find(const struct riptide_router *router, const struct riptide_prefix *dst,
-                        struct riptide_route *route);
-
 /*
  * Why our rules are not in place for that family (AF_INET, AF_INET6), so that its routes are not
  * used: other rules leave no place for ours, our table contains a route of another protocol, main

@@ -364,10 +364,6 @@ int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
 int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
 
-/* The destination of this peer: a prefix that riptide_estimator_find takes. */
-void riptide_estimator_group(const struct riptide_estimator *estimator,
-                             const struct riptide_prefix *peer, struct riptide_prefix *dst);
-
 /*
  * Walks over all destinations with a window: *cursor begins at 0; do not change it in between.
  * Ticks may run meanwhile; destinations that they add or remove may be missed, or occur twice.

@@ -24,7 +24,7 @@ int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_p
     int r;
 
     if (agent->backends.chosen != RIPTIDE_CONNECTIONS)
-        return riptide_router_find(agent->router, dst, route);
+        return router_find(agent->router, dst, route);
     r = riptide_estimator_find(agent->estimator, dst, &estimate);
     if (r == 0)
         describe(agent, &estimate, route);

@@ -270,9 +270,8 @@ RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
     show_work(router);
 }
 
-RIPTIDE_PUBLIC int riptide_router_find(const struct riptide_router *router,
-                                       const struct riptide_prefix *dst,
-                                       struct riptide_route *route)
+int router_find(const struct riptide_router *router, const struct riptide_prefix *dst,
+                struct riptide_route *route)
 {
     const struct target *target = targets_find(&router->plan.targets, dst);
 

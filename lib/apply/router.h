@@ -121,6 +121,10 @@ int claim_release(struct riptide_router *router);
 int flush_all(struct netlink *channel, const struct rule_identity *identity, uint8_t protocol,
               struct riptide_flush_counts *counts, struct riptide_error *error);
 
+/* The route of destination `dst`, as it would be popped. Outcomes: RIPTIDE_E_UNKNOWN. */
+int router_find(const struct riptide_router *router, const struct riptide_prefix *dst,
+                struct riptide_route *route);
+
 /* riptide_router_retry for rounds of that interval. */
 void router_check(struct riptide_router *router, uint64_t round_ns);
 

@@ -89,9 +89,8 @@ RIPTIDE_PUBLIC int riptide_estimator_find(const struct riptide_estimator *estima
     return 0;
 }
 
-RIPTIDE_PUBLIC void riptide_estimator_group(const struct riptide_estimator *estimator,
-                                            const struct riptide_prefix *peer,
-                                            struct riptide_prefix *dst)
+void riptide_estimator_group(const struct riptide_estimator *estimator,
+                             const struct riptide_prefix *peer, struct riptide_prefix *dst)
 {
     *dst = destination_group(&estimator->config, peer);
 }

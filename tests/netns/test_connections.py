@@ -2,7 +2,6 @@
 """The backend per connection: a program in the kernel gives each connection its window."""
 
 import contextlib
-import errno
 import os
 import socket
 

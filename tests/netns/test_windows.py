@@ -4,8 +4,9 @@ owner's own windows are where destinations begin, and the least that they get.""
 
 import pytest
 from control import status, verdict
-from netns import RIPTIDE, Daemon, metric, routes, wait_until, wait_window, windows
+from netns import RIPTIDE, Daemon, wait_until, wait_window, windows
 from routing_ask import FIRST, PEER, families
+
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
 @pytest.mark.parametrize("addresses, mapped", [

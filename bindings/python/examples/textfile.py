@@ -8,18 +8,19 @@ riptided. The number of series is that of the prefixes talked to, which the leng
 """
 
 import argparse
+from ipaddress import ip_network
 from typing import Dict, List
 
 import riptide
 from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 
 
-def by_prefix(samples: List[riptide.Sample], grouping: riptide.Estimator,
-              ) -> Dict[str, List[riptide.Sample]]:
-    """The connections of each prefix that the estimator would keep apart."""
+def by_prefix(samples: List[riptide.Sample], lengths: Dict[int, int]) -> Dict[str, List[riptide.Sample]]:
+    """The connections of each prefix of these lengths, by IP version."""
     prefixes: Dict[str, List[riptide.Sample]] = {}
     for sample in samples:
-        prefixes.setdefault(str(grouping.group(sample.dst)), []).append(sample)
+        prefix = ip_network((sample.dst, lengths[sample.dst.version]), strict=False)
+        prefixes.setdefault(str(prefix), []).append(sample)
     return prefixes
 
 
@@ -37,11 +38,11 @@ def main() -> None:
                    registry=registry)
     rtt = Gauge("tcp_round_trip_time_seconds", "Mean smoothed round trip time.", ["prefix"],
                 registry=registry)
-    with riptide.Estimator(prefix_len4=given.prefix_len4, prefix_len6=given.prefix_len6) as grouping:
-        for prefix, samples in by_prefix(riptide.observe(), grouping).items():
-            connections.labels(prefix).set(len(samples))
-            window.labels(prefix).set(sum(s.cwnd for s in samples) / len(samples))
-            rtt.labels(prefix).set(sum(s.rtt_us for s in samples) / len(samples) / 1e6)
+    lengths = {4: given.prefix_len4, 6: given.prefix_len6}
+    for prefix, samples in by_prefix(riptide.observe(), lengths).items():
+        connections.labels(prefix).set(len(samples))
+        window.labels(prefix).set(sum(s.cwnd for s in samples) / len(samples))
+        rtt.labels(prefix).set(sum(s.rtt_us for s in samples) / len(samples) / 1e6)
     write_to_textfile(given.path, registry)
 
 

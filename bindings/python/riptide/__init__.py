@@ -17,7 +17,6 @@ from ._errors import (AgainError, ConcurrentUseError, DoneError, ForkedError, Fu
 from ._errors import version as _version
 from ._estimator import Estimator, explain
 from ._observer import Columns, Observer, observe, observe_columns
-from ._policy import Policy, PolicyInput
 from ._router import Router, flush
 from ._types import (AgentEvent, AgentOptions, Backend, Bound, Estimate, EstimatorOptions, EventKind,
                      Evidence, Explanation, Filter, FlushCounts, Hint, Interval, LeftOut,
@@ -32,8 +31,8 @@ __all__ = [
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
     "EstimatorOptions", "EventKind", "Evidence", "Explanation", "Filter", "FlushCounts",
     "ForkedError", "FullError", "Hint", "Interval", "InvalidError", "LeftOut", "LoadCounts",
-    "Network", "Observer", "ObserverOptions", "OptionError", "OutcomeError", "Policy",
-    "PolicyInput", "PrefixLike", "RefusedError", "RestartedError", "Route", "RouteState", "Router",
+    "Network", "Observer", "ObserverOptions", "OptionError", "OutcomeError", "PrefixLike",
+    "RefusedError", "RestartedError", "Route", "RouteState", "Router",
     "RouterOptions", "Sample", "Scope", "Tick", "UnknownError", "Verdict", "explain", "flush",
     "observe", "observe_columns",
 ]

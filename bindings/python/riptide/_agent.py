@@ -14,7 +14,6 @@ from ._estimator import Estimated, load, new_hint
 from ._handle import KernelHandle, Part, Waiter
 from ._native import ffi, lib
 from ._observer import Observed
-from ._policy import Keep, raise_failure, rows
 from ._router import Routed, read_route
 from ._types import (AgentEvent, AgentOptions, Backend, Estimate, EventKind, Interval, LoadCounts,
                      Tick, Verdict)
@@ -65,10 +64,9 @@ class Agent(KernelHandle):
     """
 
     def __init__(self, **options: Unpack[AgentOptions]) -> None:
-        keep = Keep([])
+        keep: list[Any] = []
         config = new_config(CONFIG, options, keep)
         super().__init__(new_object(lib.riptide_agent_new, config, lib.riptide_agent_free))
-        self._guard.kept = rows(keep)
         self.observer, self.estimator, self.router = Observed(), Estimated(), Routed()
         self.observer._use = Part(self._guard, lib.riptide_agent_get_observer)
         self.estimator._use = Part(self._guard, lib.riptide_agent_get_estimator)
@@ -101,12 +99,10 @@ class Agent(KernelHandle):
         """Does one bounded piece of work.
 
         Returns whether there may be more: an edge-triggered loop (EPOLLET) calls it again until
-        there is not. Errors: OSError: the agent cannot continue; what a Policy has raised.
+        there is not. Errors: OSError: the agent cannot continue.
         """
         with self._use as c:
-            more = has_more(lib.riptide_agent_dispatch(c))
-            raise_failure(self._guard.kept)
-            return more
+            return has_more(lib.riptide_agent_dispatch(c))
 
     def pop(self) -> AgentEvent:
         """Returns the next event. Errors: AgainError: there is none."""

@@ -12,10 +12,9 @@ from ._errors import check, new_error
 from ._handle import Handle, Use
 from ._native import ffi, lib
 from ._observer import Observer
-from ._policy import raise_failure, rows
 from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, LeftOut,
                      LoadCounts, ObserverOptions, Sample)
-from ._values import (Buffer, Duration, Network, PrefixLike, duration_ns, network, new_config,
+from ._values import (Buffer, Duration, PrefixLike, duration_ns, new_config,
                       new_prefix, options_of, path_bytes, read, shown, state_buffer, whole, write)
 
 if TYPE_CHECKING:
@@ -64,15 +63,6 @@ class Estimated:
         with self._use as c:
             check(lib.riptide_estimator_find(c, prefix, estimate))
         return _read_estimate(estimate)
-
-    def group(self, peer: PrefixLike) -> Network:
-        """The destination to which a peer belongs."""
-        prefix, dst = new_prefix("peer", peer), ffi.new("struct riptide_prefix *")
-        with self._use as c:
-            lib.riptide_estimator_group(c, prefix, dst)
-        found = network(dst)
-        assert found is not None  # every peer has a destination
-        return found
 
     def explain(self, dst: PrefixLike) -> Explanation:
         """How the window of a destination, or a peer's, was computed; cwnd 0: why it has none.
@@ -127,7 +117,6 @@ class Estimator(Handle, Estimated):
         keep: list[Any] = []
         config = new_config(CONFIG, options, keep)
         super().__init__(new_object(lib.riptide_estimator_new, config, lib.riptide_estimator_free))
-        self._guard.kept = rows(keep)
 
     def add(self, sample: Sample) -> None:
         """Adds a sample to the next tick. Errors: FullError, InvalidError; both are counted."""
@@ -135,7 +124,6 @@ class Estimator(Handle, Estimated):
             raise TypeError(f"sample: not a Sample: {shown(sample)}")
         with self._use as c:
             check(lib.riptide_estimator_add(c, ffi.addressof(sample.c)))
-            raise_failure(self._guard.kept)
 
     def discard(self) -> None:
         """Discards the samples added since the last tick."""
@@ -145,12 +133,10 @@ class Estimator(Handle, Estimated):
     def tick(self, now_ns: int | None = None) -> None:
         """Computes windows of destinations with samples, and withdraws expired ones.
 
-        Errors: InvalidError, with nothing changed, if the time is before the last tick; what a
-        policy's function raises.
+        Errors: InvalidError, with nothing changed, if the time is before the last tick.
         """
         with self._use as c:
             check(lib.riptide_estimator_tick(c, _now_ns(now_ns)))
-            raise_failure(self._guard.kept)
 
     def pop(self) -> Estimate:
         """The next destination whose window has changed since it was popped. Errors: AgainError."""

@@ -63,7 +63,6 @@ class Guard:
         self.name = name
         self.c = c
         self.pid = os.getpid()
-        self.kept: list[Any] = []  # objects that C reads as long as this one exists
         self.owners: dict[str, Owner] = {}  # the present owner as "now", or empty
         self.waiter: Waiter | None = None
 

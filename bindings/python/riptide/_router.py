@@ -11,8 +11,8 @@ from ._errors import InvalidError, check, has_more, new_error
 from ._handle import KernelHandle, Use
 from ._native import ffi, lib
 from ._types import Backend, FlushCounts, Route, RouterOptions, RouteState
-from ._values import (Duration, PrefixLike, address, duration_us, new_config, new_prefix,
-                      read, text, whole, write)
+from ._values import (Duration, PrefixLike, address, duration_us, new_config, read, text, whole,
+                      write)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -28,13 +28,6 @@ class Routed:
     """The readable properties of a router, whether of a Router or of an Agent."""
 
     _use: Use
-
-    def find(self, dst: PrefixLike) -> Route:
-        """The route or state of a destination. Errors: UnknownError."""
-        prefix, route = new_prefix("dst", dst), ffi.new("struct riptide_route *")
-        with self._use as c:
-            check(lib.riptide_router_find(c, prefix, route))
-        return read_route(route)
 
     @property
     def is_idle(self) -> bool:

@@ -12,15 +12,10 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from operator import attrgetter
 from socket import AF_INET
-from typing import (TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Sequence, Tuple, TypedDict,
-                    Union)
+from typing import Any, Callable, Iterable, NamedTuple, Sequence, Tuple, TypedDict, Union
 
 from ._native import ffi, lib
 from ._values import Address, Duration, Network, PrefixLike, address, text, write
-
-if TYPE_CHECKING:
-    from ._agent import Agent
-    from ._policy import Policy
 
 #: One port, or the first and last of a range.
 Ports = Union[int, Tuple[int, int]]
@@ -342,7 +337,7 @@ class Hint:
     dst: PrefixLike
     cwnd_min: int | None = None  #: segments
     cwnd_max: int | None = None
-    policy: str | Policy | None = None
+    policy: str | None = None
     scale: float | None = None  #: factor on the window, up to 1
     pacing_percent: int | None = None  #: of a round trip, up to 100; 2**32 - 1: at once
     receive_window: int | None = None  #: 1: auto, 2: off
@@ -361,7 +356,7 @@ class ObserverOptions(TypedDict, total=False):
 class EstimatorOptions(TypedDict, total=False):
     """struct riptide_estimator_config."""
 
-    policy: str | Policy  # "careful"
+    policy: str  # "careful"
     history_weight: float  # of "paper": the moving average, 0 to below 1; 0.5
     cwnd_min: int  # 10
     cwnd_max: int  # 100

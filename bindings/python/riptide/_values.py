@@ -207,7 +207,7 @@ def _write(c: Any, field: str, cname: str, value: Any, keep: list[Any], path: st
     elif cname in ARRAYS:
         _write_array(c, field, cname, value, keep, path)
     elif cname == "struct riptide_policy *":
-        c.policy = _policy(path, value, keep)
+        c.policy = _policy(path, value)
     elif cname == "char *":
         keep.append(ffi.new("char[]", path_bytes(value, path)))
         setattr(c, field, keep[-1])
@@ -241,15 +241,8 @@ def vars_of(path: str, value: Any) -> dict[str, Any]:
     return dict(vars(value))
 
 
-def _policy(path: str, value: Any, keep: list[Any]) -> Any:
-    """The built-in policy of that name, or the caller's own Policy.
-
-    Errors: TypeError, ValueError.
-    """
-    from ._policy import Policy  # here, as that module imports this one
-
-    if isinstance(value, Policy):
-        return value.row(keep)
+def _policy(path: str, value: Any) -> Any:
+    """The built-in policy of that name. Errors: TypeError, ValueError."""
     found = lib.riptide_policy_find(ascii_text(path, value, 255))
     if not found:
         raise ValueError(f"{path}: there is none with the name {shown(value)}")

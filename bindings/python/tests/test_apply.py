@@ -46,7 +46,7 @@ def test_routes_reach_the_kernel_and_go_with_the_router(net: Network) -> None:
         assert windows(net.host) == {"203.0.113.7": 40, "2001:db8::/64": 25}
         route = changed["203.0.113.7/32"]
         assert route.state == RouteState.APPLIED and route.gateway == ip_address("10.0.0.1")
-        assert router.find("203.0.113.7") == route and router.reason() is None
+        assert router.reason() is None
         assert router.stats()["routes"] == 2
         router.set("203.0.113.7", 0)
         assert [route.state for route in settle(router)] == [RouteState.WITHDRAWN]
@@ -162,10 +162,6 @@ def test_without_privilege_it_is_a_permission_error(net: Network) -> None:
     assert "CAP_NET_ADMIN" in said
 
 
-def largest(samples: Any, about: Any) -> Any:
-    return max(sample.cwnd for sample in samples)
-
-
 async def until(agent: Any, is_enough: Any) -> Any:
     """Events up to the one that is enough."""
     seen = []
@@ -176,12 +172,11 @@ async def until(agent: Any, is_enough: Any) -> Any:
 
 
 def test_asyncio_agent(net: Network) -> None:
-    small, large = net.learned("203.0.113.7", 20).cwnd(), net.learned("203.0.113.7", 60).cwnd()
+    cwnd = net.learned("203.0.113.7", 60).cwnd()
     with net.host.entered(), riptide.Agent(
             interval=0.05,
-            estimator={"ttl": 3600, "policy": riptide.Policy("largest", largest)}) as agent:
+            estimator={"ttl": 3600, "policy": "paper"}) as agent:
         agent.start()
-        assert small < large
         turns = []
 
         async def both() -> Any:
@@ -199,12 +194,11 @@ def test_asyncio_agent(net: Network) -> None:
         assert len(turns) > 5, "the loop was held up"
         route = next(event for event in seen if event.kind == EventKind.ROUTE)
         assert route.route.dst == route.estimate.dst == ip_network("203.0.113.7")
-        assert route.route.initcwnd == route.estimate.cwnd == min(large, 100)
-        assert windows(net.host) == {"203.0.113.7": min(large, 100)}
+        assert route.route.initcwnd == route.estimate.cwnd == min(cwnd, 100)
+        assert windows(net.host) == {"203.0.113.7": min(cwnd, 100)}
         tick = seen[-1].tick
-        assert (tick.samples, tick.destinations, tick.changes) == (2, 1, 1)
-        assert agent.estimator.explain("203.0.113.7").policy == "largest"
-        assert agent.router.find("203.0.113.7") == route.route
+        assert (tick.samples, tick.destinations, tick.changes) == (1, 1, 1)
+        assert agent.estimator.explain("203.0.113.7").policy == "paper"
         with pytest.raises(riptide.UnknownError):  # by routes none is held out
             agent.verdict()
         assert agent.observer.stats()["samples"] == 2 == agent.estimator.stats()["samples"]
@@ -328,19 +322,6 @@ def test_agent_goes_on_from_a_state(net: Network, tmp_path: Path) -> None:
         agent.estimator.save(tmp_path / "again")
         assert second.load(tmp_path / "again").loaded == 1
         assert [estimate.cwnd for estimate in second.estimator] == [33]
-
-
-def test_what_a_policy_raises_comes_out_of_dispatch(net: Network) -> None:
-    def fail(samples: Any, about: Any) -> Any:
-        raise ZeroDivisionError
-
-    net.connect("203.0.113.7")
-    with net.host.entered(), riptide.Agent(
-            estimator={"policy": riptide.Policy("fails", fail)}) as agent:
-        agent.start()
-        with pytest.raises(ZeroDivisionError):
-            run_round(agent)
-    assert rules(net.host) == []
 
 
 def test_agent_that_is_broken_off_in_a_task_leaves_the_loop_alone(net: Network) -> None:

@@ -89,10 +89,6 @@ SCOPE = {"learn": "prefixes", "exclude": "prefixes", "local_ports": "ports",
          "remote_ports": "ports"}
 
 
-def nothing(samples: list[Sample], about: riptide.PolicyInput) -> None:
-    return None
-
-
 def a_sample(**bad: Any) -> Sample:
     given: dict[str, Any] = {"dst": "10.0.0.1", "cwnd": 1, **bad}
     return Sample(**given)
@@ -139,9 +135,6 @@ def calls() -> Iterator[Any]:
         bad = [value for value in KINDS[kind] if value[0] is not None]  # None: as for all others
         yield lambda **bad: riptide.Estimator(hints=[Hint("10.0.0.0/8", **bad)]), name, bad
     yield lambda bad: riptide.Estimator(hints=[Hint(bad)]), "dst", "prefix"
-    yield lambda bad: riptide.Policy(bad, nothing), "name", [
-        bad for bad in KINDS["name"] if bad[0] != "papyrus"]
-    yield lambda bad: riptide.Policy("mine", bad), "combine", "function"
     for call in estimator, agent:
         yield lambda bad, call=call: call("add_hint", bad, 1, cwnd_max=20), "dst", "prefix"
         yield lambda bad, call=call: call("add_hint", "10.0.0.1", bad), "duration", [
@@ -150,7 +143,7 @@ def calls() -> Iterator[Any]:
             yield lambda call=call, **bad: call("add_hint", "10.0.0.1", 1, **bad), name, kind
         yield lambda bad, call=call: call("load", bad), "path", "path"
     yield lambda bad: estimator("add", bad), "sample", "sample"
-    for method, name in (("find", "dst"), ("group", "peer"), ("explain", "dst")):
+    for method, name in (("find", "dst"), ("explain", "dst")):
         yield lambda bad, method=method: estimator(method, bad), name, "prefix"
     yield lambda bad: estimator("tick", bad), "now_ns", "time"
     yield lambda bad: estimator("save", bad), "path", "path"
@@ -159,7 +152,6 @@ def calls() -> Iterator[Any]:
     yield lambda bad: estimator("load_bytes", bad), "state", "state"
     yield lambda bad: estimator("load_bytes", b"", bad), "now_ns", "time"
     yield lambda bad: estimator("load_bytes", b"", None, bad), "realtime_ns", "time"
-    yield lambda bad: router("find", bad), "dst", "prefix"
     yield lambda bad: router("set", bad, 20), "dst", "prefix"
     yield lambda bad: router("set", "10.0.0.1", bad), "initcwnd", "uint32"
     yield lambda bad: router("set", "10.0.0.1", 20, bad), "cwnd_max", "uint32"

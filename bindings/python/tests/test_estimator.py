@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The estimator from Python, a policy in Python included: literal samples and times, no kernel."""
+"""The estimator from Python: literal samples and times, no kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Callable
 import pytest
 
 import riptide
-from riptide import Hint, Policy, Sample
+from riptide import Hint, Sample
 
 S = 1_000_000_000
 A, B = "10.0.0.1", "10.0.0.2"
@@ -23,11 +23,6 @@ def feed(estimator: Any, now_s: Any, *windows: Any, dst: Any = A) -> Any:
         estimator.add(Sample(dst=dst, cwnd=cwnd))
     estimator.tick(now_s * S)
     return {str(change.dst.network_address): change.cwnd for change in estimator.changes()}
-
-
-def smallest(samples: Any, about: Any) -> Any:
-    assert about.samples == len(samples)
-    return min(sample.cwnd for sample in samples)
 
 
 def test_window_is_mean_of_all_connections() -> None:
@@ -117,84 +112,6 @@ def test_hints_are_taken_back() -> None:
         assert [change.cwnd for change in estimator.changes()] == [70]
         with pytest.raises(riptide.UnknownError):
             estimator.remove_hint("10.0.0.0/8")
-
-
-def test_python_combines() -> None:
-    with riptide.Estimator(policy=Policy("smallest", smallest, False)) as estimator:
-        assert feed(estimator, 1, 40, 20, 63) == {A: 20}
-        assert feed(estimator, 2, 40, 33) == {A: 33}
-        assert estimator.explain(A).policy == "smallest"
-
-
-def test_python_combines_for_some_destinations_alone() -> None:
-    mine = Policy("smallest", smallest)
-    overrides = [Hint("10.0.0.2", policy=mine), Hint("10.0.0.3", policy=mine)]
-    with riptide.Estimator(policy="paper", hints=overrides) as estimator:
-        for dst in (A, B, "10.0.0.3"):
-            assert feed(estimator, 1, 20, 40, dst=dst) == {dst: 30 if dst == A else 20}
-
-
-def test_one_policy_serves_many_estimators() -> None:
-    mine = Policy("smallest", smallest)
-    with riptide.Estimator(policy=mine) as one, riptide.Estimator(policy=mine) as other:
-        one.add(Sample(dst=A, cwnd=20))
-        other.add(Sample(dst=A, cwnd=30))
-        one.tick(S)
-        other.tick(S)
-        assert (one.find(A).cwnd, other.find(A).cwnd) == (20, 30)
-
-
-def test_policy_that_says_nothing_lets_the_window_age() -> None:
-    windows = iter([50, None])
-    policy = Policy("once", lambda samples, about: next(windows))
-    with riptide.Estimator(policy=policy) as estimator:
-        assert feed(estimator, 1, 1) == {A: 50}
-        assert feed(estimator, 80, 1) == {}
-        assert estimator.find(A).updated_ns == S
-
-
-@pytest.mark.parametrize("result, error", [
-    ("many", TypeError), (float("nan"), ValueError), (-1.0, ValueError),
-    (float("inf"), ValueError), (1e39, ValueError), (1 << 2000, OverflowError)])
-def test_policy_without_a_window(result: Any, error: Any) -> None:
-    def combine(samples: list[Sample], about: riptide.PolicyInput) -> Any:
-        return result
-
-    with riptide.Estimator(policy=Policy("bad", combine)) as estimator:
-        estimator.add(Sample(dst=A, cwnd=20))
-        with pytest.raises(error):
-            estimator.tick(S)
-        estimator.tick(2 * S)  # said once
-        with pytest.raises(riptide.UnknownError):
-            estimator.find(A)
-
-
-def test_what_a_policy_raises_comes_out_of_the_tick() -> None:
-    def fail(samples: Any, about: Any) -> Any:
-        raise KeyboardInterrupt
-
-    with riptide.Estimator(policy=Policy("fails", fail)) as estimator:
-        estimator.add(Sample(dst=A, cwnd=20))
-        with pytest.raises(KeyboardInterrupt):
-            estimator.tick(S)
-
-
-def test_policy_cannot_use_the_estimator_that_calls_it() -> None:
-    with riptide.Estimator(policy=Policy("mine", lambda samples, about: estimator.find(A).cwnd)) \
-            as estimator:
-        estimator.add(Sample(dst=A, cwnd=20))
-        with pytest.raises(riptide.ConcurrentUseError):
-            estimator.tick(S)
-
-
-def test_discarded_samples_reach_no_policy() -> None:
-    with riptide.Estimator(policy=Policy("smallest", smallest)) as estimator:
-        estimator.add(Sample(dst=A, cwnd=10))
-        estimator.discard()
-        assert feed(estimator, 1, 30) == {A: 30}
-        (row,) = estimator._guard.kept
-        estimator.add(Sample(dst=A, cwnd=10))
-        assert len(row.samples) == 1
 
 
 def test_states_of_two_hosts_are_merged(tmp_path: Path) -> None:

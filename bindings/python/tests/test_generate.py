@@ -125,8 +125,6 @@ def test_what_the_package_asks_for_and_is_gone_fails_the_build(
      "riptide_agent_start", "_agent.py:"),
     ("compute.h", "int riptide_estimator_tick(", "void riptide_estimator_tick(",
      "riptide_estimator_tick", "_estimator.py:"),
-    ("compute.h", "combine)(const struct riptide_policy_input *input, void *memory)",
-     "combine)(const struct riptide_policy_input *input)", "combine", "_policy.py:"),
     ("../../rows.h", ", struct riptide_observer *observer)", ", struct riptide_agent *agent)",
      "riptide_rows_pop", "_observer.py:"),
 ])

@@ -15,7 +15,6 @@ import threading
 import time
 import tracemalloc
 import warnings
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -31,7 +30,7 @@ CLASSES = [riptide.Observer, riptide.Estimator, riptide.Router, riptide.Agent]
 
 #: What each method of an object is called with; None: is not refused, or is tested by itself.
 ARGUMENTS: dict[str, Any] = {
-    **dict.fromkeys(["find", "explain", "group", "remove_hint"], ("10.0.0.1",)),
+    **dict.fromkeys(["find", "explain", "remove_hint"], ("10.0.0.1",)),
     **dict.fromkeys(["add_hint", "hint"], ("10.0.0.1", 1)),
     "load_bytes": (b"",),
     **dict.fromkeys(["save", "load"], ("/run/nothing/state",)),
@@ -128,20 +127,6 @@ def test_stages_of_a_closed_agent_are_closed() -> None:
             call()
 
 
-@pytest.mark.filterwarnings("ignore:Agent. not closed:ResourceWarning")
-def test_stage_of_a_forgotten_agent_keeps_its_policy() -> None:
-    """C reads the policy as long as there is the stage."""
-    policy = riptide.Policy("mine", nothing)
-    kept = weakref.ref(policy)
-    stage = riptide.Agent(estimator={"policy": policy}).estimator
-    del policy
-    gc.collect()
-    assert kept() and stage.stats()["samples"] == 0
-    del stage
-    gc.collect()
-    assert not kept()
-
-
 @pytest.mark.parametrize("cls", CLASSES)
 def test_forgotten_object_is_freed_with_a_warning(cls: Any) -> None:
     before = len(os.listdir("/proc/self/fd"))
@@ -160,28 +145,6 @@ def test_constructor_that_fails_leaves_nothing(cls: Any) -> None:
             cls(nothing=1)
         gc.collect()
     assert len(os.listdir("/proc/self/fd")) == before
-
-
-def test_second_thread_is_told_while_a_call_is_under_way() -> None:
-    inside, go_on = threading.Event(), threading.Event()
-
-    def wait(samples: Any, about: Any) -> Any:
-        inside.set()
-        assert go_on.wait(DEADLINE_S)
-        return 20
-
-    with riptide.Estimator(policy=riptide.Policy("waits", wait)) as estimator:
-        estimator.add(riptide.Sample(dst="10.0.0.1", cwnd=20))
-        thread = threading.Thread(target=estimator.tick)
-        thread.start()
-        assert inside.wait(DEADLINE_S)
-        calls: list[Any] = [estimator.tick, estimator.stats, estimator.close]
-        for call in calls:
-            with pytest.raises(riptide.ConcurrentUseError, match="Estimator.*one thread at a time"):
-                call()
-        go_on.set()
-        thread.join()
-        assert estimator.find("10.0.0.1").cwnd == 20  # and ours again
 
 
 def test_threads_hand_over_and_collide_without_harm() -> None:
@@ -255,7 +218,9 @@ def test_threads_that_set_and_dispatch_one_router(net: Network) -> None:
         router.start()
         collide([lambda: router.set("203.0.113.7", 40), router.dispatch,
                  lambda: list(router.changes()), lambda: router.is_idle, router.stats])
-        assert router.find("203.0.113.7").initcwnd == 40
+        while not router.is_idle:
+            router.dispatch()
+        assert router.stats()["routes"] == 1
 
 
 def test_threads_that_ask_one_daemon_get_their_own_answers(tmp_path: Path) -> None:
@@ -359,10 +324,6 @@ def test_opening_and_closing_leaks_nothing(cls: Any) -> None:
         assert memory_kb() - written < 1024
     finally:
         tracemalloc.stop()
-
-
-def nothing(samples: Any, about: Any) -> None:
-    return None
 
 
 def test_samples_outlive_the_observer_and_its_dump(net: Network) -> None:

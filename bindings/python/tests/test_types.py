@@ -36,7 +36,6 @@ riptide.Estimator(cwnd_max="100")
 riptide.Estimator(cwnd_maximum=100)
 riptide.Agent(estimator={"ttl": None})
 riptide.observe()[0].cwnd.upper()
-riptide.Policy("mine", lambda samples, about: "x")
 riptide.Router().set(7, 20)
 """
 
@@ -70,7 +69,7 @@ def test_everything_public_has_a_docstring() -> None:
     """The fields of a sample are properties, whose comments say what they are."""
     fields = {f"Sample.{name}" for name in riptide.Sample.__annotations__}
     things = dict(public_things())
-    assert len(things) > 120
+    assert len(things) > 110
     assert not [name for name, thing in things.items()
                 if not inspect.getdoc(thing) and name not in fields]
 

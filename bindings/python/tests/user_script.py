@@ -10,10 +10,6 @@ from ipaddress import IPv4Network, ip_address
 import riptide
 
 
-def smallest(samples: list[riptide.Sample], about: riptide.PolicyInput) -> float | None:
-    return min((sample.cwnd for sample in samples), default=None)
-
-
 def slow_destinations(limit: timedelta) -> set[str]:
     return {str(sample.dst) for sample in riptide.observe() if sample.rtt > limit}
 
@@ -33,7 +29,7 @@ def hold_down(prefix: IPv4Network) -> str:
 
 async def run(windows: dict[str, int]) -> None:
     options: riptide.EstimatorOptions = {
-        "policy": riptide.Policy("smallest", smallest),
+        "policy": "paper",
         "hints": [riptide.Hint("10.0.0.0/8", cwnd_max=20)],
     }
     scope = riptide.Scope(learn=["203.0.113.0/24"], local_ports=[443, (8000, 8999)])
