@@ -54,19 +54,6 @@ struct command {
     const char *statuses; /* exit statuses besides 0, 1 and 2: ", 3 ..." */
 };
 
-/* All options of a command, followed by a row without name. */
-enum { COMMAND_MAX_ROWS = 16 };
-void command_get_rows(const struct command *command, struct option_row rows[COMMAND_MAX_ROWS]);
-
-/* The n-th one, or NULL after the last. */
-const struct command *command_get(size_t n);
-
-/* The default values of options. */
-struct command_options command_defaults(void);
-
-/* All of riptide except process setup. Returns the exit status. */
-int command_main(int argc, char **argv);
-
 /*
  * Prints a document and frees it: as JSON if the options ask for that, else by a template
  * (render.h), as a table unless `sides` is NULL. Returns the exit status: a failure if it is NULL.

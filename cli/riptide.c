@@ -63,9 +63,11 @@ static const struct {
     { 0, COMMAND_ROW("help", flag, settings.help, "print this help; also -h") },
 };
 
+enum { COMMAND_MAX_ROWS = 16 };
+
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-struct command_options command_defaults(void)
+static struct command_options command_defaults(void)
 {
     struct command_options options = { .timeout_ns = UINT64_C(5000000000) };
 
@@ -73,7 +75,8 @@ struct command_options command_defaults(void)
     return options;
 }
 
-void command_get_rows(const struct command *command, struct option_row rows[COMMAND_MAX_ROWS])
+/* All options of a command, followed by a row without name. */
+static void get_rows(const struct command *command, struct option_row rows[COMMAND_MAX_ROWS])
 {
     for (const struct option_row *row = command->rows; row && row->name; row++)
         *rows++ = *row;
@@ -82,11 +85,6 @@ void command_get_rows(const struct command *command, struct option_row rows[COMM
             *rows++ = shared_rows[i].row;
     }
     rows->name = NULL;
-}
-
-const struct command *command_get(size_t n)
-{
-    return n < N_COMMANDS ? &commands[n] : NULL;
 }
 
 static const struct command *find_command(const char *name)
@@ -114,7 +112,7 @@ static void print_command(const struct command *command, const char *lead)
     struct command_options defaults = command_defaults();
     struct option_row rows[COMMAND_MAX_ROWS];
 
-    command_get_rows(command, rows);
+    get_rows(command, rows);
     printf("%sriptide %s%s%s%s\n    %s\n", lead, command->name,
            command->shared ? " [OPTION]..." : "", command->operands ? " " : "",
            command->operands ? command->operands : "", command->help);
@@ -246,7 +244,7 @@ static int parse(const struct command *command, struct command_options *options,
     struct option_row rows[COMMAND_MAX_ROWS];
     struct riptide_error error;
 
-    command_get_rows(command, rows);
+    get_rows(command, rows);
     options->operands = argv;
     options->n_operands = options_parse(rows, options, argc, argv, &error);
     if (options->n_operands < 0) {
@@ -321,7 +319,7 @@ static int run_command(const struct command *command, int argc, char **argv)
     return status;
 }
 
-int command_main(int argc, char **argv)
+static int command_main(int argc, char **argv)
 {
     const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
 
@@ -330,4 +328,10 @@ int command_main(int argc, char **argv)
         return EXIT_USAGE;
     }
     return command ? run_command(command, argc - 1, argv + 1) : refuse_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    log_init("riptide");
+    return log_finish(command_main(argc, argv));
 }

@@ -248,20 +248,6 @@ static void print_ports(FILE *out, const void *item)
         fprintf(out, "-%u", ports->last);
 }
 
-const char *value_get_name(const struct value_kind *kind, size_t n)
-{
-    const struct riptide_policy *policy = riptide_policy_get(n);
-    size_t i = 0;
-
-    if (kind->form == VALUE_POLICY)
-        return policy ? policy->name : NULL;
-    if (kind->form != VALUE_NAME)
-        return NULL;
-    while (i < n && kind->names[i].name)
-        i++;
-    return kind->names[i].name;
-}
-
 static const struct value_name *find_name(const struct value_kind *kind, const char *text)
 {
     const struct value_name *name = kind->names;

@@ -63,9 +63,6 @@ void value_print(const struct value_kind *kind, FILE *out, const void *target);
 /* Empties a list, to which value_parse appends; no effect on other kinds. */
 void value_clear(const struct value_kind *kind, void *target);
 
-/* The n-th name of a kind that has names only; NULL: after the last. */
-const char *value_get_name(const struct value_kind *kind, size_t n);
-
 /* Each kind with the type of its target. */
 extern const struct value_kind value_flag;      /* bool; read with text: yes or no */
 extern const struct value_kind value_duration;  /* uint64_t, ns */

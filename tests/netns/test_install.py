@@ -13,7 +13,6 @@ from netns import BUILD, REPOSITORY
 DOCS = ("CHANGELOG.md", "control.md", "effect.rules.yaml", "embedding.md", "glossary.md",
         "operations.md", "policies.md", "proof.md", "riptide.dashboard.json", "security.md")
 HEADERS = ("agent.h", "apply.h", "compute.h", "observe.h", "riptide.h")
-PAGES = ("riptide.3", "riptide_agent.3", "riptide_apply.3", "riptide_compute.3", "riptide_observe.3")
 
 
 def run(*command, **options):
@@ -57,16 +56,13 @@ def test_exactly_this_is_installed(tree):
         Path("usr/local/lib/systemd/system/riptided.service"), lib / "pkgconfig/riptide.pc",
         Path("usr/local/lib/systemd/system/riptided@.service"),
         share / "licenses/riptide/LICENSE", share / "doc/riptide/riptided.conf",
-        share / "man/man8/riptide.8", share / "man/man8/riptided.8", share / "man/man5/riptided.conf.5",
+        share / "man/man3/riptide.3", share / "man/man8/riptide.8", share / "man/man8/riptided.8", share / "man/man5/riptided.conf.5",
         *(Path("usr/local/include/riptide") / header for header in HEADERS),
-        *(share / "man/man3" / page for page in PAGES),
         *(lib / f"libriptide.{end}" for end in ("a", "so", "so.0", "so.0.1.0")),
         *(share / "doc/riptide" / page for page in DOCS),
         *(share / "doc/riptide/schema" / path.name for path in (REPOSITORY / "docs/schema").iterdir()),
         *(Path("etc/iproute2") / names / "riptide.conf" for names in ("rt_tables.d", "rt_protos.d")),
     }
-    for program in ("riptide", "riptided"):
-        expected.add(share / "bash-completion/completions" / program)
     assert {path.relative_to(tree.root) for path in tree.root.rglob("*")
             if not path.is_dir()} == expected
     assert tree.find("libriptide.so.0").resolve() == tree.find("libriptide.so.0.1.0")

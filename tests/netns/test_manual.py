@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Files generated from the tables of options: man pages, completion, example configuration; and
-the messages in docs/operations.md; the tests that documents name."""
+"""Man pages and the example of a configuration, compared with the programs; the messages in
+docs/operations.md; the tests that documents name."""
 
 import json
 import re
@@ -10,7 +10,8 @@ import sys
 import pytest
 from netns import MOUNTED, REPOSITORY, RIPTIDE, RIPTIDED
 
-MADE = MOUNTED / "cli" / "generate"
+PAGES = MOUNTED / "docs" / "man"
+EXAMPLE = REPOSITORY / "docs" / "riptided.conf"
 TESTS = REPOSITORY / "tests" / "netns"
 
 
@@ -20,75 +21,76 @@ def run(*command, **options):
                           universal_newlines=True, **options)
 
 
-OPTION, COMMAND = r"^  (--[-a-z0-9]+)", r"^riptide ([a-z]+)"
+OPTION = r"--[a-z][-a-z0-9]*"
 
 
-def of_help(pattern, *command):
-    found = set(re.findall(pattern, run(*command).stdout, re.MULTILINE))
-    assert len(found) > 5
-    return found
+def text_of(page):
+    return re.sub(".\b", "", run("mandoc", "-T", "ascii", PAGES / page).stdout)
 
 
-@pytest.mark.parametrize("page, start, names", [
-    ("riptided.8", "^ +", lambda: of_help(OPTION, RIPTIDED, "--help")),
-    ("riptide.8", "^ +", lambda: of_help(COMMAND, RIPTIDE, "help")),
-    ("riptide.8", "", lambda: of_help(OPTION, RIPTIDE, "help")),
-    ("riptided.conf.5", "^ +", lambda: of_help("^#?([-a-z0-9]+ =)", "cat", MADE / "riptided.conf")),
-], ids=["options", "commands", "their options", "keys"])
-def test_manual_is_clean_and_has_each(page, start, names):
+def options_of(*command):
+    """All options that --help lists: {name: default}."""
+    found = re.findall(rf"^  ({OPTION})\b(?:.*\(default (.*)\))?", run(*command).stdout, re.MULTILINE)
+    assert found
+    return dict(found)
+
+
+@pytest.mark.parametrize("page", ["riptide.3", "riptide.8", "riptided.8", "riptided.conf.5"])
+def test_manual_is_clean(page):
     """Without warnings, except for other manuals that this machine may lack."""
-    said = run("mandoc", "-T", "lint", "-W", "all", MADE / page).stdout.splitlines()
+    said = run("mandoc", "-T", "lint", "-W", "all", PAGES / page).stdout.splitlines()
     assert [line for line in said if "referenced manual not found" not in line] == []
-    text = re.sub(".\b", "", run("mandoc", "-T", "ascii", MADE / page).stdout)
-    assert [name for name in names() if not re.search(rf"{start}{name}(?![-\w])", text, re.M)] == []
 
 
-def test_pages_of_the_headers_are_clean_and_have_each_function():
-    pages = sorted((MOUNTED / "include/riptide").glob("*.3"))
-    assert len(pages) == 5
-    said = [line for page in pages
-            for line in run("mandoc", "-T", "lint", "-W", "all", page).stdout.splitlines()]
-    assert [line for line in said if "referenced manual not found" not in line] == []
-    text = "".join(page.read_text() for page in pages)
-    functions = re.findall(r"(?m)^(?:\w+ )+\**(riptide_\w+)\(", (REPOSITORY / "tests/abi.txt").read_text())
-    assert len(functions) > 50
-    assert [name for name in functions if f"\n.Ss {name}\n" not in text] == []
+def test_manual_of_riptided_has_its_options_and_no_others():
+    assert set(re.findall(OPTION, text_of("riptided.8"))) == set(options_of(RIPTIDED, "--help"))
+
+
+def test_manual_of_riptide_has_each_command_with_its_options_and_no_others():
+    page = (PAGES / "riptide.8").read_text()
+    shared, commands = re.split(r"^\.Sh (?:COMMANDS|FILES)$", page, flags=re.MULTILINE)[:2]
+    parts = re.split(r"^\.It Cm (\w+)", commands, flags=re.MULTILINE)[1:]
+    shared = {f"-{option}" for option in re.findall(r"^\.(?:It )?Fl (-[-a-z]+)", shared, re.MULTILINE)}
+    found = {name: {f"-{option}" for option in re.findall(r"^\.It Fl (-[-a-z]+)", text, re.MULTILINE)}
+             for name, text in zip(parts[::2], parts[1::2])}
+    assert list(found) == re.findall("^riptide ([a-z]+)", run(RIPTIDE, "help").stdout, re.MULTILINE)
+    of_commands = {name: set(options_of(RIPTIDE, "help", name)) for name in found}
+    assert found == {name: options - shared for name, options in of_commands.items()}
+    assert shared <= set().union(*of_commands.values())
+
+
+def keys_of(text):
+    """{section: [key]} of an example or of the page as text."""
+    sections = re.split(r"^#?\[(\w+)[^]]*\]$|^   (?:Section (\w+)|Sections for a (prefix))$", text, flags=re.MULTILINE)
+    named = [(next(filter(None, sections[i:i + 3])), sections[i + 3]) for i in range(1, len(sections), 4)]
+    return {name: re.findall(r"^(?:#|     )?([a-z][-a-z0-9]*) =", part, re.MULTILINE) for name, part in named}
+
+
+def test_manual_of_the_configuration_and_the_example_have_each_key_with_its_default(tmp_path):
+    example, page = EXAMPLE.read_text(), text_of("riptided.conf.5").partition("\nFILES\n")[0]
+    keys, defaults = keys_of(example), options_of(RIPTIDED, "--help")
+    assert keys_of(page) == keys
+    general = {key for section, some in keys.items() if section != "prefix" for key in some}
+    assert len(general) > 20
+    for key in general:
+        default = re.search(rf"^#{key} = ?(.*)$", example, re.MULTILINE)[1]
+        assert default == defaults[f"--{key}"], key
+        said = re.search(rf"^     {key} = .*\n((?:\n|      .*\n)*)", page, re.MULTILINE)[1]
+        assert not default or default in " ".join(said.split()).replace("5%", "0.05"), key
+    # A file of these keys alone says that no other one is a key.
+    for name in {name[2:] for name in defaults} - general:
+        (tmp_path / "other").write_text(f"[log]\n{name} = 1\n")
+        assert "is only a command-line option" in run(RIPTIDED, "--config", tmp_path / "other", "--check").stdout
 
 
 def test_example_is_a_configuration(tmp_path):
     """Unchanged, and with every default uncommented."""
-    example = (MADE / "riptided.conf").read_text()
+    example = EXAMPLE.read_text()
     path = tmp_path / "riptided.conf"
     path.write_text(re.sub(r"^#([-a-z0-9]+ = .)", r"\1", example, flags=re.MULTILINE))
-    assert run(RIPTIDED, "--config", path, "--check").stdout == f"{path}: valid\n"
+    for file in path, EXAMPLE:
+        assert run(RIPTIDED, "--config", file, "--check").stdout == f"{file}: valid\n"
     assert re.search(r"^\[prefix|^[a-z]", example, re.MULTILINE) is None
-
-
-def complete(line):
-    """bash's completions for a line."""
-    program = line.split()[0]
-    words = re.findall(r"=|[^\s=]+", line) + ([""] if line[-1] == " " else [])
-    script = (f'. "{MADE / program}"; complete -p {program} >/dev/null || exit; COMP_WORDS=("$@"); '
-              f'COMP_CWORD=$(($# - 1)); _{program}; printf "%s\\n" "${{COMPREPLY[@]}}"')
-    done = run("bash", "--norc", "-uc", script, "bash", *words, cwd="/")
-    assert done.returncode == 0, done.stdout
-    return set(done.stdout.split())
-
-
-def test_bash_offers_options_values_and_commands():
-    policies = {"paper", "bdp", "careful"}
-    for line, offered in (
-            ("riptided ", of_help(OPTION, RIPTIDED, "--help")),
-            ("riptided --dry-run --cwnd-m", {"--cwnd-min", "--cwnd-max"}),
-            ("riptided --ttl ", set()), ("riptided --ttl 9", set()),
-            ("riptided --ttl 9s --interv", {"--interval"}),
-            ("riptided --policy ", policies), ("riptided --policy=", policies),
-            ("riptided --policy p", {"paper"}), ("riptided --policy=p", {"paper"}),
-            ("riptided --config /pro", {"/proc"}), ("riptided --config=/pro", {"/proc"}),
-            ("riptide ", of_help(COMMAND, RIPTIDE, "help")), ("riptide fl", {"flush"}),
-            ("riptide flush --table ", set())):
-        assert complete(line) == offered, line
-    assert {"--table"} <= complete("riptide flush ")
 
 
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')

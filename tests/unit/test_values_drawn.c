@@ -3,6 +3,7 @@
  * Values as text: what is printed reads back as the same, whatever it is.
  */
 #include "config_case.h"
+#include "lib/tools.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -15,12 +16,14 @@ static bool is_share(const struct option_row *row)
 /* One that the kind reads, in one of the ways that people write it. */
 static void any_value(const struct option_row *row, char text[256])
 {
-    size_t n_names = 0;
+    uint32_t n_names = 0;
 
-    while (value_get_name(row->kind, n_names))
+    while (row->kind->form == VALUE_NAME && row->kind->names[n_names].name)
         n_names++;
     if (n_names > 0)
-        snprintf(text, 256, "%s", value_get_name(row->kind, below((uint32_t)n_names)));
+        snprintf(text, 256, "%s", row->kind->names[below(n_names)].name);
+    else if (row->kind == &value_policy)
+        snprintf(text, 256, "%s", riptide_policy_get(below(3))->name);
     else if (row->kind == &value_duration)
         snprintf(text, 256, "%u%s", below(100000),
                  (const char *[]){ "ms", "s", "min", "h" }[below(4)]);
