@@ -266,13 +266,11 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
 }
 
 /* The map's window for new connections to the peer, independent of routes. */
-static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer,
-                          const struct riptide_explanation *explanation)
+static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer)
 {
     const uint32_t least = daemon->settings->agent.pacing ? TCP_PACING_PERCENT : 0;
     const struct arm_config arms = riptide_agent_get_outcomes(daemon->agent)->arms;
-    uint32_t percent, of_prefix = explanation->override_pacing_percent;
-    const struct riptide_prefix none = { 0 };
+    uint32_t percent;
     struct window window;
     const char *off;
     const struct connections *connections = riptide_agent_get_connections(daemon->agent);
@@ -287,17 +285,13 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     /* If the path is not known to be shorter, each handshake decides for itself. */
     if (window.rtt_us > 0 && window.rtt_us < PACING_RTT_MIN_US)
         percent = 0;
-    /* The general value is a lower bound; on short paths nothing is paced. */
-    if (of_prefix < least || (percent == 0 && of_prefix != RIPTIDE_AT_ONCE))
-        of_prefix = 0;
     return json_pack(
-        "{s:s, s:I, s:o, s:b, s:I, s:o, s:s?, s:I, s:I, s:I}", "cgroup",
+        "{s:s, s:I, s:o, s:b, s:I, s:s?, s:I, s:I, s:I}", "cgroup",
         connections_get_cgroup(connections), "initcwnd", (json_int_t)window.initcwnd,
-        "receive_bytes", figure_or_null(window.receive_bytes), "may_lower",
-        window.may_lower, "pacing_percent", (json_int_t)percent, "pacing_by",
-        explanation_prefix(of_prefix > 0 ? &explanation->override : &none), "reason", off,
-        "holdout_percent", (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed,
-        "given", (json_int_t)connections_count(connections).given);
+        "receive_bytes", figure_or_null(window.receive_bytes), "may_lower", window.may_lower,
+        "pacing_percent", (json_int_t)percent, "reason", off, "holdout_percent",
+        (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed, "given",
+        (json_int_t)connections_count(connections).given);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
@@ -307,7 +301,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     json_t *window = json_null(), *seen = json_null(), *route = json_null();
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_explanation explanation = { .override_pacing_percent = 0 };
+    struct riptide_explanation explanation;
     struct riptide_route found;
     struct riptide_prefix group;
     char dev[IF_NAMESIZE];
@@ -334,7 +328,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
         "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:b, s:s?}", "destination", dst,
         "in_scope", settings_have_peer(settings, peer), "policy", settings->estimator.policy->name,
         "dry_run", settings->router.dry_run, "window", window, "seen", seen, "route",
-        route, "program", program_of(daemon, peer, &explanation), "rules",
+        route, "program", program_of(daemon, peer), "rules",
         rules_of(daemon, peer->family), "is_auto", settings->agent.apply == RIPTIDE_AUTO,
         "why_routes", backend == RIPTIDE_ROUTES ? off : NULL);
 }

@@ -11,22 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The cwnd_min for windows within that prefix, ignoring sections for a part of it. */
-static uint32_t cwnd_min_of(const struct riptide_estimator_config *config,
-                            const struct riptide_prefix *dst)
-{
-    const struct riptide_hint *best = NULL;
-
-    for (size_t i = 0; i < config->n_hints; i++) {
-        const struct riptide_hint *override = &config->hints[i];
-
-        if (riptide_prefix_contains(&override->dst, dst) &&
-            (!best || override->dst.len > best->dst.len))
-            best = override;
-    }
-    return best && best->cwnd_min > 0 ? best->cwnd_min : config->cwnd_min;
-}
-
 static uint32_t count_destinations(const struct riptide_estimator *estimator,
                                    const struct riptide_prefix *within)
 {
@@ -61,18 +45,14 @@ static int check_hinted(const struct daemon *daemon, const struct riptide_prefix
 }
 
 int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_ns,
-                struct request_hinted *hinted, struct riptide_error *error)
+                uint32_t *destinations, struct riptide_error *error)
 {
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], scale[32] = "", max[32] = "";
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], max[32] = "";
     int r = check_hinted(daemon, &hint->dst, error);
 
     if (r < 0)
         return r;
-    hinted->cwnd_min = cwnd_min_of(&daemon->settings->estimator, &hint->dst);
-    hinted->destinations =
-        count_destinations(riptide_agent_get_estimator(daemon->agent), &hint->dst);
-    if (hint->scale > 0)
-        snprintf(scale, sizeof(scale), "times %g", hint->scale);
+    *destinations = count_destinations(riptide_agent_get_estimator(daemon->agent), &hint->dst);
     if (hint->cwnd_max > 0)
         snprintf(max, sizeof(max), "at most %" PRIu32, hint->cwnd_max);
     hint->until_ns = clock_read_ns(CLOCK_BOOTTIME) + for_ns;
@@ -82,8 +62,8 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_n
     riptide_prefix_format(&hint->dst, dst);
     state_save_soon(daemon);
     if (r == 0)
-        log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows %s%s%s", dst, (double)for_ns / 1e9,
-                 scale, *scale && *max ? ", " : "", max);
+        log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows %s", dst, (double)for_ns / 1e9,
+                 hint->off ? "off" : max);
     return r;
 }
 

@@ -17,8 +17,8 @@ struct command_options {
     struct settings settings;
     bool json;
     uint32_t hint_cwnd_max;
-    double hint_scale;
     uint64_t hint_for_ns;
+    bool hint_off;
     bool hint_remove;
     const char *root;      /* where configuration files are; NULL: / */
     const char *source;    /* address; NULL: any */

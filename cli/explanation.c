@@ -12,10 +12,7 @@
 
 static const char *const states[] = { "applied", "withdrawn", "left alone", "failed" };
 
-static const char *const bounds[] = {
-    "min",        "max",      "override_min", "override_max", "override_scale",
-    "hint_scale", "hint_max", "base",         "many_paths",
-};
+static const char *const bounds[] = { "min", "max", "hint_min", "hint_max", "base", "many_paths" };
 
 #define N_BOUNDS (sizeof(bounds) / sizeof(bounds[0]))
 
@@ -82,25 +79,18 @@ static json_t *bounds_that_bit(uint32_t bits)
     return names;
 }
 
-/* A share, with null in place of 1. */
-static json_t *share(double value)
-{
-    return value < 1 ? json_real(value) : json_null();
-}
-
 json_t *explanation_window(const struct riptide_explanation *explanation, uint64_t now_ns)
 {
     return json_pack(
-        "{s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, "
+        "{s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:I, "
         "s:f, s:o,"
         " s:{s:o, s:o, s:o, s:o, s:o, s:o}}",
         "policy", explanation->policy, "connections", (json_int_t)explanation->samples, "left_out",
         left_out_of(explanation->left_out), "combined", explanation->combined, "smoothed",
         explanation->smoothed, "is_drop", explanation->is_drop, "bounds",
         bounds_that_bit(explanation->bounds), "cwnd_min", (json_int_t)explanation->cwnd_min,
-        "cwnd_max", (json_int_t)explanation->cwnd_max, "override",
-        explanation_prefix(&explanation->override), "override_scale",
-        share(explanation->override_scale), "hint_scale", share(explanation->hint_scale),
+        "cwnd_max", (json_int_t)explanation->cwnd_max, "hint",
+        explanation_prefix(&explanation->hint), "off", explanation_prefix(&explanation->off),
         "hint_cwnd_max", figure_or_null(explanation->hint_cwnd_max), "base_cwnd",
         figure_or_null(explanation->base_cwnd), "cwnd", (json_int_t)explanation->cwnd, "age_s",
         seconds(explanation->updated_ns, now_ns), "expires_s",
@@ -117,10 +107,9 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
 
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)
 {
-    return json_pack("{s:o, s:s?, s:o, s:o, s:o, s:o}", "dst", explanation_prefix(&hint->dst),
-                     "policy", hint->policy ? hint->policy->name : NULL, "cwnd_min",
-                     figure_or_null(hint->cwnd_min), "cwnd_max", figure_or_null(hint->cwnd_max),
-                     "scale", share(hint->scale), "for_ms",
+    return json_pack("{s:o, s:b, s:o, s:o, s:o}", "dst", explanation_prefix(&hint->dst), "off",
+                     hint->off, "cwnd_min", figure_or_null(hint->cwnd_min), "cwnd_max",
+                     figure_or_null(hint->cwnd_max), "for_ms",
                      hint->until_ns == RIPTIDE_NEVER_NS
                          ? json_null()
                          : json_integer((json_int_t)(seconds(now_ns, hint->until_ns) * MS_PER_S)));

@@ -12,9 +12,9 @@
 
 const struct option_row hint_rows[] = {
     COMMAND_UNSET("max", u32, hint_cwnd_max, "no window above N segments"),
-    COMMAND_UNSET("scale", weight, hint_scale, "multiply the windows by this share"),
-    COMMAND_UNSET("for", duration, hint_for_ns,
-                  "duration; the same PREFIX again replaces its hint"),
+    COMMAND_ROW("off", flag, hint_off, "no windows"),
+    COMMAND_ROW("for", duration, hint_for_ns,
+                "duration, at most a year; the same PREFIX again replaces its hint"),
     COMMAND_ROW("remove", flag, hint_remove,
                 "remove the hint for PREFIX; sections of the file stay"),
     { .name = NULL },
@@ -22,7 +22,7 @@ const struct option_row hint_rows[] = {
 
 static bool has_limits(const struct command_options *options)
 {
-    return options->hint_for_ns > 0 || options->hint_cwnd_max > 0 || options->hint_scale > 0;
+    return options->hint_cwnd_max > 0 || options->hint_off;
 }
 
 /* Reports missing options; riptided checks values. */
@@ -31,26 +31,24 @@ static int check(const struct command_options *options)
     if (options->n_operands != 1)
         return command_refuse(options, "one PREFIX is needed");
     if (options->hint_remove)
-        return has_limits(options) ? command_refuse(options, "--remove: not with --max, --scale or "
-                                                             "--for")
-                                   : EXIT_SUCCESS;
+        return has_limits(options)
+                   ? command_refuse(options, "--remove: not with --max or --off")
+                   : EXIT_SUCCESS;
     if (options->hint_for_ns < NS_PER_MS)
-        return command_refuse(options, "--for TIME is needed, at least 1ms");
-    if (options->hint_cwnd_max == 0 && options->hint_scale == 0)
-        return command_refuse(options, "--max N or --scale SHARE is needed, above 0");
+        return command_refuse(options, "--for TIME: at least 1ms");
+    if (options->hint_cwnd_max == 0 && !options->hint_off)
+        return command_refuse(options, "--max N, above 0, or --off is needed");
     return EXIT_SUCCESS;
 }
 
-/* All bounds in force: an older hint is replaced completely. */
 static const char added[] =
     "{dst}: [{!destinations}no destination within is known, and new ones are limited for "
-    "{for_ms:s} s|{destinations} destination[{?destinations=1}|s] limited, from the next round "
-    "on, for {for_ms:s} s]: [windows times {asked.scale}, ]"
-    "[at most {asked.cwnd_max}, ]but the minimum of {cwnd_min} stays\n";
+    "{for_ms:milli} s|{destinations} destination[{?destinations=1}|s] limited, from the next round "
+    "on, for {for_ms:milli} s]: [{?asked.off}no window|at most {asked.cwnd_max}]\n";
 
 static const char listed[] =
-    "[{*hints}{dst}: [policy {policy}, ][at least {cwnd_min}, ][windows times {scale}, ]"
-    "[at most {cwnd_max}, ][for another {for_ms:milli} s|as configured]\n"
+    "[{*hints}{dst}: [{?off}no window, ][at least {cwnd_min}, ][at most {cwnd_max}, ]"
+    "[for another {for_ms:milli} s|as configured]\n"
     "|no hint is in force\n]";
 
 int hint_run(const struct command_options *options)
@@ -71,11 +69,10 @@ int hint_run(const struct command_options *options)
     if (options->hint_remove)
         return client_run(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", text),
                           "{removed}: the hint is removed, from the next round on\n");
-    request = json_pack("{s:s, s:s, s:I}", "request", "hint", "dst", text, "for_ms",
+    request = json_pack("{s:s, s:s, s:b, s:I}", "request", "hint", "dst", text, "off",
+                        options->hint_off, "for_ms",
                         (json_int_t)(options->hint_for_ns / NS_PER_MS));
     if (options->hint_cwnd_max)
         json_object_set_new(request, "cwnd_max", json_integer(options->hint_cwnd_max));
-    if (options->hint_scale > 0)
-        json_object_set_new(request, "scale", json_real(options->hint_scale));
     return client_run(options, request, added);
 }

@@ -111,11 +111,11 @@ static json_t *run_hint(struct call *call)
     struct riptide_hint hint = { .cwnd_max = 0 };
     json_int_t cwnd_max = 0, for_ms = 0;
     const char *text = NULL;
-    struct request_hinted hinted;
-    double scale = 0;
+    uint32_t destinations;
+    int off = 0;
 
-    if (!take_members(call, "{s:s, s?I, s?F, s:I}", "dst", &text, "cwnd_max", &cwnd_max, "scale",
-                      &scale, "for_ms", &for_ms) ||
+    if (!take_members(call, "{s:s, s?I, s?b, s:I}", "dst", &text, "cwnd_max", &cwnd_max, "off",
+                      &off, "for_ms", &for_ms) ||
         !take_prefix(call, text, &hint.dst))
         return NULL;
     if (cwnd_max < 0 || cwnd_max > RIPTIDE_CWND_LIMIT)
@@ -125,11 +125,12 @@ static json_t *run_hint(struct call *call)
     if (call->error.text[0])
         return NULL;
     hint.cwnd_max = (uint32_t)cwnd_max;
-    hint.scale = scale;
-    if (daemon_hint(call->daemon, &hint, (uint64_t)for_ms * 1000000, &hinted, &call->error) != 0)
+    hint.off = off;
+    if (daemon_hint(call->daemon, &hint, (uint64_t)for_ms * 1000000, &destinations,
+                    &call->error) != 0)
         return NULL;
-    return json_pack("{s:s, s:I, s:I, s:I}", "dst", text, "for_ms", for_ms, "cwnd_min",
-                     (json_int_t)hinted.cwnd_min, "destinations", (json_int_t)hinted.destinations);
+    return json_pack("{s:s, s:I, s:I}", "dst", text, "for_ms", for_ms, "destinations",
+                     (json_int_t)destinations);
 }
 
 static json_t *run_unhint(struct call *call)

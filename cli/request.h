@@ -30,12 +30,6 @@ struct request_row {
     uint32_t initrwnd; /* requested by the program, of PEER_MSS_BYTES each; 0: none */
 };
 
-/* The scope of a hint. */
-struct request_hinted {
-    uint32_t destinations; /* known ones within its prefix */
-    uint32_t cwnd_min;     /* the lower bound of windows, segments */
-};
-
 /*
  * The daemon's functions: in answers.c and changes.c, or a test's. The caller frees objects; NULL:
  * no memory. Errors: -errno with a line.
@@ -49,9 +43,9 @@ json_t *daemon_verdict(struct daemon *daemon);
 /* The members of a list of destinations; the next destination, false after the last. */
 json_t *daemon_list(struct daemon *daemon);
 bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *row);
-/* The hint begins now and ends after for_ns. */
+/* The hint begins now and ends after for_ns. Sets how many destinations are known within. */
 int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_ns,
-                struct request_hinted *hinted, struct riptide_error *error);
+                uint32_t *destinations, struct riptide_error *error);
 /* Removes the hint for that prefix. */
 int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
                   struct riptide_error *error);

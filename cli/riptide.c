@@ -2,6 +2,7 @@
 /* riptide: a table of subcommands and a loop. Each has its own file; main.c sets up the process. */
 #include "commands.h"
 #include "log.h"
+#include "request.h"
 #include "settings.h"
 
 #include <errno.h>
@@ -69,7 +70,8 @@ enum { COMMAND_MAX_ROWS = 16 };
 
 static struct command_options command_defaults(void)
 {
-    struct command_options options = { .timeout_ns = UINT64_C(5000000000) };
+    struct command_options options = { .timeout_ns = UINT64_C(5000000000),
+                                       .hint_for_ns = REQUEST_MAX_HINT_MS * UINT64_C(1000000) };
 
     settings_init(&options.settings);
     return options;

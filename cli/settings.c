@@ -89,16 +89,9 @@ const struct option_row settings_rows[] = {
     }
 
 const struct option_row override_rows[] = {
-    OVERRIDE("policy", policy, policy, "how its windows are computed"),
     OVERRIDE("cwnd-min", u32, cwnd_min, "its smallest window, segments"),
     OVERRIDE("cwnd-max", u32, cwnd_max, "its largest window, segments; may exceed the general one"),
-    OVERRIDE("scale", weight, scale, "its windows are multiplied by this share"),
-    OVERRIDE("pacing-percent", pacing, pacing_percent,
-             "percent of a round trip over which its first flights are spread, under any policy, "
-             "at least the general one; at-once: not paced"),
-    OVERRIDE("receive-window", receive, receive_window,
-             "first receive window of connections that this host opens to it: auto: its cwnd-max; "
-             "off: the kernel's"),
+    OVERRIDE("off", flag, off, "give it no window"),
     { .name = NULL },
 };
 
@@ -119,6 +112,10 @@ const struct removed_key removed_keys[] = {
     { "rule-priority", NULL, "rules of riptided are directly before `lookup main`" },
     { "user", NULL,
       "started as root it becomes the user riptide, if there is one; a unit has User=" },
+    { "policy", PREFIX_SECTION, "`policy` of [compute] is for all; cwnd-min and cwnd-max bound it" },
+    { "scale", PREFIX_SECTION, "cwnd-max lowers windows" },
+    { "pacing-percent", PREFIX_SECTION, "`pacing` of [apply] is for all; cwnd-max lowers windows" },
+    { "receive-window", PREFIX_SECTION, "it is always auto: cwnd-max segments" },
     { .name = NULL },
 };
 
@@ -137,16 +134,6 @@ const struct removed_key *removed_find(const char *name, size_t len, const char 
 #define N_ROWS(rows) (sizeof(rows) / sizeof((rows)[0]))
 
 _Static_assert(N_ROWS(settings_rows) <= OPTIONS_MAX_ROWS, "see options.h");
-
-static bool uses_careful(const struct settings *settings)
-{
-    const struct riptide_policy *careful = riptide_policy_find("careful");
-    bool is_used = settings->estimator.policy == careful;
-
-    for (size_t i = 0; i < settings->n_overrides; i++)
-        is_used |= settings->overrides[i].policy == careful;
-    return is_used;
-}
 
 bool settings_have_peer(const struct settings *settings, const struct riptide_prefix *peer)
 {
@@ -182,7 +169,8 @@ void settings_init(struct settings *settings)
 void settings_link(struct settings *settings)
 {
     /* Only policy careful needs the name, which the kernel must write for every socket. */
-    settings->observer.congestion_control = uses_careful(settings);
+    settings->observer.congestion_control =
+        settings->estimator.policy == riptide_policy_find("careful");
     settings->agent.observer = &settings->observer;
     settings->agent.estimator = &settings->estimator;
     settings->agent.router = &settings->router;

@@ -262,7 +262,7 @@ static int parse_figure(const struct value_kind *kind, const char *text, uint64_
     if ((kind->unit_ns ? parse_time(text, numberp) : parse_number(text, numberp)) < 0)
         return -EINVAL;
     *numberp /= kind->unit_ns ? kind->unit_ns : 1;
-    return *numberp < kind->least || *numberp > kind->most ? -EINVAL : 0;
+    return *numberp > kind->most ? -EINVAL : 0;
 }
 
 int value_parse(const struct value_kind *kind, void *target, const char *text)
@@ -352,18 +352,12 @@ static const struct value_name shares[] = {
     { "off", 0 },
     { NULL, 0 },
 };
-static const struct value_name at_once[] = { { "at-once", RIPTIDE_AT_ONCE }, { NULL, 0 } };
 static const struct value_name autos[] = { { "auto", 1 }, { "off", 0 }, { NULL, 0 } };
 static const struct value_name backends[] = {
     { "routes", RIPTIDE_ROUTES },
     { "connections", RIPTIDE_CONNECTIONS },
     { "both", RIPTIDE_BOTH },
     { "auto", RIPTIDE_AUTO },
-    { NULL, 0 },
-};
-static const struct value_name receive_windows[] = {
-    { "auto", RIPTIDE_RECEIVE_AUTO },
-    { "off", RIPTIDE_RECEIVE_OFF },
     { NULL, 0 },
 };
 static const struct value_name levels[] = {
@@ -397,9 +391,6 @@ KIND(max_share, "SHARE", "not a share (write off, 0.05 or 5%)", SHARE, .bytes = 
 KIND(u32, "N", "not a number from 0 to 4294967295", NUMBER, .bytes = 4, .most = UINT32_MAX);
 KIND(percent, "N", "not a number of percent from 0 to 100 (write 50)", NUMBER, .bytes = 4,
      .most = UINT32_MAX);
-/* 0 would mean unset. */
-KIND(pacing, "N", "not a number of percent from 1 to 100, nor at-once", NUMBER, .bytes = 4,
-     .least = 1, .most = 100, .names = at_once);
 KIND(u8, "N", "not a number from 0 to 255", NUMBER, .bytes = 1, .most = UINT8_MAX);
 KIND(mark, "N", "not a number from 0 to 0xffffffff", NUMBER, .bytes = 4, .most = UINT32_MAX,
      .is_hexadecimal = true);
@@ -416,7 +407,6 @@ KIND(address, "ADDRESS", "not an address", TEXT, .bytes = sizeof(char *));
 KIND(group, "GROUP", "not a group", TEXT, .bytes = sizeof(char *));
 KIND(backend, "HOW", "not routes, connections, both or auto", NAME, .bytes = 4, .names = backends);
 KIND(auto, "HOW", "not auto or off", NAME, .bytes = 1, .names = autos);
-KIND(receive, "HOW", "not auto or off", NAME, .bytes = 4, .names = receive_windows);
 KIND(level, "LEVEL", "not a level (error, warning, info, debug)", NAME, .bytes = 4,
      .names = levels);
 KIND(prefixes, "PREFIX", "not a prefix (write 203.0.113.0/24 or 2001:db8::1, host bits zero)", LIST,

@@ -47,7 +47,7 @@ struct value_kind {
     enum value_form form;
     uint8_t bytes; /* of a number, or of a list's item */
     bool is_hexadecimal;
-    uint64_t least, most;           /* of a number */
+    uint64_t most;                  /* of a number */
     uint64_t unit_ns;               /* of a time; 0: not a time */
     const struct value_name *names; /* NULL: none; if a value has several, the first is printed */
     int (*parse_item)(void *item, const char *word); /* of a list: 0, or -EINVAL */
@@ -70,7 +70,6 @@ extern const struct value_kind value_weight;    /* double; "0.8" or "80%" */
 extern const struct value_kind value_max_share; /* double; a share, or "on" (the default), "off" */
 extern const struct value_kind value_u32;       /* uint32_t */
 extern const struct value_kind value_percent;   /* uint32_t */
-extern const struct value_kind value_pacing;    /* uint32_t, percent, or RIPTIDE_AT_ONCE */
 extern const struct value_kind value_u8;        /* uint8_t */
 extern const struct value_kind value_mark;      /* uint32_t, written in hexadecimal */
 extern const struct value_kind value_policy;    /* const struct riptide_policy * */
@@ -82,7 +81,6 @@ extern const struct value_kind value_directory; /* const char *, the argument it
 extern const struct value_kind value_address;   /* const char *, the argument itself */
 extern const struct value_kind value_group;     /* const char *, the argument itself */
 extern const struct value_kind value_backend;   /* uint32_t, enum riptide_backend */
-extern const struct value_kind value_receive;   /* uint32_t, enum riptide_receive_window */
 extern const struct value_kind value_auto;      /* bool, read as auto or off */
 extern const struct value_kind value_level;     /* enum log_level */
 

@@ -44,7 +44,6 @@ static const struct known_key known_keys[] = {
     KEY("apply", "mark", WHOLE, U32, router.mark),
     KEY_OF_PREFIX("cwnd-min", WHOLE, U32, cwnd_min),
     KEY_OF_PREFIX("cwnd-max", WHOLE, U32, cwnd_max),
-    KEY_OF_PREFIX("scale", SHARE, DOUBLE, scale),
 };
 
 enum { N_KNOWN_KEYS = sizeof(known_keys) / sizeof(known_keys[0]), MAX_LINE_BYTES = 1 << 16 };

@@ -62,8 +62,7 @@ static inline void draw_overrides(struct drawn_config *drawn, struct case_bytes 
             .dst = draw_network(bytes),
             .cwnd_min = how & 8 ? case_u8(bytes) : 0,
             .cwnd_max = how & 16 ? case_u16(bytes) : 0,
-            .policy = how & 32 ? riptide_policy_get(case_u8(bytes) % 4) : NULL,
-            .scale = how & 64 ? draw_share(bytes) : 0,
+            .off = how & 32,
         };
     drawn->config.aggregates = drawn->aggregates;
     drawn->config.n_aggregates = how & 128 ? DRAWN_AGGREGATES : 0;

@@ -7,6 +7,7 @@
 #include "internal.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,11 +29,17 @@ bool prefix_is_valid(const struct riptide_prefix *prefix)
 int prefix_compare(const void *a, const void *b)
 {
     const struct riptide_prefix *left = a, *right = b;
-    int order = memcmp(left->addr, right->addr, sizeof(left->addr));
+    uint64_t a_words[2], b_words[2];
 
     if (left->family != right->family)
         return left->family == AF_INET ? -1 : 1;
-    return order ? order : left->len - right->len;
+    memcpy(a_words, left->addr, sizeof(a_words));
+    memcpy(b_words, right->addr, sizeof(b_words));
+    for (int i = 0; i < 2; i++) {
+        if (a_words[i] != b_words[i])
+            return be64toh(a_words[i]) < be64toh(b_words[i]) ? -1 : 1;
+    }
+    return left->len - right->len;
 }
 
 void prefix_truncate(struct riptide_prefix *prefix, uint8_t len)

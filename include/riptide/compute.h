@@ -116,43 +116,23 @@ struct riptide_policy {
 const struct riptide_policy *riptide_policy_find(const char *name);
 
 /*
- * The first receive window of connections that this host opens, where an agent gives windows per
- * connection (receive_bytes of struct riptide_wanted).
- */
-enum riptide_receive_window {
-    RIPTIDE_RECEIVE_AS_ALL, /* of a hint: as for all, RIPTIDE_RECEIVE_AUTO */
-    RIPTIDE_RECEIVE_AUTO,   /* cwnd_max segments */
-    RIPTIDE_RECEIVE_OFF,    /* the kernel's */
-};
-
-/*
- * Other values for the destinations within `dst`. Members of 0 or NULL leave a value as it is.
+ * Other bounds for the destinations within `dst`. Members of 0 leave a value as it is.
  *
- * A permanent hint (until_ns 0 or RIPTIDE_NEVER_NS) replaces the configuration's values: of several
- * that contain a destination the longest alone decides, by cwnd_min, cwnd_max, policy, scale,
- * pacing_percent and receive_window.
+ * Without an end a hint replaces the configuration's bounds: of several that contain a destination
+ * the longest alone decides, and cwnd_max may be above the configuration's.
  *
- * A temporary hint (until_ns set) is for knowledge of the caller that connections do not show
- * (paper, Sec. V: "higher level information"), such as traffic that is about to move to these
- * destinations. It only lowers windows, by cwnd_max and scale, and never below cwnd_min; of several
- * hints the lowest of each value counts.
+ * One with an end only lowers: of all that contain a destination the lowest cwnd_max counts, also
+ * below cwnd_min and over longer hints without an end, and so does each `off`. It is for knowledge
+ * of the caller that connections do not show (paper, Sec. V: "higher level information"), such as
+ * traffic that is about to move to these destinations. After it all is as before.
  */
 struct riptide_hint {
     struct riptide_prefix dst;
-    uint32_t cwnd_max; /* segments; of a permanent hint it may be above the configuration's */
-    double scale;      /* factor on the bounded window, up to 1; 0 means 1 */
-    /* It ends at the first tick from then on; 0, RIPTIDE_NEVER_NS: never. */
-    uint64_t until_ns;
-    uint32_t cwnd_min; /* segments; of a permanent hint only */
-    /*
-     * Permanent hints only: over how much of a round trip first flights leave, whatever the policy;
-     * as in struct riptide_wanted. RIPTIDE_AT_ONCE: not paced, and the policy finds
-     * pacing_rtt_min_us 0.
-     */
-    uint32_t pacing_percent;
-    uint32_t receive_window;             /* likewise; enum riptide_receive_window */
-    uint32_t reserved[3];                /* 0 */
-    const struct riptide_policy *policy; /* likewise; must outlive the estimator */
+    bool off;          /* no windows: they are learned, and withdrawn as long as it is in force */
+    uint32_t cwnd_min; /* segments; without an end only */
+    uint32_t cwnd_max; /* segments */
+    uint32_t reserved; /* 0 */
+    uint64_t until_ns; /* it ends at the first tick from then on; 0, RIPTIDE_NEVER_NS: never */
 };
 
 /* How many hints there can be at a time. */
@@ -199,7 +179,7 @@ struct riptide_estimator_config {
      * default 1: never.
      */
     double drop_share;
-    const struct riptide_hint *hints; /* permanent ones, each prefix once; default: none */
+    const struct riptide_hint *hints; /* without an end, each prefix once; default: none */
     size_t n_hints;                   /* up to RIPTIDE_MAX_HINTS */
     /*
      * Policies that know the path's largest delay ("bdp") set it as rto_min, but never below this.
@@ -220,7 +200,8 @@ struct riptide_estimate {
     uint32_t samples;    /* connections in the last tick with samples; up to 65535 */
     double combined;     /* their windows combined, segments */
     double smoothed;     /* with history, segments, unbounded */
-    uint32_t cwnd;       /* the result, segments; 0: the time to live has passed, withdraw */
+    uint32_t cwnd;       /* the result, segments; 0: withdraw, as the time to live has passed or
+                            a hint is `off` */
     uint64_t updated_ns; /* when it was last computed */
     uint64_t expires_ns; /* when its time to live ends without new samples */
     uint32_t rto_min_us; /* for the route; 0: do not set it. It changes in steps of an eighth at
@@ -234,24 +215,20 @@ struct riptide_estimate {
      */
     uint32_t pmtu_bytes;
     uint32_t min_rtt_us; /* smallest round trip time, from its policy's explanation; 0: unknown */
-    uint32_t pacing_percent; /* its hint's, or from the policy's explanation */
-    uint32_t receive_window; /* its hint's, or RIPTIDE_RECEIVE_AUTO */
+    uint32_t pacing_percent; /* likewise; 0: not set */
     uint32_t base_cwnd;      /* window of its base route, segments; 0: unknown */
-    uint32_t reserved[1];
+    uint32_t reserved[2];
 };
 
 /* Bounds that changed a window, as bits. */
 enum riptide_bound {
-    RIPTIDE_BOUND_MIN = 1 << 0,            /* cwnd_min raised it */
-    RIPTIDE_BOUND_MAX = 1 << 1,            /* cwnd_max lowered it */
-    RIPTIDE_BOUND_OVERRIDE_MIN = 1 << 2,   /* the cwnd_min of its permanent hint raised it */
-    RIPTIDE_BOUND_OVERRIDE_MAX = 1 << 3,   /* the cwnd_max of that hint lowered it */
-    RIPTIDE_BOUND_OVERRIDE_SCALE = 1 << 4, /* the scale of that hint lowered it */
-    RIPTIDE_BOUND_HINT_SCALE = 1 << 5,     /* the scale of a temporary hint lowered it */
-    RIPTIDE_BOUND_HINT_MAX = 1 << 6,       /* the cwnd_max of a temporary hint lowered it */
-    RIPTIDE_BOUND_BASE = 1 << 7,           /* the base route's initcwnd raised it */
-    RIPTIDE_BOUND_MANY_PATHS = 1 << 8,     /* its first flights disagree as if over several paths:
-                                              it is the window of the worst one ("careful") */
+    RIPTIDE_BOUND_MIN = 1 << 0,      /* cwnd_min raised it */
+    RIPTIDE_BOUND_MAX = 1 << 1,      /* cwnd_max lowered it */
+    RIPTIDE_BOUND_HINT_MIN = 1 << 2, /* the cwnd_min of a hint raised it */
+    RIPTIDE_BOUND_HINT_MAX = 1 << 3, /* the cwnd_max of a hint lowered it */
+    RIPTIDE_BOUND_BASE = 1 << 4,     /* the base route's initcwnd raised it */
+    RIPTIDE_BOUND_MANY_PATHS = 1 << 5, /* its first flights disagree as if over several paths:
+                                          it is the window of the worst one ("careful") */
 };
 
 /*
@@ -268,16 +245,14 @@ struct riptide_explanation {
     double smoothed;                             /* segments, unbounded */
     bool is_drop;                                /* the drop guard discarded history */
     uint32_t bounds;                             /* enum riptide_bound: in effect */
-    struct riptide_prefix override;   /* of the permanent hint that decides; family 0: none */
-    uint32_t cwnd_min;                /* in effect for it, */
-    uint32_t cwnd_max;                /* segments */
-    double override_scale;            /* 1: none */
-    uint32_t override_pacing_percent; /* 0: none */
-    double hint_scale;                /* of the temporary hints; 1: none */
-    uint32_t hint_cwnd_max;           /* likewise, segments; 0: none */
-    uint32_t base_cwnd;               /* as in riptide_policy_input */
-    uint32_t cwnd;                    /* the result, segments; 0: there is none */
-    uint32_t rto_min_us;              /* 0: not set */
+    struct riptide_prefix hint; /* without an end, that decides; family 0: none */
+    struct riptide_prefix off;  /* of the hint that disables it; family 0: none */
+    uint32_t cwnd_min;          /* in effect for it, */
+    uint32_t cwnd_max;          /* segments */
+    uint32_t hint_cwnd_max;     /* of the hints with an end, segments; 0: none */
+    uint32_t base_cwnd;         /* as in riptide_policy_input */
+    uint32_t cwnd;              /* the result, segments; 0: there is none */
+    uint32_t rto_min_us;        /* 0: not set */
     uint64_t updated_ns;
     uint64_t expires_ns;
     struct {
@@ -343,16 +318,16 @@ int riptide_estimator_pop(struct riptide_estimator *estimator,
                           const struct riptide_estimate **estimatep);
 
 /*
- * Adds a hint, with effect at once: changed windows wait to be popped. It replaces the hint of the
- * same prefix and kind, temporary or permanent. Errors: -EINVAL (`error`, which may be NULL, names
- * the field), -ENOMEM. Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
+ * Adds a hint, with effect at once: changed windows wait to be popped. A prefix has at most one
+ * with an end and one without, which it replaces. Errors: -EINVAL (`error`, which may be NULL,
+ * names the field), -ENOMEM. Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
  */
 int riptide_estimator_add_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
 
 /*
- * Removes the hint of exactly that prefix, the temporary one if there is one; with effect at once,
- * as above. Outcomes: RIPTIDE_E_UNKNOWN where there is none.
+ * Removes the hint of exactly that prefix, the one with an end if there is one; with effect at
+ * once, as above. Outcomes: RIPTIDE_E_UNKNOWN where there is none.
  */
 int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                   const struct riptide_prefix *dst);
@@ -365,9 +340,9 @@ int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
 
 /*
- * Walks over all destinations with a window: *cursor begins at 0; do not change it in between.
- * Ticks may run meanwhile; destinations that they add or remove may be missed, or occur twice.
- * Outcomes: RIPTIDE_E_DONE after the last.
+ * Walks over all destinations with a window, also those whose window a hint disables (cwnd 0):
+ * *cursor begins at 0; do not change it in between. Ticks may run meanwhile; destinations that they
+ * add or remove may be missed, or occur twice. Outcomes: RIPTIDE_E_DONE after the last.
  */
 int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *cursor,
                            struct riptide_estimate *estimate);

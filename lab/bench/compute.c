@@ -139,14 +139,9 @@ static double batched_round(struct prefix_table *table, const struct plan *plan,
     return (double)(now() - begin) / plan->samples;
 }
 
-/* *tick_ns is the cost of the tick and its changes, per destination. */
-static double estimator_round(struct riptide_estimator *estimator, const struct plan *plan,
-                              const struct riptide_sample *samples, uint64_t now_ns,
-                              double *tick_ns)
+static void add_all(struct riptide_estimator *estimator, const struct plan *plan,
+                    const struct riptide_sample *samples)
 {
-    const struct riptide_estimate *estimate;
-    uint64_t begin = now(), added;
-
     for (uint32_t i = 0; i < plan->samples; i += BATCH) {
         const struct riptide_sample *batch[BATCH];
         uint16_t cwnds[BATCH];
@@ -157,6 +152,17 @@ static double estimator_round(struct riptide_estimator *estimator, const struct 
         if (riptide_estimator_add_all(estimator, batch, BATCH, outcomes, cwnds) != 0)
             exit(1);
     }
+}
+
+/* *tick_ns is the cost of the tick and its changes, per destination. */
+static double estimator_round(struct riptide_estimator *estimator, const struct plan *plan,
+                              const struct riptide_sample *samples, uint64_t now_ns,
+                              double *tick_ns)
+{
+    const struct riptide_estimate *estimate;
+    uint64_t begin = now(), added;
+
+    add_all(estimator, plan, samples);
     added = now();
     riptide_estimator_tick(estimator, now_ns);
     while (riptide_estimator_pop(estimator, &estimate) == 0)
@@ -274,6 +280,57 @@ static void measure_idle(uint32_t destinations, const struct riptide_sample *sam
     riptide_estimator_free(estimator);
 }
 
+/* Two of three without an end; of all lengths from 9 on, inside each other or not. */
+static struct riptide_hint hint_of(uint32_t i, uint64_t now_ns)
+{
+    struct riptide_hint hint = { .dst = { .family = AF_INET, .len = 32, .addr = { 10, 1 } },
+                                 .cwnd_max = 20 + i % 80 };
+
+    if (i % 2)
+        hint.dst = (struct riptide_prefix){ AF_INET6, 128, { 0x20, 1, 0x0d, 0xb8 } };
+    if (i % 3 == 0)
+        hint.until_ns = now_ns + 3600 * S;
+    hint.dst.addr[i % 2 ? 14 : 2] = (uint8_t)(i >> 8);
+    hint.dst.addr[i % 2 ? 15 : 3] = (uint8_t)i;
+    prefix_truncate(&hint.dst, (uint8_t)(9 + i / 2 % (i % 2 ? 120 : 24)));
+    return hint;
+}
+
+/* A tick of all destinations under as many hints as there can be, and one without hints. */
+static void measure_hints(const struct plan *plan, const struct riptide_sample *samples)
+{
+    double ms[2][MAX_ROUNDS];
+    uint32_t n_hints = 0;
+
+    for (int with = 0; with < 2; with++) {
+        struct riptide_estimator *estimator = estimator_of("paper", plan);
+
+        /* Some prefixes occur twice. */
+        for (uint32_t i = 0; with && n_hints < RIPTIDE_MAX_HINTS; i++) {
+            struct riptide_hint hint = hint_of(i, S);
+            uint32_t cursor = n_hints;
+
+            if (riptide_estimator_add_hint(estimator, &hint, NULL) != 0)
+                break;
+            n_hints += riptide_estimator_next_hint(estimator, &cursor, &hint) == 0;
+        }
+        for (size_t i = 0; i < plan->rounds; i++) {
+            const struct riptide_estimate *estimate;
+            uint64_t begin;
+
+            add_all(estimator, plan, samples);
+            begin = now();
+            riptide_estimator_tick(estimator, (1 + i) * S);
+            ms[with][i] = (double)(now() - begin) / 1e6;
+            while (riptide_estimator_pop(estimator, &estimate) == 0)
+                ;
+        }
+        riptide_estimator_free(estimator);
+    }
+    printf("a tick with samples of %u destinations: %.1f ms, with %u hints %.1f ms\n",
+           plan->destinations, median(ms[0], plan->rounds), n_hints, median(ms[1], plan->rounds));
+}
+
 int main(int argc, char **argv)
 {
     struct plan plan = { 10000, 1000000, MAX_ROUNDS };
@@ -302,6 +359,7 @@ int main(int argc, char **argv)
     }
     measure_idle(10, samples, 0);
     measure_idle(plan.destinations, samples, plan.samples);
+    measure_hints(&plan, samples);
     free(samples);
     return 0;
 }

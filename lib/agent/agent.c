@@ -264,6 +264,12 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
         agent->event.route = route;
         if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0)
             agent->event.estimate = &agent->estimate;
+        if (agent->event.estimate && agent->estimate.cwnd == 0 &&
+            route->state == RIPTIDE_ROUTE_WITHDRAWN) {
+            agent->route = *route;
+            describe_off(agent, &agent->route);
+            agent->event.route = &agent->route;
+        }
     } else if (pop_backend(agent) || pop_reason(agent) || pop_events_error(agent)) {
         *eventp = &agent->event;
         return 0;

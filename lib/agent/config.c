@@ -33,15 +33,11 @@ static bool has_draws(const struct riptide_agent_config *config)
     return config->apply != RIPTIDE_ROUTES && config->holdout_percent > 0;
 }
 
-/* Whether closed connections are needed: by the policy of any destination, or for outcomes. */
+/* Whether closed connections are needed: by the policy, or for outcomes. */
 static bool needs_closed(const struct riptide_agent_config *agent,
                          const struct riptide_estimator_config *config)
 {
-    bool is_needed = config->policy->needs_closed;
-
-    for (size_t i = 0; i < config->n_hints; i++)
-        is_needed |= config->hints[i].policy && config->hints[i].policy->needs_closed;
-    return is_needed || has_draws(agent);
+    return config->policy->needs_closed || has_draws(agent);
 }
 
 static bool can_draw(const struct stages *stages)

@@ -5,7 +5,7 @@
  *
  *     riptide agent 1
  *     paused=1
- *     hint=203.0.113.0/24 cwnd_max=15 until_ns=1790000000000000000 left_ns=3600000000000
+ *     hint=203.0.113.0/24 cwnd_max=15 off=0 until_ns=1790000000000000000 left_ns=3600000000000
  *
  * until_ns is of CLOCK_REALTIME, the only clock that continues through a reboot. A hint ends then,
  * but lasts no longer than left_ns, the rest when it was saved, where that clock was set back.
@@ -39,17 +39,17 @@ int operator_save(const struct riptide_estimator *estimator, bool is_paused, uin
         return -ENOMEM;
     n = (size_t)snprintf(text, size, "%s%s", head, is_paused ? paused_line : "");
     for (size_t i = 0; i < estimator->n_hints; i++) {
-        const struct riptide_hint *hint = &estimator->hints[i];
+        const struct riptide_hint *hint = &estimator->hints[i].hint;
         char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
-        if (!hint_has_end(hint) || hint->until_ns <= now_ns || hint->cwnd_max == 0)
+        if (!hint_has_end(hint) || hint->until_ns <= now_ns)
             continue;
         riptide_prefix_format(&hint->dst, dst);
         n += (size_t)snprintf(text + n, size - n,
-                              "hint=%s cwnd_max=%" PRIu32 " until_ns=%" PRIu64 " left_ns=%" PRIu64
-                              "\n",
-                              dst, hint->cwnd_max, realtime_ns + (hint->until_ns - now_ns),
-                              hint->until_ns - now_ns);
+                              "hint=%s cwnd_max=%" PRIu32 " off=%d until_ns=%" PRIu64
+                              " left_ns=%" PRIu64 "\n",
+                              dst, hint->cwnd_max, hint->off,
+                              realtime_ns + (hint->until_ns - now_ns), hint->until_ns - now_ns);
     }
     *textp = text;
     *np = n;
@@ -63,12 +63,14 @@ static void load_hint(struct riptide_estimator *estimator, const char *line, uin
     struct riptide_hint hint = { .until_ns = now_ns };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     uint64_t until_ns, left_ns;
+    int off;
 
-    if (sscanf(line, "hint=%49s cwnd_max=%" SCNu32 " until_ns=%" SCNu64 " left_ns=%" SCNu64, dst,
-               &hint.cwnd_max, &until_ns, &left_ns) != 4 ||
+    if (sscanf(line, "hint=%49s cwnd_max=%" SCNu32 " off=%d until_ns=%" SCNu64 " left_ns=%" SCNu64,
+               dst, &hint.cwnd_max, &off, &until_ns, &left_ns) != 5 ||
         riptide_prefix_parse(&hint.dst, dst) != 0 || until_ns <= realtime_ns ||
         left_ns > MOST_LEFT_NS)
         return;
+    hint.off = off;
     hint.until_ns += until_ns - realtime_ns < left_ns ? until_ns - realtime_ns : left_ns;
     riptide_estimator_add_hint(estimator, &hint, NULL);
 }

@@ -117,6 +117,7 @@ struct riptide_agent {
     int events_error;           /* why there are no destroy events, as last popped */
     int failure;
     struct riptide_estimate estimate;
+    struct riptide_route route;
     struct riptide_agent_event event;
 };
 
@@ -150,6 +151,11 @@ void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sa
 /* Adds the books to `ended`, whose sums are exported, and empties them. */
 void books_end(struct outcomes *outcomes);
 struct books *books_get_ended(struct outcomes *outcomes); /* NULL: no memory */
+
+/* tools.c */
+
+/* Sets a route's state and reason where a hint disables its window. */
+void describe_off(const struct riptide_agent *agent, struct riptide_route *route);
 
 /* operator_text.c */
 

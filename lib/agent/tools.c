@@ -5,6 +5,21 @@
 #include "apply/router.h"
 #include "compute/estimator.h"
 
+#include <stdio.h>
+
+void describe_off(const struct riptide_agent *agent, struct riptide_route *route)
+{
+    struct riptide_explanation explanation;
+    char off[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    route->state = RIPTIDE_ROUTE_WITHDRAWN;
+    if (riptide_estimator_explain(agent->estimator, &route->dst, &explanation,
+                                  sizeof(explanation)) != 0)
+        return;
+    riptide_prefix_format(&explanation.off, off);
+    snprintf(route->reason, sizeof(route->reason), "the hint for %s is off", off);
+}
+
 /* Per connection the program gives the estimator's window directly. */
 static void describe(const struct riptide_agent *agent, const struct riptide_estimate *estimate,
                      struct riptide_route *route)
@@ -13,7 +28,9 @@ static void describe(const struct riptide_agent *agent, const struct riptide_est
                                      .state = RIPTIDE_ROUTE_APPLIED,
                                      .initcwnd = estimate->cwnd,
                                      .backend = RIPTIDE_CONNECTIONS };
-    if (agent->phase == PHASE_STOPPED || estimate->cwnd == 0)
+    if (estimate->cwnd == 0)
+        describe_off(agent, route);
+    if (agent->phase == PHASE_STOPPED)
         route->state = RIPTIDE_ROUTE_WITHDRAWN;
 }
 
@@ -21,11 +38,10 @@ int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_p
                        struct riptide_route *route)
 {
     struct riptide_estimate estimate;
-    int r;
+    int r = riptide_estimator_find(agent->estimator, dst, &estimate);
 
-    if (agent->backends.chosen != RIPTIDE_CONNECTIONS)
+    if (agent->backends.chosen != RIPTIDE_CONNECTIONS && (r != 0 || estimate.cwnd > 0))
         return router_find(agent->router, dst, route);
-    r = riptide_estimator_find(agent->estimator, dst, &estimate);
     if (r == 0)
         describe(agent, &estimate, route);
     return r;

@@ -157,7 +157,7 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     *cwndp = 0;
     if (sample->shown) {
         if (is_at(estimator, slot, dst))
-            *cwndp = destination_at(estimator, slot)->cwnd;
+            *cwndp = given_cwnd(destination_at(estimator, slot));
         return RIPTIDE_E_UNKNOWN;
     }
     if (sample->cwnd - 1 >= (1u << 31) - 1) /* the window is 0, or from 2^31 on */
@@ -171,8 +171,8 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
         slot = begun;
     }
     destination = destination_at(estimator, slot);
-    policy = destination->policy;
-    *cwndp = destination->cwnd;
+    policy = estimator->config.policy;
+    *cwndp = given_cwnd(destination);
     /* Losses of a held out flight are no evidence about another window. */
     estimator->input.cwnd = arm_of_sample(estimator, sample) == ARM_HOLDOUT ? 0 : *cwndp;
     estimator->input.user = policy->user;

@@ -30,24 +30,6 @@ bool destination_is_ours(const struct riptide_estimator *estimator,
            (!estimator->scope || scope_holds(estimator->scope, dst));
 }
 
-void choose_policy(struct riptide_estimator *estimator, struct destination *destination)
-{
-    const struct riptide_hint *kept = limits_of(estimator, destination).kept;
-    const struct riptide_policy *policy =
-        kept && kept->policy ? kept->policy : estimator->config.policy;
-
-    destination->flags &= (uint8_t)~IS_AT_ONCE;
-    if (kept && kept->pacing_percent == RIPTIDE_AT_ONCE)
-        destination->flags |= IS_AT_ONCE;
-    if (destination->policy == policy)
-        return;
-    destination->policy = policy;
-    memset(destination->memory, 0, sizeof(destination->memory));
-    destination->n_counted = 0;
-    if (destination->cwnd > 0)
-        restore_kept(estimator, destination, estimator->now_ns);
-}
-
 void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
@@ -70,7 +52,7 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
     destination->flags &= (uint8_t)~IS_NEWS;
     destination->smoothed = NO_HISTORY;
     destination->pmtu_bytes = 0;
-    forget_kept(destination);
+    forget_kept(estimator, destination);
     mark_changed(estimator, slot);
     remove_if_unknown(estimator, slot);
 }
@@ -91,17 +73,11 @@ static void make_room(struct riptide_estimator *estimator)
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     uint32_t *slotp)
 {
-    uint32_t n = estimator->table.n;
     int r = prefix_table_insert(&estimator->table, dst, slotp);
 
     if (r == RIPTIDE_E_FULL && !estimator->has_made_room) {
         make_room(estimator);
-        n = estimator->table.n;
         r = prefix_table_insert(&estimator->table, dst, slotp);
-    }
-    if (r == 0 && estimator->table.n != n) {
-        destination_at(estimator, *slotp)->policy = estimator->config.policy;
-        choose_policy(estimator, destination_at(estimator, *slotp));
     }
     return r;
 }
@@ -120,8 +96,7 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
 
-    if (destination->flags & IS_CHANGED ||
-        (destination->cwnd == destination->popped_cwnd && !(destination->flags & IS_NEWS)))
+    if (destination->flags & IS_CHANGED || !has_news(destination))
         return;
     destination->flags |= IS_CHANGED;
     destination->next_changed = NONE;
@@ -132,9 +107,9 @@ void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
     estimator->changed_tail = slot;
 }
 
-void forget_kept(struct destination *destination)
+void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
 {
-    size_t tick_bytes = destination->policy->tick_bytes;
+    size_t tick_bytes = estimator->config.policy->tick_bytes;
 
     memset((unsigned char *)destination->memory + tick_bytes, 0,
            sizeof(destination->memory) - tick_bytes);
@@ -143,12 +118,12 @@ void forget_kept(struct destination *destination)
 void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
                   uint64_t now_ns)
 {
-    const struct riptide_policy *policy = destination->policy;
+    const struct riptide_policy *policy = estimator->config.policy;
     struct limits limits = limits_of(estimator, destination);
-    /* Without scales and temporary hints, which apply again to the result. */
+    /* Without hints that end, which apply again to the result. */
     double cwnd = greater(lesser(destination->smoothed, limits.max), limits.min);
 
-    forget_kept(destination);
+    forget_kept(estimator, destination);
     if (policy->restore)
         policy->restore(input_of(estimator, destination, now_ns), destination->memory, cwnd);
 }

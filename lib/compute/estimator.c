@@ -34,7 +34,8 @@ static int lay_out(struct riptide_estimator *estimator, struct riptide_error *er
     estimator->changed_head = estimator->changed_tail = NONE;
     estimator->input.config = config;
     for (size_t i = 0; r == 0 && i < n_hints; i++)
-        r = hint_add(estimator, &hints[i], i, error);
+        r = hints_put(estimator, &hints[i], i, error);
+    hints_link(estimator);
     return r;
 }
 
@@ -79,7 +80,7 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
     input->samples = destination->n_counted;
     input->cwnd = destination->cwnd;
     input->base_cwnd = destination->base_cwnd;
-    input->user = destination->policy->user;
+    input->user = estimator->config.policy->user;
     return input;
 }
 
@@ -93,7 +94,7 @@ static uint32_t take_touched(struct riptide_estimator *estimator)
     destination->flags &= (uint8_t)~IS_TOUCHED;
     destination->n_counted = 0;
     memset(destination->n_left_out, 0, sizeof(destination->n_left_out));
-    memset(destination->memory, 0, destination->policy->tick_bytes);
+    memset(destination->memory, 0, estimator->config.policy->tick_bytes);
     return slot;
 }
 
@@ -115,7 +116,7 @@ static double smooth(const struct riptide_estimator *estimator, struct destinati
     destination->flags &= (uint8_t)~IS_DROP;
     if (is_drop)
         destination->flags |= IS_DROP;
-    if (!has_history || is_drop || !destination->policy->is_averaged)
+    if (!has_history || is_drop || !estimator->config.policy->is_averaged)
         return combined;
     return weight * destination->smoothed + (1 - weight) * combined;
 }
@@ -123,14 +124,15 @@ static double smooth(const struct riptide_estimator *estimator, struct destinati
 static uint32_t pacing_of(const struct riptide_estimator *estimator,
                           const struct destination *destination)
 {
-    return estimator->config.can_pace ? evidence_of(destination).evidence.pacing_percent : 0;
+    return estimator->config.can_pace ? evidence_of(estimator, destination).evidence.pacing_percent
+                                      : 0;
 }
 
 /* Too short to be paced; the backend needs to know when this changes. */
 static bool is_short(const struct riptide_estimator *estimator,
                      const struct destination *destination)
 {
-    uint32_t us = evidence_of(destination).evidence.min_rtt_us;
+    uint32_t us = evidence_of(estimator, destination).evidence.min_rtt_us;
 
     return estimator->config.can_pace && us > 0 && us < PACING_RTT_MIN_US;
 }
@@ -138,10 +140,10 @@ static bool is_short(const struct riptide_estimator *estimator,
 static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
 {
     struct destination *destination = destination_at(estimator, slot);
-    const struct riptide_policy *policy = destination->policy;
+    const struct riptide_policy *policy = estimator->config.policy;
     uint32_t rto_min_us = rto_min_of(estimator, destination);
     uint32_t pacing_percent = pacing_of(estimator, destination);
-    bool can_pace = estimator->config.can_pace, was_short = is_short(estimator, destination);
+    bool was_short = is_short(estimator, destination);
     double combined;
 
     /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
@@ -149,10 +151,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
         (destination->cwnd == 0 || destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] == 0 ||
          !policy->combines_idle))
         return;
-    if (destination->flags & IS_AT_ONCE)
-        estimator->config.can_pace = false;
     combined = policy->combine(input_of(estimator, destination, now_ns), destination->memory);
-    estimator->config.can_pace = can_pace;
     if (combined == RIPTIDE_NO_EVIDENCE)
         return;
     if (!(combined >= 0 && combined <= FLT_MAX)) { /* it is kept as float */
@@ -161,7 +160,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t
     }
     destination->smoothed = smooth(estimator, destination, combined);
     destination->combined = (float)combined;
-    set_window(estimator, destination, limits_of(estimator, destination).cwnd, (int64_t)now_ns);
+    set_window(estimator, destination, bounded_cwnd(estimator, destination), (int64_t)now_ns);
     if (rto_min_of(estimator, destination) != rto_min_us ||
         pacing_of(estimator, destination) != pacing_percent ||
         is_short(estimator, destination) != was_short)
@@ -221,7 +220,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
             /* Its counts are kept for riptide_estimator_explain; the policy begins anew. */
             set_window(estimator, destination, 0, (int64_t)now_ns);
             destination->combined = NO_HISTORY;
-            forget_kept(destination);
+            forget_kept(estimator, destination);
         }
         mark_changed(estimator, slot);
         remove_if_unknown(estimator, take_touched(estimator));
@@ -238,17 +237,16 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
     while (estimator->changed_head != NONE) {
         uint32_t slot = estimator->changed_head;
         struct destination *destination = destination_at(estimator, slot);
-        bool is_news =
-            destination->cwnd != destination->popped_cwnd || destination->flags & IS_NEWS;
+        bool is_to_pop = has_news(destination);
 
         estimator->changed_head = destination->next_changed;
         if (estimator->changed_head == NONE)
             estimator->changed_tail = NONE;
         destination->flags &= (uint8_t) ~(IS_CHANGED | IS_NEWS);
-        destination->popped_cwnd = destination->cwnd;
+        destination->popped_cwnd = given_cwnd(destination);
         estimator->popped = destination_estimate(estimator, destination);
         remove_if_unknown(estimator, slot);
-        if (is_news) {
+        if (is_to_pop) {
             *estimatep = &estimator->popped;
             return 0;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The data of an estimator, for the files of this folder: add.c (samples), estimator.c (rounds),
- * destination.c, bound.c (limits and hints), explain.c and state.c (text).
+ * destination.c, bound.c (limits), hints.c, explain.c and state.c (text).
  */
 #ifndef RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 #define RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
@@ -26,7 +26,7 @@ enum {
     IS_CHANGED = 1 << 1, /* waits to be popped */
     IS_NEWS = 1 << 2,    /* its rto_min, bounds or path MTU are not those popped last */
     IS_DROP = 1 << 3,    /* the drop guard discarded its history */
-    IS_AT_ONCE = 1 << 4, /* by its hint: its first flights are not paced */
+    IS_OFF = 1 << 4,     /* a hint disables its window */
 };
 
 /*
@@ -43,7 +43,6 @@ struct destination {
     uint16_t n_counted;  /* samples of the coming tick; UINT16_MAX: that many or more */
     uint16_t popped_cwnd;
     uint32_t next_touched;
-    const struct riptide_policy *policy;
     uint64_t memory[RIPTIDE_POLICY_MEMORY_BYTES / 8]; /* the policy's */
     double smoothed;                                  /* NO_HISTORY: never computed, or expired */
     int64_t updated_ns; /* negative: restored, computed before this host booted */
@@ -59,6 +58,15 @@ static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of
 /* For the files of policies. */
 #define ASSERT_MEMORY_FITS(type)                                                                   \
     static_assert(sizeof(type) <= RIPTIDE_POLICY_MEMORY_BYTES, "memory is over its budget")
+
+/* The indices and the bound are of it and those that contain it, see hints_link. */
+struct hint {
+    struct riptide_hint hint; /* begins with its prefix */
+    uint32_t around;          /* the longest other one that contains it, or NONE */
+    uint32_t kept;            /* the longest without an end, or NONE */
+    uint32_t off;             /* one with an end that is `off`, or NONE */
+    uint32_t cap;             /* the lowest cwnd_max of those with an end; 0: none */
+};
 
 struct riptide_estimator {
     struct riptide_estimator_config config; /* without its hints */
@@ -78,8 +86,8 @@ struct riptide_estimator {
     uint32_t n_windows;
     int64_t oldest_ns;          /* no destination was computed before this time */
     bool has_made_room;         /* in the coming tick, by removing windowless ones */
-    struct riptide_hint *hints; /* the configuration's and the added ones */
-    size_t n_hints;
+    struct hint *hints;         /* the configuration's and the added ones: see hints.c */
+    uint32_t n_hints;
     struct riptide_estimate popped;
 };
 
@@ -92,6 +100,20 @@ static inline struct destination *destination_at(const struct riptide_estimator 
 #define FOR_EACH_DESTINATION(estimator, slot)                                                      \
     for (uint32_t slot = prefix_table_next(&(estimator)->table, 0); (slot) != NONE;                \
          (slot) = prefix_table_next(&(estimator)->table, (slot) + 1))
+
+/* The window with which its connections start, as it is popped; 0: none. */
+static inline uint16_t given_cwnd(const struct destination *destination)
+{
+    return destination->flags & IS_OFF ? 0 : destination->cwnd;
+}
+
+/* Whether it must be popped. */
+static inline bool has_news(const struct destination *destination)
+{
+    uint16_t cwnd = given_cwnd(destination);
+
+    return cwnd != destination->popped_cwnd || (cwnd > 0 && destination->flags & IS_NEWS);
+}
 
 /* Time since it was computed. */
 static inline uint64_t age_ns_of(const struct destination *destination, uint64_t now_ns)
@@ -168,11 +190,8 @@ void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot);
 /* Withdraws the window, to be popped, and discards the destination's data. */
 void forget(struct riptide_estimator *estimator, uint32_t slot);
 
-/* Sets the policy and pacing of its hint; a changed policy begins with empty memory. */
-void choose_policy(struct riptide_estimator *estimator, struct destination *destination);
-
 /* Empties the policy's memory beyond the tick, or restores it from the window. */
-void forget_kept(struct destination *destination);
+void forget_kept(const struct riptide_estimator *estimator, struct destination *destination);
 void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
                   uint64_t now_ns);
 
@@ -189,7 +208,8 @@ void set_window(struct riptide_estimator *estimator, struct destination *destina
 uint32_t find_slot(const struct riptide_estimator *estimator, const struct riptide_prefix *dst);
 
 /* The policy's evidence for its window; other members are empty except `cwnd`. */
-struct riptide_explanation evidence_of(const struct destination *destination);
+struct riptide_explanation evidence_of(const struct riptide_estimator *estimator,
+                                       const struct destination *destination);
 
 /* From that, the smallest round trip time of a peer's destination; 0: unknown. */
 uint32_t estimator_min_rtt_us(const struct riptide_estimator *estimator,
@@ -203,25 +223,37 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
 
 /* All limits on the window of one destination, and the result. */
 struct limits {
-    const struct riptide_hint *kept; /* the permanent hint; NULL: none */
+    const struct riptide_hint *kept; /* without an end, that decides; NULL: none */
+    const struct riptide_hint *off;  /* that disables it; NULL: none */
+    uint32_t cap;                    /* of hints with an end; 0: none */
     uint32_t min, max;
-    bool is_cut;       /* losses lowered it, even below the base route's window */
-    double scale;      /* of temporary hints; 1: none */
-    uint32_t hint_max; /* likewise; 0: none */
-    uint32_t most;     /* the upper bound in effect */
-    uint32_t bounds;   /* enum riptide_bound: the limits that changed the window */
-    uint16_t cwnd;     /* rounded to the nearest segment */
+    bool is_cut;     /* losses lowered it, even below the base route's window */
+    uint32_t most;   /* the upper bound in effect */
+    uint32_t bounds; /* enum riptide_bound: the limits that changed the window */
+    uint16_t cwnd;   /* rounded to the nearest segment */
 };
 
 struct limits limits_of(const struct riptide_estimator *estimator,
                         const struct destination *destination);
 
+/* The window within its limits; notes whether a hint disables it. */
+uint16_t bounded_cwnd(const struct riptide_estimator *estimator, struct destination *destination);
+
 /* Bounds it anew after a change of hints, and notifies the policy of a raise. */
 void rebound_destination(struct riptide_estimator *estimator, uint32_t slot);
+
+/*
+ * Likewise, if it has a window; it is popped even if that stays, as the kernel's may be beyond the
+ * new bound. The second function: all within that prefix.
+ */
+void bound_anew(struct riptide_estimator *estimator, uint32_t slot);
+void bound_within(struct riptide_estimator *estimator, const struct riptide_prefix *dst);
 
 /* Sets the base route's window of a destination (struct riptide_route); 0: unknown. */
 void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                         uint32_t cwnd);
+
+/* hints.c */
 
 static inline bool hint_has_end(const struct riptide_hint *hint)
 {
@@ -229,12 +261,16 @@ static inline bool hint_has_end(const struct riptide_hint *hint)
 }
 
 /*
- * Checks a hint, the i-th of the configuration or ADDED, and stores it.
- *
- * Outcomes: RIPTIDE_E_FULL. Errors: -EINVAL with a line that names the field, -ENOMEM.
+ * Checks a hint, the i-th of the configuration or ADDED, and stores it; call hints_link after the
+ * last one. Outcomes: RIPTIDE_E_FULL. Errors: -EINVAL with a line that names the field, -ENOMEM.
  */
-int hint_add(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
-             struct riptide_error *error);
+int hints_put(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
+              struct riptide_error *error);
+void hints_link(struct riptide_estimator *estimator);
+
+/* Sets `kept`, `off` and `cap` of a destination's limits. */
+void hints_find(const struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+                struct limits *limits);
 
 /* Removes hints whose end has passed, and bounds their destinations anew. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);

@@ -5,24 +5,15 @@
 #include "prefix.h"
 #include "tools.h"
 
-/* Bounds that lower a window on purpose; cwnd_max of the configuration does not. */
-enum {
-    LOWERING = RIPTIDE_BOUND_OVERRIDE_MAX | RIPTIDE_BOUND_OVERRIDE_SCALE |
-               RIPTIDE_BOUND_HINT_SCALE | RIPTIDE_BOUND_HINT_MAX,
-};
-
-struct riptide_explanation evidence_of(const struct destination *destination)
+struct riptide_explanation evidence_of(const struct riptide_estimator *estimator,
+                                       const struct destination *destination)
 {
+    const struct riptide_policy *policy = estimator->config.policy;
     struct riptide_explanation explanation = { .cwnd = destination->cwnd };
 
-    if (destination->cwnd > 0 && destination->policy->explain)
-        destination->policy->explain(destination->memory, &explanation);
+    if (destination->cwnd > 0 && policy->explain)
+        policy->explain(destination->memory, &explanation);
     return explanation;
-}
-
-static uint32_t kept_pacing(const struct limits *limits)
-{
-    return limits->kept ? limits->kept->pacing_percent : 0;
 }
 
 struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
@@ -32,28 +23,25 @@ struct riptide_estimate destination_estimate(const struct riptide_estimator *est
     /* A window computed before this boot has no time on this clock. */
     uint64_t updated_ns = destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
     uint64_t ttl_ns = estimator->config.ttl_ns;
-    struct riptide_explanation explanation = evidence_of(destination);
+    struct riptide_explanation explanation = evidence_of(estimator, destination);
 
     return (struct riptide_estimate){
         .dst = destination->dst,
         .samples = destination->samples,
         .combined = is_windowless(destination) ? 0 : (double)destination->combined,
         .smoothed = destination->smoothed,
-        .cwnd = destination->cwnd,
+        .cwnd = given_cwnd(destination),
         .updated_ns = updated_ns,
         .expires_ns = ttl_ns > INT64_MAX - updated_ns ? RIPTIDE_NEVER_NS
                                                       : (uint64_t)destination->updated_ns + ttl_ns,
         .rto_min_us = rto_min_of(estimator, destination),
         .cwnd_max = limits.most,
-        .may_lower = limits.is_cut || limits.bounds & LOWERING,
+        /* cwnd_max of the configuration does not lower a window on purpose. */
+        .may_lower = limits.is_cut || limits.bounds & RIPTIDE_BOUND_HINT_MAX,
         .pmtu_bytes = destination->pmtu_bytes,
         .min_rtt_us = explanation.evidence.min_rtt_us,
-        .receive_window = limits.kept && limits.kept->receive_window
-                              ? limits.kept->receive_window
-                              : RIPTIDE_RECEIVE_AUTO,
         .base_cwnd = destination->base_cwnd,
-        .pacing_percent =
-            kept_pacing(&limits) > 0 ? kept_pacing(&limits) : explanation.evidence.pacing_percent,
+        .pacing_percent = explanation.evidence.pacing_percent,
     };
 }
 
@@ -74,7 +62,9 @@ uint32_t estimator_min_rtt_us(const struct riptide_estimator *estimator,
 {
     uint32_t slot = find_slot(estimator, peer);
 
-    return slot == NONE ? 0 : evidence_of(destination_at(estimator, slot)).evidence.min_rtt_us;
+    return slot == NONE
+               ? 0
+               : evidence_of(estimator, destination_at(estimator, slot)).evidence.min_rtt_us;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_find(const struct riptide_estimator *estimator,
@@ -130,24 +120,22 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         return RIPTIDE_E_UNKNOWN;
     limits = limits_of(estimator, destination);
     known = destination_estimate(estimator, destination);
-    by_policy = evidence_of(destination);
+    by_policy = evidence_of(estimator, destination);
     full = (struct riptide_explanation){
         .dst = known.dst,
-        .policy = destination->policy->name,
+        .policy = estimator->config.policy->name,
         .samples = known.samples,
         .combined = known.combined,
-        .smoothed = known.cwnd > 0 ? known.smoothed : 0,
-        .is_drop = known.cwnd > 0 && destination->flags & IS_DROP,
-        .bounds = known.cwnd > 0 ? limits.bounds | by_policy.bounds : 0,
-        .override = limits.kept ? limits.kept->dst : (struct riptide_prefix){ 0 },
+        .smoothed = destination->cwnd > 0 ? known.smoothed : 0,
+        .is_drop = destination->cwnd > 0 && destination->flags & IS_DROP,
+        .bounds = destination->cwnd > 0 ? limits.bounds | by_policy.bounds : 0,
+        .hint = limits.kept ? limits.kept->dst : (struct riptide_prefix){ 0 },
+        .off = limits.off ? limits.off->dst : (struct riptide_prefix){ 0 },
         .cwnd_min = limits.min,
         .cwnd_max = limits.max,
-        .override_scale = limits.kept ? limits.kept->scale : 1,
-        .override_pacing_percent = kept_pacing(&limits),
-        .hint_scale = limits.scale,
-        .hint_cwnd_max = limits.hint_max,
+        .hint_cwnd_max = limits.cap,
         .base_cwnd = destination->base_cwnd,
-        .cwnd = known.cwnd,
+        .cwnd = destination->cwnd,
         .rto_min_us = known.rto_min_us,
         .updated_ns = known.updated_ns,
         .expires_ns = known.expires_ns,

@@ -73,7 +73,7 @@ size_t state_put_line(char *begin, const struct riptide_estimator *estimator, ui
                       uint64_t now_ns)
 {
     const struct destination *destination = destination_at(estimator, slot);
-    const struct riptide_policy *policy = destination->policy;
+    const struct riptide_policy *policy = estimator->config.policy;
     const unsigned char *kept = (const unsigned char *)destination->memory;
     uint64_t combined = to_micros((double)destination->combined);
     uint64_t smoothed = to_micros(destination->smoothed);
@@ -190,9 +190,9 @@ static unsigned int from_hex(char digit)
 }
 
 /* Restores a policy's memory. Returns false if its layout has changed since the save. */
-static bool take_kept(struct destination *destination, struct word line)
+static bool take_kept(const struct riptide_policy *policy, struct destination *destination,
+                      struct word line)
 {
-    const struct riptide_policy *policy = destination->policy;
     unsigned char *memory = (unsigned char *)destination->memory;
     char head[HEAD_BYTES];
     size_t n_head = put_kept_head(head, policy);
@@ -227,7 +227,7 @@ static void adopt(struct load *load, uint32_t slot, const struct record *record,
     destination->combined = (float)((double)record->combined / MICROS);
     destination->smoothed = (double)record->smoothed / MICROS;
     set_window(estimator, destination, (uint16_t)record->cwnd, updated_ns);
-    if (!take_kept(destination, record->line))
+    if (!take_kept(estimator->config.policy, destination, record->line))
         restore_kept(estimator, destination, load->now_ns);
     rebound_destination(estimator, slot);
 }

@@ -52,7 +52,7 @@ CONFIGS = ("", "[compute]\ncwnd-max = 60\n", "[compute]\npolicy = careful\n",
            "[compute]\nttl = 20s\nhistory-weight = 0.3\n",
            "[compute]\nprefix-len4 = 26\nprefix-len6 = 120\n",
            "[compute]\nmax-destinations = 300\n",
-           "[prefix 203.0.113.0/25]\npolicy = bdp\ncwnd-max = 20\n",
+           "[prefix 203.0.113.0/25]\ncwnd-max = 20\n",
            "[observe]\nscope = 203.0.113.0/24, 2001:db8::/64\n")
 HARM = (b"", b'{"request":"show"}\n' * 100, b"garbage\n" * 500, b"\0" * 4096, b"[" * 4095 + b"\n",
         b'{"request":"explain","destination":"203.0.113.7"}\n' * 80)

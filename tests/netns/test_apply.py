@@ -43,22 +43,6 @@ def test_peers_begin_with_cwnd_max_on_what_this_host_opens(net, daemon, apply):
         wait_until(lambda: first_window() == 80, "the first receive window")
 
 
-@pytest.mark.usefixtures("large_first_windows")
-def test_the_first_receive_window_can_be_left_to_the_kernel(net, daemon, tmp_path):
-    peers = ("203.0.113.1", "203.0.113.2")
-    config = tmp_path / "riptided.conf"
-    for peer in peers:
-        net.learned(peer, 30)
-
-    def are_open():
-        return [tcp_info(net.connect(peer).far).snd_wnd_bytes // 1460 == 80 for peer in peers]
-    for text, expected in (("", [True, True]), ("[prefix 203.0.113.1]\nreceive-window = off\n", [False, True])):
-        config.write_text("[compute]\ncwnd-max = 80\n" + text)
-        with daemon("connections", "--config", config, has_rules=False):
-            wait_until(lambda: net.connect(peers[0]).cwnd() > 10 and net.connect(peers[1]).cwnd() > 10, "windows")
-            assert are_open() == expected, text
-
-
 @pytest.mark.parametrize("apply", ["connections", "auto"])
 def test_a_change_of_routes_keeps_no_processor_busy(net, daemon, apply):
     with daemon(apply, has_rules=False, interval="250ms") as riptided:  # a round itself takes 20 ms in user mode
@@ -159,15 +143,6 @@ def test_rules_that_a_riptided_with_routes_left_go_beside_routes_of_others(net, 
             assert rules(net.host) == []
 
 
-def test_a_section_that_paces_does_not_limit_a_route_where_nothing_is_paced(net, tmp_path):
-    net.learned("203.0.113.1", 60)
-    config = tmp_path / "riptided.conf"
-    config.write_text("[prefix 203.0.113.0/24]\npacing-percent = 100\n")
-    with Daemon(net.host, "--config", config):
-        wait_window(net.host, "203.0.113.1")
-        assert windows(net.host)["203.0.113.1"] > 50
-
-
 @pytest.mark.parametrize("pacing", ["auto", "off"])
 def test_flights_are_paced_as_configured(path, cgroup, pacing):
     connect, near, _ = path
@@ -184,41 +159,6 @@ def test_flights_are_paced_as_configured(path, cgroup, pacing):
         assert apply["pacing"] == (pacing == "auto")
         assert apply["paced"] == (apply["given"] if apply["pacing"] else 0)
     learned.close()
-
-
-def test_a_prefix_is_paced_otherwise_than_the_rest(path, cgroup, tmp_path):
-    connect, near, _ = path
-    config = tmp_path / "riptided.conf"
-    config.write_text("[prefix fd09:2::/64]\npacing-percent = 100\n")
-    learned = [connect(peer, congestion="cubic") for peer in ("10.9.2.1", "fd09:2::1")]
-    for each in learned:
-        each.grow(30)
-
-    def pace(peer):
-        connection = connect(peer, congestion="cubic")
-        found = connection.cwnd(), first_pace(connection, 5000)
-        connection.close()
-        return found[1] if found[0] > 10 else None
-    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--config", config, "--holdout-percent", 0, has_rules=False):
-        wait_until(lambda: pace("10.9.2.1") and pace("fd09:2::1"), "windows")
-        assert pace("fd09:2::1") < 1.05 and 1.15 < pace("10.9.2.1") < 2.1
-        assert ", paced over 100 % of a round trip, where one takes 5 ms or more, by [prefix fd09:2::/64]\n" in near.run(
-            RIPTIDE, "explain", "fd09:2::1").stdout
-        assert ", paced over half a round trip, as TCP does itself, where one takes 5 ms or more\n" in near.run(
-            RIPTIDE, "explain", "10.9.2.1").stdout
-    config.write_text("[prefix fd09:2::/64]\npacing-percent = at-once\n")
-    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--config", config, "--holdout-percent", 0, has_rules=False):
-        wait_until(lambda: pace("10.9.2.1") and pace("fd09:2::1"), "windows")
-        assert riptide_json(near, "explain", "fd09:2::1")["program"]["pacing_percent"] == 0
-        said = near.run(RIPTIDE, "explain", "fd09:2::1").stdout
-        assert ", not paced, by [prefix fd09:2::/64]\n" in said
-        before = riptide_json(near, "status")["apply"]
-        assert pace("fd09:2::1") and pace("10.9.2.1")
-        after = riptide_json(near, "status")["apply"]
-        assert (after["given"] - before["given"], after["paced"] - before["paced"]) == (2, 1)
-        assert ", by [prefix" not in near.run(RIPTIDE, "explain", "10.9.2.1").stdout
-    for each in learned:
-        each.close()
 
 
 @pytest.fixture

@@ -153,7 +153,7 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         document = riptide_json(net.host, "explain", "203.0.113.1")
         assert document["program"] == {"cgroup": str(cgroup), "initcwnd": cwnd, "may_lower": False, "kept": None,
                                        "receive_bytes": 146_000,
-                                       "pacing_percent": 0, "pacing_by": None, "reason": None, "holdout_percent": 0,
+                                       "pacing_percent": 0, "reason": None, "holdout_percent": 0,
                                        "holdout_seed": document["program"]["holdout_seed"],
                                        "given": status()["apply"]["given"]}
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")

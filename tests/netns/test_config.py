@@ -50,21 +50,23 @@ def test_file_that_cannot_be_read(host, tmp_path):
         assert str(path) in line and words in line
 
 
-def test_prefix_has_bounds_and_a_policy_of_its_own(net, config):
-    path = config("[prefix 203.0.113.0/24]\ncwnd-max = 25\nscale = 80%\n"
+def test_prefix_has_bounds_of_its_own(net, config):
+    path = config("[prefix 203.0.113.0/24]\ncwnd-max = 25\n"
                   "[prefix 203.0.113.9/32]\ncwnd-max = 500\n"
-                  "[prefix 203.0.113.200/32]\npolicy = careful\n"
+                  "[prefix 203.0.113.200/32]\noff = yes\n"
                   "[prefix 2001:db8::/32]\ncwnd-min = 90\ncwnd-max = 90\n")
     for peer in ("203.0.113.1", "2001:db8::1", "198.51.100.1"):
         net.learned(peer, 120)
-    expected = {"203.0.113.1": 20, "203.0.113.9": net.learned("203.0.113.9", 120).cwnd(),
-                "203.0.113.200": 24, "2001:db8::1": 90, "198.51.100.1": 100}  # where careful begins
+    expected = {"203.0.113.1": 25, "203.0.113.9": net.learned("203.0.113.9", 120).cwnd(),
+                "2001:db8::1": 90, "198.51.100.1": 100}
     assert expected["203.0.113.9"] > 100
     with net.learned("203.0.113.200", 60).busy(), Daemon(net.host, "--config", path):
         wait_until(lambda: windows(net.host) == expected, "a window of its own for each prefix")
-        assert net.connect("203.0.113.1").cwnd() == 20
+        assert net.connect("203.0.113.1").cwnd() == 25
+        assert net.connect("203.0.113.200").cwnd() == 10
+        assert "the hint for 203.0.113.200 is off" in net.host.run(RIPTIDE, "explain", "203.0.113.200").stdout
         window = riptide_json(net.host, "explain", "203.0.113.1")["window"]
-        assert (window["override"], window["override_scale"]) == ("203.0.113.0/24", 0.8)
-        assert (window["cwnd_max"], window["cwnd"]) == (25, 20)
-        assert "override_max" in window["bounds"] and "max" not in window["bounds"]
+        assert (window["hint"], window["off"]) == ("203.0.113.0/24", None)
+        assert (window["cwnd_max"], window["cwnd"]) == (25, 25)
+        assert "hint_max" in window["bounds"] and "max" not in window["bounds"]
         assert "[prefix 203.0.113.0/24]" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout

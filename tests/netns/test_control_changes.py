@@ -33,32 +33,69 @@ def test_hint_lowers_windows_is_taken_back_and_passes(net):
         again = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--remove", check=False)
         assert one_line(again) == ("riptide: hint: 203.0.113.0/24: there is no hint for it; `riptide "
                                    "hint` lists them\n")
-        assert hint(net, "203.0.113.0/24", "--scale", "50%", "--for", "4s") == (
-            "203.0.113.0/24: 1 destination limited, from the next round on, for 4 s: windows "
-            "times 0.5, but the minimum of 10 stays\n")
-        assert hint(net, "192.0.2.0/24", "--max", "20", "--for", "1s").startswith(
-            "192.0.2.0/24: no destination within is known, and new ones are limited for 1 s: at most 20, but")
-        half = f"203.0.113.1: initcwnd {(before['203.0.113.1'] + 1) // 2} "
-        wait_until(lambda: half in daemon.said(), "half")
+        assert hint(net, "203.0.113.0/24", "--max", "5", "--for", "4s") == (
+            "203.0.113.0/24: 1 destination limited, from the next round on, for 4.0 s: at most 5\n")
+        assert hint(net, "192.0.2.0/24", "--off", "--for", "1s") == (
+            "192.0.2.0/24: no destination within is known, and new ones are limited for 1.0 s: no window\n")
+        wait_until(lambda: "203.0.113.1: initcwnd 5 " in daemon.said(), "below the minimum for all")
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
         said = daemon.said()
-    for line in ("windows at most 20\n", "windows times 0.5\n", "hint: 203.0.113.0/24: removed\n"):
+    for line in ("windows at most 20\n", "windows off\n", "hint: 203.0.113.0/24: removed\n"):
         assert line in said
+
+
+def test_cap_holds_over_a_longer_section_until_it_ends(net, tmp_path):
+    path = tmp_path / "riptided.conf"
+    path.write_text("[prefix 203.0.113.1]\ncwnd-min = 60\ncwnd-max = 60\n")
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host, "--config", path):
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 60}, "the section's window")
+        hint(net, "203.0.113.0/24", "--max", "15", "--for", "4s")
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 15}, "the cap")
+        assert net.connect("203.0.113.1").cwnd() == 15
+        assert verdict(net.host, "203.0.113.1")["window"]["bounds"] == ["hint_min", "hint_max"]
+        wait_until(lambda: windows(net.host) == {"203.0.113.1": 60}, "the section's window again")
+
+
+@pytest.mark.parametrize("apply", ["routes", "connections"])
+def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
+    net.learned("203.0.113.1", 60)
+    net.learned("198.51.100.1", 60)
+    options = () if apply == "routes" else ("--apply", apply, "--cgroup", cgroup, "--holdout-percent", 0)
+    with Daemon(net.host, "--log-level", "debug", *options, has_rules=apply == "routes") as daemon:
+        def cwnds():
+            return [net.connect(dst).cwnd() > 10 for dst in ("203.0.113.1", "198.51.100.1")]
+
+        wait_until(lambda: cwnds() == [True, True], "windows")
+        assert hint(net, "203.0.113.0/24", "--off") == (
+            "203.0.113.0/24: 1 destination limited, from the next round on, for 31622400.0 s: no window\n")
+        wait_until(lambda: cwnds() == [False, True], "no window")
+        why = "the hint for 203.0.113.0/24 is off"
+        wait_until(lambda: f"203.0.113.1: withdrawn, {why}\n" in daemon.said(), "the line")
+        document = verdict(net.host, "203.0.113.1")
+        assert document["window"]["off"] == "203.0.113.0/24" and document["window"]["cwnd"] > 10
+        assert (document["route"]["state"], document["route"]["reason"]) == ("withdrawn", why)
+        said = net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        assert f"no window is given at present: {why}; connections start with 10 segments" in said
+        shown = {row.split("\t")[0]: row.split("\t") for row in ask({"request": "show"})["routes"]}
+        assert shown["203.0.113.1"][1:4] == ["withdrawn", "0", "0"] and shown["203.0.113.1"][-1] == why
+        # It is learned on, by all connections of it; the window is back with its end.
+        assert hint(net, "203.0.113.0/24", "--off", "--for", "2s")
+        wait_until(lambda: cwnds() == [True, True], "the window again")
+        assert why not in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
 
 
 def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
     path = tmp_path / "riptided.conf"
-    path.write_text("[prefix 203.0.113.0/24]\npolicy = paper\ncwnd-min = 12\n"
+    path.write_text("[prefix 203.0.113.0/24]\noff = yes\ncwnd-min = 12\n"
                     "[prefix 198.51.100.1]\ncwnd-max = 20\n")
     with Daemon(net.host, "--config", path, "--aggregate", "192.0.2.0/28"):
         listed = riptide_json(net.host, "hint")["hints"]
-        assert {"dst": "203.0.113.0/24", "policy": "paper", "cwnd_min": 12, "cwnd_max": None,
-                "scale": None, "for_ms": None} in listed and len(listed) == 2
-        assert "203.0.113.0/24: policy paper, at least 12, as configured\n" in hint(net)
-        for dst, cwnd_min in (("203.0.113.2", 12), ("198.51.100.1", 10), ("192.0.2.0/25", 10)):
-            words = (dst, "--max", "5", "--for", "1h")
-            assert riptide_json(net.host, "hint", *words)["cwnd_min"] == cwnd_min
-            assert f"at most 5, but the minimum of {cwnd_min} stays" in hint(net, *words)
+        assert {"dst": "203.0.113.0/24", "off": True, "cwnd_min": 12, "cwnd_max": None,
+                "for_ms": None} in listed and len(listed) == 2
+        assert "203.0.113.0/24: no window, at least 12, as configured\n" in hint(net)
+        for dst in ("203.0.113.2", "198.51.100.1", "192.0.2.0/25"):
+            assert hint(net, dst, "--max", "5", "--for", "1h").endswith(": at most 5\n")
         hint(net, "198.51.100.1", "--remove")
         for words, said in (
                 (("198.51.100.1", "--remove"), "198.51.100.1: its bounds are a section of the "
@@ -72,21 +109,20 @@ def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
         assert hint(net) == "no hint is in force\n"
         assert "hints" not in net.host.run(RIPTIDE, "status").stdout
         hint(net, "203.0.113.0/24", "--max", "20", "--for", "10h")
-        hint(net, "2001:db8::/32", "--max", "9", "--scale", "25%", "--for", "9h")
+        hint(net, "2001:db8::/32", "--max", "9", "--off", "--for", "9h")
         first, second = riptide_json(net.host, "hint")["hints"]
         assert 0 < 36_000_000 - first["for_ms"] < 60_000
-        assert (first["cwnd_max"], second["cwnd_max"], second["scale"]) == (20, 9, 0.25)
+        assert (first["cwnd_max"], second["cwnd_max"], second["off"]) == (20, 9, True)
         said = net.host.run(*AS_NOBODY, RIPTIDE, "hint").stdout
         assert re.sub(r"3\d{4}\.\d s", "N s", said) == (
             "203.0.113.0/24: at most 20, for another N s\n"
-            "2001:db8::/32: windows times 0.25, at most 9, for another N s\n")
+            "2001:db8::/32: no window, at most 9, for another N s\n")
         assert riptide_json(net.host, "status")["hints"] == 2
         assert "  hints      2 in force, sections [prefix] included: see riptide hint\n" in net.host.run(RIPTIDE, "status").stdout
 
 
 @pytest.mark.parametrize("option, value, said", [
     ("--max", "65536", "cwnd_max: not 1 to 65535 segments"),
-    ("--scale", "2", "scale: 2; must be above 0 and at most 1"),
     ("--for", "9000h", "for_ms: not 1 ms to a year"),
 ])
 def test_hint_that_makes_no_sense_is_refused_by_the_daemon(net, option, value, said):

@@ -112,5 +112,5 @@ def test_hint_lowers_a_window_below_the_base(net, family):
         net.host.run(RIPTIDE, "hint", PEER[family], "--max", "15", "--for", "1h")
         wait_until(lambda: windows(net.host) == {PEER[family]: 15}, "the hint's window")
         assert net.connect(PEER[family]).cwnd() == 15
-        net.host.run(RIPTIDE, "hint", PEER[family], "--scale", "0.5", "--for", "1h")
-        wait_until(lambda: windows(net.host) == {PEER[family]: 30}, "half of the base's")
+        net.host.run(RIPTIDE, "hint", PEER[family], "--max", "30", "--for", "1h")
+        wait_until(lambda: windows(net.host) == {PEER[family]: 30}, "the next hint's")

@@ -256,7 +256,6 @@ static int hears_of_closed(const struct configs *configs)
 
 TEST(destroy_events_follow_the_policy_unless_said)
 {
-    struct riptide_hint override = { .dst = { AF_INET, 24, { 192, 0, 2 } } };
     struct riptide_observer_config observer;
     struct configs configs;
 
@@ -270,12 +269,6 @@ TEST(destroy_events_follow_the_policy_unless_said)
     riptide_observer_config_init(&observer, sizeof(observer));
     configs.estimator.policy = riptide_policy_find("paper");
     assert_false(hears_of_closed(&configs));
-    configs.estimator.hints = &override;
-    configs.estimator.n_hints = 1;
-    assert_false(hears_of_closed(&configs));
-    override.policy = riptide_policy_find("careful");
-    assert_true(hears_of_closed(&configs));
-    override.policy = NULL;
     observer.destroy_events = true;
     assert_true(hears_of_closed(&configs));
 }

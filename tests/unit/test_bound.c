@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits of a window: bounds, base windows, and permanent and temporary hints by prefix; and their
+ * Limits of a window: bounds, base windows, and hints by prefix with and without an end; and their
  * explanation.
  */
 #include "careful_case.h"
@@ -12,11 +12,9 @@
 static const struct riptide_explanation nothing;
 
 static void add_hint(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd_max,
-                     double scale, uint64_t until_ns)
+                     uint64_t until_ns)
 {
-    struct riptide_hint hint = {
-        .dst = prefix(dst), .cwnd_max = cwnd_max, .scale = scale, .until_ns = until_ns
-    };
+    struct riptide_hint hint = { .dst = prefix(dst), .cwnd_max = cwnd_max, .until_ns = until_ns };
     struct riptide_error error;
 
     assert_int_equal(riptide_estimator_add_hint(estimator, &hint, &error), 0);
@@ -38,7 +36,6 @@ TEST(explanation_holds_every_figure)
     assert_true(explanation.smoothed == 60);
     assert_int_equal(explanation.bounds, 0);
     assert_int_equal(explanation.cwnd, 60);
-    assert_true(explanation.hint_scale == 1);
     assert_int_equal(explanation.updated_ns, 2 * S);
     assert_int_equal(explanation.expires_ns, 92 * S);
     assert_int_equal(
@@ -58,112 +55,270 @@ TEST(clamp_says_which_bound_bit)
     assert_int_equal(explain(estimator).bounds, 0);
 }
 
-TEST(longest_override_decides_alone)
+TEST(longest_without_an_end_decides_alone)
 {
-    const struct riptide_hint overrides[] = {
-        { .dst = prefix("192.0.0.0/16"), .cwnd_max = 20, .scale = 0.1 },
+    const struct riptide_hint hints[] = {
+        { .dst = prefix("192.0.0.0/16"), .cwnd_max = 20, .off = true },
         { .dst = prefix("192.0.2.0/24"), .cwnd_max = 44 },
         { .dst = prefix("0.0.0.0/0"), .cwnd_max = 15 },
+        { .dst = prefix("192.0.2.2"), .cwnd_max = 12 },
     };
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.hints = overrides, config.n_hints = 3);
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.hints = hints, config.n_hints = 4);
     struct riptide_explanation explanation;
 
     learn(estimator, 70, S);
     assert_int_equal(cwnd_of(estimator), 44);
     explanation = explain(estimator);
-    assert_true(riptide_prefix_equal(&explanation.override, &overrides[1].dst));
+    assert_true(riptide_prefix_equal(&explanation.hint, &hints[1].dst));
     assert_int_equal(explanation.cwnd_min, 10);
     assert_int_equal(explanation.cwnd_max, 44);
-    assert_true(explanation.override_scale == 1);
-    assert_int_equal(explanation.bounds, RIPTIDE_BOUND_OVERRIDE_MAX);
+    assert_int_equal(explanation.off.family, 0);
+    assert_int_equal(explanation.bounds, RIPTIDE_BOUND_HINT_MAX);
 }
 
-/* An estimator that has seen one window of the destination, which an override is for. */
-static struct riptide_estimator *estimator_under(struct riptide_hint override, uint32_t cwnd)
+/* An estimator that has seen one window of the destination, which a hint is for. */
+static struct riptide_estimator *estimator_under(struct riptide_hint hint, uint32_t cwnd)
 {
     struct riptide_estimator *estimator;
 
-    override.dst = prefix("192.0.2.0/24");
-    estimator = ESTIMATOR_WITH("paper", config.hints = &override, config.n_hints = 1);
+    hint.dst = prefix("192.0.2.0/24");
+    estimator = ESTIMATOR_WITH("paper", config.hints = &hint, config.n_hints = 1);
     learn(estimator, cwnd, S);
     return estimator;
 }
 
-TEST(pacing_of_an_override_is_news_and_takes_the_place_of_the_policys)
-{
-    struct riptide_hint override = { .dst = prefix("192.0.2.0/24"), .pacing_percent = 80 };
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    learn(estimator, 70, S);
-    assert_int_equal(pop(estimator)->pacing_percent, 0);
-    assert_int_equal(riptide_estimator_add_hint(estimator, &override, NULL), 0);
-    assert_int_equal(pop(estimator)->pacing_percent, 80);
-    assert_int_equal(explain(estimator).override_pacing_percent, 80);
-    assert_int_equal(explain(estimator).evidence.pacing_percent, 0);
-    assert_int_equal(riptide_estimator_remove_hint(estimator, &override.dst), 0);
-    assert_int_equal(pop(estimator)->pacing_percent, 0);
-    assert_int_equal(explain(estimator).override_pacing_percent, 0);
-}
-
-TEST(override_says_which_part_of_it_bit)
+TEST(hint_says_which_part_of_it_bit)
 {
     const struct {
-        struct riptide_hint override;
+        struct riptide_hint hint;
         uint32_t learned, cwnd, bounds;
     } cases[] = {
-        { { .cwnd_min = 80 }, 70, 80, RIPTIDE_BOUND_OVERRIDE_MIN },
-        { { .scale = 0.5 }, 70, 35, RIPTIDE_BOUND_OVERRIDE_SCALE },
-        { { .scale = 0.1 }, 70, 10, RIPTIDE_BOUND_OVERRIDE_SCALE | RIPTIDE_BOUND_MIN },
-        { { .cwnd_min = 90, .cwnd_max = 90 }, 70, 90, RIPTIDE_BOUND_OVERRIDE_MIN },
-        { { .scale = 1 }, 70, 70, 0 },
+        { { .cwnd_min = 80 }, 70, 80, RIPTIDE_BOUND_HINT_MIN },
+        { { .cwnd_min = 90, .cwnd_max = 90 }, 70, 90, RIPTIDE_BOUND_HINT_MIN },
+        { { .cwnd_min = 0 }, 70, 70, 0 },
         { { .cwnd_max = 300 }, 250, 250, 0 }, /* beyond the bound for all */
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        ESTIMATOR *estimator = estimator_under(cases[i].override, cases[i].learned);
+        ESTIMATOR *estimator = estimator_under(cases[i].hint, cases[i].learned);
 
         assert_int_equal(cwnd_of(estimator), cases[i].cwnd);
         assert_int_equal(explain(estimator).bounds, cases[i].bounds);
     }
 }
 
-/* The learned window is 1000, ten times the upper bound. */
-TEST(scale_is_a_share_of_the_bounded_window)
+TEST(cap_with_an_end_holds_over_all_else_and_ends)
 {
-    struct riptide_estimator *estimator =
-        estimator_under((struct riptide_hint){ .scale = 0.5 }, 1000);
+    const struct riptide_hint sixty = {
+        .dst = prefix("192.0.2.1"), .cwnd_min = 60, .cwnd_max = 60
+    };
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.hints = &sixty, config.n_hints = 1);
 
-    assert_int_equal(cwnd_of(estimator), 50);
-    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX | RIPTIDE_BOUND_OVERRIDE_SCALE);
-    add_hint(estimator, "192.0.2.1", 0, 0.8, 10 * S); /* the lowest counts */
-    assert_int_equal(cwnd_of(estimator), 50);
-    add_hint(estimator, "192.0.2.1", 0, 0.3, 10 * S);
-    assert_int_equal(cwnd_of(estimator), 30);
-    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX | RIPTIDE_BOUND_HINT_SCALE);
-    add_hint(estimator, "192.0.2.1", 25, 0.3, 10 * S);
-    assert_int_equal(cwnd_of(estimator), 25);
-    add_hint(estimator, "192.0.2.1", 0, 0.01, 10 * S);
-    assert_int_equal(cwnd_of(estimator), 10);
-    riptide_estimator_free(estimator);
+    learn(estimator, 80, 1 * S);
+    assert_int_equal(pop(estimator)->cwnd, 60);
+    add_hint(estimator, "192.0.2.0/24", 15, 10 * S);
+    assert_int_equal(pop(estimator)->cwnd, 15);
+    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_HINT_MAX);
+    assert_int_equal(explain(estimator).hint_cwnd_max, 15);
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd_max, 15);
+    assert_true(find_host(estimator, "192.0.2.1").may_lower);
+    /* Also below the minimum for all. */
+    add_hint(estimator, "192.0.0.0/8", 5, 5 * S);
+    assert_int_equal(pop(estimator)->cwnd, 5);
+    learn(estimator, 80, 5 * S);
+    assert_int_equal(pop(estimator)->cwnd, 15);
+    learn(estimator, 80, 10 * S);
+    assert_int_equal(pop(estimator)->cwnd, 60);
 }
 
-TEST(overrides_are_refused_by_name)
+static void assert_off(struct riptide_estimator *estimator, const char *by)
+{
+    struct riptide_prefix dst = by ? prefix(by) : (struct riptide_prefix){ 0 };
+    struct riptide_explanation explanation = explain(estimator);
+
+    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, by ? 0 : explanation.cwnd);
+    assert_true(riptide_prefix_equal(&explanation.off, &dst));
+}
+
+TEST(off_withdraws_and_goes_on_learning)
+{
+    struct riptide_hint off = {
+        .dst = prefix("192.0.2.0/24"), .off = true, .until_ns = 10 * S
+    };
+    ESTIMATOR *estimator = estimator_of_policy("paper");
+
+    learn(estimator, 40, 1 * S);
+    assert_int_equal(pop(estimator)->cwnd, 40);
+    assert_int_equal(riptide_estimator_add_hint(estimator, &off, NULL), 0);
+    assert_int_equal(pop(estimator)->cwnd, 0);
+    assert_off(estimator, "192.0.2.0/24");
+    for (uint64_t now_s = 2; now_s < 10; now_s++) {
+        learn(estimator, 40 + (uint32_t)now_s, now_s * S);
+        assert_null(pop(estimator));
+    }
+    assert_off(estimator, "192.0.2.0/24");
+    assert_true(explain(estimator).smoothed > 45);
+    riptide_estimator_tick(estimator, 10 * S);
+    assert_true(pop(estimator)->cwnd > 45);
+    assert_off(estimator, NULL);
+    /* Without an end; one with an end and a maximum changes nothing. */
+    off.until_ns = 0;
+    assert_int_equal(riptide_estimator_add_hint(estimator, &off, NULL), 0);
+    add_hint(estimator, "192.0.2.1", 20, 100 * S);
+    assert_int_equal(pop(estimator)->cwnd, 0);
+    assert_int_equal(stats_of(estimator).destinations, 1);
+    /* A longer one gives them back, but for one with an end. */
+    off.dst = prefix("192.0.2.1");
+    off.off = false;
+    assert_int_equal(riptide_estimator_add_hint(estimator, &off, NULL), 0);
+    assert_int_equal(pop(estimator)->cwnd, 20);
+    off = (struct riptide_hint){ .dst = prefix("192.0.0.0/8"), .off = true, .until_ns = 50 * S };
+    assert_int_equal(riptide_estimator_add_hint(estimator, &off, NULL), 0);
+    assert_off(estimator, "192.0.0.0/8");
+    assert_int_equal(pop(estimator)->cwnd, 0);
+    riptide_estimator_tick(estimator, 49 * S + 90 * S);
+    assert_int_equal(stats_of(estimator).destinations, 0);
+    assert_null(pop(estimator)); /* was withdrawn already */
+}
+
+TEST(what_ends_while_off_is_not_judged_by_the_window)
+{
+    struct riptide_hint off = { .dst = prefix("192.0.2.1"), .off = true };
+    ESTIMATOR *estimator = careful();
+
+    assert_int_equal(fit(estimator, busy(20)), 48);
+    assert_int_equal(riptide_estimator_add_hint(estimator, &off, NULL), 0);
+    for (int i = 0; i < 10; i++) {
+        tick(estimator, closed(10, 60, 20), closed(10, 60, 20));
+        assert_int_equal(explain(estimator).cwnd, 48);
+    }
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &off.dst), 0);
+    /* These began before. */
+    assert_int_equal(tick(estimator, closed(10, 60, 0), closed(10, 60, 0)), 48);
+    assert_int_equal(tick(estimator, closed(10, 60, 0), closed(10, 60, 0)), 48);
+    assert_int_equal(tick(estimator, closed(48, 60, 0), closed(48, 60, 0)), 96);
+}
+
+/* As the definition has it: a walk over all hints. */
+static uint32_t expected_max(const struct riptide_hint *hints, size_t n,
+                             const struct riptide_prefix *dst, bool *is_off)
+{
+    const struct riptide_hint *kept = NULL;
+    uint32_t max = 100;
+
+    *is_off = false;
+    for (size_t i = 0; i < n; i++) {
+        if (hints[i].until_ns == 0 && riptide_prefix_contains(&hints[i].dst, dst) &&
+            (!kept || hints[i].dst.len > kept->dst.len))
+            kept = &hints[i];
+    }
+    if (kept && kept->cwnd_max > 0)
+        max = kept->cwnd_max;
+    for (size_t i = 0; i < n; i++) {
+        if (!riptide_prefix_contains(&hints[i].dst, dst) ||
+            (hints[i].until_ns == 0 && &hints[i] != kept))
+            continue;
+        *is_off |= hints[i].off;
+        if (hints[i].cwnd_max > 0 && hints[i].cwnd_max < max)
+            max = hints[i].cwnd_max;
+    }
+    return max;
+}
+
+/* Replaces the one of the same prefix and kind. */
+static size_t keep_hint(struct riptide_hint *hints, size_t n, const struct riptide_hint *hint)
+{
+    size_t i = 0;
+
+    while (i < n && (!riptide_prefix_equal(&hints[i].dst, &hint->dst) ||
+                     (hints[i].until_ns == 0) != (hint->until_ns == 0)))
+        i++;
+    hints[i] = *hint;
+    return i == n ? n + 1 : n;
+}
+
+static struct riptide_prefix any_prefix(uint8_t min_len)
+{
+    bool is_ipv6 = below(2);
+    uint8_t bits = is_ipv6 ? 128 : 32;
+    struct riptide_prefix dst = { is_ipv6 ? AF_INET6 : AF_INET, bits, { 0x20, 1 } };
+
+    dst.addr[bits / 8 - 1] = (uint8_t)below(256);
+    prefix_truncate(&dst, (uint8_t)(min_len < bits ? bits - below(10) : bits));
+    if (min_len < bits && below(20) == 0)
+        prefix_truncate(&dst, (uint8_t)below(bits));
+    return dst;
+}
+
+/* The one with an end goes first. */
+static size_t remove_any(struct riptide_estimator *estimator, struct riptide_hint *hints, size_t n)
+{
+    size_t removed = below((uint32_t)n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (hints[i].until_ns > 0 && riptide_prefix_equal(&hints[i].dst, &hints[removed].dst))
+            removed = i;
+    }
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &hints[removed].dst), 0);
+    hints[removed] = hints[n - 1];
+    return n - 1;
+}
+
+/* Many hints inside each other, which come, are replaced, and go by request or by time. */
+TEST(each_destination_has_the_hints_that_contain_it)
+{
+    enum { MOST = 60, DESTINATIONS = 40 };
+    struct riptide_hint hints[MOST];
+    struct riptide_prefix dsts[DESTINATIONS];
+    ESTIMATOR *estimator = estimator_of_policy("paper");
+    size_t n = 0;
+
+    seed_random();
+    for (size_t i = 0; i < DESTINATIONS; i++)
+        dsts[i] = any_prefix(128);
+    for (uint64_t now_s = 1; now_s < 400; now_s++) {
+        struct riptide_hint hint = { .dst = any_prefix(0),
+                                     .cwnd_max = below(10) ? 10 + below(90) : 0,
+                                     .off = below(10) == 0 };
+
+        if (below(3) > 0)
+            hint.until_ns = (now_s + 1 + below(60)) * S;
+        if (riptide_estimator_add_hint(estimator, &hint, NULL) == 0)
+            n = keep_hint(hints, n, &hint);
+        while (n == MOST || (n > 0 && below(20) == 0))
+            n = remove_any(estimator, hints, n);
+        for (size_t i = 0; i < DESTINATIONS; i++)
+            riptide_estimator_add(estimator, &(struct riptide_sample){ .dst = dsts[i], .cwnd = 500 });
+        riptide_estimator_tick(estimator, now_s * S);
+        for (size_t i = n; i-- > 0;) {
+            if (hints[i].until_ns > 0 && hints[i].until_ns <= now_s * S)
+                hints[i] = hints[--n];
+        }
+        for (size_t i = 0; i < DESTINATIONS; i++) {
+            struct riptide_estimate estimate;
+            bool is_off;
+            uint32_t max = expected_max(hints, n, &dsts[i], &is_off);
+
+            assert_int_equal(riptide_estimator_find(estimator, &dsts[i], &estimate), 0);
+            assert_int_equal(estimate.cwnd_max, max);
+            assert_int_equal(estimate.cwnd, is_off ? 0 : max);
+        }
+    }
+}
+
+TEST(hints_of_a_configuration_are_refused_by_name)
 {
     const struct riptide_prefix dst = prefix("192.0.2.0/24");
     const struct {
-        struct riptide_hint override;
+        struct riptide_hint hint;
         const char *text;
     } cases[] = {
         { { .dst = dst, .cwnd_max = 9 }, "cwnd_max: 9; below the smallest window, 10 segments" },
         { { .dst = dst, .cwnd_min = 101 },
           "cwnd_min: 101; must be 1 to the largest window, 100 segments" },
         { { .dst = dst, .cwnd_max = 65536 }, "cwnd_max: 65536; must be 1 to 65535 segments" },
-        { { .dst = dst, .scale = 1.5 }, "scale: 1.5; must be above 0 and at most 1" },
-        { { .dst = dst, .scale = __builtin_nan("") }, "scale: nan; must be above 0 and at most 1" },
-        { { .dst = dst, .pacing_percent = 101 },
-          "pacing_percent: 101; must be up to 100, or RIPTIDE_AT_ONCE" },
-        { { .dst = dst, .receive_window = 3 },
-          "receive_window: 3; must be RIPTIDE_RECEIVE_AUTO (1), RIPTIDE_RECEIVE_OFF (2), or 0" },
+        { { .dst = dst, .cwnd_max = 20, .until_ns = S },
+          "until_ns: must be 0: hints of the configuration have no end" },
     };
     struct riptide_estimator_config config = config_of_policy("paper");
     struct riptide_hint twice[] = { { .dst = dst }, { .dst = dst }, { .dst = dst } };
@@ -172,7 +327,7 @@ TEST(overrides_are_refused_by_name)
 
     config.n_hints = 1;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        config.hints = &cases[i].override;
+        config.hints = &cases[i].hint;
         assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
         assert_memory_equal(error.text, "estimator.hints[0].", 19);
         assert_string_equal(error.text + 19, cases[i].text);
@@ -197,9 +352,9 @@ TEST(hint_takes_effect_at_once_and_passes_by_itself)
 
     learn(estimator, 80, 1 * S);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
-    add_hint(estimator, "192.0.2.0/24", 0, 0.5, 10 * S);
+    add_hint(estimator, "192.0.2.0/24", 40, 10 * S);
     assert_int_equal(pop(estimator)->cwnd, 40);
-    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_HINT_SCALE);
+    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_HINT_MAX);
     /* New samples stay under it, history does not learn it. */
     learn(estimator, 80, 9 * S);
     assert_int_equal(cwnd_of(estimator), 40);
@@ -217,9 +372,9 @@ TEST(lowest_of_the_hints_counts)
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     learn(estimator, 100, 1 * S);
-    add_hint(estimator, "192.0.2.1", 60, 0, 10 * S);
-    add_hint(estimator, "192.0.0.0/8", 30, 0, 5 * S);
-    add_hint(estimator, "198.51.100.0/24", 11, 0, 50 * S);
+    add_hint(estimator, "192.0.2.1", 60, 10 * S);
+    add_hint(estimator, "192.0.0.0/8", 30, 5 * S);
+    add_hint(estimator, "198.51.100.0/24", 11, 50 * S);
     assert_int_equal(cwnd_of(estimator), 30);
     assert_int_equal(explain(estimator).hint_cwnd_max, 30);
     riptide_estimator_tick(estimator, 5 * S);
@@ -233,8 +388,8 @@ TEST(hint_for_the_same_prefix_replaces)
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     learn(estimator, 100, 1 * S);
-    add_hint(estimator, "192.0.2.1", 20, 0, 10 * S);
-    add_hint(estimator, "192.0.2.1", 50, 0, 20 * S);
+    add_hint(estimator, "192.0.2.1", 20, 10 * S);
+    add_hint(estimator, "192.0.2.1", 50, 20 * S);
     assert_int_equal(cwnd_of(estimator), 50);
     riptide_estimator_tick(estimator, 10 * S);
     assert_int_equal(cwnd_of(estimator), 50);
@@ -252,19 +407,13 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
     } cases[] = {
         { "dst: no prefix; family AF_INET or AF_INET6, no bits after len",
           { .cwnd_max = 20, .until_ns = 10 * S } },
-        { "scale", { .dst = good.dst, .cwnd_max = 0, .scale = -0.5, .until_ns = 10 * S } },
-        { "scale", { .dst = good.dst, .cwnd_max = 0, .scale = 1.5, .until_ns = 10 * S } },
-        { "scale",
-          { .dst = good.dst, .cwnd_max = 0, .scale = __builtin_nan(""), .until_ns = 10 * S } },
-        { "cwnd_max", { .dst = good.dst, .cwnd_max = 65536, .scale = 0, .until_ns = 10 * S } },
-        { "cwnd_max", { .dst = good.dst, .cwnd_max = 0, .scale = 1, .until_ns = 10 * S } },
+        { "cwnd_max: 65536", { .dst = good.dst, .cwnd_max = 65536, .until_ns = 10 * S } },
+        { "cwnd_max: 0, and not off", { .dst = good.dst, .until_ns = 10 * S } },
+        { "cwnd_min: must be 0",
+          { .dst = good.dst, .cwnd_min = 5, .cwnd_max = 20, .until_ns = 10 * S } },
         { "reserved: must be 0",
-          { .dst = good.dst, .cwnd_max = 20, .until_ns = 10 * S, .reserved = { [2] = 1 } } },
-        { "until_ns: ", { .dst = good.dst, .cwnd_max = 20, .scale = 0, .until_ns = 5 * S } },
-        { "until_ns: not with receive_window",
-          { .dst = good.dst, .cwnd_max = 20, .receive_window = 2, .until_ns = 10 * S } },
-        { "until_ns: not with pacing_percent",
-          { .dst = good.dst, .cwnd_max = 20, .pacing_percent = 80, .until_ns = 10 * S } },
+          { .dst = good.dst, .cwnd_max = 20, .until_ns = 10 * S, .reserved = 1 } },
+        { "until_ns: has passed", { .dst = good.dst, .cwnd_max = 20, .until_ns = 5 * S } },
     };
     struct riptide_error error;
 
@@ -283,27 +432,24 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
     assert_int_equal(riptide_estimator_add_hint(estimator, &good, NULL), RIPTIDE_E_FULL);
 }
 
-/* As if the configuration had set it, policy included, and beside a temporary one. */
+/* As if the configuration had set it, and beside one with an end. */
 TEST(hint_without_end_takes_the_place_of_what_is_for_all)
 {
     const struct riptide_hint hint = { .dst = prefix("192.0.2.0/24"),
                                        .cwnd_min = 40,
-                                       .cwnd_max = 300,
-                                       .policy = riptide_policy_find("bdp") };
+                                       .cwnd_max = 300 };
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     learn(estimator, 250, 1 * S);
     assert_int_equal(cwnd_of(estimator), 100);
     assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
     assert_int_equal(cwnd_of(estimator), 250);
-    assert_string_equal(explain(estimator).policy, "bdp");
-    add_hint(estimator, "192.0.2.0/24", 20, 0, 5 * S);
-    assert_int_equal(cwnd_of(estimator), 40);
+    add_hint(estimator, "192.0.2.0/24", 20, 5 * S);
+    assert_int_equal(cwnd_of(estimator), 20);
     assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), 0);
     assert_int_equal(cwnd_of(estimator), 250);
     assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), 0);
     assert_int_equal(cwnd_of(estimator), 100);
-    assert_string_equal(explain(estimator).policy, "paper");
     assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), RIPTIDE_E_UNKNOWN);
 }
 
@@ -313,15 +459,14 @@ TEST(walk_sees_each_hint_in_force)
     struct riptide_hint hint;
     uint32_t cursor = 0;
 
-    add_hint(estimator, "192.0.2.0/24", 20, 0, 5 * S);
-    add_hint(estimator, "198.51.100.0/24", 0, 0.5, RIPTIDE_NEVER_NS);
+    add_hint(estimator, "192.0.2.0/24", 20, 5 * S);
+    add_hint(estimator, "198.51.100.0/24", 30, RIPTIDE_NEVER_NS);
     assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), 0);
     assert_int_equal(hint.cwnd_max, 20);
-    assert_true(hint.scale == 1);
     assert_int_equal(hint.until_ns, 5 * S);
     assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), 0);
     assert_int_equal(hint.dst.addr[0], 198);
-    assert_true(hint.scale == 0.5);
+    assert_int_equal(hint.cwnd_max, 30);
     assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), RIPTIDE_E_DONE);
     riptide_estimator_tick(estimator, 5 * S);
     cursor = 0;
@@ -360,9 +505,7 @@ TEST(base_is_the_least_unless_something_lowers_it)
     assert_window(estimator, 150, RIPTIDE_BOUND_BASE, false);
     set_base(estimator, 32);
     pop_all(estimator);
-    add_hint(estimator, "192.0.2.1", 28, 0.5, 10 * S);
-    assert_window(estimator, 16, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_HINT_SCALE, true);
-    add_hint(estimator, "192.0.2.1", 28, 0, 10 * S);
+    add_hint(estimator, "192.0.2.1", 28, 10 * S);
     assert_window(estimator, 28, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_HINT_MAX, true);
     riptide_estimator_tick(estimator, 10 * S);
     assert_window(estimator, 32, RIPTIDE_BOUND_BASE, false);
@@ -377,7 +520,7 @@ TEST(base_that_makes_a_window_lower_is_told)
     const struct riptide_estimate *estimate;
 
     learn(estimator, 24, 1 * S);
-    add_hint(estimator, "192.0.2.1", 24, 0, 10 * S);
+    add_hint(estimator, "192.0.2.1", 24, 10 * S);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     assert_false(estimate->may_lower);
     set_base(estimator, 32);
@@ -386,7 +529,7 @@ TEST(base_that_makes_a_window_lower_is_told)
     assert_true(estimate->may_lower);
 }
 
-TEST(base_goes_below_an_override_and_with_its_destination)
+TEST(base_goes_below_a_hint_and_with_its_destination)
 {
     const struct riptide_hint override = { .dst = prefix("192.0.2.0/24"), .cwnd_max = 20 };
     struct riptide_estimator_config config = config_of_policy("paper");
@@ -396,7 +539,7 @@ TEST(base_goes_below_an_override_and_with_its_destination)
     learn(estimator, 24, 1 * S);
     set_base(estimator, 32);
     assert_int_equal(riptide_estimator_add_hint(estimator, &override, NULL), 0);
-    assert_window(estimator, 20, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_OVERRIDE_MAX, true);
+    assert_window(estimator, 20, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_HINT_MAX, true);
     riptide_estimator_tick(estimator, 1 * S + config.ttl_ns);
     pop_all(estimator);
     set_base(estimator, 32); /* of a destination that is not known */

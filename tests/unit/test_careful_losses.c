@@ -175,22 +175,6 @@ TEST(paths_of_less_than_5_ms_are_not_paced)
     case_rtt_us = RTT_US;
 }
 
-/* A window that may leave at once is learned where nothing paces, whatever paces the rest. */
-TEST(a_prefix_that_is_not_paced_learns_what_leaves_at_once)
-{
-    struct riptide_hint at_once = { .dst = prefix("192.0.2.0/24"), .pacing_percent = RIPTIDE_AT_ONCE };
-    ESTIMATOR *estimator = paced();
-
-    assert_int_equal(lose_of_96(estimator, 48), 100);
-    assert_int_equal(riptide_estimator_add_hint(estimator, &at_once, NULL), 0);
-    assert_int_equal(find_host(estimator, "192.0.2.1").pacing_percent, RIPTIDE_AT_ONCE);
-    assert_int_equal(tick(estimator, lossy(100), lossy(100)), START);
-    assert_true(estimator->config.can_pace);
-    assert_int_equal(riptide_estimator_remove_hint(estimator, &at_once.dst), 0);
-    assert_int_equal(tick(estimator, lossy(100), lossy(100)), 100);
-    assert_int_equal(pacing_of(estimator), 50);
-}
-
 /* Somebody has detached the program: routes give windows at once, until it is back. */
 TEST(a_window_that_is_paced_no_more_begins_where_all_begin)
 {

@@ -88,20 +88,16 @@ TEST(prefix_sections)
     SETTINGS settings;
 
     read_text(&settings, "[prefix 203.0.113.0/24]\ncwnd-max = 40\ncwnd-min = 20\n"
-                         "pacing-percent = 80\n"
                          "[prefix\t2001:0db8:1111:2222:3333:4444:5555:6666/128]\n"
-                         "policy = bdp\nscale = 50%\npacing-percent = at-once\n");
+                         "off = yes\n");
     assert_int_equal(settings_parse(&settings, 1, ARGV(NULL), &error), 0);
     assert_int_equal(settings.estimator.n_hints, 2);
     assert_int_equal(settings.estimator.hints[0].cwnd_max, 40);
     assert_int_equal(settings.estimator.hints[0].cwnd_min, 20);
-    assert_null(settings.estimator.hints[0].policy);
-    assert_int_equal(settings.estimator.hints[0].pacing_percent, 80);
-    assert_int_equal(settings.estimator.hints[1].pacing_percent, RIPTIDE_AT_ONCE);
+    assert_false(settings.estimator.hints[0].off);
     assert_int_equal(settings.estimator.hints[1].dst.len, 128);
     assert_int_equal(settings.estimator.hints[1].dst.addr[15], 0x66);
-    assert_ptr_equal(settings.estimator.hints[1].policy, riptide_policy_find("bdp"));
-    assert_true(settings.estimator.hints[1].scale == 0.5);
+    assert_true(settings.estimator.hints[1].off);
 }
 
 TEST(removed_names_say_what_to_do_instead)
@@ -172,17 +168,11 @@ TEST(wrong_values_and_lines)
     assert_refused("[compute]\nttl =",
                    "a.conf:2: ttl: not a duration (write 500ms, 1s, 10min, 1d)");
     assert_refused("[compute]\nttl = 5s\nttl = 6s", "a.conf:3: ttl: was given already");
-    assert_refused("[prefix ::/0]\nscale = 1\n[log]\n[prefix ::/0]\n",
+    assert_refused("[prefix ::/0]\noff = no\n[log]\n[prefix ::/0]\n",
                    "a.conf:4: [prefix ::/0]: was given already");
-    assert_refused("[prefix ::/0]\nscale = 1\n[prefix ::/1]\nscale = 1\nscale = 1\n",
-                   "a.conf:5: scale: was given already");
-    assert_refused("[prefix ::/0]\nscale = 0%", "a.conf:2: scale 0: must be above 0");
-    assert_refused("[prefix ::/0]\npacing-percent = 0",
-                   "a.conf:2: pacing-percent 0: not a number of percent from 1 to 100, nor "
-                   "at-once");
-    assert_refused("[prefix ::/0]\npacing-percent = 101",
-                   "a.conf:2: pacing-percent 101: not a number of percent from 1 to 100, nor "
-                   "at-once");
+    assert_refused("[prefix ::/0]\noff = yes\n[prefix ::/1]\noff = yes\noff = yes\n",
+                   "a.conf:5: off: was given already");
+    assert_refused("[prefix ::/0]\ncwnd-max = 0", "a.conf:2: cwnd-max 0: must be above 0");
     assert_refused("[prefix 10.0.0.1/8]\n",
                    "a.conf:1: [prefix 10.0.0.1/8]: not a prefix (write 203.0.113.0/24 or "
                    "2001:db8::1, host bits zero)");

@@ -38,7 +38,7 @@ static uint64_t end_of(const struct riptide_estimator *estimator)
 
     if (riptide_estimator_next_hint(estimator, &cursor, &hint) != 0)
         return 0;
-    assert_int_equal(hint.cwnd_max, 15);
+    assert_int_equal(hint.cwnd_max, hint.off ? 0 : 15);
     assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), RIPTIDE_E_DONE);
     return hint.until_ns;
 }
@@ -53,7 +53,7 @@ TEST(a_pause_and_hints_with_an_end_come_back)
     add(before, "198.51.100.0/24", 60, RIPTIDE_NEVER_NS); /* the configuration's */
     save(before, true, 40 * S, 1000 * S, text);
     assert_non_null(strstr(text, "\nriptide agent 1\npaused=1\n"
-                                 "hint=192.0.2.0/24 cwnd_max=15 until_ns=1060000000000 "
+                                 "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 "
                                  "left_ns=60000000000\n"));
     assert_int_equal(riptide_estimator_load(after, 5 * S, 0, text, strlen(text), &counts, NULL), 0);
     assert_int_equal(counts.loaded, 1);
@@ -63,6 +63,21 @@ TEST(a_pause_and_hints_with_an_end_come_back)
     assert_int_equal(find_host(after, "192.0.2.1").cwnd, 15);
     riptide_estimator_tick(after, 55 * S);
     assert_int_equal(find_host(after, "192.0.2.1").cwnd, 48);
+}
+
+TEST(a_hint_that_is_off_stays_so)
+{
+    ESTIMATOR *before = estimator_of_policy("paper"), *after = estimator_of_policy("paper");
+    struct riptide_hint hint = { .dst = prefix("::/0"), .off = true, .until_ns = 100 * S };
+    uint32_t cursor = 0;
+    char text[ROOM];
+
+    assert_int_equal(riptide_estimator_add_hint(before, &hint, NULL), 0);
+    save(before, false, 40 * S, 1000 * S, text);
+    assert_false(operator_load(after, text, 5 * S, 1010 * S));
+    assert_int_equal(end_of(after), 55 * S);
+    assert_int_equal(riptide_estimator_next_hint(after, &cursor, &hint), 0);
+    assert_true(hint.off);
 }
 
 TEST(nothing_asked_is_nothing_loaded)
@@ -98,14 +113,14 @@ TEST(a_hint_ends_in_time_and_with_a_clock_set_back_not_later_than_asked_for)
 TEST(damaged_lines_are_left_out_and_outcomes_are_no_hints)
 {
     static const char *const lines[] = {
-        "hint=192.0.2.0/24 cwnd_max=15 until_ns=1060000000000\n",
-        "hint=192.0.2.0/24 cwnd_max=15 until_ns=1060000000000 left_ns=-1\n",
-        "hint=192.0.2.0/24 cwnd_max=15 until_ns=18000000000000000000 left_ns=18000000000000000000\n",
-        "hint=192.0.2.1/24 cwnd_max=15 until_ns=1060000000000 left_ns=60000000000\n",
-        "hint=192.0.2.0/24 cwnd_max=0 until_ns=1060000000000 left_ns=60000000000\n",
-        "hint=192.0.2.0/24 cwnd_max=1000000 until_ns=1060000000000 left_ns=60000000000\n",
+        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000\n",
+        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=-1\n",
+        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=18000000000000000000 left_ns=18000000000000000000\n",
+        "hint=192.0.2.1/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=60000000000\n",
+        "hint=192.0.2.0/24 cwnd_max=0 off=0 until_ns=1060000000000 left_ns=60000000000\n",
+        "hint=192.0.2.0/24 cwnd_max=1000000 off=0 until_ns=1060000000000 left_ns=60000000000\n",
         "hint=", "paused=", "riptide books 1\npaused=1\n"
-                            "hint=192.0.2.0/24 cwnd_max=15 until_ns=1060000000000 left_ns=6000\n",
+                            "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=6000\n",
     };
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {

@@ -230,13 +230,9 @@ TEST(refusal_has_the_fields_own_number)
 #define REFUSED_POLICY(field, wrong, text)                                                         \
     do {                                                                                           \
         struct riptide_policy policy = *riptide_policy_find("paper");                              \
-        const struct riptide_hint hint = { .dst = prefix("192.0.2.0/24"), .policy = &policy };     \
         struct riptide_estimator_config config = config_of_policy("paper");                        \
                                                                                                    \
         policy.field = wrong;                                                                      \
-        config.hints = &hint;                                                                      \
-        config.n_hints = 1;                                                                        \
-        assert_refused_with(&config, "estimator.hints[0].policy: " text);                          \
         config.policy = &policy;                                                                   \
         assert_refused_with(&config, "estimator.policy: " text);                                   \
     } while (0)

@@ -81,7 +81,8 @@ static void pop_known(struct riptide_estimator *estimator, const struct riptide_
         if (estimate->cwnd != 0) {
             uint32_t base = base_of(estimator, &estimate->dst);
 
-            assert_in_range(estimate->cwnd, c->cwnd_min, base > c->cwnd_max ? base : c->cwnd_max);
+            assert_in_range(estimate->cwnd, 1, base > c->cwnd_max ? base : c->cwnd_max);
+            assert_true(estimate->cwnd >= c->cwnd_min || estimate->cwnd == estimate->cwnd_max);
             assert_true(estimate->cwnd >= base || estimate->may_lower);
             assert_true(estimate->expires_ns > now_ns);
         } else {
@@ -120,8 +121,6 @@ static void add_any_overrides(struct riptide_estimator_config *config,
     for (uint8_t i = 0; i < config->n_hints; i++) {
         overrides[i] = (struct riptide_hint){
             .dst = { AF_INET, (uint8_t)(28 + 2 * i), { 10, 0, 0, 0 } },
-            .policy = below(2) ? riptide_policy_get(below(3)) : NULL,
-            .scale = below(2) ? below(101) / 100.0 : 0,
             .cwnd_max = below(2) ? config->cwnd_min + below(20) : 0,
         };
         if (overrides[i].cwnd_max > config->cwnd_max)
@@ -133,7 +132,7 @@ static void add_any_hint(struct riptide_estimator *estimator, uint64_t now_ns)
 {
     struct riptide_hint hint = { .dst = host(below(HOSTS)),
                                  .cwnd_max = below(100),
-                                 .scale = below(100) / 100.0,
+                                 .off = below(10) == 0,
                                  .until_ns = now_ns + below(30) * S };
 
     riptide_estimator_add_hint(estimator, &hint, NULL);

@@ -64,12 +64,12 @@ TEST(changes_are_made)
     assert_answer(&stand_in, "{\"request\":\"resume\"}", "{\"paused\":false,\"stepped_back_s\":0.0,\"ok\":true}");
     assert_false(stand_in.is_paused);
     assert_answer(&stand_in,
-                  "{\"request\":\"hint\",\"dst\":\"192.0.2.0/24\",\"cwnd_max\":20,\"scale\":0.5,"
+                  "{\"request\":\"hint\",\"dst\":\"192.0.2.0/24\",\"cwnd_max\":20,\"off\":true,"
                   "\"for_ms\":600000}",
-                  "{\"dst\":\"192.0.2.0/24\",\"for_ms\":600000,\"cwnd_min\":10,"
+                  "{\"dst\":\"192.0.2.0/24\",\"for_ms\":600000,"
                   "\"destinations\":3,\"ok\":true}");
     assert_int_equal(stand_in.hint.cwnd_max, 20);
-    assert_true(stand_in.hint.scale == 0.5);
+    assert_true(stand_in.hint.off);
     assert_int_equal(stand_in.hint.dst.len, 24);
     assert_int_equal(stand_in.for_ns, UINT64_C(600000000000));
     assert_answer(&stand_in, "{\"request\":\"unhint\",\"dst\":\"192.0.2.0/24\"}",

@@ -323,29 +323,6 @@ TEST(careful_goes_on_from_its_window)
     assert_int_equal(cwnd_of(estimator), 48);
 }
 
-/* What is kept is the window without the scale, which halves it once, not with each restart. */
-TEST(scale_is_applied_once)
-{
-    const struct riptide_hint half = { .dst = prefix("192.0.2.0/24"), .scale = 0.5 };
-    struct riptide_estimator_config config = config_of_policy("careful");
-    struct riptide_sample path = busy(160);
-    struct riptide_estimator *estimator;
-    char bytes[ROOM];
-    size_t n = 0;
-
-    config.hints = &half;
-    config.n_hints = 1;
-    for (uint64_t t = 10; t < 15; t++) {
-        estimator = estimator_of_config(&config);
-        if (n > 0)
-            load_at(estimator, t * S, SAVED, bytes, n);
-        show(estimator, path, t * S);
-        assert_int_equal(cwnd_of(estimator), 12);
-        n = riptide_estimator_save(estimator, t * S, SAVED, bytes, sizeof(bytes));
-        riptide_estimator_free(estimator);
-    }
-}
-
 TEST(room_is_asked_for)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");

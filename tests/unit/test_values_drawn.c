@@ -36,10 +36,6 @@ static void any_value(const struct option_row *row, char text[256])
         snprintf(text, 256, "%u, 8000-%u", below(65536), 8000 + below(1000));
     else if (row->kind == &value_path)
         snprintf(text, 256, "/a#b;c=%u [%u]", below(100), below(100));
-    else if (row->kind == &value_pacing && below(2))
-        strcpy(text, "at-once");
-    else if (row->kind == &value_pacing)
-        snprintf(text, 256, "%u", 1 + below(100));
     else if (row->kind == &value_u8)
         snprintf(text, 256, "%u", below(256));
     else

@@ -172,9 +172,9 @@ class Agent(KernelHandle):
                     share=interval)
 
     def add_hint(self, dst: PrefixLike, duration: Duration | None, *, cwnd_max: int = 0,
-                 scale: float = 0) -> None:
+                 off: bool = False) -> None:
         """As Estimator.add_hint; takes effect at the end of the round."""
-        hint, error = new_hint(dst, duration, cwnd_max, scale), new_error()
+        hint, error = new_hint(dst, duration, cwnd_max, off), new_error()
         with self._use as c:
             estimator = lib.riptide_agent_get_estimator(c)
             check(lib.riptide_estimator_add_hint(estimator, hint, error), error)

@@ -84,31 +84,25 @@ class Control(Handle):
         """The effect of windows, or the reason why it is unknown: docs/schema/verdict.json."""
         return self.request("verdict")
 
-    def hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int | None = None,
-             scale: float | None = None) -> None:
-        """Lowers windows within dst for a while: to cwnd_max segments, by a factor, or both.
+    def hint(self, dst: PrefixLike, duration: Duration, *, cwnd_max: int = 0,
+             off: bool = False) -> None:
+        """Lowers windows within dst for a while: to cwnd_max segments, or disables them.
 
-        At least one of these is required. Errors: those of Estimator.add_hint as well.
+        One of these is required. Errors: those of Estimator.add_hint as well.
         """
         with self._use, Estimator(max_destinations=1) as judge:
-            judge.add_hint(dst, duration, cwnd_max=0 if cwnd_max is None else cwnd_max,
-                           scale=0 if scale is None else scale)
-        limits: dict[str, float] = {}
-        if cwnd_max is not None:
-            limits["cwnd_max"] = int(cwnd_max)
-        if scale is not None:
-            limits["scale"] = float(scale)
-        self.request("hint", dst=prefix_text("dst", dst),
-                     for_ms=duration_ns("duration", duration) // 1_000_000, **limits)
+            judge.add_hint(dst, duration, cwnd_max=cwnd_max, off=off)
+        self.request("hint", dst=prefix_text("dst", dst), cwnd_max=int(cwnd_max), off=bool(off),
+                     for_ms=duration_ns("duration", duration) // 1_000_000)
 
     def remove_hint(self, dst: PrefixLike) -> None:
         """Removes the hint for exactly this prefix."""
         self.request("unhint", dst=prefix_text("dst", dst))
 
     def hints(self) -> list[dict[str, Any]]:
-        """The hints in force, including permanent ones of the configuration (for_ms None).
+        """The hints in force, including those of the configuration (for_ms None).
 
-        Each has dst; policy, cwnd_min, cwnd_max and scale (None: as for all); for_ms: time left.
+        Each has dst; off; cwnd_min and cwnd_max (None: as for all); for_ms: time left.
         """
         hints: list[dict[str, Any]] = self.request("hints")["hints"]
         return hints

@@ -36,10 +36,10 @@ def _read_estimate(c: Any) -> Estimate:
     return read(Estimate, c)
 
 
-def new_hint(dst: PrefixLike, duration: Duration | None, cwnd_max: int, scale: float,
+def new_hint(dst: PrefixLike, duration: Duration | None, cwnd_max: int, off: bool,
              now_ns: int | None = None) -> Any:
     c = ffi.new("struct riptide_hint *")
-    write(c, {"dst": dst, "cwnd_max": cwnd_max, "scale": scale}, [])
+    write(c, {"dst": dst, "cwnd_max": cwnd_max, "off": off}, [])
     if duration is not None:
         c.until_ns = whole("duration", _now_ns(now_ns) + duration_ns("duration", duration))
     return c
@@ -147,15 +147,14 @@ class Estimator(Handle, Estimated):
         return pop_all(self._use, lib.riptide_estimator_pop, _read_estimate)
 
     def add_hint(self, dst: PrefixLike, duration: Duration | None, *, cwnd_max: int = 0,
-                 scale: float = 0, now_ns: int | None = None) -> None:
-        """Lowers windows within dst for a while: to cwnd_max segments, by a factor, or both.
+                 off: bool = False, now_ns: int | None = None) -> None:
+        """Lowers windows within dst for a while: to cwnd_max segments, or disables them.
 
-        With duration None the hint is permanent, and replaces the options' values for the prefix.
+        With duration None the hint has no end, and replaces the options' values for the prefix.
 
-        cwnd_max 0: no limit; scale is above 0 and at most 1, or 0: none. Errors: OSError (EINVAL),
-        FullError (2048 hints).
+        cwnd_max 0: no limit. Errors: OSError (EINVAL), FullError (2048 hints).
         """
-        hint, error = new_hint(dst, duration, cwnd_max, scale, now_ns), new_error()
+        hint, error = new_hint(dst, duration, cwnd_max, off, now_ns), new_error()
         with self._use as c:
             check(lib.riptide_estimator_add_hint(c, hint, error), error)
 

@@ -52,10 +52,7 @@ class Bound(enum.IntFlag):
 
     MIN = lib.RIPTIDE_BOUND_MIN
     MAX = lib.RIPTIDE_BOUND_MAX
-    OVERRIDE_MIN = lib.RIPTIDE_BOUND_OVERRIDE_MIN
-    OVERRIDE_MAX = lib.RIPTIDE_BOUND_OVERRIDE_MAX
-    OVERRIDE_SCALE = lib.RIPTIDE_BOUND_OVERRIDE_SCALE
-    HINT_SCALE = lib.RIPTIDE_BOUND_HINT_SCALE
+    HINT_MIN = lib.RIPTIDE_BOUND_HINT_MIN
     HINT_MAX = lib.RIPTIDE_BOUND_HINT_MAX
     BASE = lib.RIPTIDE_BOUND_BASE
     MANY_PATHS = lib.RIPTIDE_BOUND_MANY_PATHS
@@ -171,7 +168,6 @@ class Estimate:
     pmtu_bytes: int  #: smallest path MTU of a host's open connections; 0: unknown
     min_rtt_us: int  #: smallest round trip time, from its policy; 0: unknown
     pacing_percent: int  #: of a round trip, for the first flight; 0: not set; 2**32 - 1: at once
-    receive_window: int  #: whether to set the first receive window: 1: auto, 2: off
     base_cwnd: int  #: the window of its base route, segments; 0: unknown
 
 
@@ -208,13 +204,11 @@ class Explanation:
     smoothed: float  #: segments, before bounds
     is_drop: bool  #: the drop guard discarded history
     bounds: Bound  #: the limits that changed the window
-    override: Network | None  #: the prefix of the permanent hint in force
+    hint: Network | None  #: without an end, that decides
+    off: Network | None  #: the hint that disables the window
     cwnd_min: int  #: the lower bound in force, segments
     cwnd_max: int
-    override_scale: float  #: 1: none
-    override_pacing_percent: int  #: 0: none
-    hint_scale: float  #: 1: none
-    hint_cwnd_max: int  #: segments; 0: none
+    hint_cwnd_max: int  #: of hints with an end, segments; 0: none
     base_cwnd: int  #: the window of its base route, segments; 0: unknown
     cwnd: int  #: the window, segments; 0: none
     rto_min_us: int  #: 0: unchanged
@@ -329,18 +323,15 @@ class Scope:
 
 @dataclass(frozen=True)
 class Hint:
-    """Other values for destinations within `dst`, permanently; None and 0: the general value.
+    """Other bounds for destinations within `dst`, without an end; None and 0: the general value.
 
-    add_hint adds temporary ones.
+    add_hint adds those with an end.
     """
 
     dst: PrefixLike
     cwnd_min: int | None = None  #: segments
     cwnd_max: int | None = None
-    policy: str | None = None
-    scale: float | None = None  #: factor on the window, up to 1
-    pacing_percent: int | None = None  #: of a round trip, up to 100; 2**32 - 1: at once
-    receive_window: int | None = None  #: 1: auto, 2: off
+    off: bool | None = None  #: no windows
 
 
 class ObserverOptions(TypedDict, total=False):
@@ -367,7 +358,7 @@ class EstimatorOptions(TypedDict, total=False):
     max_destinations: int  # 16384
     hash_seed: int  # use a random one if peers are not trusted; 0
     drop_share: float  # the drop guard, 0 to 1; 1: never
-    hints: Sequence[Hint]  # permanent ones; none
+    hints: Sequence[Hint]  # without an end; none
     can_pace: bool  # "careful": first flights can be paced
     rto_min_floor: Duration  # smallest rto_min, 1 ms to 60 s; 0: rto_min is unchanged
 

@@ -131,7 +131,7 @@ def calls() -> Iterator[Any]:
                                     "step_back_wait": "duration"})
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
-    for name, kind in (("cwnd_min", "uint32"), ("pacing_percent", "uint32"), ("receive_window", "uint32"), ("scale", "float"), ("policy", "name")):
+    for name, kind in (("cwnd_min", "uint32"), ("cwnd_max", "uint32"), ("off", "bool")):
         bad = [value for value in KINDS[kind] if value[0] is not None]  # None: as for all others
         yield lambda **bad: riptide.Estimator(hints=[Hint("10.0.0.0/8", **bad)]), name, bad
     yield lambda bad: riptide.Estimator(hints=[Hint(bad)]), "dst", "prefix"
@@ -139,7 +139,7 @@ def calls() -> Iterator[Any]:
         yield lambda bad, call=call: call("add_hint", bad, 1, cwnd_max=20), "dst", "prefix"
         yield lambda bad, call=call: call("add_hint", "10.0.0.1", bad), "duration", [
             bad for bad in KINDS["duration"] if bad[0] is not None]
-        for name, kind in (("cwnd_max", "uint32"), ("scale", "float")):
+        for name, kind in (("cwnd_max", "uint32"), ("off", "bool")):
             yield lambda call=call, **bad: call("add_hint", "10.0.0.1", 1, **bad), name, kind
         yield lambda bad, call=call: call("load", bad), "path", "path"
     yield lambda bad: estimator("add", bad), "sample", "sample"

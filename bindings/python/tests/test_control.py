@@ -52,7 +52,7 @@ def test_pause_and_hint_change_the_daemon(net: Network, daemon: Path) -> None:
         control.hint("203.0.113.0/24", 60, cwnd_max=12)
         wait_until(lambda: windows(net.host) == {"203.0.113.7": 12}, "the hint")
         (hint,) = control.hints()
-        assert (hint["dst"], hint["cwnd_max"], hint["scale"]) == ("203.0.113.0/24", 12, None)
+        assert (hint["dst"], hint["cwnd_max"], hint["off"]) == ("203.0.113.0/24", 12, False)
         control.remove_hint("203.0.113.0/24")
         assert control.hints() == []
         wait_until(lambda: windows(net.host) != {"203.0.113.7": 12}, "the end of the hint")
@@ -63,7 +63,7 @@ def test_refusals_have_the_daemons_words(daemon: Path) -> None:
         requests: list[Callable[[], Any]] = [
             lambda: control.request("dance"), lambda: control.explain("nowhere"),
             lambda: control.show("10.0.0.1/8"),
-            lambda: control.hint("203.0.113.7", 0, scale=0.5), lambda: control.explain("ü\0"),
+            lambda: control.hint("203.0.113.7", 0, off=True), lambda: control.explain("ü\0"),
             lambda: control.request("explain", dst="x" * (4096 - 35)),
         ]
         for request in requests:
@@ -78,8 +78,7 @@ def refused_hints() -> Iterator[tuple[str, dict[str, Any], Exception]]:
         ("dst", {"dst": "10.0.0.1/8"}), ("dst", {"dst": "x" * 5000}), ("cwnd_max", {}),
         ("cwnd_max", {"cwnd_max": 70000}), ("cwnd_max", {"cwnd_max": -1}),
         ("cwnd_max", {"cwnd_max": 1 << 32}), ("cwnd_max", {"cwnd_max": 1.5}),
-        ("scale", {"scale": math.nan}), ("scale", {"scale": 2}), ("scale", {"scale": -0.5}),
-        ("scale", {"scale": "x"}), ("duration", {"scale": 0.5, "duration": 1e300})]
+        ("off", {"off": "x"}), ("duration", {"off": True, "duration": 1e300})]
     with riptide.Estimator() as estimator:
         for name, given in bad:
             arguments: dict[str, Any] = {"dst": "10.0.0.1", "duration": 1, **given}

@@ -55,28 +55,26 @@ def test_outcomes_are_exceptions() -> None:
 
 
 def test_explanation_has_every_figure() -> None:
-    overrides = [Hint("10.0.0.0/24", cwnd_max=44, pacing_percent=80)]
+    overrides = [Hint("10.0.0.0/24", cwnd_max=44)]
     with riptide.Estimator(policy="paper", hints=overrides) as estimator:
         feed(estimator, 1, 70)
         explanation = estimator.explain(A)
     assert explanation.policy == "paper"
-    assert explanation.bounds == riptide.Bound.OVERRIDE_MAX
-    assert explanation.override == ip_network("10.0.0.0/24")
-    assert explanation.override_pacing_percent == 80
+    assert explanation.bounds == riptide.Bound.HINT_MAX
+    assert (explanation.hint, explanation.off) == (ip_network("10.0.0.0/24"), None)
     assert (explanation.cwnd, explanation.cwnd_max, explanation.combined) == (44, 44, 70.0)
     assert explanation.left_out == riptide.LeftOut(unused=0, idle=0, unmeasured=0) == (0, 0, 0)
     assert explanation.evidence.sharers == 0
 
 
 def test_an_estimator_takes_each_field_of_a_hint() -> None:
-    given = {"dst": "10.0.0.0/24", "cwnd_min": 3, "cwnd_max": 44, "policy": "paper", "scale": 0.5,
-             "pacing_percent": 80, "receive_window": 2}
+    given = {"dst": "10.0.0.0/24", "cwnd_min": 3, "cwnd_max": 44, "off": True}
     assert list(given) == [field.name for field in fields(Hint)]
-    with riptide.Estimator(hints=[Hint(**given)]) as estimator:  # type: ignore[arg-type]
+    with riptide.Estimator(policy="paper", hints=[Hint(**given)]) as estimator:  # type: ignore[arg-type]
         feed(estimator, 1, 70)
         explanation = estimator.explain(A)
-    assert (explanation.policy, explanation.override_scale) == ("paper", 0.5)
-    assert (explanation.cwnd_min, explanation.cwnd_max, explanation.cwnd) == (3, 44, 22)
+    assert explanation.off == ip_network("10.0.0.0/24")
+    assert (explanation.cwnd_min, explanation.cwnd_max, explanation.cwnd) == (3, 44, 44)
 
 
 def test_what_is_left_out_is_explained() -> None:
@@ -96,8 +94,10 @@ def test_hints_lower_and_pass() -> None:
         estimator.add_hint("10.0.0.0/8", 10, cwnd_max=25, now_ns=S)
         assert [change.cwnd for change in estimator.changes()] == [25]
         assert feed(estimator, 12) == {A: 70}
-        with pytest.raises(OSError, match="scale"):
-            estimator.add_hint(A, 10, scale=2, now_ns=S)
+        estimator.add_hint(A, 20, off=True, now_ns=S)
+        assert [change.cwnd for change in estimator.changes()] == [0]
+        with pytest.raises(OSError, match="cwnd_max"):
+            estimator.add_hint(A, 20, now_ns=S)
 
 
 def test_hints_are_taken_back() -> None:
