@@ -12,7 +12,7 @@
 
 static const char *const states[] = { "applied", "withdrawn", "left alone", "failed" };
 
-static const char *const bounds[] = { "min", "max", "hint_min", "hint_max", "base", "many_paths" };
+static const char *const bounds[] = { "min", "max", "hint_min", "hint_max", "base" };
 
 #define N_BOUNDS (sizeof(bounds) / sizeof(bounds[0]))
 

@@ -42,7 +42,7 @@ struct riptide_explanation;
 struct riptide_policy_input {
     const struct riptide_estimator_config *config; /* as the estimator keeps it */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
-    uint64_t now_ns;   /* combine: of this tick; add: when the sample was read, 0: unknown */
+    uint64_t now_ns;   /* combine: of this tick */
     uint64_t since_ns; /* combine: since the destination was last computed; 0: never */
     uint32_t samples;  /* combine: how many counted in this tick; up to 65535 */
     /*
@@ -96,7 +96,7 @@ struct riptide_policy {
     void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd);
     /* Optional: the largest delay seen on the path, for rto_min. */
     uint32_t (*delay_us)(const void *memory);
-    /* Optional: fills the explanation's evidence and adds bounds; `cwnd` is set already. */
+    /* Optional: fills the explanation's evidence; `cwnd` is set already. */
     void (*explain)(const void *memory, struct riptide_explanation *explanation);
     /*
      * Optional: whether losses lowered the window, so that it may be below the base route's.
@@ -227,8 +227,6 @@ enum riptide_bound {
     RIPTIDE_BOUND_HINT_MIN = 1 << 2, /* the cwnd_min of a hint raised it */
     RIPTIDE_BOUND_HINT_MAX = 1 << 3, /* the cwnd_max of a hint lowered it */
     RIPTIDE_BOUND_BASE = 1 << 4,     /* the base route's initcwnd raised it */
-    RIPTIDE_BOUND_MANY_PATHS = 1 << 5, /* its first flights disagree as if over several paths:
-                                          it is the window of the worst one ("careful") */
 };
 
 /*

@@ -188,7 +188,6 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
         if (!samples[i]->shown)
             config->on_sample(config->user, samples[i]);
     }
-    agent->estimator->input.now_ns = now();
     r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes, cwnds);
     if (r < 0)
         return r;
@@ -205,7 +204,6 @@ int round_add(struct riptide_agent *agent, const struct riptide_sample *sample)
 {
     int r;
 
-    agent->estimator->input.now_ns = now();
     r = riptide_scope_matches(agent->estimator->scope, sample)
             ? riptide_estimator_add(agent->estimator, sample)
             : RIPTIDE_E_UNKNOWN;

@@ -10,7 +10,6 @@
 #include "estimator.h"
 #include "evidence.h"
 #include "internal.h"
-#include "paths.h"
 #include <string.h>
 
 /* Segments of several first flights, and how many of them were retransmitted. */
@@ -39,7 +38,6 @@ struct careful {
         bool is_cut : 1;      /* a cut lowered the window, or it grew from such a one */
         bool is_paced : 1;    /* paced: the path carries more in a round trip than it takes at once
                                */
-        struct paths paths;   /* whether the address is several */
     } known;
     uint16_t fitted; /* the window whose first flights fit, in 1 / FITTED_ONE segments; 0:
                         unknown */
@@ -142,8 +140,6 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
         add_flight(&careful->flights, first.segs, first.lost_segs);
     if (first.kind == FLIGHT_WHOLE && first.lost_segs == 0 && careful->n_filled < MOST_COUNTED)
         careful->n_filled++;
-    if (first.kind != FLIGHT_NONE && input->now_ns > 0)
-        paths_add(&careful->known.paths, sample, &first, careful->path_min_rtt_us, input->now_ns);
     if (!sample->closed) {
         careful->known.is_bbr = strncmp(sample->congestion_control, "bbr", 3) == 0;
         /* Only open ones: closed ones closed at any time of the interval, not together. */
@@ -288,17 +284,15 @@ static bool are_lost(const struct careful *careful, uint32_t cwnd)
 
 /*
  * How many more ticks with this window were lossy than clean; 0: this one is clean. A tick is lossy
- * if flights with losses, and those that opened together with them, sent more than the others; with
- * several paths, half as much as the others.
+ * if flights with losses, and those that opened together with them, sent more than the others.
  */
 static unsigned int count_lossy(struct careful *careful, uint32_t cwnd)
 {
     uint32_t segs = careful->flights.segs, fit_segs = careful->n_filled * cwnd;
     unsigned int n = careful->n_lossy + (are_lost(careful, cwnd) ? 2u : 1u);
-    unsigned int weight = careful->known.paths.is_many ? 2 : HALVES_MAX(careful->sharers);
 
     if (careful->flights.lost_segs * LOSS_SHARE <= segs ||
-        lossy_segs_of(careful, cwnd) * weight < fit_segs) {
+        lossy_segs_of(careful, cwnd) * HALVES_MAX(careful->sharers) < fit_segs) {
         if (careful->n_lossy > 0)
             careful->n_lossy--;
         return 0;
@@ -322,7 +316,7 @@ static bool is_too_large(struct careful *careful, const struct riptide_policy_in
     if (careful->flights.segs == 0)
         return false;
     n_lossy = count_lossy(careful, cwnd);
-    if (careful->known.is_paced || careful->known.paths.is_many)
+    if (careful->known.is_paced)
         return n_lossy >= LOSSY_TICKS;
     if (past->segs > MEMORY)
         *past = (struct flights){ past->segs / 2, past->lost_segs / 2 };
@@ -366,7 +360,6 @@ static double lower(struct careful *careful, uint32_t cwnd, double least)
     double share = share_of(careful);
 
     note_cut(careful, lost > segs / 4 ? 2 : 1);
-    careful->known.paths.is_many = false;
     fits -= fits / (lost > segs / 4 ? 8 : 32);
     if (careful->known.is_paced)
         return greater(lesser(fits, share), least_paced(careful));
@@ -380,25 +373,6 @@ static void note_raise(struct careful *careful, uint32_t cwnd, unsigned int n_ti
     careful->n_raised = n_ticks & 3;
 }
 
-/*
- * The window for several paths: twice the part of a flight that arrived over the worst one, because
- * repairing half a flight takes one round trip, as much as half the window would cost; at least
- * `start`. It is not paced, as paced flights fill the buffers of the worst path for longer.
- */
-static double hold(struct careful *careful, uint32_t cwnd, double start, double fitted)
-{
-    uint32_t lossy_segs = lossy_segs_of(careful, cwnd);
-    uint32_t fit_segs = lossy_segs - careful->flights.lost_segs;
-    double next = greater(lesser(fitted, 2.0 * cwnd * fit_segs / lossy_segs), start);
-
-    if (!careful->known.paths.is_many || next < fitted)
-        note_cut(careful, 1);
-    careful->known.n_fit = 0;
-    careful->known.paths.is_many = true;
-    careful->known.is_paced = false;
-    return next;
-}
-
 /* After a tick in which most flights certainly filled the window and lost nothing. */
 static double raise(struct careful *careful, const struct riptide_policy_input *input,
                     double fitted)
@@ -408,10 +382,8 @@ static double raise(struct careful *careful, const struct riptide_policy_input *
 
     if (careful->known.n_fit < UINT8_MAX)
         careful->known.n_fit++;
-    if (careful->known.n_cuts > 0 && careful->known.n_fit >= 2 * wait) {
+    if (careful->known.n_cuts > 0 && careful->known.n_fit >= 2 * wait)
         careful->known.n_cuts = 0;
-        careful->known.paths.is_many = false;
-    }
     if (careful->known.n_cuts > 0 && careful->known.n_fit < wait)
         return fitted;
     next = grow(careful, input->config, input->cwnd);
@@ -436,8 +408,7 @@ static double pace(struct careful *careful, const struct riptide_policy_input *i
         careful->known.is_paced = false;
         return fitted;
     }
-    if (careful->known.is_paced || careful->known.paths.is_many || !careful->known.is_cut ||
-        !is_too_little)
+    if (careful->known.is_paced || !careful->known.is_cut || !is_too_little)
         return fitted;
     careful->known.is_paced = true;
     careful->known.n_cuts = 0;
@@ -452,33 +423,23 @@ static double learn(struct careful *careful, const struct riptide_policy_input *
     bool is_raised = careful->n_raised > 0 && input->since_ns <= input->interval_ns;
     double start = greater(START_CWND, input->base_cwnd);
     uint32_t cwnd = input->cwnd;
-    bool is_changing = careful->known.n_settle > 0 || careful->n_raised > 0;
-    bool is_mixed = paths_turn(&careful->known.paths, careful->flights.segs > 0, is_changing) &&
-                    lossy_segs_of(careful, cwnd) > 0;
 
     if (is_raised && careful->cwnd_before < cwnd)
         cwnd = careful->cwnd_before;
     if (careful->n_raised > 0)
         careful->n_raised--;
-    if (is_mixed && (!careful->known.paths.is_many || careful->known.n_settle == 0))
-        return hold(careful, input->cwnd, start, fitted);
     if (careful->known.n_settle > 0) {
         careful->known.n_settle--;
         return fitted;
     }
     if (fitted == 0)
         return start;
-    /* Until several paths are confirmed or ruled out, no cut goes below the start. */
     if (is_too_large(careful, input, cwnd))
-        return lower(careful, cwnd,
-                     careful->known.paths.n_mixed > 0 ? lesser(fitted, start)
-                                                      : input->config->cwnd_min);
+        return lower(careful, cwnd, input->config->cwnd_min);
     /* Connections that end in the ticks after a raise may have begun before it. */
     if (is_raised)
         start_over(careful);
-    else if (careful->n_filled > careful->n_doubtful &&
-             !(careful->known.paths.is_many ? careful->flights.lost_segs > 0
-                                            : are_lost(careful, cwnd)))
+    else if (careful->n_filled > careful->n_doubtful && !are_lost(careful, cwnd))
         return raise(careful, input, fitted);
     if (careful->known.n_cuts > 0 && fitted < start)
         return lesser(fitted * (1 + (double)input->since_ns / healing_ns), start);
@@ -501,7 +462,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     uint8_t opening = opening_sharers(&careful->opening);
     uint8_t sharers = opening > careful->n_filled ? opening : careful->n_filled;
     /* A rate below the path's limit is no evidence of its capacity. */
-    double capacity = careful->is_full ? (double)careful->capacity : 0, fitted, before;
+    double capacity = careful->is_full ? (double)careful->capacity : 0, fitted;
     enum halves_step step;
 
     if (is_other_path(careful))
@@ -519,9 +480,6 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     HALVES_TAKE(step, careful->bursts, careful->burst);
     HALVES_TAKE(step, careful->sharers, sharers);
     fitted = pace(careful, input, learn(careful, input));
-    before = (double)careful->fitted / FITTED_ONE;
-    if (fitted * 4 > before * 5 || fitted * 4 < before * 3)
-        careful->known.paths.is_far = true;
     careful->fitted = to_u16(fitted * FITTED_ONE + 0.999999); /* rounded up */
     return (double)careful->fitted / FITTED_ONE;
 }
@@ -560,7 +518,6 @@ static void careful_explain(const void *memory, struct riptide_explanation *expl
     explanation->evidence.brake =
         careful->known.n_cuts > 0 && capacity > fitted ? fitted / capacity : 1;
     explanation->evidence.min_rtt_us = careful->path_min_rtt_us;
-    explanation->bounds = careful->known.paths.is_many ? RIPTIDE_BOUND_MANY_PATHS : 0;
     explanation->evidence.pacing_percent = pacing_percent(careful, explanation->cwnd);
 }
 
@@ -583,10 +540,10 @@ const struct riptide_policy policy_careful = {
     .name = "careful",
     .help = "by losses of first flights: grows while there are none, shrinks at once otherwise",
     .needs = "cwnd delivery_rate_Bps app_limited min_rtt_us rtt_us mss_bytes data_segs_out "
-             "retrans_segs acked_bytes last_data_sent_ms busy_time_us congestion_control closed",
+             "retrans_segs acked_bytes last_data_sent_ms congestion_control closed",
     .tick_bytes = offsetof(struct careful, known),
     .bytes = sizeof(struct careful),
-    .version = 2,
+    .version = 3,
     .add = careful_add,
     .combine = careful_combine,
     .combines_idle = true,

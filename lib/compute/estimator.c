@@ -226,7 +226,6 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         remove_if_unknown(estimator, take_touched(estimator));
     }
     estimator->has_made_room = false;
-    estimator->input.now_ns = 0;
     estimator->stats.ticks++;
     return 0;
 }

@@ -128,7 +128,7 @@ RIPTIDE_PUBLIC int riptide_estimator_explain(const struct riptide_estimator *est
         .combined = known.combined,
         .smoothed = destination->cwnd > 0 ? known.smoothed : 0,
         .is_drop = destination->cwnd > 0 && destination->flags & IS_DROP,
-        .bounds = destination->cwnd > 0 ? limits.bounds | by_policy.bounds : 0,
+        .bounds = destination->cwnd > 0 ? limits.bounds : 0,
         .hint = limits.kept ? limits.kept->dst : (struct riptide_prefix){ 0 },
         .off = limits.off ? limits.off->dst : (struct riptide_prefix){ 0 },
         .cwnd_min = limits.min,

@@ -457,3 +457,61 @@ TEST(a_crowd_is_judged_by_its_share)
         assert_true(next >= cwnd);
     }
 }
+
+enum { CAPACITY = 100 };
+
+/* A tick of flights that fit, followed by flights of which some lose so many of a hundred segments. */
+static void flights(struct riptide_estimator *estimator, int n_fit, int n_lossy, uint32_t percent)
+{
+    uint32_t cwnd = cwnd_of(estimator);
+
+    for (int i = 0; i < n_fit; i++)
+        add(estimator, closed(cwnd, cwnd, 0));
+    for (int i = 0; i < n_lossy; i++)
+        add(estimator, closed(cwnd / 2, cwnd, cwnd * percent / 100));
+    tick(estimator, lossy(CAPACITY), lossy(CAPACITY));
+}
+
+static struct riptide_estimator *begun(bool can_pace)
+{
+    struct riptide_estimator_config config = config_of_policy("careful");
+    struct riptide_estimator *estimator;
+
+    config.cwnd_max = 1000;
+    config.can_pace = can_pace;
+    estimator = estimator_of_config(&config);
+    assert_int_equal(tick(estimator, lossy(CAPACITY), lossy(CAPACITY)), START);
+    return estimator;
+}
+
+/* Paced or not: grown by flights that fit to what the path carries, paced after a cut. */
+TEST(a_quarter_of_flights_that_are_lost_cuts_within_three_ticks)
+{
+    for (int is_paced = 0; is_paced < 2; is_paced++) {
+        ESTIMATOR *estimator = begun(is_paced);
+        uint32_t cwnd;
+
+        if (is_paced)
+            flights(estimator, 0, 1, 50);
+        /* What ends within two ticks of a cut is not judged. */
+        for (int i = 0; i < 3 || cwnd_of(estimator) < CAPACITY; i++)
+            flights(estimator, 1, 0, 0);
+        assert_int_equal(explain(estimator).evidence.pacing_percent <= 100, is_paced);
+        cwnd = cwnd_of(estimator);
+        for (int n = 0; n < 3; n++)
+            flights(estimator, 6, 2, 100);
+        assert_in_range(cwnd_of(estimator), is_paced ? START : 10, cwnd * 3 / 4);
+    }
+}
+
+/* One in five loses ten of 24; then most lose. */
+TEST(where_most_lose_it_is_cut_below_its_start)
+{
+    ESTIMATOR *estimator = begun(false);
+
+    for (int i = 0; i < 30; i++)
+        flights(estimator, 4, 1, 42);
+    for (int i = 0; i < 20; i++)
+        flights(estimator, 1, 4, 60);
+    assert_in_range(cwnd_of(estimator), 10, START / 2);
+}

@@ -55,7 +55,6 @@ class Bound(enum.IntFlag):
     HINT_MIN = lib.RIPTIDE_BOUND_HINT_MIN
     HINT_MAX = lib.RIPTIDE_BOUND_HINT_MAX
     BASE = lib.RIPTIDE_BOUND_BASE
-    MANY_PATHS = lib.RIPTIDE_BOUND_MANY_PATHS
 
 
 class EventKind(enum.IntEnum):
