@@ -57,11 +57,6 @@ const struct option_row settings_rows[] = {
     ROW("apply", "holdout-percent", percent, agent.holdout_percent,
         "percent of connections that keep the kernel's own window, for `riptide verdict`; needs "
         "the program"),
-    ROW("apply", "step-back-percent", percent, agent.step_back_percent,
-        "disable windows for a while if connections with them take this many percent more time, or "
-        "retransmit this many points more, than those held out; 0: never"),
-    ROW("apply", "step-back-wait", duration, agent.step_back_wait_ns,
-        "time until windows are tried again; twice as long each time, up to a day"),
     ROW("apply", "table", u32, router.table, "routing table for our routes"),
     ROW("apply", "mark", mark, router.mark, "mark of route queries, which skips our rule"),
     ROW("apply", "control", path, control, "socket for `riptide`; none: no socket"),
@@ -116,6 +111,9 @@ const struct removed_key removed_keys[] = {
     { "scale", PREFIX_SECTION, "cwnd-max lowers windows" },
     { "pacing-percent", PREFIX_SECTION, "`pacing` of [apply] is for all; cwnd-max lowers windows" },
     { "receive-window", PREFIX_SECTION, "it is always auto: cwnd-max segments" },
+    { "step-back-percent", NULL,
+      "windows step back for 2 percent or points; holdout-percent = 0 turns that off" },
+    { "step-back-wait", NULL, "windows are tried again after 10 minutes, then 20, up to a day" },
     { .name = NULL },
 };
 

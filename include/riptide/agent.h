@@ -57,6 +57,11 @@ struct riptide_agent_config {
      */
     uint32_t apply;
     /*
+     * Whether the program spreads first flights over half of a round trip, or more where the policy
+     * says so, on paths of 5 ms and more; default true.
+     */
+    bool pacing;
+    /*
      * Called by riptide_agent_dispatch with `user` and each sample of the observer, before the
      * agent counts it; NULL (default): not called. The sample is valid until this function returns,
      * which must not use the agent. Where a dump begins anew, its samples come again.
@@ -73,30 +78,20 @@ struct riptide_agent_config {
      */
     const char *cgroup;
     /*
-     * Whether the program spreads first flights over half of a round trip, or more where the policy
-     * says so, on paths of 5 ms and more; default true.
-     */
-    bool pacing;
-    /*
      * Percent of connections, to destinations with a window, that keep the kernel's own window: 0
      * to 50; default 0. They are drawn by the socket's cookie and the seed; give each host a seed
      * of its own. riptide_agent_get_verdict compares them with the others. Needs the program,
      * and destroy_events for the outcomes: where only routes give windows, none is held out. With
      * RIPTIDE_BOTH these connections open without the route's window, but restart with it after
      * idle time.
+     *
+     * Windows step back where the others take 2 % more time, or retransmit 2 points more, beyond
+     * chance (docs/proof.md): none is given, independent of a pause, and the agent goes on
+     * learning; RIPTIDE_AGENT_BACKEND reports the reason. They are tried again after ten minutes;
+     * the wait doubles each time that they do harm again, to a day at most.
      */
     uint32_t holdout_percent;
     uint32_t holdout_seed;
-    /*
-     * Where some connections are held out: windows step back where the others take so many percent
-     * more time, or retransmit so many points more, beyond chance (docs/proof.md); 0 to 100, 0:
-     * never; default 2. While they step back, no window is given, independent of a pause, and the
-     * agent goes on learning; RIPTIDE_AGENT_BACKEND reports the reason, where only routes give
-     * windows RIPTIDE_AGENT_RULES. Windows are tried again after step_back_wait_ns, 1 s to a day,
-     * default 10 min; the wait doubles each time that they do harm again, to a day at most.
-     */
-    uint32_t step_back_percent;
-    uint64_t step_back_wait_ns;
 };
 
 /* One round of the three stages. */

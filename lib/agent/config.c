@@ -8,21 +8,17 @@
 
 #include <errno.h>
 
-STRUCT_ENDS_WITH(struct riptide_agent_config, step_back_wait_ns);
+STRUCT_ENDS_WITH(struct riptide_agent_config, holdout_seed);
 
 /* At least half have the window. */
 enum { MOST_HELD_OUT_PERCENT = 50 };
-enum { STEP_BACK_PERCENT = 2, STEP_BACK_WAIT_S = 600 };
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 {
     const struct riptide_agent_config defaults = { .size = size,
                                                    .interval_ns = NS_PER_S,
                                                    .max_share = RIPTIDE_MAX_SHARE_DEFAULT,
-                                                   .pacing = true,
-                                                   .step_back_percent = STEP_BACK_PERCENT,
-                                                   .step_back_wait_ns =
-                                                       STEP_BACK_WAIT_S * NS_PER_S };
+                                                   .pacing = true };
 
     struct_give(config, size, &defaults, sizeof(defaults));
 }
@@ -63,12 +59,6 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (agent->holdout_percent > MOST_HELD_OUT_PERCENT)
         return error_set_field(error, "holdout_percent", "%u; must be 0 to 50",
                                agent->holdout_percent);
-    if (stages->agent.step_back_percent > 100)
-        return error_set_field(error, "step_back_percent", "%u; must be 0 to 100",
-                               stages->agent.step_back_percent);
-    if (stages->agent.step_back_wait_ns < NS_PER_S ||
-        stages->agent.step_back_wait_ns > 24 * 3600 * NS_PER_S)
-        return error_set_field(error, "step_back_wait_ns", "must be 1 s to one day");
     if (estimator->ttl_ns <= stages->agent.interval_ns)
         return estimator->ttl_ns == TTL_DEFAULT_NS
                    ? error_set_field(error, "interval_ns",
@@ -110,7 +100,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(agent, "", step_back_wait_ns);
+    static const struct config_kind kind = CONFIG_KIND(agent, "", holdout_seed);
     const struct riptide_agent_config *given = &stages->agent;
     int r;
 

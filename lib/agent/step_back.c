@@ -4,10 +4,8 @@
 
 #include "proof/verdict.h"
 
-static enum harm_step judge_all(struct riptide_agent *agent, const struct harm_config *config,
-                                struct verdict *verdict, uint64_t now_ns)
+static enum harm_step judge_all(struct outcomes *outcomes, struct verdict *verdict, uint64_t now_ns)
 {
-    struct outcomes *outcomes = &agent->outcomes;
     const struct books *const books[] = { outcomes->books, outcomes->recent };
     enum harm_step step = HARM_STAYS;
 
@@ -18,7 +16,7 @@ static enum harm_step judge_all(struct riptide_agent *agent, const struct harm_c
                         verdict_compute(verdict, books[i], (struct verdict_classes){ 0 },
                                         confidence) == 0;
 
-        step = harm_judge(&outcomes->harm, config, is_known ? verdict : NULL, now_ns);
+        step = harm_judge(&outcomes->harm, is_known ? verdict : NULL, now_ns);
     }
     return step;
 }
@@ -29,16 +27,13 @@ static enum harm_step judge_all(struct riptide_agent *agent, const struct harm_c
  */
 void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
 {
-    const struct harm_config config = { agent->stages.agent.step_back_percent,
-                                        agent->outcomes.arms.holdout_percent,
-                                        agent->stages.agent.step_back_wait_ns };
     struct connections *connections = agent->backends.connections;
     struct outcomes *outcomes = &agent->outcomes;
     struct verdict verdict;
 
-    if (!outcomes->books && outcomes->harm.until_ns == 0)
+    if (!outcomes->books)
         return;
-    switch (judge_all(agent, &config, &verdict, now_ns)) {
+    switch (judge_all(outcomes, &verdict, now_ns)) {
     case HARM_STEPS_BACK:
         harm_describe(&outcomes->harm, &verdict, outcomes->why_back, sizeof(outcomes->why_back));
         backends_step_back(&agent->backends, outcomes->why_back);

@@ -9,7 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const uint64_t most_wait_ns = NS_PER_S * 3600 * 24;
+/* The first wait is a few verdicts' time, in which a path changes; later ones cost little. */
+static const uint64_t first_wait_ns = NS_PER_S * 600, most_wait_ns = NS_PER_S * 3600 * 24;
+
+/* Of time, and of retransmitted segments: a smaller harm is not worth a time without windows. */
+static const double margin = 0.02;
 
 /*
  * A point of retransmissions counts as one percent of time: what is sent again loads the path of
@@ -17,58 +21,33 @@ static const uint64_t most_wait_ns = NS_PER_S * 3600 * 24;
  */
 static const double again_price = 1;
 
-/* How much worse windows are than control, by estimates: time and retransmissions together. */
-static double harm_of(const struct verdict *verdict)
-{
-    return verdict->time.estimate + again_price * verdict->again.estimate;
-}
-
 /*
  * Time or retransmissions are worse by more than the margin, beyond chance. A gain in the other may
  * offset this, by the price of retransmissions: that is judged by estimates, as it takes many more
  * connections until a gain is beyond chance as well. A void verdict counts too: windows may be so
  * harmful that their connections end uncounted.
  */
-static bool harm_is_shown(const struct harm_config *config, const struct verdict *verdict)
+static bool is_shown(const struct verdict *verdict)
 {
-    double margin = config->margin_percent / 100.0;
-
     return (verdict->time.low > margin || verdict->again.low > margin) &&
-           harm_of(verdict) > margin;
+           verdict->time.estimate + again_price * verdict->again.estimate > margin;
 }
 
 /*
- * Windows must have been given for longer than the last wait, plus twice the time that the last
- * harm took to show: where connections are rare, harm shows late each time.
+ * The first wait, again where windows have been given for longer than the last one, plus twice the
+ * time that the last harm took to show: where connections are rare, harm shows late each time.
  */
-static bool harm_is_over(const struct harm *harm, uint64_t now_ns)
+static uint64_t next_wait_ns(const struct harm *harm, uint64_t now_ns)
 {
-    return harm->wait_ns == 0 ||
-           (harm->until_ns == 0 && now_ns - harm->since_ns > harm->wait_ns + 2 * harm->shown_ns);
+    if (harm->wait_ns == 0 || now_ns - harm->since_ns > harm->wait_ns + 2 * harm->shown_ns)
+        return first_wait_ns;
+    return 2 * harm->wait_ns < most_wait_ns ? 2 * harm->wait_ns : most_wait_ns;
 }
 
-static uint64_t wait_ns_of(const struct harm *harm, uint64_t first_ns, uint64_t now_ns)
+enum harm_step harm_judge(struct harm *harm, const struct verdict *verdict, uint64_t now_ns)
 {
-    uint64_t wait_ns = harm_is_over(harm, now_ns) ? first_ns : 2 * harm->wait_ns;
-
-    return wait_ns < most_wait_ns ? wait_ns : most_wait_ns;
-}
-
-static void harm_step_back(struct harm *harm, const struct harm_config *config, uint64_t now_ns)
-{
-    harm->wait_ns = wait_ns_of(harm, config->wait_ns, now_ns);
-    harm->shown_ns = now_ns - harm->since_ns;
-    harm->until_ns = now_ns + harm->wait_ns;
-    harm->n++;
-}
-
-enum harm_step harm_judge(struct harm *harm, const struct harm_config *config,
-                          const struct verdict *verdict, uint64_t now_ns)
-{
-    bool is_off = config->margin_percent == 0 || config->holdout_percent == 0;
-
     if (harm->until_ns > 0) {
-        if (now_ns < harm->until_ns && !is_off)
+        if (now_ns < harm->until_ns)
             return HARM_STAYS;
         harm->until_ns = 0;
         harm->since_ns = now_ns;
@@ -76,9 +55,12 @@ enum harm_step harm_judge(struct harm *harm, const struct harm_config *config,
     }
     if (harm->since_ns == 0)
         harm->since_ns = now_ns;
-    if (is_off || !verdict || !harm_is_shown(config, verdict))
+    if (!verdict || !is_shown(verdict))
         return HARM_STAYS;
-    harm_step_back(harm, config, now_ns);
+    harm->wait_ns = next_wait_ns(harm, now_ns);
+    harm->shown_ns = now_ns - harm->since_ns;
+    harm->until_ns = now_ns + harm->wait_ns;
+    harm->n++;
     return HARM_STEPS_BACK;
 }
 

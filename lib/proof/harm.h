@@ -12,12 +12,6 @@
 
 struct verdict;
 
-struct harm_config {
-    uint32_t margin_percent;  /* of time, and points of retransmissions; 0: never steps back */
-    uint32_t holdout_percent; /* 0: never steps back either */
-    uint64_t wait_ns;         /* the first wait */
-};
-
 /* All zero: windows are given, and have done no harm. */
 struct harm {
     uint64_t until_ns; /* none is given until then; 0: they are given */
@@ -34,8 +28,7 @@ enum harm_step { HARM_STAYS, HARM_STEPS_BACK, HARM_RETURNS };
  * HARM_STEPS_BACK no window may be given until it returns HARM_RETURNS, and later verdicts must not
  * include outcomes from before then.
  */
-enum harm_step harm_judge(struct harm *harm, const struct harm_config *config,
-                          const struct verdict *verdict, uint64_t now_ns);
+enum harm_step harm_judge(struct harm *harm, const struct verdict *verdict, uint64_t now_ns);
 
 enum { HARM_LINE_BYTES = 192 };
 

@@ -486,7 +486,7 @@ def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, ba
             wait_rounds(4)
             assert max(window_behind_a_transfer() for _ in range(4)) > 24
     if is_stepped_back:
-        with Daemon(near, *options, "--step-back-percent", 0, has_rules=False):
+        with Daemon(near, *options, "--holdout-percent", 0, has_rules=backend == "both"):
             wait_until(lambda: not status()["apply"]["stepped_back_s"], "windows")
             wait_rounds(4)
             assert max(window_behind_a_transfer() for _ in range(4)) > 24

@@ -23,7 +23,6 @@ PER_SECOND = 50
 N_BYTES = 60_000
 MOST_OPEN = 500  # both ends; some 50 at this rate
 CWND = 80  # the buffer holds 20 segments
-WAIT_S = 8 * SLOWNESS
 Daemon = functools.partial(netns.Daemon, interval=f"{50 * SLOWNESS}ms")
 
 
@@ -141,53 +140,57 @@ def fallen(figures, host):
 @pytest.mark.parametrize("backend", ["connections", "both"])
 def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallow, cgroup, tmp_path, backend):
     near, far = shallow
-    config = tmp_path / "riptided.conf"
-    config.write_text(f"[compute]\ncwnd-min = {CWND}\ncwnd-max = {CWND}\n[apply]\npacing = off\n"
-                      f"holdout-percent = 20\nstep-back-wait = {WAIT_S}s\n")
+    state = tmp_path / "state"
+
+    def riptided(has_rules):
+        return Daemon(near, "--apply", backend, "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND, "--pacing", "off",
+                      "--holdout-percent", 20, "--state", state, has_rules=has_rules)
 
     def stepped_back():
         apply = status()["apply"]
         return apply["stepped_back_s"] > 0 and apply
-    with Load(near, far, *SHALLOW) as load, Daemon(
-            near, "--apply", backend, "--cgroup", cgroup, "--config", config,
-            has_rules=backend == "both") as riptided:
+    with Load(near, far, *SHALLOW) as load:
         began = time.monotonic()
-        apply = wait_until(stepped_back, "stepping back", 60)
-        back = time.monotonic()
-        assert (apply["step_backs"], apply["effect"]["verdict"]) == (1, "harms")
-        assert 0 < apply["stepped_back_s"] <= WAIT_S
-        assert cwnds(near, far, 20) == {10}
-        said = status()
-        assert said["health"] == "off" and said["reason"].startswith(f"stepped back for {WAIT_S} s: time ")
-        near.run(RIPTIDE, "pause")
-        assert near.run(RIPTIDE, "resume").stdout.startswith("resumed; still stepped back for 00:0")
-        assert cwnds(near, far, 1) == {10}
-        verdict = near.run(RIPTIDE, "verdict", check=False)
-        assert verdict.returncode == 4 and verdict.stdout.startswith("windows harm: ")
-        assert re.search(r"\nstepped back: windows are given again in [0-9:]+, `riptide status` has the reason\n$", verdict.stdout)
-        assert riptide_json(near, "verdict", check=False)["stepped_back_s"] > 0
-        assert "\n  retry      windows are given again in " in near.run(RIPTIDE, "status").stdout
-        nothing = "no window is given per connection at present: " if backend == "connections" else ""
-        assert f"{nothing}stepped back for" in near.run(RIPTIDE, "explain", SHALLOW[0]).stdout
-        figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
-        assert (figures["riptide_stepped_back"], figures["riptide_step_backs_total"]) == (1, 1)
-
-        assert stepped_back()["effect"] == apply["effect"]
-        since = riptide_json(near, "verdict", check=False)["since"]
-        wait_until(lambda: not stepped_back(), "the end of the first wait")
-        again = time.monotonic()
-        # Exported sums, which are added over hosts, still show the cause of this step back.
-        assert sums_of(figures) and not fallen(figures, near)
-        wait_until(lambda: riptide_json(near, "verdict", check=False)["since"] > since, "books anew")
-        found = riptide_json(near, "verdict", check=False)  # harm may have been shown again by now
-        assert f"\ncounted since {found['since']}\n" in near.run(RIPTIDE, "verdict", check=False).stdout
-        assert CWND in cwnds(near, far, 20)
-        assert load.share_again(back, again - 1) < load.share_again(began, back) / 2
-        assert wait_until(stepped_back, "stepping back again", 60)["step_backs"] == 2
-        lines = riptided.said().splitlines()
-        for line in (f"windows per connection: disabled: stepped back for {WAIT_S} s: time ", "windows per connection: enabled again",
-                     f"windows per connection: disabled: stepped back for {2 * WAIT_S} s: time "):
-            assert len([each for each in lines if line in each]) >= 1, line
+        with riptided(backend == "both") as daemon:
+            apply = wait_until(stepped_back, "stepping back", 60)
+            back = time.monotonic()
+            assert (apply["step_backs"], apply["effect"]["verdict"]) == (1, "harms")
+            assert 500 < apply["stepped_back_s"] <= 600
+            assert cwnds(near, far, 20) == {10}
+            said = status()
+            assert said["health"] == "off" and said["reason"].startswith("stepped back for 600 s: time ")
+            near.run(RIPTIDE, "pause")
+            assert near.run(RIPTIDE, "resume").stdout.startswith("resumed; still stepped back for 00:0")
+            assert cwnds(near, far, 1) == {10}
+            verdict = near.run(RIPTIDE, "verdict", check=False)
+            assert verdict.returncode == 4 and verdict.stdout.startswith("windows harm: ")
+            assert re.search(r"\nstepped back: windows are given again in [0-9:]+, `riptide status` has the reason\n$", verdict.stdout)
+            assert riptide_json(near, "verdict", check=False)["stepped_back_s"] > 0
+            assert "\n  retry      windows are given again in " in near.run(RIPTIDE, "status").stdout
+            nothing = "no window is given per connection at present: " if backend == "connections" else ""
+            assert f"{nothing}stepped back for" in near.run(RIPTIDE, "explain", SHALLOW[0]).stdout
+            figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
+            assert (figures["riptide_stepped_back"], figures["riptide_step_backs_total"]) == (1, 1)
+            assert stepped_back()["effect"] == apply["effect"]
+            since = riptide_json(near, "verdict", check=False)["since"]
+            wait_until(lambda: sum(opened > back for opened, _, _ in load.ended) > 50, "transfers without a window")
+            again = time.monotonic()
+            assert "windows per connection: disabled: stepped back for 600 s: time " in daemon.said()
+        # As at the end of the wait: nobody waits ten minutes here.
+        state.write_text(re.sub(r"until_ns=\d+", f"until_ns={time.time_ns() + 2 * 10**9}", state.read_text()))
+        with riptided(False) as daemon:
+            wait_until(lambda: not stepped_back(), "the end of the first wait")
+            # Exported sums, which are added over hosts, still show the cause of this step back.
+            assert sums_of(figures) and not fallen(figures, near)
+            wait_until(lambda: riptide_json(near, "verdict", check=False)["since"] > since, "books anew")
+            found = riptide_json(near, "verdict", check=False)  # harm may have been shown again by now
+            assert f"\ncounted since {found['since']}\n" in near.run(RIPTIDE, "verdict", check=False).stdout
+            assert CWND in cwnds(near, far, 20)
+            assert load.share_again(back, again) < load.share_again(began, back) / 2
+            assert wait_until(stepped_back, "stepping back again", 60)["step_backs"] == 2
+            lines = daemon.said().splitlines()
+            for line in ("windows per connection: enabled again", "windows per connection: disabled: stepped back for 1200 s: time "):
+                assert len([each for each in lines if line in each]) >= 1, line
 
 
 def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path):

@@ -103,14 +103,6 @@ TEST(each_value_out_of_range_is_refused)
         assert_not_new(&configs, "max_share: ");
     }
     configs.agent.max_share = RIPTIDE_MAX_SHARE_DEFAULT;
-    configs.agent.step_back_percent = 101;
-    assert_not_new(&configs, "step_back_percent: 101; must be 0 to 100");
-    configs.agent.step_back_percent = 0;
-    for (int i = 0; i < 2; i++) {
-        configs.agent.step_back_wait_ns = (const uint64_t[]){ NS_PER_S - 1, 86400 * NS_PER_S + 1 }[i];
-        assert_not_new(&configs, "step_back_wait_ns: must be 1 s to one day");
-    }
-    configs.agent.step_back_wait_ns = NS_PER_S;
     assert_not_new(&configs, "interval_ns: must be shorter than the time to live, or windows expire at once");
     configs.agent.interval_ns = --configs.estimator.ttl_ns;
     assert_not_new(&configs, "estimator.ttl_ns: must be longer than the interval, or windows expire at once");

@@ -8,10 +8,6 @@
 
 static const uint64_t second = UINT64_C(1000000000), minute = 60 * UINT64_C(1000000000);
 
-static const struct harm_config usual = { .margin_percent = 2,
-                                          .holdout_percent = 5,
-                                          .wait_ns = 600 * UINT64_C(1000000000) };
-
 /* Bounds in percent and points, of as many held out as configured. */
 static struct verdict verdict_of(double time_low, double time_high, double again_low,
                                  double again_high)
@@ -27,51 +23,46 @@ static struct verdict verdict_of(double time_low, double time_high, double again
 
 static const struct verdict *const none = NULL;
 
-static bool steps_back(struct verdict verdict, const struct harm_config *config)
+static bool steps_back(struct verdict verdict)
 {
     struct harm harm = { 0 };
 
-    return harm_judge(&harm, config, &verdict, minute) == HARM_STEPS_BACK;
+    return harm_judge(&harm, &verdict, minute) == HARM_STEPS_BACK;
 }
 
 TEST(each_of_both_beyond_its_margin_is_harm)
 {
-    assert_true(steps_back(verdict_of(2.1, 9, -1, 1), &usual));
-    assert_true(steps_back(verdict_of(-1, 1, 2.1, 9), &usual));
-    assert_false(steps_back(verdict_of(1.9, 9, -1, 1), &usual));
-    assert_false(steps_back(verdict_of(-1, 1, 1.9, 9), &usual));
-    assert_false(steps_back(verdict_of(-30, -10, -3, -1), &usual));
-    assert_false(steps_back(verdict_of(-1, 1, -1, 1), &usual));
+    assert_true(steps_back(verdict_of(2.1, 9, -1, 1)));
+    assert_true(steps_back(verdict_of(-1, 1, 2.1, 9)));
+    assert_false(steps_back(verdict_of(1.9, 9, -1, 1)));
+    assert_false(steps_back(verdict_of(-1, 1, 1.9, 9)));
+    assert_false(steps_back(verdict_of(-30, -10, -3, -1)));
+    assert_false(steps_back(verdict_of(-1, 1, -1, 1)));
 }
 
 TEST(a_gain_of_the_other_is_weighed)
 {
-    assert_false(steps_back(verdict_of(-22, -18, 4, 6), &usual));
-    assert_true(steps_back(verdict_of(-22, -18, 22, 26), &usual));
-    assert_false(steps_back(verdict_of(4, 6, -7, -3), &usual));
+    assert_false(steps_back(verdict_of(-22, -18, 4, 6)));
+    assert_true(steps_back(verdict_of(-22, -18, 22, 26)));
+    assert_false(steps_back(verdict_of(4, 6, -7, -3)));
     /* Not beyond chance, but the best guess. */
-    assert_false(steps_back(verdict_of(-14, 4, 4, 6), &usual));
-    assert_true(steps_back(verdict_of(-10, 10, 4, 6), &usual));
+    assert_false(steps_back(verdict_of(-14, 4, 4, 6)));
+    assert_true(steps_back(verdict_of(-10, 10, 4, 6)));
 }
 
-TEST(nothing_is_concluded_where_it_is_off_or_from_no_verdict)
+TEST(nothing_is_concluded_from_no_verdict)
 {
-    struct verdict harmful = verdict_of(20, 30, 20, 30);
-    const struct harm_config off = { 0, 5, usual.wait_ns };
     struct harm harm = { 0 };
 
-    assert_true(steps_back(harmful, &usual));
-    assert_false(steps_back(harmful, &off));
-    assert_int_equal(harm_judge(&harm, &usual, none, minute), HARM_STAYS);
+    assert_int_equal(harm_judge(&harm, none, minute), HARM_STAYS);
 }
 
 TEST(a_verdict_that_is_void_steps_back_as_well)
 {
-    const struct harm_config more = { 2, 10, usual.wait_ns };
     struct verdict harmful = verdict_of(20, 30, 20, 30);
 
-    assert_true(verdict_is_void(&harmful, more.holdout_percent));
-    assert_true(steps_back(harmful, &more));
+    assert_true(verdict_is_void(&harmful, 10));
+    assert_true(steps_back(harmful));
 }
 
 /* Asks every second until something happens, after `seconds` seconds at the latest. */
@@ -82,7 +73,7 @@ static enum harm_step wait_for(struct harm *harm, const struct verdict *verdict,
 
     for (uint64_t i = 0; i < seconds && step == HARM_STAYS; i++) {
         *now_ns += second;
-        step = harm_judge(harm, &usual, verdict, *now_ns);
+        step = harm_judge(harm, verdict, *now_ns);
     }
     return step;
 }
@@ -170,7 +161,7 @@ TEST(a_restart_goes_on_waiting)
     assert_int_equal(loaded.n, 3);
     /* What has passed meanwhile is over; a clock that was set back adds nothing. */
     loaded = restarted(&harm, now_ns, 60 * minute, &then_ns);
-    assert_int_equal(harm_judge(&loaded, &usual, none, then_ns), HARM_RETURNS);
+    assert_int_equal(harm_judge(&loaded, none, then_ns), HARM_RETURNS);
     loaded = restarted(&harm, now_ns, (uint64_t)-60 * minute, &then_ns);
     assert_int_equal((loaded.until_ns - then_ns) / minute, 20);
 }
@@ -211,28 +202,13 @@ TEST(what_cannot_be_is_not_loaded)
     assert_int_equal(harm_save(&harm, minute, minute, text), 0);
 }
 
-TEST(turned_off_windows_return_at_once)
-{
-    struct verdict harmful = verdict_of(20, 30, 20, 30);
-    const struct harm_config off = { 0, 5, usual.wait_ns }, alone = { 2, 0, usual.wait_ns };
-    const struct harm_config *const ends[] = { &off, &alone };
-
-    for (size_t i = 0; i < 2; i++) {
-        struct harm harm = { 0 };
-
-        assert_int_equal(harm_judge(&harm, &usual, &harmful, minute), HARM_STEPS_BACK);
-        assert_int_equal(harm_judge(&harm, ends[i], NULL, minute + 1), HARM_RETURNS);
-        assert_int_equal(harm_judge(&harm, ends[i], &harmful, minute + 2), HARM_STAYS);
-    }
-}
-
 TEST(the_reason_has_both_intervals)
 {
     struct verdict harmful = verdict_of(20, 30, -1, 5);
     struct harm harm = { 0 };
     char text[256];
 
-    assert_int_equal(harm_judge(&harm, &usual, &harmful, minute), HARM_STEPS_BACK);
+    assert_int_equal(harm_judge(&harm, &harmful, minute), HARM_STEPS_BACK);
     harm_describe(&harm, &harmful, text, sizeof(text));
     assert_string_equal(text, "stepped back for 600 s: time +25.0 % (+20.0 to +30.0), sent again "
                               "+2.0 points (-1.0 to +5.0); 4112 connections against 232 held out");

@@ -60,7 +60,7 @@ static const struct object {
       END_OF(riptide_estimator_config, reserved), init_estimator, try_estimator },
     { "router", sizeof(struct riptide_router_config), END_OF(riptide_router_config, hash_seed),
       init_router, try_router },
-    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, step_back_wait_ns),
+    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, holdout_seed),
       init_agent, try_agent },
 };
 

@@ -36,7 +36,6 @@ struct looks {
 
 static struct looks look(const struct world *world, double again_truth)
 {
-    static const struct harm_config config = { 2, 5, 1 };
     struct books books = { 0 };
     struct looks looks = { 0 };
     struct harm harm = { 0 };
@@ -51,7 +50,7 @@ static struct looks look(const struct world *world, double again_truth)
         if (n % 50 != 0 ||
             verdict_compute(&verdict, &books, all_classes, 0.95) != 0)
             continue;
-        if (harm_judge(&harm, &config, &verdict, n) == HARM_STEPS_BACK && harm.n == 1)
+        if (harm_judge(&harm, &verdict, n) == HARM_STEPS_BACK && harm.n == 1)
             looks.stepped_back_at = n;
         if (verdict.time.low > world->time_factor - 1 || verdict.time.high < world->time_factor - 1)
             looks.missed_time = true;

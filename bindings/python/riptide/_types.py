@@ -388,5 +388,3 @@ class AgentOptions(TypedDict, total=False):
     pacing: bool  # whether first flights are spread over a part of the round trip; True
     holdout_percent: int  # of connections keep the kernel's window; 0
     holdout_seed: int  # of the draw; 0
-    step_back_percent: int  # harm from which windows step back, of time or points; 2; 0: never
-    step_back_wait: Duration  # the first wait until windows are tried again; 10 min

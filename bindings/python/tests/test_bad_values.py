@@ -126,9 +126,7 @@ def calls() -> Iterator[Any]:
                                     "observer": "options", "estimator": "options",
                                     "router": "options", "apply": "uint32", "cgroup": "path",
                                     "pacing": "bool", "holdout_percent": "uint32",
-                                    "holdout_seed": "uint32",
-                                    "step_back_percent": "uint32",
-                                    "step_back_wait": "duration"})
+                                    "holdout_seed": "uint32"})
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
     for name, kind in (("cwnd_min", "uint32"), ("cwnd_max", "uint32"), ("off", "bool")):
