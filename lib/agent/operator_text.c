@@ -78,10 +78,14 @@ static void load_hint(struct riptide_estimator *estimator, const char *line, uin
 bool operator_load(struct riptide_estimator *estimator, const char *state, uint64_t now_ns,
                    uint64_t realtime_ns)
 {
-    const char *line = strstr(state, head);
+    const char *line = strstr(state, head), *end;
     bool is_paused = false;
 
-    while (line && (line = strchr(line, '\n')) && strncmp(++line, "riptide ", 8) != 0) {
+    if (!line)
+        return false;
+    for (line += sizeof(head) - 1; (end = strchr(line, '\n')); line = end + 1) {
+        if (strncmp(line, "riptide ", 8) == 0)
+            break;
         is_paused |= strncmp(line, paused_line, sizeof(paused_line) - 1) == 0;
         load_hint(estimator, line, now_ns, realtime_ns);
     }

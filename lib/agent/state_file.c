@@ -173,7 +173,8 @@ static int agent_text(const struct riptide_agent *agent, char **textp, size_t *n
     if (!*textp)
         return -ENOMEM;
     asked = NULL;
-    memcpy(*textp + n_asked, outcomes, n_outcomes);
+    if (outcomes)
+        memcpy(*textp + n_asked, outcomes, n_outcomes);
     *np = n_asked + n_outcomes;
     return 0;
 }

@@ -49,8 +49,10 @@ def status(path=PATH):
 
 def wait_rounds(n=2, path=PATH):
     """Waits for n rounds, the last of which began after the call."""
-    before = status(path)["round"]["number"]
-    wait_until(lambda: status(path)["round"]["number"] >= before + n, f"{n} rounds")
+    def number():
+        return (status(path)["round"] or {"number": 0})["number"]  # none yet
+    before = number()
+    wait_until(lambda: number() >= before + n, f"{n} rounds")
 
 
 def said_json(done, name):
