@@ -23,7 +23,8 @@
 #define OF_DAEMON                                                                                  \
     "[{!route}{!window}" WITHOUT_WINDOW "|{!route}no window is given yet: its route is written "   \
     "in this round"                                                                                \
-    "|{?route.state=withdrawn}no window is given any more: its time to live has passed" STARTS "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN           \
+    "|{?route.state=withdrawn}no window is given [at present: {route.reason}|any more: its time "  \
+    "to live has passed]" STARTS "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN           \
     "|no window is given per connection at present: {route.reason}" STARTS                         \
     "|{?program}" BY_PROGRAM "|no window is given yet: the program has none for it" STARTS "]"     \
     "|{?program}{!program.reason}{?lookup.starts_with}" BY_PROGRAM                                 \
