@@ -25,7 +25,8 @@ def read(path):
                 outcome = "failed"
             elif child.tag == "skipped" and outcome == "passed":
                 outcome = "skipped"
-                reason = child.get("message") or (child.text or "").strip() or "no reason given"
+                words = child.get("message") or child.text or case.findtext("system-out") or ""
+                reason = words.strip() or "no reason given"
         yield name, outcome, reason
 
 

@@ -167,7 +167,7 @@ static int agent_text(const struct riptide_agent *agent, char **textp, size_t *n
 
     if (r == 0)
         r = outcomes_save(&agent->outcomes, now_ns, realtime_ns, &outcomes, &n_outcomes);
-    if (r < 0)
+    if (r != 0)
         return r;
     *textp = realloc(asked, n_asked + n_outcomes);
     if (!*textp)

@@ -91,7 +91,7 @@ def main() -> int:
         return 0
     kept = header.read_text()
     if f"clang {major}." not in kept:
-        print(f"skipped: {header} was made by another version than clang {major}, which chooses other registers")
+        print(f"{header.name} was made by another version than clang {major}, which chooses other registers")
         return 77
     if kept != text:
         print(f"{header} is not what {source} compiles to: run `ninja -C build byte-code`", file=sys.stderr)
