@@ -116,10 +116,9 @@ json_t *effect_document(const char *reason, const struct books *books,
 {
     uint32_t holdout_percent = arms->holdout_percent;
 
-    return json_pack("{s:s?, s:n, s:I, s:f, s:f, s:o, s:o}", "reason", reason,
-                     "since", "holdout_percent",
-                     (json_int_t)holdout_percent, "confidence_percent", 100 * VERDICT_CONFIDENCE, "stepped_back_s",
-                     stepped_back_s, "pooled",
+    return json_pack("{s:s?, s:n, s:I, s:f, s:f, s:o, s:o}", "reason", reason, "since",
+                     "holdout_percent", (json_int_t)holdout_percent, "confidence_percent",
+                     100 * VERDICT_CONFIDENCE, "stepped_back_s", stepped_back_s, "pooled",
                      holdout_percent > 0 ? effect_pooled(books, arms) : json_null(), "classes",
                      holdout_percent > 0 ? effect_classes(books, arms) : json_array());
 }

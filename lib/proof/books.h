@@ -95,7 +95,7 @@ enum book_entry {
 /*
  * Makes a line of a closed connection, if it counts; and adds the line to books, with its arm. Pass
  * all closed connections, also those that a dump has shown; all must be drawn with the same shares.
- * `path_rtt_us` is the smallest round trip time of its destination, of all arms, which determines
+ * `path_rtt_us` is the smallest round trip time of its destination, of both arms, which determines
  * the class; 0: unknown, its own counts. `control` is an index of book_control.
  *
  * Uses of tcp_info, which a destroy event has completely: tcpi_busy_time (time with data not yet
@@ -115,7 +115,7 @@ void books_put(struct books *books, enum arm arm, const struct book_line *line);
  */
 void books_add(struct books *books, const struct books *others);
 
-/* Number of connections, of all arms; and of those held out. */
+/* Number of connections, of both arms; and of those that should have been held out. */
 uint64_t books_count(const struct books *books);
 uint64_t books_due(const struct books *books, uint32_t holdout_percent);
 

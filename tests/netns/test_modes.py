@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from control import PATH, status, wait_rounds, write_state
-from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, wait_until, wait_window
+from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, wait_until, wait_window, windows
 from test_privileges import NOBODY, account
 
 UMASKS = (0o000, 0o022, 0o077, 0o777)
@@ -60,9 +60,12 @@ def test_a_new_host_starts_with_a_copy_of_a_neighbours_state(net, place, tmp_pat
     """As docs/operations.md says: without the copy, and of other prefix lengths, it starts with the kernel's window."""
     given, own = place.parent / "neighbour", place / "state"
     os.chown(place, NOBODY, NOBODY)
-    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    net.learned("203.0.113.1", 30)
     with Daemon(net.host, "--state", given):
         wait_window(net.host, "203.0.113.1")
+        net.host.run(RIPTIDE, "pause")  # stays with the neighbour, as its hints do
+        wait_rounds(2)
+        cwnd = windows(net.host)["203.0.113.1"]
     with contextlib.closing(Network()) as other:
         def first():
             with account("riptide", NOBODY, tmp_path), Daemon(other.host, "--state", own, *options) as daemon:
