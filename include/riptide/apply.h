@@ -165,10 +165,9 @@ struct riptide_wanted {
      */
     uint32_t rto_min_us;
     /*
-     * If dst is a host: the path MTU that its connections have found, from RIPTIDE_PMTU_MIN_BYTES;
-     * 0: unknown. The route sets it where it is less than that of the base route or its link, until
-     * the base route changes. Where a connection finds less than the route sets, headers such as
-     * those of IPsec are subtracted: then the route sets none. Ignored for a prefix.
+     * If dst is a host: the smallest path MTU that its open connections show; 0: unknown. Where it
+     * is less than that of the base route or its link there is no route (RIPTIDE_ROUTE_LEFT_ALONE).
+     * Ignored for a prefix.
      */
     uint32_t pmtu_bytes;
     /*
@@ -205,7 +204,7 @@ struct riptide_wanted {
  * is reached, events of any destination that wait for riptide_router_pop are dropped, until a
  * withdrawn destination can be replaced: so pop first. Outcomes: RIPTIDE_E_FULL (max_routes),
  * RIPTIDE_E_INVALID (no prefix, a window beyond RIPTIDE_CWND_LIMIT, a timeout beyond
- * RIPTIDE_RTO_MIN_LIMIT_US, a path MTU below RIPTIDE_PMTU_MIN_BYTES, `reserved` not 0). Errors:
+ * RIPTIDE_RTO_MIN_LIMIT_US, `reserved` not 0). Errors:
  * -ENOMEM, -ECHILD, -ESHUTDOWN (after riptide_router_stop, unless dry_run).
  */
 int riptide_router_set(struct riptide_router *router, const struct riptide_wanted *wanted);

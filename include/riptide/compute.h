@@ -209,9 +209,8 @@ struct riptide_estimate {
     uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */
     bool may_lower;      /* losses or a hint lowered it: for struct riptide_wanted */
     /*
-     * If dst is a host: the smallest path MTU of open connections that had sent within half a
-     * minute. Every ten minutes it is 0 for a minute, to detect that the path MTU has grown. 0:
-     * unknown.
+     * If dst is a host: the smallest path MTU that its open connections showed in the last tick
+     * with samples; 0: none.
      */
     uint32_t pmtu_bytes;
     uint32_t min_rtt_us; /* smallest round trip time, from its policy's explanation; 0: unknown */

@@ -68,12 +68,6 @@ extern "C" {
 /* The largest rto_min, a minute: a lost segment would wait for it. */
 #define RIPTIDE_RTO_MIN_LIMIT_US 60000000
 
-/*
- * The smallest path MTU: where the kernel learns a smaller one, it allows fragmentation instead
- * (net.ipv4.route.min_pmtu).
- */
-#define RIPTIDE_PMTU_MIN_BYTES 553
-
 /* The most destinations that an estimator or a router can be configured for. */
 #define RIPTIDE_MAX_DESTINATIONS 16777216
 

@@ -6,7 +6,7 @@ One scenario a file in lab/scenarios: each says what it makes and what one shoul
 
 import importlib
 
-SCENARIOS = ("receive_window", "idle_restart", "burst", "path_mtu", "route_change",
+SCENARIOS = ("receive_window", "idle_restart", "burst", "route_change",
              "capacity", "base_rtt")
 
 

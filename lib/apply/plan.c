@@ -64,7 +64,7 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
     /* A withdrawn target may have lost its base route. */
     if (target->wanted.initcwnd == 0)
         target->known_initcwnd = 0;
-    target_want(target, wanted, &plan->links);
+    target_want(target, wanted);
     target->judged_initcwnd = target->known_initcwnd;
     plan_note_base(plan, target);
     queue(plan, target);
@@ -336,7 +336,10 @@ void plan_describe(const struct plan *plan, const struct target *target,
     }
     if (route->state == RIPTIDE_ROUTE_APPLIED)
         return;
-    if (!target_is_at_base(target) || target->failure)
+    if (target_is_narrow(target, &plan->links) && !target->failure)
+        snprintf(route->reason, sizeof(route->reason), "path MTU of %" PRIu32,
+                 target->wanted.pmtu_bytes);
+    else if (!target_is_at_base(target) || target->failure)
         snprintf(route->reason, sizeof(route->reason), "%s", reason_of(target));
     else if (target_is_at_former_base(target))
         snprintf(route->reason, sizeof(route->reason),

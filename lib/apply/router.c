@@ -171,7 +171,6 @@ static bool is_valid(const struct riptide_wanted *wanted)
 {
     return prefix_is_valid(&wanted->dst) && wanted->initcwnd <= RIPTIDE_CWND_LIMIT &&
            wanted->rto_min_us <= RIPTIDE_RTO_MIN_LIMIT_US &&
-           (wanted->pmtu_bytes == 0 || wanted->pmtu_bytes >= RIPTIDE_PMTU_MIN_BYTES) &&
            is_zero(wanted->reserved, sizeof(wanted->reserved));
 }
 

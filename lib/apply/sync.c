@@ -72,7 +72,7 @@ static void add(struct writes *writes, struct target *target, bool is_put)
 /* A route of another priority is another route: it is deleted after its successor is there. */
 static void add_write(struct writes *writes, struct target *target)
 {
-    bool is_put = target_is_wanted(target);
+    bool is_put = target_is_wanted(target, &writes->plan->links);
 
     if (is_put)
         add(writes, target, true);
@@ -114,22 +114,22 @@ static void note(struct plan *plan, const struct write *write)
         note_failed(plan, write);
     else if (write->is_put)
         note_put(plan, write->target);
-    else if (!target_is_wanted(write->target))
+    else if (!target_is_wanted(write->target, &plan->links))
         note_delete(plan, write->target);
 }
 
 /* Whether writing could overwrite a foreign route. After a scan without any, all are queued. */
 static bool is_held(const struct plan *plan, const struct target *target)
 {
-    return plan->is_claimed && target_is_wanted(target) &&
+    return plan->is_claimed && target_is_wanted(target, &plan->links) &&
            plan_foreign_reason(plan, family_index(target->wanted.dst.family));
 }
 
-/* The route is as wanted, or not needed: no base route, or its window suffices. */
+/* The route is as wanted, or not needed: no base route, a window that suffices, a narrow path. */
 static void note_unwritten(struct plan *plan, struct target *target)
 {
     if (target->wanted.initcwnd != 0 && !target->kernel.exists && target->error == 0 &&
-        (target->reason || target_is_at_base(target)))
+        (target->reason || target_is_at_base(target) || target_is_narrow(target, &plan->links)))
         targets_set_state(&plan->targets, target, RIPTIDE_ROUTE_LEFT_ALONE);
     targets_forget_if_done(&plan->targets, target);
 }

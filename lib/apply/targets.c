@@ -194,13 +194,9 @@ static struct base *hold_base(struct targets *targets, const struct target *targ
 int targets_set_base(struct targets *targets, struct target *target, const struct base *base,
                      const char *reason)
 {
-    /* A path MTU learned before the first query of the base route belongs to that base route. */
-    bool is_first = !target->base && !target->reason;
     struct base *held = reason ? NULL : hold_base(targets, target, base);
     bool is_short = !reason && !held;
 
-    if (held != target->base && !is_first)
-        target->pmtu_use = target->wanted.pmtu_bytes > 0 ? PMTU_OLD : PMTU_USED;
     if (held != target->base)
         target->kernel.is_of_base = false;
     base_release(target->base);
@@ -268,12 +264,6 @@ bool target_is_at_base(const struct target *target)
                                 is_within_step(base, initcwnd));
 }
 
-bool target_is_wanted(const struct target *target)
-{
-    return target->wanted.initcwnd != 0 && target->base && target->error == 0 &&
-           !target_is_at_base(target);
-}
-
 /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
 static uint32_t base_mtu(const struct base *base, const struct links *links)
 {
@@ -283,14 +273,18 @@ static uint32_t base_mtu(const struct base *base, const struct links *links)
                                                                  : links_mtu(links, base);
 }
 
-/* If the base route's MTU is unknown, the value may be that of one of several links. */
-static uint32_t mtu_of(const struct target *target, const struct links *links)
+bool target_is_narrow(const struct target *target, const struct links *links)
 {
-    uint32_t mtu_bytes = base_mtu(target->base, links), pmtu_bytes = target->wanted.pmtu_bytes;
-    bool is_used = target->pmtu_use == PMTU_USED && pmtu_bytes > 0 && pmtu_bytes < mtu_bytes &&
-                   !(target->base->route.metrics.locks & 1u << RTAX_MTU);
+    uint32_t pmtu_bytes = target->wanted.pmtu_bytes;
 
-    return is_used ? pmtu_bytes : mtu_bytes;
+    return target->wanted.initcwnd != 0 && target->base && target_is_host(target) &&
+           pmtu_bytes > 0 && pmtu_bytes < base_mtu(target->base, links);
+}
+
+bool target_is_wanted(const struct target *target, const struct links *links)
+{
+    return target->wanted.initcwnd != 0 && target->base && target->error == 0 &&
+           !target_is_at_base(target) && !target_is_narrow(target, links);
 }
 
 struct metrics target_metrics(const struct target *target, const struct links *links,
@@ -302,7 +296,7 @@ struct metrics target_metrics(const struct target *target, const struct links *l
     metrics.initcwnd = initcwnd_of(target);
     if (metrics.initrwnd > 0 && metrics.initrwnd < config->cwnd_max)
         metrics.initrwnd = config->cwnd_max;
-    metrics.mtu_bytes = mtu_of(target, links);
+    metrics.mtu_bytes = base_mtu(target->base, links);
     if (rto_min_us > 0) {
         metrics.rto_min_ms = (rto_min_us - 1) / 1000 + 1;
         /* The kernel uses it only if it is locked (tcp_rto_min in include/net/tcp.h). */
@@ -311,31 +305,9 @@ struct metrics target_metrics(const struct target *target, const struct links *l
     return metrics;
 }
 
-/*
- * Whether connections show less than the route sets because they subtract headers. IPsec and
- * tunnels subtract theirs from a route's mtu: setting the result as the next mtu would lower it
- * without end.
- */
-static bool is_made_smaller(const struct target *target, uint32_t pmtu_bytes,
-                            const struct links *links)
+void target_want(struct target *target, const struct riptide_wanted *wanted)
 {
-    uint32_t said_bytes = target->kernel.metrics.mtu_bytes;
-
-    return target->pmtu_use == PMTU_USED && target->kernel.exists && target->kernel.is_of_base &&
-           pmtu_bytes > 0 && pmtu_bytes < said_bytes && said_bytes < base_mtu(target->base, links);
-}
-
-void target_want(struct target *target, const struct riptide_wanted *wanted,
-                 const struct links *links)
-{
-    uint32_t pmtu_bytes = target_is_host(target) ? wanted->pmtu_bytes : 0;
-
-    if (is_made_smaller(target, pmtu_bytes, links))
-        target->pmtu_use = PMTU_WRONG;
-    else if (pmtu_bytes == 0 && target->pmtu_use == PMTU_OLD)
-        target->pmtu_use = PMTU_USED;
     target->wanted = *wanted;
-    target->wanted.pmtu_bytes = pmtu_bytes;
     if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
         target->wanted.initcwnd = wanted->cwnd_max;
 }
@@ -347,7 +319,7 @@ bool target_needs_write(const struct target *target, const struct links *links,
     uint32_t cwnd_max = target->wanted.cwnd_max;
     struct metrics wanted;
 
-    if (!target_is_wanted(target))
+    if (!target_is_wanted(target, links))
         return target->kernel.exists;
     wanted = target_metrics(target, links, config);
     return !target->kernel.exists || !target->kernel.is_of_base ||

@@ -28,13 +28,6 @@ enum inside {
     INSIDE_SOME,
 };
 
-/* How the wanted path MTU is used. */
-enum pmtu_use {
-    PMTU_USED,  /* the route sets it, if that has no smaller one */
-    PMTU_OLD,   /* learned with another base route: unused until it is withdrawn */
-    PMTU_WRONG, /* headers are subtracted from it: unused as long as the base route stays */
-};
-
 /* Pointers to a target are valid until another one is added. */
 struct target {
     struct riptide_wanted wanted; /* its destination comes first, as the key of the table */
@@ -43,7 +36,6 @@ struct target {
     bool is_probe;    /* queried again, in case its base route has changed without notification */
     bool is_failed;   /* a query or write was refused: riptide_router_retry repeats it */
     uint8_t state;    /* enum riptide_route_state */
-    uint8_t pmtu_use; /* enum pmtu_use */
     uint32_t next[QUEUES];
     struct base *base;        /* NULL: left alone or not resolved */
     uint32_t known_initcwnd;  /* the base route's, as reported to the agent, */
@@ -142,24 +134,29 @@ bool target_is_at_base(const struct target *target);
 /* With a base route: whether its window is for a former one, and must be requested anew. */
 bool target_is_at_former_base(const struct target *target);
 
+/*
+ * Whether its connections show a smaller path MTU than that of its base route or link. The kernel
+ * keeps what it has learned with the route: with ours it would be lost at each change of a window,
+ * and cost a first flight.
+ */
+bool target_is_narrow(const struct target *target, const struct links *links);
+
 /* Whether the kernel should have a route for it. */
-bool target_is_wanted(const struct target *target);
+bool target_is_wanted(const struct target *target, const struct links *links);
 
 /*
  * The metrics of its route. initcwnd: at least the base route's, as its owner knows the path,
  * unless losses or a hint lowered the window (may_lower). A window that was requested at the base
  * route's value follows the base route, until the next request. initrwnd: the base route's, raised
- * to what a peer with our cwnd_max sends. mtu: the base route's, or its links', or a smaller
- * learned one. The links' MTU would apply anyway, but must be explicit for open connections when
- * the route is deleted: the kernel then removes the route's device, and they would read the MTU of
- * none (docs/decisions.md).
+ * to what a peer with our cwnd_max sends. mtu: the base route's, or its links'. The links' MTU would
+ * apply anyway, but must be explicit for open connections when the route is deleted: the kernel then
+ * removes the route's device, and they would read the MTU of none (docs/decisions.md).
  */
 struct metrics target_metrics(const struct target *target, const struct links *links,
                               const struct riptide_router_config *config);
 
 /* Sets what is wanted from now on. */
-void target_want(struct target *target, const struct riptide_wanted *wanted,
-                 const struct links *links);
+void target_want(struct target *target, const struct riptide_wanted *wanted);
 
 /* Whether the kernel's route differs from the wanted one by more than a step of the window. */
 bool target_needs_write(const struct target *target, const struct links *links,

@@ -83,54 +83,18 @@ __attribute__((noinline)) static void count_left_out(struct riptide_estimator *e
 }
 
 /*
- * Whether the path MTU of that destination is ignored now and the kept one discarded. A connection
- * that has learned a small one keeps it, and so does one that opens on a route which sets it; to
- * detect that the path MTU has grown, each destination has none for a minute of ten, as the kernel
- * tries again after ten (net.ipv4.route.mtu_expires): one destination after the other, and none in
- * the first minute. Only connections that sent recently count, within that minute: sending updates
- * a connection's MTU from its route.
+ * What the kernel shows for a connection whose route was just replaced: the MTU of no device, until
+ * the connection sends.
  */
-enum {
-    PMTU_PERIOD_S = 600,
-    PMTU_FORGOTTEN_S = 60,
-    PMTU_RECENT_MS = 30 * 1000,
-};
+enum { NO_MTU_BYTES = 68 };
 
-static bool pmtu_is_forgotten(const struct riptide_estimator *estimator, uint32_t slot)
+/* Keeps the smallest path MTU of a host's open connections. */
+__attribute__((noinline)) static void note_pmtu(struct destination *destination,
+                                                const struct riptide_sample *sample)
 {
-    uint64_t phase_s = (estimator->now_ns - estimator->first_tick_ns) / NS_PER_S +
-                       slot % (PMTU_PERIOD_S - 2 * PMTU_FORGOTTEN_S);
-
-    return phase_s % PMTU_PERIOD_S >= PMTU_PERIOD_S - PMTU_FORGOTTEN_S;
-}
-
-void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot)
-{
-    struct destination *destination = destination_at(estimator, slot);
-
-    if (destination->pmtu_bytes == 0 || !pmtu_is_forgotten(estimator, slot))
-        return;
-    destination->pmtu_bytes = 0;
-    if (destination->cwnd > 0)
-        destination->flags |= IS_NEWS;
-}
-
-/*
- * Keeps the smaller path MTU. For a moment the kernel shows an MTU of 68 for a connection whose
- * route was replaced.
- */
-__attribute__((noinline)) static void note_pmtu(const struct riptide_estimator *estimator,
-                                                uint32_t slot, const struct riptide_sample *sample)
-{
-    struct destination *destination = destination_at(estimator, slot);
-
-    if (sample->closed || !is_host(&destination->dst) ||
-        sample->pmtu_bytes < RIPTIDE_PMTU_MIN_BYTES || sample->pmtu_bytes > UINT16_MAX ||
-        sample->last_data_sent_ms > PMTU_RECENT_MS || pmtu_is_forgotten(estimator, slot))
-        return;
-    destination->pmtu_bytes = (uint16_t)sample->pmtu_bytes;
-    if (destination->cwnd > 0)
-        destination->flags |= IS_NEWS;
+    if (!sample->closed && is_host(&destination->dst) && sample->pmtu_bytes > NO_MTU_BYTES &&
+        sample->pmtu_bytes <= UINT16_MAX)
+        destination->tick_pmtu_bytes = (uint16_t)sample->pmtu_bytes;
 }
 
 /* While no windows are given, all connections count as held out. */
@@ -182,8 +146,8 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     else if (++destination->n_counted == 0)
         destination->n_counted = UINT16_MAX;
     /* An unknown MTU is 0, and 0 - 1 is larger than any value. */
-    if (sample->pmtu_bytes - 1 < destination->pmtu_bytes - 1u)
-        note_pmtu(estimator, slot, sample);
+    if (sample->pmtu_bytes - 1 < destination->tick_pmtu_bytes - 1u)
+        note_pmtu(destination, sample);
     estimator->stats.samples++;
     return 0;
 }

@@ -92,7 +92,7 @@ static uint32_t take_touched(struct riptide_estimator *estimator)
 
     estimator->touched = destination->next_touched;
     destination->flags &= (uint8_t)~IS_TOUCHED;
-    destination->n_counted = 0;
+    destination->n_counted = destination->tick_pmtu_bytes = 0;
     memset(destination->n_left_out, 0, sizeof(destination->n_left_out));
     memset(destination->memory, 0, estimator->config.policy->tick_bytes);
     return slot;
@@ -193,14 +193,19 @@ static void expire(struct riptide_estimator *estimator, uint64_t now_ns)
     }
 }
 
+static void turn_pmtu(struct destination *destination)
+{
+    if (destination->pmtu_bytes != destination->tick_pmtu_bytes)
+        destination->flags |= IS_NEWS;
+    destination->pmtu_bytes = destination->tick_pmtu_bytes;
+}
+
 RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns)
 {
     if (now_ns < estimator->now_ns || now_ns > INT64_MAX)
         return RIPTIDE_E_INVALID;
     if (estimator->stats.ticks > 0)
         estimator->input.interval_ns = now_ns - estimator->now_ns;
-    else
-        estimator->first_tick_ns = now_ns;
     estimator->now_ns = now_ns;
     hints_expire(estimator, now_ns);
 
@@ -210,7 +215,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         uint32_t slot = estimator->touched;
         struct destination *destination = destination_at(estimator, slot);
 
-        forget_pmtu(estimator, slot);
+        turn_pmtu(destination);
         compute(estimator, slot, now_ns);
         if (destination->n_counted > 0 || destination->cwnd == 0) {
             destination->samples = destination->n_counted;

@@ -39,9 +39,10 @@ struct destination {
     struct riptide_prefix dst;
     uint8_t flags;
     uint16_t cwnd;       /* 0: none */
-    uint16_t pmtu_bytes; /* of a host, see pmtu_is_forgotten; 0: unknown */
+    uint16_t pmtu_bytes; /* of a host's open connections, in the last tick with samples; 0: none */
     uint16_t n_counted;  /* samples of the coming tick; UINT16_MAX: that many or more */
     uint16_t popped_cwnd;
+    uint16_t tick_pmtu_bytes; /* as pmtu_bytes, of the coming tick */
     uint32_t next_touched;
     uint64_t memory[RIPTIDE_POLICY_MEMORY_BYTES / 8]; /* the policy's */
     double smoothed;                                  /* NO_HISTORY: never computed, or expired */
@@ -77,7 +78,6 @@ struct riptide_estimator {
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input;
     uint64_t now_ns; /* of the last tick */
-    uint64_t first_tick_ns;
     bool gives_none;          /* connections start without windows at present, as in a pause */
     uint32_t holdout; /* share of them that also start without at other times: see arm_of */
     uint64_t arms_seed;
@@ -154,11 +154,6 @@ const char *policy_fault(const struct riptide_policy *policy);
  */
 int bounds_check(const char *min_field, const char *max_field, size_t i, bool has_min, uint32_t min,
                  uint32_t max, struct riptide_error *error);
-
-/* add.c */
-
-/* Discards a destination's path MTU when it is time to detect whether the path MTU has grown. */
-void forget_pmtu(struct riptide_estimator *estimator, uint32_t slot);
 
 /* estimator.c */
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A path MTU that the kernel has learned stays known: new connections send no larger packets."""
+"""Where connections show a smaller path MTU than their link there is no route, for as long."""
 
-import contextlib
+import socket
 
 import pytest
-
-from netns import (Connection, Daemon, Host, join, metric, routes, tcp_info, wait_until, wait_window,
-                   windows)
-from routing_ask import FIRST, SECOND, families
+from control import riptide_json
+from netns import Connection, Daemon, Host, join, tcp_info, wait_until, wait_window, windows
+from routing_ask import families
 
 FAR = {4: "192.0.2.9", 6: "2001:db9::9"}
 PREFIX = {4: "192.0.2.0/24", 6: "2001:db9::/48"}
@@ -51,17 +50,6 @@ def connect(net, far):
         connection.close()
 
 
-def mtu_of(host, address):
-    """The MTU of a new TCP connection; 0: the link's."""
-    return mtu_in(host.ip_json("route", "get", address, "ipproto", "tcp")[0])
-
-
-def mtu_in(route):
-    """The mtu of a route as ip -j prints it; 0: none, or that of its link."""
-    found = metric(route, "mtu")
-    return 0 if found == LINK_BYTES else found or 0
-
-
 def starts_small(connection):
     """Whether the first flight fits the path."""
     mss_bytes = tcp_info(connection.near).mss_bytes
@@ -69,128 +57,64 @@ def starts_small(connection):
     return mss_bytes < NARROW_BYTES and tcp_info(connection.near).retrans_segs == 0
 
 
+def left_alone(host, address):
+    """Why there is no route to it."""
+    route = riptide_json(host, "explain", address)["route"]
+    return route and route["state"] == "left alone" and route["reason"]
+
+
 @families
-def test_what_was_learned_before_our_route_stays_known(net, connect, family):
-    """Without Riptide only the very first flight is too large."""
+def test_where_a_path_is_narrow_there_is_no_route_until_its_connections_end(net, connect, family):
     first = connect(family)
     assert not starts_small(first)
-    assert starts_small(connect(family))
     first.grow(40)
-    with Daemon(net.host):
-        wait_window(net.host, FAR[family])
-        assert starts_small(connect(family))
+    with Daemon(net.host) as daemon, first.busy():
+        why = f"path MTU of {NARROW_BYTES}"
+        wait_until(lambda: left_alone(net.host, FAR[family]) == why, "no route")
+        assert windows(net.host) == {} and f"{FAR[family]}: left alone: {why}\n" in daemon.said()
+        assert starts_small(connect(family))  # the kernel keeps what it knows
 
 
 @families
-@pytest.mark.parametrize("is_of_main", [False, True])
-def test_what_was_learned_on_our_route_survives_a_new_window(net, far, connect, family, is_of_main):
-    """Also if another route of main has the same MTU."""
-    if is_of_main:
-        net.host.ip("route", "add", {4: "198.18.0.0/16", 6: "2001:db8:18::/48"}[family], "via",
-                    FIRST[family], "mtu", NARROW_BYTES)
-    with Daemon(net.host, "--history-weight", "0"):
-        connection = connect(family)
-        assert wait_window(net.host, FAR[family]) == 10
-        # Less than a burst of 64 KB, acknowledged at once: Linux 6.12 grows only full windows.
-        for cwnd in (15, 25, 45):
-            connection.grow(cwnd)
-            wait_until(lambda: windows(net.host)[FAR[family]] >= cwnd * 0.9, "the new window")
-            # Closed, as an open one counts: on Linux 5.10 and 6.1 its window stays as at the start.
-            with contextlib.closing(Connection(net.host, far, FAR[family])) as another:
-                assert starts_small(another)
-
-
-@families
-def test_what_was_learned_on_one_path_is_not_taken_to_another(net, connect, family):
-    """The route of that path is removed, and with it the kernel's own cached value."""
-    net.host.ip("route", "add", PREFIX[family], "via", SECOND[family])
+def test_path_that_turns_out_to_be_narrow_loses_its_route(net, connect, family):
+    """The first flight on it is too large, and with the next rounds there is no route."""
     with Daemon(net.host):
         connection = connect(family)
-        wait_window(net.host, FAR[family])
+        wait_until(lambda: windows(net.host).get(FAR[family]), "a route")
         connection.grow(40)
-        assert starts_small(connect(family))
-        net.host.ip("route", "del", PREFIX[family])
-        route = wait_until(lambda: routes(net.host)[FAR[family]]["gateway"] == FIRST[family]
-                           and routes(net.host)[FAR[family]], "the other path")
-        assert mtu_in(route) == 0, route
+        wait_until(lambda: left_alone(net.host, FAR[family]) and connection.send(50_000) is None
+                   and starts_small(connect(family)), "no route, and the kernel's knowledge")
 
 
-@families
-def test_route_says_what_connections_have_found(net, driver, family):
-    """If it is smaller than without; only for hosts, and never above the link's MTU."""
-    far, prefix = FAR[family], PREFIX[family]
-    for words, mtu in ((f"{far} 40 0 0 {NARROW_BYTES}", NARROW_BYTES), (f"{far} 40", 0),
-                       (f"{far} 40 0 0 {LINK_BYTES}", 0), (f"{far} 40 0 0 9000", 0),
-                       (f"{prefix} 40 0 0 {NARROW_BYTES}", 0)):
-        driver.follow(f"set {words}")
-        assert mtu_in(routes(net.host)[words.split()[0]]) == mtu, words
-
-
-@families
-def test_path_that_has_grown_is_found_when_its_mtu_is_let_go(net, far, driver, connect, family):
-    driver.follow(f"set {FAR[family]} 40 0 0 {NARROW_BYTES}")
-    assert starts_small(connect(family))
-    for host, link in ((net.world, "eth2"), (far, "eth0")):
-        host.ip("link", "set", link, "mtu", str(LINK_BYTES))
-    assert tcp_info(connect(family).near).mss_bytes < NARROW_BYTES
-    driver.follow(f"set {FAR[family]} 40")
-    connection = connect(family)
-    assert tcp_info(connection.near).mss_bytes > NARROW_BYTES
-    connection.send(50_000)
-    assert tcp_info(connection.near).retrans_segs == 0
-
-
-@families
-def test_mtu_goes_with_the_base_route(net, driver, family):
-    """The MTU through another gateway is unknown, until the learned one was discarded."""
-    shown, second = f"set {FAR[family]} 40 0 0 {NARROW_BYTES}", SECOND[family]
-    driver.follow(shown)
-    assert mtu_of(net.host, FAR[family]) == NARROW_BYTES
-    net.host.ip(f"-{family}", "route", "replace", "default", "via", second)
-    wait_until(lambda: driver.quiet() and routes(net.host)[FAR[family]]["gateway"] == second,
-               "the other gateway")
-    assert mtu_of(net.host, FAR[family]) == 0
-    driver.follow(shown)
-    assert mtu_of(net.host, FAR[family]) == 0
-    driver.follow(f"set {FAR[family]} 40", shown)
-    assert mtu_of(net.host, FAR[family]) == NARROW_BYTES
-
-
-def test_what_is_learned_while_a_destination_is_left_alone_is_not_kept(net, driver):
-    """It may belong to another route than the later base route."""
-    rule = ("to", FAR[4], "ipproto", "tcp", "lookup", "100")
-    net.host.ip("route", "add", "default", "via", "10.0.0.2", "table", "100")
-    net.host.ip("rule", "add", *rule)
-    assert driver.follow(f"set {FAR[4]} 40 0 0 {NARROW_BYTES}")["left_alone"] == 1
-    net.host.ip("rule", "del", *rule)
-    assert driver.quiet()["routes"] == 1
-    assert mtu_of(net.host, FAR[4]) == 0
-
-
-def test_headers_of_a_tunnel_are_not_taken_off_again_and_again(net):
-    """They are subtracted from a route's mtu: connections report less than the route has."""
-    peer, segment = "2001:db8::77", "fd00::99"
-    for host in (net.host, net.world):
-        for link in ("all", "eth0"):
-            host.sysctl(f"ipv6/conf/{link}/seg6_enabled", 1)
-    for host, words in ((net.world, f"{segment}/128 encap seg6local action End.DT6 table 255 dev eth0"),
-                        (net.host, f"{segment}/128 via fd00::1"),
-                        (net.host, f"2001:db8::/32 encap seg6 mode encap segs {segment} dev eth0")):
-        done = host.run("ip", "-6", "route", "add", *words.split(), check=False)
-        if done.returncode != 0:
-            pytest.skip(f"this kernel lacks it: {done.stderr.strip()}")
-    first = net.connect(peer)
-    without_bytes = tcp_info(first.near).mss_bytes
-    with first.busy(), Daemon(net.host):
+@pytest.mark.parametrize("apply", ["routes", "both"])
+def test_connection_by_another_link_costs_no_segments_and_only_a_route(net, cgroup, apply):
+    """By SO_BINDTODEVICE, over an uplink with a small MTU; any user may have it."""
+    peer = "203.0.113.1"
+    join(net.world, "eth3", net.host, "eth3")
+    for host, address in ((net.world, "10.3.0.1"), (net.host, "10.3.0.10")):
+        host.batch(f"link set eth3 mtu 1280 up\naddr add {address}/24 dev eth3\n")
+        host.sysctl("ipv4/conf/all/rp_filter", 0)
+        host.sysctl("ipv4/conf/eth3/rp_filter", 0)
+    net.host.ip("route", "add", "default", "via", "10.3.0.1", "dev", "eth3", "metric", "500")
+    options = ("--apply", apply, *(() if apply == "routes" else ("--cgroup", cgroup, "--holdout-percent", 0)))
+    full_bytes = tcp_info(net.learned(peer, 40).near).mss_bytes
+    with Daemon(net.host, *options), net.host.entered():
         wait_window(net.host, peer)
-        # Open connections may keep their route: IPv6 does not look up ours for them.
-        second = net.connect(peer)
-        with second.busy():
-            for other in ("198.51.100.7", "198.51.100.8", "198.51.100.9"):  # one round each
-                net.learned(other)
-                wait_window(net.host, other)
-            wait_until(lambda: mtu_in(routes(net.host)[peer]) == 0, "the mtu of the link")
-            wait_until(lambda: tcp_info(second.near).mss_bytes == without_bytes, "its segments")
+        other = socket.socket()
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth3")
+        with net.world.entered():
+            listener = socket.create_server((peer, 0))
+        other.connect(listener.getsockname())
+        assert tcp_info(other).mss_bytes < full_bytes
+        wait_until(lambda: left_alone(net.host, peer) == "path MTU of 1280", "no route")
+        assert "mtu 1280" not in net.host.ip("route", "show", "table", "7230")
+        assert tcp_info(net.connect(peer).near).mss_bytes == full_bytes
+        assert (net.connect(peer).cwnd() > 10) == (apply == "both")
+        other.close()
+        listener.close()
+        wait_until(lambda: peer in windows(net.host), "the route again")
+        assert "mtu 1280" not in net.host.ip("route", "show", "table", "7230")
+        assert tcp_info(net.connect(peer).near).mss_bytes == full_bytes
 
 
 @pytest.mark.parametrize("dst", [FAR[4], PREFIX[4]], ids=["host", "prefix"])

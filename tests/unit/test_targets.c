@@ -201,7 +201,7 @@ TEST(wanted_is_a_window_with_a_base_that_works)
                                        .base = bits & 2 ? &base : NULL,
                                        .error = bits & 4 ? 0 : -EINVAL };
 
-        assert_int_equal(target_is_wanted(&target), bits == 7);
+        assert_int_equal(target_is_wanted(&target, &links), bits == 7);
     }
 }
 
@@ -209,31 +209,25 @@ TEST(a_route_says_its_bases_metrics_and_ours)
 {
     static const struct {
         struct metrics base;
-        uint32_t ifindex, pmtu_bytes, rto_min_us;
+        uint32_t ifindex, rto_min_us;
         struct metrics expected;
     } cases[] = {
-        { { 0 }, 0, 0, 0, { 36, 0, 0, 0, 0 } },
+        { { 0 }, 0, 0, { 36, 0, 0, 0, 0 } },
         /* initrwnd never shrinks below the bound, and is not introduced */
-        { { .initrwnd = 1 }, 0, 0, 0, { 36, 100, 0, 0, 0 } },
-        { { .initrwnd = 101 }, 0, 0, 0, { 36, 101, 0, 0, 0 } },
-        { { .initrwnd = UINT32_MAX }, 0, 0, 0, { 36, UINT32_MAX, 0, 0, 0 } },
-        /* the smaller mtu counts, where that of the base or its link is known */
-        { { 0 }, 0, 1400, 0, { 36, 0, 0, 0, 0 } },
-        { { .mtu_bytes = 1400 }, 0, 0, 0, { 36, 0, 1400, 0, 0 } },
-        { { .mtu_bytes = 1400 }, 0, 1300, 0, { 36, 0, 1300, 0, 0 } },
-        { { .mtu_bytes = 1300 }, 0, 1400, 0, { 36, 0, 1300, 0, 0 } },
-        { { 0 }, IFINDEX, 0, 0, { 36, 0, LINK_BYTES, 0, 0 } },
-        { { 0 }, IFINDEX, 1400, 0, { 36, 0, 1400, 0, 0 } },
-        { { 0 }, IFINDEX, 1501, 0, { 36, 0, LINK_BYTES, 0, 0 } },
-        { { .mtu_bytes = 9000 }, IFINDEX, 1400, 0, { 36, 0, 1400, 0, 0 } },
+        { { .initrwnd = 1 }, 0, 0, { 36, 100, 0, 0, 0 } },
+        { { .initrwnd = 101 }, 0, 0, { 36, 101, 0, 0, 0 } },
+        { { .initrwnd = UINT32_MAX }, 0, 0, { 36, UINT32_MAX, 0, 0, 0 } },
+        /* the mtu of the base, or else of its link */
+        { { .mtu_bytes = 1400 }, 0, 0, { 36, 0, 1400, 0, 0 } },
+        { { 0 }, IFINDEX, 0, { 36, 0, LINK_BYTES, 0, 0 } },
+        { { .mtu_bytes = 9000 }, IFINDEX, 0, { 36, 0, 9000, 0, 0 } },
         /* a lock of the mtu is left as it is */
-        { { .locks = 1u << RTAX_MTU }, IFINDEX, 576, 0, { 36, 0, 0, 0, 1u << RTAX_MTU } },
-        { { .mtu_bytes = 1400, .locks = 1u << RTAX_MTU },
-          0, 576, 0, { 36, 0, 1400, 0, 1u << RTAX_MTU } },
+        { { .locks = 1u << RTAX_MTU }, IFINDEX, 0, { 36, 0, 0, 0, 1u << RTAX_MTU } },
+        { { .mtu_bytes = 1400, .locks = 1u << RTAX_MTU }, 0, 0, { 36, 0, 1400, 0, 1u << RTAX_MTU } },
         /* the kernel counts in ms, and heeds rto_min only with its lock */
-        { { .rto_min_ms = 20 }, 0, 0, 0, { 36, 0, 0, 20, 0 } },
+        { { .rto_min_ms = 20 }, 0, 0, { 36, 0, 0, 20, 0 } },
         { { .rto_min_ms = 20, .locks = 1u << RTAX_MTU },
-          0, 0, 49001, { 36, 0, 0, 50, 1u << RTAX_MTU | 1u << RTAX_RTO_MIN } },
+          0, 49001, { 36, 0, 0, 50, 1u << RTAX_MTU | 1u << RTAX_RTO_MIN } },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -241,7 +235,6 @@ TEST(a_route_says_its_bases_metrics_and_ours)
                                         .ifindex = cases[i].ifindex,
                                         .metrics = cases[i].base } };
         const struct target target = { .wanted = { .initcwnd = 36,
-                                                   .pmtu_bytes = cases[i].pmtu_bytes,
                                                    .rto_min_us = cases[i].rto_min_us },
                                        .base = &base };
         struct metrics metrics = target_metrics(&target, &links, &config);
@@ -251,47 +244,34 @@ TEST(a_route_says_its_bases_metrics_and_ours)
     }
 }
 
-/* Path MTUs from a host's connections, in a row; once the route is written, they show its own. */
-TEST(a_path_mtu_is_used_as_long_as_it_can_be_true)
+TEST(narrow_is_a_host_whose_connections_show_less_than_its_link_or_base)
 {
     static const struct {
-        const char *what;
-        uint32_t shown[4]; /* one after the other */
+        struct metrics base;
+        uint32_t ifindex, pmtu_bytes;
         uint8_t len;
-        int moves_before; /* this one the base moves; 0: never */
-        uint32_t said;    /* by the route at last */
+        bool is_narrow;
     } cases[] = {
-        { "learned", { 1500, 1300, 1300, 1300 }, 32, 0, 1300 },
-        { "let go", { 1500, 1300, 1300, 0 }, 32, 0, 1500 },
-        { "learned again", { 1300, 0, 1300, 1300 }, 32, 0, 1300 },
-        { "grown", { 1300, 0, 1400, 1400 }, 32, 0, 1400 },
-        { "of a prefix", { 1300, 1300, 1300, 1300 }, 24, 0, 1500 },
-        { "of another base", { 1300, 1300, 1300, 1300 }, 32, 2, 1500 },
-        { "smaller, of another base", { 1300, 1300, 1300, 1200 }, 32, 2, 1500 },
-        { "let go behind another base", { 1300, 1300, 0, 1300 }, 32, 1, 1300 },
-        { "without a tunnel's headers", { 1480, 1460, 1460, 1460 }, 32, 0, 1500 },
-        { "without them, let go", { 1480, 1460, 0, 1480 }, 32, 0, 1500 },
-        { "without them, another base", { 1480, 1460, 0, 1300 }, 32, 2, 1300 },
+        { { 0 }, IFINDEX, 0, 32, false },          { { 0 }, IFINDEX, 1300, 32, true },
+        { { 0 }, IFINDEX, LINK_BYTES, 32, false }, { { 0 }, IFINDEX, 9000, 32, false },
+        { { 0 }, IFINDEX, 1300, 24, false },       { { 0 }, 0, 1300, 32, false },
+        { { .mtu_bytes = 1300 }, IFINDEX, 1300, 32, false },
+        { { .mtu_bytes = 1400 }, IFINDEX, 1300, 32, true },
+        { { .locks = 1u << RTAX_MTU }, IFINDEX, 552, 32, false },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct riptide_wanted wanted = { .dst = { AF_INET, cases[i].len, { 10 } }, .initcwnd = 36 };
-        struct target *target;
-        TARGETS targets;
+        struct base base = { .route = { .dst.family = AF_INET,
+                                        .ifindex = cases[i].ifindex,
+                                        .metrics = cases[i].base } };
+        const struct target target = { .wanted = { .dst = { AF_INET, cases[i].len, { 10 } },
+                                                   .initcwnd = 36,
+                                                   .pmtu_bytes = cases[i].pmtu_bytes },
+                                       .base = &base };
 
-        targets_init(&targets, 1, 1);
-        assert_int_equal(targets_get(&targets, &wanted.dst, &target), 0);
-        for (int n = 0; n < 4; n++) {
-            bool is_other = cases[i].moves_before && n >= cases[i].moves_before;
-
-            wanted.pmtu_bytes = cases[i].shown[n];
-            target_want(target, &wanted, &links);
-            set_base(&targets, target, is_other);
-            target->kernel.exists = target->kernel.is_of_base = true;
-            target->kernel.metrics = target_metrics(target, &links, &config);
-        }
-        if (target->kernel.metrics.mtu_bytes != cases[i].said)
-            fail_msg("%s: %u", cases[i].what, target->kernel.metrics.mtu_bytes);
+        if (target_is_narrow(&target, &links) != cases[i].is_narrow ||
+            target_is_wanted(&target, &links) == cases[i].is_narrow)
+            fail_msg("case %zu", i);
     }
 }
 
@@ -406,7 +386,7 @@ TEST(no_route_is_below_its_base_but_on_purpose)
                                                    .is_of_base = true,
                                                    .metrics.initcwnd = 90 } };
 
-        if (target_is_wanted(&target) != (cases[i].written > 0) ||
+        if (target_is_wanted(&target, &links) != (cases[i].written > 0) ||
             (cases[i].written > 0 &&
              target_metrics(&target, &links, &config).initcwnd != cases[i].written) ||
             target_needs_write(&target, &links, &config) !=

@@ -87,9 +87,8 @@ class Router(KernelHandle, Routed):
         The route never has more than cwnd_max segments; 0: no bound. rto_min is the smallest
         retransmission timeout, which the kernel rounds up to ms; 0: unchanged. A window up to the
         base route's initcwnd gets no route, unless may_lower is set. pmtu_bytes is the path MTU
-        that connections to a host have found; 0: unknown.
-        Errors: FullError (max_routes), InvalidError (above 65535 segments or 60 s, below 553
-        bytes).
+        that connections to a host have found, 0: unknown; below its link's there is no route.
+        Errors: FullError (max_routes), InvalidError (above 65535 segments or 60 s).
         """
         wanted = ffi.new("struct riptide_wanted *")
         write(wanted, {"dst": dst, "initcwnd": initcwnd, "cwnd_max": cwnd_max,
@@ -100,8 +99,6 @@ class Router(KernelHandle, Routed):
         if result == lib.RIPTIDE_E_INVALID:  # an invalid prefix was refused before
             raise InvalidError(f"initcwnd: up to 65535 segments: {initcwnd}"
                                if initcwnd > lib.RIPTIDE_CWND_LIMIT else
-                               f"pmtu_bytes: from 553: {pmtu_bytes}"
-                               if 0 < pmtu_bytes < lib.RIPTIDE_PMTU_MIN_BYTES else
                                f"rto_min: up to 60 s: {rto_min}")
         check(result)
 

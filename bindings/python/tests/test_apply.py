@@ -86,14 +86,13 @@ def test_windows_are_bounded_and_timeouts_round_up(net: Network) -> None:
                 for metric in routes(net.host)["203.0.113.7"]["metrics"]]
 
 
-def test_route_says_the_path_mtu_that_is_known(net: Network) -> None:
+def test_no_route_where_the_path_mtu_is_smaller(net: Network) -> None:
     with net.host.entered(), riptide.Router() as router:
         router.start()
         router.set("203.0.113.7", 50, pmtu_bytes=1400)
         settle(router)
-        assert {"mtu": 1400} in [
-            {name: value for name, value in metric.items() if name == "mtu"}
-            for metric in routes(net.host)["203.0.113.7"]["metrics"]]
+        assert router.find("203.0.113.7").reason == "path MTU of 1400"
+        assert routes(net.host) == {}
 
 
 def test_routes_that_are_left_stay_and_are_flushed(net: Network) -> None:
@@ -140,8 +139,6 @@ def test_errors_of_the_router(net: Network) -> None:
             router.set("203.0.113.7", 65536)
         with pytest.raises(riptide.InvalidError, match="^rto_min: up to 60 s"):
             router.set("203.0.113.7", 20, rto_min=60.000001)
-        with pytest.raises(riptide.InvalidError, match="^pmtu_bytes: from 553: 552"):
-            router.set("203.0.113.7", 20, pmtu_bytes=552)
         with pytest.raises(OverflowError):
             router.set("203.0.113.7", 1 << 32)
         other.set("203.0.113.7", 20)
