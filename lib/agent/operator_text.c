@@ -32,7 +32,7 @@ enum { LINE_BYTES = RIPTIDE_PREFIX_TEXT_BYTES + 96 };
 int operator_save(const struct riptide_estimator *estimator, bool is_paused, uint64_t now_ns,
                   uint64_t realtime_ns, char **textp, size_t *np)
 {
-    size_t size = sizeof(head) + sizeof(paused_line) + estimator->n_hints * LINE_BYTES, n;
+    size_t size = sizeof(head) + sizeof(paused_line) + (size_t)estimator->n_hints * LINE_BYTES, n;
     char *text = malloc(size);
 
     if (!text)

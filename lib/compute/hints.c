@@ -65,9 +65,9 @@ static uint32_t find_exact(const struct riptide_estimator *estimator,
 {
     uint32_t i = find_after(estimator, dst);
 
-    while (i-- > 0 && riptide_prefix_equal(&estimator->hints[i].hint.dst, dst)) {
-        if (hint_has_end(&estimator->hints[i].hint) == is_with_end)
-            return i;
+    for (; i > 0 && riptide_prefix_equal(&estimator->hints[i - 1].hint.dst, dst); i--) {
+        if (hint_has_end(&estimator->hints[i - 1].hint) == is_with_end)
+            return i - 1;
     }
     return NONE;
 }
