@@ -90,8 +90,7 @@ def test_no_route_where_the_path_mtu_is_smaller(net: Network) -> None:
     with net.host.entered(), riptide.Router() as router:
         router.start()
         router.set("203.0.113.7", 50, pmtu_bytes=1400)
-        settle(router)
-        assert router.find("203.0.113.7").reason == "path MTU of 1400"
+        assert [change.reason for change in settle(router)] == ["path MTU of 1400"]
         assert routes(net.host) == {}
 
 
