@@ -112,6 +112,10 @@ TEST(a_hint_ends_in_time_and_with_a_clock_set_back_not_later_than_asked_for)
 
 TEST(damaged_lines_are_left_out_and_outcomes_are_no_hints)
 {
+    static const char books[] =
+        "riptide books 1\n"
+        "paused=1\n"
+        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=6000\n";
     static const char *const lines[] = {
         "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000\n",
         "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=-1\n",
@@ -119,8 +123,9 @@ TEST(damaged_lines_are_left_out_and_outcomes_are_no_hints)
         "hint=192.0.2.1/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=60000000000\n",
         "hint=192.0.2.0/24 cwnd_max=0 off=0 until_ns=1060000000000 left_ns=60000000000\n",
         "hint=192.0.2.0/24 cwnd_max=1000000 off=0 until_ns=1060000000000 left_ns=60000000000\n",
-        "hint=", "paused=", "riptide books 1\npaused=1\n"
-                            "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=6000\n",
+        "hint=",
+        "paused=",
+        books,
     };
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
