@@ -81,7 +81,7 @@ const char explain_steps[] =
     "[, base route {window.base_cwnd}][, hint at most {window.hint_cwnd_max}]"
     "[{?window.bounds}; limited by: {window.bounds:list}]\n"
     "  window       {window.cwnd} segments, computed {window.age_s:.1} s ago"
-    "[, expires in {window.expires_s:.0} s][; none is given: the hint for {window.off} is off]\n"
+    "[, expires in {window.expires_s:.0} s][; none is given: windows are off for {window.off}]\n"
     "|  window       none\n]"
     "[{?daemon_is_running}  route        " ROUTE(
         "route") "]"

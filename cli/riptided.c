@@ -25,7 +25,7 @@ static void print_help(void)
     settings_init(&defaults);
     printf("Usage: riptided [OPTION]...\n\n"
            "Learns initial TCP windows from open connections and gives them to the kernel.\n"
-           "On SIGTERM or SIGINT it removes its routes and rules. Needs CAP_NET_ADMIN.\n\n");
+           "On SIGTERM, SIGINT or SIGHUP it removes its routes and rules. Needs CAP_NET_ADMIN.\n\n");
     options_print_help(stdout, settings_rows, &defaults);
     printf("\nPolicies:\n");
     for (size_t i = 0; riptide_policy_get(i); i++)

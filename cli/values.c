@@ -287,6 +287,9 @@ int value_parse(const struct value_kind *kind, void *target, const char *text)
         *(double *)target = name->value;
         return 0;
     case VALUE_TEXT:
+        /* `riptide --control NAME` takes a word for an instance of riptided@.service. */
+        if (kind == &value_socket && !strchr(text, '/') && strcmp(text, "none"))
+            return -EINVAL;
         return parse_text(target, text);
     case VALUE_POLICY:
         return parse_policy(target, text);
@@ -401,6 +404,7 @@ KIND(path, "FILE",
      "not a file name (at most 160 bytes, no control character, no ; or # at the start or "
      "after a blank)",
      TEXT, .bytes = sizeof(char *));
+KIND(socket, "FILE", "not a path with a slash, nor none", TEXT, .bytes = sizeof(char *));
 KIND(directory, "DIRECTORY", "not a directory's name of at most 160 bytes", TEXT,
      .bytes = sizeof(char *));
 KIND(address, "ADDRESS", "not an address", TEXT, .bytes = sizeof(char *));

@@ -77,6 +77,7 @@ extern const struct value_kind value_prefixes;  /* struct prefix_list, appended 
 extern const struct value_kind value_ports;     /* struct port_list, appended to */
 extern const struct value_kind value_name;      /* const char *, the argument itself */
 extern const struct value_kind value_path;      /* const char *, the argument itself */
+extern const struct value_kind value_socket;    /* likewise, with a slash, or none */
 extern const struct value_kind value_directory; /* const char *, the argument itself */
 extern const struct value_kind value_address;   /* const char *, the argument itself */
 extern const struct value_kind value_group;     /* const char *, the argument itself */

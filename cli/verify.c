@@ -90,11 +90,13 @@ static json_int_t ask_program(struct evidence *evidence, const struct command_op
     riptide_prefix_format(peer, dst);
     evidence->program_cwnd = 0;
     evidence->why_off[0] = '\0';
+    evidence->off[0] = '\0';
     if (client_ask(options->settings.control,
                    json_pack("{s:s, s:s}", "request", "explain", "dst", dst), &answer, &pid,
                    &error) == 0 &&
         pid == holder) {
         program = get(answer, "program");
+        snprintf(evidence->off, sizeof(evidence->off), "%s", text_of(get(answer, "window"), "off"));
         if (json_is_object(program))
             n_given = number(program, "given");
         if (json_is_null(get(program, "reason")))

@@ -164,7 +164,7 @@ int riptide_estimator_add_all(struct riptide_estimator *estimator,
                               uint16_t *cwnds);
 
 /*
- * Walks over the hints in force, as riptide_estimator_next over destinations; an unset scale is 1.
+ * Walks over the hints in force, as riptide_estimator_next over destinations.
  * Outcomes: RIPTIDE_E_DONE after the last.
  */
 int riptide_estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,

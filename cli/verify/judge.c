@@ -46,6 +46,9 @@ static void judge_without_route(const struct evidence *evidence, struct verdict 
         say(verdict, "Riptide leaves this destination alone: %s", evidence->dry.reason);
     else if (evidence->dry.state == RIPTIDE_ROUTE_FAILED)
         say(verdict, "the kernel refuses a route for it: %s", evidence->dry.reason);
+    else if (evidence->off[0])
+        say(verdict, "windows are off for %s, by a hint or a section of the configuration",
+            evidence->off);
     else if (!evidence->has_holder)
         say(verdict, "no route of ours contains it, and no riptided runs here (or its --table is "
                      "another)");

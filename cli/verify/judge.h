@@ -36,6 +36,7 @@ struct evidence {
     uint32_t program_cwnd; /* riptided's window per connection, segments; 0: none */
     char why_off[256];     /* why riptided gives no windows per connection; empty: it does, or does
                               not answer */
+    char off[RIPTIDE_PREFIX_TEXT_BYTES]; /* of the hint that gives it no window; empty: none */
     int silent_pid;        /* a process that gives windows per connection and does not answer; 0:
                               none */
     char cgroup[256];      /* for connections of this cgroup; empty: this command is in it */

@@ -17,7 +17,7 @@ void describe_off(const struct riptide_agent *agent, struct riptide_route *route
                                   sizeof(explanation)) != 0)
         return;
     riptide_prefix_format(&explanation.off, off);
-    snprintf(route->reason, sizeof(route->reason), "the hint for %s is off", off);
+    snprintf(route->reason, sizeof(route->reason), "windows are off for %s", off);
 }
 
 /* Per connection the program gives the estimator's window directly. */

@@ -40,8 +40,8 @@ static bool is_conflict(const struct riptide_router_config *config, const struct
                         config->table, rule->priority);
     else if (rule->protocol == config->protocol)
         error_set_field(error, "router.protocol",
-                        "%u; the rule of priority %u has it: give it or Riptide another", config->protocol,
-                        rule->priority);
+                        "%u; the rule of priority %u has it: its program must use another",
+                        config->protocol, rule->priority);
     else if (config->rule_priority && rule->priority == config->rule_priority)
         error_set_field(error, "router.rule_priority", "%u; another rule has it: choose another",
                         config->rule_priority);
@@ -70,7 +70,7 @@ static int check_conflicts(const struct plan *plan, struct riptide_error *error)
     if (foreign)
         error_set_field(error, "router.table", "%s", foreign);
     else if (plan->n_same_protocol > 0)
-        error_set_field(error, "router.protocol", "%u; routes of main have it: give them or Riptide another",
+        error_set_field(error, "router.protocol", "%u; routes of main have it: their program must use another",
                         plan->config.protocol);
     else
         return 0;

@@ -23,8 +23,8 @@ def refusal(host, *options):
     (f"route add unreachable {{net}} table {TABLE}", ("table: ", "choose another table")),
     (f"rule add pref 100 to {{net}} lookup {TABLE}", ("table: 7230;", "priority 100")),
     (f"rule add pref 100 fwmark {MARK:#x} lookup 100", (f"mark: {MARK:#x};", "priority 100")),
-    (f"rule add pref 100 to {{net}} lookup 100 proto {PROTOCOL}", ("protocol: 230;", "100", "give it or Riptide another")),
-    (f"route add unreachable {{net}} proto {PROTOCOL}", ("protocol: 230;", "main", "give them or Riptide another")),
+    (f"rule add pref 100 to {{net}} lookup 100 proto {PROTOCOL}", ("protocol: 230;", "100", "its program must use another")),
+    (f"route add unreachable {{net}} proto {PROTOCOL}", ("protocol: 230;", "main", "their program must use another")),
 ], ids=["routes-in-table", "rule-to-table", "mark", "rule-protocol", "route-protocol"])
 def test_number_in_use_is_refused_by_name(net, family, theirs, words):
     net.host.ip(f"-{family}", *theirs.format(

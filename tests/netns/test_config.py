@@ -64,7 +64,7 @@ def test_prefix_has_bounds_of_its_own(net, config):
         wait_until(lambda: windows(net.host) == expected, "a window of its own for each prefix")
         assert net.connect("203.0.113.1").cwnd() == 25
         assert net.connect("203.0.113.200").cwnd() == 10
-        assert "the hint for 203.0.113.200 is off" in net.host.run(RIPTIDE, "explain", "203.0.113.200").stdout
+        assert "windows are off for 203.0.113.200" in net.host.run(RIPTIDE, "explain", "203.0.113.200").stdout
         window = riptide_json(net.host, "explain", "203.0.113.1")["window"]
         assert (window["hint"], window["off"]) == ("203.0.113.0/24", None)
         assert (window["cwnd_max"], window["cwnd"]) == (25, 25)

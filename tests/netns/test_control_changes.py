@@ -70,7 +70,7 @@ def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
         assert hint(net, "203.0.113.0/24", "--off") == (
             "203.0.113.0/24: 1 destination limited, from the next round on, for 31622400.0 s: no window\n")
         wait_until(lambda: cwnds() == [False, True], "no window")
-        why = "the hint for 203.0.113.0/24 is off"
+        why = "windows are off for 203.0.113.0/24"
         wait_until(lambda: f"203.0.113.1: withdrawn, {why}\n" in daemon.said(), "the line")
         document = verdict(net.host, "203.0.113.1")
         assert document["window"]["off"] == "203.0.113.0/24" and document["window"]["cwnd"] > 10

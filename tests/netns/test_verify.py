@@ -58,6 +58,17 @@ def test_window_is_proved(net, port, address, control):
     assert found["connection"]["congestion_control"] == control
 
 
+@pytest.mark.parametrize("way", ["routes", "connections"])
+def test_a_hint_that_switches_windows_off_is_named(net, cgroup, port, way):
+    options = () if way == "routes" else ("--apply", way, "--cgroup", cgroup, "--holdout-percent", "0")
+    net.learned(V4, 25)
+    with Daemon(net.host, *options, has_rules=way == "routes"):
+        wait_until(lambda: verify(net, V4, port)["verdict"] == "applied", "a window")
+        net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--off", "--for", "10min")
+        wait_until(lambda: verify(net, V4, port)["reason"] ==
+                   "windows are off for 203.0.113.0/24, by a hint or a section of the configuration", "the cause")
+
+
 def test_text_shows_the_proof_and_needs_no_privilege(net, port):
     """Nor does it need a daemon, as long as the rules are in place."""
     with learned(net, V4) as daemon:

@@ -123,6 +123,12 @@ TEST(removed_names_say_what_to_do_instead)
     }
 }
 
+TEST(socket_is_a_path)
+{
+    assert_refused("[apply]\ncontrol = blue\n",
+                   "a.conf:2: control blue: not a path with a slash, nor none");
+}
+
 TEST(unknown_names)
 {
     assert_refused("[compute]\n\ncwnd-mx = 3\n", "a.conf:3: cwnd-mx: unknown key");
