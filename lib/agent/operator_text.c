@@ -56,38 +56,45 @@ int operator_save(const struct riptide_estimator *estimator, bool is_paused, uin
     return 0;
 }
 
-/* A damaged hint is left out. */
-static void load_hint(struct riptide_estimator *estimator, const char *line, uint64_t now_ns,
-                      uint64_t realtime_ns)
+/* Returns whether the line is that of a hint which was added, or has ended. */
+static bool load_hint(struct riptide_estimator *estimator, const char *line, const char *end,
+                      uint64_t now_ns, uint64_t realtime_ns)
 {
     struct riptide_hint hint = { .until_ns = now_ns };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     uint64_t until_ns, left_ns;
-    int off;
+    int off, n = 0;
 
-    if (sscanf(line, "hint=%49s cwnd_max=%" SCNu32 " off=%d until_ns=%" SCNu64 " left_ns=%" SCNu64,
-               dst, &hint.cwnd_max, &off, &until_ns, &left_ns) != 5 ||
-        riptide_prefix_parse(&hint.dst, dst) != 0 || until_ns <= realtime_ns ||
+    if (sscanf(line,
+               "hint=%49s cwnd_max=%" SCNu32 " off=%d until_ns=%" SCNu64 " left_ns=%" SCNu64 "%n",
+               dst, &hint.cwnd_max, &off, &until_ns, &left_ns, &n) != 5 ||
+        line + n != end || riptide_prefix_parse(&hint.dst, dst) != 0 || off < 0 || off > 1 ||
         left_ns > MOST_LEFT_NS)
-        return;
+        return false;
+    if (until_ns <= realtime_ns)
+        return true;
     hint.off = off;
     hint.until_ns += until_ns - realtime_ns < left_ns ? until_ns - realtime_ns : left_ns;
-    riptide_estimator_add_hint(estimator, &hint, NULL);
+    return riptide_estimator_add_hint(estimator, &hint, NULL) == 0;
 }
 
 bool operator_load(struct riptide_estimator *estimator, const char *state, uint64_t now_ns,
-                   uint64_t realtime_ns)
+                   uint64_t realtime_ns, uint32_t *n_skippedp)
 {
     const char *line = strstr(state, head), *end;
     bool is_paused = false;
 
+    *n_skippedp = 0;
     if (!line)
         return false;
     for (line += sizeof(head) - 1; (end = strchr(line, '\n')); line = end + 1) {
         if (strncmp(line, "riptide ", 8) == 0)
-            break;
-        is_paused |= strncmp(line, paused_line, sizeof(paused_line) - 1) == 0;
-        load_hint(estimator, line, now_ns, realtime_ns);
+            return is_paused;
+        if (strncmp(line, paused_line, sizeof(paused_line) - 1) == 0)
+            is_paused = true;
+        else
+            *n_skippedp += !load_hint(estimator, line, end, now_ns, realtime_ns);
     }
+    *n_skippedp += *line != '\0'; /* it was cut off */
     return is_paused;
 }

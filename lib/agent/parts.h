@@ -163,9 +163,12 @@ void describe_off(const struct riptide_agent *agent, struct riptide_route *route
 int operator_save(const struct riptide_estimator *estimator, bool is_paused, uint64_t now_ns,
                   uint64_t realtime_ns, char **textp, size_t *np);
 
-/* Adds the hints of a state, which ends with a zero; returns whether it was paused. */
+/*
+ * Adds the hints of a state, which ends with a zero; returns whether it was paused. *n_skippedp:
+ * lines that were damaged, and hints beyond RIPTIDE_MAX_HINTS.
+ */
 bool operator_load(struct riptide_estimator *estimator, const char *state, uint64_t now_ns,
-                   uint64_t realtime_ns);
+                   uint64_t realtime_ns, uint32_t *n_skippedp);
 
 /* outcomes_text.c */
 

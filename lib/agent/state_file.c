@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An estimator's state in a file, followed by what an operator asked for and by outcomes;
- * lib/compute/state.c, operator_text.c and outcomes_text.c define the text. Files are replaced whole or not at all, and read whole; the
- * programs use this too.
+ * lib/compute/state.c, operator_text.c and outcomes_text.c define the text. Files are replaced whole
+ * or not at all, and read whole; the programs use this too.
  */
 #include "agent/parts.h"
 #include "compute/estimator.h"
@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -208,6 +209,7 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
     CLEANUP(freep) void *text = NULL;
     struct riptide_error reason = { .text = "" };
+    uint32_t n_skipped = 0;
     size_t n = 0;
     int r = riptide_file_read(path, RIPTIDE_STATE_MAX_BYTES, &text, &n, error);
 
@@ -219,8 +221,13 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
     if (!agent)
         return r;
     outcomes_load(&agent->outcomes, text, n, now_ns, realtime_ns, outcomes);
-    if (operator_load(estimator, text, now_ns, realtime_ns))
+    if (operator_load(estimator, text, now_ns, realtime_ns, &n_skipped))
         backends_set_paused(&agent->backends, true);
+    if (n_skipped > 0) {
+        n = strlen(outcomes->text);
+        snprintf(outcomes->text + n, sizeof(outcomes->text) - n,
+                 "; invalid lines of a pause or hints: %" PRIu32, n_skipped);
+    }
     if (agent->outcomes.harm.until_ns > 0)
         backends_step_back(&agent->backends, agent->outcomes.why_back);
     return r;

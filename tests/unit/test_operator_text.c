@@ -30,6 +30,17 @@ static void save(const struct riptide_estimator *estimator, bool is_paused, uint
     free(behind);
 }
 
+/* Loads a text that has no damaged line; returns whether it was paused. */
+static bool load(struct riptide_estimator *estimator, const char *text, uint64_t now_ns,
+                 uint64_t realtime_ns)
+{
+    uint32_t n_skipped = 7;
+    bool is_paused = operator_load(estimator, text, now_ns, realtime_ns, &n_skipped);
+
+    assert_int_equal(n_skipped, 0);
+    return is_paused;
+}
+
 /* The end of the only hint; 0: there is none. */
 static uint64_t end_of(const struct riptide_estimator *estimator)
 {
@@ -58,7 +69,7 @@ TEST(a_pause_and_hints_with_an_end_come_back)
     assert_int_equal(riptide_estimator_load(after, 5 * S, 0, text, strlen(text), &counts, NULL), 0);
     assert_int_equal(counts.loaded, 1);
     assert_int_equal(counts.skipped, 0);
-    assert_true(operator_load(after, text, 5 * S, 1010 * S));
+    assert_true(load(after, text, 5 * S, 1010 * S));
     assert_int_equal(end_of(after), 55 * S);
     assert_int_equal(find_host(after, "192.0.2.1").cwnd, 15);
     riptide_estimator_tick(after, 55 * S);
@@ -74,7 +85,7 @@ TEST(a_hint_that_is_off_stays_so)
 
     assert_int_equal(riptide_estimator_add_hint(before, &hint, NULL), 0);
     save(before, false, 40 * S, 1000 * S, text);
-    assert_false(operator_load(after, text, 5 * S, 1010 * S));
+    assert_false(load(after, text, 5 * S, 1010 * S));
     assert_int_equal(end_of(after), 55 * S);
     assert_int_equal(riptide_estimator_next_hint(after, &cursor, &hint), 0);
     assert_true(hint.off);
@@ -86,9 +97,9 @@ TEST(nothing_asked_is_nothing_loaded)
     char text[ROOM];
 
     save(estimator, false, S, S, text);
-    assert_false(operator_load(estimator, text, S, S));
-    assert_false(operator_load(estimator, head, S, S));
-    assert_false(operator_load(estimator, "", S, S));
+    assert_false(load(estimator, text, S, S));
+    assert_false(load(estimator, head, S, S));
+    assert_false(load(estimator, "", S, S));
     assert_int_equal(end_of(estimator), 0);
 }
 
@@ -105,35 +116,70 @@ TEST(a_hint_ends_in_time_and_with_a_clock_set_back_not_later_than_asked_for)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         ESTIMATOR *after = estimator_of_policy("paper");
 
-        assert_false(operator_load(after, text, 5 * S, cases[i].realtime_s * S));
+        assert_false(load(after, text, 5 * S, cases[i].realtime_s * S));
         assert_int_equal(end_of(after), cases[i].left_s ? (5 + cases[i].left_s) * S : 0);
     }
 }
 
-TEST(damaged_lines_are_left_out_and_outcomes_are_no_hints)
+TEST(damaged_lines_are_left_out_and_counted)
 {
-    static const char books[] =
-        "riptide books 1\n"
-        "paused=1\n"
-        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=6000\n";
     static const char *const lines[] = {
         "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000\n",
         "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=-1\n",
         "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=18000000000000000000 left_ns=18000000000000000000\n",
         "hint=192.0.2.1/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=60000000000\n",
+        "hint=192.0.2.1/24 cwnd_max=15 off=0 until_ns=60000000000 left_ns=60000000000\n",
         "hint=192.0.2.0/24 cwnd_max=0 off=0 until_ns=1060000000000 left_ns=60000000000\n",
         "hint=192.0.2.0/24 cwnd_max=1000000 off=0 until_ns=1060000000000 left_ns=60000000000\n",
+        "hint=192.0.2.0/24 cwnd_max=15 off=7 until_ns=1060000000000 left_ns=60000000000\n",
+        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=60000000000 x\n",
+        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=600000",
         "hint=",
         "paused=",
-        books,
+        "paused=7\n",
+        "paused=1",
+        "paused=1 \n",
+        "\n",
     };
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         ESTIMATOR *estimator = estimator_of_policy("paper");
+        uint32_t n_skipped = 7;
         char text[ROOM];
 
         snprintf(text, sizeof(text), "%sriptide agent 1\n%s", head, lines[i]);
-        assert_false(operator_load(estimator, text, 5 * S, 1000 * S));
+        assert_false(operator_load(estimator, text, 5 * S, 1000 * S, &n_skipped));
+        assert_int_equal(n_skipped, 1);
         assert_int_equal(end_of(estimator), 0);
     }
+}
+
+TEST(lines_around_a_damaged_one_are_loaded)
+{
+    static const char agent[] =
+        "riptide agent 1\n"
+        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000\n"
+        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=60000000000\n"
+        "paused=7\n"
+        "paused=1\n";
+    ESTIMATOR *estimator = estimator_of_policy("paper");
+    uint32_t n_skipped = 0;
+
+    assert_true(operator_load(estimator, agent, 5 * S, 1000 * S, &n_skipped));
+    assert_int_equal(n_skipped, 2);
+    assert_int_equal(end_of(estimator), 65 * S);
+}
+
+TEST(outcomes_are_no_hints)
+{
+    static const char books[] =
+        "riptide agent 1\n"
+        "riptide books 1\n"
+        "paused=1\n"
+        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=6000\n"
+        "x\n";
+    ESTIMATOR *estimator = estimator_of_policy("paper");
+
+    assert_false(load(estimator, books, 5 * S, 1000 * S));
+    assert_int_equal(end_of(estimator), 0);
 }
