@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator
 
 from ._calls import new_object, pop, pop_all
 from ._errors import ConcurrentUseError, UnknownError, check, has_more, new_error
-from ._estimator import Estimated, load, new_hint
+from ._estimator import Estimated, add_hint, load
 from ._handle import KernelHandle, Part, Waiter
 from ._native import ffi, lib
 from ._observer import Observed
 from ._router import Routed, read_route
-from ._types import (AgentEvent, AgentOptions, Backend, Estimate, EventKind, Interval, LoadCounts,
-                     Tick, Verdict)
-from ._values import (Duration, PrefixLike, new_config, new_prefix, path_bytes, read,
-                      text)
+from ._types import (AgentEvent, AgentOptions, Backend, Estimate, EventKind, Hint, Interval,
+                     LoadCounts, Tick, Verdict)
+from ._values import PrefixLike, new_config, new_prefix, path_bytes, read, text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -171,13 +170,10 @@ class Agent(KernelHandle):
         return read(Verdict, found, time=interval, rounds_saved=interval, again=interval,
                     share=interval)
 
-    def add_hint(self, dst: PrefixLike, duration: Duration | None, *, cwnd_max: int = 0,
-                 off: bool = False) -> None:
+    def add_hint(self, hint: Hint) -> None:
         """As Estimator.add_hint; takes effect at the end of the round."""
-        hint, error = new_hint(dst, duration, cwnd_max, off), new_error()
         with self._use as c:
-            estimator = lib.riptide_agent_get_estimator(c)
-            check(lib.riptide_estimator_add_hint(estimator, hint, error), error)
+            add_hint(lib.riptide_agent_get_estimator(c), hint)
 
     def remove_hint(self, dst: PrefixLike) -> None:
         """As Estimator.remove_hint; takes effect at the end of the round."""

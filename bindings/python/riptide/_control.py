@@ -12,6 +12,7 @@ from typing import Any
 from ._errors import RefusedError
 from ._estimator import Estimator
 from ._handle import Handle
+from ._types import Hint
 from ._values import Duration, PrefixLike, duration_ns, path_bytes, prefix_text, shown
 
 MAX_TIMEOUT_S = 1e9  # Python allows at most 292 years
@@ -90,10 +91,11 @@ class Control(Handle):
 
         One of these is required. Errors: those of Estimator.add_hint as well.
         """
+        for_ms = duration_ns("duration", duration) // 1_000_000
         with self._use, Estimator(max_destinations=1) as judge:
-            judge.add_hint(dst, duration, cwnd_max=cwnd_max, off=off)
+            judge.add_hint(Hint(dst, cwnd_max=cwnd_max, off=off, until_ns=1))
         self.request("hint", dst=prefix_text("dst", dst), cwnd_max=int(cwnd_max), off=bool(off),
-                     for_ms=duration_ns("duration", duration) // 1_000_000)
+                     for_ms=for_ms)
 
     def remove_hint(self, dst: PrefixLike) -> None:
         """Removes the hint for exactly this prefix."""

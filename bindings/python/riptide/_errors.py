@@ -91,13 +91,14 @@ def check(result: int, error: Any = None) -> None:
     if result == 0:
         return
     line = ffi.string(error.text).decode("utf-8", "replace") if error else ""
-    line = re.sub(r"^([\w.\[\]]+)_[nu]s:", r"\1:", line)  # options for durations have no unit
+    # Options for durations have no unit; points in time have one.
+    line = re.sub(r"^([\w.\[\]]+)(?<!until)_[nu]s:", r"\1:", line)
     if result > 0:
         raise OUTCOMES[result](line or OUTCOMES[result].__doc__)
     failure = OSError(-result, line or os.strerror(-result))
     if error and error.field and not isinstance(failure, PermissionError):
         failure = option = OptionError(*failure.args)
-        option.field = re.sub("_[nu]s$", "", ffi.string(error.field).decode())
+        option.field = re.sub("(?<!until)_[nu]s$", "", ffi.string(error.field).decode())
         option.index = error.index if error.index >= 0 else None
     raise failure
 

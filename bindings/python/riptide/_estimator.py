@@ -12,10 +12,10 @@ from ._errors import check, new_error
 from ._handle import Handle, Use
 from ._native import ffi, lib
 from ._observer import Observer
-from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, LeftOut,
+from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, Hint, LeftOut,
                      LoadCounts, ObserverOptions, Sample)
-from ._values import (Buffer, Duration, PrefixLike, duration_ns, new_config,
-                      new_prefix, options_of, path_bytes, read, shown, state_buffer, whole, write)
+from ._values import (Buffer, PrefixLike, new_config, new_prefix, options_of, path_bytes, read,
+                      shown, state_buffer, vars_of, whole, write)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -36,13 +36,10 @@ def _read_estimate(c: Any) -> Estimate:
     return read(Estimate, c)
 
 
-def new_hint(dst: PrefixLike, duration: Duration | None, cwnd_max: int, off: bool,
-             now_ns: int | None = None) -> Any:
-    c = ffi.new("struct riptide_hint *")
-    write(c, {"dst": dst, "cwnd_max": cwnd_max, "off": off}, [])
-    if duration is not None:
-        c.until_ns = whole("duration", _now_ns(now_ns) + duration_ns("duration", duration))
-    return c
+def add_hint(estimator: Any, hint: Hint) -> None:
+    c, error = ffi.new("struct riptide_hint *"), new_error()
+    write(c, vars_of("hint", hint), [], "hint.")
+    check(lib.riptide_estimator_add_hint(estimator, c, error), error)
 
 
 def load(function: Callable[..., int], *arguments: Any) -> LoadCounts:
@@ -146,17 +143,12 @@ class Estimator(Handle, Estimated):
         """Pops all of them."""
         return pop_all(self._use, lib.riptide_estimator_pop, _read_estimate)
 
-    def add_hint(self, dst: PrefixLike, duration: Duration | None, *, cwnd_max: int = 0,
-                 off: bool = False, now_ns: int | None = None) -> None:
-        """Lowers windows within dst for a while: to cwnd_max segments, or disables them.
-
-        With duration None the hint has no end, and replaces the options' values for the prefix.
-
-        cwnd_max 0: no limit. Errors: OSError (EINVAL), FullError (2048 hints).
+    def add_hint(self, hint: Hint) -> None:
+        """Adds a hint, with effect at once. A prefix has at most one with an end and one without,
+        which it replaces. Errors: OSError (EINVAL), FullError (2048 hints).
         """
-        hint, error = new_hint(dst, duration, cwnd_max, off, now_ns), new_error()
         with self._use as c:
-            check(lib.riptide_estimator_add_hint(c, hint, error), error)
+            add_hint(c, hint)
 
     def remove_hint(self, dst: PrefixLike) -> None:
         """Removes the hint for exactly this prefix. Errors: UnknownError: there is none."""

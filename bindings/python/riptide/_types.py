@@ -322,15 +322,17 @@ class Scope:
 
 @dataclass(frozen=True)
 class Hint:
-    """Other bounds for destinations within `dst`, without an end; None and 0: the general value.
+    """Other bounds for destinations within `dst`; 0: the general value.
 
-    add_hint adds those with an end.
+    Without an end they replace the general ones. With an end they only lower windows, by cwnd_max
+    or off.
     """
 
     dst: PrefixLike
-    cwnd_min: int | None = None  #: segments
-    cwnd_max: int | None = None
-    off: bool | None = None  #: no windows
+    cwnd_min: int = 0  #: segments; without an end only
+    cwnd_max: int = 0  #: segments
+    off: bool = False  #: no windows
+    until_ns: int = 0  #: the end, CLOCK_BOOTTIME; 0: never
 
 
 class ObserverOptions(TypedDict, total=False):

@@ -165,7 +165,7 @@ def _read(value: Any, reader: Callable[[Any], Any] | None) -> Any:
 
 
 def write(c: Any, values: Mapping[str, Any], keep: list[Any], path: str = "") -> None:
-    """Fills a C struct by names. A field with a unit of UNITS is a duration, named without it.
+    """Fills a C struct by names. A configuration's durations are named without a unit.
 
     Objects to which the struct points are added to `keep`, which must exist as long as C reads
     them. Errors, which name the field after `path`: TypeError, ValueError, OverflowError.
@@ -174,8 +174,8 @@ def write(c: Any, values: Mapping[str, Any], keep: list[Any], path: str = "") ->
     struct = type_.item if type_.kind == "pointer" else type_
     fields = {name: field for name, field in struct.fields
               if name not in ("size", "reserved", "on_sample", "user") and not name.startswith("n_")}
-    # Only configurations have durations in us; in other structs these are the kernel's figures.
-    units = tuple(UNITS) if "size" in dict(struct.fields) else ("_ns",)
+    # In other structs these are figures and points in time.
+    units = tuple(UNITS) if "size" in dict(struct.fields) else ()
     durations = {name[:-3]: name for name in fields if name.endswith(units)}
     for name, value in values.items():
         if name in durations:
@@ -272,16 +272,11 @@ def _write_ports(path: str, c: Any, value: Any, _: list[Any]) -> None:
     c.first, c.last = (whole(path, port, 16) for port in ports)
 
 
-def _write_hint(path: str, c: Any, value: Any, keep: list[Any]) -> None:
-    given = {name: part for name, part in vars_of(path, value).items()
-             if part is not None or name == "dst"}
-    write(c, given, keep, f"{path}.")
-
-
 ARRAYS: dict[str, Callable[[str, Any, Any, list[Any]], None]] = {
     "struct riptide_prefix *": lambda path, c, value, _: write_prefix(path, c, value),
     "struct riptide_port_range *": _write_ports,
-    "struct riptide_hint *": _write_hint,
+    "struct riptide_hint *": lambda path, c, value, keep: write(
+        c, vars_of(path, value), keep, f"{path}."),
 }
 CONFIGS: dict[str, Callable[[Any, int], None]] = {
     "struct riptide_observer_config *": lib.riptide_observer_config_init,

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import select
+import time
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -289,7 +290,8 @@ def test_agent_can_be_paused_and_hinted(net: Network) -> None:
         agent.start()
         run_round(agent)
         assert windows(net.host) == {"203.0.113.7": cwnd}
-        agent.add_hint("203.0.113.0/24", 3600, cwnd_max=15)
+        in_an_hour_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) + 3600 * 10**9
+        agent.add_hint(riptide.Hint("203.0.113.0/24", cwnd_max=15, until_ns=in_an_hour_ns))
         wait_until(lambda: run_round(agent) or windows(net.host) == {"203.0.113.7": 15}, "the hint")
         agent.pause()
         assert rules(net.host) == []

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import math
 from datetime import timedelta
+from functools import partial
 from typing import Any, Callable, Iterator
 
 import pytest
@@ -88,6 +89,8 @@ ROUTER = {"protocol": "uint8", "hash_seed": "uint64", "dry_run": "bool",
 SCOPE = {"learn": "prefixes", "exclude": "prefixes", "local_ports": "ports",
          "remote_ports": "ports"}
 
+HINT = {"cwnd_min": "uint32", "cwnd_max": "uint32", "off": "bool", "until_ns": "uint64"}
+
 
 def a_sample(**bad: Any) -> Sample:
     given: dict[str, Any] = {"dst": "10.0.0.1", "cwnd": 1, **bad}
@@ -129,16 +132,13 @@ def calls() -> Iterator[Any]:
                                     "holdout_seed": "uint32"})
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
-    for name, kind in (("cwnd_min", "uint32"), ("cwnd_max", "uint32"), ("off", "bool")):
-        bad = [value for value in KINDS[kind] if value[0] is not None]  # None: as for all others
-        yield lambda **bad: riptide.Estimator(hints=[Hint("10.0.0.0/8", **bad)]), name, bad
-    yield lambda bad: riptide.Estimator(hints=[Hint(bad)]), "dst", "prefix"
+    hint_calls: list[Callable[[Hint], Any]] = [
+        lambda hint: riptide.Estimator(hints=[hint]), partial(estimator, "add_hint"), partial(agent, "add_hint")]
+    for take in hint_calls:
+        yield lambda bad, take=take: take(Hint(bad)), "dst", "prefix"
+        yield from each(lambda take=take, **bad: take(Hint("10.0.0.0/8", **bad)), HINT)
     for call in estimator, agent:
-        yield lambda bad, call=call: call("add_hint", bad, 1, cwnd_max=20), "dst", "prefix"
-        yield lambda bad, call=call: call("add_hint", "10.0.0.1", bad), "duration", [
-            bad for bad in KINDS["duration"] if bad[0] is not None]
-        for name, kind in (("cwnd_max", "uint32"), ("off", "bool")):
-            yield lambda call=call, **bad: call("add_hint", "10.0.0.1", 1, **bad), name, kind
+        yield lambda bad, call=call: call("add_hint", bad), "hint", [*TYPE, (Scope(), TypeError)]
         yield lambda bad, call=call: call("load", bad), "path", "path"
     yield lambda bad: estimator("add", bad), "sample", "sample"
     for method, name in (("find", "dst"), ("explain", "dst")):

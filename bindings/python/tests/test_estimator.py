@@ -68,13 +68,24 @@ def test_explanation_has_every_figure() -> None:
 
 
 def test_an_estimator_takes_each_field_of_a_hint() -> None:
-    given = {"dst": "10.0.0.0/24", "cwnd_min": 3, "cwnd_max": 44, "off": True}
-    assert list(given) == [field.name for field in fields(Hint)]
-    with riptide.Estimator(policy="paper", hints=[Hint(**given)]) as estimator:  # type: ignore[arg-type]
-        feed(estimator, 1, 70)
-        explanation = estimator.explain(A)
-    assert explanation.off == ip_network("10.0.0.0/24")
-    assert (explanation.cwnd_min, explanation.cwnd_max, explanation.cwnd) == (3, 44, 44)
+    hint = Hint("10.0.0.0/24", cwnd_min=3, cwnd_max=44, off=True)
+    assert [field.name for field in fields(hint)] == ["dst", "cwnd_min", "cwnd_max", "off", "until_ns"]
+    for hints in ([hint], list[Hint]()):
+        with riptide.Estimator(policy="paper", hints=hints) as estimator:
+            if not hints:
+                estimator.add_hint(hint)
+            feed(estimator, 1, 70)
+            explanation = estimator.explain(A)
+        assert explanation.off == ip_network("10.0.0.0/24")
+        assert (explanation.cwnd_min, explanation.cwnd_max, explanation.cwnd) == (3, 44, 44)
+
+
+def test_a_hint_with_an_end_neither_raises_windows_nor_is_of_a_configuration() -> None:
+    with pytest.raises(riptide.OptionError, match=r"hints\[0\]\.until_ns: must be 0: ") as told:
+        riptide.Estimator(hints=[Hint(A, cwnd_max=20, until_ns=1)])
+    assert told.value.field == "estimator.hints[].until_ns"
+    with riptide.Estimator() as estimator, pytest.raises(OSError, match="cwnd_min: must be 0: "):
+        estimator.add_hint(Hint(A, cwnd_min=20, until_ns=1))
 
 
 def test_what_is_left_out_is_explained() -> None:
@@ -91,21 +102,21 @@ def test_what_is_left_out_is_explained() -> None:
 def test_hints_lower_and_pass() -> None:
     with riptide.Estimator(policy="paper") as estimator:
         feed(estimator, 1, 70)
-        estimator.add_hint("10.0.0.0/8", 10, cwnd_max=25, now_ns=S)
+        estimator.add_hint(Hint("10.0.0.0/8", cwnd_max=25, until_ns=11 * S))
         assert [change.cwnd for change in estimator.changes()] == [25]
         assert feed(estimator, 12) == {A: 70}
-        estimator.add_hint(A, 20, off=True, now_ns=S)
+        estimator.add_hint(Hint(A, off=True, until_ns=30 * S))
         assert [change.cwnd for change in estimator.changes()] == [0]
         with pytest.raises(OSError, match="cwnd_max"):
-            estimator.add_hint(A, 20, now_ns=S)
+            estimator.add_hint(Hint(A, until_ns=30 * S))
 
 
 def test_hints_are_taken_back() -> None:
     with riptide.Estimator(policy="paper") as estimator:
         feed(estimator, 1, 70)
-        estimator.add_hint("10.0.0.0/8", 10, cwnd_max=25, now_ns=S)
+        estimator.add_hint(Hint("10.0.0.0/8", cwnd_max=25, until_ns=11 * S))
         assert [change.cwnd for change in estimator.changes()] == [25]
-        estimator.add_hint("10.0.0.0/8", None, cwnd_max=40)
+        estimator.add_hint(Hint("10.0.0.0/8", cwnd_max=40))
         estimator.remove_hint("10.0.0.0/8")
         assert [change.cwnd for change in estimator.changes()] == [40]
         estimator.remove_hint("10.0.0.0/8")
