@@ -248,7 +248,8 @@ static void print_effect(FILE *out, const struct metrics *metrics)
 {
     struct verdict verdict;
 
-    if (verdict_compute(&verdict, metrics->books, (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) != 0)
+    if (verdict_compute(&verdict, metrics->books, (struct verdict_classes){ 0 },
+                        VERDICT_CONFIDENCE) != 0)
         return;
     print_interval(out, "riptide_effect_rounds_saved",
                    "Round trips that windows have saved, with the bounds of 95 %.",

@@ -70,7 +70,8 @@ static int check_conflicts(const struct plan *plan, struct riptide_error *error)
     if (foreign)
         error_set_field(error, "router.table", "%s", foreign);
     else if (plan->n_same_protocol > 0)
-        error_set_field(error, "router.protocol", "%u; routes of main have it: their program must use another",
+        error_set_field(error, "router.protocol",
+                        "%u; routes of main have it: their program must use another",
                         plan->config.protocol);
     else
         return 0;
