@@ -5,7 +5,7 @@
 #include "clock.h"
 #include "effect.h"
 #include "explanation.h"
-#include "lib/connections/connections.h"
+#include "lib/apply/program/connections.h"
 #include "lib/internal.h"
 #include "lib/proof/verdict.h"
 #include "lib/internal.h"

@@ -3,7 +3,7 @@
 #include "metrics.h"
 
 #include "clock.h"
-#include "lib/connections/connections.h"
+#include "lib/apply/program/connections.h"
 #include "lib/tools.h"
 #include "log.h"
 

@@ -4,7 +4,7 @@
  * libnl and a comparison with every prefix, wait to be queried again, and only messages that affect
  * no route of ours are ignored. The state of a link is recorded.
  */
-#include "apply/plan.h"
+#include "apply/routes/plan.h"
 
 #include "messages.h"
 #include "prefix.h"

@@ -3,7 +3,7 @@
 #ifndef RIPTIDE_FUZZ_LIBNL_ROUTE_H
 #define RIPTIDE_FUZZ_LIBNL_ROUTE_H
 
-#include "apply/route.h"
+#include "apply/routes/route.h"
 
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>

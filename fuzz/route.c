@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Any message as one about a route: refused, or with the same figures as libnl-route finds. */
-#include "apply/route.h"
+#include "apply/routes/route.h"
 
-#include "apply/message.h"
+#include "apply/routes/message.h"
 #include "libnl_route.h"
 #include "messages.h"
 #include "prefix.h"

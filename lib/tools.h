@@ -6,8 +6,8 @@
 #ifndef RIPTIDE_LIB_TOOLS_H
 #define RIPTIDE_LIB_TOOLS_H
 
-#include "apply/rule.h"
-#include "connections/window.h"
+#include "apply/routes/rule.h"
+#include "apply/program/window.h"
 #include "prefix.h"
 #include "proof/books.h"
 #include "proof/books.h"
@@ -80,7 +80,7 @@ int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
 enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent,
                                                const char **reasonp);
 
-/* The backend per connection (lib/connections/connections.h), or NULL. */
+/* The backend per connection (lib/apply/program/connections.h), or NULL. */
 struct connections *riptide_agent_get_connections(const struct riptide_agent *agent);
 
 /*

@@ -34,7 +34,7 @@ case $lane in
     caught='minimum (line|branch) coverage' ;;
 EBUSY) # a start that fails leaves its rules
     sed -i '/^void sync_remove_rules/,/^}/s/if (plan->own\[i\].is_in_place)/if (false)/' \
-        lib/apply/sync.c
+        lib/apply/routes/sync.c
     caught='left in the kernel: rule' ;;
 modes) # the socket is as the umask has it
     sed -i 's/umask(0111);/umask(mask);/' cli/listener.c
@@ -46,7 +46,7 @@ hardening) # functions are bound when they are called, by way of a table that st
     sed -i '/^int claim_release/,/^}/{
         s/sync_remove_rules(/if (false) &/
         s/r = flush_all(.*/r = 0;/
-    }' lib/apply/claim.c
+    }' lib/apply/routes/claim.c
     caught='VIOLATION: riptided ended with' command=(soak --minutes 0.5) ;;
 *)
     echo "planted.sh --asan | --tsan | --valgrind | --analyze | --coverage | EBUSY |" \

@@ -5,8 +5,8 @@
  * program serves the ns that the kernel says it ran (BPF_ENABLE_STATS), each. "bare" are calls alone,
  * "nothing" is a program that only returns.
  */
-#include "connections/bpf.h"
-#include "connections/connections.h"
+#include "apply/program/bpf.h"
+#include "apply/program/connections.h"
 #include "program.h"
 
 #include <arpa/inet.h>

@@ -2,7 +2,7 @@
 /* The public functions of an agent: its life, its fd, its events. round.c does the rounds. */
 #include "agent/parts.h"
 
-#include "apply/router.h"
+#include "apply/routes/router.h"
 #include "compute/estimator.h"
 #include "observe/config.h"
 #include "prefix.h"

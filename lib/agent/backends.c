@@ -2,7 +2,7 @@
 /* The backends, and each call for all of them. */
 #include "agent/parts.h"
 
-#include "apply/router.h"
+#include "apply/routes/router.h"
 #include "compute/evidence.h"
 
 #include <errno.h>

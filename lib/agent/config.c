@@ -2,7 +2,7 @@
 /* The agent's configuration: defaults, and values that join the stages. Pure. */
 #include "agent/parts.h"
 
-#include "apply/plan.h"
+#include "apply/routes/plan.h"
 #include "compute/estimator.h"
 #include "observe/config.h"
 

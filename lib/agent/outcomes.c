@@ -2,7 +2,7 @@
 /* Outcomes of closed connections: books and their begin, first flights. */
 #include "agent/parts.h"
 
-#include "apply/router.h"
+#include "apply/routes/router.h"
 #include "compute/estimator.h"
 #include "compute/evidence.h"
 

@@ -4,7 +4,7 @@
 #define RIPTIDE_LIB_AGENT_PARTS_H
 
 #include "agent/interval.h"
-#include "connections/connections.h"
+#include "apply/program/connections.h"
 #include "internal.h"
 #include "proof/books.h"
 #include "tools.h"

@@ -2,7 +2,7 @@
 /* A round, from its timer to its last route. */
 #include "agent/parts.h"
 
-#include "apply/router.h"
+#include "apply/routes/router.h"
 #include "compute/estimator.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Functions of an agent for riptide's own programs, which are not public: see lib/tools.h. */
 #include "agent/parts.h"
 
-#include "apply/router.h"
+#include "apply/routes/router.h"
 #include "compute/estimator.h"
 
 #include <stdio.h>

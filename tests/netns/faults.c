@@ -15,7 +15,7 @@
  */
 #include "shim.h"
 
-#include "connections/connections.h"
+#include "apply/program/connections.h"
 #include "tools.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
  *     fork keep     a child that lives on with its copies: "child PID"
  *     fork free     the same, but it frees them first
  */
-#include "apply/router.h"
+#include "apply/routes/router.h"
 #include "tools.h"
 
 #include <err.h>

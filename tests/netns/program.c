@@ -10,7 +10,7 @@
  *     arm COOKIE                         its name, as user space computes it
  *     pop                                PREFIX STATE CWND REASON
  */
-#include "connections/connections.h"
+#include "apply/program/connections.h"
 #include "proof/books.h"
 
 #include <riptide/riptide.h>

@@ -4,7 +4,7 @@
  * the kernel's fib_dump_info and rt6_fill_node, and answers without a base route, some of which no
  * kernel sends. test_route.c checks route messages in general.
  */
-#include "apply/base.h"
+#include "apply/routes/base.h"
 #include "bytes.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * What is wanted for a prefix as the program's map has it.
  */
-#include "connections/connections.h"
+#include "apply/program/connections.h"
 #include "unit.h"
 
 static struct window_key key_of(const char *text)

@@ -3,7 +3,7 @@
  * lib/apply/links: link messages in the order of the kernel's rtnl_fill_ifinfo, and the MTU that
  * base routes have from their links.
  */
-#include "apply/links.h"
+#include "apply/routes/links.h"
 #include "bytes.h"
 #include "internal.h"
 

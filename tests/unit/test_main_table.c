@@ -2,7 +2,7 @@
 /*
  * lib/apply/main_table: contests that begin with a notification, and those that may have ended.
  */
-#include "apply/main_table.h"
+#include "apply/routes/main_table.h"
 #include "bytes.h"
 #include "internal.h"
 

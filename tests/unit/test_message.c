@@ -2,7 +2,7 @@
 /*
  * lib/apply/message: requests read back attribute by attribute.
  */
-#include "apply/message.h"
+#include "apply/routes/message.h"
 #include "bytes.h"
 
 #include <linux/fib_rules.h>

@@ -3,7 +3,7 @@
  * Base routes of several destinations, asked for in one batch, where the answers about one of them
  * make no sense: a socket pair answers in the kernel's stead.
  */
-#include "apply/router.h"
+#include "apply/routes/router.h"
 #include "bytes.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * lib/apply/route: route messages as the kernel sends them, and such that it never would.
  */
-#include "apply/route.h"
+#include "apply/routes/route.h"
 #include "bytes.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * lib/apply/targets: queues, forgetting, a target's route, and whether the kernel's is near enough.
  */
-#include "apply/plan.h"
+#include "apply/routes/plan.h"
 #include "bytes.h"
 #include "internal.h"
 #include "tools.h"

@@ -3,7 +3,7 @@
  * lib/apply/work: datagrams of notifications that do not end where their messages do. The kernel
  * sends none, so that recvmsg(2) is the test's own here.
  */
-#include "apply/router.h"
+#include "apply/routes/router.h"
 #include "bytes.h"
 #include "netlink.h"
 

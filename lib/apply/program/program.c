@@ -2,11 +2,11 @@
 /*
  * The program's life: its cgroup, its maps, the verifier, and being attached.
  */
-#include "connections/program.h"
+#include "apply/program/program.h"
 
-#include "connections/bpf.h"
-#include "connections/program_code.h"
-#include "connections/window.h"
+#include "apply/program/bpf.h"
+#include "apply/program/program_code.h"
+#include "apply/program/window.h"
 #include "internal.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #ifndef RIPTIDE_LIB_APPLY_MESSAGE_H
 #define RIPTIDE_LIB_APPLY_MESSAGE_H
 
-#include "../netlink.h"
+#include "../../netlink.h"
 #include "base.h"
 #include "rule.h"
 

@@ -3,10 +3,10 @@
  * Windows in the map of the program (program.c). Only the kernel remembers those that it has; the
  * others wait here.
  */
-#include "connections/connections.h"
+#include "apply/program/connections.h"
 
-#include "connections/bpf.h"
-#include "connections/program.h"
+#include "apply/program/bpf.h"
+#include "apply/program/program.h"
 #include "internal.h"
 #include "prefix.h"
 #include "tools.h"

@@ -6,7 +6,7 @@
 #ifndef RIPTIDE_LIB_APPLY_ROUTE_H
 #define RIPTIDE_LIB_APPLY_ROUTE_H
 
-#include "../netlink.h"
+#include "../../netlink.h"
 
 #include <linux/rtnetlink.h>
 #include <riptide/riptide.h>

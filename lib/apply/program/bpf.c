@@ -2,7 +2,7 @@
 /*
  * bpf(2), call by call.
  */
-#include "connections/bpf.h"
+#include "apply/program/bpf.h"
 
 #include <errno.h>
 #include <string.h>

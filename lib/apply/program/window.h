@@ -3,7 +3,7 @@
 #ifndef RIPTIDE_LIB_CONNECTIONS_WINDOW_H
 #define RIPTIDE_LIB_CONNECTIONS_WINDOW_H
 
-#include "../proof/arm.h"
+#include "../../proof/arm.h"
 
 #include <linux/types.h>
 
