@@ -158,6 +158,31 @@ int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
     return r;
 }
 
+int client_show(const char *path, const char *within,
+                int (*on_page)(void *userdata, const json_t *page), void *userdata,
+                struct riptide_error *error)
+{
+    bool is_last = false;
+    json_int_t from = 0;
+    const json_t *next;
+    json_t *page;
+    int r = 0;
+
+    while (r == 0 && !is_last) {
+        r = client_ask(
+            path, json_pack("{s:s, s:s*, s:I}", "request", "show", "prefix", within, "from", from),
+            &page, NULL, error);
+        if (r < 0)
+            return r;
+        next = get(page, "next");
+        is_last = json_is_null(next);
+        from = json_integer_value(next);
+        r = next ? on_page(userdata, page) : -EREMOTEIO;
+        json_decref(page);
+    }
+    return r;
+}
+
 int client_ask_or_say(const struct command_options *options, json_t *request, json_t **answerp)
 {
     struct riptide_error error = { .text = "" };

@@ -33,6 +33,14 @@ int client_has_program(int pid);
 int client_ask_or_say(const struct command_options *options, json_t *request, json_t **answerp);
 
 /*
+ * Asks for all destinations within the prefix (NULL: all), page by page. Errors: of client_ask;
+ * -EREMOTEIO, -ENOMEM of on_page.
+ */
+int client_show(const char *path, const char *within,
+                int (*on_page)(void *userdata, const json_t *page), void *userdata,
+                struct riptide_error *error);
+
+/*
  * A command that is one request: prints the answer as JSON or by a template (render.h), with the
  * request as member `asked`. Returns the exit status.
  */

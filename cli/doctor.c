@@ -60,6 +60,24 @@ static int report(const struct host *host, const struct command_options *options
     return status == EXIT_SUCCESS ? status_of(worst) : status;
 }
 
+static int note_refused(void *userdata, const json_t *page)
+{
+    struct connections *connections = userdata;
+    struct explanation_row told;
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(get(page, "routes"), i, row)
+    {
+        if (!explanation_read_row(&told, row))
+            continue;
+        connections->n_told++;
+        if (!strcmp(told.state, "failed") && connections->n_refused++ == 0)
+            connections->refused = told;
+    }
+    return 0;
+}
+
 /* The status of the daemon at --control, which may not be the one of this namespace. */
 static void ask_daemon(struct host *host, const char *control)
 {
@@ -82,6 +100,7 @@ static void ask_daemon(struct host *host, const char *control)
     host->is_careful = !strcmp(text_of(answer, "policy"), "careful");
     host->is_pacing = json_is_true(get(apply, "pacing"));
     json_decref(answer);
+    client_show(control, NULL, note_refused, &host->connections, &host->control_failure);
 }
 
 int doctor_run(const struct command_options *options)

@@ -45,11 +45,12 @@ struct sides {
     size_t n_not_taken; /* routes */
 };
 
-static int take_rows(struct sides *sides, const json_t *rows)
+static int take_page(void *userdata, const json_t *page)
 {
+    struct sides *sides = userdata;
+    const json_t *rows = get(page, "routes"), *row;
     struct explanation_row *told =
         reallocarray(sides->told, sides->n_told + json_array_size(rows) + 1, sizeof(*told));
-    const json_t *row;
     size_t i;
 
     if (!told)
@@ -59,38 +60,23 @@ static int take_rows(struct sides *sides, const json_t *rows)
     {
         sides->n_told += explanation_read_row(&told[sides->n_told], row);
     }
+    sides->is_paused = json_is_true(get(page, "paused"));
+    sides->is_per_connection = json_is_true(get(page, "is_per_connection"));
+    snprintf(sides->why_off, sizeof(sides->why_off), "%s", text_of(page, "why_off"));
     return 0;
 }
 
-/* Page by page; if the daemon ends meanwhile, all pages are discarded. */
+/* If the daemon ends meanwhile, all pages are discarded. */
 static int ask_daemon(struct sides *sides, const struct command_options *options,
                       const struct riptide_prefix *within)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES] = "";
-    bool is_last = false;
-    json_int_t from = 0;
-    const json_t *next;
-    json_t *page;
-    int r = 0;
+    int r;
 
     if (within->family)
         riptide_prefix_format(within, text);
-    while (r == 0 && !is_last) {
-        r = client_ask(options->settings.control,
-                       json_pack("{s:s, s:s*, s:I}", "request", "show", "prefix",
-                                 *text ? text : NULL, "from", from),
-                       &page, NULL, &sides->absence);
-        if (r < 0)
-            break;
-        sides->is_paused = json_is_true(get(page, "paused"));
-        sides->is_per_connection = json_is_true(get(page, "is_per_connection"));
-        snprintf(sides->why_off, sizeof(sides->why_off), "%s", text_of(page, "why_off"));
-        next = get(page, "next");
-        is_last = json_is_null(next);
-        from = json_integer_value(next);
-        r = next ? take_rows(sides, get(page, "routes")) : -EREMOTEIO;
-        json_decref(page);
-    }
+    r = client_show(options->settings.control, *text ? text : NULL, take_page, sides,
+                    &sides->absence);
     if (r < 0) {
         sides->n_told = 0;
         return r == -ENOMEM ? r : 0;

@@ -231,6 +231,25 @@ void check_networkd(const struct host *host, struct finding *finding)
     }
 }
 
+/* A dry run writes nothing, so that only riptided knows what the kernel refuses. */
+static void find_refused(const struct host *host, struct finding *finding)
+{
+    const struct connections *connections = &host->connections;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(&connections->refused.dst, dst);
+    finding_is(finding, gives_without_routes(host) ? SEVERITY_NOTE : SEVERITY_WARNING,
+               "the kernel refuses the routes to %" PRIu64 " of %" PRIu64 " destinations: %s",
+               connections->n_refused, connections->n_told,
+               gives_without_routes(host) ? "they have windows per connection only"
+                                          : "they start with the window of their own route");
+    finding_read(finding, "riptided's show; the first is %s: %s", dst, connections->refused.reason);
+    finding_do(finding,
+               "ip route add GATEWAY dev LINK, both as `ip route get %s` prints them, if main lacks "
+               "that route to the gateway's link; else report it, with that command's output",
+               dst);
+}
+
 void check_destinations(const struct host *host, struct finding *finding)
 {
     const struct connections *connections = &host->connections;
@@ -243,6 +262,8 @@ void check_destinations(const struct host *host, struct finding *finding)
     if (connections->routes_error) {
         finding_is(finding, SEVERITY_ERROR, "the routes to open connections' peers cannot be read");
         finding_read(finding, "a dry run of the router: %s", strerror(-connections->routes_error));
+    } else if (connections->n_refused > 0) {
+        find_refused(host, finding);
     } else if (n > 0) {
         riptide_prefix_format(&resolved->left_alone.dst, dst);
         bool are_all = n == resolved->n && !gives_without_routes(host);

@@ -3,6 +3,7 @@
 #ifndef CLI_DOCTOR_HOST_H
 #define CLI_DOCTOR_HOST_H
 
+#include "explanation.h"
 #include "lib/tools.h"
 #include "resolve.h"
 
@@ -44,6 +45,10 @@ struct connections {
     uint64_t n;
     int routes_error; /* likewise for the routes to their destinations */
     struct resolved destinations;
+    /* By riptided, if it manages this namespace and answers: */
+    uint64_t n_told;
+    uint64_t n_refused;             /* of these, those whose route the kernel refuses */
+    struct explanation_row refused; /* the first of them */
 };
 
 struct host {

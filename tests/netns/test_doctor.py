@@ -241,6 +241,27 @@ def test_destinations_that_are_left_alone(net):
     assert f"203.0.113.2: left alone: {reason}" in done.stderr
 
 
+@pytest.mark.parametrize("family, dst, hop, text", [
+    ("-4", "203.0.113.1", "10.9.9.9", "Nexthop has invalid gateway"),
+    ("-6", "2001:db8::1", "fd00:9::9", "No route to host"),
+])
+def test_routes_that_the_kernel_refuses(net, family, dst, hop, text):
+    """A default route works on without the route to its gateway's link, and cannot be copied."""
+    net.world.ip(family, "addr", "add", hop, "dev", "eth0")
+    net.host.ip(family, "route", "add", hop, "dev", "eth0")
+    net.host.ip(family, "route", "replace", "default", "via", hop, "dev", "eth0")
+    net.host.ip(family, "route", "del", hop, "dev", "eth0")
+    net.learned(dst, 30)
+    with Daemon(net.host):
+        finding = wait_until(lambda: (found := find(net.host, "destinations"))["severity"] == "warning" and found, "it")
+        assert finding["summary"] == ("the kernel refuses the routes to 1 of 1 destinations: they start with the window "
+                                      "of their own route")
+        assert finding["evidence"] == f"riptided's show; the first is {dst}: {text}"
+        net.host.ip(family, *finding["remedy"].replace("GATEWAY", hop).replace("LINK", "eth0").partition(",")[0].split()[1:])
+        wait_until(lambda: severity(net.host, "destinations") == "ok", "the route")
+        assert net.connect(dst).cwnd() >= 30
+
+
 def test_receiver(net):
     net.host.sysctl("ipv4/tcp_rmem", "4096 131072 33554432")
     net.connect("203.0.113.1")
