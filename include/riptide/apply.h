@@ -44,7 +44,7 @@ struct riptide_router_config {
     uint8_t protocol;       /* protocol of our routes and rules; default 230 */
     bool dry_run;           /* resolve base routes, but write nothing */
     uint32_t rule_priority; /* 0 (default): directly before the rule `lookup main` */
-    uint32_t mark;          /* queries with this mark skip our rule; default 0x72697074 */
+    uint32_t mark;          /* queries with this mark skip our rule; default 0x20000000 */
     uint32_t cwnd_max;      /* raises a smaller initrwnd of base routes to it, segments; default 100
                              */
     uint32_t max_routes;    /* destinations; 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */

@@ -6,6 +6,7 @@ together."""
 
 import ipaddress
 
+from netns import MARK
 from routing_base import (BITS, ENCAPS, GROUPS, IPV6_ALONE, MAIN, MARKS, N_LINKS, OBJECTS, OUR_TABLE, PEERS,
                           TABLES, UID, VRF, VRF_INDEX, default_line, link_lines, mac, tunnel)
 
@@ -273,7 +274,7 @@ class Routing:
         to = "all" if prefix == "default" else prefix
         return self.rng.choice((
             f"from {local}", f"fwmark {mark}", f"not fwmark {mark}", f"fwmark {mark}/0xff",
-            "fwmark 0/0x10", "fwmark 0x10/0x10", "not ipproto tcp",
+            f"fwmark 0/{MARK:#x}", f"fwmark {MARK:#x}/{MARK:#x}", "not ipproto tcp",
             f"oif eth{n}", f"uidrange {UID}-{UID + 5}", "uidrange 0-999", "iif lo", f"iif eth{n}",
             f"to {to}", "from all", "ipproto tcp", "ipproto udp", f"from {local} fwmark {mark}",
             "tos 0x10", "ipproto tcp dport 443", f"not from {local}"))
@@ -405,7 +406,7 @@ class Routing:
         dst = self.rng.choice([dst for dst in self.dsts if (":" in dst) == (family == 6)])
         return ["ours: " + self.rng.choice((
             f"ip -{family} rule del lookup {OUR_TABLE}",
-            f"ip -{family} rule del fwmark 0x72697074",
+            f"ip -{family} rule del fwmark 0x20000000",
             f"ip -{family} route flush table {OUR_TABLE}",
             f"ip -{family} route del {dst} table {OUR_TABLE}",
             f"ip -{family} route flush proto 230"))]

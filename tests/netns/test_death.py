@@ -47,7 +47,7 @@ class Life:
         assert found == expected
         for family in ("-4", "-6"):
             assert self.host.ip(family, "rule").splitlines()[1:-1] == [
-                "32765:\tfrom all fwmark 0x72697074 iif lo ipproto tcp goto 32766 proto 230",
+                "32765:\tfrom all fwmark 0x20000000 iif lo ipproto tcp goto 32766 proto 230",
                 f"32765:\tfrom all iif lo ipproto tcp lookup {TABLE} proto {PROTOCOL}",
                 "32766:\tfrom all lookup main"][:3 if family == "-4" else 2]
         assert f"proto {PROTOCOL}" not in self.host.ip("nexthop")

@@ -6,7 +6,7 @@ random events."""
 import re
 
 import pytest
-from netns import DEADLINE_S, Daemon, metric, routes, wait_until, wait_window, windows
+from netns import DEADLINE_S, MARK, Daemon, metric, routes, wait_until, wait_window, windows
 from routing_ask import FIRST, PEER, SECOND, WITHOUT_US, ask, families, wait_ours, way
 from rtnetlink import routes_of_table
 from programs import Driver
@@ -273,6 +273,21 @@ def test_forwarded_packets_and_udp_do_not_use_our_table(net, driver, family):
                   ("from", source, "iif", "eth1", "ipproto", "udp")):
         answer = ask(net.host, PEER[family], *query)
         assert "dev eth0 table main" in answer and "initcwnd" not in answer
+
+
+@families
+def test_marks_of_common_programs_leave_every_window_and_a_mark_like_ours_is_named(net, driver, family):
+    """Istio, AWS, Cilium, VPN scripts, Kubernetes, Calico, Tailscale, wg-quick."""
+    net.host.ip(f"-{family}", "route", "add", "default", "via", SECOND[family], "table", 100)
+    for mark in ("0x539", "0x40/0x40", "0x80/0x80", "0x100/0x100", "0x200/0xf00", "0x1000/0x1000", "0x4000/0x4000",
+                 "0x8000/0x8000", "0x10000/0x10000", "0x20000/0x20000", "0x100000/0x100000", "0x80000/0xff0000", "0xca6c"):
+        net.host.ip(f"-{family}", "rule", "add", "pref", 100, "fwmark", mark, "lookup", 100)
+    driver.follow(f"set {PEER[family]} 40")
+    wait_ours(net.host, PEER[family])
+    net.host.ip(f"-{family}", "rule", "add", "pref", 99, "fwmark", f"{MARK:#x}/{MARK:#x}", "lookup", 100)
+    driver.quiet()
+    assert driver.routes[PEER[family]].endswith(
+        f"left-alone 40 rule 99 (fwmark {MARK:#x}/{MARK:#x}) depends on our mark {MARK:#x}: choose another")
 
 
 @families

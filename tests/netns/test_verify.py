@@ -129,7 +129,7 @@ RULE = "a rule comes before ours: IPv4 priority 1000"
     ("rule add uidrange 65534-65534", (), AS_NOBODY, RULE),
     ("rule add oif eth0", ("--interface", "eth0"), (), RULE),
     ("route add default via 10.0.1.1 metric 100", ("--interface", "eth1"), (), "bound to eth1"),
-    ("route add 192.0.2.0/24 via 10.0.0.2", ("--mark", "0x72697074"), (), "skips our rules"),
+    ("route add 192.0.2.0/24 via 10.0.0.2", ("--mark", "0x20000000"), (), "skips our rules"),
 ], ids=["mark", "source", "uid", "interface", "another way", "our mark"])
 def test_what_leads_the_connection_away_is_named(net, port, line, options, prefix, words):
     net.host.batch("addr add 10.0.0.11/24 dev eth0\nroute add default via 10.0.0.2 table 100\n")

@@ -18,7 +18,7 @@ static void *room(void)
     return &room;
 }
 
-enum { TABLE = 7230, PROTOCOL = 230, MARK = 0x72697074 };
+enum { TABLE = 7230, PROTOCOL = 230, MARK = 0x20000000 };
 
 static const struct nlattr *find(const struct nlmsghdr *message, size_t header_n,
                                          uint16_t type)

@@ -12,7 +12,7 @@
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 
-enum { TABLE = 7230, MARK = 0x72697074, PROTOCOL = 230, WG = 0xca6c };
+enum { TABLE = 7230, MARK = 0x20000000, PROTOCOL = 230, WG = 0xca6c };
 
 static const struct rule_identity identity = { .table = TABLE, .protocol = PROTOCOL, .mark = MARK };
 
@@ -21,6 +21,7 @@ struct row {
     uint32_t table;
     uint32_t target; /* goto */
     uint32_t fwmark;
+    uint32_t fwmask; /* 0: all bits */
     bool is_ours; /* protocol 230 iif lo ipproto tcp */
     bool is_inverted;
     bool is_suppressing; /* suppress_prefixlength 0 */
@@ -43,7 +44,7 @@ struct row {
 #define MAIN MAIN_AT(32766)
 #define SKIP_TO(at, target)                                                                        \
     {                                                                                              \
-        (at), 0, (target), MARK, .is_ours = true                                                   \
+        (at), 0, (target), .fwmark = MARK, .is_ours = true                                                   \
     }
 #define LOOKUP(at)                                                                                 \
     {                                                                                              \
@@ -78,7 +79,9 @@ static void put_rule(struct bytes *bytes, const struct row *row)
         bytes_put_u32(bytes, FRA_PRIORITY, row->priority);
     if (row->fwmark) {
         bytes_put_u32(bytes, FRA_FWMARK, row->fwmark);
-        bytes_put_u32(bytes, FRA_FWMASK, UINT32_MAX);
+        bytes_put_u32(bytes, FRA_FWMASK, row->fwmask ? row->fwmask : UINT32_MAX);
+    } else if (row->fwmask) {
+        bytes_put_u32(bytes, FRA_FWMASK, row->fwmask);
     }
     if (row->target)
         bytes_put_u32(bytes, FRA_GOTO, row->target);
@@ -355,4 +358,37 @@ TEST(ours_are_no_target_of_somebodys_goto)
     assert_no_place(ROWS(to_ours, MAIN), 0, reason);
     assert_no_place(ROWS(to_ours, OURS(32765), MAIN), 0, reason);
     assert_place(ROWS(to_ours, MAIN), 32764, 32764, 32766);
+}
+
+/* Masks of other programs: Istio, Kubernetes, VPN scripts, Cilium, Tailscale, wg-quick. */
+TEST(a_rule_that_tells_our_mark_from_none_is_named)
+{
+    static const struct {
+        struct row row;
+        bool is_named;
+    } cases[] = {
+        { { 9, 102, .fwmark = 0x40, .fwmask = 0x40 }, false },
+        { { 9, 102, .fwmark = 0x4000, .fwmask = 0x4000 }, false },
+        { { 9, 102, .fwmark = 0x10000, .fwmask = 0x10000 }, false },
+        { { 9, 102, .fwmark = 0x200, .fwmask = 0xf00 }, false },
+        { { 9, 102, .fwmark = 0x80000, .fwmask = 0xff0000 }, false },
+        { { 9, 102, .fwmark = WG }, false },
+        { { 9, 102, .fwmark = WG, .is_inverted = true }, false },
+        { { 9, 102, .fwmark = MARK, .fwmask = MARK, .is_ours = true }, true },
+        { { 9, 102, .fwmark = MARK }, true },
+        { { 9, 102, .fwmark = MARK, .is_inverted = true }, true },
+        { { 9, 102, .fwmark = MARK | WG }, false },
+        { { 9, 102, .fwmark = 0, .fwmask = MARK }, true },
+        { { 9, 102, .fwmark = 0, .fwmask = WG }, false },
+    };
+    char text[128];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        CLEANUP(rules_deinit)
+        struct rules rules = rules_of(ROWS(OURS(8), cases[i].row, MAIN));
+
+        assert_int_equal(rules_matching_mark(&rules, MARK) == &rules.list[3], cases[i].is_named);
+        rules_explain_mark(&rules, MARK, text, sizeof(text));
+        assert_int_equal(strstr(text, "rule 9 ") != NULL, cases[i].is_named);
+    }
 }

@@ -61,7 +61,7 @@ TEST(values_are_read_and_printed)
     } cases[] = {
         { &value_u32, "4294967295", "4294967295" },
         { &value_u32, "010", "10" },
-        { &value_mark, "0x72697074", "0x72697074" },
+        { &value_mark, "0x20000000", "0x20000000" },
         { &value_u8, "255", "255" },
         { &value_flag, NULL, "yes" },
         { &value_flag, "true", "yes" },

@@ -370,7 +370,7 @@ class RouterOptions(TypedDict, total=False):
     table: int  # 7230
     protocol: int  # 230
     rule_priority: int  # 0: directly before the rule `lookup main`
-    mark: int  # 0x72697074
+    mark: int  # 0x20000000
     cwnd_max: int  # a smaller initrwnd of a base route is raised to this; 100
     max_routes: int  # 16384
     hash_seed: int  # 0

@@ -30,7 +30,7 @@ static bool is_conflict(const struct riptide_router_config *config, const struct
 {
     if (rule->role != RULE_FOREIGN)
         return false;
-    if (rule->mark == config->mark)
+    if (rule->mark == config->mark && rule->mask == UINT32_MAX)
         error_set_field(error, "router.mark",
                         "0x%x; the rule of priority %u matches it: choose another", config->mark,
                         rule->priority);

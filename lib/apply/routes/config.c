@@ -15,7 +15,7 @@ RIPTIDE_PUBLIC void riptide_router_config_init(struct riptide_router_config *con
         .size = size,
         .table = 7230,
         .protocol = 230,
-        .mark = 0x72697074,
+        .mark = 0x20000000,
         .cwnd_max = 100,
         .max_routes = 16384,
     };

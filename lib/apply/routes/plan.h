@@ -54,6 +54,7 @@ struct plan {
     struct links links;
     struct main_table main;
     struct rules seen[2]; /* the host's rules, as of the last scan */
+    char mark_reason[2][96]; /* why queries with our mark and without differ, by these rules */
     struct foreign foreign[2];
     uint32_t n_same_protocol; /* routes of main with our protocol */
     struct rule_state own[2];

@@ -97,16 +97,20 @@ static bool is_ours(const struct resolve *resolve, const struct nlmsghdr *answer
            route.table == resolve->plan->config.table;
 }
 
+/* Where the mark alone prevents a copy, that is the reason: TCP never takes the marked way. */
 static void check_plain(struct resolve *resolve, const struct target *target,
                         const struct nlmsghdr *answer)
 {
+    const char *reason;
     struct base base;
 
-    if (resolve->reason || is_ours(resolve, answer))
+    if (is_ours(resolve, answer))
         return;
-    resolve->reason = parse(resolve, &base, target, answer);
-    if (!resolve->reason && !base_equal(&resolve->base, &base))
-        resolve->reason = "rules of this host treat our mark differently";
+    reason = parse(resolve, &base, target, answer);
+    if (!reason && (resolve->reason || !base_equal(&resolve->base, &base)))
+        reason = resolve->plan->mark_reason[family_index(target->wanted.dst.family)];
+    if (reason)
+        resolve->reason = reason;
 }
 
 /* If the link is gone, a notification comes. */
@@ -190,8 +194,11 @@ int resolve_batch(struct plan *plan, struct netlink *channel)
     uint32_t n = 0;
     int r;
 
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         resolve.is_plain_asked[i] = !rules_are_unconditional(&plan->seen[i]);
+        rules_explain_mark(&plan->seen[i], plan->config.mark, plan->mark_reason[i],
+                           sizeof(plan->mark_reason[i]));
+    }
     while (n < RESOLVE_MAX_TARGETS && netlink_has_room(channel, MAX_QUERIES) &&
            (targets[n] = targets_take(&plan->targets, QUEUE_RESOLVE)))
         ask(&resolve, channel, targets[n++]);

@@ -6,9 +6,11 @@
 #include "netlink.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +18,6 @@
 struct selectors {
     bool is_ip_proto_tcp;
     bool has_iif;
-    uint32_t fwmask;
     bool has_others; /* any selector or modifier that our rules do not have */
 };
 
@@ -41,7 +42,7 @@ static bool parse_attribute(struct rule *rule, struct selectors *selectors,
     case FRA_FWMARK:
         return netlink_u32(attribute, &rule->mark);
     case FRA_FWMASK:
-        return netlink_u32(attribute, &selectors->fwmask);
+        return netlink_u32(attribute, &rule->mask);
     case FRA_PROTOCOL:
         if (mnl_attr_get_payload_len(attribute) < 1)
             return false;
@@ -81,9 +82,9 @@ static enum rule_role role_of(const struct rule *rule, const struct selectors *s
         !selectors->is_ip_proto_tcp || !selectors->has_iif || selectors->has_others)
         return RULE_FOREIGN;
     if (rule->target && rule->mark && (!identity->mark || rule->mark == identity->mark) &&
-        selectors->fwmask == UINT32_MAX)
+        rule->mask == UINT32_MAX)
         return RULE_SKIP;
-    if (rule->table == identity->table && !rule->mark && !selectors->fwmask)
+    if (rule->table == identity->table && !rule->mark && !rule->mask)
         return RULE_LOOKUP;
     return RULE_FOREIGN;
 }
@@ -101,9 +102,10 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
     header = mnl_nlmsg_get_payload(message);
     *rule = (struct rule){ .family = header->family,
                            .table = header->table,
+                           .is_inverted = header->flags & FIB_RULE_INVERT,
                            .suppress_prefixlength = -1 };
     selectors.has_others =
-        header->dst_len || header->src_len || header->tos || (header->flags & FIB_RULE_INVERT);
+        header->dst_len || header->src_len || header->tos || rule->is_inverted;
     attrs = netlink_attrs(message, sizeof(*header));
     while ((attribute = netlink_next(&attrs))) {
         if (!parse_attribute(rule, &selectors, attribute))
@@ -114,7 +116,7 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
     if (header->action != FR_ACT_TO_TBL)
         rule->table = 0;
     rule->is_unconditional = !selectors.has_others && !selectors.is_ip_proto_tcp &&
-                             !selectors.has_iif && !rule->mark && !selectors.fwmask;
+                             !selectors.has_iif && !rule->mark && !rule->mask;
     rule->role = role_of(rule, &selectors, identity);
     return 0;
 }
@@ -141,6 +143,37 @@ bool rules_are_unconditional(const struct rules *rules)
             return false;
     }
     return true;
+}
+
+/* An inverted rule matches the opposite, so it differs for the same pairs of marks. */
+static bool depends_on_mark(const struct rule *rule, uint32_t mark)
+{
+    bool is_with = ((mark ^ rule->mark) & rule->mask) == 0;
+    bool is_without = (rule->mark & rule->mask) == 0;
+
+    return rule->role == RULE_FOREIGN && is_with != is_without;
+}
+
+const struct rule *rules_matching_mark(const struct rules *rules, uint32_t mark)
+{
+    for (uint32_t i = 0; i < rules->n; i++) {
+        if (depends_on_mark(&rules->list[i], mark))
+            return &rules->list[i];
+    }
+    return NULL;
+}
+
+void rules_explain_mark(const struct rules *rules, uint32_t mark, char *text, size_t size)
+{
+    const struct rule *rule = rules_matching_mark(rules, mark);
+
+    if (rule)
+        snprintf(text, size,
+                 "rule %" PRIu32 " (fwmark 0x%" PRIx32 "/0x%" PRIx32
+                 ") depends on our mark 0x%" PRIx32 ": choose another",
+                 rule->priority, rule->mark, rule->mask, mark);
+    else
+        snprintf(text, size, "rules of this host treat our mark 0x%" PRIx32 " differently", mark);
 }
 
 static const struct rule *find_main(const struct rules *rules)

@@ -25,7 +25,9 @@ struct rule {
     uint32_t priority;
     uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
     uint32_t target; /* priority to which a goto leads; 0: no goto */
-    uint32_t mark;   /* 0: none */
+    uint32_t mark;   /* with `mask`: the marks that it matches; mask 0: any */
+    uint32_t mask;
+    bool is_inverted; /* it matches what its conditions do not */
     /* Its lookup ignores routes to prefixes of at most this length; -1: ignores none. */
     int32_t suppress_prefixlength;
 };
@@ -59,6 +61,15 @@ void rules_deinit(struct rules *rules);
  * answer as one without.
  */
 bool rules_are_unconditional(const struct rules *rules);
+
+/*
+ * The first rule of another program that treats a query with that mark unlike one without a mark;
+ * NULL: none.
+ */
+const struct rule *rules_matching_mark(const struct rules *rules, uint32_t mark);
+
+/* Why queries with that mark and without may have different answers, with the rule if one is. */
+void rules_explain_mark(const struct rules *rules, uint32_t mark, char *text, size_t size);
 
 /* The place for our rules. */
 struct rule_place {
