@@ -138,11 +138,12 @@ class Testbed:
 
     def start_riptided(self, names, *options):
         """Starts riptided on these hosts, waits until all answer; they end with the testbed."""
+        cgroup = () if "routes" in options else ("--cgroup", self.cgroup())
         for name in names:
             with self._inside(name):
                 daemon = subprocess.Popen(
                     [str(BUILD / "cli" / "riptided"), "--log-level", "warning", "--control",
-                     f"/run/riptide-{name}", "--holdout-percent", "0", *map(str, options)], stdin=subprocess.DEVNULL)
+                     f"/run/riptide-{name}", "--holdout-percent", "0", *cgroup, *map(str, options)], stdin=subprocess.DEVNULL)
             self._daemons.append(daemon)
             self._stack.callback(stop_riptided, daemon)
         end_s = time.monotonic() + 30

@@ -96,7 +96,7 @@ def first_route_ms():
     """From the start of the program to a route in the kernel."""
     with network() as net, connections(net, socket.AF_INET, ["198.51.100.1"]):
         start = time.perf_counter()
-        daemon = netns.Daemon(net.host, *POLICY, interval="1s")
+        daemon = netns.Daemon(net.host, *netns.BY_ROUTES, *POLICY, interval="1s")
         netns.wait_until(lambda: netns.routes(net.host), "a route")
         elapsed = 1e3 * (time.perf_counter() - start)
         with daemon:
@@ -107,7 +107,7 @@ def learn(net, name, state):
     """Makes a state file with all destinations."""
     family, form = FAMILIES[name]
     addresses = [form.format(n >> 8, n & 255) for n in range(256, 256 + ROUTES)]
-    with netns.Daemon(net.host, *POLICY, "--state", state, interval="100ms"):
+    with netns.Daemon(net.host, *netns.BY_ROUTES, *POLICY, "--state", state, interval="100ms"):
         for n in range(0, ROUTES, CONNECTIONS_AT_ONCE):
             with connections(net, family, addresses[n:n + CONNECTIONS_AT_ONCE]):
                 netns.wait_until(lambda: len(netns.routes(net.host)) >= n + CONNECTIONS_AT_ONCE,
@@ -122,7 +122,7 @@ def end_ms(net, state):
     os.mkfifo(pipe)
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     command = ("sh", "-c", f'exec "$@" 2>{pipe}', "sh", netns.RIPTIDED)
-    with netns.Daemon(net.host, *POLICY, "--state", state, command=command, interval="100ms") as daemon:
+    with netns.Daemon(net.host, *netns.BY_ROUTES, *POLICY, "--state", state, command=command, interval="100ms") as daemon:
         netns.wait_until(lambda: len(netns.routes(net.host)) == ROUTES, "routes")
         peak_kb, before_ns = memory_kb(daemon.pid, "VmHWM"), spent_ns(daemon.pid)
         while select.select([reading], [], [], 0)[0]:

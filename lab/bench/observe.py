@@ -229,7 +229,7 @@ def bench_memory(sockets, figures):
         write_state(state, {f"10.64.{i >> 8}.{i & 255}": 40 for i in range(destinations)})
         peaks_kb = {"paper, --once": run_riptided_once(destinations).peak_kb}
         for what, *options in (
-                ("paper, no events", PAPER),
+                ("paper, no events", PAPER, "--holdout-percent=0"),
                 ("default policy", f"--state={state}")):
             (peaks_kb[what],) = memory_after([MEMORY_ROUNDS], "VmHWM", destinations, *options)
     for what, peak_kb in peaks_kb.items():

@@ -84,10 +84,7 @@ def set_arm(testbed, name, arm, *more):
     elif arm.initcwnd:
         testbed.set_route(name, "initcwnd", arm.initcwnd)
     if arm.riptided:
-        options = (*arm.riptided, *more)
-        if "--apply" in options:
-            options = (*options, "--cgroup", testbed.cgroup())
-        testbed.start_riptided([name], *options)
+        testbed.start_riptided([name], *arm.riptided, *more)
 
 
 class Stage:

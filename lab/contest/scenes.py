@@ -55,6 +55,7 @@ class Arm(NamedTuple):
 
 
 CAREFUL = ("--policy", "careful")
+BY_ROUTES = ("--apply", "routes")
 ARMS = (
     Arm("none"),
     Arm("static 24", initcwnd=24),
@@ -63,8 +64,8 @@ ARMS = (
     Arm("static 100", initcwnd=100),
     Arm("50 over half", initcwnd=50, pacing_percent=50),
     Arm("100 over one", initcwnd=100, pacing_percent=100),
-    Arm("paper", riptided=("--policy", "paper")),
-    Arm("careful", riptided=CAREFUL),
+    Arm("paper", riptided=("--policy", "paper", *BY_ROUTES)),
+    Arm("careful", riptided=(*CAREFUL, *BY_ROUTES)),
     Arm("paced", riptided=(*CAREFUL, "--apply", "both")),
 )
 # Played if --arms names them.

@@ -44,7 +44,7 @@ class Arm(NamedTuple):
 
 
 def list_arms(quick):
-    paper = [Arm(str(cwnd_max), ("--policy", "paper", "--cwnd-max", cwnd_max))
+    paper = [Arm(str(cwnd_max), ("--apply", "routes", "--policy", "paper", "--cwnd-max", cwnd_max))
              for cwnd_max in CWNDS_MAX]
     careful = ("--policy", "careful", "--cwnd-max", 100)
     ours = [Arm(name, (*careful, *apply)) for name, apply in cdn_figures.OURS.items()]
@@ -125,9 +125,7 @@ def run_arm(evaluation, arm, sites, hours, tables):
     looks = range(LOOKS_AN_HOUR * min(WARM_HOURS, hours - 1), LOOKS_AN_HOUR * hours)
     with Testbed(evaluation, addresses, list_paths(sites, evaluation)) as testbed:
         if arm.options:
-            cgroup = ("--cgroup", testbed.cgroup()) if "--apply" in arm.options else ()
-            testbed.start_riptided(list(addresses), "--interval", INTERVAL, "--ttl", TTL,
-                                   *arm.options, *cgroup)
+            testbed.start_riptided(list(addresses), "--interval", INTERVAL, "--ttl", TTL, *arm.options)
         started_s, hour, probes = time.monotonic(), 0, []
         evaluation.step(f"{arm.name}, hour 1")
         for result in testbed.traffic.run(

@@ -13,7 +13,7 @@ import itertools
 from capture import Capture
 from contest import judge
 from contest.play import COLUMNS, Stage, play
-from contest.scenes import CAREFUL, SEGMENT_BYTES, Arm, Scene
+from contest.scenes import BY_ROUTES, CAREFUL, SEGMENT_BYTES, Arm, Scene
 from testbed import Testbed
 from traffic import Transfer
 
@@ -26,7 +26,7 @@ ARMS = (
     Arm("100 at once", initcwnd=100),
     Arm("100 over half", initcwnd=100, pacing_percent=50),
     Arm("100 over one", initcwnd=100, pacing_percent=100),
-    Arm("careful", riptided=CAREFUL),
+    Arm("careful", riptided=(*CAREFUL, *BY_ROUTES)),
     Arm("careful paced", riptided=(*CAREFUL, "--apply", "connections")),
 )
 BUFFERS_BDP = (0.05, 0.1, 0.25, 0.5, 1)

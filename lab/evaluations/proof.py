@@ -64,7 +64,7 @@ def play(testbed, plan, options, every_s=1, start_s=0):
         time.sleep(start_s)
         for name, words in zip(names, options):
             starts.append(time.monotonic())
-            testbed.start_riptided([name], "--cgroup", testbed.cgroup(), *words)
+            testbed.start_riptided([name], *words)
         next_s, is_last = time.monotonic(), False
         while not is_last:
             next_s += every_s

@@ -6,12 +6,12 @@ STATICS = (10, 24, 50, 100)
 
 
 def set_arms(testbed, arms, *options):
-    """Sets the nth arm on the nth sender: a fixed window, or a policy of riptided."""
+    """Sets the nth arm on the nth sender: a fixed window, or a policy of riptided, by routes."""
     for n, arm in enumerate(arms):
         if arm in STATICS:
             testbed.set_route(f"sender{n}", "initcwnd", arm)
         else:
-            testbed.start_riptided([f"sender{n}"], "--policy", arm, *options)
+            testbed.start_riptided([f"sender{n}"], "--apply", "routes", "--policy", arm, *options)
 
 
 def pairs(arms, *more):

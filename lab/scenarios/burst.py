@@ -42,7 +42,7 @@ def burst(evaluation, arm, drawn):
 
 def learn(testbed, policy):
     """Lets riptided learn from a few connections that move data, as before a burst."""
-    testbed.start_riptided(["sender"], "--policy", policy, "--interval", "500ms")
+    testbed.start_riptided(["sender"], "--apply", "routes", "--policy", policy, "--interval", "500ms")
     testbed.transfer([Transfer("sender", "receiver", 400000, at_s=0.25 * n, idle_s=60)
                       for n in range(8)])
 

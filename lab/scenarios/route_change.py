@@ -24,7 +24,7 @@ def run(evaluation):
         with Testbed(evaluation, {"sender": "10.9.1.1", "receiver": "10.9.2.1"},
                      ["delay=25ms,rate=100mbit,buffer=1250kb"]) as testbed:
             if change is by_riptided:
-                testbed.start_riptided(["sender"], "--interval", "200ms", "--policy", "paper")
+                testbed.start_riptided(["sender"], "--apply", "routes", "--interval", "200ms", "--policy", "paper")
             open_window(testbed)
             found = [(bound, send_after(testbed, change, bound))
                      for bound in BOUNDS[:2 if evaluation.quick else None]]

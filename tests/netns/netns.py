@@ -24,6 +24,8 @@ BUILD = Path(os.environ.get("RIPTIDE_BUILD", REPOSITORY / "build"))
 MOUNTED = Path("/run/riptide-build")
 RIPTIDE = MOUNTED / "cli" / "riptide"
 RIPTIDED = MOUNTED / "cli" / "riptided"
+# Where routes are the subject: by default the program gives windows as well, where it loads.
+BY_ROUTES = ("--apply", "routes")
 AS_NOBODY = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--")
 WITHOUT_NET_ADMIN = ("setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin", "--")
 

@@ -4,7 +4,7 @@
 
 import pytest
 from control import one_line, riptide_json
-from netns import AS_NOBODY, RIPTIDE, Daemon, rules, wait_until, windows
+from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, rules, wait_until, windows
 from test_verify import listening
 
 NUMBERS = "table = 99\nmark = 0x99\ncontrol = /run/elsewhere/control\n"
@@ -19,9 +19,9 @@ def config(tmp_path):
 
 @pytest.fixture
 def learned(net, config):
-    """A daemon with numbers of its own, which has given 40 segments to 203.0.113.1."""
+    """A daemon with numbers of its own, which has given 40 segments to 203.0.113.1 by a route."""
     net.learned("203.0.113.1", 60)
-    with Daemon(net.host, "--config", config, table=99) as daemon:
+    with Daemon(net.host, *BY_ROUTES, "--config", config, table=99) as daemon:
         wait_until(lambda: windows(net.host, 99) == {"203.0.113.1": 40}, "the window")
         yield daemon
 

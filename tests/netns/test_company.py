@@ -4,7 +4,7 @@
 import pytest
 
 from control import wait_rounds
-from netns import (MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snapshot,
+from netns import (BY_ROUTES, MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snapshot,
                    wait_until, wait_window)
 from test_doctor import find
 from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours, wait_ours
@@ -43,12 +43,12 @@ def test_number_in_use_is_refused_by_name(net, family, theirs, words):
 def test_what_had_other_numbers_goes_with_a_flush_and_with_a_start(net):
     before = snapshot(net.host)
     for goes in ("flush", "start"):
-        with Daemon(net.host, "--mark", "0x99") as daemon:
+        with Daemon(net.host, *BY_ROUTES, "--mark", "0x99") as daemon:
             daemon.kill()
         if goes == "flush":
             net.host.run(RIPTIDE, "flush")
         else:
-            with Daemon(net.host):
+            with Daemon(net.host, *BY_ROUTES):
                 wait_until(lambda: "0x99" not in snapshot(net.host), "the old rules gone")
         assert snapshot(net.host) == before
 
@@ -113,7 +113,7 @@ def in_table(host, family):
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, family, kind):
     other = 10 - family
-    with Daemon.learned(net, dict.fromkeys(PEER.values(), 30)) as daemon:
+    with Daemon.learned(net, dict.fromkeys(PEER.values(), 30), *BY_ROUTES) as daemon:
         net.host.ip(f"-{family}", *FOREIGN[kind][family].split(), "via", SECOND[family], "table",
                     TABLE)
         foreign = in_table(net.host, family)
@@ -148,7 +148,7 @@ def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_us(ne
     net.host.ip("link", "add", "apart", "type", "veth", "peer", "name", "sink")
     net.host.ip("link", "set", "apart", "up")
     before = net.host.ip("-4", "rule") + net.host.ip("-6", "rule")
-    with Daemon.learned(net, PEER[family], "--mark", hex(mark)) as daemon:
+    with Daemon.learned(net, PEER[family], *BY_ROUTES, "--mark", hex(mark)) as daemon:
         net.host.ip(f"-{family}", "route", "add", "default", "dev", "apart", "table", TABLE)
         wait_until(lambda: f"IPv{family}: windows disabled" in daemon.said(), "the warning")
         net.host.ip("link", "set", "apart", "down")

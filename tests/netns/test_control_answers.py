@@ -4,12 +4,12 @@
 import os
 
 from control import ask, riptide_json, status, wait_rounds
-from netns import DEADLINE_S, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until, windows
+from netns import BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until, windows
 
 
 def test_status_says_how_it_is(net):
     assert riptide_json(net.host, "status", check=False) == {"health": "not running"}
-    with Daemon.learned(net, {"203.0.113.1": 30, "2001:db8::1": 60}) as daemon:
+    with Daemon.learned(net, {"203.0.113.1": 30, "2001:db8::1": 60}, *BY_ROUTES) as daemon:
         found = riptide_json(net.host, "status")
         assert (found["health"], found["reason"]) == ("ok", None)
         assert (found["pid"], found["interval_s"], found["policy"]) == (daemon.pid, 0.05, "paper")

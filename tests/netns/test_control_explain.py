@@ -5,7 +5,7 @@ import re
 
 import pytest
 from control import PATH, riptide_json, status, verdict
-from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, rules,
+from netns import (AS_NOBODY, BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, rules,
                    wait_until, wait_window, windows)
 
 
@@ -14,7 +14,7 @@ def test_explain_follows_a_window_from_connection_to_route(net):
     net.host.ip("route", "add", "203.0.113.2", "nexthop", "via", "10.0.0.1", "nexthop", "via", "10.0.0.2")
     connections = [net.learned("203.0.113.1", cwnd) for cwnd in (30, 60)]
     mean = sum(connection.cwnd() for connection in connections) / 2
-    with Daemon.learned(net, "203.0.113.2", "--cwnd-max", "25"):
+    with Daemon.learned(net, "203.0.113.2", *BY_ROUTES, "--cwnd-max", "25"):
         wait_window(net.host, "203.0.113.1")
         found = verdict(net.host, "203.0.113.1")
         window = found["window"]
@@ -72,7 +72,7 @@ def test_explain_show_and_status_go_by_the_answer_of_the_kernel(net):
     """When no connection uses our route."""
     net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1")
     net.host.ip("route", "add", "2001:db8::/64", "via", "fd00::1", "initcwnd", 17)
-    with Daemon.learned(net, dict.fromkeys((*TAKEN, "198.51.100.1"), 40)):
+    with Daemon.learned(net, dict.fromkeys((*TAKEN, "198.51.100.1"), 40), *BY_ROUTES):
         priority = add_wg_quick_rules(net.host)
         wait_until(lambda: len(rules(net.host)) == 2, "our rules")
         shown = {row["dst"]: row for row in riptide_json(net.host, "show")["routes"]}
@@ -138,7 +138,7 @@ def test_explain_says_what_was_left_out_when_it_is_gone(net):
 
 
 def test_explain_beside_a_daemon_that_hangs_shows_the_kernels_side(net):
-    with Daemon.learned(net, {"203.0.113.1": 40}) as daemon:
+    with Daemon.learned(net, {"203.0.113.1": 40}, *BY_ROUTES) as daemon:
         window = windows(net.host)["203.0.113.1"]
         with daemon.stopped():
             done = net.host.run(RIPTIDE, "explain", "203.0.113.1")

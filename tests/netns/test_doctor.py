@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from control import one_line, said_json, verdict
-from netns import (AS_NOBODY, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon,
+from netns import (AS_NOBODY, BY_ROUTES, REPOSITORY, RIPTIDE, RIPTIDED, TABLE, Daemon,
                    add_wg_quick_rules, rules, snapshot, wait_until, wait_window)
 from programs import Program, start_agent
 
@@ -80,7 +80,7 @@ def test_daemon_is_found_or_not(net):
 
 def test_daemon_that_is_paused_is_a_note_and_one_that_hangs_or_has_no_place_an_error(net):
     control = ("--control", "/run/other")
-    with Daemon(net.host, *control) as daemon:
+    with Daemon(net.host, *BY_ROUTES, *control) as daemon:
         net.host.run(RIPTIDE, "pause", *control)
         finding = find(net.host, "daemon", *control)
         assert finding["severity"] == "note"
@@ -159,7 +159,7 @@ def test_rules_of_others(host):
     ("-6", "2001:db8::1", "2001:db8::/64", "fd00::1"),
 ])
 def test_rule_that_takes_tcp_around_our_table_is_a_warning(net, family, dst, subnet, hop):
-    with Daemon.learned(net, {dst: 40}):
+    with Daemon.learned(net, {dst: 40}, *BY_ROUTES):
         priority = add_wg_quick_rules(net.host)
         wait_until(lambda: len(rules(net.host)) == 2, "our rules")
         rule = f"priority {priority} lookup main suppress_prefixlength 0"

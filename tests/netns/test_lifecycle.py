@@ -10,7 +10,7 @@ import time
 
 import pytest
 from control import one_line, status, wait_rounds, write_state
-from netns import (AS_NOBODY, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
+from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
                    WITHOUT_NET_ADMIN, Daemon, routes, rules, snapshot, wait_until,
                    wait_window, windows)
 from programs import Driver, start_agent
@@ -25,9 +25,9 @@ def learn(net):
 
 @contextlib.contextmanager
 def learned(net, *options, table=TABLE):
-    """A daemon, and its windows for connections to PEERS."""
+    """A daemon that gives windows by routes, and those for connections to PEERS."""
     expected = learn(net)
-    with Daemon(net.host, *options, table=table) as daemon:
+    with Daemon(net.host, *BY_ROUTES, *options, table=table) as daemon:
         wait_until(lambda: windows(net.host, table) == expected, f"the windows {expected}")
         yield daemon, expected
 
@@ -95,7 +95,7 @@ ONE_CAPABILITY = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear
 
 
 def daemon_with(*options):
-    return lambda net: Daemon(net.host, *options)
+    return lambda net: Daemon(net.host, *BY_ROUTES, *options)
 
 
 @pytest.mark.parametrize("manager, prefix, command, why", [
@@ -116,10 +116,10 @@ def test_flush_names_who_cannot_be_asked(net, manager, prefix, command, why):
 
 def test_flush_leaves_a_riptided_of_another_namespace_or_table_alone(net):
     """Its socket is at the path for this namespace."""
-    with Daemon(net.host):
+    with Daemon(net.host, *BY_ROUTES):
         expected = snapshot(net.host)
         assert net.world.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
-        with Daemon(net.world, "--control", "none") as other:
+        with Daemon(net.world, *BY_ROUTES, "--control", "none") as other:
             done = net.world.run(RIPTIDE, "flush", check=False)
             assert done.returncode == 1 and f"process {other.pid} manages" in done.stderr
             assert "is of another network namespace)" in done.stderr

@@ -8,7 +8,7 @@ import tempfile
 
 import pytest
 from control import status, wait_rounds
-from netns import DEADLINE_S, RIPTIDED, Daemon, wait_until
+from netns import BY_ROUTES, DEADLINE_S, RIPTIDED, Daemon, wait_until
 
 BURST = 50
 STORM = 300
@@ -95,7 +95,7 @@ def test_a_dry_run_that_finds_no_window_says_so(net):
 
 def test_routes_are_named_by_debug_and_a_dry_run_alone(storm):
     for level, n_lines in (("info", 0), ("debug", STORM)):
-        with Daemon(storm.host, "--log-level", level) as daemon:
+        with Daemon(storm.host, *BY_ROUTES, "--log-level", level) as daemon:
             wait_until(lambda: status()["routes"] == STORM, "all routes")
             daemon.stop()
             assert len(set_lines(daemon.said())) == n_lines

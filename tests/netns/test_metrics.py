@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from control import wait_rounds
-from netns import (AS_NOBODY, REPOSITORY, RIPTIDE, RIPTIDED, Daemon, metric, routes, wait_until,
+from netns import (AS_NOBODY, BY_ROUTES, REPOSITORY, RIPTIDE, RIPTIDED, Daemon, metric, routes, wait_until,
                    wait_window)
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -52,7 +52,7 @@ def test_figures_are_those_of_kernel_and_log(net, tmp_path):
     net.host.ip("route", "add", "192.0.2.0/24", "via", "10.0.0.1", "table", "100")
     net.host.ip("rule", "add", "to", "203.0.113.3", "lookup", "100")
     net.host.ip("route", "add", "203.0.113.3", "via", "10.0.0.2", "table", "100")
-    with metrics(net, path, "--log-level", "debug") as daemon:
+    with metrics(net, path, *BY_ROUTES, "--log-level", "debug") as daemon:
         wait_window(net.host, "203.0.113.1")
         figures = wait_figures(path, lambda now: now["riptide_routes{state=applied}"] == 2
                                and now["riptide_ticks_total"] > 3, "two routes")

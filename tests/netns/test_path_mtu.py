@@ -5,7 +5,7 @@ import socket
 
 import pytest
 from control import riptide_json
-from netns import Connection, Daemon, Host, join, tcp_info, wait_until, wait_window, windows
+from netns import BY_ROUTES, Connection, Daemon, Host, join, tcp_info, wait_until, wait_window, windows
 from routing_ask import families
 
 FAR = {4: "192.0.2.9", 6: "2001:db9::9"}
@@ -68,7 +68,7 @@ def test_where_a_path_is_narrow_there_is_no_route_until_its_connections_end(net,
     first = connect(family)
     assert not starts_small(first)
     first.grow(40)
-    with Daemon(net.host) as daemon, first.busy():
+    with Daemon(net.host, *BY_ROUTES) as daemon, first.busy():
         why = f"path MTU of {NARROW_BYTES}"
         wait_until(lambda: left_alone(net.host, FAR[family]) == why, "no route")
         assert windows(net.host) == {} and f"{FAR[family]}: left alone: {why}\n" in daemon.said()
@@ -78,7 +78,7 @@ def test_where_a_path_is_narrow_there_is_no_route_until_its_connections_end(net,
 @families
 def test_path_that_turns_out_to_be_narrow_loses_its_route(net, connect, family):
     """The first flight on it is too large, and with the next rounds there is no route."""
-    with Daemon(net.host):
+    with Daemon(net.host, *BY_ROUTES):
         connection = connect(family)
         wait_until(lambda: windows(net.host).get(FAR[family]), "a route")
         connection.grow(40)

@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from netns import RIPTIDED, Daemon, routes, rules, wait_until, wait_window
+from netns import BY_ROUTES, RIPTIDED, Daemon, routes, rules, wait_until, wait_window
 
 NOBODY = 65534
 NET_ADMIN = 1 << 12
@@ -66,9 +66,10 @@ def state(tmp_path):
 
 @pytest.mark.parametrize("name, command, number", [("other", (), 0), ("riptide", (), 4711), ("riptide", AS_SERVICE, NOBODY)],
                          ids=["root", "riptide", "service"])
-def test_one_capability_is_kept_and_enough(net, state, tmp_path, name, command, number):
+def test_one_capability_is_kept_and_enough_for_routes(net, state, tmp_path, name, command, number):
     """As root, as the user that it becomes, and as the user of a service manager."""
-    with account(name, 4711, tmp_path), Daemon(net.host, "--state", state, command=(*command, RIPTIDED)) as daemon:
+    with account(name, 4711, tmp_path), Daemon(
+            net.host, *BY_ROUTES, "--state", state, command=(*command, RIPTIDED)) as daemon:
         found = status(daemon.pid)
         assert found["CapEff"] == found["CapBnd"] == NET_ADMIN
         assert found["CapPrm"] == NET_ADMIN or command

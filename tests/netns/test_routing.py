@@ -6,7 +6,7 @@ random events."""
 import re
 
 import pytest
-from netns import DEADLINE_S, MARK, Daemon, metric, routes, wait_until, wait_window, windows
+from netns import BY_ROUTES, DEADLINE_S, MARK, Daemon, metric, routes, wait_until, wait_window, windows
 from routing_ask import FIRST, PEER, SECOND, WITHOUT_US, ask, families, wait_ours, way
 from rtnetlink import routes_of_table
 from programs import Driver
@@ -237,7 +237,7 @@ def test_event_is_followed_before_the_next_round_and_by_a_start(family, name):
 @families
 def test_moved_gateway_leaves_connections_and_their_window(net, family):
     connection = net.learned(PEER[family], 30)
-    with Daemon(net.host, interval="1h"):
+    with Daemon(net.host, *BY_ROUTES, interval="1h"):
         cwnd = wait_window(net.host, PEER[family])
         net.host.ip("route", "replace", "default", "via", SECOND[family])
         wait_until(lambda: f"via {SECOND[family]} " in ask(net.host, PEER[family], "ipproto", "tcp"),

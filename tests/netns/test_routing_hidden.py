@@ -6,7 +6,7 @@ import socket
 import struct
 import time
 
-from netns import Daemon, wait_until, wait_window
+from netns import BY_ROUTES, Daemon, wait_until, wait_window
 from routing_ask import FIRST, PEER, SECOND, WITHOUT_US, ask, is_as_without_us, is_ours, wait_ours
 from routing_base import mac
 from programs import Driver
@@ -113,7 +113,7 @@ def test_route_too_large_for_a_message_is_followed(net):
     contain routes inside a prefix of ours."""
     for family in (4, 6):
         net.learned(PEER[family], 30)
-    with Daemon(net.host, "--aggregate", "203.0.113.0/24") as daemon:
+    with Daemon(net.host, *BY_ROUTES, "--aggregate", "203.0.113.0/24") as daemon:
         for n, (huge, mended) in enumerate((("default", "replace default via " + SECOND[4]),
                                             ("192.0.2.0/24", "del 192.0.2.0/24")), 1):
             wait_window(net.host, "203.0.113.0/24")

@@ -10,7 +10,7 @@ import termios
 
 import pytest
 from control import ask, status, write_state
-from netns import DEADLINE_S, RIPTIDE, Daemon, wait_until, wait_window, windows
+from netns import BY_ROUTES, DEADLINE_S, RIPTIDE, Daemon, wait_until, wait_window, windows
 
 
 class Terminal:
@@ -77,7 +77,7 @@ def test_tables_fit_eighty_columns_and_addresses_and_messages_are_whole_on_sixty
     """With the longest possible addresses."""
     longest = "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff"
     net.world.ip("-6", "addr", "add", f"{longest}/128", "dev", "lo")
-    with Daemon.learned(net, {"2001:db8::1": 60, "198.51.100.100": 60}):
+    with Daemon.learned(net, {"2001:db8::1": 60, "198.51.100.100": 60}, *BY_ROUTES):
         for command in ("observe", "show", "status"):
             text = on_terminal(net.host, 80, RIPTIDE, command, NO_COLOR="1")
             lines = text.partition("  messages\n")[0].splitlines()  # messages are not broken

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from control import one_line, said_json
-from netns import (AS_NOBODY, DEADLINE_S, RIPTIDE, TABLE, Daemon, wait_until, wait_window, windows)
+from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, RIPTIDE, TABLE, Daemon, wait_until, wait_window, windows)
 
 STATUS = {"applied": 0, "bounded": 3, "overridden": 4, "unknown": 5}
 V4, V6 = "203.0.113.1", "2001:db8::1"
@@ -41,7 +41,7 @@ def verify(net, address, port, *options, prefix=()):
 
 
 def learned(net, address):
-    return Daemon.learned(net, {address: 25}, "--cwnd-max", "30")
+    return Daemon.learned(net, {address: 25}, *BY_ROUTES, "--cwnd-max", "30")
 
 
 @pytest.mark.parametrize("address", [V4, V6])
@@ -60,7 +60,7 @@ def test_window_is_proved(net, port, address, control):
 
 @pytest.mark.parametrize("way", ["routes", "connections"])
 def test_a_hint_that_switches_windows_off_is_named(net, cgroup, port, way):
-    options = () if way == "routes" else ("--apply", way, "--cgroup", cgroup, "--holdout-percent", "0")
+    options = BY_ROUTES if way == "routes" else ("--apply", way, "--cgroup", cgroup, "--holdout-percent", "0")
     net.learned(V4, 25)
     with Daemon(net.host, *options, has_rules=way == "routes"):
         wait_until(lambda: verify(net, V4, port)["verdict"] == "applied", "a window")
@@ -110,7 +110,7 @@ def test_peer_that_takes_less_and_destination_that_is_left_alone(net):
     for address in (V4, "203.0.113.2"):
         net.learned(address, 25)
     net.world.sysctl("ipv4/tcp_rmem", "4096 30000 6291456")
-    with Daemon(net.host, "--cwnd-max", "30") as daemon, listening(net) as port:
+    with Daemon(net.host, *BY_ROUTES, "--cwnd-max", "30") as daemon, listening(net) as port:
         cwnd = wait_window(net.host, V4)
         found = verify(net, V4, port)
         assert (found["verdict"], found["connection"]["cwnd"]) == ("bounded", cwnd)

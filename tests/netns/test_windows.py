@@ -4,7 +4,7 @@ owner's own windows are where destinations begin, and the least that they get.""
 
 import pytest
 from control import status, verdict
-from netns import RIPTIDE, Daemon, wait_until, wait_window, windows
+from netns import BY_ROUTES, RIPTIDE, Daemon, wait_until, wait_window, windows
 from routing_ask import FIRST, PEER, families
 
 
@@ -23,7 +23,7 @@ def test_new_connection_starts_with_the_learned_window_of_its_own_destination(ne
     without_us = net.connect(first, passive=passive, mapped=mapped)
     assert without_us.cwnd() == 10
     net.reset(without_us)
-    with Daemon(net.host):
+    with Daemon(net.host, *BY_ROUTES):
         assert (wait_window(net.host, first), wait_window(net.host, second)) == (small, large)
         for address, cwnd in ((first, small), (second, large), (third, 10)) * 2:
             assert net.connect(address, passive=passive, mapped=mapped).cwnd() == cwnd, address
@@ -40,7 +40,7 @@ def test_new_connection_starts_with_the_learned_window_of_its_own_destination(ne
 ])
 def test_grouped_destinations_share_a_window(net, options, prefix, seen, unseen, outside):
     cwnd = net.learned(seen, 30).cwnd()
-    with Daemon(net.host, *options):
+    with Daemon(net.host, *BY_ROUTES, *options):
         assert wait_window(net.host, prefix) == cwnd
         assert windows(net.host).keys() == {prefix}
         assert net.connect(unseen).cwnd() == cwnd
@@ -62,7 +62,7 @@ def test_host_tuned_by_its_owner_is_not_slowed_down(net, family):
     tune(net, family, 32)
     connection = net.learned(PEER[family], 30)
     connection.send(3_000_000)  # too much to be evidence about a first flight
-    with connection.busy(), Daemon(net.host, "--policy", "careful") as daemon:
+    with connection.busy(), Daemon(net.host, *BY_ROUTES, "--policy", "careful") as daemon:
         wait_left_alone()
         assert windows(net.host) == {}
         assert net.connect(PEER[family]).cwnd() == 32
@@ -78,7 +78,7 @@ def test_host_tuned_by_its_owner_is_not_slowed_down(net, family):
 @families
 def test_window_follows_a_base_that_changes(net, family):
     cwnd = net.learned(PEER[family], 30).cwnd()
-    with Daemon(net.host):
+    with Daemon(net.host, *BY_ROUTES):
         assert wait_window(net.host, PEER[family]) == cwnd
         tune(net, family, cwnd)
         wait_until(lambda: windows(net.host) == {}, "no route for what the base does")
@@ -97,7 +97,7 @@ def test_each_of_several_base_routes_is_the_least_for_its_own(net):
     tune(net, 4, cwnd + 60)
     tune(net, 4, 0, "203.0.113.0/24")
     tune(net, 4, 12, "203.0.113.128/25")
-    with Daemon(net.host):
+    with Daemon(net.host, *BY_ROUTES):
         wait_left_alone()
         assert windows(net.host) == {dst: connection.cwnd() for dst, connection
                                      in zip(("203.0.113.1", "203.0.113.200"), net.connections[1:])}
@@ -107,7 +107,7 @@ def test_each_of_several_base_routes_is_the_least_for_its_own(net):
 def test_hint_lowers_a_window_below_the_base(net, family):
     net.learned(PEER[family], 20)
     tune(net, family, 60)
-    with Daemon(net.host):
+    with Daemon(net.host, *BY_ROUTES):
         wait_left_alone()
         net.host.run(RIPTIDE, "hint", PEER[family], "--max", "15", "--for", "1h")
         wait_until(lambda: windows(net.host) == {PEER[family]: 15}, "the hint's window")
