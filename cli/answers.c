@@ -5,7 +5,7 @@
 #include "clock.h"
 #include "effect.h"
 #include "explanation.h"
-#include "lib/apply/program/connections.h"
+#include "lib/apply/program/windows.h"
 #include "lib/internal.h"
 #include "lib/proof/verdict.h"
 #include "lib/internal.h"
@@ -65,7 +65,7 @@ double daemon_stepped_back_s(const struct daemon *daemon)
 static json_t *apply_of(const struct daemon *daemon)
 {
     const struct window_counts counts =
-        connections_count(riptide_agent_get_connections(daemon->agent));
+        windows_count(riptide_agent_get_windows(daemon->agent));
     const char *reason;
     enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
@@ -273,9 +273,9 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
     uint32_t percent;
     struct window window;
     const char *off;
-    const struct connections *connections = riptide_agent_get_connections(daemon->agent);
+    const struct windows *connections = riptide_agent_get_windows(daemon->agent);
 
-    if (connections_find(connections, peer, &window) != 0)
+    if (windows_find(connections, peer, &window) != 0)
         return json_null();
     riptide_agent_get_backend(daemon->agent, &off);
     percent = window_pacing_percent(&window, least);
@@ -287,11 +287,11 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
         percent = 0;
     return json_pack(
         "{s:s, s:I, s:o, s:b, s:I, s:s?, s:I, s:I, s:I}", "cgroup",
-        connections_get_cgroup(connections), "initcwnd", (json_int_t)window.initcwnd,
+        windows_get_cgroup(connections), "initcwnd", (json_int_t)window.initcwnd,
         "receive_bytes", figure_or_null(window.receive_bytes), "may_lower", window.may_lower,
         "pacing_percent", (json_int_t)percent, "reason", off, "holdout_percent",
         (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed, "given",
-        (json_int_t)connections_count(connections).given);
+        (json_int_t)windows_count(connections).given);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)

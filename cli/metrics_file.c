@@ -3,7 +3,7 @@
 #include "metrics.h"
 
 #include "clock.h"
-#include "lib/apply/program/connections.h"
+#include "lib/apply/program/windows.h"
 #include "lib/tools.h"
 #include "log.h"
 
@@ -46,7 +46,7 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
         !file->settings->router.dry_run && backend != RIPTIDE_ROUTES && !reason;
     metrics->is_stepped_back = outcomes->harm.until_ns > 0;
     metrics->step_backs = outcomes->harm.n;
-    metrics->program = connections_count(riptide_agent_get_connections(agent));
+    metrics->program = windows_count(riptide_agent_get_windows(agent));
     for (size_t i = 0; i < WINDOW_BUCKETS; i++)
         metrics->given.counts[i] = metrics->program.by_cwnd[i];
     metrics->given.sum = metrics->program.segments;

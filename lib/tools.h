@@ -80,8 +80,8 @@ int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
 enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent,
                                                const char **reasonp);
 
-/* The backend per connection (lib/apply/program/connections.h), or NULL. */
-struct connections *riptide_agent_get_connections(const struct riptide_agent *agent);
+/* The backend per connection (lib/apply/program/windows.h), or NULL. */
+struct windows *riptide_agent_get_windows(const struct riptide_agent *agent);
 
 /*
  * For destinations with a window: closed connections that sent at most two windows, so were only in

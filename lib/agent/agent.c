@@ -222,7 +222,7 @@ static bool pop_backend(struct riptide_agent *agent)
 {
     struct backends *backends = &agent->backends;
     const char *reason =
-        backends->connections ? connections_get_reason(backends->connections) : NULL;
+        backends->connections ? windows_get_reason(backends->connections) : NULL;
 
     if (!agent->is_backend_news && reason == agent->program_reason)
         return false;

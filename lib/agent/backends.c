@@ -21,20 +21,20 @@ static int refuse(struct backends *backends, int r, struct riptide_error *error)
             *error = backends->why_routes;
         return r;
     }
-    backends->connections = connections_free(backends->connections);
+    backends->connections = windows_free(backends->connections);
     backends->chosen = RIPTIDE_ROUTES;
     return 0;
 }
 
 int backends_init(struct backends *backends, enum riptide_backend chosen,
-                  struct riptide_router *router, const struct connections_config *config,
+                  struct riptide_router *router, const struct windows_config *config,
                   struct riptide_error *error)
 {
     int r = 0;
 
     *backends = (struct backends){ .asked = chosen, .chosen = chosen, .router = router };
     if (chosen != RIPTIDE_ROUTES) {
-        r = connections_new(&backends->connections, config, &backends->why_routes);
+        r = windows_new(&backends->connections, config, &backends->why_routes);
         if (r < 0)
             r = refuse(backends, r, error);
     }
@@ -43,7 +43,7 @@ int backends_init(struct backends *backends, enum riptide_backend chosen,
 
 void backends_deinit(struct backends *backends)
 {
-    backends->connections = connections_free(backends->connections);
+    backends->connections = windows_free(backends->connections);
 }
 
 int backends_start(struct backends *backends, struct riptide_error *error)
@@ -53,7 +53,7 @@ int backends_start(struct backends *backends, struct riptide_error *error)
     error_set(error, "%s", "");
     backends->chosen = backends->connections ? backends->asked : RIPTIDE_ROUTES;
     if (backends->connections) {
-        r = connections_start(backends->connections, &backends->why_routes);
+        r = windows_start(backends->connections, &backends->why_routes);
         if (r < 0)
             r = refuse(backends, r, error);
         else if (backends->chosen == RIPTIDE_AUTO)
@@ -64,7 +64,7 @@ int backends_start(struct backends *backends, struct riptide_error *error)
                 ? claim_for_program(backends->router, error)
                 : riptide_router_start(backends->router, error);
     if (r < 0 && backends->connections)
-        connections_unload(backends->connections);
+        windows_stop(backends->connections);
     return error_fill(error, r);
 }
 
@@ -89,18 +89,19 @@ int backends_set(struct backends *backends, const struct riptide_wanted *wanted)
     if (has_routes(backends))
         first = riptide_router_set(backends->router, &by_route);
     if (first >= 0 && backends->connections)
-        r = connections_set(backends->connections, wanted);
+        r = windows_set(backends->connections, wanted);
     return r < 0 ? r : first;
 }
 
-uint32_t backends_flush(struct backends *backends)
+void backends_flush(struct backends *backends)
 {
-    return backends->connections ? connections_flush(backends->connections) : 0;
+    while (backends->connections && windows_dispatch(backends->connections) == RIPTIDE_E_MORE)
+        ;
 }
 
 int backends_pop(struct backends *backends, const struct riptide_route **routep)
 {
-    if (backends->connections && connections_pop(backends->connections, routep) == 0)
+    if (backends->connections && windows_pop(backends->connections, routep) == 0)
         return 0;
     return has_routes(backends) ? riptide_router_pop(backends->router, routep) : RIPTIDE_E_AGAIN;
 }
@@ -113,7 +114,7 @@ bool backends_are_idle(const struct backends *backends)
 /* A failure of one does not stop the other. */
 int backends_stop(struct backends *backends)
 {
-    int first = backends->connections ? connections_unload(backends->connections) : 0;
+    int first = backends->connections ? windows_stop(backends->connections) : 0;
     int r = riptide_router_stop(backends->router);
 
     return first ? first : r;
@@ -122,20 +123,27 @@ int backends_stop(struct backends *backends)
 void backends_check(struct backends *backends, uint64_t round_ns)
 {
     if (backends->connections)
-        connections_check(backends->connections);
+        windows_check(backends->connections);
+    backends_flush(backends);
     if (has_routes(backends))
         router_check(backends->router, round_ns);
     else
         lock_answer(&backends->router->lock);
 }
 
+static int pause_windows(struct backends *backends)
+{
+    const char *why = backends->is_paused ? "paused" : backends->why_back;
+
+    return backends->connections ? windows_set_paused(backends->connections, why) : 0;
+}
+
 int backends_set_paused(struct backends *backends, bool is_paused)
 {
-    int first = 0, r = 0;
+    int first, r = 0;
 
     backends->is_paused = is_paused;
-    if (backends->connections)
-        first = connections_set_paused(backends->connections, is_paused);
+    first = pause_windows(backends);
     if (has_routes(backends))
         r = riptide_router_set_paused(backends->router, is_paused);
     return first ? first : r;
@@ -143,8 +151,8 @@ int backends_set_paused(struct backends *backends, bool is_paused)
 
 void backends_step_back(struct backends *backends, const char *why)
 {
-    if (backends->connections)
-        connections_step_back(backends->connections, why);
+    backends->why_back = why;
+    pause_windows(backends);
     if (has_routes(backends))
         router_step_back(backends->router, why);
 }

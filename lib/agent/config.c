@@ -76,7 +76,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
         observer->destroy_events =
             needs_closed(agent, estimator) ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;
-    stages->connections = (struct connections_config){
+    stages->connections = (struct windows_config){
         .cgroup = stages->agent.cgroup,
         .max_windows = RIPTIDE_MAX_DESTINATIONS, /* memory is used only by those in use */
         .is_beside_routes = stages->agent.apply == RIPTIDE_BOTH,

@@ -74,7 +74,7 @@ static bool gives_none(const struct riptide_agent *agent)
 
     return agent->outcomes.harm.until_ns > 0 || backends->is_paused ||
            (backends->chosen == RIPTIDE_CONNECTIONS &&
-            connections_get_reason(backends->connections));
+            windows_get_reason(backends->connections));
 }
 
 /* Connections that open without our window show nothing about it. */

@@ -4,7 +4,7 @@
 #define RIPTIDE_LIB_AGENT_PARTS_H
 
 #include "agent/interval.h"
-#include "apply/program/connections.h"
+#include "apply/program/windows.h"
 #include "internal.h"
 #include "proof/books.h"
 #include "tools.h"
@@ -29,14 +29,15 @@ struct backends {
     enum riptide_backend asked;
     enum riptide_backend chosen; /* RIPTIDE_AUTO until the start */
     struct riptide_router *router;
-    struct connections *connections; /* NULL: not configured, or AUTO chose routes */
+    struct windows *connections; /* NULL: not configured, or AUTO chose routes */
     bool is_paused;
+    const char *why_back;            /* backends_step_back */
     struct riptide_error why_routes; /* AUTO: why it chose routes; empty: it chose connections */
 };
 
-/* The configured backends; errors as connections_new, except for AUTO, which uses routes then. */
+/* The configured backends; errors as windows_new, except for AUTO, which uses routes then. */
 int backends_init(struct backends *backends, enum riptide_backend chosen,
-                  struct riptide_router *router, const struct connections_config *config,
+                  struct riptide_router *router, const struct windows_config *config,
                   struct riptide_error *error);
 
 /* Frees all that init has made. */
@@ -47,10 +48,10 @@ int backends_start(struct backends *backends, struct riptide_error *error);
 
 /*
  * As the functions of either backend: `set` for both, `pop` from the first with an event. Windows
- * per connection are in force after `flush`, which returns how many of them found no space.
+ * of the program are in force after `flush`.
  */
 int backends_set(struct backends *backends, const struct riptide_wanted *wanted);
-uint32_t backends_flush(struct backends *backends);
+void backends_flush(struct backends *backends);
 int backends_pop(struct backends *backends, const struct riptide_route **routep);
 bool backends_are_idle(const struct backends *backends);
 int backends_stop(struct backends *backends);
@@ -69,7 +70,7 @@ struct stages {
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
     struct riptide_router_config router;
-    struct connections_config connections;
+    struct windows_config connections;
 };
 
 /*

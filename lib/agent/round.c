@@ -73,8 +73,6 @@ static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
 /* Hands over a part of the computed windows in each dispatch. */
 static int hand_over(struct riptide_agent *agent)
 {
-    uint32_t n_full;
-
     for (int i = 0; i < MAX_HANDED; i++) {
         const struct riptide_estimate *estimate;
         struct riptide_wanted wanted;
@@ -105,9 +103,7 @@ static int hand_over(struct riptide_agent *agent)
         agent->tick.changes += r == 0;
         agent->tick.overflow += r == RIPTIDE_E_FULL;
     }
-    n_full = backends_flush(&agent->backends);
-    agent->tick.changes -= n_full;
-    agent->tick.overflow += n_full;
+    backends_flush(&agent->backends);
     return agent->phase == PHASE_APPLYING ? arm(agent) : 0;
 }
 
@@ -141,10 +137,10 @@ static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns
 /* Asks in each round, as AUTO chooses at the start, and a detached program paces nothing. */
 static bool can_pace(const struct riptide_agent *agent)
 {
-    const struct connections *connections = agent->backends.connections;
+    const struct windows *connections = agent->backends.connections;
 
     return agent->stages.estimator.can_pace ||
-           (connections && agent->stages.agent.pacing && connections_can_pace(connections));
+           (connections && agent->stages.agent.pacing && windows_can_pace(connections));
 }
 
 static int begin_round(struct riptide_agent *agent, uint64_t now_ns)

@@ -27,7 +27,7 @@ static enum harm_step judge_all(struct outcomes *outcomes, struct verdict *verdi
  */
 void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
 {
-    struct connections *connections = agent->backends.connections;
+    struct windows *connections = agent->backends.connections;
     struct outcomes *outcomes = &agent->outcomes;
     struct verdict verdict;
 
@@ -50,7 +50,7 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
         outcomes->n_recent = 0;
         outcomes->n_recents++;
     }
-    if (connections && connections_get_reason(connections))
+    if (connections && windows_get_reason(connections))
         outcomes->wait = BOOKS_WAIT;
     else
         outcomes->wait -= outcomes->wait > 0;

@@ -68,7 +68,7 @@ enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent
 
     *reasonp = backends->why_routes.text[0] ? backends->why_routes.text : NULL;
     if (backends->connections)
-        *reasonp = connections_get_reason(backends->connections);
+        *reasonp = windows_get_reason(backends->connections);
     return backends->chosen;
 }
 
@@ -77,7 +77,7 @@ bool riptide_agent_is_paused(const struct riptide_agent *agent)
     return agent->backends.is_paused;
 }
 
-struct connections *riptide_agent_get_connections(const struct riptide_agent *agent)
+struct windows *riptide_agent_get_windows(const struct riptide_agent *agent)
 {
     return agent->backends.connections;
 }

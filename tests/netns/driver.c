@@ -92,8 +92,12 @@ static int follow_line(struct backends *backends, struct input *input, const cha
 
     if (sscanf(line, "set %255s %u %u %u %u", word, &wanted.initcwnd, &wanted.cwnd_max,
                &wanted.rto_min_us, &wanted.pmtu_bytes) >= 2 &&
-        riptide_prefix_parse(&wanted.dst, word) == 0)
-        return backends_set(backends, &wanted) + (int)backends_flush(backends);
+        riptide_prefix_parse(&wanted.dst, word) == 0) {
+        int r = backends_set(backends, &wanted);
+
+        backends_flush(backends);
+        return r;
+    }
     if (strcmp(line, "start") == 0)
         print_answer("start", -backends_start(backends, NULL));
     else if (strcmp(line, "stop") == 0)
@@ -224,7 +228,7 @@ static int run(struct backends *backends, bool is_started, int queue_bytes)
 
 int main(int argc, char **argv)
 {
-    const struct connections_config connections = { .cgroup = getenv("DRIVER_CGROUP"),
+    const struct windows_config connections = { .cgroup = getenv("DRIVER_CGROUP"),
                                                     .max_windows = RIPTIDE_MAX_DESTINATIONS };
     const char *apply = getenv("DRIVER_APPLY");
     enum riptide_backend chosen = !connections.cgroup                      ? RIPTIDE_ROUTES

@@ -15,7 +15,7 @@
  */
 #include "shim.h"
 
-#include "apply/program/connections.h"
+#include "apply/program/windows.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -184,7 +184,7 @@ static void all_read(const struct run *run, char *text)
     host_read(text);
     for (size_t i = 0; run->agent && i < sizeof(peers) / sizeof(peers[0]); i++) {
         riptide_prefix_parse(&dst, peers[i]);
-        if (connections_find(riptide_agent_get_connections(run->agent), &dst, &window) == 0)
+        if (windows_find(riptide_agent_get_windows(run->agent), &dst, &window) == 0)
             sprintf(text + strlen(text), "%s per connection initcwnd %u\n", peers[i],
                     window.initcwnd);
     }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host of the backend per connection for tests: program CGROUP [MAX_WINDOWS [HOLDOUT_PERCENT]]. Each line of stdin
+ * A host of the program for tests: program CGROUP [MAX_WINDOWS [HOLDOUT_PERCENT]]. Each line of stdin
  * is answered by one: the number that the function returned and, where there is one, its words.
  *
  *     set PREFIX CWND [NAME=NUMBER]...   NAME is a member of struct riptide_wanted
- *     wait PREFIX CWND                   the same without a flush
+ *     wait PREFIX CWND                   the same without a dispatch
  *     pause, resume, check, stop
  *     counts                             given, paced, kept, syn_lost, refused, held_out
  *     arm COOKIE                         its name, as user space computes it
  *     pop                                PREFIX STATE CWND REASON
  */
-#include "apply/program/connections.h"
+#include "apply/program/windows.h"
 #include "proof/books.h"
 
 #include <riptide/riptide.h>
@@ -31,7 +31,7 @@ static const struct {
     MEMBER(rtt_us),   MEMBER(receive_bytes),
 };
 
-static int set(struct connections *connections, char *words)
+static int set(struct windows *windows, char *words)
 {
     struct riptide_wanted wanted = { .initcwnd = 0 };
     char *word = strtok(words, " ");
@@ -49,17 +49,17 @@ static int set(struct connections *connections, char *words)
                 memcpy((char *)&wanted + members[i].offset, &value, sizeof(value));
         }
     }
-    return connections_set(connections, &wanted);
+    return windows_set(windows, &wanted);
 }
 
-static const char *pop(struct connections *connections, int *rp)
+static const char *pop(struct windows *windows, int *rp)
 {
     static const char *const states[] = { "applied", "withdrawn", "left-alone", "failed" };
     static char words[256];
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     const struct riptide_route *route;
 
-    *rp = connections_pop(connections, &route);
+    *rp = windows_pop(windows, &route);
     if (*rp != 0)
         return "";
     riptide_prefix_format(&route->dst, text);
@@ -68,9 +68,9 @@ static const char *pop(struct connections *connections, int *rp)
     return words;
 }
 
-static const char *count(const struct connections *connections)
+static const char *count(const struct windows *windows)
 {
-    const struct window_counts counts = connections_count(connections);
+    const struct window_counts counts = windows_count(windows);
     static char words[128];
 
     snprintf(words, sizeof(words), "%llu %llu %llu %llu %llu %llu", counts.given, counts.paced,
@@ -78,62 +78,62 @@ static const char *count(const struct connections *connections)
     return words;
 }
 
-static const char *name_arm(const struct connections_config *config, const char *cookie)
+static const char *name_arm(const struct windows_config *config, const char *cookie)
 {
     return arm_name[arm_of(strtoull(cookie, NULL, 10), config->arms.seed,
                            ARM_SHARE(config->arms.holdout_percent))];
 }
 
-static void follow(struct connections *connections, struct connections_config *config, char *line)
+static void follow(struct windows *windows, struct windows_config *config, char *line)
 {
-    bool is_set = strncmp(line, "set ", 4) == 0;
+    bool is_written = strncmp(line, "set ", 4) == 0 || strncmp(line, "check", 5) == 0;
     const char *words = "";
     int r = 0;
 
     line[strcspn(line, "\n")] = '\0';
-    if (is_set)
-        r = set(connections, line + 4);
+    if (strncmp(line, "set ", 4) == 0)
+        r = set(windows, line + 4);
     else if (strncmp(line, "wait ", 5) == 0)
-        r = set(connections, line + 5);
+        r = set(windows, line + 5);
     else if (strcmp(line, "pause") == 0 || strcmp(line, "resume") == 0)
-        r = connections_set_paused(connections, line[0] == 'p');
+        r = windows_set_paused(windows, line[0] == 'p' ? "paused" : NULL);
     else if (strcmp(line, "stop") == 0)
-        r = connections_unload(connections);
+        r = windows_stop(windows);
     else if (strcmp(line, "counts") == 0)
-        words = count(connections);
+        words = count(windows);
     else if (strncmp(line, "arm ", 4) == 0)
         words = name_arm(config, line + 4);
     else if (strcmp(line, "pop") == 0)
-        words = pop(connections, &r);
+        words = pop(windows, &r);
     else if (strcmp(line, "check") == 0)
-        connections_check(connections);
-    if (is_set && r == 0 && connections_flush(connections) > 0)
-        r = RIPTIDE_E_FULL;
-    if (strcmp(line, "check") == 0 && connections_get_reason(connections))
-        words = connections_get_reason(connections);
+        windows_check(windows);
+    while (is_written && r >= 0 && (r = windows_dispatch(windows)) == RIPTIDE_E_MORE)
+        ;
+    if (strcmp(line, "check") == 0 && windows_get_reason(windows))
+        words = windows_get_reason(windows);
     printf("%d %s\n", r, words);
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-    struct connections_config config = {
+    struct windows_config config = {
         .cgroup = argc > 1 ? argv[1] : NULL,
         .max_windows = argc > 2 ? (uint32_t)atoi(argv[2]) : 1000,
         .arms = { .holdout_percent = argc > 3 ? (uint32_t)atoi(argv[3]) : 0,
                   .seed = 7 },
     };
-    struct connections *connections = NULL;
+    struct windows *windows = NULL;
     struct riptide_error error;
     char line[256];
-    int r = connections_new(&connections, &config, &error);
+    int r = windows_new(&windows, &config, &error);
 
     if (r == 0)
-        r = connections_start(connections, &error);
+        r = windows_start(windows, &error);
     printf("%d %s\n", r, r == 0 ? "" : error.text);
     fflush(stdout);
     while (r == 0 && fgets(line, sizeof(line), stdin))
-        follow(connections, &config, line);
-    connections_free(connections);
+        follow(windows, &config, line);
+    windows_free(windows);
     return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

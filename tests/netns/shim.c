@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -195,6 +196,9 @@ WRAP(int, stat, (const char *path, struct stat *found), (path, found), ENOMEM)
 WRAP(int, lstat, (const char *path, struct stat *found), (path, found), ENOMEM)
 WRAP(int, fstat, (int fd, struct stat *found), (fd, found), ENOMEM)
 WRAP(int, fstatfs, (int fd, struct statfs *found), (fd, found), ENOMEM)
+WRAP(int, statfs, (const char *path, struct statfs *found), (path, found), ENOMEM)
+WRAP(int, fstatat, (int fd, const char *path, struct stat *found, int flags),
+     (fd, path, found, flags), ENOMEM)
 WRAP(int, mkostemp, (char *path, int flags), (path, flags), EMFILE, ENOSPC)
 WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode), EINTR, EIO)
 WRAP(int, fsync, (int fd), (fd), EINTR, EIO, ENOSPC)
@@ -337,6 +341,16 @@ int open(const char *path, int flags, ...)
     if (fails(CAN_GIVE(EINTR, EMFILE, ENOMEM)))
         return -1;
     return REAL(open)(path, flags, mode);
+}
+
+int openat(int fd, const char *path, int flags, ...)
+{
+    return fails(CAN_GIVE(EINTR, EMFILE, ENOMEM)) ? -1 : REAL(openat)(fd, path, flags);
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    return fails(CAN_GIVE(EMFILE, ENOMEM)) ? NULL : REAL(fopen)(path, mode);
 }
 
 DIR *opendir(const char *path)

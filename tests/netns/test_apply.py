@@ -264,7 +264,7 @@ def test_before_linux_5_15_there_are_routes_alone(net, any_kernels_cgroup, prelo
             return next(fd, level, name, value, bytes);
         }
     """)
-    why = "windows per connection need Linux 5.15"
+    why = "the program needs Linux 5.15"
     command, options = ("env", old, RIPTIDED), ("--apply", apply, "--cgroup", any_kernels_cgroup)
     net.learned("203.0.113.1", 30)
     if apply in ("connections", "both"):
@@ -377,8 +377,8 @@ def test_auto_takes_routes_where_the_program_cannot_load(net, daemon):
         assert len(rules(net.host)) == 2
         assert status()["apply"]["asked"] == "auto"
         assert 'riptide_apply_info{asked="auto",by="routes"} 1\n' in net.host.run(RIPTIDE, "metrics").stdout
-        assert "not per connection (--apply auto): a program per connection needs CAP_BPF" in started.said()
-        why = "by routes, not per connection: a program per connection needs CAP_BPF and CAP_NET_ADMIN"
+        assert "not per connection (--apply auto): the program needs CAP_BPF" in started.said()
+        why = "by routes, not per connection: the program needs CAP_BPF and CAP_NET_ADMIN"
         assert f"\n  apply        {why}\n" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
         assert (f"a riptided runs and its rules are in place: {why}"
                 in net.host.run(RIPTIDE, "doctor", check=False).stdout)
@@ -410,7 +410,7 @@ def test_connections_alone_name_the_capability_that_they_lack(net, cgroup):
     prefix = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
     done = net.host.run(*prefix, RIPTIDED, "--apply", "connections", "--cgroup", cgroup, check=False)
     assert done.returncode == 1
-    assert "cannot start: a program per connection needs CAP_BPF and CAP_NET_ADMIN" in done.stderr
+    assert "cannot start: the program needs CAP_BPF and CAP_NET_ADMIN" in done.stderr
 
 
 def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):

@@ -2,7 +2,7 @@
 /*
  * What is wanted for a prefix as the program's map has it.
  */
-#include "apply/program/connections.h"
+#include "apply/program/windows.h"
 #include "unit.h"
 
 static struct window_key key_of(const char *text)
@@ -36,6 +36,8 @@ TEST(a_key_is_the_address_and_its_bits)
     }
 }
 
+static const struct windows_config program;
+
 TEST(a_window_is_within_its_bound)
 {
     const struct riptide_wanted wanted = { .initcwnd = 60,
@@ -45,12 +47,12 @@ TEST(a_window_is_within_its_bound)
                                            .pacing_percent = 3,
                                            .rtt_us = 4 };
     struct riptide_wanted bounded = wanted;
-    struct window window = window_of(&wanted);
+    struct window window = window_of(&program, &wanted);
     const struct window expected = { 60, true, 1, 2, 3, 4, 0, false, 0 };
 
     assert_memory_equal(&window, &expected, sizeof(window));
     bounded.cwnd_max = 44;
-    assert_int_equal(window_of(&bounded).initcwnd, 44);
+    assert_int_equal(window_of(&program, &bounded).initcwnd, 44);
     bounded.cwnd_max = 61;
-    assert_int_equal(window_of(&bounded).initcwnd, 60);
+    assert_int_equal(window_of(&program, &bounded).initcwnd, 60);
 }

@@ -54,7 +54,7 @@ int bpf_create_map(enum bpf_map_type type, const char *name, uint32_t key_bytes,
     return call(BPF_MAP_CREATE, &attr);
 }
 
-static int call_element(enum bpf_cmd command, int map_fd, const void *key, const void *value)
+int bpf_element(enum bpf_cmd command, int map_fd, const void *key, const void *value)
 {
     union bpf_attr attr;
 
@@ -63,11 +63,6 @@ static int call_element(enum bpf_cmd command, int map_fd, const void *key, const
     attr.key = address_of(key);
     attr.value = address_of(value);
     return call(command, &attr);
-}
-
-int bpf_set_element(int map_fd, const void *key, const void *value)
-{
-    return call_element(BPF_MAP_UPDATE_ELEM, map_fd, key, value);
 }
 
 int bpf_set_elements(int map_fd, const void *keys, const void *values, uint32_t *np)
@@ -85,16 +80,6 @@ int bpf_set_elements(int map_fd, const void *keys, const void *values, uint32_t 
     if (r < 0)
         *np = attr.batch.count < *np ? attr.batch.count : 0;
     return r;
-}
-
-int bpf_get_element(int map_fd, const void *key, void *value)
-{
-    return call_element(BPF_MAP_LOOKUP_ELEM, map_fd, key, value);
-}
-
-int bpf_remove_element(int map_fd, const void *key)
-{
-    return call_element(BPF_MAP_DELETE_ELEM, map_fd, key, NULL);
 }
 
 int bpf_load_sockops(const char *name, const struct bpf_insn *code, size_t n, char *log,

@@ -4,8 +4,8 @@
  * Each returns -errno on failure, -EOPNOTSUPP instead of the kernel's EINVAL; new fds have
  * close-on-exec. Not libbpf: with libelf and zlib it would add 500 kB (docs/decisions.md).
  */
-#ifndef RIPTIDE_LIB_CONNECTIONS_BPF_H
-#define RIPTIDE_LIB_CONNECTIONS_BPF_H
+#ifndef RIPTIDE_LIB_PROGRAM_BPF_H
+#define RIPTIDE_LIB_PROGRAM_BPF_H
 
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -19,13 +19,11 @@ const char *bpf_error_text(int error);
 int bpf_create_map(enum bpf_map_type type, const char *name, uint32_t key_bytes,
                    uint32_t value_bytes, uint32_t max_entries, int inner_fd);
 
-int bpf_set_element(int map_fd, const void *key, const void *value);
+/* BPF_MAP_UPDATE_ELEM, BPF_MAP_LOOKUP_ELEM, which writes the value, or BPF_MAP_DELETE_ELEM. */
+int bpf_element(enum bpf_cmd command, int map_fd, const void *key, const void *value);
 
 /* Sets *np elements in their order, up to the first that is refused; *np is then their number. */
 int bpf_set_elements(int map_fd, const void *keys, const void *values, uint32_t *np);
-
-int bpf_get_element(int map_fd, const void *key, void *value);
-int bpf_remove_element(int map_fd, const void *key);
 
 /*
  * Loads a program of type cgroup sockops under the licence "Dual MIT/GPL". If the verifier refuses

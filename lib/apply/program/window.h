@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys and values of the maps, which the kernel's program and its loader share. */
-#ifndef RIPTIDE_LIB_CONNECTIONS_WINDOW_H
-#define RIPTIDE_LIB_CONNECTIONS_WINDOW_H
+#ifndef RIPTIDE_LIB_PROGRAM_WINDOW_H
+#define RIPTIDE_LIB_PROGRAM_WINDOW_H
 
 #include "../../proof/arm.h"
 

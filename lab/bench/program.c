@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What windows per connection cost: connections CGROUP. Prints lines "NAME NUMBER": windows set and
+ * What windows by the program cost: program CGROUP. Prints lines "NAME NUMBER": windows set and
  * changed by the thousand, processor ns each, and for connections over loopback whose both ends the
  * program serves the ns that the kernel says it ran (BPF_ENABLE_STATS), each. "bare" are calls alone,
  * "nothing" is a program that only returns.
  */
 #include "apply/program/bpf.h"
-#include "apply/program/connections.h"
+#include "apply/program/windows.h"
 #include "program.h"
 
 #include <arpa/inet.h>
@@ -49,7 +49,7 @@ static struct bpf_prog_info read_program(const char *name)
             strcmp(info.name, name) == 0)
             return info;
     }
-    fprintf(stderr, "connections: no program %s\n", name);
+    fprintf(stderr, "program: no program %s\n", name);
     exit(EXIT_FAILURE);
 }
 
@@ -69,14 +69,25 @@ static void time_updates(uint32_t n)
             uint32_t address = htonl(0x0a000000 + i);
 
             memcpy(key.address + 12, &address, sizeof(address));
-            check(bpf_set_element(fd, &key, &window), "bpf_set_element");
+            check(bpf_element(BPF_MAP_UPDATE_ELEM, fd, &key, &window),
+                  "bpf_element");
         }
     }
     printf("bare_%u_ns %.0f\n", n, 1e9 * (cpu_s() - start_s) / n);
     close(fd);
 }
 
-static void set_all(struct connections *connections, uint32_t n, uint32_t initcwnd)
+static void write_all(struct windows *program)
+{
+    int r;
+
+    do {
+        r = windows_dispatch(program);
+        check(r, "windows_dispatch");
+    } while (r == RIPTIDE_E_MORE);
+}
+
+static void set_all(struct windows *program, uint32_t n, uint32_t initcwnd)
 {
     struct riptide_wanted wanted = { .dst = { .family = AF_INET, .len = 32 },
                                      .initcwnd = initcwnd };
@@ -85,13 +96,13 @@ static void set_all(struct connections *connections, uint32_t n, uint32_t initcw
         uint32_t address = htonl(0x0a000000 + i);
 
         memcpy(wanted.dst.addr, &address, sizeof(address));
-        check(connections_set(connections, &wanted), "connections_set");
+        check(windows_set(program, &wanted), "windows_set");
         if (i % HANDED == HANDED - 1 || i == n - 1)
-            check(-(long)connections_flush(connections), "connections_flush");
+            write_all(program);
     }
 }
 
-static void time_windows(struct connections *connections, uint32_t n)
+static void time_windows(struct windows *program, uint32_t n)
 {
     static const char *const names[] = { "set", "changed", "withdrawn" };
     static const uint32_t windows[] = { 40, 50, 0 };
@@ -99,7 +110,7 @@ static void time_windows(struct connections *connections, uint32_t n)
     for (int i = 0; i < 3; i++) {
         double start_s = cpu_s();
 
-        set_all(connections, n, windows[i]);
+        set_all(program, n, windows[i]);
         printf("%s_%u_ns %.0f\n", names[i], n, 1e9 * (cpu_s() - start_s) / n);
     }
 }
@@ -159,35 +170,35 @@ static void time_nothing(const char *cgroup)
 
 int main(int argc, char **argv)
 {
-    const struct connections_config config = { .cgroup = argc > 1 ? argv[1] : NULL,
-                                               .max_windows = 200000 };
+    const struct windows_config config = { .cgroup = argc > 1 ? argv[1] : NULL,
+                                           .max_windows = 200000 };
     struct riptide_wanted wanted = { .dst = { .family = AF_INET, .len = 8, .addr = { 127 } },
                                      .initcwnd = 40 };
     union bpf_attr stats = { .enable_stats.type = BPF_STATS_RUN_TIME };
-    struct connections *connections;
+    struct windows *program;
     struct riptide_error error;
 
-    if (connections_new(&connections, &config, &error) < 0 ||
-        connections_start(connections, &error) < 0) {
-        fprintf(stderr, "connections: %s\n", error.text);
+    if (windows_new(&program, &config, &error) < 0 ||
+        windows_start(program, &error) < 0) {
+        fprintf(stderr, "program: %s\n", error.text);
         return EXIT_FAILURE;
     }
     check(call(BPF_ENABLE_STATS, &stats), "BPF_ENABLE_STATS");
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        time_windows(connections, numbers[i]);
+        time_windows(program, numbers[i]);
     time_updates(10000);
     time_nothing(argv[1]);
-    check(connections_set(connections, &wanted), "connections_set");
-    check(-(long)connections_flush(connections), "connections_flush");
+    check(windows_set(program, &wanted), "windows_set");
+    write_all(program);
     time_connections("riptide", "window");
     wanted.pacing_percent = 100;
     wanted.rto_min_us = 50000;
     wanted.receive_bytes = 300000;
-    check(connections_set(connections, &wanted), "connections_set");
-    check(-(long)connections_flush(connections), "connections_flush");
+    check(windows_set(program, &wanted), "windows_set");
+    write_all(program);
     time_connections("riptide", "everything");
-    set_all(connections, 10000, 40);
+    set_all(program, 10000, 40);
     time_connections("riptide", "everything_beside_10000");
-    connections_free(connections);
+    windows_free(program);
     return EXIT_SUCCESS;
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What windows per connection cost: a window that is set, and a connection that gets it.
+"""What windows by the program cost: a window that is set, and a connection that gets it.
 
 Both ends of each connection are on this host and have the program: it serves two for each that
-opens. ./dev bench connections builds and runs this in a sandbox, in a cgroup of its own.
+opens. ./dev bench program builds and runs this in a sandbox, in a cgroup of its own.
 """
 
 import collections
@@ -19,7 +19,7 @@ TARGETS = {"changed_10000_ns": 2500, "window_ns": 2500, "everything_ns": 2500}
 
 def main():
     if os.environ.get("RIPTIDE_SANDBOX") != "1":
-        sys.exit("connections: this makes a cgroup: run it with ./dev bench connections")
+        sys.exit("program: this makes a cgroup: run it with ./dev bench program")
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     found = collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as mounted:
@@ -27,7 +27,7 @@ def main():
         cgroup = Path(mounted) / f"riptide-bench-{os.getpid()}"
         cgroup.mkdir()
         try:
-            words = [str(BUILD / "lab" / "bench" / "connections"), str(cgroup)]
+            words = [str(BUILD / "lab" / "bench" / "program"), str(cgroup)]
             # The process enters the cgroup before it opens sockets.
             enter = ["sh", "-c", 'echo $$ > "$2/cgroup.procs"; exec "$@"', "sh", *words]
             for _ in range(3):
