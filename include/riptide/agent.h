@@ -71,7 +71,9 @@ struct riptide_agent_config {
     /*
      * The cgroup of the program per connection. The program serves connections whose sockets are
      * created in this cgroup or below, and in the network namespace; NULL (default): all of the
-     * host, /sys/fs/cgroup, or /sys/fs/cgroup/unified where cgroup v1 is mounted there. It also
+     * host, /sys/fs/cgroup, or /sys/fs/cgroup/unified where cgroup v1 is mounted there. Where the
+     * mount namespace hides these (ip netns exec), another mount of cgroup2 serves, or with
+     * CAP_SYS_ADMIN one of our own, which changes nothing that others see. It also
      * raises the first receive window of connections that this host opens to a destination: to its
      * cwnd_max, in segments of 1,460 bytes. An absolute path; each round resolves it again, as the
      * cgroup may be created anew.

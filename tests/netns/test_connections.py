@@ -632,6 +632,11 @@ def test_without_the_capability_it_says_which(net, cgroup, lacks):
     assert windows.number == "-1" and f"CAP_{lacks.upper()}" in windows.words, windows.words
 
 
+def test_capabilities_of_a_user_namespace_are_not_enough(net, cgroup):
+    windows = Windows(net.host, cgroup, prefix=("unshare", "--user", "--map-root-user", "--"))
+    assert windows.number == "-1" and "CAP_NET_ADMIN of the host, and this is a user namespace: " in windows.words, windows.words
+
+
 def test_it_needs_no_more_than_the_capabilities_of_the_unit(net, cgroup):
     kept = "-all,+net_admin,+bpf"
     with Windows(net.host, cgroup, prefix=("setpriv", "--bounding-set", kept, "--inh-caps", kept, "--")) as windows:

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""An embedder (containers.c) whose agents are made in other network namespaces than its own."""
+"""An embedder (containers.c) whose agents are made in other network namespaces than its own, and `ip netns exec`."""
 
 import contextlib
 import os
 import subprocess
+from pathlib import Path
 
+import cgroups
 import pytest
+from control import wait_rounds
 from netns import DEADLINE_S, RIPTIDED, Daemon, Network, rules, snapshot, wait_until, wait_window, windows
 from programs import Program
 from test_scope import established
@@ -146,3 +149,30 @@ def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
         assert second.line() == f"{path}: another process or agent already manages this network namespace; stop it first"
         assert second.process.wait(DEADLINE_S) == 1
         assert riptided.process.poll() is None
+
+
+def in_a_namespace(host, first, *words):
+    """A riptided as `ip netns exec` starts it: with a /sys of its own, without cgroup2."""
+    return ("ip", "netns", "exec", host.name, "sh", "-c", f'{first}; exec "$@"', "sh", *words, RIPTIDED)
+
+
+@pytest.mark.parametrize("first", ["true", "umount -a -t cgroup2"], ids=["mounted elsewhere", "not mounted"])
+@pytest.mark.parametrize("is_root", [True, False])
+def test_the_program_finds_cgroups_that_ip_netns_exec_hides(net, cgroup, cgroup_root, is_root, first):
+    below = () if is_root else ("--cgroup", f"/sys/fs/cgroup/{cgroup.relative_to(cgroup_root)}")
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host, "--apply", "connections", *below, command=in_a_namespace(net.host, first), has_rules=False) as daemon:
+        wait_rounds(2)
+        assert net.connect("203.0.113.1").cwnd() >= 30
+        assert "cgroup2" not in Path(f"/proc/{daemon.pid}/mountinfo").read_text() or first == "true"
+        cgroups.enter(cgroup.parent)
+        assert (net.connect("203.0.113.1").cwnd() > 10) == is_root
+        cgroups.enter(cgroup)
+
+
+def test_where_no_cgroup_can_be_found_it_says_who_hides_them(net, cgroup):
+    command = in_a_namespace(net.host, "umount -a -t cgroup2", "setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", "--")
+    for below in ((), ("--cgroup", "/sys/fs/cgroup/below")):
+        done = net.host.run(*command, "--apply", "connections", *below, check=False)
+        assert done.returncode == 2
+        assert "no cgroup2 is mounted here: `ip netns exec` hides it; nsenter --net and riptided@.service do not" in done.stderr
