@@ -47,8 +47,11 @@ void rules_describe(char *text, size_t size, const struct rule *rule)
     int n = snprintf(text, size, "IPv%c priority %" PRIu32, rule->family == AF_INET ? '4' : '6',
                      rule->priority);
 
-    if (rule->mark)
-        n += snprintf(text + n, size - (size_t)n, " fwmark 0x%" PRIx32, rule->mark);
+    if (rule->mask)
+        n += snprintf(text + n, size - (size_t)n, "%s fwmark 0x%" PRIx32,
+                      rule->is_inverted ? " not" : "", rule->mark);
+    if (rule->mask && rule->mask != UINT32_MAX)
+        n += snprintf(text + n, size - (size_t)n, "/0x%" PRIx32, rule->mask);
     if (rule->target)
         n += snprintf(text + n, size - (size_t)n, " goto %" PRIu32, rule->target);
     else if (rule->table == RT_TABLE_MAIN)

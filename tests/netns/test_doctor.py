@@ -177,6 +177,15 @@ def test_rule_that_takes_tcp_around_our_table_is_a_warning(net, family, dst, sub
         assert severity(net.host, "rules") == "note"
 
 
+def test_rule_that_matches_our_mark_is_named(host):
+    host.ip("-6", "rule", "add", "fwmark", "0x40/0x40", "lookup", "102", "pref", "102")
+    assert severity(host, "numbers", "--mark", "0x20") == "ok"
+    finding = find(host, "numbers", "--mark", "0x60")
+    assert finding["severity"] == "warning" and "our mark 0x60" in finding["summary"]
+    assert finding["evidence"] == "RTM_GETRULE: IPv6 priority 102 fwmark 0x40/0x40 lookup 102"
+    assert "--mark" in finding["remedy"]
+
+
 def networkd(root, **files):
     """Makes /etc and /usr/lib below a root. Files: {path with _ for /: text}."""
     for directory, text in files.items():
