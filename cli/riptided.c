@@ -46,14 +46,17 @@ static int flush(const struct settings *settings)
 {
     const struct riptide_router_config numbers = settings_numbers(settings);
     struct riptide_flush_counts counts = { .rules = 0 };
+    char holder[] = "a process that cannot be seen from here";
     struct riptide_error error = { .text = "" };
     int pid, r;
 
     if (riptide_router_get_holder(&pid) == 0) {
+        if (pid)
+            snprintf(holder, sizeof(holder), "process %d", pid);
         log_line(LOG_LEVEL_INFO,
-                 "nothing removed: process %d manages this network namespace; `riptide flush` "
-                 "removes them nevertheless",
-                 pid);
+                 "nothing removed: %s manages this network namespace; `riptide flush` removes them "
+                 "nevertheless",
+                 holder);
         return EXIT_SUCCESS;
     }
     if (settings->mistake.text[0])

@@ -59,8 +59,8 @@ DIR *riptide_directory_open(const char *path);
 int riptide_router_check(struct riptide_router *router, struct riptide_error *error);
 
 /*
- * The process whose router holds the thread's namespace; 0: not visible from here. Outcomes:
- * RIPTIDE_E_UNKNOWN: none. Errors: those of socket(2).
+ * The process that holds the thread's namespace (lib/apply/claim.h); 0: not visible from here.
+ * Outcomes: RIPTIDE_E_UNKNOWN: none. Errors: of open(2): there is no /proc.
  */
 int riptide_router_get_holder(int *pidp);
 
@@ -133,16 +133,6 @@ int riptide_routes_read(const struct riptide_router_config *config, struct ripti
  */
 int riptide_rules_read(const struct riptide_router_config *config, struct rule **rulesp,
                        size_t *n_rulesp);
-
-/*
- * How many segments of mss_bytes this host lets a peer send at once on a new connection that this
- * host has opened: the initial receive window (tcp_select_initial_window in
- * net/ipv4/tcp_output.c), from net.ipv4.tcp_rmem of the thread's namespace. A sender's initcwnd
- * beyond it is of no use. Where the peer has opened the connection, its first flight is bounded by
- * the window of our SYN-ACK as well, which has no scale: 65,535 bytes, whatever tcp_rmem says.
- * Errors: those of open(2) and read(2).
- */
-int riptide_receiver_get_initrwnd(uint32_t mss_bytes, uint32_t *initrwndp);
 
 /* Whether the scope, whose arrays must be present, contains this connection. Pure. */
 bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample);

@@ -32,12 +32,31 @@ static void read_line(const char *path, char line[HOST_WORD_BYTES])
         *at = ' ';
 }
 
+/*
+ * How many segments this host lets a peer send at once on a new connection that this host has
+ * opened: the initial receive window (tcp_select_initial_window in net/ipv4/tcp_output.c). A
+ * sender's initcwnd beyond it is of no use. Where the peer has opened the connection, its first
+ * flight is bounded by the window of our SYN-ACK as well, which has no scale: 65,535 bytes,
+ * whatever tcp_rmem says. A socket starts with tcp_rmem[1] bytes, of which tcp_win_from_space()
+ * offers half with the default scaling ratio (include/net/tcp.h, TCP_DEFAULT_SCALING_RATIO and
+ * tcp_adv_win_scale 1).
+ */
+static void find_initrwnd(struct host *host)
+{
+    unsigned long long rmem_default_bytes;
+
+    if (sscanf(host->tcp_rmem, "%*u %llu", &rmem_default_bytes) == 1)
+        host->initrwnd = (uint32_t)(rmem_default_bytes / 2 / TYPICAL_MSS_BYTES);
+    else
+        host->receiver_error = -EBADMSG;
+}
+
 static void read_sysctls(struct host *host)
 {
     read_line("/proc/sys/net/ipv4/tcp_rmem", host->tcp_rmem);
     read_line("/proc/sys/net/ipv4/tcp_congestion_control", host->congestion_control);
     read_line("/proc/sys/net/ipv4/tcp_slow_start_after_idle", host->slow_start_after_idle);
-    host->receiver_error = riptide_receiver_get_initrwnd(TYPICAL_MSS_BYTES, &host->initrwnd);
+    find_initrwnd(host);
 }
 
 /* systemd's own tool shows which files count, and in which order: the last line of a key counts. */

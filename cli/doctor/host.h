@@ -82,7 +82,7 @@ struct host {
     struct riptide_error conflict;
 
     int receiver_error;
-    uint32_t initrwnd;              /* riptide_receiver_get_initrwnd */
+    uint32_t initrwnd;              /* the first receive window, segments */
     char tcp_rmem[HOST_WORD_BYTES]; /* sysctls as text; empty: unreadable */
     char congestion_control[HOST_WORD_BYTES];
     char slow_start_after_idle[HOST_WORD_BYTES];

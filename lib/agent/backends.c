@@ -61,7 +61,7 @@ int backends_start(struct backends *backends, struct riptide_error *error)
     }
     if (r == 0)
         r = backends->chosen == RIPTIDE_CONNECTIONS
-                ? claim_for_program(backends->router, error)
+                ? start_program(backends->router, error)
                 : riptide_router_start(backends->router, error);
     if (r < 0 && backends->connections)
         windows_stop(backends->connections);
@@ -127,8 +127,6 @@ void backends_check(struct backends *backends, uint64_t round_ns)
     backends_flush(backends);
     if (has_routes(backends))
         router_check(backends->router, round_ns);
-    else
-        lock_answer(&backends->router->lock);
 }
 
 static int pause_windows(struct backends *backends)

@@ -262,7 +262,6 @@ static void ask(struct run *run)
     struct riptide_error error = { .text = "" };
     struct riptide_route *routes = NULL;
     struct rule *rules = NULL;
-    uint32_t initrwnd;
     int holder;
     size_t n;
 
@@ -273,7 +272,6 @@ static void ask(struct run *run)
     free(routes);
     riptide_rules_read(&router_config, &rules, &n);
     free(rules);
-    riptide_receiver_get_initrwnd(1460, &initrwnd);
     riptide_router_get_holder(&holder);
 }
 

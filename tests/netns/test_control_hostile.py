@@ -171,26 +171,6 @@ def test_connecting_and_leaving_as_fast_as_one_can(watched):
     wait_until(lambda: status()["clients"] == 1, "they are gone")
 
 
-def test_asking_who_holds_the_namespace_as_fast_as_one_can(net, watched):
-    """Any process may connect to its abstract name, and close at once."""
-    ask_again = """
-import socket, threading
-def run():
-    while True:
-        client = socket.socket(socket.AF_UNIX)
-        client.connect("\\0riptide.router")
-        client.close()
-for _ in range(4):
-    threading.Thread(target=run).start()
-"""
-    askers = [net.host.start(*AS_NOBODY, "/usr/bin/python3", "-IBc", ask_again) for _ in range(2)]
-    with watched.unharmed("8 askers for the holder of the namespace", 2):
-        pass
-    for asker in askers:
-        asker.kill()
-        asker.wait()
-
-
 def test_all_destinations_come_whole_in_pages(net, full):
     found, page = [], {"next": 0}
     with connect() as client:

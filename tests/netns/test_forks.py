@@ -66,23 +66,26 @@ def test_whatever_does_io_is_refused_in_a_child(net, forks):
     assert_as_before(net, forks, 1)
 
 
-def test_an_agent_whose_child_keeps_its_sockets_keeps_its_claim(net, forks):
+def test_a_child_of_a_dead_agent_keeps_its_sockets_and_not_its_claim(net, forks):
     child = int(forks.ask("fork keep").split()[1])
     net.reset(net.connect("203.0.113.3"))
     assert max(forks.n_dispatches() for _ in range(3)) < 1000
     forks.kill()
-    assert Forks(net.host).first == (
-        f"error process {forks.pid} has ended, but a child that it forked keeps this "
-        "network namespace; end that child, or let it free its copy")
-    os.kill(child, signal.SIGKILL)
-
-
-def test_a_child_that_frees_its_copies_keeps_no_claim(net, forks):
-    child = int(forks.ask("fork free").split()[1])
-    forks.kill()
     other = Forks(net.host)
     assert other.first == "ready"
     assert other.end() == 0
+    os.kill(child, signal.SIGKILL)
+
+
+def test_the_claim_of_a_parent_is_not_its_childs_to_free_or_to_keep(net, forks):
+    """Whether the child frees its copies or has them, the claim ends with its parent's stop."""
+    for what in ("free", "keep"):
+        child = int(forks.ask(f"fork {what}").split()[1])
+        assert f"process {forks.pid} already manages" in Forks(net.host).first
+        os.kill(child, signal.SIGKILL)
+    child = int(forks.ask("fork keep").split()[1])
+    assert forks.end() == 0
+    assert Forks(net.host).end() == 0
     os.kill(child, signal.SIGKILL)
 
 

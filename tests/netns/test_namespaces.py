@@ -132,13 +132,14 @@ def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
     """Each agent is made in the namespace and started from another; riptided is all in it."""
     path, options = path_of(net.host), ("--cgroup", cgroup) if by == "connections" else ()
     twice = Containers(host, *options, path, path)
-    assert twice.line() == f"{path}: another process or agent already manages this network namespace; stop it first"
+    assert twice.line() == (f"{path}: this process already manages this network namespace, with another applier or "
+                            "agent; stop that first")
     assert twice.process.wait(DEADLINE_S) == 1
     first = Containers(host, *options, path)
     assert first.line() == "ready"
-    for home, words in ((net.world, "another process or agent"), (net.host, f"process {first.pid}")):
+    for home in (net.world, net.host):
         second = Containers(home, *options, path)
-        assert second.line() == f"{path}: {words} already manages this network namespace; stop it first"
+        assert second.line() == f"{path}: process {first.pid} already manages this network namespace; stop it first"
         assert second.process.wait(DEADLINE_S) == 1
     done = net.host.run(RIPTIDED, "--apply", by, *options, check=False)
     assert done.returncode == 1
@@ -146,7 +147,7 @@ def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
     assert first.end() == 0
     with Daemon(net.host, "--apply", by, *options, has_rules=by == "routes") as riptided:
         second = Containers(host, *options, path)
-        assert second.line() == f"{path}: another process or agent already manages this network namespace; stop it first"
+        assert second.line() == f"{path}: process {riptided.pid} already manages this network namespace; stop it first"
         assert second.process.wait(DEADLINE_S) == 1
         assert riptided.process.poll() is None
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Forgery: of packets, of the name that claims a namespace, of messages in the kernel's name.
-"""
+"""Forgery: of packets, of the claim of a namespace, of messages in the kernel's name."""
 
 import socket
 import struct
 import sys
 
-from netns import (AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, checksum, observe, rules, wait_until,
+import pytest
+from netns import (RIPTIDE, RIPTIDED, Daemon, checksum, observe, rules, wait_until,
                    wait_window, windows)
+from programs import Driver
 
 PEER, NEIGHBOUR = "203.0.113.1", "203.0.113.2"
 
@@ -41,20 +42,56 @@ def test_a_forged_source_teaches_nothing(net):
             assert observe(net.host).keys() == windows(net.host).keys() == {PEER}
 
 
-def test_who_takes_our_name_keeps_us_from_starting_and_is_named(net):
-    """Any process can take the abstract name first: that only prevents the start, with an error
-    that names it."""
-    holder = net.host.start(*AS_NOBODY, sys.executable, "-IBc", """
-import socket, time
-name = socket.socket(socket.AF_UNIX)
-name.bind("\\0riptide.router")
-name.listen()
-time.sleep(60)
-""")
-    wait_until(lambda: "@riptide.router" in net.host.run("ss", "-xlH").stdout, "the name")
-    done = net.host.run(RIPTIDED, "--once", check=False)
-    assert done.returncode == 1 and f"process {holder.pid} already manages" in done.stderr
-    assert not rules(net.host)
+# A user, root of a namespace of its own, takes the ports of a PID and asks for the groups, then that PID starts a command.
+SQUAT = """
+import ctypes, os, socket, sys
+groups, pid, done = os.stat("/proc/self/ns/pid").st_ino, os.getpid(), os.pipe()
+if os.fork() == 0:
+    os.setgid(65534), os.setgroups([]), os.setuid(65534)
+    assert ctypes.CDLL(None).unshare(0x10000000) == 0
+    taken = [socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_USERSOCK) for _ in range(20)]
+    for i, one in enumerate(taken):
+        one.bind((i << 22 | pid, 0))
+        try:
+            one.bind((i << 22 | pid, groups))
+            os.write(done[1], b"claimed")
+        except PermissionError:
+            pass
+    os.close(done[1])
+    os.read(0, 1)
+    os._exit(0)
+os.close(done[1])
+assert os.read(done[0], 9) == b""
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_no_user_without_privilege_holds_or_hinders_a_claim(net):
+    with Daemon.learned(net, PEER, command=(sys.executable, "-IBc", SQUAT, RIPTIDED)) as daemon:
+        done = net.host.run(RIPTIDED, "--once", check=False)
+        assert f"process {daemon.pid} already manages this network namespace" in done.stderr
+        daemon.kill()
+        daemon.process.returncode = 0
+        assert "removed: rules 4, routes 1\n" in net.host.run(RIPTIDED, "--flush").stderr
+        assert not rules(net.host)
+
+
+CONTAINER = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount", "--propagation", "private", "sh", "-c",
+             'mkdir -p /run/riptide && mount -t tmpfs none /run/riptide && exec "$0" "$@"')
+
+
+@pytest.mark.parametrize("first, second", [
+    (lambda net: Driver(net.host, prefix=CONTAINER), ()), (lambda net: Daemon(net.host), CONTAINER),
+], ids=["first", "second"])
+def test_a_container_that_shares_the_network_alone_has_the_same_claim(net, first, second):
+    """Its PIDs are others, and it has no /run/riptide of the host's."""
+    with first(net):
+        before = rules(net.host)
+        done = net.host.run(*second, RIPTIDED, "--once", check=False)
+        assert done.returncode == 1
+        assert "a process that cannot be seen from here already manages this network namespace" in done.stderr
+        assert "nothing removed: a process that cannot be seen from here " in net.host.run(*second, RIPTIDED, "--flush").stderr
+        assert len(before) == 2 and rules(net.host) == before
 
 
 # To each netlink socket of riptided: the end of a dump, an error, a deleted rule and a deleted

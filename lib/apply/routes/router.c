@@ -43,7 +43,7 @@ static void router_freep(struct riptide_router **routerp)
 
 static int open_sockets(struct riptide_router *router)
 {
-    int r = lock_open(&router->lock);
+    int r = claim_open(&router->claim);
 
     if (r == 0)
         r = netlink_init(&router->channel);
@@ -66,7 +66,7 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
     if (!router)
         return -ENOMEM;
     router->pid = getpid();
-    router->epoll_fd = router->work_fd = router->lock.fd = -1;
+    router->epoll_fd = router->work_fd = router->claim.fd = -1;
     plan_init(&router->plan, &checked);
 
     router->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -103,7 +103,7 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
     netlink_close(router->notifications);
     netlink_deinit(&router->channel);
     netlink_deinit(&router->scan.dumps);
-    lock_close(&router->lock);
+    claim_close(&router->claim);
     closep(&router->work_fd);
     closep(&router->epoll_fd);
     plan_deinit(&router->plan);
@@ -123,7 +123,7 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
     }
     r = watch_subscribe(router->notifications);
     if (r == 0 && !router->plan.config.dry_run)
-        r = claim_take(router, error);
+        r = start_routes(router, error);
     if (r < 0) {
         watch_unsubscribe(router->notifications);
         return error_fill(error, r);
@@ -143,8 +143,8 @@ RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
     if (is_forked(router->pid, NULL))
         return -ECHILD;
     router->is_started = true; /* one that never started cannot start later either */
-    r = router->plan.is_claimed ? claim_release(router) : 0;
-    lock_close(&router->lock);
+    r = router->plan.is_claimed ? stop_routes(router) : 0;
+    claim_close(&router->claim);
     router->plan.has_work = false;
     show_work(router);
     return r;
@@ -264,7 +264,6 @@ RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
 {
     if (is_forked(router->pid, NULL))
         return;
-    lock_answer(&router->lock);
     plan_round(&router->plan);
     show_work(router);
 }

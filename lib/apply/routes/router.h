@@ -7,7 +7,7 @@
 #define RIPTIDE_LIB_APPLY_ROUTER_H
 
 #include "netlink.h"
-#include "netns.h"
+#include "../claim.h"
 #include "plan.h"
 
 #include <sys/types.h>
@@ -36,7 +36,7 @@ struct riptide_router {
     bool is_started;  /* started, even if stopped since: it cannot start again */
     bool is_paused;
     const char *why_back; /* the text given to router_step_back */
-    struct lock lock;     /* of the namespace; not taken with dry_run */
+    struct claim claim;   /* of the namespace; not taken with dry_run */
     uint32_t n_setbacks;  /* successive dispatches that began anew after a temporary error */
     struct riptide_route popped;
 };
@@ -97,21 +97,21 @@ bool work_has_more(const struct plan *plan);
 int work_step(struct riptide_router *router);
 
 /*
- * Takes the lock, checks that no other program uses our numbers, removes a predecessor's rules and
+ * Takes the claim, checks that no other program uses our numbers, removes a predecessor's rules and
  * routes, installs the rules. Errors as riptide_router_start, each with a line; then no rule or
- * route of ours remains, and the lock may.
+ * route of ours remains, and the claim may.
  */
-int claim_take(struct riptide_router *router, struct riptide_error *error);
+int start_routes(struct riptide_router *router, struct riptide_error *error);
 
 /*
- * Takes the lock for the program per connection, and removes rules and routes of a killed router,
+ * Takes the claim for the program per connection, and removes rules and routes of a killed router,
  * unless other programs use the same numbers. Errors, each with a line. With dry_run it does
  * nothing.
  */
-int claim_for_program(struct riptide_router *router, struct riptide_error *error);
+int start_program(struct riptide_router *router, struct riptide_error *error);
 
 /* Removes rules and routes, forgets all destinations. */
-int claim_release(struct riptide_router *router);
+int stop_routes(struct riptide_router *router);
 
 /*
  * flush.c: deletes every rule that looks up the table, those that lead marked queries around it,

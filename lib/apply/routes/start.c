@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Claims a namespace for a router, and releases it: it has one router at a time (netns.h). */
+/* Claims a namespace for a router (claim.h) and makes room for its rules; and the reverse. */
 #include "router.h"
 
 #include "internal.h"
@@ -138,13 +138,13 @@ static int take_over(struct riptide_router *router, struct riptide_error *error)
     return r == 0 ? place_rules(router, error) : r;
 }
 
-int claim_for_program(struct riptide_router *router, struct riptide_error *error)
+int start_program(struct riptide_router *router, struct riptide_error *error)
 {
     int forgotten, r;
 
     if (router->plan.config.dry_run)
         return 0;
-    r = lock_take(&router->lock, error);
+    r = claim_take(&router->claim, error);
     if (r < 0)
         return r;
     r = clear(router, error);
@@ -181,12 +181,12 @@ static void give_up(struct riptide_router *router)
     router->plan.is_claimed = false;
 }
 
-int claim_take(struct riptide_router *router, struct riptide_error *error)
+int start_routes(struct riptide_router *router, struct riptide_error *error)
 {
     int r;
 
     error_set(error, "%s", "");
-    r = lock_take(&router->lock, error);
+    r = claim_take(&router->claim, error);
     if (r < 0)
         return r;
     router->plan.is_claimed = true;
@@ -201,7 +201,7 @@ int claim_take(struct riptide_router *router, struct riptide_error *error)
     return r;
 }
 
-int claim_release(struct riptide_router *router)
+int stop_routes(struct riptide_router *router)
 {
     struct plan *plan = &router->plan;
     int r;

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* Who holds a namespace, by the list of its netlink sockets. */
+#include "claim.h"
+
+#include "internal.h"
+#include "tools.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/netlink.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    PID_BITS = 22,        /* of the port: PID_MAX_LIMIT; the others tell holders of one PID apart */
+    PID_MASK = (1 << PID_BITS) - 1,
+    MAX_HOLDERS_OF_PID = 1 << (32 - PID_BITS),
+    /*
+     * The kernel shows a long list in parts. A socket may be missing in one reading, if another one
+     * was closed between two parts.
+     */
+    READINGS = 4,
+};
+
+/* In all inode numbers of PID namespaces (PROC_PID_INIT_INO), and in no others' groups so far. */
+#define GROUPS_OF_CLAIM UINT32_C(0xe0000000)
+
+static uint32_t groups_of_us(void)
+{
+    struct stat found;
+    bool is_known = stat("/proc/self/ns/pid", &found) == 0;
+
+    return GROUPS_OF_CLAIM | (is_known ? (uint32_t)found.st_ino : 0);
+}
+
+static int bind_to(const struct claim *claim, uint32_t port, uint32_t groups)
+{
+    const struct sockaddr_nl address = {
+        .nl_family = AF_NETLINK, .nl_pid = port, .nl_groups = groups
+    };
+
+    return bind(claim->fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+}
+
+int claim_open(struct claim *claim)
+{
+    int r = -EADDRINUSE;
+
+    *claim = (struct claim){ .fd = -1, .sockets = fopen("/proc/thread-self/net/netlink", "re") };
+    if (!claim->sockets && errno != ENOENT)
+        return -errno;
+    claim->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_USERSOCK);
+    if (claim->fd < 0)
+        return -errno;
+    /* Any process may have a port, but not each that ends with our PID. */
+    for (uint32_t i = 0; i < MAX_HOLDERS_OF_PID && r == -EADDRINUSE; i++) {
+        claim->port = i << PID_BITS | (uint32_t)getpid();
+        r = bind_to(claim, claim->port, 0);
+    }
+    return r;
+}
+
+/* In a child by fork(2) the claim is the parent's. */
+static void drop(struct claim *claim)
+{
+    if (claim->is_held && (claim->port & PID_MASK) == (uint32_t)getpid())
+        bind_to(claim, claim->port, 0);
+    claim->is_held = false;
+}
+
+void claim_close(struct claim *claim)
+{
+    drop(claim);
+    if (claim->sockets)
+        fclose(claim->sockets);
+    claim->sockets = NULL;
+    closep(&claim->fd);
+}
+
+/* One reading; 0: there is a holder other than the socket of that port. */
+static int look(FILE *sockets, uint32_t own_port, int *pidp)
+{
+    uint32_t port, groups, ours = groups_of_us();
+    char line[256];
+    int protocol;
+
+    rewind(sockets);
+    while (fgets(line, sizeof(line), sockets)) {
+        if (sscanf(line, "%*s %d %" SCNu32 " %" SCNx32, &protocol, &port, &groups) != 3 ||
+            protocol != NETLINK_USERSOCK || (groups & GROUPS_OF_CLAIM) != GROUPS_OF_CLAIM ||
+            port == own_port)
+            continue;
+        *pidp = groups == ours ? (int)(port & PID_MASK) : 0;
+        if (*pidp == 0 || kill(*pidp, 0) == 0 || errno != ESRCH)
+            return 0;
+    }
+    return RIPTIDE_E_UNKNOWN;
+}
+
+static int find_holder(FILE *sockets, uint32_t own_port, int *pidp)
+{
+    int r = RIPTIDE_E_UNKNOWN;
+
+    for (int i = 0; i < READINGS && r != 0; i++)
+        r = look(sockets, own_port, pidp);
+    return r;
+}
+
+int riptide_router_get_holder(int *pidp)
+{
+    FILE *sockets = fopen("/proc/thread-self/net/netlink", "re");
+    int r = sockets ? find_holder(sockets, 0, pidp) : -errno;
+
+    if (sockets)
+        fclose(sockets);
+    return r;
+}
+
+static int busy(int holder, struct riptide_error *error)
+{
+    if (holder == 0)
+        error_set(error, "a process that cannot be seen from here already manages this network "
+                         "namespace; stop it first");
+    else if (holder == getpid())
+        error_set(error, "this process already manages this network namespace, with another "
+                         "applier or agent; stop that first");
+    else
+        error_set(error, "process %d already manages this network namespace; stop it first",
+                  holder);
+    return -EBUSY;
+}
+
+int claim_take(struct claim *claim, struct riptide_error *error)
+{
+    int holder, r;
+
+    if (claim->is_held)
+        return 0;
+    if (!claim->sockets) {
+        error_set(error, "/proc is missing: who manages this network namespace cannot be seen");
+        return -ENOENT;
+    }
+    r = bind_to(claim, claim->port, groups_of_us());
+    if (r == -EPERM)
+        error_set(error, "CAP_NET_ADMIN is missing");
+    if (r < 0)
+        return r;
+    claim->is_held = true;
+    /* First the claim, then the look: of two that begin at once none misses the other. */
+    if (find_holder(claim->sockets, claim->port, &holder) == 0) {
+        drop(claim);
+        return busy(holder, error);
+    }
+    return 0;
+}
