@@ -13,6 +13,7 @@
 #include "log.h"
 #include "render.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -104,7 +105,8 @@ bool daemon_is_off(const struct daemon *daemon)
 }
 
 /* One word, and the reason if something configured is missing. */
-static json_t *health_of(const struct daemon *daemon)
+static json_t *health_of(const struct daemon *daemon,
+                         const struct riptide_estimator_stats *estimator)
 {
     const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
     const char *reason4 = riptide_router_get_reason(router, AF_INET);
@@ -134,6 +136,17 @@ static json_t *health_of(const struct daemon *daemon)
         reason = why_no_rules ? why_no_rules : why_no_program;
     } else if (daemon->health.n_ticks == 0) {
         health = "starting";
+    } else if (estimator->is_full) {
+        char largest[RIPTIDE_PREFIX_TEXT_BYTES];
+
+        health = "full";
+        riptide_prefix_format(&estimator->largest, largest);
+        snprintf(text, sizeof(text),
+                 "--max-destinations %" PRIu32 " are in use, %" PRIu32
+                 " of them in %s: those with fewest connections give way",
+                 daemon->settings->estimator.max_destinations, estimator->largest_destinations,
+                 largest);
+        reason = text;
     }
     return json_pack("{s:s, s:s?, s:o, s:{s:o, s:o}}", "health", health, "reason", reason, "apply",
                      apply_of(daemon), "rules", "ipv4", rules_of(daemon, AF_INET), "ipv6",
@@ -219,17 +232,20 @@ json_t *daemon_status(struct daemon *daemon)
     struct riptide_observer_stats observer;
     struct riptide_estimator_stats estimator;
     struct riptide_router_stats router;
-    json_t *status = health_of(daemon);
+    char largest[RIPTIDE_PREFIX_TEXT_BYTES];
+    json_t *status;
 
     riptide_observer_get_stats(riptide_agent_get_observer(daemon->agent), &observer,
                                sizeof(observer));
     riptide_estimator_get_stats(known, &estimator, sizeof(estimator));
+    riptide_prefix_format(&estimator.largest, largest);
+    status = health_of(daemon, &estimator);
     riptide_router_get_stats(riptide_agent_get_router(daemon->agent), &router, sizeof(router));
     json_object_update_new(
         status,
         json_pack(
-            "{s:I, s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-            "s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
+            "{s:I, s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:{s:s, s:I}, s:I, "
+            "s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
             "hints", (json_int_t)count_hints(known), "version", riptide_version(), "pid",
             (int)getpid(), "uptime_s", s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns),
             "dry_run", settings->router.dry_run, "paused", daemon_is_off(daemon), "interval_s",
@@ -237,15 +253,18 @@ json_t *daemon_status(struct daemon *daemon)
             settings->estimator.policy->name, "table", (json_int_t)settings->router.table,
             "connections", (json_int_t)daemon->health.tick.samples, "destinations",
             (json_int_t)estimator.destinations, "max_destinations",
-            (json_int_t)settings->estimator.max_destinations, "routes", (json_int_t)router.routes,
+            (json_int_t)settings->estimator.max_destinations, "largest", "prefix", largest,
+            "destinations", (json_int_t)estimator.largest_destinations, "routes",
+            (json_int_t)router.routes,
             "left_alone", (json_int_t)router.left_alone, "max_routes",
             (json_int_t)settings->router.max_routes, "clients",
             (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
             "counters", "routes_written", (json_int_t)router.written,
             "routes_refused", (json_int_t)router.failed, "resyncs", (json_int_t)router.resyncs,
             "lifts", (json_int_t)router.lifts, "overruns", (json_int_t)router.overruns, "dumps",
-            (json_int_t)observer.dumps, "dumps_failed", (json_int_t)observer.failures, "messages",
-            messages_of()));
+            (json_int_t)observer.dumps, "dumps_failed", (json_int_t)observer.failures, "over_share",
+            (json_int_t)estimator.over_share, "gave_way", (json_int_t)estimator.gave_way,
+            "messages", messages_of()));
     return status;
 }
 

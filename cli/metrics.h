@@ -46,6 +46,7 @@ struct metrics {
     uint64_t max_destinations;
     uint64_t max_routes;
     uint64_t overflow;          /* refused for max_destinations, as counted by ticks */
+    uint64_t is_full;
     struct histogram windows;   /* each route as it was written, segments */
     struct histogram durations; /* of ticks, ns */
 };

@@ -59,6 +59,7 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     if (metrics->books)
         metrics->held_out_due += books_due(outcomes->books, outcomes->arms.holdout_percent);
     memcpy(metrics->left_out, outcomes->left_out, sizeof(metrics->left_out));
+    metrics->is_full = metrics->estimator.is_full;
     metrics->max_destinations = file->settings->estimator.max_destinations;
     metrics->max_routes = file->settings->router.max_routes;
 }

@@ -64,6 +64,12 @@ static const struct series {
       "Samples with impossible values." },
     { "riptide_overflow_total", "", FIGURE(overflow),
       "Connections and windows refused because of max_destinations." },
+    { "riptide_over_share_total", "", FIGURE(estimator.over_share),
+      "Of those, connections to a /64 or /24 that has a sixteenth of all destinations." },
+    { "riptide_destinations_gave_way_total", "", FIGURE(estimator.gave_way),
+      "Destinations that gave their place to another one." },
+    { "riptide_destinations_full", "", FIGURE(is_full),
+      "Whether new destinations find no free place." },
     { "riptide_destinations_expired_total", "", FIGURE(estimator.expired),
       "Destinations whose time to live passed." },
     { "riptide_destinations", "", FIGURE(estimator.destinations), "Destinations known." },
@@ -292,6 +298,18 @@ static void print_info(FILE *out, const char *name, const char *help, const char
     fprintf(out, "%s%s 1\n", name, labels);
 }
 
+static void print_largest(FILE *out, const struct riptide_estimator_stats *estimator)
+{
+    char prefix[RIPTIDE_PREFIX_TEXT_BYTES] = "";
+
+    if (estimator->largest_destinations > 0)
+        riptide_prefix_format(&estimator->largest, prefix);
+    print_head(out, "riptide_destinations_largest", "gauge",
+               "Destinations of the /64 or /24 that has most.");
+    fprintf(out, "riptide_destinations_largest{prefix=\"%s\"} %" PRIu32 "\n", prefix,
+            estimator->largest_destinations);
+}
+
 void metrics_print(FILE *out, const struct metrics *metrics)
 {
     char labels[64];
@@ -303,6 +321,7 @@ void metrics_print(FILE *out, const struct metrics *metrics)
         print_info(out, "riptide_apply_info",
                    "The way by which windows are given; --apply auto chooses.", labels);
     print_table(out, metrics);
+    print_largest(out, &metrics->estimator);
     print_books(out, metrics);
     if (metrics->books)
         print_effect(out, metrics);

@@ -202,17 +202,29 @@ static void report_none(const struct settings *settings, const struct riptide_ti
                  tick->samples);
 }
 
-/* Once at its beginning, not in each round. */
-static void report_overflow(const struct settings *settings, const struct riptide_tick *tick)
+/* Each once at its beginning, not in each round. */
+static void report_full(const struct settings *settings, const struct riptide_agent *agent,
+                        const struct riptide_tick *tick)
 {
-    static bool is_said;
+    static bool is_full_said, is_refusal_said;
+    struct riptide_estimator_stats stats;
+    char largest[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    if (tick->overflow > 0 && !is_said)
+    riptide_estimator_get_stats(riptide_agent_get_estimator(agent), &stats, sizeof(stats));
+    riptide_prefix_format(&stats.largest, largest);
+    if (stats.is_full && !is_full_said)
         log_line(LOG_LEVEL_WARNING,
-                 "%" PRIu64 " connections are to destinations beyond --max-destinations %" PRIu32
-                 " and do not count",
-                 tick->overflow, settings->estimator.max_destinations);
-    is_said = tick->overflow > 0;
+                 "full: --max-destinations %" PRIu32 " are in use, %" PRIu32
+                 " of them in %s; those with fewest connections give way to new ones",
+                 settings->estimator.max_destinations, stats.largest_destinations, largest);
+    if (tick->overflow > 0 && !is_refusal_said)
+        log_line(LOG_LEVEL_WARNING,
+                 "%" PRIu64 " connections do not count: beyond --max-destinations %" PRIu32
+                 ", of which %s has %" PRIu32 ", at most a sixteenth",
+                 tick->overflow, settings->estimator.max_destinations, largest,
+                 stats.largest_destinations);
+    is_full_said = stats.is_full;
+    is_refusal_said = tick->overflow > 0;
 }
 
 /* The longest interval is too short for --max-share. Also once. */
@@ -242,7 +254,7 @@ void report_event(const struct settings *settings, const struct riptide_agent *a
         report_rules(event, is_paused);
         break;
     case RIPTIDE_AGENT_TICK:
-        report_overflow(settings, event->tick);
+        report_full(settings, agent, event->tick);
         report_none(settings, event->tick);
         report_share(settings, event->tick);
         log_line(LOG_LEVEL_DEBUG,

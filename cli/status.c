@@ -29,7 +29,7 @@ static const char screen[] =
     "policy {policy}, time to live {ttl_s} s\n"
     "  learned    {connections} connection[{!connections=1}s], {destinations} of at most "
     "{max_destinations} "
-    "destinations[{?is_full}: full, --max-destinations refuses new ones]\n"
+    "destinations[{?health=full}: full]\n"
     "[{!apply.by=connections}  routes     {routes} of at most {max_routes} "
     "[{?dry_run}would be |]in the kernel, {left_alone} destinations left alone[{?has_all_routes}: "
     "full]\n]"
@@ -39,7 +39,8 @@ static const char screen[] =
     "{round.cpu_ms:.1} ms), {round.changes} windows changed\n"
     "  lateness   {round.late_ms:.1} ms, of all {round.number} rounds at most "
     "{round.late_max_ms:.1} ms\n]"
-    "[{?round.refused}  refused    {round.refused} connections beyond --max-destinations\n]"
+    "[{?round.refused}  refused    {round.refused} connections beyond --max-destinations, of which "
+    "{largest.prefix} has {largest.destinations}, at most a sixteenth\n]"
     "[{?hints}  hints      {hints} in force, sections \\[prefix\\] included: see riptide hint\n]"
     "[{?messages}  messages\n]"
     "[{*messages}    {time} {level:mark}: {text}\n]";
@@ -86,10 +87,8 @@ int status_run(const struct command_options *options)
     }
     json_object_set_new(status, "not_taken", r == 0 ? json_integer(n) : json_null());
     command_add(options, status,
-                json_pack("{s:b, s:b, s:b}", "is_stretched",
+                json_pack("{s:b, s:b}", "is_stretched",
                           real(get(status, "round"), "interval_s") > real(status, "interval_s"),
-                          "is_full",
-                          number(status, "destinations") >= number(status, "max_destinations"),
                           "has_all_routes",
                           number(status, "routes") + number(status, "left_alone") >=
                               number(status, "max_routes")));

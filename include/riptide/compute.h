@@ -171,7 +171,12 @@ struct riptide_estimator_config {
     uint8_t prefix_len6;
     const struct riptide_prefix *aggregates;
     size_t n_aggregates;       /* up to RIPTIDE_MAX_PREFIXES */
-    uint32_t max_destinations; /* kept at most; 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
+    /*
+     * Kept at most, 1 to RIPTIDE_MAX_DESTINATIONS; default 16384; of one /64 or /24 a sixteenth.
+     * When full, one that would miss its window least gives way to a new one, and is withdrawn:
+     * with few connections for the time since them. Those of the last tick do not, unless idle.
+     */
+    uint32_t max_destinations;
     uint64_t hash_seed; /* random where peers are not trusted; it changes no result; default 0 */
     /*
      * The drop guard (paper, Sec. V): where the combined window falls by more than this share from
@@ -267,15 +272,21 @@ struct riptide_explanation {
     } evidence;
 };
 
-/* Counted since riptide_estimator_new, but for `destinations`. */
+/* Counted since riptide_estimator_new, unless said otherwise. */
 struct riptide_estimator_stats {
-    uint64_t destinations; /* that have a window at the moment */
+    uint64_t destinations; /* at present: that have a window */
     uint64_t samples;      /* added */
     uint64_t left_out;     /* of those, without evidence for the policy */
     uint64_t invalid;  /* samples refused (no address, window 0 or from 2^31), policy results too */
     uint64_t overflow; /* samples refused for max_destinations */
-    uint64_t expired;  /* destinations whose time to live passed */
+    uint64_t over_share; /* of those, as one /64 or /24 has a sixteenth of max_destinations */
+    uint64_t gave_way;   /* destinations that gave their place to another one */
+    uint64_t expired;    /* destinations whose time to live passed */
     uint64_t ticks;
+    bool is_full; /* new destinations have found no free place, and none is free since */
+    /* At present: who has most of the destinations. */
+    struct riptide_prefix largest; /* a /64, a /24, or a destination that is wider */
+    uint32_t largest_destinations; /* of `largest`; 0: there are none */
 };
 
 void riptide_estimator_config_init(struct riptide_estimator_config *config, size_t size);
@@ -308,7 +319,8 @@ void riptide_estimator_discard(struct riptide_estimator *estimator);
 int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns);
 
 /*
- * Takes the next destination whose window differs from the one popped last (cwnd 0: withdrawn).
+ * Takes the next destination whose window differs from the one popped last (cwnd 0: withdrawn; of
+ * one that gave its place to another only `dst` is set).
  * Outcomes: RIPTIDE_E_AGAIN where there is none.
  */
 int riptide_estimator_pop(struct riptide_estimator *estimator,

@@ -63,7 +63,8 @@ static void *must(void *pointer)
     return pointer;
 }
 
-/* Half IPv4, half IPv6, in random order, as hosts are in the kernel's hash table. */
+/* Half IPv4, half IPv6, in random order, as hosts are in the kernel's hash table; IPv6 in a /64 of
+ * its own each, as one has only a part of all places. */
 static struct riptide_sample *make_stream(const struct plan *plan)
 {
     struct riptide_sample *samples = must(calloc(plan->samples, sizeof(*samples)));
@@ -89,8 +90,8 @@ static struct riptide_sample *make_stream(const struct plan *plan)
         };
         if (host % 2)
             sample->dst = (struct riptide_prefix){ AF_INET6, 128, { 0x20, 1, 0x0d, 0xb8 } };
-        sample->dst.addr[host % 2 ? 14 : 2] = (uint8_t)(host >> 8);
-        sample->dst.addr[host % 2 ? 15 : 3] = (uint8_t)host;
+        sample->dst.addr[host % 2 ? 6 : 2] = (uint8_t)(host >> 8);
+        sample->dst.addr[host % 2 ? 7 : 3] = (uint8_t)host;
     }
     return samples;
 }
@@ -290,9 +291,9 @@ static struct riptide_hint hint_of(uint32_t i, uint64_t now_ns)
         hint.dst = (struct riptide_prefix){ AF_INET6, 128, { 0x20, 1, 0x0d, 0xb8 } };
     if (i % 3 == 0)
         hint.until_ns = now_ns + 3600 * S;
-    hint.dst.addr[i % 2 ? 14 : 2] = (uint8_t)(i >> 8);
-    hint.dst.addr[i % 2 ? 15 : 3] = (uint8_t)i;
-    prefix_truncate(&hint.dst, (uint8_t)(9 + i / 2 % (i % 2 ? 120 : 24)));
+    hint.dst.addr[i % 2 ? 6 : 2] = (uint8_t)(i >> 8);
+    hint.dst.addr[i % 2 ? 7 : 3] = (uint8_t)i;
+    prefix_truncate(&hint.dst, (uint8_t)(9 + i / 2 % (i % 2 ? 56 : 24)));
     return hint;
 }
 

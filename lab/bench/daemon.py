@@ -32,7 +32,7 @@ CONNECTIONS_AT_ONCE = 5000  # each is two of the 20,000 files that a process may
 # Buckets of the kernel's table of connections, which a dump walks: as on hosts with 8 and 32 GB.
 # Each namespace here has its own table, or the machine's connections would count.
 TABLES = (65536, 262144)
-FAMILIES = {"IPv4": (socket.AF_INET, "198.18.{}.{}"), "IPv6": (socket.AF_INET6, "2001:db8::{:x}:{:x}")}
+FAMILIES = {"IPv4": (socket.AF_INET, "198.18.{}.{}"), "IPv6": (socket.AF_INET6, "2001:db8:{:x}:{:x}::1")}
 RESET = b"\1\0\0\0\0\0\0\0"  # struct linger: reset at once
 
 

@@ -58,7 +58,7 @@ __attribute__((noinline)) static int begin(struct riptide_estimator *estimator,
     if (!is_host(&sample->dst))
         return refuse(estimator, RIPTIDE_E_INVALID);
     if (!is_at(estimator, *slotp, dst))
-        r = destination_get(estimator, dst, slotp);
+        r = destination_get(estimator, dst, sample, slotp);
     if (r != 0)
         return refuse(estimator, r);
     destination = destination_at(estimator, *slotp);

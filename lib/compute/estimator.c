@@ -28,6 +28,8 @@ static int lay_out(struct riptide_estimator *estimator, struct riptide_error *er
     config->n_hints = 0;
     prefix_table_init(&estimator->table, sizeof(struct destination), config->max_destinations,
                       config->hash_seed);
+    prefix_table_init(&estimator->shares, sizeof(struct share), config->max_destinations,
+                      config->hash_seed);
     estimator->is_by_host =
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->touched = NONE;
@@ -63,6 +65,8 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     if (!estimator)
         return NULL;
     prefix_table_deinit(&estimator->table);
+    prefix_table_deinit(&estimator->shares);
+    free(estimator->withdrawn);
     free(estimator->aggregates);
     free(estimator->hints);
     free(estimator);
@@ -216,6 +220,9 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         struct destination *destination = destination_at(estimator, slot);
 
         turn_pmtu(destination);
+        destination->flags &= (uint8_t)~IS_IDLE;
+        if (destination->n_counted == 0)
+            destination->flags |= IS_IDLE;
         compute(estimator, slot, now_ns);
         if (destination->n_counted > 0 || destination->cwnd == 0) {
             destination->samples = destination->n_counted;
@@ -231,6 +238,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         remove_if_unknown(estimator, take_touched(estimator));
     }
     estimator->has_made_room = false;
+    estimator->stats.is_full &= estimator->table.n == estimator->table.max;
     estimator->stats.ticks++;
     return 0;
 }
@@ -238,6 +246,13 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
 RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
                                          const struct riptide_estimate **estimatep)
 {
+    *estimatep = &estimator->popped;
+    if (estimator->n_withdrawn > 0) {
+        estimator->popped = (struct riptide_estimate){
+            .dst = estimator->withdrawn[--estimator->n_withdrawn],
+        };
+        return 0;
+    }
     while (estimator->changed_head != NONE) {
         uint32_t slot = estimator->changed_head;
         struct destination *destination = destination_at(estimator, slot);
@@ -250,21 +265,29 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
         destination->popped_cwnd = given_cwnd(destination);
         estimator->popped = destination_estimate(estimator, destination);
         remove_if_unknown(estimator, slot);
-        if (is_to_pop) {
-            *estimatep = &estimator->popped;
+        if (is_to_pop)
             return 0;
-        }
     }
     return RIPTIDE_E_AGAIN;
 }
 
-STRUCT_ENDS_WITH(struct riptide_estimator_stats, ticks);
+STRUCT_ENDS_WITH(struct riptide_estimator_stats, largest_destinations);
 
 RIPTIDE_PUBLIC void riptide_estimator_get_stats(const struct riptide_estimator *estimator,
                                                 struct riptide_estimator_stats *stats, size_t size)
 {
     struct riptide_estimator_stats current = estimator->stats;
+    const struct prefix_table *shares = &estimator->shares;
 
     current.destinations = estimator->n_windows;
+    for (uint32_t i = prefix_table_next(shares, 0); i != NONE;
+         i = prefix_table_next(shares, i + 1)) {
+        const struct share *share = prefix_table_at(shares, i);
+
+        if (share->n_destinations > current.largest_destinations) {
+            current.largest_destinations = share->n_destinations;
+            current.largest = share->within;
+        }
+    }
     struct_give(stats, size, &current, sizeof(current));
 }

@@ -27,6 +27,7 @@ enum {
     IS_NEWS = 1 << 2,    /* its rto_min, bounds or path MTU are not those popped last */
     IS_DROP = 1 << 3,    /* the drop guard discarded its history */
     IS_OFF = 1 << 4,     /* a hint disables its window */
+    IS_IDLE = 1 << 5,    /* its last tick had no connection that counted */
 };
 
 /*
@@ -69,12 +70,19 @@ struct hint {
     uint32_t cap;             /* the lowest cwnd_max of those with an end; 0: none */
 };
 
+/* How many destinations there are within a /24, a /64, or a wider destination. */
+struct share {
+    struct riptide_prefix within;
+    uint32_t n_destinations;
+};
+
 struct riptide_estimator {
     struct riptide_estimator_config config; /* without its hints */
     void *aggregates;                       /* the configuration's */
     const struct riptide_scope *scope;      /* the observer's; NULL: everything */
     bool is_by_host;                        /* every destination is one host */
     struct prefix_table table;
+    struct prefix_table shares; /* of all destinations in the table */
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input;
     uint64_t now_ns; /* of the last tick */
@@ -86,6 +94,13 @@ struct riptide_estimator {
     uint32_t n_windows;
     int64_t oldest_ns;          /* no destination was computed before this time */
     bool has_made_room;         /* in the coming tick, by removing windowless ones */
+    uint32_t hand;              /* where the next search for one that gives way begins */
+    /*
+     * Windows of destinations that gave way, to be withdrawn before others are popped: so there are
+     * at most as many as destinations that were popped. NULL: none gave way so far.
+     */
+    struct riptide_prefix *withdrawn;
+    uint32_t n_withdrawn;
     struct hint *hints;         /* the configuration's and the added ones: see hints.c */
     uint32_t n_hints;
     struct riptide_estimate popped;
@@ -170,11 +185,12 @@ bool destination_is_ours(const struct riptide_estimator *estimator,
                          const struct riptide_prefix *dst);
 
 /*
- * The slot of that destination, a new one if necessary; to make room it may remove windowless ones
- * without samples of the coming tick. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
+ * The slot of that destination, a new one if necessary; in a full table another one gives way, but
+ * one with a window only for a sample that is evidence. NULL: there is no sample. Outcomes:
+ * RIPTIDE_E_FULL. Errors: -ENOMEM.
  */
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-                    uint32_t *slotp);
+                    const struct riptide_sample *sample, uint32_t *slotp);
 
 /*
  * Removes a destination that has no window and whose last popped estimate had none; windowless ones

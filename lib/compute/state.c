@@ -258,7 +258,7 @@ static int load_record(struct load *load, const struct record *record)
         counts->older++;
         return 0;
     }
-    r = destination_get(estimator, &record->dst, &slot);
+    r = destination_get(estimator, &record->dst, NULL, &slot);
     if (r == RIPTIDE_E_FULL) {
         counts->overflow++;
         return 0;

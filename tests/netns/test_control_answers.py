@@ -37,18 +37,26 @@ def test_status_says_how_it_is(net):
 
 
 def test_status_says_how_much_room_there_is(net):
-    for i in range(3):
-        net.learned(f"203.0.113.{i + 1}", 20)
+    """One /24 has at most a sixteenth, and connections to another one find the table full."""
+    for peer in ("203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1"):
+        net.learned(peer, 20)
     with Daemon(net.host, "--max-destinations", "2") as daemon:
         wait_until(lambda: status()["routes"] == 2, "two routes")
         found = riptide_json(net.host, "status")
         assert (found["destinations"], found["max_destinations"]) == (2, 2)
         assert (found["routes"], found["left_alone"], found["max_routes"]) == (2, 0, 2)
+        assert (found["health"], found["largest"]["destinations"]) == ("full", 1)
+        assert f"--max-destinations 2 are in use, 1 of them in {found['largest']['prefix']}: " in found["reason"]
+        assert found["largest"]["prefix"] in ("203.0.113.0/24", "198.51.100.0/24", "2001:db8::/64")
         screen = net.host.run(RIPTIDE, "status").stdout
-        assert "2 of at most 2 destinations: full, --max-destinations" in screen
+        assert "2 of at most 2 destinations: full\n" in screen
         assert "2 of at most 2 in the kernel" in screen
         wait_rounds(3)
-        assert daemon.said().count("beyond --max-destinations 2") == 1
+        assert daemon.said().count("full: --max-destinations 2 are in use") == 1
+        assert daemon.said().count("do not count: beyond --max-destinations 2, ") == 1
+        metrics = ask({"request": "metrics"})["metrics"]
+        assert "riptide_destinations_full 1\n" in metrics
+        assert f'riptide_destinations_largest{{prefix="{found["largest"]["prefix"]}"}} 1\n' in metrics
 
 
 def test_show_puts_kernel_and_daemon_side_by_side(net):

@@ -125,10 +125,12 @@ TEST(others_change_nothing)
         assert_refused(lines[i], false, "only root and the group of --control-group may");
 }
 
-/* Page by page: each walks over a bounded number, whatever it finds. */
-static void assert_rows(struct daemon *stand_in, const char *members, size_t n_expected)
+/* Page by page: each has a bounded number, and looks at a bounded number. */
+static void assert_rows(struct daemon *stand_in, const char *members, size_t n_expected,
+                        int n_expected_pages)
 {
-    json_int_t from = 0, n_pages = 0;
+    json_int_t from = 0;
+    int n_pages = 0;
     bool is_last = false;
     size_t n = 0;
 
@@ -148,25 +150,23 @@ static void assert_rows(struct daemon *stand_in, const char *members, size_t n_e
                              1 + (stand_in->has_reasons ? 95 : 1));
             n++;
         }
+        assert_in_range(i, 0, REQUEST_PAGE);
         is_last = json_is_null(json_object_get(answer, "next"));
-        if (!is_last)
-            assert_int_equal(json_integer_value(json_object_get(answer, "next")),
-                             from + REQUEST_PAGE);
-        from += REQUEST_PAGE;
+        from = json_integer_value(json_object_get(answer, "next"));
         json_decref(answer);
         free(text);
     }
     assert_int_equal(n, n_expected);
-    assert_int_equal(n_pages, stand_in->n_rows / REQUEST_PAGE + 1);
+    assert_int_equal(n_pages, n_expected_pages);
 }
 
 TEST(lists_come_in_pages)
 {
-    struct daemon stand_in = { .n_rows = 3000 };
+    struct daemon stand_in = { .n_rows = 5000 };
 
-    assert_rows(&stand_in, "", 3000);
-    assert_rows(&stand_in, ",\"prefix\":\"10.0.0.0/24\"", 256);
-    assert_rows(&stand_in, ",\"prefix\":\"192.0.2.0/24\"", 0);
+    assert_rows(&stand_in, "", 5000, 20);
+    assert_rows(&stand_in, ",\"prefix\":\"10.0.0.0/24\"", 256, 3);
+    assert_rows(&stand_in, ",\"prefix\":\"192.0.2.0/24\"", 0, 2);
     stand_in.has_reasons = true;
-    assert_rows(&stand_in, "", 3000);
+    assert_rows(&stand_in, "", 5000, 20);
 }

@@ -8,6 +8,7 @@ from typing import Any, Callable, Iterator, TypeVar
 from ._errors import check, new_error
 from ._handle import Use
 from ._native import ffi, lib
+from ._values import network
 
 T = TypeVar("T")
 
@@ -55,9 +56,10 @@ def walk(use: Use, step: Callable[[Any, Any, Any], int], read: Callable[[Any], T
         yield read(item)
 
 
-def counters(use: Use, get: Callable[[Any, Any, int], None]) -> dict[str, int]:
-    """Reads the counters of a riptide_*_get_stats by name."""
+def counters(use: Use, get: Callable[[Any, Any, int], None]) -> dict[str, Any]:
+    """Reads the counters of a riptide_*_get_stats by name; a prefix as a network, or None."""
     stats = ffi.new(ffi.typeof(get).args[1])
     with use as c:
         get(c, stats, ffi.sizeof(stats[0]))
-    return {name: getattr(stats, name) for name, _ in ffi.typeof(stats).item.fields}
+    return {name: network(getattr(stats, name)) if field.type.kind == "struct"
+            else getattr(stats, name) for name, field in ffi.typeof(stats).item.fields}

@@ -77,7 +77,7 @@ class Estimated:
         """Walks over windows; those that ticks change meanwhile may be missed, or seen twice."""
         return walk(self._use, lib.riptide_estimator_next, _read_estimate)
 
-    def stats(self) -> dict[str, int]:
+    def stats(self) -> dict[str, Any]:
         """The counters of struct riptide_estimator_stats."""
         return counters(self._use, lib.riptide_estimator_get_stats)
 

@@ -4,8 +4,8 @@
  *
  *     farm SOCKETS DESTINATIONS 4|6|mixed
  *
- * Socket s goes to destination s modulo DESTINATIONS: 10.64.0.0 + d, 2001:db8:64:: + d, or with
- * `mixed` the latter for odd d. Its local port is 443, and the next ones where 60,000 remote ports
+ * Socket s goes to destination s modulo DESTINATIONS: 10.64.0.0 + d, 2001:db8:64:: + d in a /64 of
+ * its own, or with `mixed` the latter for odd d. Its local port is 443, and the next ones where 60,000 remote ports
  * of a destination (from 1024) are used up. The caller has routed these destinations to a dummy
  * link; the windows are what the initcwnd of these routes says.
  *
@@ -65,6 +65,7 @@ static union address address_of(bool v6, uint32_t destination, uint16_t port)
     if (v6) {
         address.v6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(port) };
         inet_pton(AF_INET6, "2001:db8:64::", &address.v6.sin6_addr);
+        memcpy(&address.v6.sin6_addr.s6_addr[6], (const char *)&low + 2, 2);
         memcpy(&address.v6.sin6_addr.s6_addr[12], &low, sizeof(low));
     } else {
         address.v4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port) };

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A full table: which destination gives way to a new one, and the most that one /64 or /24 can
+ * have.
+ */
+#include "careful_case.h"
+#include "prefix.h"
+
+/* The destination number `i` of a set that begins with this byte, each in a /64 of its own. */
+static struct riptide_prefix apart(uint8_t set, uint32_t i)
+{
+    return (struct riptide_prefix){ AF_INET6, 128, { 0xfd, set, (uint8_t)(i >> 8), (uint8_t)i } };
+}
+
+/* Likewise, all in one /64. */
+static struct riptide_prefix crowded(uint32_t i)
+{
+    struct riptide_prefix dst = { AF_INET6, 128, { 0x20, 0x01 } };
+
+    memcpy(&dst.addr[12], &i, sizeof(i));
+    return dst;
+}
+
+/* Adds `n` closed connections, which are evidence. Returns the outcome of the last. */
+static int connect_to(struct riptide_estimator *estimator, struct riptide_prefix dst, uint32_t n)
+{
+    struct riptide_sample sample = closed(24, 24, 0);
+    int r = 0;
+
+    sample.dst = dst;
+    for (uint32_t i = 0; i < n; i++)
+        r = riptide_estimator_add(estimator, &sample);
+    return r;
+}
+
+static uint32_t window_of(const struct riptide_estimator *estimator, struct riptide_prefix dst)
+{
+    struct riptide_estimate estimate = { .cwnd = 0 };
+
+    riptide_estimator_find(estimator, &dst, &estimate);
+    return estimate.cwnd;
+}
+
+static uint32_t count_windows(const struct riptide_estimator *estimator, uint8_t set, uint32_t n)
+{
+    uint32_t n_windows = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        n_windows += window_of(estimator, apart(set, i)) > 0;
+    return n_windows;
+}
+
+TEST(one_prefix_has_a_sixteenth)
+{
+    enum { KNOWN = 15000, CROWD = 1000000, NEW = 20 };
+    ESTIMATOR *estimator = estimator_of_policy("careful");
+    struct riptide_estimator_stats stats;
+    struct riptide_prefix within = prefix("2001::/64");
+
+    for (uint32_t i = 0; i < KNOWN; i++)
+        assert_int_equal(connect_to(estimator, apart(1, i), 1), 0);
+    riptide_estimator_tick(estimator, 1 * S);
+    pop_all(estimator);
+    for (uint32_t i = 0; i < CROWD; i++) {
+        connect_to(estimator, crowded(i), 2);
+        if (i % 4096 == 0) {
+            riptide_estimator_tick(estimator, 1 * S + i * MS / 100);
+            pop_all(estimator);
+        }
+    }
+    for (uint32_t i = 0; i < NEW; i++)
+        assert_int_equal(connect_to(estimator, apart(2, i), 1), 0);
+    riptide_estimator_tick(estimator, 12 * S);
+    assert_int_equal(count_windows(estimator, 2, NEW), NEW);
+    assert_int_equal(count_windows(estimator, 1, KNOWN), KNOWN);
+    stats = stats_of(estimator);
+    assert_int_equal(stats.largest_destinations, 1024);
+    assert_true(riptide_prefix_equal(&stats.largest, &within));
+    assert_int_equal(stats.over_share, 2 * (CROWD - 1024));
+    assert_int_equal(stats.overflow, stats.over_share);
+    assert_int_equal(stats.gave_way, 0);
+    assert_false(stats.is_full);
+}
+
+TEST(sixteenth_of_a_24_and_wider_destinations)
+{
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.max_destinations = 32);
+    ESTIMATOR *wide = ESTIMATOR_WITH("paper", config.max_destinations = 32, config.prefix_len4 = 16);
+
+    assert_int_equal(connect_to(estimator, prefix("192.0.2.1"), 1), 0);
+    assert_int_equal(connect_to(estimator, prefix("192.0.2.2"), 1), 0);
+    assert_int_equal(connect_to(estimator, prefix("192.0.2.3"), 1), RIPTIDE_E_FULL);
+    assert_int_equal(connect_to(estimator, prefix("192.0.2.2"), 1), 0);
+    assert_int_equal(connect_to(estimator, prefix("192.0.3.1"), 1), 0);
+    /* Places that end are free again. */
+    riptide_estimator_discard(estimator);
+    assert_int_equal(connect_to(estimator, prefix("192.0.2.3"), 1), 0);
+    /* A wider destination is its own prefix. */
+    for (uint8_t i = 0; i < 32; i++)
+        assert_int_equal(
+            connect_to(wide, (struct riptide_prefix){ AF_INET, 32, { 10, i, 0, 1 } }, 1), 0);
+    assert_false(stats_of(wide).is_full);
+    assert_int_equal(connect_to(wide, prefix("10.32.0.1"), 1), RIPTIDE_E_FULL);
+    assert_true(stats_of(wide).is_full);
+    assert_int_equal(stats_of(wide).largest_destinations, 1);
+}
+
+/* Those with few connections that ended long ago give way; their windows are withdrawn. */
+TEST(destination_that_misses_its_window_least_gives_way)
+{
+    enum { KNOWN = 64, NEW = 1000 };
+    ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = KNOWN);
+    const struct riptide_estimate *estimate;
+    uint32_t n_given = 0;
+
+    for (uint32_t i = 0; i < KNOWN; i++)
+        connect_to(estimator, apart(1, i), i % 4 > 0 ? 100 : 1);
+    riptide_estimator_tick(estimator, 1 * S - MS);
+    for (uint32_t i = 0; i < NEW; i++) {
+        riptide_estimator_tick(estimator, 1 * S + i * 10 * MS);
+        while ((estimate = pop(estimator)))
+            n_given += estimate->cwnd > 0 ? 1u : -1u;
+        assert_int_equal(n_given, KNOWN);
+        assert_int_equal(connect_to(estimator, apart(2, i), 1), 0);
+    }
+    riptide_estimator_tick(estimator, 11 * S);
+    assert_true(window_of(estimator, apart(2, NEW - 1)) > 0);
+    for (uint32_t i = 0; i < KNOWN; i++)
+        assert_int_equal(window_of(estimator, apart(1, i)) > 0, i % 4 > 0);
+    assert_int_equal(stats_of(estimator).gave_way, NEW);
+    assert_int_equal(stats_of(estimator).overflow, 0);
+    assert_true(stats_of(estimator).is_full);
+    riptide_estimator_tick(estimator, 101 * S);
+    pop_all(estimator);
+    riptide_estimator_tick(estimator, 102 * S);
+    assert_false(stats_of(estimator).is_full);
+}
+
+TEST(no_window_gives_way_without_evidence)
+{
+    ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = 2);
+    struct riptide_sample unused = { .dst = apart(2, 1), .cwnd = 10 };
+
+    connect_to(estimator, apart(1, 1), 1);
+    connect_to(estimator, apart(1, 2), 1);
+    riptide_estimator_tick(estimator, 1 * S);
+    pop_all(estimator);
+    riptide_estimator_tick(estimator, 2 * S);
+    assert_int_equal(riptide_estimator_add(estimator, &unused), RIPTIDE_E_FULL);
+    assert_int_equal(count_windows(estimator, 1, 3), 2);
+    assert_int_equal(connect_to(estimator, apart(2, 1), 1), 0);
+    assert_int_equal(count_windows(estimator, 1, 3), 1);
+}
+
+/* Open connections do not take places from each other in turns, but idle ones need none. */
+TEST(connections_keep_their_place_until_they_are_idle)
+{
+    ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = 1);
+    struct riptide_sample idle = busy(24), new = busy(24);
+
+    idle.dst = apart(1, 1);
+    new.dst = apart(1, 2);
+    assert_int_equal(riptide_estimator_add(estimator, &idle), 0);
+    assert_int_equal(riptide_estimator_add(estimator, &new), RIPTIDE_E_FULL);
+    riptide_estimator_tick(estimator, 1 * S);
+    assert_int_equal(riptide_estimator_add(estimator, &new), RIPTIDE_E_FULL); /* to be popped */
+    pop_all(estimator);
+    assert_int_equal(riptide_estimator_add(estimator, &new), RIPTIDE_E_FULL);
+    idle.last_data_sent_ms = 10000;
+    show(estimator, idle, 2 * S);
+    assert_int_equal(window_of(estimator, idle.dst), 24);
+    assert_int_equal(riptide_estimator_add(estimator, &new), 0);
+    assert_int_equal(riptide_estimator_add(estimator, &idle), RIPTIDE_E_FULL);
+    riptide_estimator_tick(estimator, 3 * S);
+    assert_int_equal(window_of(estimator, new.dst), 24);
+}
+
+/* Even if it comes back before its withdrawal was popped. */
+TEST(withdrawal_comes_before_the_next_window)
+{
+    ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = 1);
+    const struct riptide_estimate *estimate;
+    struct riptide_prefix first = apart(1, 1);
+
+    connect_to(estimator, first, 1);
+    riptide_estimator_tick(estimator, 1 * S);
+    pop_all(estimator);
+    riptide_estimator_tick(estimator, 2 * S);
+    connect_to(estimator, apart(1, 2), 1);
+    riptide_estimator_discard(estimator);
+    connect_to(estimator, first, 1);
+    riptide_estimator_tick(estimator, 3 * S);
+    estimate = pop(estimator);
+    assert_true(estimate && riptide_prefix_equal(&estimate->dst, &first) && estimate->cwnd == 0);
+    estimate = pop(estimator);
+    assert_true(estimate && riptide_prefix_equal(&estimate->dst, &first) && estimate->cwnd == 24);
+    assert_null(pop(estimator));
+}
