@@ -60,7 +60,7 @@ int riptide_router_check(struct riptide_router *router, struct riptide_error *er
 
 /*
  * The process that holds the thread's namespace (lib/apply/claim.h); 0: not visible from here.
- * Outcomes: RIPTIDE_E_UNKNOWN: none. Errors: of open(2): there is no /proc.
+ * Outcomes: RIPTIDE_E_UNKNOWN: none. Errors: of open(2); -EIO.
  */
 int riptide_router_get_holder(int *pidp);
 

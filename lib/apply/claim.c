@@ -96,14 +96,14 @@ static int look(FILE *sockets, uint32_t own_port, int *pidp)
         if (*pidp == 0 || kill(*pidp, 0) == 0 || errno != ESRCH)
             return 0;
     }
-    return RIPTIDE_E_UNKNOWN;
+    return ferror(sockets) ? -EIO : RIPTIDE_E_UNKNOWN;
 }
 
 static int find_holder(FILE *sockets, uint32_t own_port, int *pidp)
 {
     int r = RIPTIDE_E_UNKNOWN;
 
-    for (int i = 0; i < READINGS && r != 0; i++)
+    for (int i = 0; i < READINGS && r == RIPTIDE_E_UNKNOWN; i++)
         r = look(sockets, own_port, pidp);
     return r;
 }
@@ -149,9 +149,9 @@ int claim_take(struct claim *claim, struct riptide_error *error)
         return r;
     claim->is_held = true;
     /* First the claim, then the look: of two that begin at once none misses the other. */
-    if (find_holder(claim->sockets, claim->port, &holder) == 0) {
-        drop(claim);
-        return busy(holder, error);
-    }
-    return 0;
+    r = find_holder(claim->sockets, claim->port, &holder);
+    if (r == RIPTIDE_E_UNKNOWN)
+        return 0;
+    drop(claim);
+    return r < 0 ? r : busy(holder, error);
 }

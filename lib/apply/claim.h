@@ -32,7 +32,7 @@ int claim_open(struct claim *claim);
  * Takes it, unless it is held by this object already. The claim of a process that has ended does
  * not count, though a child by fork(2) may still have its socket. Errors, each with a line: -EBUSY,
  * which names the holder where it can be seen; -EPERM, CAP_NET_ADMIN is missing; -ENOENT, there is
- * no /proc. If two take it in the same moment, both may be refused.
+ * no /proc; -EIO, it cannot be read. If two take it in the same moment, both may be refused.
  */
 int claim_take(struct claim *claim, struct riptide_error *error);
 
