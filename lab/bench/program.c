@@ -5,7 +5,7 @@
  * program serves the ns that the kernel says it ran (BPF_ENABLE_STATS), each. "bare" are calls alone,
  * "nothing" is a program that only returns.
  */
-#include "apply/program/bpf.h"
+#include "apply/program/program.h"
 #include "apply/program/windows.h"
 #include "program.h"
 
@@ -56,21 +56,26 @@ static struct bpf_prog_info read_program(const char *name)
 /* The kernel's time for the calls only, without our own work. */
 static void time_updates(uint32_t n)
 {
-    int fd = bpf_create_map(BPF_MAP_TYPE_LPM_TRIE, "bare", sizeof(struct window_key),
-                            sizeof(struct window), n, -1);
-    struct window_key key = { .prefix_bits = 128 };
+    union bpf_attr attr = { .map_type = BPF_MAP_TYPE_LPM_TRIE,
+                            .map_name = "bare",
+                            .key_size = sizeof(struct window_key),
+                            .value_size = sizeof(struct window),
+                            .max_entries = n,
+                            .map_flags = BPF_F_NO_PREALLOC };
+    int fd = (int)call(BPF_MAP_CREATE, &attr);
+    struct window_key key = { .prefix_bits = 32 + 32, .family = AF_INET };
     const struct window window = { .initcwnd = 40 };
     double start_s = 0;
 
-    check(fd, "bpf_create_map");
+    check(fd, "BPF_MAP_CREATE");
     for (int turn = 0; turn < 2; turn++) { /* the first turn adds them */
         start_s = cpu_s();
         for (uint32_t i = 0; i < n; i++) {
             uint32_t address = htonl(0x0a000000 + i);
 
-            memcpy(key.address + 12, &address, sizeof(address));
-            check(bpf_element(BPF_MAP_UPDATE_ELEM, fd, &key, &window),
-                  "bpf_element");
+            memcpy(key.address, &address, sizeof(address));
+            check(map_element(BPF_MAP_UPDATE_ELEM, fd, &key, &window),
+                  "map_element");
         }
     }
     printf("bare_%u_ns %.0f\n", n, 1e9 * (cpu_s() - start_s) / n);
@@ -158,10 +163,18 @@ static void time_nothing(const char *cgroup)
         { .code = BPF_JMP | BPF_EXIT },
     };
     int cgroup_fd = open(cgroup, O_RDONLY | O_DIRECTORY);
-    int program_fd = bpf_load_sockops("nothing", code, 2, NULL, 0);
-    int link_fd = bpf_link_sockops(program_fd, cgroup_fd);
-
-    check(link_fd, "bpf_link_sockops");
+    union bpf_attr program = { .prog_type = BPF_PROG_TYPE_SOCK_OPS,
+                               .expected_attach_type = BPF_CGROUP_SOCK_OPS,
+                               .prog_name = "nothing",
+                               .insns = (uintptr_t)code,
+                               .insn_cnt = 2,
+                               .license = (uintptr_t) "MIT" };
+    int program_fd = (int)call(BPF_PROG_LOAD, &program);
+    union bpf_attr link = { .link_create = { .prog_fd = (uint32_t)program_fd,
+                                             .target_fd = (uint32_t)cgroup_fd,
+                                             .attach_type = BPF_CGROUP_SOCK_OPS } };
+    int link_fd = (int)call(BPF_LINK_CREATE, &link);
+    check(link_fd, "BPF_LINK_CREATE");
     time_connections("nothing", "nothing");
     close(link_fd);
     close(program_fd);

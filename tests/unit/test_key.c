@@ -13,25 +13,26 @@ static struct window_key key_of(const char *text)
     return window_key_of(&prefix);
 }
 
-TEST(a_key_is_the_address_and_its_bits)
+TEST(a_key_is_the_family_and_the_address)
 {
     static const struct {
         const char *prefix;
-        uint32_t bits;
+        uint32_t family, bits;
         uint8_t address[16];
     } rows[] = {
-        { "0.0.0.0/0", 96, { [10] = 0xff, 0xff } },
-        { "203.0.113.0/24", 120, { [10] = 0xff, 0xff, 203, 0, 113, 0 } },
-        { "203.0.113.9/32", 128, { [10] = 0xff, 0xff, 203, 0, 113, 9 } },
-        { "::/0", 0, { 0 } },
-        { "2001:db8::/32", 32, { 0x20, 0x01, 0x0d, 0xb8 } },
-        { "2001:db8::7/128", 128, { 0x20, 0x01, 0x0d, 0xb8, [15] = 7 } },
+        { "0.0.0.0/0", AF_INET, 32, { 0 } },
+        { "203.0.113.0/24", AF_INET, 56, { 203, 0, 113, 0 } },
+        { "203.0.113.9/32", AF_INET, 64, { 203, 0, 113, 9 } },
+        { "::/0", AF_INET6, 32, { 0 } },
+        { "2001:db8::/32", AF_INET6, 64, { 0x20, 0x01, 0x0d, 0xb8 } },
+        { "2001:db8::7/128", AF_INET6, 160, { 0x20, 0x01, 0x0d, 0xb8, [15] = 7 } },
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct window_key key = key_of(rows[i].prefix);
 
         assert_int_equal(key.prefix_bits, rows[i].bits);
+        assert_int_equal(key.family, rows[i].family);
         assert_memory_equal(key.address, rows[i].address, sizeof(key.address));
     }
 }
@@ -48,7 +49,7 @@ TEST(a_window_is_within_its_bound)
                                            .rtt_us = 4 };
     struct riptide_wanted bounded = wanted;
     struct window window = window_of(&program, &wanted);
-    const struct window expected = { 60, true, 1, 2, 3, 4, 0, false, 0 };
+    const struct window expected = { 60, true, 1, 2, 3, 4, 0, 0 };
 
     assert_memory_equal(&window, &expected, sizeof(window));
     bounded.cwnd_max = 44;

@@ -2,7 +2,7 @@
 /*
  * Where cgroup2 is, also where /sys/fs/cgroup is hidden.
  */
-#include "apply/program/cgroup.h"
+#include "apply/program/program.h"
 
 #include "internal.h"
 

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 SECTION = struct.Struct("<IIQQQQIIQQ")  # Elf64_Shdr
@@ -58,6 +59,16 @@ def read_text(elf: bytes, at: int) -> str:
     return elf[at:elf.index(b"\0", at)].decode()
 
 
+def fill(elements: Iterable[str]) -> str:
+    """Elements of an array, in lines of 100 columns."""
+    lines = ["   "]
+    for element in elements:
+        if len(lines[-1]) + 1 + len(element) > 100:
+            lines.append("   ")
+        lines[-1] += " " + element
+    return "\n".join(lines)
+
+
 def render(elf: bytes, major: str) -> str:
     """The header for an object file."""
     sections = read_sections(elf)
@@ -73,10 +84,8 @@ def render(elf: bytes, major: str) -> str:
     for at in range(places[4], places[4] + places[5], 16):
         offset, info = struct.unpack_from("<QQ", elf, at)
         name, = struct.unpack_from("<I", elf, symbols[4] + (info >> 32) * SYMBOL_BYTES)
-        maps.append(f"    {{ {offset // 8}, MAP_{read_text(elf, names[4] + name).upper()} }},")
-    lines = ("    " + " ".join(f"0x{word:016x}," for word in words[i:i + 4])
-             for i in range(0, len(words), 4))
-    return HEADER.format(major=major, code="\n".join(lines), maps="\n".join(maps))
+        maps.append(f"{{ {offset // 8}, MAP_{read_text(elf, names[4] + name).upper()} }},")
+    return HEADER.format(major=major, code=fill(f"{word:#x}," for word in words), maps=fill(maps))
 
 
 def main() -> int:

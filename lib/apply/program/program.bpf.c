@@ -65,20 +65,18 @@ INLINE __u32 get_option(struct bpf_sock_ops *ctx, int level, int name, __u32 oth
     return get_sockopt(ctx, level, name, &value, sizeof(__u32)) ? otherwise : (__u32)value;
 }
 
-INLINE struct window_counts *find_counts(struct bpf_sock_ops *ctx)
+/* The only element of a map. */
+INLINE void *only_one(void *map)
 {
-    __u64 cookie = get_netns_cookie(ctx);
+    __u64 key = 0;
 
-    return map_lookup(&counts, &cookie);
+    return map_lookup(map, &key);
 }
 
-#define COUNT(name)                                                                                \
-    do {                                                                                           \
-        struct window_counts *counts_ = find_counts(ctx);                                          \
-                                                                                                   \
-        if (counts_)                                                                               \
-            __sync_fetch_and_add(&counts_->name, 1);                                               \
-    } while (0)
+INLINE void add(__u64 *count, __u64 n)
+{
+    __sync_fetch_and_add(count, n);
+}
 
 /*
  * Reads a member of the context. In C the compiler would merge the loads of two branches into one
@@ -98,48 +96,36 @@ INLINE struct window_counts *find_counts(struct bpf_sock_ops *ctx)
  * Without CAP_PERFMON the verifier refuses an index if it knows different values of it on different
  * branches. Adding a difference of two reads, which is always 0, makes the index unknown to it.
  */
-INLINE void count_given(struct bpf_sock_ops *ctx, __u32 cwnd)
+INLINE void count_given(struct bpf_sock_ops *ctx, struct window_counts *count, __u32 cwnd)
 {
-    struct window_counts *found = find_counts(ctx);
     __u32 hidden = cwnd + READ(ctx, family) - READ(ctx, family);
 
-    if (!found)
-        return;
-    __sync_fetch_and_add(&found->given, 1);
-    __sync_fetch_and_add(&found->by_cwnd[window_bucket(hidden)], 1);
-    __sync_fetch_and_add(&found->segments, cwnd);
+    add(&count->given, 1);
+    add(&count->by_cwnd[window_bucket(hidden)], 1);
+    add(&count->segments, cwnd);
 }
 
 /* Decides by family, because remote_ip4 is not 0 on IPv6 sockets. */
-INLINE struct window *find_window(struct bpf_sock_ops *ctx, const __u64 *cookie)
+INLINE struct window *find_window(struct bpf_sock_ops *ctx)
 {
     __u64 key[3]; /* struct window_key */
-    void *of_netns = map_lookup(&windows, cookie);
-    __u64 words[4] = { 0 };
-    struct window *window;
-    int is_ipv4;
 
-    if (!of_netns)
-        return 0;
-    if (ctx->family == AF_INET) {
-        words[2] = __builtin_bswap32(0xffff);
-        words[3] = READ(ctx, remote_ip4);
-    } else if (ctx->family == AF_INET6) {
-        words[0] = READ(ctx, remote_ip6[0]);
-        words[1] = READ(ctx, remote_ip6[1]);
-        words[2] = READ(ctx, remote_ip6[2]);
-        words[3] = READ(ctx, remote_ip6[3]);
-    } else {
+    key[0] = (32 + 32) | (__u64)AF_INET << 32;
+    key[1] = READ(ctx, remote_ip4);
+    key[2] = 0;
+    if (ctx->family == AF_INET6) {
+        key[1] = READ(ctx, remote_ip6[0]) | (__u64)READ(ctx, remote_ip6[1]) << 32;
+        key[2] = READ(ctx, remote_ip6[2]) | (__u64)READ(ctx, remote_ip6[3]) << 32;
+        if (key[1] || (__u32)key[2] != __builtin_bswap32(0xffff)) {
+            key[0] = (32 + 128) | (__u64)AF_INET6 << 32;
+        } else { /* IPv4-mapped */
+            key[1] = key[2] >> 32;
+            key[2] = 0;
+        }
+    } else if (ctx->family != AF_INET) {
         return 0;
     }
-    key[0] = 128 | words[0] << 32;
-    key[1] = words[1] | words[2] << 32;
-    key[2] = words[3];
-    window = map_lookup(of_netns, key);
-    is_ipv4 = !words[0] && !words[1] && words[2] == __builtin_bswap32(0xffff);
-    if (!window)
-        return 0;
-    return is_ipv4 && window->is_ipv6_alone ? 0 : window;
+    return map_lookup(&windows, key);
 }
 
 /*
@@ -190,14 +176,14 @@ INLINE int take_rate_down(struct bpf_sock_ops *ctx, __u64 limit)
  * The callback for header options shows that a flight begins. As a greeting or a TLS handshake may
  * precede the data, each flight that begins within the first ten segments is paced.
  */
-INLINE void pace(struct bpf_sock_ops *ctx, __u32 percent)
+INLINE void pace(struct bpf_sock_ops *ctx, struct window_counts *count, __u32 percent)
 {
     __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
     __u32 is_theirs = callbacks & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
 
     if (!take_rate_down(ctx, NO_LIMIT))
         return;
-    COUNT(paced);
+    add(&count->paced, 1);
     if (percent <= 50 && ctx->srtt_us)
         return;
     set_option(ctx, SOL_TCP, TCP_SAVE_SYN, is_theirs ? CALLED_BY_OTHERS : CALLED_BY_US);
@@ -243,18 +229,19 @@ INLINE __u32 cwnd_without_us(struct bpf_sock_ops *ctx, const struct window *wind
                                                                               : cwnd;
 }
 
-INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window)
+INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window,
+                     struct window_counts *count)
 {
     __u32 cwnd = cwnd_without_us(ctx, window);
 
-    COUNT(held_out);
+    add(&count->held_out, 1);
     /* After two lost SYNs TCP starts with one segment, as it should. */
     if (ctx->total_retrans <= 1 && cwnd != ctx->snd_cwnd)
         set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd);
 }
 
 INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
-                        const struct window_settings *set)
+                        const struct window_settings *set, struct window_counts *count)
 {
     __u32 cwnd = window->initcwnd;
     __u32 percent = window_pacing_percent(window, set->pacing_percent);
@@ -263,27 +250,27 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
     if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
         set_option(ctx, SOL_TCP, TCP_SAVE_SYN, NO_NOTE);
     if (ctx->total_retrans > 1) {
-        COUNT(syn_lost);
+        add(&count->syn_lost, 1);
         return;
     }
     if (window->rto_min_us)
         set_option(ctx, SOL_TCP, TCP_BPF_RTO_MIN, window->rto_min_us);
     if (cwnd_without_us(ctx, window) > cwnd && !window->may_lower) {
-        COUNT(kept);
+        add(&count->kept, 1);
         return;
     }
     /* Our own route may be larger by up to a step: keeps its window, as with routes alone. */
     if (ctx->snd_cwnd > cwnd && !window->may_lower)
         cwnd = ctx->snd_cwnd;
     if (percent && !rtt_us) {
-        COUNT(refused);
+        add(&count->refused, 1);
         return;
     }
     if (set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd))
         return;
-    count_given(ctx, cwnd);
+    count_given(ctx, count, cwnd);
     if (percent && !is_short(rtt_us, window, set))
-        pace(ctx, percent);
+        pace(ctx, count, percent);
 }
 
 INLINE enum arm draw(struct bpf_sock_ops *ctx, const struct window_settings *set)
@@ -315,10 +302,10 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
 {
     const struct window_settings *set;
     const struct window *window;
+    struct window_counts *count;
     int is_established = ctx->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
                          ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
     int is_data = ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB;
-    __u64 cookie;
 
     /* A flight begins with data that leaves while none is in flight. */
     if (is_data) {
@@ -328,21 +315,21 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
                !(ctx->op == BPF_SOCK_OPS_RETRANS_CB && ctx->state == BPF_TCP_SYN_SENT)) {
         return 1;
     }
-    cookie = get_netns_cookie(ctx);
-    set = map_lookup(&settings, &cookie);
-    if (!set)
+    set = only_one(&settings);
+    if (!set || set->netns_cookie != get_netns_cookie(ctx))
         return 1;
-    /* Only now: without settings the mark may be that of another riptided on the cgroup. */
+    /* Only now: the mark may be that of another riptided on the cgroup. */
     if (is_data && !is_awaited(ctx))
         return 1;
     if (set->is_paused)
         return 1;
-    window = find_window(ctx, &cookie);
-    if (!window)
+    window = find_window(ctx);
+    count = only_one(&counts);
+    if (!window || !count)
         return 1;
     if (draw(ctx, set) == ARM_HOLDOUT) {
         if (is_established)
-            hold_out(ctx, window);
+            hold_out(ctx, window, count);
         return 1;
     }
     if (is_data && !ctx->packets_out)
@@ -350,7 +337,7 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     else if (is_data)
         return 1;
     else if (is_established)
-        established(ctx, window, set);
+        established(ctx, window, set, count);
     else
         open_connection(ctx, window);
     return 1;

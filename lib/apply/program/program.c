@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program's life: its maps, the verifier, and being attached.
+ * The program's life: its maps, the verifier, and being attached; by bpf(2), see
+ * include/uapi/linux/bpf.h. Not libbpf: with libelf and zlib it would add 500 kB
+ * (docs/decisions.md).
  */
 #include "apply/program/program.h"
 
-#include "apply/program/bpf.h"
 #include "apply/program/program_code.h"
 #include "apply/program/window.h"
 #include "internal.h"
@@ -12,39 +13,138 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define PROGRAM_INSTRUCTIONS (sizeof(program_code) / sizeof(program_code[0]))
 
 enum { LOG_BYTES = 4096 };
 
-static int create_maps(struct program *program, uint64_t netns_cookie, uint32_t max_windows)
-{
-    const struct {
-        enum bpf_map_type type;
-        const char *name;
-        uint32_t value_bytes;
-    } rows[MAPS] = {
-        [MAP_WINDOWS] = { BPF_MAP_TYPE_HASH_OF_MAPS, "riptide_netns", sizeof(uint32_t) },
-        [MAP_SETTINGS] = { BPF_MAP_TYPE_HASH, "riptide_set", sizeof(struct window_settings) },
-        [MAP_COUNTS] = { BPF_MAP_TYPE_HASH, "riptide_counts", sizeof(struct window_counts) },
-    };
-    const struct window_counts counts = { 0 };
-    int *fds = program->maps, r;
+/*
+ * To the kernel all after the member `last` is 0, whatever the compiler leaves in a union behind the
+ * member that is named.
+ */
+#define BPF(command, last, ...)                                                                    \
+    call(command, &(union bpf_attr){ __VA_ARGS__ }, STRUCT_END(union bpf_attr, last))
 
-    /* One element more, as the trie adds a window before it frees the one that this replaces. */
-    program->windows_fd =
-        bpf_create_map(BPF_MAP_TYPE_LPM_TRIE, "riptide_windows", sizeof(struct window_key),
-                       sizeof(struct window), max_windows + 1, -1);
-    r = program->windows_fd;
-    for (int map = 0; map < MAPS && r >= 0; map++)
-        r = fds[map] = bpf_create_map(rows[map].type, rows[map].name, sizeof(netns_cookie),
-                                      rows[map].value_bytes, 1, program->windows_fd);
-    if (r >= 0)
-        r = bpf_element(BPF_MAP_UPDATE_ELEM, fds[MAP_COUNTS], &netns_cookie, &counts);
-    if (r >= 0)
-        r = bpf_element(BPF_MAP_UPDATE_ELEM, fds[MAP_WINDOWS], &netns_cookie,
-                        &program->windows_fd);
+/*
+ * Returns -errno on failure; new fds have close-on-exec. The kernel's EINVAL means that it lacks
+ * something; the library's, an invalid configuration.
+ */
+static int call(enum bpf_cmd command, union bpf_attr *attr, size_t size)
+{
+    long r = syscall(SYS_bpf, command, attr, size);
+
+    if (r < 0)
+        return errno == EINVAL ? -EOPNOTSUPP : -errno;
+    return (int)r;
+}
+
+static uint64_t address_of(const void *pointer)
+{
+    return (uintptr_t)pointer;
+}
+
+int map_element(enum bpf_cmd command, int map_fd, const void *key, const void *value)
+{
+    return BPF(command, value, .map_fd = (uint32_t)map_fd, .key = address_of(key),
+               .value = address_of(value));
+}
+
+int map_set_elements(int map_fd, const void *keys, const void *values, uint32_t *np)
+{
+    union bpf_attr attr = { .batch = { .map_fd = (uint32_t)map_fd,
+                                       .keys = address_of(keys),
+                                       .values = address_of(values),
+                                       .count = *np } };
+    int r = call(BPF_MAP_UPDATE_BATCH, &attr, STRUCT_END(union bpf_attr, batch));
+
+    /* After an error before the first element the kernel leaves the count unchanged. */
+    if (r < 0)
+        *np = attr.batch.count < *np ? attr.batch.count : 0;
     return r;
+}
+
+static int load_sockops(const char *name, const struct bpf_insn *code, size_t n, char *log,
+                        size_t log_bytes)
+{
+    enum { LOG_STATS = 4 }; /* BPF_LOG_STATS of the kernel's bpf_verifier.h */
+    union bpf_attr attr = {
+        .prog_type = BPF_PROG_TYPE_SOCK_OPS,
+        .expected_attach_type = BPF_CGROUP_SOCK_OPS,
+        .insns = address_of(code),
+        .insn_cnt = (uint32_t)n,
+        .license = address_of("Dual MIT/GPL"),
+    };
+    size_t size = STRUCT_END(union bpf_attr, expected_attach_type);
+    int fd;
+
+    strncpy(attr.prog_name, name, sizeof(attr.prog_name) - 1);
+    fd = call(BPF_PROG_LOAD, &attr, size);
+    if (fd >= 0 || fd == -EPERM || !log)
+        return fd;
+    /* Tries again with a log, for the message; without a trace, which before 6.4 would fill it. */
+    attr.log_level = LOG_STATS;
+    attr.log_buf = address_of(log);
+    attr.log_size = (uint32_t)log_bytes;
+    return call(BPF_PROG_LOAD, &attr, size);
+}
+
+static int get_info(int fd, void *info, size_t size)
+{
+    return BPF(BPF_OBJ_GET_INFO_BY_FD, info,
+               .info = { .bpf_fd = (uint32_t)fd,
+                         .info_len = (uint32_t)size,
+                         .info = address_of(info) });
+}
+
+/* Whether it is attached to an existing cgroup, as our link. */
+static bool is_attached(const struct program *program)
+{
+    struct bpf_link_info link = { 0 };
+    struct bpf_prog_info info = { 0 };
+
+    return get_info(program->link_fd, &link, sizeof(link)) == 0 && link.cgroup.cgroup_id != 0 &&
+           get_info(program->program_fd, &info, sizeof(info)) == 0 && link.prog_id == info.id;
+}
+
+/* Even if a child of fork(2) has a copy of the fd. Since Linux 5.9. */
+static int detach(const struct program *program)
+{
+    return BPF(BPF_LINK_DETACH, link_detach,
+               .link_detach = { .link_fd = (uint32_t)program->link_fd });
+}
+
+static int create_maps(struct program *program, uint32_t max_windows)
+{
+    /* One window more, as the trie adds a window before it frees the one that this replaces. */
+    union bpf_attr attrs[MAPS] = {
+        [MAP_WINDOWS] = { .map_type = BPF_MAP_TYPE_LPM_TRIE,
+                          .map_name = "riptide_windows",
+                          .key_size = sizeof(struct window_key),
+                          .value_size = sizeof(struct window),
+                          .max_entries = max_windows + 1,
+                          .map_flags = BPF_F_NO_PREALLOC },
+        [MAP_SETTINGS] = { .map_type = BPF_MAP_TYPE_ARRAY,
+                           .map_name = "riptide_set",
+                           .key_size = sizeof(uint32_t),
+                           .value_size = sizeof(struct window_settings),
+                           .max_entries = 1 },
+        [MAP_COUNTS] = { .map_type = BPF_MAP_TYPE_ARRAY,
+                         .map_name = "riptide_counts",
+                         .key_size = sizeof(uint32_t),
+                         .value_size = sizeof(struct window_counts),
+                         .max_entries = 1 },
+    };
+
+    for (int map = 0; map < MAPS; map++) {
+        int fd = call(BPF_MAP_CREATE, &attrs[map], STRUCT_END(union bpf_attr, map_name));
+
+        if (fd < 0)
+            return fd;
+        program->maps[map] = fd;
+    }
+    return 0;
 }
 
 /*
@@ -60,7 +160,7 @@ static bool is_before_6_1(void)
         { .code = BPF_JMP | BPF_EXIT },
     };
     CLEANUP(closep)
-    int fd = bpf_load_sockops("riptide_probe", code, sizeof(code) / sizeof(code[0]), NULL, 0);
+    int fd = load_sockops("riptide_probe", code, sizeof(code) / sizeof(code[0]), NULL, 0);
 
     return fd == -EOPNOTSUPP;
 }
@@ -73,8 +173,7 @@ static bool is_in_user_namespace(void)
     return stat("/proc/self/ns/user", &found) == 0 && found.st_ino != 0xeffffffd;
 }
 
-int program_load(struct program *program, uint64_t netns_cookie, uint32_t max_windows,
-                 struct riptide_error *error)
+int program_load(struct program *program, uint32_t max_windows, struct riptide_error *error)
 {
     struct bpf_insn code[PROGRAM_INSTRUCTIONS];
     char log[LOG_BYTES] = "";
@@ -84,14 +183,14 @@ int program_load(struct program *program, uint64_t netns_cookie, uint32_t max_wi
         error_set(error, "the program is made for little-endian processors");
         return -EOPNOTSUPP;
     }
-    r = create_maps(program, netns_cookie, max_windows);
-    if (r >= 0) {
+    r = create_maps(program, max_windows);
+    if (r == 0) {
         memcpy(code, program_code, sizeof(code));
         for (size_t i = 0; i < sizeof(program_maps) / sizeof(program_maps[0]); i++) {
             code[program_maps[i].at].src_reg = BPF_PSEUDO_MAP_FD;
             code[program_maps[i].at].imm = program->maps[program_maps[i].map];
         }
-        r = bpf_load_sockops("riptide", code, PROGRAM_INSTRUCTIONS, log, sizeof(log));
+        r = load_sockops("riptide", code, PROGRAM_INSTRUCTIONS, log, sizeof(log));
     }
     if (r >= 0) {
         program->program_fd = r;
@@ -116,16 +215,13 @@ static void close_all(struct program *program)
 {
     closep(&program->link_fd);
     closep(&program->program_fd);
-    closep(&program->windows_fd);
     for (int map = 0; map < MAPS; map++)
         closep(&program->maps[map]);
 }
 
 int program_init(struct program *program, const char *cgroup, struct riptide_error *error)
 {
-    *program = (struct program){
-        .maps = { -1, -1, -1 }, .windows_fd = -1, .program_fd = -1, .link_fd = -1
-    };
+    *program = (struct program){ .maps = { -1, -1, -1 }, .program_fd = -1, .link_fd = -1 };
     return cgroup_open(&program->cgroup, cgroup, error);
 }
 
@@ -139,8 +235,8 @@ int program_unload(struct program *program)
 {
     int r = 0;
 
-    if (program->link_fd >= 0 && bpf_link_has(program->link_fd, program->program_fd))
-        r = bpf_detach_link(program->link_fd);
+    if (program->link_fd >= 0 && is_attached(program))
+        r = detach(program);
     close_all(program);
     return r;
 }
@@ -148,7 +244,10 @@ int program_unload(struct program *program)
 int program_attach(struct program *program, struct riptide_error *error)
 {
     const char *path = program->cgroup.path;
-    int fd = bpf_link_sockops(program->program_fd, program->cgroup.fd);
+    int fd = BPF(BPF_LINK_CREATE, link_create.attach_type,
+                 .link_create = { .prog_fd = (uint32_t)program->program_fd,
+                                  .target_fd = (uint32_t)program->cgroup.fd,
+                                  .attach_type = BPF_CGROUP_SOCK_OPS });
 
     if (fd == -EPERM)
         error_set_field(error, "cgroup",
@@ -171,10 +270,9 @@ int program_check(struct program *program, struct riptide_error *why)
 {
     int r;
 
-    if (program->link_fd < 0 || (bpf_link_has(program->link_fd, program->program_fd) &&
-                                 !cgroup_is_removed(&program->cgroup)))
+    if (program->link_fd < 0 || (is_attached(program) && !cgroup_is_removed(&program->cgroup)))
         return 0;
-    bpf_detach_link(program->link_fd);
+    detach(program);
     r = cgroup_open_again(&program->cgroup, why);
     if (r == 0)
         r = program_attach(program, why);

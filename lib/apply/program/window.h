@@ -7,13 +7,10 @@
 
 #include <linux/types.h>
 
-/*
- * Each map has one element, of the program's network namespace, with its cookie as the key. The
- * windows' element is itself a map: a trie with longest prefix match. IPv4 is ::ffff:0:0/96, also
- * for connections of IPv6 sockets to it.
- */
+/* Windows are in a trie: the longest prefix of a peer decides. */
 struct window_key {
-    __u32 prefix_bits; /* 0 to 128 */
+    __u32 prefix_bits; /* of all that follows: 32 more than the prefix has */
+    __u32 family;      /* AF_INET also for connections of IPv6 sockets to IPv4 */
     __u8 address[16];
 };
 
@@ -30,19 +27,20 @@ struct window {
      * rate until the first acknowledgement of data; above 100: at once.
      */
     __u32 pacing_percent;
-    __u32 rtt_us;        /* the path's smallest; also for handshakes without a measurement */
-    __u32 route_step;    /* a route of ours may be larger by this, segments */
-    __u32 is_ipv6_alone; /* a prefix that contains ::ffff:0:0/96: not for IPv4 */
-    __u32 base_cwnd;     /* without our route, which gives its window to held out connections as well; 0: none */
+    __u32 rtt_us;     /* the path's smallest; also for handshakes without a measurement */
+    __u32 route_step; /* a route of ours may be larger by this, segments */
+    /* Without our route, which gives its window to held out connections as well; 0: none. */
+    __u32 base_cwnd;
 };
 
-/* Settings for all windows of a namespace. */
+/* The only element of its map; for all windows. */
 struct window_settings {
-    __u32 is_paused;          /* the program does nothing */
-    __u32 pacing_rtt_min_us;  /* shorter paths are not paced */
-    __u32 pacing_percent; /* the least of all windows; 0: at once, if they have none */
-    __u32 holdout;        /* ARM_SHARE of connections that keep the kernel's window */
-    __u64 seed;           /* for the draw, see arm_of */
+    __u64 netns_cookie;      /* of the namespace that the program serves */
+    __u32 is_paused;         /* the program does nothing */
+    __u32 pacing_rtt_min_us; /* shorter paths are not paced */
+    __u32 pacing_percent;    /* the least of all windows; 0: at once, if they have none */
+    __u32 holdout;           /* ARM_SHARE of connections that keep the kernel's window */
+    __u64 seed;              /* for the draw, see arm_of */
 };
 
 /* Over how much of a round trip the first flight leaves, percent; 0: at once. */
@@ -80,7 +78,7 @@ static inline __u64 window_bucket(__u32 cwnd)
     return 0 WINDOW_BOUNDS(WINDOW_PLUS_IF_ABOVE);
 }
 
-/* Connections of a namespace to prefixes with a window, since it was added. */
+/* The only element of its map: connections to prefixes with a window. */
 struct window_counts {
     __u64 given;
     __u64 paced;                   /* of those */

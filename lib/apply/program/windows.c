@@ -5,7 +5,6 @@
  */
 #include "apply/program/windows.h"
 
-#include "apply/program/bpf.h"
 #include "apply/program/program.h"
 #include "internal.h"
 #include "prefix.h"
@@ -44,9 +43,7 @@ struct windows {
     struct program program;
     uint64_t netns_cookie;
     const char *why_paused; /* as wanted; NULL: windows are wanted */
-    int settings_error;     /* the kernel has refused them since; 0: it has them */
-    const char *why_off;    /* by the settings that it has; NULL: windows are given */
-    struct riptide_error why_refused;
+    const char *why_off;    /* as the kernel has it */
     struct riptide_error whys[2]; /* in turn: another reason has another address */
     const char *reason;           /* one of them; NULL: there is none */
     bool is_detached;             /* as last found */
@@ -110,35 +107,24 @@ struct windows *windows_free(struct windows *windows)
     return NULL;
 }
 
-/*
- * Where the kernel refuses them it is to have none: better as without the program than by older
- * ones, for a pause and for books of other shares. Errors: older ones are in force, or none are and
- * windows are wanted.
- */
 static int write_settings(struct windows *windows)
 {
-    const char *why = windows->why_paused;
+    const uint32_t key = 0;
     const struct window_settings settings = {
-        .is_paused = why != NULL,
+        .netns_cookie = windows->netns_cookie,
+        .is_paused = windows->why_paused != NULL,
         .pacing_rtt_min_us = PACING_RTT_MIN_US,
         .pacing_percent = windows->config.pacing ? TCP_PACING_PERCENT : 0,
         .holdout = ARM_SHARE(windows->config.arms.holdout_percent),
         .seed = windows->config.arms.seed,
     };
-    int fd = windows->program.maps[MAP_SETTINGS], r = 0, removed = 0;
+    int fd = windows->program.maps[MAP_SETTINGS], r = 0;
 
     if (fd >= 0)
-        r = bpf_element(BPF_MAP_UPDATE_ELEM, fd, &windows->netns_cookie, &settings);
-    windows->settings_error = r;
-    if (r < 0) {
-        error_set(&windows->why_refused, "the kernel refuses the program's settings: %s",
-                  bpf_error_text(r));
-        removed = bpf_element(BPF_MAP_DELETE_ELEM, fd, &windows->netns_cookie, NULL);
-    }
-    if (removed < 0 && removed != -ENOENT)
-        return r;
-    windows->why_off = why || r == 0 ? why : windows->why_refused.text;
-    return why ? 0 : r;
+        r = map_element(BPF_MAP_UPDATE_ELEM, fd, &key, &settings);
+    if (r == 0)
+        windows->why_off = windows->why_paused;
+    return r;
 }
 
 int windows_start(struct windows *windows, struct riptide_error *error)
@@ -148,11 +134,12 @@ int windows_start(struct windows *windows, struct riptide_error *error)
     error_set(error, "%s", "");
     if (windows->config.dry_run)
         return 0;
-    r = program_load(&windows->program, windows->netns_cookie, windows->config.max_windows, error);
+    r = program_load(&windows->program, windows->config.max_windows, error);
     if (r == 0) {
         r = write_settings(windows);
         if (r < 0)
-            error_set(error, "%s", windows->why_refused.text);
+            error_set(error, "the program's settings: %s",
+                      r == -EPERM ? "not permitted, it needs CAP_BPF" : strerror(-r));
     }
     if (r == 0)
         r = program_attach(&windows->program, error);
@@ -168,14 +155,9 @@ int windows_stop(struct windows *windows)
 
 struct window_key window_key_of(const struct riptide_prefix *dst)
 {
-    struct window_key key = { .prefix_bits = dst->len };
-    size_t n_bytes = prefix_family_bits(dst->family) / 8u, at = sizeof(key.address) - n_bytes;
+    struct window_key key = { .prefix_bits = 32u + dst->len, .family = dst->family };
 
-    if (dst->family == AF_INET) {
-        key.prefix_bits += 96;
-        key.address[10] = key.address[11] = 0xff;
-    }
-    memcpy(key.address + at, dst->addr, n_bytes);
+    memcpy(key.address, dst->addr, sizeof(key.address));
     return key;
 }
 
@@ -189,7 +171,6 @@ struct window window_of(const struct windows_config *config, const struct riptid
         .receive_bytes = wanted->receive_bytes,
         .pacing_percent = wanted->pacing_percent,
         .rtt_us = wanted->rtt_us,
-        .is_ipv6_alone = wanted->dst.family == AF_INET6 && wanted->dst.len < 96,
     };
 
     if (config->is_beside_routes) {
@@ -202,14 +183,7 @@ struct window window_of(const struct windows_config *config, const struct riptid
 int windows_set(struct windows *windows, const struct riptide_wanted *wanted)
 {
     const struct waiting added = { .wanted = *wanted };
-    struct waiting *refused = windows->waiting;
 
-    for (uint32_t i = 0; i < windows->n_refused; i++) {
-        if (!riptide_prefix_equal(&refused[i].wanted.dst, &wanted->dst))
-            continue;
-        refused[i] = refused[--windows->n_refused];
-        break;
-    }
     return array_append(&windows->waiting, &windows->n_waiting, &windows->capacity, &added,
                         sizeof(added));
 }
@@ -220,7 +194,7 @@ static uint32_t write_some(const struct windows *windows, const struct waiting *
 {
     struct window_key keys[MAX_WRITTEN];
     struct window values[MAX_WRITTEN];
-    int fd = windows->program.windows_fd;
+    int fd = windows->program.maps[MAP_WINDOWS];
     uint32_t n_written = 0;
 
     *rp = 0;
@@ -230,46 +204,46 @@ static uint32_t write_some(const struct windows *windows, const struct waiting *
         keys[n_written] = window_key_of(&waiting[n_written].wanted.dst);
         values[n_written] = window_of(&windows->config, &waiting[n_written].wanted);
     }
-    if (n_written > 0) {
-        *rp = bpf_set_elements(fd, keys, values, &n_written);
-    } else {
+    if (n_written == 0) {
         keys[0] = window_key_of(&waiting->wanted.dst);
-        *rp = bpf_element(BPF_MAP_DELETE_ELEM, fd, &keys[0], NULL);
+        *rp = map_element(BPF_MAP_DELETE_ELEM, fd, &keys[0], NULL);
+        return 1;
     }
+    *rp = map_set_elements(fd, keys, values, &n_written);
     if (n_written == 0)
         return 1;
     *rp = 0;
     return n_written;
 }
 
-static void note(struct windows *windows, const struct riptide_wanted *wanted, int error)
+/* What the kernel has answered for a window. The newest of a destination takes the place of others. */
+static void take_answer(struct windows *windows, struct waiting tried, int r)
 {
-    windows->outcomes[windows->n_noted++ % MAX_OUTCOMES] =
-        (struct outcome){ wanted->dst, wanted->initcwnd, error };
-    if (windows->n_noted - windows->n_popped > MAX_OUTCOMES)
-        windows->n_popped = windows->n_noted - MAX_OUTCOMES;
-}
+    struct waiting *refused = windows->waiting;
 
-/* The kernel has refused the window that was tried last: keeps it, unless a newer one waits. */
-static void keep_refused(struct windows *windows, int error)
-{
-    struct waiting *refused = &windows->waiting[windows->n_tried - 1];
-
-    if (refused->error != error)
-        note(windows, &refused->wanted, error);
-    refused->error = error;
-    for (uint32_t i = windows->n_tried; i < windows->n_waiting; i++) {
-        if (riptide_prefix_equal(&windows->waiting[i].wanted.dst, &refused->wanted.dst))
-            return;
+    for (uint32_t i = 0; i < windows->n_refused; i++) {
+        if (riptide_prefix_equal(&refused[i].wanted.dst, &tried.wanted.dst))
+            refused[i--] = refused[--windows->n_refused];
     }
-    windows->waiting[windows->n_refused++] = *refused;
+    /* It was to be removed, and does not exist. */
+    if (r == -ENOENT)
+        return;
+    if (r == 0 || r != tried.error) {
+        windows->outcomes[windows->n_noted++ % MAX_OUTCOMES] =
+            (struct outcome){ tried.wanted.dst, tried.wanted.initcwnd, r };
+        if (windows->n_noted - windows->n_popped > MAX_OUTCOMES)
+            windows->n_popped++;
+    }
+    tried.error = r;
+    if (r < 0)
+        refused[windows->n_refused++] = tried;
 }
 
 int windows_dispatch(struct windows *windows)
 {
     uint32_t left = windows->n_waiting - windows->n_tried, n;
 
-    if (windows->program.windows_fd < 0 && !windows->config.dry_run)
+    if (windows->program.program_fd < 0 && !windows->config.dry_run)
         return 0;
     for (left = left < MAX_WRITTEN ? left : MAX_WRITTEN; left > 0; left -= n) {
         const struct waiting *first = &windows->waiting[windows->n_tried];
@@ -277,11 +251,8 @@ int windows_dispatch(struct windows *windows)
 
         n = write_some(windows, first, left, &r);
         windows->n_tried += n;
-        for (uint32_t i = 0; i < n && r == 0; i++)
-            note(windows, &first[i].wanted, 0);
-        /* Of those, one has been tried. -ENOENT: the window to remove does not exist. */
-        if (r < 0 && r != -ENOENT)
-            keep_refused(windows, r);
+        for (uint32_t i = 0; i < n; i++)
+            take_answer(windows, first[i], r);
     }
     if (windows->n_tried < windows->n_waiting)
         return RIPTIDE_E_MORE;
@@ -335,7 +306,7 @@ void windows_check(struct windows *windows)
     struct riptide_error *why = &windows->whys[windows->reason == windows->whys[0].text];
     int r;
 
-    if (windows->settings_error < 0)
+    if (windows->why_off != windows->why_paused)
         write_settings(windows);
     retry_refused(windows);
     r = program_check(&windows->program, why);
@@ -363,8 +334,7 @@ int windows_find(const struct windows *windows, const struct riptide_prefix *dst
     const struct window_key key = window_key_of(dst);
 
     if (!windows ||
-        bpf_element(BPF_MAP_LOOKUP_ELEM, windows->program.windows_fd, &key, window) < 0 ||
-        (window->is_ipv6_alone && dst->family == AF_INET))
+        map_element(BPF_MAP_LOOKUP_ELEM, windows->program.maps[MAP_WINDOWS], &key, window) < 0)
         return RIPTIDE_E_UNKNOWN;
     return 0;
 }
@@ -377,9 +347,9 @@ const char *windows_get_cgroup(const struct windows *windows)
 struct window_counts windows_count(const struct windows *windows)
 {
     struct window_counts counts = { 0 };
+    const uint32_t key = 0;
 
-    if (windows && windows->program.windows_fd >= 0)
-        bpf_element(BPF_MAP_LOOKUP_ELEM, windows->program.maps[MAP_COUNTS], &windows->netns_cookie,
-                    &counts);
+    if (windows)
+        map_element(BPF_MAP_LOOKUP_ELEM, windows->program.maps[MAP_COUNTS], &key, &counts);
     return counts;
 }

@@ -48,7 +48,7 @@ int windows_start(struct windows *windows, struct riptide_error *error);
 int windows_stop(struct windows *windows);
 
 /*
- * As those of an applier. A dispatch writes up to 64 windows, if they are started; RIPTIDE_E_MORE:
+ * As those of an applier; of several windows of a destination the last one counts. A dispatch writes up to 64 windows, if they are started; RIPTIDE_E_MORE:
  * others wait. What the kernel refuses is popped as RIPTIDE_ROUTE_FAILED (-ENOSPC: max_windows),
  * and is to be written again after windows_check. If some hundred outcomes wait unpopped, the
  * oldest are dropped.
