@@ -94,8 +94,7 @@ const char explain_steps[] =
                  "[{?program.reason}, not at present[{!route.state=" PER_CONNECTION
                  "}: {program.reason}]]\n"
                  "[  receive      {program.receive_bytes} bytes in the first window, where this "
-                 "host opens the "
-                 "connection\n]]"
+                 "host opens the connection, not of MPTCP\n]]"
                  "[  apply        by routes, not per connection: {why_routes}\n"
                  "|{?daemon_is_running}{?is_auto}  apply        auto: per connection, as the "
                  "kernel takes the program\n]"

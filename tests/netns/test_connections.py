@@ -416,6 +416,30 @@ def test_an_applications_own_bound_of_the_receive_window_stays(net, cgroup):
             wait_until(lambda: tcp_info(far).snd_wnd_bytes <= 20_000, "its window")
 
 
+@pytest.mark.usefixtures("large_first_windows")
+def test_subflows_of_mptcp_have_the_window_and_the_kernels_receive_window(net, cgroup):
+    """As docs/operations.md says: the kernel refuses SO_RCVLOWAT on a subflow."""
+    def socket_of(host, protocol):
+        with host.entered():
+            return socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
+
+    def opened(protocol):
+        with socket_of(net.host, protocol) as client, socket_of(net.world, protocol) as server:
+            server.listen()
+            client.connect(("203.0.113.1", server.getsockname()[1]))
+            with server.accept()[0] as far:
+                wait_until(lambda: tcp_info(far).snd_wnd_bytes != 65535, "its window")
+                return tcp_info(client).cwnd, tcp_info(far).snd_wnd_bytes
+    try:
+        kernels = opened(socket.IPPROTO_MPTCP)
+    except OSError:
+        pytest.skip("this kernel has no MPTCP")
+    with Windows(net.host, cgroup) as windows:
+        windows.set("203.0.113.1", 20, receive_bytes=300_000)
+        assert opened(socket.IPPROTO_MPTCP) == (20, kernels[1])
+        assert opened(socket.IPPROTO_TCP)[1] > 290_000
+
+
 def test_no_pacing_on_short_paths(net, cgroup):
     with Windows(net.host, cgroup) as windows:
         windows.set("203.0.113.1", 40, pacing_percent=100)
