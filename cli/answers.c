@@ -5,10 +5,8 @@
 #include "clock.h"
 #include "effect.h"
 #include "explanation.h"
-#include "lib/apply/program/windows.h"
 #include "lib/internal.h"
 #include "lib/proof/verdict.h"
-#include "lib/internal.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "render.h"
@@ -65,16 +63,14 @@ double daemon_stepped_back_s(const struct daemon *daemon)
 /* The backend, and the counters of windows per connection. */
 static json_t *apply_of(const struct daemon *daemon)
 {
-    const struct window_counts counts =
-        windows_count(riptide_agent_get_windows(daemon->agent));
-    const char *reason;
-    enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &reason);
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
+    const struct riptide_program_counts counts = stats.program;
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
 
     return json_pack(
         "{s:s, s:s, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}",
-        "asked", backend_text(daemon->settings->agent.apply), "by", backend_text(backend), "reason",
-        reason, "pacing", daemon->settings->agent.pacing, "given",
+        "asked", backend_text(daemon->settings->applier.backend), "by", backend_text(stats.backend), "reason",
+        stats.why ? stats.why : stats.program_reason, "pacing", daemon->settings->applier.pacing, "given",
         (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
         (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
         (json_int_t)counts.refused, "holdout_percent", (json_int_t)outcomes->arms.holdout_percent,
@@ -85,39 +81,33 @@ static json_t *apply_of(const struct daemon *daemon)
 /* Whether the rules of a family are in place, or why not. */
 static json_t *rules_of(const struct daemon *daemon, uint8_t family)
 {
-    const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
-    const char *reason = riptide_router_get_reason(router, family), *unused;
+    const char *reason =
+        riptide_agent_read_applier(daemon->agent).rules_reason[family_index(family)];
 
-    if (daemon->settings->router.dry_run)
+    if (daemon->settings->applier.dry_run)
         reason = "dry run: no rule is written";
-    else if (riptide_agent_get_backend(daemon->agent, &unused) == RIPTIDE_CONNECTIONS)
-        reason = "windows are given per connection";
     return json_pack("{s:b, s:s?}", "in_place", reason == NULL, "reason", reason);
 }
 
 bool daemon_is_off(const struct daemon *daemon)
 {
-    const char *why_no_program;
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
 
     return riptide_agent_is_paused(daemon->agent) &&
-           (riptide_agent_get_backend(daemon->agent, &why_no_program) == RIPTIDE_ROUTES ||
-            why_no_program);
+           (stats.backend == RIPTIDE_ROUTES || stats.program_reason);
 }
 
 /* One word, and the reason if something configured is missing. */
 static json_t *health_of(const struct daemon *daemon,
                          const struct riptide_estimator_stats *estimator)
 {
-    const struct riptide_router *router = riptide_agent_get_router(daemon->agent);
-    const char *reason4 = riptide_router_get_reason(router, AF_INET);
-    const char *reason6 = riptide_router_get_reason(router, AF_INET6);
-    const char *why_no_rules = reason4 ? reason4 : reason6, *why_no_program;
-    enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &why_no_program);
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
+    const char *why_no_program = stats.program_reason, *why_no_rules = NULL;
     const char *health = "ok", *reason = NULL;
     char text[256];
 
-    if (backend == RIPTIDE_ROUTES) /* why AUTO chose routes */
-        why_no_program = NULL;
+    if (stats.backend != RIPTIDE_PROGRAM)
+        why_no_rules = stats.rules_reason[0] ? stats.rules_reason[0] : stats.rules_reason[1];
     if (daemon->health.failure) {
         health = "failing";
         reason = strerror(-daemon->health.failure);
@@ -126,7 +116,7 @@ static json_t *health_of(const struct daemon *daemon,
     } else if (riptide_agent_is_paused(daemon->agent)) {
         health = "failing";
         reason = "windows are given per connection: the kernel refuses to pause them";
-    } else if (backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {
+    } else if (stats.backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {
         snprintf(text, sizeof(text), "windows are given %s only: %s",
                  why_no_rules ? "per connection" : "by routes",
                  why_no_rules ? why_no_rules : why_no_program);
@@ -231,7 +221,7 @@ json_t *daemon_status(struct daemon *daemon)
     const struct riptide_estimator *known = riptide_agent_get_estimator(daemon->agent);
     struct riptide_observer_stats observer;
     struct riptide_estimator_stats estimator;
-    struct riptide_router_stats router;
+    struct riptide_applier_stats applier;
     char largest[RIPTIDE_PREFIX_TEXT_BYTES];
     json_t *status;
 
@@ -240,7 +230,7 @@ json_t *daemon_status(struct daemon *daemon)
     riptide_estimator_get_stats(known, &estimator, sizeof(estimator));
     riptide_prefix_format(&estimator.largest, largest);
     status = health_of(daemon, &estimator);
-    riptide_router_get_stats(riptide_agent_get_router(daemon->agent), &router, sizeof(router));
+    riptide_applier_get_stats(riptide_agent_get_applier(daemon->agent), &applier, sizeof(applier));
     json_object_update_new(
         status,
         json_pack(
@@ -248,20 +238,20 @@ json_t *daemon_status(struct daemon *daemon)
             "s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
             "hints", (json_int_t)count_hints(known), "version", riptide_version(), "pid",
             (int)getpid(), "uptime_s", s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns),
-            "dry_run", settings->router.dry_run, "paused", daemon_is_off(daemon), "interval_s",
+            "dry_run", settings->applier.dry_run, "paused", daemon_is_off(daemon), "interval_s",
             s(settings->agent.interval_ns), "ttl_s", s(settings->estimator.ttl_ns), "policy",
-            settings->estimator.policy->name, "table", (json_int_t)settings->router.table,
+            settings->estimator.policy->name, "table", (json_int_t)settings->applier.table,
             "connections", (json_int_t)daemon->health.tick.samples, "destinations",
             (json_int_t)estimator.destinations, "max_destinations",
             (json_int_t)settings->estimator.max_destinations, "largest", "prefix", largest,
             "destinations", (json_int_t)estimator.largest_destinations, "routes",
-            (json_int_t)router.routes,
-            "left_alone", (json_int_t)router.left_alone, "max_routes",
-            (json_int_t)settings->router.max_routes, "clients",
+            (json_int_t)applier.routes,
+            "left_alone", (json_int_t)applier.left_alone, "max_routes",
+            (json_int_t)settings->applier.max_windows, "clients",
             (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
-            "counters", "routes_written", (json_int_t)router.written,
-            "routes_refused", (json_int_t)router.failed, "resyncs", (json_int_t)router.resyncs,
-            "lifts", (json_int_t)router.lifts, "overruns", (json_int_t)router.overruns, "dumps",
+            "counters", "routes_written", (json_int_t)applier.written,
+            "routes_refused", (json_int_t)applier.failed, "resyncs", (json_int_t)applier.resyncs,
+            "lifts", (json_int_t)applier.rule_removals, "overruns", (json_int_t)applier.overruns, "dumps",
             (json_int_t)observer.dumps, "dumps_failed", (json_int_t)observer.failures, "over_share",
             (json_int_t)estimator.over_share, "gave_way", (json_int_t)estimator.gave_way,
             "messages", messages_of()));
@@ -270,14 +260,12 @@ json_t *daemon_status(struct daemon *daemon)
 
 bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *row)
 {
-    const char *unused;
-
     if (riptide_agent_next(daemon->agent, cursor, &row->route) != 0)
         return false;
     row->estimate = (struct riptide_estimate){ .cwnd = 0 };
     riptide_estimator_find(riptide_agent_get_estimator(daemon->agent), &row->route.dst,
                            &row->estimate);
-    row->initrwnd = riptide_agent_get_backend(daemon->agent, &unused) != RIPTIDE_ROUTES &&
+    row->initrwnd = riptide_agent_read_applier(daemon->agent).backend != RIPTIDE_ROUTES &&
                             row->route.state != RIPTIDE_ROUTE_WITHDRAWN && row->estimate.cwnd > 0
                         ? row->estimate.cwnd_max
                         : 0;
@@ -287,16 +275,14 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
 /* The map's window for new connections to the peer, independent of routes. */
 static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer)
 {
-    const uint32_t least = daemon->settings->agent.pacing ? TCP_PACING_PERCENT : 0;
+    const uint32_t least = daemon->settings->applier.pacing ? TCP_PACING_PERCENT : 0;
     const struct arm_config arms = riptide_agent_get_outcomes(daemon->agent)->arms;
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
     uint32_t percent;
     struct window window;
-    const char *off;
-    const struct windows *connections = riptide_agent_get_windows(daemon->agent);
 
-    if (windows_find(connections, peer, &window) != 0)
+    if (riptide_applier_find_window(riptide_agent_get_applier(daemon->agent), peer, &window) != 0)
         return json_null();
-    riptide_agent_get_backend(daemon->agent, &off);
     percent = window_pacing_percent(&window, least);
     /* Below that TCP's own rate applies. */
     if (percent > 0 && percent < TCP_PACING_PERCENT)
@@ -306,11 +292,11 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
         percent = 0;
     return json_pack(
         "{s:s, s:I, s:o, s:b, s:I, s:s?, s:I, s:I, s:I}", "cgroup",
-        windows_get_cgroup(connections), "initcwnd", (json_int_t)window.initcwnd,
+        stats.cgroup, "initcwnd", (json_int_t)window.initcwnd,
         "receive_bytes", figure_or_null(window.receive_bytes), "may_lower", window.may_lower,
-        "pacing_percent", (json_int_t)percent, "reason", off, "holdout_percent",
+        "pacing_percent", (json_int_t)percent, "reason", stats.program_reason, "holdout_percent",
         (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed, "given",
-        (json_int_t)windows_count(connections).given);
+        (json_int_t)stats.program.given);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
@@ -324,8 +310,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     struct riptide_route found;
     struct riptide_prefix group;
     char dev[IF_NAMESIZE];
-    const char *off;
-    enum riptide_backend backend = riptide_agent_get_backend(daemon->agent, &off);
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
 
     riptide_estimator_group(estimator, peer, &group);
     riptide_prefix_format(&group, dst);
@@ -340,31 +325,28 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     if (riptide_agent_find(daemon->agent, &group, &found) == 0) {
         route =
             explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
-        if (found.backend == RIPTIDE_CONNECTIONS && found.state == RIPTIDE_ROUTE_APPLIED && off)
-            json_object_set_new(route, "reason", json_string(off));
+        if (found.backend == RIPTIDE_PROGRAM && found.state == RIPTIDE_ROUTE_APPLIED &&
+            stats.program_reason)
+            json_object_set_new(route, "reason", json_string(stats.program_reason));
     }
     return json_pack(
         "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:b, s:s?}", "destination", dst,
         "in_scope", settings_have_peer(settings, peer), "policy", settings->estimator.policy->name,
-        "dry_run", settings->router.dry_run, "window", window, "seen", seen, "route",
+        "dry_run", settings->applier.dry_run, "window", window, "seen", seen, "route",
         route, "program", program_of(daemon, peer), "rules",
-        rules_of(daemon, peer->family), "is_auto", settings->agent.apply == RIPTIDE_AUTO,
-        "why_routes", backend == RIPTIDE_ROUTES ? off : NULL);
+        rules_of(daemon, peer->family), "is_auto", settings->applier.backend == RIPTIDE_AUTO,
+        "why_routes", stats.why);
 }
 
 /* Why nothing is compared, and the remedy; NULL: it is. */
 static const char *why_no_books(const struct daemon *daemon)
 {
-    const char *reason;
-    const struct riptide_agent_config *agent = &daemon->settings->agent;
-    bool is_by_routes = riptide_agent_get_backend(daemon->agent, &reason) == RIPTIDE_ROUTES;
-
-    if (daemon->settings->router.dry_run)
+    if (daemon->settings->applier.dry_run)
         return "a dry run gives no window";
-    if (is_by_routes)
+    if (riptide_agent_read_applier(daemon->agent).backend == RIPTIDE_ROUTES)
         return "windows are given by routes, which cannot hold out single connections: --apply "
                "connections can";
-    if (agent->holdout_percent == 0)
+    if (daemon->settings->applier.holdout_percent == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
     return riptide_agent_get_outcomes(daemon->agent)->books ? NULL : "no memory";
 }
@@ -384,12 +366,11 @@ json_t *daemon_verdict(struct daemon *daemon)
 
 json_t *daemon_list(struct daemon *daemon)
 {
-    const char *off;
-    bool is_program = riptide_agent_get_backend(daemon->agent, &off) != RIPTIDE_ROUTES;
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
+    bool is_program = stats.backend != RIPTIDE_ROUTES;
+    const char *off = stats.program_reason;
 
-    if (!is_program) /* why AUTO chose routes */
-        off = NULL;
-    else if (daemon->settings->router.dry_run)
+    if (is_program && daemon->settings->applier.dry_run)
         off = "a dry run";
     return json_pack("{s:b, s:b, s:s?}", "paused", daemon_is_off(daemon), "is_per_connection",
                      is_program, "why_off", off);

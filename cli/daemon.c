@@ -53,11 +53,7 @@ static void on_signal(struct daemon *daemon)
 /* With many routes a round can end before its routes are written: later ones go on with it. */
 static bool has_applied(const struct riptide_agent *agent)
 {
-    struct riptide_router_stats stats;
-    const char *reason;
-
-    riptide_router_get_stats(riptide_agent_get_router(agent), &stats, sizeof(stats));
-    return stats.is_idle || riptide_agent_get_backend(agent, &reason) == RIPTIDE_CONNECTIONS;
+    return riptide_agent_read_applier(agent).is_idle > 0;
 }
 
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
@@ -97,7 +93,7 @@ static void open_control(struct daemon *daemon, const struct privileges *privile
     int r;
 
     if (settings->once || !strcmp(settings->control, "none") ||
-        (settings->router.dry_run && !strcmp(settings->control, CONTROL_PATH)))
+        (settings->applier.dry_run && !strcmp(settings->control, CONTROL_PATH)))
         return;
     daemon->health.started_ns = clock_read_ns(CLOCK_BOOTTIME);
     r = control_open(&daemon->control, settings->control, settings->control_group,
@@ -136,30 +132,21 @@ static void run(struct daemon *daemon)
     }
 }
 
-static uint64_t count_routes(const struct riptide_agent *agent)
-{
-    struct riptide_router_stats stats;
-
-    riptide_router_get_stats(riptide_agent_get_router(agent), &stats, sizeof(stats));
-    return stats.routes;
-}
-
 /* Without a daemon to maintain them, routes are removed, except with --once. */
 static int finish(const struct daemon *daemon)
 {
-    const struct riptide_router_config *router = &daemon->settings->router;
+    const struct riptide_applier_config *applier = &daemon->settings->applier;
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
     int status = daemon->ending == ENDING_FAILED ? EXIT_FAILURE : EXIT_SUCCESS;
-    uint64_t routes = count_routes(daemon->agent);
-    const char *reason;
     int r;
 
-    if (router->dry_run)
+    if (applier->dry_run)
         return status;
     if (daemon->ending == ENDING_ONCE) {
         log_line(LOG_LEVEL_WARNING,
                  "the rule and its routes (%" PRIu64
                  ") stay, unmaintained, until `riptide flush --table %" PRIu32 "`",
-                 routes, router->table);
+                 stats.routes, applier->table);
         return status;
     }
     metrics_file_remove(&daemon->metrics);
@@ -170,10 +157,10 @@ static int finish(const struct daemon *daemon)
                  strerror(-r));
         return EXIT_FAILURE;
     }
-    if (riptide_agent_get_backend(daemon->agent, &reason) == RIPTIDE_CONNECTIONS)
+    if (stats.backend == RIPTIDE_PROGRAM)
         log_line(LOG_LEVEL_INFO, "windows per connection: ended");
     else
-        log_line(LOG_LEVEL_INFO, "all withdrawn, routes: %" PRIu64, routes);
+        log_line(LOG_LEVEL_INFO, "all withdrawn, routes: %" PRIu64, stats.routes);
     return status;
 }
 
@@ -183,7 +170,7 @@ static int refuse(const struct settings *settings, struct riptide_error *error, 
     settings_explain_refusal(settings, error);
     if (r == -EINVAL)
         log_answer("%s", error->text);
-    else if (r == -EPERM && !error->field && !settings->router.dry_run &&
+    else if (r == -EPERM && !error->field && !settings->applier.dry_run &&
              !strstr(error->text, "CAP_BPF"))
         log_line(LOG_LEVEL_ERROR, NEEDS_NET_ADMIN "; --dry-run needs none");
     else
@@ -199,8 +186,8 @@ static int draw_seeds(struct settings *settings)
     if (getrandom(seeds, sizeof(seeds), 0) != (ssize_t)sizeof(seeds))
         return -errno;
     settings->estimator.hash_seed = seeds[0];
-    settings->router.hash_seed = seeds[1];
-    settings->agent.holdout_seed = (uint32_t)seeds[2];
+    settings->applier.hash_seed = seeds[1];
+    settings->applier.holdout_seed = (uint32_t)seeds[2];
     return 0;
 }
 
@@ -208,13 +195,12 @@ static int draw_seeds(struct settings *settings)
 static int live(struct daemon *daemon, const struct privileges *privileges)
 {
     const struct settings *settings = daemon->settings;
-    bool is_dry = settings->router.dry_run, has_program;
+    bool is_dry = settings->applier.dry_run, has_program;
     struct riptide_error error;
-    const char *reason;
     int status;
 
     open_control(daemon, privileges);
-    has_program = riptide_agent_get_backend(daemon->agent, &reason) != RIPTIDE_ROUTES;
+    has_program = riptide_agent_read_applier(daemon->agent).backend != RIPTIDE_ROUTES;
     if (privileges_drop(privileges, !is_dry, !is_dry && has_program, &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
@@ -244,7 +230,7 @@ static int serve(struct daemon *daemon)
         return refuse(daemon->settings, &error, r);
     /* After the start, which has chosen the backend: by routes there are no books. */
     state_load(daemon);
-    if (!daemon->settings->router.dry_run)
+    if (!daemon->settings->applier.dry_run)
         state_remove_left(daemon);
     return live(daemon, &privileges);
 }
@@ -274,7 +260,7 @@ int daemon_serve(struct settings *settings)
 
     log_set_level(settings->log_level);
     /* A dry run only writes to the log. */
-    if (!settings->router.dry_run)
+    if (!settings->applier.dry_run)
         log_limit_repeats();
     r = draw_seeds(settings);
     if (r == 0)

@@ -18,7 +18,7 @@ enum { EXIT_WARNINGS = 3, EXIT_ERRORS = 4 };
 const struct option_row doctor_rows[] = {
     COMMAND_ROW("cwnd-max", u32, settings.estimator.cwnd_max,
                 "riptided's largest window, segments"),
-    COMMAND_ROW("mark", mark, settings.router.mark, "mark of riptided's route queries"),
+    COMMAND_ROW("mark", mark, settings.applier.mark, "mark of riptided's route queries"),
     COMMAND_ROW("root", directory, root, "read configuration files below this directory"),
     { .name = NULL },
 };
@@ -108,7 +108,7 @@ int doctor_run(const struct command_options *options)
     struct riptide_error error = { .text = "" };
     struct host host;
     int status,
-        r = host_read(&host, &options->settings.router, options->root ? options->root : "", &error);
+        r = host_read(&host, &options->settings, options->root ? options->root : "", &error);
 
     if (r < 0)
         return command_fail(options, &error, r);

@@ -46,7 +46,7 @@ static json_t *without_daemon(const struct settings *settings, const struct ript
                      explanation_prefix(&group), "in_scope", settings_have_peer(settings, dst),
                      "policy", settings->estimator.policy->name, "dry_run", true, "window",
                      "seen", "route", "program", "rules", "is_auto",
-                     settings->agent.apply == RIPTIDE_AUTO, "why_routes");
+                     settings->applier.backend == RIPTIDE_AUTO, "why_routes");
 }
 
 /* The daemon's answer, or, if none answers, what it would be. */
@@ -70,7 +70,7 @@ static int ask_daemon(const struct command_options *options, const struct riptid
         r = *documentp ? 0 : -ENOMEM;
     }
     if (r == 0) {
-        has_holder = riptide_router_get_holder(&holder) == 0;
+        has_holder = riptide_applier_get_holder(&holder) == 0;
         json_object_update_new(
             *documentp, json_pack("{s:b, s:s, s:b, s:o}", "daemon_is_running", is_running, "dst",
                                   text, "is_program_silent",
@@ -89,7 +89,7 @@ static int add_left_alone(const struct command_options *options, json_t *documen
     int r = 0;
 
     if (json_is_true(get(document, "in_scope")))
-        r = resolve(&settings->router, dst, 1, &resolved, error);
+        r = resolve(&settings->applier, settings->estimator.cwnd_max, dst, 1, &resolved, error);
     json_object_set_new(document, "left_alone",
                         resolved.n_left_alone ? json_string(resolved.left_alone.reason)
                                               : json_null());
@@ -102,12 +102,12 @@ static int add_kernel(const struct command_options *options, json_t *document,
     const struct riptide_route asked = { .dst = *dst };
     struct riptide_route route;
     struct start *start;
-    int r = resolve_find_ours(&options->settings.router, dst, &route);
+    int r = resolve_find_ours(&options->settings.applier, dst, &route);
 
     if (r < 0 && r != -ENOENT)
         return r;
     json_object_set_new(document, "kernel", r == 0 ? route_to_json(&route) : json_null());
-    r = resolve_starts(&options->settings.router, &asked, 1, &start);
+    r = resolve_starts(&options->settings.applier, &asked, 1, &start);
     if (r < 0)
         return r;
     json_object_set_new(document, "lookup",

@@ -18,7 +18,7 @@ static const char *const bounds[] = { "min", "max", "hint_min", "hint_max", "bas
 
 const char *explanation_route_state(const struct riptide_route *route)
 {
-    bool is_program = route->backend == RIPTIDE_CONNECTIONS;
+    bool is_program = route->backend == RIPTIDE_PROGRAM;
 
     return is_program && route->state == RIPTIDE_ROUTE_APPLIED ? PER_CONNECTION
                                                                : states[route->state];

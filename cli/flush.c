@@ -43,7 +43,7 @@ static void warn_of(int holder, const char *why, struct riptide_error *line)
 
 /* Pauses the holder of the namespace, which reports that; else `line` names what it may do. */
 static void pause_holder(const struct command_options *options,
-                         const struct riptide_router_config *numbers, int holder,
+                         const struct riptide_applier_config *numbers, int holder,
                          struct riptide_error *line)
 {
     const char *control = options->settings.control;
@@ -74,10 +74,10 @@ static void pause_holder(const struct command_options *options,
 
 int flush_run(const struct command_options *options)
 {
-    const struct riptide_router_config numbers = settings_numbers(&options->settings);
+    const struct riptide_applier_config numbers = settings_numbers(&options->settings);
     struct riptide_flush_counts counts = { .rules = 0 };
     struct riptide_error error = { .text = "" };
-    int holder, r = riptide_router_flush(&numbers, &counts, &error);
+    int holder, r = riptide_applier_flush(&numbers, &counts, &error);
 
     if (r == -EPERM)
         snprintf(error.text, sizeof(error.text), "%s", NEEDS_NET_ADMIN);
@@ -85,7 +85,7 @@ int flush_run(const struct command_options *options)
         return command_fail(options, &error, r);
     printf("removed: rules %" PRIu32 ", routes %" PRIu32 "\n", counts.rules, counts.routes);
     /* First removes all, without waiting for one that hangs; a paused one restores nothing. */
-    if (riptide_router_get_holder(&holder) == 0)
+    if (riptide_applier_get_holder(&holder) == 0)
         pause_holder(options, &numbers, holder, &error);
     if (!error.text[0] && !leftover_find(&numbers, "riptide flush", &error))
         return EXIT_SUCCESS;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-bool leftover_find(const struct riptide_router_config *config, const char *command,
+bool leftover_find(const struct riptide_applier_config *config, const char *command,
                    struct riptide_error *line)
 {
     struct rule *rules = NULL;

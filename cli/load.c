@@ -42,20 +42,20 @@ static void note_mistake(struct settings *settings, struct riptide_error error)
         error_set(&settings->mistake, "%s: %s", settings->file, error.text);
 }
 
-/* Making a router or an estimator checks values and changes nothing. */
+/* Making an applier or an estimator checks values and changes nothing. */
 void settings_mend_numbers(struct settings *settings)
 {
-    const struct riptide_router_config numbers = settings_numbers(settings);
+    const struct riptide_applier_config numbers = settings_numbers(settings);
     size_t n_most = OPTIONS_MAX_ROWS + settings->n_overrides;
     struct riptide_error error = { .text = "" };
-    struct riptide_router *router = NULL;
+    struct riptide_applier *applier = NULL;
     struct riptide_estimator *estimator = NULL;
 
-    if (riptide_router_new(&router, &numbers, &error) == -EINVAL) {
+    if (riptide_applier_new(&applier, &numbers, &error) == -EINVAL) {
         note_mistake(settings, error);
-        riptide_router_config_init(&settings->router, sizeof(settings->router));
+        riptide_applier_config_init(&settings->applier, sizeof(settings->applier));
     }
-    riptide_router_free(router);
+    riptide_applier_free(applier);
     settings_link(settings);
     /* Each refusal is of one value. */
     while (n_most-- > 0 &&

@@ -26,13 +26,12 @@ void histogram_add(struct histogram *histogram, const uint64_t *bounds, uint64_t
 struct metrics {
     struct riptide_observer_stats observer;
     struct riptide_estimator_stats estimator;
-    struct riptide_router_stats router;
+    struct riptide_applier_stats applier;
     uint64_t are_rules_in_place[2]; /* 1 or 0; IPv4, IPv6 */
     uint64_t is_program_in_place;
     const char *asked, *by; /* backend_text of the configured one, and of the one in use; NULL:
                                unknown */
     uint64_t is_stepped_back, step_backs;
-    struct window_counts program;
     struct histogram given; /* windows of those, segments */
     struct first_flights flights[ARMS];
     uint64_t cpu_ns; /* of the process */
@@ -44,7 +43,7 @@ struct metrics {
     uint64_t dump_cpu_ns; /* of all ticks */
     uint64_t interval_ns; /* until the next tick */
     uint64_t max_destinations;
-    uint64_t max_routes;
+    uint64_t max_windows;
     uint64_t overflow;          /* refused for max_destinations, as counted by ticks */
     uint64_t is_full;
     struct histogram windows;   /* each route as it was written, segments */

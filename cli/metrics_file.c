@@ -3,7 +3,6 @@
 #include "metrics.h"
 
 #include "clock.h"
-#include "lib/apply/program/windows.h"
 #include "lib/tools.h"
 #include "log.h"
 
@@ -24,32 +23,26 @@ static uint64_t find_interval_ns(const struct settings *settings)
 static void collect(struct metrics_file *file, const struct riptide_agent *agent)
 {
     struct metrics *metrics = &file->metrics;
-    static const uint8_t family[] = { AF_INET, AF_INET6 };
     const struct riptide_estimator *estimator = riptide_agent_get_estimator(agent);
-    const struct riptide_router *router = riptide_agent_get_router(agent);
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
     const struct outcomes *outcomes = riptide_agent_get_outcomes(agent);
-    enum riptide_backend backend;
-    const char *reason;
 
     riptide_observer_get_stats(riptide_agent_get_observer(agent), &metrics->observer,
                                sizeof(metrics->observer));
     riptide_estimator_get_stats(estimator, &metrics->estimator, sizeof(metrics->estimator));
-    riptide_router_get_stats(router, &metrics->router, sizeof(metrics->router));
-    backend = riptide_agent_get_backend(agent, &reason);
+    metrics->applier = stats;
     for (size_t i = 0; i < 2; i++)
-        metrics->are_rules_in_place[i] = !file->settings->router.dry_run &&
-                                         backend != RIPTIDE_CONNECTIONS &&
-                                         riptide_router_get_reason(router, family[i]) == NULL;
-    metrics->asked = backend_text(file->settings->agent.apply);
-    metrics->by = backend_text(backend);
+        metrics->are_rules_in_place[i] =
+            !file->settings->applier.dry_run && stats.rules_reason[i] == NULL;
+    metrics->asked = backend_text(file->settings->applier.backend);
+    metrics->by = backend_text(stats.backend);
     metrics->is_program_in_place =
-        !file->settings->router.dry_run && backend != RIPTIDE_ROUTES && !reason;
+        !file->settings->applier.dry_run && stats.backend != RIPTIDE_ROUTES && !stats.program_reason;
     metrics->is_stepped_back = outcomes->harm.until_ns > 0;
     metrics->step_backs = outcomes->harm.n;
-    metrics->program = windows_count(riptide_agent_get_windows(agent));
     for (size_t i = 0; i < WINDOW_BUCKETS; i++)
-        metrics->given.counts[i] = metrics->program.by_cwnd[i];
-    metrics->given.sum = metrics->program.segments;
+        metrics->given.counts[i] = stats.program.by_cwnd[i];
+    metrics->given.sum = stats.program.segments;
     memcpy(metrics->flights, outcomes->flights, sizeof(metrics->flights));
     metrics->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
     metrics->holdout_percent = outcomes->arms.holdout_percent;
@@ -61,7 +54,7 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     memcpy(metrics->left_out, outcomes->left_out, sizeof(metrics->left_out));
     metrics->is_full = metrics->estimator.is_full;
     metrics->max_destinations = file->settings->estimator.max_destinations;
-    metrics->max_routes = file->settings->router.max_routes;
+    metrics->max_windows = file->settings->applier.max_windows;
 }
 
 int metrics_file_text(struct metrics_file *file, const struct riptide_agent *agent, char **textp,
@@ -113,7 +106,7 @@ static void on_tick(struct metrics_file *file, const struct riptide_agent *agent
     file->metrics.interval_ns = tick->interval_ns;
     histogram_add(&file->metrics.durations, metrics_duration_bounds_ns,
                   tick->finished_ns - tick->started_ns);
-    if (!file->settings->metrics || file->settings->router.dry_run ||
+    if (!file->settings->metrics || file->settings->applier.dry_run ||
         (file->written_ns != 0 &&
          tick->finished_ns - file->written_ns < find_interval_ns(file->settings)))
         return;

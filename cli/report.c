@@ -25,11 +25,11 @@ static void report_filter(const struct riptide_agent *agent)
 /* The end of the settings line if connections should be held out but cannot be; else empty. */
 static const char *left_out(const struct settings *settings, const struct riptide_agent *agent)
 {
-    const struct riptide_agent_config *config = &settings->agent;
     const struct arm_config *arms = &riptide_agent_get_outcomes(agent)->arms;
 
-    return config->holdout_percent > 0 && arms->holdout_percent == 0 ? "; no connection is held out"
-                                                                     : "";
+    return settings->applier.holdout_percent > 0 && arms->holdout_percent == 0
+               ? "; no connection is held out"
+               : "";
 }
 
 void report_start(const struct settings *settings, const struct riptide_agent *agent)
@@ -53,7 +53,7 @@ void report_start(const struct settings *settings, const struct riptide_agent *a
 /* Single routes are for the debug level; in a dry run they are the result. */
 static enum log_level route_level(const struct settings *settings)
 {
-    return settings->router.dry_run ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
+    return settings->applier.dry_run ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
 }
 
 static void report_applied(const struct settings *settings, const struct riptide_agent *agent,
@@ -71,7 +71,7 @@ static void report_applied(const struct settings *settings, const struct riptide
         snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f, smoothed %.1f)",
                  explanation.samples, explanation.samples == 1 ? "" : "s", explanation.policy,
                  explanation.combined, explanation.smoothed);
-    if (route->backend == RIPTIDE_CONNECTIONS) {
+    if (route->backend == RIPTIDE_PROGRAM) {
         snprintf(path, sizeof(path), "per connection");
     } else if (route->ifindex) {
         log_device_name(route->ifindex, name);
@@ -83,7 +83,7 @@ static void report_applied(const struct settings *settings, const struct riptide
         }
     }
     log_line(route_level(settings), "%s%s%s initcwnd %" PRIu32 "%s %s",
-             settings->router.dry_run ? "would set " : "", dst, settings->router.dry_run ? "" : ":",
+             settings->applier.dry_run ? "would set " : "", dst, settings->applier.dry_run ? "" : ":",
              route->initcwnd, figures, path);
 }
 
@@ -97,7 +97,7 @@ static void report_withdrawn(const struct settings *settings,
         reason = settings_have_peer(settings, &event->route->dst)
                      ? "no connection for the time to live"
                      : "no longer in scope";
-    if (settings->router.dry_run)
+    if (settings->applier.dry_run)
         log_line(LOG_LEVEL_INFO, "would withdraw %s", dst);
     else
         log_line(route_level(settings), "%s: withdrawn%s%s", dst, *reason ? ", " : "", reason);
@@ -166,14 +166,14 @@ static void report_backend(const struct settings *settings, const struct riptide
 {
     static bool is_begun;
     bool is_program = event->backend != RIPTIDE_ROUTES;
-    const char *chosen = settings->agent.apply == RIPTIDE_AUTO ? " (--apply auto)" : "";
+    const char *chosen = settings->applier.backend == RIPTIDE_AUTO ? " (--apply auto)" : "";
 
     if (is_begun && event->reason)
         log_line(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
                  "windows per connection: disabled: %s", event->reason);
     else if (is_begun)
         log_line(LOG_LEVEL_INFO, "windows per connection: enabled again");
-    else if (is_program && settings->router.dry_run)
+    else if (is_program && settings->applier.dry_run)
         log_line(LOG_LEVEL_INFO,
                  "windows would be given per connection%s, if the kernel takes the "
                  "program, which a dry run does not load%s",
@@ -195,7 +195,7 @@ static void report_backend(const struct settings *settings, const struct riptide
  */
 static void report_none(const struct settings *settings, const struct riptide_tick *tick)
 {
-    if (settings->router.dry_run && settings->once && tick->destinations == 0)
+    if (settings->applier.dry_run && settings->once && tick->destinations == 0)
         log_line(LOG_LEVEL_INFO,
                  "no window: connections read: %" PRIu64
                  ", and none has sent lately; leave out --once to watch for longer",

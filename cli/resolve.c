@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A complete dry run of the library's router for a list of destinations; and route queries for
+ * A complete dry run of the library's applier for a list of destinations; and route queries for
  * those with a route.
  */
 #include "resolve.h"
@@ -13,58 +13,55 @@
 #include <poll.h>
 #include <stdlib.h>
 
-enum { ROUND_MS = 1000 };
-
-static int run(struct riptide_router *router, struct resolved *resolved)
+static int run(struct riptide_applier *applier, struct resolved *resolved)
 {
-    struct pollfd fd = { .fd = riptide_router_get_fd(router), .events = POLLIN };
+    struct pollfd fd = { .fd = riptide_applier_get_fd(applier), .events = POLLIN };
     const struct riptide_route *route;
+    struct riptide_applier_stats stats;
     int r;
 
-    while (!riptide_router_is_idle(router)) {
-        int n = poll(&fd, 1, ROUND_MS);
-
-        if (n < 0 && errno != EINTR)
+    do {
+        if (poll(&fd, 1, -1) < 0 && errno != EINTR)
             return -errno;
-        /* On a host with many routes it rests between passes, until a round lets it go on. */
-        if (n == 0)
-            riptide_router_retry(router);
-        r = riptide_router_dispatch(router);
+        r = riptide_applier_dispatch(applier);
         if (r < 0)
             return r;
-    }
-    for (; riptide_router_pop(router, &route) == 0; resolved->n++) {
+        riptide_applier_get_stats(applier, &stats, sizeof(stats));
+    } while (!stats.is_idle);
+    for (; riptide_applier_pop(applier, &route) == 0; resolved->n++) {
         if (route->state != RIPTIDE_ROUTE_APPLIED && resolved->n_left_alone++ == 0)
             resolved->left_alone = *route;
     }
     return 0;
 }
 
-int resolve(const struct riptide_router_config *config, const struct riptide_prefix *dsts, size_t n,
-            struct resolved *resolved, struct riptide_error *error)
+int resolve(const struct riptide_applier_config *config, uint32_t cwnd,
+            const struct riptide_prefix *dsts, size_t n, struct resolved *resolved,
+            struct riptide_error *error)
 {
-    struct riptide_router_config dry = *config;
-    struct riptide_router *router;
+    struct riptide_applier_config dry = *config;
+    struct riptide_applier *applier;
     int r;
 
     *resolved = (struct resolved){ .left_alone = { .state = RIPTIDE_ROUTE_APPLIED } };
+    dry.backend = RIPTIDE_ROUTES;
     dry.dry_run = true;
-    if (dry.max_routes < n)
-        dry.max_routes = (uint32_t)n;
-    r = riptide_router_new(&router, &dry, error);
+    if (dry.max_windows < n)
+        dry.max_windows = (uint32_t)n;
+    r = riptide_applier_new(&applier, &dry, error);
     if (r < 0)
         return r;
-    r = riptide_router_start(router, error);
+    r = riptide_applier_start(applier, error);
     for (size_t i = 0; i < n && r == 0; i++)
-        r = riptide_router_set(
-            router, &(struct riptide_wanted){ .dst = dsts[i], .initcwnd = config->cwnd_max });
+        r = riptide_applier_set(applier,
+                                &(struct riptide_wanted){ .dst = dsts[i], .initcwnd = cwnd });
     if (r == 0)
-        r = run(router, resolved);
-    riptide_router_free(router);
+        r = run(applier, resolved);
+    riptide_applier_free(applier);
     return r;
 }
 
-int resolve_find_ours(const struct riptide_router_config *config, const struct riptide_prefix *dst,
+int resolve_find_ours(const struct riptide_applier_config *config, const struct riptide_prefix *dst,
                       struct riptide_route *route)
 {
     struct riptide_route *routes;
@@ -98,7 +95,7 @@ static struct probe first_address(const struct riptide_prefix *dst)
 }
 
 /* Queries those for which the rules leave a doubt; each is an exchange with the kernel. */
-static int ask_starts(const struct riptide_router_config *config, const struct rule *rules,
+static int ask_starts(const struct riptide_applier_config *config, const struct rule *rules,
                       size_t n_rules, const struct riptide_route *routes, size_t n,
                       struct start *starts)
 {
@@ -123,7 +120,7 @@ static int ask_starts(const struct riptide_router_config *config, const struct r
     return r;
 }
 
-int resolve_starts(const struct riptide_router_config *config, const struct riptide_route *routes,
+int resolve_starts(const struct riptide_applier_config *config, const struct riptide_route *routes,
                    size_t n, struct start **startsp)
 {
     struct start *starts = calloc(n + 1, sizeof(*starts));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a router would do for destinations: a dry run. And the present state: our route in the
+ * What an applier would do for destinations: a dry run. And the present state: our route in the
  * kernel, and how connections start.
  */
 #ifndef CLI_RESOLVE_H
@@ -16,17 +16,18 @@ struct resolved {
 };
 
 /*
- * Which of the destinations could have a route of ours with the window config->cwnd_max. Needs no
- * privilege. Errors: those of the router, with its line.
+ * Which of the destinations could have a route of ours with a window of `cwnd` segments. Needs no
+ * privilege. Errors: those of the applier, with its line.
  */
-int resolve(const struct riptide_router_config *config, const struct riptide_prefix *dsts, size_t n,
-            struct resolved *resolved, struct riptide_error *error);
+int resolve(const struct riptide_applier_config *config, uint32_t cwnd,
+            const struct riptide_prefix *dsts, size_t n, struct resolved *resolved,
+            struct riptide_error *error);
 
 /*
  * The longest of our routes that contains the destination, which a connection would use. Errors:
  * -ENOENT, those of the kernel.
  */
-int resolve_find_ours(const struct riptide_router_config *config, const struct riptide_prefix *dst,
+int resolve_find_ours(const struct riptide_applier_config *config, const struct riptide_prefix *dst,
                       struct riptide_route *route);
 
 /*
@@ -35,7 +36,7 @@ int resolve_find_ours(const struct riptide_router_config *config, const struct r
  * Routes without an initcwnd are always queried. The caller frees the array. Errors: -ENOMEM, those
  * of the kernel.
  */
-int resolve_starts(const struct riptide_router_config *config, const struct riptide_route *routes,
+int resolve_starts(const struct riptide_applier_config *config, const struct riptide_route *routes,
                    size_t n, struct start **startsp);
 
 #endif

@@ -60,7 +60,7 @@ static const struct {
     { COMMAND_CONTROL, COMMAND_ROW("control", path, settings.control,
                                    "riptided's socket, or NAME of riptided@NAME.service") },
     { COMMAND_KERNEL,
-      COMMAND_ROW("table", u32, settings.router.table, "riptided's routing table") },
+      COMMAND_ROW("table", u32, settings.applier.table, "riptided's routing table") },
     { 0, COMMAND_ROW("help", flag, settings.help, "print this help; also -h") },
 };
 
@@ -218,12 +218,12 @@ int command_refuse(const struct command_options *options, const char *format, ..
 
 int command_fail(const struct command_options *options, struct riptide_error *error, int r)
 {
-    struct riptide_router *router;
+    struct riptide_applier *applier;
 
-    /* Functions that only read do not explain a wrong number; making a router does. */
+    /* Functions that only read do not explain a wrong number; making an applier does. */
     if (r == -EINVAL && !error->text[0] &&
-        riptide_router_new(&router, &options->settings.router, error) == 0)
-        riptide_router_free(router);
+        riptide_applier_new(&applier, &options->settings.applier, error) == 0)
+        riptide_applier_free(applier);
     if (r == -EINVAL || r == -EPERM)
         settings_explain_refusal(&options->settings, error);
     log_answer("%s: %s", options->command, log_error_text(error, r));

@@ -44,13 +44,13 @@ static void print_help(void)
  */
 static int flush(const struct settings *settings)
 {
-    const struct riptide_router_config numbers = settings_numbers(settings);
+    const struct riptide_applier_config numbers = settings_numbers(settings);
     struct riptide_flush_counts counts = { .rules = 0 };
     char holder[] = "a process that cannot be seen from here";
     struct riptide_error error = { .text = "" };
     int pid, r;
 
-    if (riptide_router_get_holder(&pid) == 0) {
+    if (riptide_applier_get_holder(&pid) == 0) {
         if (pid)
             snprintf(holder, sizeof(holder), "process %d", pid);
         log_line(LOG_LEVEL_INFO,
@@ -63,7 +63,7 @@ static int flush(const struct settings *settings)
         log_line(LOG_LEVEL_WARNING,
                  "%s; flushing with the valid values of table and mark",
                  settings->mistake.text);
-    r = riptide_router_flush(&numbers, &counts, &error);
+    r = riptide_applier_flush(&numbers, &counts, &error);
     if (r == -EINVAL) {
         settings_explain_refusal(settings, &error);
         log_answer("%s", log_error_text(&error, r));
@@ -110,11 +110,11 @@ int main(int argc, char **argv)
         print_help();
     } else if (settings.version) {
         printf("riptided %s\n", riptide_version());
-    } else if (settings.flush && (settings.check || settings.router.dry_run)) {
+    } else if (settings.flush && (settings.check || settings.applier.dry_run)) {
         log_answer("--flush removes rules and routes, --check and --dry-run nothing: not both");
         status = EXIT_USAGE;
-    } else if (settings.once && settings.agent.apply != RIPTIDE_ROUTES &&
-               !settings.router.dry_run) {
+    } else if (settings.once && settings.applier.backend != RIPTIDE_ROUTES &&
+               !settings.applier.dry_run) {
         log_answer("--once leaves routes; windows per connection end with riptided: --apply "
                    "routes");
         status = EXIT_USAGE;

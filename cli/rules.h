@@ -42,7 +42,7 @@ void rules_judge_start(const struct rule *rules, size_t n, uint8_t family, uint3
  * config->table. Then `line` names one, and `command` with the option that removes it. leftover.c
  * reads the kernel's rules for it.
  */
-bool leftover_find(const struct riptide_router_config *config, const char *command,
+bool leftover_find(const struct riptide_applier_config *config, const char *command,
                    struct riptide_error *line);
 
 #endif

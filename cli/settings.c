@@ -48,17 +48,17 @@ const struct option_row settings_rows[] = {
         "greatest number of destinations"),
     ROW("compute", "state", path, state,
         "file from which the state is loaded, and to which it is saved; none: no file"),
-    ROW("apply", "apply", backend, agent.apply,
+    ROW("apply", "apply", backend, applier.backend,
           "how to give windows; connections: Linux 5.15; auto: by these if they work, else routes"),
-    ROW("apply", "cgroup", directory, agent.cgroup,
+    ROW("apply", "cgroup", directory, applier.cgroup,
           "cgroup whose connections get windows; else /sys/fs/cgroup, the whole host"),
-    ROW("apply", "pacing", auto, agent.pacing,
+    ROW("apply", "pacing", auto, applier.pacing,
         "whether first flights per connection are spread over a part of the round trip"),
-    ROW("apply", "holdout-percent", percent, agent.holdout_percent,
+    ROW("apply", "holdout-percent", percent, applier.holdout_percent,
         "percent of connections that keep the kernel's own window, for `riptide verdict`; needs "
         "the program"),
-    ROW("apply", "table", u32, router.table, "routing table for our routes"),
-    ROW("apply", "mark", mark, router.mark, "mark of route queries, which skips our rule"),
+    ROW("apply", "table", u32, applier.table, "routing table for our routes"),
+    ROW("apply", "mark", mark, applier.mark, "mark of route queries, which skips our rule"),
     ROW("apply", "control", socket, control, "socket for `riptide`; none: no socket"),
     ROW("apply", "control-group", group, control_group,
           "group whose members may make changes by the socket, as root may"),
@@ -67,7 +67,7 @@ const struct option_row settings_rows[] = {
     ROW("log", "log-level", level, log_level, "error, warning, info, debug"),
     ROW(NULL, "config", path, config, "read this file and not /etc/riptide/riptided.conf"),
     ROW(NULL, "check", flag, check, "check file and options, and exit"),
-    ROW(NULL, "dry-run", flag, router.dry_run,
+    ROW(NULL, "dry-run", flag, applier.dry_run,
         "print the changes instead of making them; needs no privilege"),
     ROW(NULL, "once", flag, once, "one round, then exit and leave the routes in place"),
     ROW(NULL, "flush", flag, flush,
@@ -174,10 +174,10 @@ void settings_init(struct settings *settings)
         .control = CONTROL_PATH,
     };
     riptide_agent_config_init(&settings->agent, sizeof(settings->agent));
-    settings->agent.holdout_percent = HOLDOUT_PERCENT;
     riptide_observer_config_init(&settings->observer, sizeof(settings->observer));
     riptide_estimator_config_init(&settings->estimator, sizeof(settings->estimator));
-    riptide_router_config_init(&settings->router, sizeof(settings->router));
+    riptide_applier_config_init(&settings->applier, sizeof(settings->applier));
+    settings->applier.holdout_percent = HOLDOUT_PERCENT;
 }
 
 void settings_link(struct settings *settings)
@@ -187,13 +187,8 @@ void settings_link(struct settings *settings)
         settings->estimator.policy == riptide_policy_find("careful");
     settings->agent.observer = &settings->observer;
     settings->agent.estimator = &settings->estimator;
-    settings->agent.router = &settings->router;
-    settings->router.max_routes = settings->estimator.max_destinations;
-    settings->router.cwnd_max = settings->estimator.cwnd_max;
-    for (size_t i = 0; i < settings->n_overrides; i++) {
-        if (settings->overrides[i].cwnd_max > settings->router.cwnd_max)
-            settings->router.cwnd_max = settings->overrides[i].cwnd_max;
-    }
+    settings->agent.applier = &settings->applier;
+    settings->applier.max_windows = settings->estimator.max_destinations;
     settings->estimator.hints = settings->overrides;
     settings->estimator.n_hints = settings->n_overrides;
 }
@@ -234,13 +229,13 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
     return 0;
 }
 
-struct riptide_router_config settings_numbers(const struct settings *settings)
+struct riptide_applier_config settings_numbers(const struct settings *settings)
 {
-    struct riptide_router_config numbers;
+    struct riptide_applier_config numbers;
 
-    riptide_router_config_init(&numbers, sizeof(numbers));
-    numbers.table = settings->router.table;
-    numbers.mark = settings->router.mark;
+    riptide_applier_config_init(&numbers, sizeof(numbers));
+    numbers.table = settings->applier.table;
+    numbers.mark = settings->applier.mark;
     return numbers;
 }
 

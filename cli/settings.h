@@ -14,7 +14,7 @@ struct settings {
     struct riptide_agent_config agent; /* points to the three below */
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
-    struct riptide_router_config router;
+    struct riptide_applier_config applier;
     struct riptide_hint *overrides;
     size_t n_overrides;
     const char *state;         /* file, or "none"; NULL: none */
@@ -72,7 +72,7 @@ void settings_link(struct settings *settings);
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error);
 
 /* The numbers that identify our rules and routes; other values of a file may be wrong. */
-struct riptide_router_config settings_numbers(const struct settings *settings);
+struct riptide_applier_config settings_numbers(const struct settings *settings);
 
 /* Another override. Errors: -EEXIST, -ENOMEM, -E2BIG (RIPTIDE_MAX_HINTS). */
 int settings_add_override(struct settings *settings, const struct riptide_prefix *dst);

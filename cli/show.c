@@ -90,7 +90,7 @@ static int read_kernel(struct sides *sides, const struct command_options *option
                        const struct riptide_prefix *within)
 {
     size_t n = 0;
-    int r = riptide_routes_read(&options->settings.router, &sides->routes, &sides->n_routes);
+    int r = riptide_routes_read(&options->settings.applier, &sides->routes, &sides->n_routes);
 
     if (r < 0)
         return r;
@@ -99,7 +99,7 @@ static int read_kernel(struct sides *sides, const struct command_options *option
             sides->routes[n++] = sides->routes[i];
     }
     sides->n_routes = n;
-    return resolve_starts(&options->settings.router, sides->routes, n, &sides->starts);
+    return resolve_starts(&options->settings.applier, sides->routes, n, &sides->starts);
 }
 
 static const char *find_difference(const struct sides *sides, const struct destination *row)
@@ -271,11 +271,11 @@ static void put_row(const struct destination *row)
     fputs(told ? "}}" : ",\"daemon\":null}", stdout);
 }
 
-static void print_json(const struct sides *sides, const struct riptide_router_config *router)
+static void print_json(const struct sides *sides, const struct riptide_applier_config *applier)
 {
     printf("{\n  \"table\": %" PRIu32 ",\n  \"protocol\": %u,\n  \"daemon_is_running\": %s,\n"
            "  \"daemon_is_paused\": %s,\n  \"differences\": %zu",
-           router->table, router->protocol, sides->is_running ? "true" : "false",
+           applier->table, applier->protocol, sides->is_running ? "true" : "false",
            sides->is_paused ? "true" : "false", sides->n_differences);
     put_text(",\n  \"why_off\": ", sides->why_off[0] ? sides->why_off : NULL);
     fputs(",\n  \"routes\": [", stdout);
@@ -375,7 +375,7 @@ static void say_faults(const struct sides *sides, uint32_t table, const char *wi
 
 int show_run(const struct command_options *options)
 {
-    const struct riptide_router_config *router = &options->settings.router;
+    const struct riptide_applier_config *applier = &options->settings.applier;
     struct riptide_prefix within = { .family = 0 };
     struct riptide_error error = { .text = "" };
     struct sides sides = { .routes = NULL };
@@ -389,7 +389,7 @@ int show_run(const struct command_options *options)
     if (r == 0) {
         if (sides.absence.text[0] && strcmp(options->settings.control, "none") != 0)
             log_answer("show: %s; only the kernel's part is shown", sides.absence.text);
-        if (!sides.is_running && riptide_router_get_holder(&holder) == 0 &&
+        if (!sides.is_running && riptide_applier_get_holder(&holder) == 0 &&
             client_has_program(holder) > 0)
             log_answer("show: no window per connection is listed; process %d gives windows per "
                        "connection and does not answer on --control",
@@ -399,10 +399,10 @@ int show_run(const struct command_options *options)
         else if (sides.why_off[0] && !options->json)
             printf("no window is given per connection: %s\n", sides.why_off);
         if (options->json)
-            print_json(&sides, router);
+            print_json(&sides, applier);
         else
             r = print_table(&sides);
-        say_faults(&sides, router->table, options->n_operands ? options->operands[0] : NULL);
+        say_faults(&sides, applier->table, options->n_operands ? options->operands[0] : NULL);
     }
     sides_deinit(&sides);
     return r < 0 ? command_fail(options, &error, r) : EXIT_SUCCESS;

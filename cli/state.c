@@ -97,7 +97,7 @@ void state_save(struct daemon *daemon, bool is_synced)
     struct riptide_error error = { .text = "" };
     int r;
 
-    if (!path || daemon->settings->router.dry_run)
+    if (!path || daemon->settings->applier.dry_run)
         return;
     r = riptide_state_write(daemon->agent, path, is_synced, &error);
     if (r < 0 && !daemon->is_state_failing)

@@ -48,13 +48,13 @@ static const char screen[] =
 /* Only the kernel shows how the daemon's routes are used, in the daemon's network namespace. */
 static int count_not_taken(const struct settings *settings, json_int_t pid, json_int_t *np)
 {
-    const struct riptide_router_config *config = &settings->router;
+    const struct riptide_applier_config *config = &settings->applier;
     struct riptide_route *routes;
     struct start *starts = NULL;
     size_t n;
     int holder, r;
 
-    if (riptide_router_get_holder(&holder) != 0 || holder != pid)
+    if (riptide_applier_get_holder(&holder) != 0 || holder != pid)
         return -ENONET;
     r = riptide_routes_read(config, &routes, &n);
     if (r < 0)

@@ -357,10 +357,10 @@ static const struct value_name shares[] = {
 };
 static const struct value_name autos[] = { { "auto", 1 }, { "off", 0 }, { NULL, 0 } };
 static const struct value_name backends[] = {
-    { "routes", RIPTIDE_ROUTES },
-    { "connections", RIPTIDE_CONNECTIONS },
-    { "both", RIPTIDE_BOTH },
-    { "auto", RIPTIDE_AUTO },
+    [RIPTIDE_AUTO] = { "auto", RIPTIDE_AUTO },
+    [RIPTIDE_ROUTES] = { "routes", RIPTIDE_ROUTES },
+    [RIPTIDE_PROGRAM] = { "connections", RIPTIDE_PROGRAM },
+    [RIPTIDE_BOTH] = { "both", RIPTIDE_BOTH },
     { NULL, 0 },
 };
 static const struct value_name levels[] = {

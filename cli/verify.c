@@ -32,7 +32,7 @@ const struct option_row verify_rows[] = {
     COMMAND_UNSET("mark", mark, probe_mark, "set this mark on the connection (SO_MARK)"),
     COMMAND_ROW("interface", name, interface, "bind the connection to this link"),
     COMMAND_ROW("timeout", duration, timeout_ns, "how long to wait for an answer"),
-    COMMAND_ROW("router-mark", mark, settings.router.mark, "mark of riptided's route queries"),
+    COMMAND_ROW("router-mark", mark, settings.applier.mark, "mark of riptided's route queries"),
     { .name = NULL },
 };
 
@@ -123,10 +123,10 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
     struct netlink netlink;
     json_int_t n_before = -1, n_given;
     int holder;
-    int r = resolve_find_ours(&evidence->router, &evidence->probe.peer, &evidence->route);
+    int r = resolve_find_ours(&evidence->applier, &evidence->probe.peer, &evidence->route);
 
     evidence->has_route = r == 0;
-    evidence->has_holder = riptide_router_get_holder(&holder) == 0;
+    evidence->has_holder = riptide_applier_get_holder(&holder) == 0;
     r = r == -ENOENT ? 0 : r;
     if (r == 0 && evidence->has_holder)
         n_before = ask_program(evidence, options, &asked.peer, holder, &arms);
@@ -154,7 +154,7 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
         return r;
     probe_ask_route(&netlink, &evidence->probe, &evidence->answer);
     netlink_deinit(&netlink);
-    r = riptide_rules_read(&evidence->router, rulesp, &evidence->n_rules);
+    r = riptide_rules_read(&evidence->applier, rulesp, &evidence->n_rules);
     evidence->rules = *rulesp;
     return r;
 }
@@ -217,7 +217,7 @@ static int report(const struct command_options *options, const struct evidence *
 
 int verify_run(const struct command_options *options)
 {
-    struct evidence evidence = { .router = options->settings.router };
+    struct evidence evidence = { .applier = options->settings.applier };
     const char *wrong = parse(&evidence.probe, options);
     struct riptide_error error = { .text = "" };
     struct resolved resolved;
@@ -228,7 +228,8 @@ int verify_run(const struct command_options *options)
     if (wrong)
         return command_refuse(options, "%s", wrong);
     /* First, as it reports wrong numbers in words. */
-    r = resolve(&evidence.router, &evidence.probe.peer, 1, &resolved, &error);
+    r = resolve(&evidence.applier, options->settings.estimator.cwnd_max, &evidence.probe.peer, 1,
+                &resolved, &error);
     evidence.dry = resolved.left_alone;
     if (r == -EINVAL)
         return command_fail(options, &error, r);

@@ -116,12 +116,12 @@ static void want_some(struct plan *plan)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct case_bytes bytes = { data, n };
-    struct riptide_router_config config;
+    struct riptide_applier_config config;
     struct links links = { 0 };
     struct nlmsghdr *message;
     struct plan plan;
 
-    riptide_router_config_init(&config, sizeof(config));
+    riptide_applier_config_init(&config, sizeof(config));
     plan_init(&plan, &config);
     want_some(&plan);
     while ((message = messages_next(&bytes))) {

@@ -10,7 +10,6 @@
 #include "apply/program/window.h"
 #include "prefix.h"
 #include "proof/books.h"
-#include "proof/books.h"
 #include "proof/harm.h"
 
 #include <dirent.h>
@@ -52,17 +51,21 @@ int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t 
 DIR *riptide_directory_open(const char *path);
 
 /*
- * Whether riptide_router_start would find a place for its rules, tested by a router that is not
- * started. Changes nothing and needs no privilege; a router that holds the namespace is no
- * obstacle. Errors: as riptide_router_start, each with a line in `error`, except -EPERM and -EBUSY.
+ * Whether riptide_applier_start would find a place for the rules, tested by an applier that is not
+ * started. Changes nothing and needs no privilege; another one that holds the namespace is no
+ * obstacle. Errors: as riptide_applier_start, each with a line in `error`, except -EPERM and -EBUSY.
  */
-int riptide_router_check(struct riptide_router *router, struct riptide_error *error);
+int riptide_applier_check_start(struct riptide_applier *applier, struct riptide_error *error);
+
+/* riptide_applier_find by the program, with all that the kernel has. */
+int riptide_applier_find_window(const struct riptide_applier *applier,
+                                const struct riptide_prefix *dst, struct window *window);
 
 /*
  * The process that holds the thread's namespace (lib/apply/claim.h); 0: not visible from here.
  * Outcomes: RIPTIDE_E_UNKNOWN: none. Errors: of open(2); -EIO.
  */
-int riptide_router_get_holder(int *pidp);
+int riptide_applier_get_holder(int *pidp);
 
 /*
  * A destination's route or window of the agent, as it would be popped; and a walk over all, as
@@ -74,14 +77,9 @@ int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
                        struct riptide_route *route);
 
 /*
- * The backend in use. *reasonp: why AUTO chose routes, or why the program gives no windows at
- * present; NULL: neither.
+ * The stats of its applier, whose reasons are those of the agent: while windows are suspended, why.
  */
-enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent,
-                                               const char **reasonp);
-
-/* The backend per connection (lib/apply/program/windows.h), or NULL. */
-struct windows *riptide_agent_get_windows(const struct riptide_agent *agent);
+struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_agent *agent);
 
 /*
  * For destinations with a window: closed connections that sent at most two windows, so were only in
@@ -116,22 +114,19 @@ struct outcomes {
 
 const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent);
 
-/* is_idle of struct riptide_router_stats. */
-bool riptide_router_is_idle(const struct riptide_router *router);
-
 /*
  * Reads our routes from the kernel, sorted by destination. For tools: it dumps the whole table in
  * one call. Needs no privilege. The caller frees the array. Errors: -ENOMEM, those of the kernel.
  */
-int riptide_routes_read(const struct riptide_router_config *config, struct riptide_route **routesp,
-                        size_t *n_routesp);
+int riptide_routes_read(const struct riptide_applier_config *config,
+                        struct riptide_route **routesp, size_t *n_routesp);
 
 /*
  * Reads the rules of both families in the kernel's order, IPv4 first; ours count as ours with any
  * mark. Needs no privilege. The caller frees the array. Errors: -ENOMEM, those of the kernel; a
  * kernel without policy rules has none.
  */
-int riptide_rules_read(const struct riptide_router_config *config, struct rule **rulesp,
+int riptide_rules_read(const struct riptide_applier_config *config, struct rule **rulesp,
                        size_t *n_rulesp);
 
 /* Whether the scope, whose arrays must be present, contains this connection. Pure. */

@@ -9,7 +9,7 @@
 
 int main(void)
 {
-    struct riptide_router_config router;
+    struct riptide_applier_config applier;
     struct riptide_agent_config config;
     const struct riptide_agent_event *event = NULL;
     struct riptide_agent *agent;
@@ -17,10 +17,10 @@ int main(void)
     struct pollfd fd = { .events = POLLIN };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    riptide_router_config_init(&router, sizeof(router));
-    router.dry_run = true;
+    riptide_applier_config_init(&applier, sizeof(applier));
+    applier.dry_run = true;
     riptide_agent_config_init(&config, sizeof(config));
-    config.router = &router;
+    config.applier = &applier;
     if (riptide_agent_new(&agent, &config, &error) || riptide_agent_start(agent, &error)) {
         fprintf(stderr, "%s\n", error.text);
         return 1;

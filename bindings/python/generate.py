@@ -65,7 +65,7 @@ def declarations(text, header):
 
 
 def struct_name(class_name):
-    """The C struct of a class of the package: RouterOptions is struct riptide_router_config."""
+    """The C struct of a class of the package: ApplierOptions is struct riptide_applier_config."""
     words = re.findall(r"[A-Z][a-z]*", class_name.replace("Options", "Config"))
     return "riptide_" + "_".join(words).lower()
 

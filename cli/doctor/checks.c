@@ -43,7 +43,7 @@ static bool is_per_connection(const struct host *host)
 
 static void check_receiver(const struct host *host, struct finding *finding)
 {
-    uint32_t wanted = host->router.cwnd_max;
+    uint32_t wanted = host->cwnd_max;
     uint64_t smallest = 4096, initial, largest = 6291456;
 
     finding_read(finding, "net.ipv4.tcp_rmem = %s",
@@ -156,12 +156,12 @@ static void check_pacing(const struct host *host, struct finding *finding)
     } else if (is_per_connection(host) && (host->control_error || !host_is_riptided(host))) {
         finding_is(finding, SEVERITY_OK,
                    "first flights are paced, unless that agent has turned pacing off");
-    } else if (host->router.cwnd_max <= DEFAULT_INITCWND) {
+    } else if (host->cwnd_max <= DEFAULT_INITCWND) {
         finding_is(finding, SEVERITY_OK, "first flights leave at once, and are small");
     } else {
         finding_is(finding, SEVERITY_WARNING,
                    "first flights of up to %" PRIu32 " segments leave at the speed of the link",
-                   host->router.cwnd_max);
+                   host->cwnd_max);
         finding_do(finding,
                    "tc qdisc replace dev %s root fq (net.core.default_qdisc=fq for new links), "
                    "or net.ipv4.tcp_congestion_control=bbr, %sor a smaller --cwnd-max",

@@ -130,17 +130,17 @@ void check_daemon(const struct host *host, struct finding *finding)
 void check_numbers(const struct host *host, struct finding *finding)
 {
     const struct rules rules = { .list = host->rules, .n = (uint32_t)host->n_rules };
-    const struct rule *rule = rules_matching_mark(&rules, host->router.mark);
+    const struct rule *rule = rules_matching_mark(&rules, host->applier.mark);
     char text[96];
 
     finding_read(finding, "rules and routes; table %" PRIu32 ", protocol %u, mark 0x%" PRIx32,
-                 host->router.table, host->router.protocol, host->router.mark);
+                 host->applier.table, host->applier.protocol, host->applier.mark);
     if (host->conflict_error == 0 && rule) {
         rules_describe(text, sizeof(text), rule);
         finding_is(finding, gives_without_routes(host) ? SEVERITY_NOTE : SEVERITY_WARNING,
                    "a rule of another program depends on our mark 0x%" PRIx32
                    ": destinations that it concerns have no route",
-                   host->router.mark);
+                   host->applier.mark);
         finding_read(finding, "RTM_GETRULE: %s", text);
         finding_do(finding, "riptided --mark N, of bits that are in no mask of `ip rule`");
         return;

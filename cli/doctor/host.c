@@ -141,7 +141,7 @@ static void read_starts(struct host *host, const struct riptide_route *routes)
 {
     struct start *starts;
 
-    if (resolve_starts(&host->router, routes, host->n_routes, &starts) < 0)
+    if (resolve_starts(&host->applier, routes, host->n_routes, &starts) < 0)
         return;
     for (size_t i = 0; i < host->n_routes; i++) {
         if (!starts[i].text[0] ||
@@ -156,19 +156,19 @@ static void read_starts(struct host *host, const struct riptide_route *routes)
 }
 
 /* Our rules and routes, and whether they could be installed. */
-static int read_router(struct host *host, struct riptide_error *error)
+static int read_applier(struct host *host, struct riptide_error *error)
 {
-    struct riptide_router *router;
+    struct riptide_applier *applier;
     struct riptide_route *routes;
-    int r = riptide_router_new(&router, &host->router, error);
+    int r = riptide_applier_new(&applier, &host->applier, error);
 
     if (r < 0)
         return r;
-    host->conflict_error = riptide_router_check(router, &host->conflict);
-    riptide_router_free(router);
-    host->has_holder = riptide_router_get_holder(&host->holder_pid) == 0;
-    host->rules_error = riptide_rules_read(&host->router, &host->rules, &host->n_rules);
-    if (riptide_routes_read(&host->router, &routes, &host->n_routes) == 0) {
+    host->conflict_error = riptide_applier_check_start(applier, &host->conflict);
+    riptide_applier_free(applier);
+    host->has_holder = riptide_applier_get_holder(&host->holder_pid) == 0;
+    host->rules_error = riptide_rules_read(&host->applier, &host->rules, &host->n_rules);
+    if (riptide_routes_read(&host->applier, &routes, &host->n_routes) == 0) {
         read_starts(host, routes);
         free(routes);
     }
@@ -200,18 +200,19 @@ static void read_connections(struct host *host)
         connections->routes_error = -ENOMEM;
     else if (connections->error == 0 && slot > 0)
         connections->routes_error =
-            resolve(&host->router, dsts, slot, &connections->destinations, &error);
+            resolve(&host->applier, host->cwnd_max, dsts, slot,
+                    &connections->destinations, &error);
     prefix_table_deinit(&table);
     free(dsts);
 }
 
-int host_read(struct host *host, const struct riptide_router_config *router, const char *root,
+int host_read(struct host *host, const struct settings *settings, const char *root,
               struct riptide_error *error)
 {
     int r;
 
-    *host = (struct host){ .router = *router };
-    r = read_router(host, error);
+    *host = (struct host){ .applier = settings->applier, .cwnd_max = settings->estimator.cwnd_max };
+    r = read_applier(host, error);
     if (r < 0)
         return r;
     read_sysctls(host);

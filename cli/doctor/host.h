@@ -6,6 +6,7 @@
 #include "explanation.h"
 #include "lib/tools.h"
 #include "resolve.h"
+#include "settings.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -52,7 +53,8 @@ struct connections {
 };
 
 struct host {
-    struct riptide_router_config router; /* the numbers to check, and cwnd_max */
+    struct riptide_applier_config applier; /* the numbers to check */
+    uint32_t cwnd_max;                     /* the largest window, segments */
     struct networkd networkd;
     struct queues queues;
     struct connections connections;
@@ -64,7 +66,7 @@ struct host {
     size_t n_not_taken;     /* of these, not used by connections although our rules are there */
     struct start not_taken; /* the first of them, */
     struct riptide_prefix not_taken_dst;
-    bool has_holder;                      /* a router manages this namespace */
+    bool has_holder;                      /* an applier manages this namespace */
     int holder_pid;                       /* 0: not visible from here */
     int control_error;                    /* -errno if riptided on --control did not answer, */
     struct riptide_error control_failure; /* with the line of client_ask */
@@ -78,7 +80,7 @@ struct host {
     bool is_stepped_back; /* that is the reason */
     bool is_pacing;       /* per connection, unless there is a reason */
     bool is_careful;      /* only after losses: policy careful */
-    int conflict_error;           /* riptide_router_check */
+    int conflict_error;           /* riptide_applier_check_start */
     struct riptide_error conflict;
 
     int receiver_error;
@@ -93,7 +95,7 @@ struct host {
  * -EINVAL (the numbers, with a line), -ENOMEM, those of socket(2). Facts that could not be read
  * have their own `error`.
  */
-int host_read(struct host *host, const struct riptide_router_config *router, const char *root,
+int host_read(struct host *host, const struct settings *settings, const char *root,
               struct riptide_error *error);
 
 /* This namespace is managed by the riptided on --control, even if it did not answer. */

@@ -65,8 +65,8 @@ static void judge_other_route(const struct evidence *evidence, struct verdict *v
     struct start start;
 
     rules_judge_start(evidence->rules, evidence->n_rules, probe->peer.family,
-                      evidence->router.table, answer, &start);
-    if (probe->mark == evidence->router.mark)
+                      evidence->applier.table, answer, &start);
+    if (probe->mark == evidence->applier.mark)
         say(verdict, "mark 0x%" PRIx32 " is the one that skips our rules", probe->mark);
     else if (probe->interface && answer->table == RT_TABLE_MAIN &&
              !rules_find_before(evidence->rules, evidence->n_rules, probe->peer.family,
@@ -160,11 +160,11 @@ void verdict_judge(const struct evidence *evidence, struct verdict *verdict)
 
     *verdict = (struct verdict){ .kind = VERDICT_OVERRIDDEN };
     note_threshold(&evidence->probe, verdict);
-    if (answer->table == evidence->router.table && answer->initcwnd == evidence->probe.cwnd)
+    if (answer->table == evidence->applier.table && answer->initcwnd == evidence->probe.cwnd)
         judge_peer(evidence, verdict);
     else if (evidence->program_cwnd)
         judge_program(evidence, verdict);
-    else if (answer->table == evidence->router.table)
+    else if (answer->table == evidence->applier.table)
         judge_other_window(evidence, verdict);
     else if (!evidence->has_route && !answer->error)
         judge_without_route(evidence, verdict);

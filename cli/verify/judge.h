@@ -28,7 +28,7 @@ struct probe {
 };
 
 struct evidence {
-    struct riptide_router_config router;
+    struct riptide_applier_config applier;
     struct probe probe;
     struct route_answer answer; /* the kernel's route for exactly that connection */
     bool has_route; /* our route that contains the peer; read before the connection was opened */
@@ -44,7 +44,7 @@ struct evidence {
                             */
     const struct rule *rules;
     size_t n_rules;
-    bool has_holder;          /* a router manages this namespace */
+    bool has_holder;          /* an applier manages this namespace */
     struct riptide_route dry; /* the dry run for the peer; reason: left alone */
 };
 

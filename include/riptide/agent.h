@@ -10,7 +10,15 @@
  *             log *event, or ignore it
  *     }
  *
- * Popping events is optional: windows reach the kernel without it.
+ * Popping events is optional: windows reach the kernel without it. Where nothing was popped since
+ * the last round, the next one drops outcomes of routes that wait.
+ *
+ * Where connections are held out (holdout_percent of the applier) riptide_agent_get_verdict
+ * compares them with the others; that needs destroy_events. Windows are suspended where the others take 2 %
+ * more time, or retransmit 2 points more, beyond chance (docs/proof.md): none is given, independent
+ * of a pause, and the agent goes on learning; RIPTIDE_AGENT_BACKEND reports the reason. They are
+ * tried again after ten minutes; the wait doubles each time that they do harm again, to a day at
+ * most.
  *
  * The default policy, careful, learns mostly from first flights of connections that close between
  * two dumps. So an agent's observer reads destroy events (destroy_events in observe.h) unless its
@@ -34,16 +42,15 @@ struct riptide_agent;
 #define RIPTIDE_MAX_SHARE_DEFAULT 0.05
 
 /*
- * The stages' own configurations; NULL means defaults. The router's cwnd_max is taken from the
- * estimator, the largest of its hints included, so that both have the same bound. The router's
- * max_routes is the estimator's max_destinations; where `router` is set, the smaller of the two.
+ * The stages' own configurations; NULL means defaults. The applier's max_windows is the estimator's
+ * max_destinations; where `applier` is set, the smaller of the two.
  */
 struct riptide_agent_config {
     size_t size;          /* of this struct, as the caller was compiled */
     uint64_t interval_ns; /* paper: i_u; from 10 ms to an hour; default 1 s */
     const struct riptide_observer_config *observer;
     const struct riptide_estimator_config *estimator;
-    const struct riptide_router_config *router;
+    const struct riptide_applier_config *applier;
     /*
      * The share of one core that dumps may take, 0 to 1; 0: the interval is fixed; default
      * RIPTIDE_MAX_SHARE_DEFAULT. The interval stretches until dumps take no more, in the mean of
@@ -52,48 +59,12 @@ struct riptide_agent_config {
      */
     double max_share;
     /*
-     * enum riptide_backend; default RIPTIDE_ROUTES. The event RIPTIDE_AGENT_BACKEND reports AUTO's
-     * choice.
-     */
-    uint32_t apply;
-    /*
-     * Whether the program spreads first flights over half of a round trip, or more where the policy
-     * says so, on paths of 5 ms and more; default true.
-     */
-    bool pacing;
-    /*
      * Called by riptide_agent_dispatch with `user` and each sample of the observer, before the
      * agent counts it; NULL (default): not called. The sample is valid until this function returns,
      * which must not use the agent. Where a dump begins anew, its samples come again.
      */
     void (*on_sample)(void *user, const struct riptide_sample *sample);
     void *user;
-    /*
-     * The cgroup of the program per connection. The program serves connections whose sockets are
-     * created in this cgroup or below, and in the network namespace; NULL (default): all of the
-     * host, /sys/fs/cgroup, or /sys/fs/cgroup/unified where cgroup v1 is mounted there. Where the
-     * mount namespace hides these (ip netns exec), another mount of cgroup2 serves, or with
-     * CAP_SYS_ADMIN one of our own, which changes nothing that others see. It also
-     * raises the first receive window of connections that this host opens to a destination: to its
-     * cwnd_max, in segments of 1,460 bytes. An absolute path; each round resolves it again, as the
-     * cgroup may be created anew.
-     */
-    const char *cgroup;
-    /*
-     * Percent of connections, to destinations with a window, that keep the kernel's own window: 0
-     * to 50; default 0. They are drawn by the socket's cookie and the seed; give each host a seed
-     * of its own. riptide_agent_get_verdict compares them with the others. Needs the program,
-     * and destroy_events for the outcomes: where only routes give windows, none is held out. With
-     * RIPTIDE_BOTH these connections open without the route's window, but restart with it after
-     * idle time.
-     *
-     * Windows step back where the others take 2 % more time, or retransmit 2 points more, beyond
-     * chance (docs/proof.md): none is given, independent of a pause, and the agent goes on
-     * learning; RIPTIDE_AGENT_BACKEND reports the reason. They are tried again after ten minutes;
-     * the wait doubles each time that they do harm again, to a day at most.
-     */
-    uint32_t holdout_percent;
-    uint32_t holdout_seed;
 };
 
 /* One round of the three stages. */
@@ -102,8 +73,8 @@ struct riptide_tick {
     uint64_t finished_ns;     /* when the last change of this round was in the kernel */
     uint64_t samples;         /* connections that counted, open and closed */
     uint64_t destinations;    /* known after the tick */
-    uint64_t changes;         /* windows given to the router */
-    uint64_t overflow;        /* refused for max_destinations or max_routes */
+    uint64_t changes;         /* windows given to the applier */
+    uint64_t overflow;        /* refused for max_destinations or max_windows */
     uint64_t closed;          /* of `samples`, those that closed since the last round's dump */
     uint64_t closed_lost;     /* discarded with a dump that was interrupted or given up */
     uint64_t observe_cpu_ns;  /* processor time of the dump, including work on its samples */
@@ -138,16 +109,16 @@ struct riptide_verdict {
 
 enum riptide_agent_event_kind {
     /*
-     * A round is complete: `tick`. Its routes are in the kernel, unless the router has used up the
-     * work of a round, as with 131,072 routes of a scan: then TCP uses main until later rounds.
+     * A round is complete: `tick`. Its windows are in the kernel, except routes in a storm of route
+     * changes: then TCP uses main until the storm ends.
      */
     RIPTIDE_AGENT_TICK,
     RIPTIDE_AGENT_ROUTE,  /* a destination's route changed: `route`, `estimate` */
     RIPTIDE_AGENT_FAILED, /* a dump was given up; the next round tries again: `error` */
     RIPTIDE_AGENT_RULES,  /* the rules were removed or are back: `family`, `reason` */
     /*
-     * Where `apply` is not RIPTIDE_ROUTES: the backend in use (`backend`, never AUTO), once it has
-     * started; then each time that the program per connection stops giving windows (`reason`) or
+     * Where the applier's backend is not RIPTIDE_ROUTES: the one in use (`backend`, never AUTO),
+     * once it has started; then each time that the program stops giving windows (`reason`) or
      * resumes (NULL). At the start `reason` says why AUTO chose routes.
      */
     RIPTIDE_AGENT_BACKEND,
@@ -161,8 +132,7 @@ struct riptide_agent_event {
     const struct riptide_estimate *estimate; /* NULL where the destination is forgotten */
     int error;                               /* -errno */
     uint8_t family;                          /* AF_INET or AF_INET6 */
-    const char *reason;                      /* riptide_router_get_reason; NULL: the rules are back
-                                              */
+    const char *reason;                      /* as in riptide_applier_stats; NULL: they are back */
     enum riptide_backend backend;            /* of RIPTIDE_AGENT_BACKEND alone */
 };
 
@@ -171,29 +141,25 @@ void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 /*
  * For the connections of the calling thread's network namespace; later calls may come from another.
  * NULL: the default configuration. Errors: as riptide_observer_new, riptide_estimator_new and
- * riptide_router_new, -EINVAL where the time to live is not longer than the interval. With
- * RIPTIDE_CONNECTIONS or _BOTH also -ENOENT where cgroup does not exist, -EINVAL where it is not a
- * cgroup2 directory, -EOPNOTSUPP before Linux 5.15; RIPTIDE_AUTO chooses routes then.
+ * riptide_applier_new, -EINVAL where the time to live is not longer than the interval.
  */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);
 
-/* Closes. Routes and rules stay in place, see riptide_agent_stop; windows per connection end. */
+/* Closes. Routes and rules stay in place, see riptide_agent_stop; the program ends. */
 struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
 
 /*
- * Starts the router (errors: riptide_router_start), the program per connection, and the first tick
- * at once. -EALREADY: it was started before, and goes on. Errors of the program, after which
- * RIPTIDE_AUTO chooses routes: -EPERM (CAP_BPF or CAP_NET_ADMIN is missing, or another program is
- * attached to the cgroup and allows no other), -E2BIG (64 programs are on it), those of bpf(2), but
- * -EOPNOTSUPP instead of EINVAL.
+ * Starts the applier, and the first tick at once. Errors: as riptide_applier_start; a start that
+ * has failed can be tried again.
  */
 int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
 
 /*
- * Removes rules, routes (riptide_router_stop) and the program. Then the agent does no more work:
- * its state may be read and saved, but start and pauses are refused with -ESHUTDOWN.
- * -ECHILD in a child of fork(2), such as its exit handlers: the parent's agent goes on.
+ * Removes rules, routes and the program: riptide_applier_stop. Then the agent does no more work:
+ * its state may be read and saved, but start, dispatch and pauses return -ESHUTDOWN; the fd is
+ * readable, so that a loop notices. -ECHILD in a child of fork(2), such as its exit handlers: the
+ * parent's agent goes on.
  */
 int riptide_agent_stop(struct riptide_agent *agent);
 
@@ -204,7 +170,7 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
  * Does one bounded piece of work: a netlink buffer, a tick or a batch. With a scope one buffer can
  * take long, as the kernel skips connections until it is full (riptide_observer_dispatch).
  * Outcomes: RIPTIDE_E_MORE; 0: nothing to do until the fd is readable. Errors: -errno after which
- * the agent cannot go on; -ECHILD in a child of fork(2).
+ * the agent cannot go on; -ESHUTDOWN after riptide_agent_stop; -ECHILD in a child of fork(2).
  */
 int riptide_agent_dispatch(struct riptide_agent *agent);
 
@@ -241,10 +207,7 @@ int riptide_state_load(struct riptide_estimator *estimator, const char *path,
 #define RIPTIDE_STATE_MODE      0600u
 #define RIPTIDE_STATE_MAX_BYTES ((size_t)1 << 30)
 
-/*
- * riptide_router_set_paused on the agent's router; the program gives no windows meanwhile either.
- * Errors: as there; those of bpf(2), tried again in the next rounds; -ESHUTDOWN, -ECHILD.
- */
+/* riptide_applier_set_paused on the agent's applier, with the errors of that. */
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 
 /*
@@ -261,7 +224,7 @@ int riptide_agent_get_verdict(const struct riptide_agent *agent, struct riptide_
  */
 const struct riptide_observer *riptide_agent_get_observer(const struct riptide_agent *agent);
 struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent);
-const struct riptide_router *riptide_agent_get_router(const struct riptide_agent *agent);
+const struct riptide_applier *riptide_agent_get_applier(const struct riptide_agent *agent);
 
 #ifdef __cplusplus
 }

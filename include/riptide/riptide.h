@@ -13,7 +13,7 @@
  *    returns NULL. A pointer from `*_pop` belongs to the object until its next call.
  *  - Objects own no thread, no signal and no loop, print nothing and never exit. One object belongs
  *    to one thread at a time; different objects are independent.
- *  - An observer, router or agent belongs to the process that made it; so call daemon(3) first. In
+ *  - An observer, applier or agent belongs to the process that made it; so call daemon(3) first. In
  *    a child of fork(2) functions that would do I/O on it do nothing and return -ECHILD (unless
  *    void), with a line in a struct riptide_error. Functions that only read or pop return the state
  *    at the fork. `*_free` closes the child's copies of the sockets and does not affect the
@@ -68,7 +68,7 @@ extern "C" {
 /* The largest rto_min, a minute: a lost segment would wait for it. */
 #define RIPTIDE_RTO_MIN_LIMIT_US 60000000
 
-/* The most destinations that an estimator or a router can be configured for. */
+/* The most destinations that an estimator or an applier can be configured for. */
 #define RIPTIDE_MAX_DESTINATIONS 16777216
 
 /* The most prefixes that an array of a configuration can have. */

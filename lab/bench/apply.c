@@ -34,23 +34,23 @@ static void end(const char *what)
            (double)(clock_ns(CLOCK_MONOTONIC) - start_wall_ns) / 1e6);
 }
 
-static void set_all(struct riptide_router *router, uint32_t n, uint32_t cwnd)
+static void set_all(struct riptide_applier *applier, uint32_t n, uint32_t cwnd)
 {
     for (uint32_t i = 0; i < n; i++)
-        set(router, DESTINATIONS + i, cwnd);
+        set(applier, DESTINATIONS + i, cwnd);
 }
 
-static void work(struct riptide_router *router)
+static void work(struct riptide_applier *applier)
 {
-    struct pollfd fd = { .fd = riptide_router_get_fd(router), .events = POLLIN };
+    struct pollfd fd = { .fd = riptide_applier_get_fd(applier), .events = POLLIN };
     const struct riptide_route *route;
 
-    while (!riptide_router_is_idle(router)) {
-        int r = poll(&fd, 1, -1) < 0 ? -errno : riptide_router_dispatch(router);
+    while (!is_idle(applier)) {
+        int r = poll(&fd, 1, -1) < 0 ? -errno : riptide_applier_dispatch(applier);
 
         if (r < 0)
             die("dispatch", r);
-        while (riptide_router_pop(router, &route) == 0) {
+        while (riptide_applier_pop(applier, &route) == 0) {
             if (route->state != RIPTIDE_ROUTE_APPLIED) {
                 fprintf(stderr, "apply: a route was not applied: %s\n", route->reason);
                 exit(1);
@@ -61,19 +61,19 @@ static void work(struct riptide_router *router)
 
 static void by_router(uint32_t n)
 {
-    struct riptide_router *router = start_router(n);
+    struct riptide_applier *applier = start_applier(n);
 
-    work(router);
+    work(applier);
     begin();
-    set_all(router, n, FIRST_CWND);
-    work(router);
+    set_all(applier, n, FIRST_CWND);
+    work(applier);
     end("first");
     begin();
-    set_all(router, n, SECOND_CWND);
-    work(router);
+    set_all(applier, n, SECOND_CWND);
+    work(applier);
     end("change");
-    riptide_router_stop(router);
-    riptide_router_free(router);
+    riptide_applier_stop(applier);
+    riptide_applier_free(applier);
 }
 
 struct window_request {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the benchmarks of lib/apply share: routes of IPv4 as finished messages, and a router.
+ * What the benchmarks of lib/apply share: routes of IPv4 as finished messages, and an applier.
  */
 #ifndef LAB_BENCH_ROUTES_H
 #define LAB_BENCH_ROUTES_H
@@ -112,22 +112,23 @@ static inline void send_all(int fd, const void *messages, size_t n_bytes, struct
         die("kernel", answer.error.error);
 }
 
-static inline struct riptide_router *start_router(uint32_t max_routes)
+static inline struct riptide_applier *start_applier(uint32_t max_windows)
 {
-    struct riptide_router_config config;
-    struct riptide_router *router;
+    struct riptide_applier_config config;
+    struct riptide_applier *applier;
     struct riptide_error error;
 
-    riptide_router_config_init(&config, sizeof(config));
-    config.max_routes = max_routes;
-    if (riptide_router_new(&router, &config, &error) || riptide_router_start(router, &error)) {
+    riptide_applier_config_init(&config, sizeof(config));
+    config.backend = RIPTIDE_ROUTES;
+    config.max_windows = max_windows;
+    if (riptide_applier_new(&applier, &config, &error) || riptide_applier_start(applier, &error)) {
         fprintf(stderr, "%s: %s\n", program_invocation_short_name, error.text);
         exit(1);
     }
-    return router;
+    return applier;
 }
 
-static inline void set(struct riptide_router *router, uint32_t address, uint32_t initcwnd)
+static inline void set(struct riptide_applier *applier, uint32_t address, uint32_t initcwnd)
 {
     struct riptide_wanted wanted = { .dst = { .family = AF_INET, .len = 32 },
                                      .initcwnd = initcwnd };
@@ -135,9 +136,17 @@ static inline void set(struct riptide_router *router, uint32_t address, uint32_t
 
     address = htonl(address);
     memcpy(wanted.dst.addr, &address, sizeof(address));
-    r = riptide_router_set(router, &wanted);
+    r = riptide_applier_set(applier, &wanted);
     if (r != 0)
         die("set", r);
+}
+
+static inline bool is_idle(const struct riptide_applier *applier)
+{
+    struct riptide_applier_stats stats;
+
+    riptide_applier_get_stats(applier, &stats, sizeof(stats));
+    return stats.is_idle;
 }
 
 #endif

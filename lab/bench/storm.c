@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A router while routes of main change, for storm.py to judge:
+ * An applier while routes of main change, for storm.py to judge:
  *
  *     storm fill N                    N routes of main that no destination takes
  *     storm run D PER RATE COVERS S   D destinations, PER behind each route of main; for S seconds
@@ -76,28 +76,23 @@ static void make_changes(uint32_t n_routes, uint32_t first, uint8_t len, uint32_
     }
 }
 
-/* Dispatches until end_ns, or until idle; a round each second. */
-static void work(struct riptide_router *router, uint64_t end_ns)
+/* Dispatches until end_ns, or until idle. */
+static void work(struct riptide_applier *applier, uint64_t end_ns)
 {
-    struct pollfd fd = { .fd = riptide_router_get_fd(router), .events = POLLIN };
-    uint64_t round_ns = clock_ns(CLOCK_MONOTONIC) + NS_PER_S, now_ns;
+    struct pollfd fd = { .fd = riptide_applier_get_fd(applier), .events = POLLIN };
     const struct riptide_route *route;
+    uint64_t now_ns;
 
     while ((now_ns = clock_ns(CLOCK_MONOTONIC)) < end_ns) {
-        uint64_t until_ns = round_ns < end_ns ? round_ns : end_ns;
         int r;
 
-        if (end_ns == UINT64_MAX && riptide_router_is_idle(router))
+        if (end_ns == UINT64_MAX && is_idle(applier))
             return;
-        r = poll(&fd, 1, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000 + 1) : 0);
-        if (now_ns >= round_ns) {
-            riptide_router_retry(router);
-            round_ns += NS_PER_S;
-        }
-        r = r < 0 ? -errno : r > 0 ? riptide_router_dispatch(router) : 0;
+        r = poll(&fd, 1, end_ns == UINT64_MAX ? -1 : (int)((end_ns - now_ns) / 1000000 + 1));
+        r = r < 0 ? -errno : r > 0 ? riptide_applier_dispatch(applier) : 0;
         if (r < 0)
             die("dispatch", r);
-        while (riptide_router_pop(router, &route) == 0)
+        while (riptide_applier_pop(applier, &route) == 0)
             ;
     }
 }
@@ -166,23 +161,23 @@ static uint64_t resident_bytes(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static struct riptide_router *start(uint32_t n, uint32_t per_route)
+static struct riptide_applier *start(uint32_t n, uint32_t per_route)
 {
     uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
-    struct riptide_router *router = start_router(2 * n);
+    struct riptide_applier *applier = start_applier(2 * n);
 
-    work(router, UINT64_MAX);
+    work(applier, UINT64_MAX);
     printf("start_ms %.1f\n", (double)(clock_ns(CLOCK_MONOTONIC) - start_ns) / 1e6);
     for (uint32_t i = 0; i < n; i++)
-        set(router, destination(i, per_route), CWND);
+        set(applier, destination(i, per_route), CWND);
     start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    work(router, UINT64_MAX);
+    work(applier, UINT64_MAX);
     printf("first_ms %.1f\n", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns) / 1e6);
-    return router;
+    return applier;
 }
 
 /* One change that covers no destination, and one new destination. */
-static void run_newcomer(struct riptide_router *router, uint32_t n, uint32_t per_route)
+static void run_newcomer(struct riptide_applier *applier, uint32_t n, uint32_t per_route)
 {
     struct request request = request_in_main(OTHERS, 24, GATEWAY + 1);
     uint64_t start_ns;
@@ -190,22 +185,22 @@ static void run_newcomer(struct riptide_router *router, uint32_t n, uint32_t per
 
     send_all(fd, &request, sizeof(request), &request.header);
     close(fd);
-    work(router, clock_ns(CLOCK_MONOTONIC) + NS_PER_S / 20);
-    set(router, destination(n, per_route), CWND);
+    work(applier, clock_ns(CLOCK_MONOTONIC) + NS_PER_S / 20);
+    set(applier, destination(n, per_route), CWND);
     start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    work(router, UINT64_MAX);
+    work(applier, UINT64_MAX);
     printf("newcomer_ms %.2f\n", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns) / 1e6);
 }
 
 static void run(uint32_t n, uint32_t per_route, uint32_t rate, bool covers, uint32_t seconds)
 {
     uint32_t n_routes = (n + per_route - 1) / per_route;
-    struct riptide_router *router;
+    struct riptide_applier *applier;
     pid_t changer;
 
     fill(DESTINATIONS, len_of(per_route), n_routes);
-    router = start(n, per_route);
-    run_newcomer(router, n, per_route);
+    applier = start(n, per_route);
+    run_newcomer(applier, n, per_route);
     changer = fork();
     if (changer == 0)
         make_changes(covers ? n_routes : 256, covers ? DESTINATIONS : OTHERS,
@@ -217,14 +212,14 @@ static void run(uint32_t n, uint32_t per_route, uint32_t rate, bool covers, uint
     for (uint32_t i = 0; i < seconds; i++) {
         uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), now_ns = clock_ns(CLOCK_MONOTONIC);
 
-        work(router, now_ns + NS_PER_S);
+        work(applier, now_ns + NS_PER_S);
         printf("core %.5f\n", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns) /
                                   (double)(clock_ns(CLOCK_MONOTONIC) - now_ns));
     }
     kill(changer, SIGKILL);
     printf("resident_kb %llu\n", (unsigned long long)resident_bytes() / 1024);
-    riptide_router_stop(router);
-    riptide_router_free(router);
+    riptide_applier_stop(applier);
+    riptide_applier_free(applier);
 }
 
 /* The cost of only reading notifications. */

@@ -2,7 +2,6 @@
 /* The public functions of an agent: its life, its fd, its events. round.c does the rounds. */
 #include "agent/parts.h"
 
-#include "apply/routes/router.h"
 #include "compute/estimator.h"
 #include "observe/config.h"
 #include "prefix.h"
@@ -27,12 +26,6 @@ static int watch(const struct riptide_agent *agent, int fd)
     return epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-/* The base route's window is the lower bound of windows, and flights are judged by it. */
-static void on_base(void *user, const struct riptide_prefix *dst, uint32_t initcwnd)
-{
-    estimator_set_base(user, dst, initcwnd);
-}
-
 static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
@@ -41,15 +34,9 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
     if (r == 0)
         r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
     if (r == 0)
-        r = riptide_router_new(&agent->router, &stages->router, error);
-    if (r == 0) {
-        agent->estimator->scope = observer_scope(agent->observer);
-        agent->router->plan.on_base = on_base;
-        agent->router->plan.user = agent->estimator;
-    }
+        r = riptide_applier_new(&agent->applier, &stages->applier, error);
     if (r == 0)
-        r = backends_init(&agent->backends, stages->agent.apply, agent->router,
-                          &stages->connections, error);
+        agent->estimator->scope = observer_scope(agent->observer);
     return r;
 }
 
@@ -77,11 +64,14 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
         r = watch(agent, agent->timer_fd);
     if (r == 0)
         r = watch(agent, riptide_observer_get_fd(agent->observer));
+    if (r == 0)
+        r = watch(agent, riptide_applier_get_fd(agent->applier));
     if (r < 0)
         return r;
     agent->stages = stages;
     interval_init(&agent->interval, stages.agent.interval_ns, stages.estimator.ttl_ns,
                   stages.agent.max_share);
+    agent->backend = riptide_agent_read_applier(agent).backend;
     agent->outcomes.control = read_congestion_control();
     books_begin(agent);
 
@@ -102,8 +92,7 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
 {
     if (!agent)
         return NULL;
-    backends_deinit(&agent->backends);
-    riptide_router_free(agent->router);
+    riptide_applier_free(agent->applier);
     riptide_estimator_free(agent->estimator);
     riptide_observer_free(agent->observer);
     closep(&agent->timer_fd);
@@ -132,37 +121,31 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
         return -ECHILD;
     r = check_not_stopped(agent, error);
     if (r == 0)
-        r = agent->is_started ? -EALREADY : backends_start(&agent->backends, error);
-    if (r == -EALREADY)
-        error_set(error, "the agent has started already");
-    if (r < 0)
+        r = riptide_applier_start(agent->applier, error);
+    /* It goes on where the rest of an earlier start has failed. */
+    if (r < 0 && (r != -EALREADY || agent->is_started))
         return r;
-    if (!agent->backends.connections)
-        books_begin(agent);
-    agent->is_started = true;
+    error_set(error, "%s", "");
+    agent->backend = riptide_agent_read_applier(agent).backend;
+    books_begin(agent);
     observer_begin(agent->observer);
-    agent->is_backend_news = agent->stages.agent.apply != RIPTIDE_ROUTES;
-    if (agent->backends.chosen != RIPTIDE_CONNECTIONS)
-        r = watch(agent, riptide_router_get_fd(agent->router));
-    if (r == 0)
-        r = round_first(agent);
-    if (r < 0)
-        backends_stop(&agent->backends);
+    agent->is_backend_news = agent->stages.applier.backend != RIPTIDE_ROUTES;
+    r = round_first(agent);
+    agent->is_started = r == 0;
     return error_fill(error, r);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
 {
-    const int fds[] = { agent->timer_fd, riptide_observer_get_fd(agent->observer),
-                        riptide_router_get_fd(agent->router) };
+    const int fds[] = { agent->timer_fd, riptide_observer_get_fd(agent->observer) };
 
     if (is_forked(agent->pid, NULL))
         return -ECHILD;
-    /* From now on nothing makes the fd readable. */
+    /* From now on only the applier makes the fd readable. */
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, fds[i], NULL);
     agent->phase = PHASE_STOPPED;
-    return backends_stop(&agent->backends);
+    return riptide_applier_stop(agent->applier);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)
@@ -170,13 +153,13 @@ RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)
     return agent->epoll_fd;
 }
 
-/* Each of these fds is readable for work that is done now; the router reports if more remains. */
+/* Each of these fds is readable for work that is done now; the applier reports if more remains. */
 static int dispatch_fd(struct riptide_agent *agent, int fd)
 {
     int r;
 
-    if (fd == riptide_router_get_fd(agent->router))
-        return riptide_router_dispatch(agent->router);
+    if (fd == riptide_applier_get_fd(agent->applier))
+        return round_on_applier(agent);
     r = fd == agent->timer_fd ? round_on_timer(agent) : round_on_observer(agent);
     return r < 0 ? r : RIPTIDE_E_MORE;
 }
@@ -185,10 +168,10 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 {
     struct epoll_event events[4];
     bool is_more = false;
-    int n, r = 0;
+    int n, r = is_forked(agent->pid, NULL) ? -ECHILD : check_not_stopped(agent, NULL);
 
-    if (is_forked(agent->pid, NULL))
-        return -ECHILD;
+    if (r < 0)
+        return r;
     n = epoll_wait(agent->epoll_fd, events, 4, 0);
     if (n < 0)
         return errno == EINTR ? RIPTIDE_E_MORE : -errno;
@@ -196,7 +179,6 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
         r = dispatch_fd(agent, events[i].data.fd);
         is_more |= r == RIPTIDE_E_MORE;
     }
-    round_end_if_applied(agent);
     if (r < 0)
         return r;
     return is_more ? RIPTIDE_E_MORE : 0;
@@ -218,29 +200,23 @@ static bool pop_events_error(struct riptide_agent *agent)
 }
 
 /* The backend at the start; then why the program gives no windows, or (NULL) that it does. */
-static bool pop_backend(struct riptide_agent *agent)
+static bool pop_backend(struct riptide_agent *agent, const struct riptide_applier_stats *stats)
 {
-    struct backends *backends = &agent->backends;
-    const char *reason =
-        backends->connections ? windows_get_reason(backends->connections) : NULL;
-
-    if (!agent->is_backend_news && reason == agent->program_reason)
+    if (!agent->is_backend_news && stats->program_reason == agent->program_reason)
         return false;
-    if (agent->is_backend_news)
-        reason = backends->why_routes.text[0] ? backends->why_routes.text : NULL;
-    else
-        agent->program_reason = reason;
+    agent->event.reason = agent->is_backend_news ? stats->why : stats->program_reason;
+    if (!agent->is_backend_news)
+        agent->program_reason = stats->program_reason;
     agent->is_backend_news = false;
     agent->event.kind = RIPTIDE_AGENT_BACKEND;
-    agent->event.backend = backends->chosen;
-    agent->event.reason = reason;
+    agent->event.backend = (enum riptide_backend)stats->backend;
     return true;
 }
 
-static bool pop_reason(struct riptide_agent *agent)
+static bool pop_reason(struct riptide_agent *agent, const struct riptide_applier_stats *stats)
 {
-    for (int i = 0; i < 2; i++) {
-        const char *reason = riptide_router_get_reason(agent->router, families[i]);
+    for (int i = 0; i < 2 && stats->backend != RIPTIDE_PROGRAM; i++) {
+        const char *reason = stats->rules_reason[i];
 
         if (reason == agent->reasons[i])
             continue;
@@ -253,13 +229,30 @@ static bool pop_reason(struct riptide_agent *agent)
     return false;
 }
 
+static bool pop_applier(struct riptide_agent *agent)
+{
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
+
+    return pop_backend(agent, &stats) || pop_reason(agent, &stats);
+}
+
+int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **routep)
+{
+    int r = riptide_applier_pop(agent->applier, routep);
+
+    if (r == 0 && (*routep)->backend == RIPTIDE_ROUTES)
+        estimator_set_base(agent->estimator, &(*routep)->dst, (*routep)->base_initcwnd);
+    return r;
+}
+
 RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
                                      const struct riptide_agent_event **eventp)
 {
     const struct riptide_route *route;
 
     agent->event = (struct riptide_agent_event){ 0 };
-    if (backends_pop(&agent->backends, &route) == 0) {
+    agent->is_popped = true;
+    if (agent_pop_route(agent, &route) == 0) {
         agent->event.kind = RIPTIDE_AGENT_ROUTE;
         agent->event.route = route;
         if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0)
@@ -270,7 +263,7 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
             describe_off(agent, &agent->route);
             agent->event.route = &agent->route;
         }
-    } else if (pop_backend(agent) || pop_reason(agent) || pop_events_error(agent)) {
+    } else if (pop_applier(agent) || pop_events_error(agent)) {
         *eventp = &agent->event;
         return 0;
     } else if (agent->failure) {
@@ -296,11 +289,20 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
     return r < 0 ? r : round_add(agent, sample);
 }
 
+int agent_apply_pause(struct riptide_agent *agent)
+{
+    return riptide_applier_set_paused(agent->applier,
+                                      agent->is_paused || agent->outcomes.harm.until_ns > 0);
+}
+
 RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)
 {
     int r = is_forked(agent->pid, NULL) ? -ECHILD : check_not_stopped(agent, NULL);
 
-    return r < 0 ? r : backends_set_paused(&agent->backends, is_paused);
+    if (r < 0)
+        return r;
+    agent->is_paused = is_paused;
+    return agent_apply_pause(agent);
 }
 
 RIPTIDE_PUBLIC const struct riptide_observer *
@@ -315,10 +317,10 @@ riptide_agent_get_estimator(const struct riptide_agent *agent)
     return agent->estimator;
 }
 
-RIPTIDE_PUBLIC const struct riptide_router *
-riptide_agent_get_router(const struct riptide_agent *agent)
+RIPTIDE_PUBLIC const struct riptide_applier *
+riptide_agent_get_applier(const struct riptide_agent *agent)
 {
-    return agent->router;
+    return agent->applier;
 }
 
 STRUCT_ENDS_WITH(struct riptide_verdict, share);

@@ -2,7 +2,6 @@
 /* Outcomes of closed connections: books and their begin, first flights. */
 #include "agent/parts.h"
 
-#include "apply/routes/router.h"
 #include "compute/estimator.h"
 #include "compute/evidence.h"
 
@@ -44,18 +43,20 @@ unsigned int read_congestion_control(void)
 
 void books_begin(struct riptide_agent *agent)
 {
-    const struct arm_config none = { 0 };
-    /* Where only routes give windows no connection can be drawn. */
-    const struct arm_config arms =
-        agent->backends.connections ? agent->stages.connections.arms : none;
+    const struct riptide_applier_config *config = &agent->stages.applier;
     struct outcomes *outcomes = &agent->outcomes;
+    struct arm_config arms = { 0 };
 
+    /* Where only routes give windows no connection can be drawn. */
+    if (agent->backend != RIPTIDE_ROUTES)
+        arms = (struct arm_config){ .holdout_percent = config->holdout_percent,
+                                    .seed = config->holdout_seed };
     if (outcomes->books && memcmp(&arms, &outcomes->arms, sizeof(arms)) == 0)
         return;
     books_end(outcomes);
     free(outcomes->books);
     /* Without memory for books windows are given all the same. */
-    outcomes->books = arms.holdout_percent > 0 && !agent->stages.connections.dry_run
+    outcomes->books = arms.holdout_percent > 0 && !config->dry_run
                           ? calloc(2, sizeof(*outcomes->books))
                           : NULL;
     outcomes->arms = arms;
@@ -70,11 +71,8 @@ void books_begin(struct riptide_agent *agent)
 
 static bool gives_none(const struct riptide_agent *agent)
 {
-    const struct backends *backends = &agent->backends;
-
-    return agent->outcomes.harm.until_ns > 0 || backends->is_paused ||
-           (backends->chosen == RIPTIDE_CONNECTIONS &&
-            windows_get_reason(backends->connections));
+    return agent->outcomes.harm.until_ns > 0 || agent->is_paused ||
+           (agent->backend == RIPTIDE_PROGRAM && riptide_agent_read_applier(agent).program_reason);
 }
 
 /* Connections that open without our window show nothing about it. */

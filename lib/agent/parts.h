@@ -4,7 +4,6 @@
 #define RIPTIDE_LIB_AGENT_PARTS_H
 
 #include "agent/interval.h"
-#include "apply/program/windows.h"
 #include "internal.h"
 #include "proof/books.h"
 #include "tools.h"
@@ -23,60 +22,18 @@ static inline uint64_t read_clock(clockid_t clock)
     return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
 }
 
-/* backends.c: the router, the program per connection, or both, as one. */
-
-struct backends {
-    enum riptide_backend asked;
-    enum riptide_backend chosen; /* RIPTIDE_AUTO until the start */
-    struct riptide_router *router;
-    struct windows *connections; /* NULL: not configured, or AUTO chose routes */
-    bool is_paused;
-    const char *why_back;            /* backends_step_back */
-    struct riptide_error why_routes; /* AUTO: why it chose routes; empty: it chose connections */
-};
-
-/* The configured backends; errors as windows_new, except for AUTO, which uses routes then. */
-int backends_init(struct backends *backends, enum riptide_backend chosen,
-                  struct riptide_router *router, const struct windows_config *config,
-                  struct riptide_error *error);
-
-/* Frees all that init has made. */
-void backends_deinit(struct backends *backends);
-
-/* Errors: those of the first backend that does not start, if none has. */
-int backends_start(struct backends *backends, struct riptide_error *error);
-
-/*
- * As the functions of either backend: `set` for both, `pop` from the first with an event. Windows
- * of the program are in force after `flush`.
- */
-int backends_set(struct backends *backends, const struct riptide_wanted *wanted);
-void backends_flush(struct backends *backends);
-int backends_pop(struct backends *backends, const struct riptide_route **routep);
-bool backends_are_idle(const struct backends *backends);
-int backends_stop(struct backends *backends);
-
-/* For rounds of that interval: repeats what was refused. */
-void backends_check(struct backends *backends, uint64_t round_ns);
-
-int backends_set_paused(struct backends *backends, bool is_paused);
-
-/* As a pause, but independent of it: until `why`, which the caller owns, is NULL. */
-void backends_step_back(struct backends *backends, const char *why);
-
 /* config.c. Copies of the stages' configurations, not the ones to which the agent's points. */
 struct stages {
     struct riptide_agent_config agent;
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
-    struct riptide_router_config router;
-    struct windows_config connections;
+    struct riptide_applier_config applier;
 };
 
 /*
  * Fills in defaults and values that one stage takes from another; points to the arrays of `config`.
  * Errors: -EINVAL, -E2BIG, each with a line that names the field. The stages themselves check the
- * scope and the router's configuration.
+ * scope and the applier's configuration.
  */
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error);
@@ -85,8 +42,8 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
 enum phase {
     PHASE_WAITING,   /* until the next round */
     PHASE_OBSERVING, /* a dump is running */
-    PHASE_HANDING,   /* windows are handed to the router, a part in each dispatch */
-    PHASE_APPLYING,  /* the router is writing */
+    PHASE_HANDING,   /* windows are handed to the applier, a part in each dispatch */
+    PHASE_APPLYING,  /* the applier is writing */
     PHASE_STOPPED,   /* finally */
 };
 
@@ -97,22 +54,24 @@ struct riptide_agent {
     int timer_fd;
     struct riptide_observer *observer;
     struct riptide_estimator *estimator;
-    struct riptide_router *router;
-    struct backends backends; /* that apply the windows */
+    struct riptide_applier *applier;
+    uint32_t backend; /* enum riptide_backend, in use: of the applier's stats */
     bool is_started;
+    bool is_paused; /* as asked for */
     struct outcomes outcomes;
     struct stages stages; /* as the stages have them; the arrays are gone */
     enum phase phase;
     bool has_dumped;          /* the estimator has the open connections of this round */
     uint64_t next_ns;         /* when the next round begins */
     struct riptide_tick tick; /* of the present round */
-    /* Popped from the estimator and not yet given to the router; or NULL. */
+    /* Popped from the estimator and not yet given to the applier; or NULL. */
     const struct riptide_estimate *in_hand;
     struct riptide_tick next; /* of the next round: connections closed since the dump */
     /* Events other than routes that wait to be popped. */
     struct riptide_tick finished;
     bool is_tick_news;
     bool is_backend_news;
+    bool is_popped; /* the caller has popped since the last round began */
     const char *program_reason; /* why the program gives no windows, as last popped */
     const char *reasons[2];     /* why rules are not in place, as last popped */
     int events_error;           /* why there are no destroy events, as last popped */
@@ -130,6 +89,17 @@ enum { BOOKS_WAIT = 10, FLIGHTS_WAIT = 3 };
  * harm for about another month.
  */
 enum { RECENT = 20000 };
+
+/* agent.c */
+
+/* Pauses the applier while a pause was asked for or windows are suspended. */
+int agent_apply_pause(struct riptide_agent *agent);
+
+/*
+ * Takes the next outcome of the applier, and gives the window of a base route to the estimator: it
+ * is the lower bound of windows, and flights are judged by it.
+ */
+int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **routep);
 
 /* step_back.c: call it each round, before its connections are added. */
 void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns);
@@ -179,7 +149,7 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
 
 /*
  * Loads them from a state, which ends with a zero; `said`: how many, and why others were not. If
- * windows are still stepped back the caller tells the backends.
+ * windows are still stepped back the caller tells the applier.
  */
 void outcomes_load(struct outcomes *outcomes, const char *state, size_t size, uint64_t now_ns,
                    uint64_t realtime_ns, struct riptide_error *said);
@@ -198,7 +168,7 @@ int round_on_observer(struct riptide_agent *agent);
 /* riptide_agent_add. */
 int round_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 
-/* Ends the round if all of its changes are in the kernel. */
-void round_end_if_applied(struct riptide_agent *agent);
+/* The applier's fd is readable, or has new work: a round ends when all of its changes are applied. */
+int round_on_applier(struct riptide_agent *agent);
 
 #endif

@@ -2,7 +2,6 @@
 /* A round, from its timer to its last route. */
 #include "agent/parts.h"
 
-#include "apply/routes/router.h"
 #include "compute/estimator.h"
 
 #include <errno.h>
@@ -10,8 +9,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* So that 10,000 windows at once do not delay the caller's loop. */
-enum { MAX_HANDED = 256 };
+/* In a dispatch, so that 10,000 windows at once do not delay the caller's loop. */
+enum { MAX_HANDED = 256, MAX_DROPPED = 4096 };
 
 /* Ethernet without TCP options: a peer's segment size, if unknown when a connection opens. */
 enum { PEER_MSS_BYTES = 1460 };
@@ -73,10 +72,11 @@ static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
 /* Hands over a part of the computed windows in each dispatch. */
 static int hand_over(struct riptide_agent *agent)
 {
+    int r;
+
     for (int i = 0; i < MAX_HANDED; i++) {
         const struct riptide_estimate *estimate;
         struct riptide_wanted wanted;
-        int r;
 
         if (!agent->in_hand && riptide_estimator_pop(agent->estimator, &agent->in_hand) != 0) {
             agent->phase = PHASE_APPLYING;
@@ -95,16 +95,18 @@ static int hand_over(struct riptide_agent *agent)
             .rtt_us = estimate->min_rtt_us,
             .receive_bytes = estimate->cwnd_max * PEER_MSS_BYTES,
         };
-        r = backends_set(&agent->backends, &wanted);
-        /* If the backend has no memory the window stays in hand for the next dispatch. */
+        r = riptide_applier_set(agent->applier, &wanted);
+        /* If the applier has no memory the window stays in hand for the next dispatch. */
         if (r < 0)
             return r;
         agent->in_hand = NULL;
         agent->tick.changes += r == 0;
         agent->tick.overflow += r == RIPTIDE_E_FULL;
     }
-    backends_flush(&agent->backends);
-    return agent->phase == PHASE_APPLYING ? arm(agent) : 0;
+    if (agent->phase == PHASE_HANDING)
+        return 0;
+    r = arm(agent);
+    return r < 0 ? r : round_on_applier(agent);
 }
 
 /*
@@ -134,13 +136,17 @@ static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns
     return r < 0 ? r : end_observing(agent, now_ns);
 }
 
-/* Asks in each round, as AUTO chooses at the start, and a detached program paces nothing. */
-static bool can_pace(const struct riptide_agent *agent)
+/*
+ * For a caller that pops nothing: otherwise bases of routes would not reach the estimator. One that
+ * pops does it before the next round.
+ */
+static void drop_unpopped(struct riptide_agent *agent)
 {
-    const struct windows *connections = agent->backends.connections;
+    const struct riptide_route *route;
 
-    return agent->stages.estimator.can_pace ||
-           (connections && agent->stages.agent.pacing && windows_can_pace(connections));
+    for (int i = 0; i < MAX_DROPPED && !agent->is_popped && agent_pop_route(agent, &route) == 0; i++)
+        continue;
+    agent->is_popped = false;
 }
 
 static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
@@ -155,9 +161,12 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->tick.late_ns = late_ns;
     agent->next = (struct riptide_tick){ 0 };
     agent->has_dumped = false;
+    drop_unpopped(agent);
     step_back_where_harm_is(agent, now_ns);
     outcomes_begin_round(agent);
-    agent->estimator->config.can_pace = can_pace(agent);
+    /* In each round, as AUTO chooses at the start, and a detached program paces nothing. */
+    agent->estimator->config.can_pace = agent->stages.estimator.can_pace ||
+                                        riptide_agent_read_applier(agent).can_pace > 0;
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);
     return r < 0 ? give_up_round(agent, r, now_ns) : 0;
@@ -256,15 +265,18 @@ int round_on_observer(struct riptide_agent *agent)
     return r < 0 ? r : end_observing(agent, now());
 }
 
-void round_end_if_applied(struct riptide_agent *agent)
+int round_on_applier(struct riptide_agent *agent)
 {
-    if (agent->phase != PHASE_APPLYING || !backends_are_idle(&agent->backends))
-        return;
+    int r = riptide_applier_dispatch(agent->applier);
+
+    if (agent->phase != PHASE_APPLYING || r != 0)
+        return r;
     agent->tick.destinations = agent->estimator->n_windows;
     agent->tick.finished_ns = now();
     agent->finished = agent->tick;
     agent->is_tick_news = true;
     agent->phase = PHASE_WAITING;
+    return 0;
 }
 
 int round_on_timer(struct riptide_agent *agent)
@@ -276,7 +288,6 @@ int round_on_timer(struct riptide_agent *agent)
         return hand_over(agent);
     if (read(agent->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    backends_check(&agent->backends, agent->interval.current_ns);
     /*
      * If a round takes longer than the interval, no other one begins; a dump for which the kernel
      * was busy is requested again, and one that the kernel does not continue is given up.

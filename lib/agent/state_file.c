@@ -163,7 +163,7 @@ static int agent_text(const struct riptide_agent *agent, char **textp, size_t *n
     CLEANUP(freep) char *asked = NULL;
     CLEANUP(freep) char *outcomes = NULL;
     size_t n_asked = 0, n_outcomes = 0;
-    int r = operator_save(agent->estimator, agent->backends.is_paused, now_ns, realtime_ns, &asked,
+    int r = operator_save(agent->estimator, agent->is_paused, now_ns, realtime_ns, &asked,
                           &n_asked);
 
     if (r == 0)
@@ -222,14 +222,13 @@ static int load(struct riptide_estimator *estimator, struct riptide_agent *agent
         return r;
     outcomes_load(&agent->outcomes, text, n, now_ns, realtime_ns, outcomes);
     if (operator_load(estimator, text, now_ns, realtime_ns, &n_skipped))
-        backends_set_paused(&agent->backends, true);
+        agent->is_paused = true;
     if (n_skipped > 0) {
         n = strlen(outcomes->text);
         snprintf(outcomes->text + n, sizeof(outcomes->text) - n,
                  "; invalid lines of a pause or hints: %" PRIu32, n_skipped);
     }
-    if (agent->outcomes.harm.until_ns > 0)
-        backends_step_back(&agent->backends, agent->outcomes.why_back);
+    agent_apply_pause(agent);
     return r;
 }
 

@@ -27,7 +27,6 @@ static enum harm_step judge_all(struct outcomes *outcomes, struct verdict *verdi
  */
 void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
 {
-    struct windows *connections = agent->backends.connections;
     struct outcomes *outcomes = &agent->outcomes;
     struct verdict verdict;
 
@@ -36,10 +35,10 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
     switch (judge_all(outcomes, &verdict, now_ns)) {
     case HARM_STEPS_BACK:
         harm_describe(&outcomes->harm, &verdict, outcomes->why_back, sizeof(outcomes->why_back));
-        backends_step_back(&agent->backends, outcomes->why_back);
+        agent_apply_pause(agent);
         break;
     case HARM_RETURNS:
-        backends_step_back(&agent->backends, NULL);
+        agent_apply_pause(agent);
         books_end(outcomes);
         break;
     case HARM_STAYS:
@@ -50,7 +49,7 @@ void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns)
         outcomes->n_recent = 0;
         outcomes->n_recents++;
     }
-    if (connections && windows_get_reason(connections))
+    if (riptide_agent_read_applier(agent).program_reason)
         outcomes->wait = BOOKS_WAIT;
     else
         outcomes->wait -= outcomes->wait > 0;

@@ -2,10 +2,10 @@
 /* Functions of an agent for riptide's own programs, which are not public: see lib/tools.h. */
 #include "agent/parts.h"
 
-#include "apply/routes/router.h"
 #include "compute/estimator.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void describe_off(const struct riptide_agent *agent, struct riptide_route *route)
 {
@@ -27,7 +27,7 @@ static void describe(const struct riptide_agent *agent, const struct riptide_est
     *route = (struct riptide_route){ .dst = estimate->dst,
                                      .state = RIPTIDE_ROUTE_APPLIED,
                                      .initcwnd = estimate->cwnd,
-                                     .backend = RIPTIDE_CONNECTIONS };
+                                     .backend = RIPTIDE_PROGRAM };
     if (estimate->cwnd == 0)
         describe_off(agent, route);
     if (agent->phase == PHASE_STOPPED)
@@ -40,8 +40,8 @@ int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_p
     struct riptide_estimate estimate;
     int r = riptide_estimator_find(agent->estimator, dst, &estimate);
 
-    if (agent->backends.chosen != RIPTIDE_CONNECTIONS && (r != 0 || estimate.cwnd > 0))
-        return router_find(agent->router, dst, route);
+    if (agent->backend != RIPTIDE_PROGRAM && (r != 0 || estimate.cwnd > 0))
+        return riptide_applier_find(agent->applier, dst, RIPTIDE_ROUTES, route);
     if (r == 0)
         describe(agent, &estimate, route);
     return r;
@@ -61,25 +61,26 @@ int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
     return r;
 }
 
-enum riptide_backend riptide_agent_get_backend(const struct riptide_agent *agent,
-                                               const char **reasonp)
+struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_agent *agent)
 {
-    const struct backends *backends = &agent->backends;
+    const char **reasons[3];
+    struct riptide_applier_stats stats;
 
-    *reasonp = backends->why_routes.text[0] ? backends->why_routes.text : NULL;
-    if (backends->connections)
-        *reasonp = windows_get_reason(backends->connections);
-    return backends->chosen;
+    riptide_applier_get_stats(agent->applier, &stats, sizeof(stats));
+    reasons[0] = &stats.rules_reason[0];
+    reasons[1] = &stats.rules_reason[1];
+    reasons[2] = &stats.program_reason;
+    /* The applier knows of a pause alone. */
+    for (size_t i = 0; i < 3 && agent->outcomes.harm.until_ns > 0 && !agent->is_paused; i++) {
+        if (*reasons[i] && strcmp(*reasons[i], "paused") == 0)
+            *reasons[i] = agent->outcomes.why_back;
+    }
+    return stats;
 }
 
 bool riptide_agent_is_paused(const struct riptide_agent *agent)
 {
-    return agent->backends.is_paused;
-}
-
-struct windows *riptide_agent_get_windows(const struct riptide_agent *agent)
-{
-    return agent->backends.connections;
+    return agent->is_paused;
 }
 
 const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent)

@@ -108,7 +108,7 @@ static int find_holder(FILE *sockets, uint32_t own_port, int *pidp)
     return r;
 }
 
-int riptide_router_get_holder(int *pidp)
+int riptide_applier_get_holder(int *pidp)
 {
     FILE *sockets = fopen("/proc/thread-self/net/netlink", "re");
     int r = sockets ? find_holder(sockets, 0, pidp) : -errno;

@@ -123,7 +123,7 @@ class Soak:
         self.net.world.batch("route add local 2001:db8:1::/64 dev lo\n")
         self.host.batch("route add default via 10.0.1.1 table 100\n"
                         "route add default via fd00:0:0:1::1 table 100\n")
-        self.watch = Watch(self.host, LASTS_S * (apply != "connections"))
+        self.watch = Watch(self.host, LASTS_S * (apply != "program"))
         self.undo = []   # commands that repair the damage
         self.clients = []
         self.log = open(BUILD / "churn.log", "w+")
@@ -141,7 +141,7 @@ class Soak:
         }
         if apply != "routes":
             self.kinds[self.other_program] = 3
-        if apply == "connections":
+        if apply == "program":
             del self.kinds[self.foreign_hand]
 
     def close(self):
@@ -158,7 +158,7 @@ class Soak:
             "--apply", self.apply, *(("--cgroup", self.cgroup) if self.cgroup else ()),
             "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
             "--log-level", "warning", stderr=self.log, stdout=self.log)
-        n_rules = 0 if self.apply == "connections" else 2
+        n_rules = 0 if self.apply == "program" else 2
         wait_until(lambda: self.is_running() and len(rules(self.host)) == n_rules, "our rules")
         wait_until(self.answers, "the control socket")
         self.figures.begin_life()
@@ -464,7 +464,7 @@ def main():
     parser.add_argument("--rate", type=int, default=2000, help="connections a second")
     parser.add_argument("--alone", action="store_true", help="without the test of the invariant")
     parser.add_argument("--invariant", action="store_true", help="nothing but that test")
-    parser.add_argument("--apply", choices=("routes", "connections", "both"), default="routes")
+    parser.add_argument("--apply", choices=("routes", "program", "both"), default="routes")
     parser.add_argument("--events", type=int, help="of it; end after so many, however long it takes")
     parser.add_argument("--destinations", type=int, default=2 * invariant.N_HOSTS,
                         help="of it; hosts, half IPv6")

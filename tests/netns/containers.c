@@ -38,6 +38,7 @@ static int start(struct container *container, int home_fd, int epoll_fd, const c
 {
     struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.ptr = container };
     struct riptide_estimator_config estimator;
+    struct riptide_applier_config applier;
     struct riptide_agent_config config;
     struct riptide_error error;
     int r;
@@ -47,11 +48,13 @@ static int start(struct container *container, int home_fd, int epoll_fd, const c
         err(EXIT_FAILURE, "%s", container->path);
     riptide_estimator_config_init(&estimator, sizeof(estimator));
     estimator.policy = riptide_policy_find("paper");
+    riptide_applier_config_init(&applier, sizeof(applier));
+    applier.cgroup = cgroup;
+    applier.backend = cgroup ? RIPTIDE_PROGRAM : RIPTIDE_ROUTES;
     riptide_agent_config_init(&config, sizeof(config));
     config.estimator = &estimator;
     config.interval_ns = INTERVAL_NS;
-    config.cgroup = cgroup;
-    config.apply = cgroup ? RIPTIDE_CONNECTIONS : RIPTIDE_ROUTES;
+    config.applier = &applier;
     enter(container->netns_fd);
     r = riptide_agent_new(&container->agent, &config, &error);
     enter(home_fd);

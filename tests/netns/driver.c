@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host of libriptide for tests: a router without observe and compute, told over stdin what to
+ * A host of libriptide for tests: an applier without observe and compute, told over stdin what to
  * want. Lines in:
  *
  *     set PREFIX CWND [CWND_MAX [RTO_MIN_US [PMTU_BYTES]]]
  *                       a window for a destination; 0 withdraws it
- *     quiet TOKEN       begins a round, and is answered "quiet TOKEN ..." with the counters of the
- *                       router, once nothing that had happened by then is left to do
+ *     quiet TOKEN       ends the second, and is answered "quiet TOKEN ..." with the counters of the
+ *                       applier, once nothing that had happened by then is left to do
  *
  *     start, stop       as the functions, each answered with "NAME ERRNO"
- *     dispatch          until the router has nothing to do, or endlessly much: "dispatched TIMES"
+ *     dispatch          until the applier has nothing to do, or endlessly much: "dispatched TIMES"
  *
  * End of input takes everything back. Lines out besides: "ready", "route PREFIX STATE CWND REASON"
- * for all that the router pops, "error WORDS" before it exits with 1.
+ * for all that the applier pops, "error WORDS" before it exits with 1.
  *
  * driver [QUEUE_BYTES]: gives the notification socket a queue of that size, from outside. The loop
  * hears of changes alone, as riptide.h says one works. driver unstarted: the lines start it.
  *
  * DRIVER_CGROUP in the environment: windows per connection on that cgroup as well, and nothing else
- * where DRIVER_APPLY is "connections".
+ * where DRIVER_APPLY is "program".
  */
-#include "agent/parts.h"
-#include "tools.h"
-
 #include <errno.h>
 #include <linux/netlink.h>
 #include <poll.h>
@@ -32,6 +29,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 enum { MAX_FDS = 64, LINE_BYTES = 256, INPUT_BYTES = 65536, MAX_DISPATCHES = 1000 };
@@ -70,49 +68,58 @@ static void shrink_queues(int queue_bytes)
     }
 }
 
+/* The applier's timers end now, not in a second. */
+static void end_seconds(void)
+{
+    for (int fd = 3; fd < MAX_FDS; fd++) {
+        struct itimerspec timer;
+
+        if (timerfd_gettime(fd, &timer) < 0 || timer.it_value.tv_sec + timer.it_value.tv_nsec == 0)
+            continue;
+        timer.it_value = (struct timespec){ .tv_nsec = 1 };
+        timerfd_settime(fd, 0, &timer, NULL);
+    }
+}
+
 static void print_answer(const char *what, int number)
 {
     printf("%s %d\n", what, number);
     fflush(stdout);
 }
 
-static int count_dispatches(struct backends *backends)
+static int count_dispatches(struct riptide_applier *applier)
 {
     int n = 0;
 
-    while (n++ < MAX_DISPATCHES && riptide_router_dispatch(backends->router) == RIPTIDE_E_MORE)
+    while (n++ < MAX_DISPATCHES && riptide_applier_dispatch(applier) == RIPTIDE_E_MORE)
         ;
     return n;
 }
 
-static int follow_line(struct backends *backends, struct input *input, const char *line)
+static int follow_line(struct riptide_applier *applier, struct input *input, const char *line)
 {
     char word[LINE_BYTES];
     struct riptide_wanted wanted = { .initcwnd = 0 };
 
     if (sscanf(line, "set %255s %u %u %u %u", word, &wanted.initcwnd, &wanted.cwnd_max,
                &wanted.rto_min_us, &wanted.pmtu_bytes) >= 2 &&
-        riptide_prefix_parse(&wanted.dst, word) == 0) {
-        int r = backends_set(backends, &wanted);
-
-        backends_flush(backends);
-        return r;
-    }
+        riptide_prefix_parse(&wanted.dst, word) == 0)
+        return riptide_applier_set(applier, &wanted);
     if (strcmp(line, "start") == 0)
-        print_answer("start", -backends_start(backends, NULL));
+        print_answer("start", -riptide_applier_start(applier, NULL));
     else if (strcmp(line, "stop") == 0)
-        print_answer("stop", -backends_stop(backends));
+        print_answer("stop", -riptide_applier_stop(applier));
     else if (strcmp(line, "dispatch") == 0)
-        print_answer("dispatched", count_dispatches(backends));
+        print_answer("dispatched", count_dispatches(applier));
     else if (sscanf(line, "quiet %255s", input->token) == 1)
-        backends_check(backends, 0);
+        end_seconds();
     else
         return -EINVAL;
     return 0;
 }
 
 /* Follows whole lines, up to one that waits for quiet. */
-static int follow(struct backends *backends, struct input *input)
+static int follow(struct riptide_applier *applier, struct input *input)
 {
     char *line = input->bytes, *end;
     int r = 0;
@@ -120,7 +127,7 @@ static int follow(struct backends *backends, struct input *input)
     while (r == 0 && !input->token[0] &&
            (end = memchr(line, '\n', input->n - (size_t)(line - input->bytes)))) {
         *end = '\0';
-        r = follow_line(backends, input, line);
+        r = follow_line(applier, input, line);
         line = end + 1;
     }
     input->n -= (size_t)(line - input->bytes);
@@ -136,55 +143,63 @@ static void read_input(struct input *input)
     input->n += n > 0 ? (size_t)n : 0;
 }
 
-static void print_popped(struct backends *backends)
+static void print_popped(struct riptide_applier *applier)
 {
     const struct riptide_route *route;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    while (backends_pop(backends, &route) == 0) {
+    while (riptide_applier_pop(applier, &route) == 0) {
         riptide_prefix_format(&route->dst, text);
         printf("route %s %s %u %s\n", text, state_names[route->state], route->initcwnd,
                route->reason);
     }
 }
 
-static void answer(const struct riptide_router *router, struct input *input)
+static bool is_idle(const struct riptide_applier *applier)
 {
-    struct riptide_router_stats stats;
+    struct riptide_applier_stats stats;
 
-    riptide_router_get_stats(router, &stats, sizeof(stats));
+    riptide_applier_get_stats(applier, &stats, sizeof(stats));
+    return stats.is_idle;
+}
+
+static void answer(const struct riptide_applier *applier, struct input *input)
+{
+    struct riptide_applier_stats stats;
+
+    riptide_applier_get_stats(applier, &stats, sizeof(stats));
     printf("quiet %s routes %llu left_alone %llu written %llu failed %llu batches %llu "
-           "resolved %llu events %llu resyncs %llu overruns %llu malformed %llu lifts %llu\n",
+           "resolved %llu events %llu resyncs %llu overruns %llu malformed %llu rule_removals %llu\n",
            input->token, (unsigned long long)stats.routes, (unsigned long long)stats.left_alone,
            (unsigned long long)stats.written, (unsigned long long)stats.failed,
            (unsigned long long)stats.batches, (unsigned long long)stats.resolved,
            (unsigned long long)stats.events, (unsigned long long)stats.resyncs,
            (unsigned long long)stats.overruns, (unsigned long long)stats.malformed,
-           (unsigned long long)stats.lifts);
+           (unsigned long long)stats.rule_removals);
     fflush(stdout);
     input->token[0] = '\0';
 }
 
 /* Behind an edge: until nothing is left. */
-static int dispatch_all(struct backends *backends, int epoll_fd)
+static int dispatch_all(struct riptide_applier *applier, int epoll_fd)
 {
     struct epoll_event event;
     int r;
 
     epoll_wait(epoll_fd, &event, 1, 0);
     do {
-        r = riptide_router_dispatch(backends->router);
-        print_popped(backends);
+        r = riptide_applier_dispatch(applier);
+        print_popped(applier);
     } while (r == RIPTIDE_E_MORE);
     return r;
 }
 
-static int serve(struct backends *backends, struct input *input)
+static int serve(struct riptide_applier *applier, struct input *input)
 {
     struct epoll_event event = { .events = EPOLLIN | EPOLLET };
     struct pollfd fds[2] = { { .fd = epoll_create1(EPOLL_CLOEXEC), .events = POLLIN },
                              { .fd = STDIN_FILENO, .events = POLLIN } };
-    int r = epoll_ctl(fds[0].fd, EPOLL_CTL_ADD, riptide_router_get_fd(backends->router), &event);
+    int r = epoll_ctl(fds[0].fd, EPOLL_CTL_ADD, riptide_applier_get_fd(applier), &event);
 
     while (!input->is_ended && r == 0) {
         /* Input waits after a token: later lines are not part of the past events. */
@@ -194,24 +209,23 @@ static int serve(struct backends *backends, struct input *input)
         if (n < 0 && errno != EINTR)
             return -errno;
         if (n > 0 && fds[0].revents)
-            r = dispatch_all(backends, fds[0].fd);
-        else if (is_waiting && (backends->chosen == RIPTIDE_CONNECTIONS ||
-                                riptide_router_is_idle(backends->router)))
-            answer(backends->router, input);
+            r = dispatch_all(applier, fds[0].fd);
+        else if (is_waiting && is_idle(applier))
+            answer(applier, input);
         if (!is_waiting && n > 0 && fds[1].revents)
             read_input(input);
         if (r >= 0)
-            r = follow(backends, input);
-        print_popped(backends);
+            r = follow(applier, input);
+        print_popped(applier);
     }
     return r;
 }
 
-static int run(struct backends *backends, bool is_started, int queue_bytes)
+static int run(struct riptide_applier *applier, bool is_started, int queue_bytes)
 {
     static struct input input;
     struct riptide_error error;
-    int r = is_started ? backends_start(backends, &error) : 0;
+    int r = is_started ? riptide_applier_start(applier, &error) : 0;
 
     if (r < 0)
         return die("start", error.text);
@@ -219,39 +233,32 @@ static int run(struct backends *backends, bool is_started, int queue_bytes)
         shrink_queues(queue_bytes);
     printf("ready\n");
     fflush(stdout);
-    r = serve(backends, &input);
+    r = serve(applier, &input);
     if (r != 0)
-        return die("serve", r < 0 ? strerror(-r) : "outcome of riptide_router_set");
-    r = backends_stop(backends);
+        return die("serve", r < 0 ? strerror(-r) : "outcome of riptide_applier_set");
+    r = riptide_applier_stop(applier);
     return r == 0 ? EXIT_SUCCESS : die("stop", strerror(-r));
 }
 
 int main(int argc, char **argv)
 {
-    const struct windows_config connections = { .cgroup = getenv("DRIVER_CGROUP"),
-                                                    .max_windows = RIPTIDE_MAX_DESTINATIONS };
     const char *apply = getenv("DRIVER_APPLY");
-    enum riptide_backend chosen = !connections.cgroup                      ? RIPTIDE_ROUTES
-                                  : apply && !strcmp(apply, "connections") ? RIPTIDE_CONNECTIONS
-                                                                           : RIPTIDE_BOTH;
-    struct riptide_router_config config;
-    struct riptide_router *router;
+    struct riptide_applier_config config;
+    struct riptide_applier *applier;
     struct riptide_error error;
-    struct backends backends;
     bool is_started = argc < 2 || strcmp(argv[1], "unstarted") != 0;
-    int r, status;
+    int status;
 
-    riptide_router_config_init(&config, sizeof(config));
+    riptide_applier_config_init(&config, sizeof(config));
+    config.backend = RIPTIDE_ROUTES;
+    config.cgroup = getenv("DRIVER_CGROUP");
+    if (config.cgroup)
+        config.backend = apply && !strcmp(apply, "program") ? RIPTIDE_PROGRAM : RIPTIDE_BOTH;
     if (getenv("DRIVER_RULE_PRIORITY"))
         config.rule_priority = (uint32_t)atoi(getenv("DRIVER_RULE_PRIORITY"));
-    r = riptide_router_new(&router, &config, NULL);
-    if (r < 0)
-        return die("new", strerror(-r));
-    r = backends_init(&backends, chosen, router, &connections, &error);
-    if (r < 0)
+    if (riptide_applier_new(&applier, &config, &error) < 0)
         return die("new", error.text);
-    status = run(&backends, is_started, argc > 1 ? atoi(argv[1]) : 0);
-    backends_deinit(&backends);
-    riptide_router_free(router);
+    status = run(applier, is_started, argc > 1 ? atoi(argv[1]) : 0);
+    riptide_applier_free(applier);
     return status;
 }

@@ -6,7 +6,7 @@
  *     faults STATE_FILE KIND ERRNO N_FAIL POINT    that one alone, in this process: for a debugger
  *
  * FAULTS_CGROUP in the environment: with windows per connection on that cgroup as well, and without
- * routes where FAULTS_APPLY is "connections".
+ * routes where FAULTS_APPLY is "program".
  *
  * KIND: allocation, call, request or short (see shim.h); ERRNO: its number; N_FAIL: how many calls
  * fail one after the other. Each run is the life of an agent in a process of its own: load, start,
@@ -15,7 +15,6 @@
  */
 #include "shim.h"
 
-#include "apply/program/windows.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -66,7 +65,7 @@ enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
  * faults. */
 static char expected[2][HOST_TEXT_BYTES], reached[2][HOST_TEXT_BYTES];
 
-static struct riptide_router_config router_config;
+static struct riptide_applier_config applier_config;
 static char state_path[PATH_MAX];
 static bool is_right; /* nothing was wrong in this run */
 
@@ -101,11 +100,11 @@ static void host_read(char *text)
     size_t n_routes = 0, n_rules = 0;
 
     *text = '\0';
-    if (riptide_rules_read(&router_config, &rules, &n_rules) < 0 ||
-        riptide_routes_read(&router_config, &routes, &n_routes) < 0)
+    if (riptide_rules_read(&applier_config, &rules, &n_rules) < 0 ||
+        riptide_routes_read(&applier_config, &routes, &n_routes) < 0)
         strcat(text, "unreadable\n");
     for (size_t i = 0; i < n_rules; i++) {
-        if (rules[i].protocol == router_config.protocol)
+        if (rules[i].protocol == applier_config.protocol)
             sprintf(text + strlen(text), "rule of family %u, table %u, goto %u\n", rules[i].family,
                     rules[i].table, rules[i].target);
     }
@@ -158,6 +157,7 @@ struct all_config {
     struct riptide_agent_config agent; /* points to the other two */
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
+    struct riptide_applier_config applier;
 };
 
 struct run {
@@ -179,14 +179,15 @@ static void all_read(const struct run *run, char *text)
     static const char *const peers[] = { "203.0.113.1", "203.0.113.2", "198.51.100.1",
                                          "2001:db8::1", "2001:db8::2" };
     struct riptide_prefix dst;
-    struct window window;
+    struct riptide_route route;
 
     host_read(text);
     for (size_t i = 0; run->agent && i < sizeof(peers) / sizeof(peers[0]); i++) {
         riptide_prefix_parse(&dst, peers[i]);
-        if (windows_find(riptide_agent_get_windows(run->agent), &dst, &window) == 0)
+        if (riptide_applier_find(riptide_agent_get_applier(run->agent), &dst, RIPTIDE_PROGRAM,
+                                 &route) == 0)
             sprintf(text + strlen(text), "%s per connection initcwnd %u\n", peers[i],
-                    window.initcwnd);
+                    route.initcwnd);
     }
 }
 
@@ -213,7 +214,7 @@ static bool has_routes(void)
 {
     const char *apply = getenv("FAULTS_APPLY");
 
-    return !apply || strcmp(apply, "connections") != 0;
+    return !apply || strcmp(apply, "program") != 0;
 }
 
 /* Everything that a configuration can have that costs memory or a call. */
@@ -230,6 +231,7 @@ static void configure(struct all_config *all)
     riptide_agent_config_init(&all->agent, sizeof(all->agent));
     riptide_observer_config_init(&all->observer, sizeof(all->observer));
     riptide_estimator_config_init(&all->estimator, sizeof(all->estimator));
+    riptide_applier_config_init(&all->applier, sizeof(all->applier));
     all->estimator.policy = riptide_policy_find("paper");
     all->observer.scope.learn = learn;
     all->observer.scope.n_learn = sizeof(learn) / sizeof(learn[0]);
@@ -241,10 +243,11 @@ static void configure(struct all_config *all)
     all->agent.observer = &all->observer;
     all->agent.estimator = &all->estimator;
     all->agent.interval_ns = INTERVAL_NS;
-    all->agent.cgroup = getenv("FAULTS_CGROUP");
-    all->agent.apply = !all->agent.cgroup ? RIPTIDE_ROUTES
-                       : has_routes()     ? RIPTIDE_BOTH
-                                          : RIPTIDE_CONNECTIONS;
+    all->agent.applier = &all->applier;
+    all->applier.cgroup = getenv("FAULTS_CGROUP");
+    all->applier.backend = !all->applier.cgroup ? RIPTIDE_ROUTES
+                           : has_routes()       ? RIPTIDE_BOTH
+                                                : RIPTIDE_PROGRAM;
 }
 
 static void expect_line(int r, const struct riptide_error *error)
@@ -268,11 +271,11 @@ static void ask(struct run *run)
     run->has_asked = true;
     expect_line(riptide_estimator_add_hint(riptide_agent_get_estimator(run->agent), &hint, &error),
                 &error);
-    riptide_routes_read(&router_config, &routes, &n);
+    riptide_routes_read(&applier_config, &routes, &n);
     free(routes);
-    riptide_rules_read(&router_config, &rules, &n);
+    riptide_rules_read(&applier_config, &rules, &n);
     free(rules);
-    riptide_router_get_holder(&holder);
+    riptide_applier_get_holder(&holder);
 }
 
 static int dispatch(struct run *run)
@@ -374,21 +377,21 @@ static void check_end(bool is_flushed, uint32_t fds_before)
         is_right = complain("memory was not freed", "");
     if (count_fds() != fds_before)
         is_right = complain("files were not closed", "");
-    if (!is_flushed && riptide_router_flush(&router_config, NULL, NULL) < 0)
+    if (!is_flushed && riptide_applier_flush(&applier_config, NULL, NULL) < 0)
         is_right = complain("flush failed", "");
     check_kernel("left in the kernel after a flush");
 }
 
-/* For the leftovers of others, as riptide_router_flush is called. */
+/* For the leftovers of others, as riptide_applier_flush is called. */
 static int flush(void)
 {
     struct riptide_error error = { .text = "" };
     int r;
 
     shim_pause();
-    change_route(RTM_NEWROUTE, router_config.table, router_config.protocol);
+    change_route(RTM_NEWROUTE, applier_config.table, applier_config.protocol);
     shim_resume();
-    r = riptide_router_flush(&router_config, NULL, &error);
+    r = riptide_applier_flush(&applier_config, NULL, &error);
     expect_line(r, &error);
     return r;
 }
@@ -488,7 +491,7 @@ static int run_all(struct shim_plan *plan)
         n[ending]++;
         if (ending == ENDED_WRONG) {
             printf("^ %s %d %u\n", kinds[plan->kind], plan->error, plan->n);
-            riptide_router_flush(&router_config, NULL, NULL);
+            riptide_applier_flush(&applier_config, NULL, NULL);
         }
         move_route(false);
     }
@@ -521,7 +524,7 @@ int main(int argc, char **argv)
         return 2;
     }
     snprintf(state_path, sizeof(state_path), "%s", argv[1]);
-    riptide_router_config_init(&router_config, sizeof(router_config));
+    riptide_applier_config_init(&applier_config, sizeof(applier_config));
     if (!learn())
         return EXIT_FAILURE;
     if (argc == 5)

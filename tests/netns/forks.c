@@ -7,11 +7,10 @@
  *     round         waits for two ticks: "round DISPATCHES", how many calls they took
  *     fork calls    a child that tries all that does I/O, "CALL RESULT LINE" each, and ends with
  *                   exit(3): "child STATUS"; then "observer SAMPLES" of a dump that was under way,
- *                   "router sleeps" or "router spins"
+ *                   "applier sleeps" or "applier spins"
  *     fork keep     a child that lives on with its copies: "child PID"
  *     fork free     the same, but it frees them first
  */
-#include "apply/routes/router.h"
 #include "tools.h"
 
 #include <err.h>
@@ -34,17 +33,17 @@ enum {
 
 static struct riptide_observer_config observer_config;
 static struct riptide_estimator_config estimator_config;
-static struct riptide_router_config router_config;
+static struct riptide_applier_config applier_config;
 static struct riptide_agent_config config;
 /* Two stages alone, beside an agent. */
 static struct riptide_observer *observer;
-static struct riptide_router *router;
+static struct riptide_applier *applier;
 static struct riptide_agent *agent;
 
 static void free_all(void)
 {
     agent = riptide_agent_free(agent);
-    router = riptide_router_free(router);
+    applier = riptide_applier_free(applier);
     observer = riptide_observer_free(observer);
 }
 
@@ -71,15 +70,15 @@ static void start(void)
     observer_config.destroy_events = true;
     riptide_estimator_config_init(&estimator_config, sizeof(estimator_config));
     estimator_config.policy = riptide_policy_find("paper");
-    riptide_router_config_init(&router_config, sizeof(router_config));
-    router_config.dry_run = true;
+    riptide_applier_config_init(&applier_config, sizeof(applier_config));
+    applier_config.dry_run = true;
     riptide_agent_config_init(&config, sizeof(config));
     config.interval_ns = INTERVAL_NS;
     config.observer = &observer_config;
     config.estimator = &estimator_config;
     check(riptide_observer_new(&observer, &observer_config, &error), &error);
-    check(riptide_router_new(&router, &router_config, &error), &error);
-    check(riptide_router_start(router, &error), &error);
+    check(riptide_applier_new(&applier, &applier_config, &error), &error);
+    check(riptide_applier_start(applier, &error), &error);
     check(riptide_agent_new(&agent, &config, &error), &error);
     check(riptide_agent_start(agent, &error), &error);
 }
@@ -120,12 +119,12 @@ static void wait_for_ticks(void)
 }
 
 /* Returns whether it sleeps in the end. */
-static bool settle_router(void)
+static bool settle_applier(void)
 {
     for (int i = 0; i < MAX_DISPATCHES; i++) {
-        if (!is_readable(riptide_router_get_fd(router), 0))
+        if (!is_readable(riptide_applier_get_fd(applier), 0))
             return true;
-        riptide_router_dispatch(router);
+        riptide_applier_dispatch(applier);
     }
     return false;
 }
@@ -167,14 +166,13 @@ static void try_all(void)
     while (riptide_observer_pop(observer, &sample) == 0)
         ;
     TRY(observer_pop, observer, &sample);
-    TRY(router_set, router, &wanted);
-    riptide_router_retry(router);
-    TRY(router_set_paused, router, true);
-    riptide_router_set_paused(router, false);
-    TRY(router_check, router, &error);
-    TRY(router_start, router, &error);
-    TRY(router_dispatch, router);
-    TRY(router_stop, router);
+    TRY(applier_set, applier, &wanted);
+    TRY(applier_set_paused, applier, true);
+    riptide_applier_set_paused(applier, false);
+    TRY(applier_check_start, applier, &error);
+    TRY(applier_start, applier, &error);
+    TRY(applier_dispatch, applier);
+    TRY(applier_stop, applier);
     TRY(agent_start, agent, &error);
     TRY(agent_set_paused, agent, true);
     riptide_agent_set_paused(agent, false);
@@ -188,7 +186,7 @@ static void fork_child(const char *what)
     pid_t child;
     int status;
 
-    settle_router();
+    settle_applier();
     riptide_observer_start(observer);
     child = fork();
     if (child < 0)
@@ -200,7 +198,7 @@ static void fork_child(const char *what)
             err(EXIT_FAILURE, "waitpid");
         printf("child %d\n", status);
         print_samples();
-        printf("router %s\n", settle_router() ? "sleeps" : "spins");
+        printf("applier %s\n", settle_applier() ? "sleeps" : "spins");
         return;
     }
     if (strcmp(what, "calls") == 0)

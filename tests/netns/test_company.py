@@ -86,9 +86,9 @@ def test_rule_of_somebody_else_to_our_table_outlives_a_lift(net, family):
         driver.follow(*(f"set {dst.format(n)} 40" for n in range(1, 201)))
         before = net.host.ip(f"-{family}", "rule").splitlines()
         net.host.ip(f"-{family}", "rule", "add", "pref", "100", "from", source, "lookup", TABLE)
-        lifts = driver.quiet()["lifts"]
+        lifts = driver.quiet()["rule_removals"]
         net.host.ip(f"-{family}", "route", "replace", "default", *default.split())
-        assert driver.quiet()["lifts"] > lifts
+        assert driver.quiet()["rule_removals"] > lifts
         after = net.host.ip(f"-{family}", "rule").splitlines()
         theirs = [rule for rule in after if rule not in before]
         assert len(theirs) == 1 and f"from {source} lookup {TABLE}" in theirs[0]

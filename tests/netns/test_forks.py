@@ -11,7 +11,7 @@ from netns import MOUNTED, RIPTIDE, rules, wait_until, wait_window, windows
 from programs import Program
 
 #: Functions that write an error's line; all others only return the error.
-WITH_LINE = {"router_check", "router_start", "agent_start"}
+WITH_LINE = {"applier_check_start", "applier_start", "agent_start"}
 
 
 class Forks(Program):
@@ -42,7 +42,7 @@ def forks(net):
 def assert_as_before(net, forks, n_samples):
     """The parent's rules, routes, rounds, notifications and running dump are unaffected."""
     assert forks.line() == f"observer {n_samples}"
-    assert forks.line() == "router sleeps"
+    assert forks.line() == "applier sleeps"
     assert len(rules(net.host)) == 2 and windows(net.host)["203.0.113.1"] >= 30
     assert forks.n_dispatches() < 1000
     net.learned("203.0.113.2", 60)  # a round may see it while it grows; 40 is within a step of 38

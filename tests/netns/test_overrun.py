@@ -166,5 +166,5 @@ def test_interrupted_look_is_made_again(net, tmp_path, preload, change):
         net.host.batch(beside("198.18.0.1", 0))
         after = driver.quiet()
         assert not flag.exists()
-        assert bool(after["lifts"] - before["lifts"]) == (change != "true")
+        assert bool(after["rule_removals"] - before["rule_removals"]) == (change != "true")
         assert len(rules(net.host)) == 2

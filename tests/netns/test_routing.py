@@ -311,7 +311,7 @@ def test_link_that_no_route_leads_through_touches_nothing(net, driver):
     net.host.ip("link", "del", "apart")
     after = driver.quiet()
     assert after["events"] > before["events"]
-    assert (after["resyncs"], after["lifts"]) == (before["resyncs"], before["lifts"])
+    assert (after["resyncs"], after["rule_removals"]) == (before["resyncs"], before["rule_removals"])
 
 
 def test_a_message_about_a_link_that_moves_no_route_touches_nothing(net, driver):
@@ -320,7 +320,7 @@ def test_a_message_about_a_link_that_moves_no_route_touches_nothing(net, driver)
         net.host.ip("link", "set", "eth0", *words)
     after = driver.quiet()
     assert after["events"] > before["events"]
-    assert (after["resyncs"], after["lifts"]) == (before["resyncs"], before["lifts"])
+    assert (after["resyncs"], after["rule_removals"]) == (before["resyncs"], before["rule_removals"])
     for words in (("mtu", "1400"), ("down",)):
         net.host.ip("link", "set", "eth0", *words)
         before, after = after, driver.quiet()

@@ -30,19 +30,19 @@ static struct riptide_agent *start_agent(uint64_t *n_shownp)
                                         .cwnd = 33,
                                         .data_segs_out = 50 };
     struct riptide_estimator_config estimator;
-    struct riptide_router_config router;
+    struct riptide_applier_config applier;
     struct riptide_agent_config config;
     struct riptide_agent *agent;
     struct riptide_error error;
 
-    riptide_router_config_init(&router, sizeof(router));
-    router.dry_run = true;
+    riptide_applier_config_init(&applier, sizeof(applier));
+    applier.dry_run = true;
     riptide_estimator_config_init(&estimator, sizeof(estimator));
     estimator.policy = riptide_policy_find("paper");
     riptide_agent_config_init(&config, sizeof(config));
     config.interval_ns = INTERVAL_NS;
     config.estimator = &estimator;
-    config.router = &router;
+    config.applier = &applier;
     config.on_sample = count_shown;
     config.user = n_shownp;
     if (riptide_agent_new(&agent, &config, &error) < 0 || riptide_agent_start(agent, &error) < 0 ||

@@ -174,7 +174,7 @@ class Twins:
     driver's environment chooses its backend: see driver.c."""
 
     def __init__(self, addresses):
-        self.has_routes = os.environ.get("DRIVER_APPLY") != "connections"
+        self.has_routes = os.environ.get("DRIVER_APPLY") != "program"
         self.reader = Reader()
         self.questions = questions(addresses)
         self.batch = Batch([question.body for question in self.questions])

@@ -43,16 +43,16 @@ __extension__ ssize_t sendto(int fd, const void *bytes, size_t n, int flags, con
 struct configs {
     struct riptide_agent_config agent;
     struct riptide_estimator_config estimator;
-    struct riptide_router_config router;
+    struct riptide_applier_config applier;
 };
 
 static void init(struct configs *configs)
 {
     riptide_agent_config_init(&configs->agent, sizeof(configs->agent));
     riptide_estimator_config_init(&configs->estimator, sizeof(configs->estimator));
-    riptide_router_config_init(&configs->router, sizeof(configs->router));
+    riptide_applier_config_init(&configs->applier, sizeof(configs->applier));
     configs->agent.estimator = &configs->estimator;
-    configs->agent.router = &configs->router;
+    configs->agent.applier = &configs->applier;
 }
 
 static void agent_freep(struct riptide_agent **agentp)
@@ -70,7 +70,7 @@ static struct riptide_agent *agent_of(struct configs *configs, bool dry_run)
     struct riptide_error error = { .text = "" };
 
     init(configs);
-    configs->router.dry_run = dry_run;
+    configs->applier.dry_run = dry_run;
     if (riptide_agent_new(&agent, &configs->agent, &error) != 0)
         fail_msg("%s", error.text);
     return agent;
@@ -130,7 +130,6 @@ TEST(fields_of_the_stages_are_named)
     observer.scope.learn = NULL;
     assert_not_new(&configs, "observer.scope.learn: NULL, but its number is 2");
     observer.scope.n_learn = 0;
-    /* The router's bound comes from the hints, which must be there for that. */
     configs.estimator.n_hints = 5;
     assert_not_new(&configs, "estimator.hints: NULL, but its number is 5");
     configs.estimator.hints = overrides;
@@ -140,8 +139,8 @@ TEST(fields_of_the_stages_are_named)
     configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS + 1;
     assert_not_new(&configs, "estimator.max_destinations: 16777217; ");
     init(&configs);
-    configs.router.table = 0;
-    assert_not_new(&configs, "router.table: 0 ");
+    configs.applier.table = 0;
+    assert_not_new(&configs, "applier.table: 0 ");
 }
 
 static struct stages stages_of(const struct configs *configs)
@@ -154,9 +153,9 @@ static struct stages stages_of(const struct configs *configs)
     return stages;
 }
 
-static uint32_t max_routes_of(const struct configs *configs)
+static uint32_t max_windows_of(const struct configs *configs)
 {
-    return stages_of(configs).router.max_routes;
+    return stages_of(configs).applier.max_windows;
 }
 
 TEST(routes_are_as_many_as_destinations_or_fewer)
@@ -164,18 +163,18 @@ TEST(routes_are_as_many_as_destinations_or_fewer)
     struct configs configs;
 
     init(&configs);
-    assert_int_equal(max_routes_of(&configs), configs.estimator.max_destinations);
-    configs.router.max_routes = 1;
-    assert_int_equal(max_routes_of(&configs), 1);
-    configs.router.max_routes = configs.estimator.max_destinations + 1;
-    assert_int_equal(max_routes_of(&configs), configs.estimator.max_destinations);
-    configs.router.max_routes = 0;
-    assert_not_new(&configs, "router.max_routes: 0; must be 1 to 16777216");
-    configs.router.max_routes = 4000000000;
-    assert_not_new(&configs, "router.max_routes: 4000000000; must be 1 to 16777216");
-    configs.agent.router = NULL;
+    assert_int_equal(max_windows_of(&configs), configs.estimator.max_destinations);
+    configs.applier.max_windows = 1;
+    assert_int_equal(max_windows_of(&configs), 1);
+    configs.applier.max_windows = configs.estimator.max_destinations + 1;
+    assert_int_equal(max_windows_of(&configs), configs.estimator.max_destinations);
+    configs.applier.max_windows = 0;
+    assert_not_new(&configs, "applier.max_windows: 0; must be 1 to 16777216");
+    configs.applier.max_windows = 4000000000;
+    assert_not_new(&configs, "applier.max_windows: 4000000000; must be 1 to 16777216");
+    configs.agent.applier = NULL;
     configs.estimator.max_destinations = 50000;
-    assert_int_equal(max_routes_of(&configs), 50000);
+    assert_int_equal(max_windows_of(&configs), 50000);
 }
 
 TEST(no_configuration_is_that_of_the_defaults)
@@ -195,14 +194,14 @@ TEST(what_makes_no_sense_after_start_and_stop_is_refused)
 
     assert_int_equal(riptide_agent_start(agent, NULL), 0);
     assert_int_equal(riptide_agent_start(agent, &error), -EALREADY);
-    assert_string_equal(error.text, "the agent has started already");
+    assert_string_equal(error.text, "it was started before");
     assert_int_equal(riptide_agent_stop(agent), 0);
     assert_int_equal(riptide_agent_start(agent, &error), -ESHUTDOWN);
     assert_string_equal(error.text, "the agent has stopped; a new one is needed");
     assert_int_equal(riptide_agent_set_paused(agent, true), -ESHUTDOWN);
     assert_int_equal(riptide_agent_set_paused(agent, false), -ESHUTDOWN);
     /* Who stops twice has stopped. */
-    assert_int_equal(riptide_agent_dispatch(agent), 0);
+    assert_int_equal(riptide_agent_dispatch(agent), -ESHUTDOWN);
     assert_int_equal(riptide_agent_stop(agent), 0);
 }
 
@@ -222,18 +221,17 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
             struct configs configs;
             AGENT *agent = NULL;
-            const char *reason;
             bool is_given;
 
             init(&configs);
-            configs.router.dry_run = true;
-            configs.agent.apply = cases[i].apply;
-            configs.agent.cgroup = cases[i].cgroup;
-            configs.agent.pacing = pacing;
+            configs.applier.dry_run = true;
+            configs.applier.backend = cases[i].apply;
+            configs.applier.cgroup = cases[i].cgroup;
+            configs.applier.pacing = pacing;
             configs.estimator.can_pace = cases[i].is_by_the_host;
             assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
             assert_int_equal(riptide_agent_start(agent, NULL), 0);
-            is_given = riptide_agent_get_backend(agent, &reason) == RIPTIDE_CONNECTIONS;
+            is_given = riptide_agent_read_applier(agent).backend == RIPTIDE_PROGRAM;
             assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
             assert_int_equal(agent->estimator->config.can_pace,
                              cases[i].is_by_the_host || (is_given && pacing));
@@ -272,11 +270,11 @@ TEST(destroy_events_are_read_where_connections_are_held_out)
 
     init(&configs);
     configs.estimator.policy = riptide_policy_find("paper");
-    configs.agent.holdout_percent = 5;
+    configs.applier.holdout_percent = 5;
     assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_NO);
-    configs.agent.apply = RIPTIDE_AUTO;
+    configs.applier.backend = RIPTIDE_AUTO;
     assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_ALL);
-    configs.agent.holdout_percent = 0;
+    configs.applier.holdout_percent = 0;
     assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_NO);
 }
 
@@ -308,7 +306,7 @@ TEST(what_is_excluded_comes_neither_by_a_state_nor_by_the_host)
 
     init(&configs);
     riptide_observer_config_init(&observer, sizeof(observer));
-    configs.router.dry_run = true;
+    configs.applier.dry_run = true;
     configs.agent.observer = &observer;
     observer.scope.exclude = &excluded;
     observer.scope.n_exclude = 1;

@@ -34,7 +34,7 @@ TEST(sections_and_values)
     assert_true(settings.estimator.history_weight == 0.8);
     assert_int_equal(settings.estimator.ttl_ns, 600000000000);
     assert_string_equal(settings.state, "/var/lib/a b");
-    assert_int_equal(settings.router.table, 0xe6);
+    assert_int_equal(settings.applier.table, 0xe6);
     assert_int_equal(settings.log_level, LOG_LEVEL_DEBUG);
 }
 

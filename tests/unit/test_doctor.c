@@ -23,7 +23,8 @@ static struct host *healthy(void)
     struct host *host = calloc(1, sizeof(*host));
 
     assert_non_null(host);
-    riptide_router_config_init(&host->router, sizeof(host->router));
+    riptide_applier_config_init(&host->applier, sizeof(host->applier));
+    host->cwnd_max = 100;
     host->rules = rules;
     host->n_rules = sizeof(rules) / sizeof(rules[0]);
     host->initrwnd = 100;
@@ -154,7 +155,7 @@ TEST(pacing)
     assert_int_equal(host->queues.ifindex, 3);
     assert_string_equal(host->queues.kind, "fq_codel");
     assert_int_equal(judge(host, "pacing").severity, SEVERITY_WARNING);
-    host->router.cwnd_max = 10;
+    host->cwnd_max = 10;
     assert_int_equal(judge(host, "pacing").severity, SEVERITY_OK);
 }
 

@@ -39,10 +39,10 @@ static void set_up(struct bed *bed)
 {
     /* One with conditions, so that all queries are asked. */
     static struct rule rule = { .role = RULE_FOREIGN };
-    struct riptide_router_config config;
+    struct riptide_applier_config config;
     int pair[2];
 
-    riptide_router_config_init(&config, sizeof(config));
+    riptide_applier_config_init(&config, sizeof(config));
     plan_init(&bed->plan, &config);
     bed->plan.seen[0] = (struct rules){ .list = &rule, .n = 1 };
     assert_int_equal(netlink_init(&bed->channel), 0);

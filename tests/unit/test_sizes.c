@@ -31,7 +31,7 @@ enum { ROOM_BYTES = 64 };
 
 OBJECT(observer)
 OBJECT(estimator)
-OBJECT(router)
+OBJECT(applier)
 OBJECT(agent)
 
 static int try_in_agent(const void *config, const char *name, struct riptide_error *error)
@@ -44,7 +44,7 @@ static int try_in_agent(const void *config, const char *name, struct riptide_err
     else if (!strcmp(name, "estimator"))
         agent.estimator = config;
     else
-        agent.router = config;
+        agent.applier = config;
     return try_agent(&agent, error);
 }
 
@@ -58,9 +58,9 @@ static const struct object {
       END_OF(riptide_observer_config, events_buffer_bytes), init_observer, try_observer },
     { "estimator", sizeof(struct riptide_estimator_config),
       END_OF(riptide_estimator_config, reserved), init_estimator, try_estimator },
-    { "router", sizeof(struct riptide_router_config), END_OF(riptide_router_config, hash_seed),
-      init_router, try_router },
-    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, holdout_seed),
+    { "applier", sizeof(struct riptide_applier_config), END_OF(riptide_applier_config, cgroup),
+      init_applier, try_applier },
+    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, user),
       init_agent, try_agent },
 };
 
@@ -69,7 +69,7 @@ enum { N_OBJECTS = sizeof(objects) / sizeof(objects[0]) };
 union any_config {
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
-    struct riptide_router_config router;
+    struct riptide_applier_config applier;
     struct riptide_agent_config agent;
 };
 
@@ -166,17 +166,17 @@ TEST(sizes_that_no_release_had_are_refused)
 /* Values of a newer caller that are unknown here are not ignored silently. */
 TEST(each_byte_behind_what_is_wanted_is_refused)
 {
-    struct riptide_router_config config;
-    struct riptide_router *router;
+    struct riptide_applier_config config;
+    struct riptide_applier *applier;
     struct riptide_wanted wanted = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } }, .initcwnd = 20 };
 
-    riptide_router_config_init(&config, sizeof(config));
-    assert_int_equal(riptide_router_new(&router, &config, NULL), 0);
-    assert_int_equal(riptide_router_set(router, &wanted), 0);
+    riptide_applier_config_init(&config, sizeof(config));
+    assert_int_equal(riptide_applier_new(&applier, &config, NULL), 0);
+    assert_int_equal(riptide_applier_set(applier, &wanted), 0);
     for (size_t i = offsetof(struct riptide_wanted, reserved); i < sizeof(wanted); i++) {
         ((char *)&wanted)[i] = 1;
-        assert_int_equal(riptide_router_set(router, &wanted), RIPTIDE_E_INVALID);
+        assert_int_equal(riptide_applier_set(applier, &wanted), RIPTIDE_E_INVALID);
         ((char *)&wanted)[i] = 0;
     }
-    riptide_router_free(router);
+    riptide_applier_free(applier);
 }

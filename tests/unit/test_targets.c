@@ -11,7 +11,8 @@
 
 enum { CWND_MAX = 100, IFINDEX = 3, LINK_BYTES = 1500 };
 
-static const struct riptide_router_config config = { .cwnd_max = CWND_MAX };
+/* What peers may send at once: raises an initrwnd to CWND_MAX. */
+enum { RECEIVE_BYTES = (CWND_MAX - 1) * 1460 + 1 };
 
 /* One link, which the bases below lead through where they have an ifindex. */
 static struct link one_link = { .ifindex = IFINDEX, .mtu_bytes = { LINK_BYTES, 1280 } };
@@ -235,9 +236,10 @@ TEST(a_route_says_its_bases_metrics_and_ours)
                                         .ifindex = cases[i].ifindex,
                                         .metrics = cases[i].base } };
         const struct target target = { .wanted = { .initcwnd = 36,
+                                                   .receive_bytes = RECEIVE_BYTES,
                                                    .rto_min_us = cases[i].rto_min_us },
                                        .base = &base };
-        struct metrics metrics = target_metrics(&target, &links, &config);
+        struct metrics metrics = target_metrics(&target, &links);
 
         if (memcmp(&metrics, &cases[i].expected, sizeof(metrics)) != 0)
             fail_msg("case %zu", i);
@@ -278,7 +280,7 @@ TEST(narrow_is_a_host_whose_connections_show_less_than_its_link_or_base)
 /* In the kernel exactly as it is wanted. */
 static struct target settled(struct base *base)
 {
-    return (struct target){ .wanted.initcwnd = 36,
+    return (struct target){ .wanted = { .initcwnd = 36, .receive_bytes = RECEIVE_BYTES },
                             .base = base,
                             .kernel = { .exists = true,
                                         .is_of_base = true,
@@ -290,11 +292,11 @@ static struct base plain = { .route = { .priority = 100, .metrics.initrwnd = 20 
 
 TEST(what_is_not_as_wanted_needs_a_write)
 {
-    const struct riptide_router_config wider = { .cwnd_max = CWND_MAX + 1 };
     struct target target = settled(&plain);
 
-    assert_false(target_needs_write(&target, &links, &config));
-    assert_true(target_needs_write(&target, &links, &wider));
+    assert_false(target_needs_write(&target, &links));
+    target.wanted.receive_bytes += 1460;
+    assert_true(target_needs_write(&target, &links));
     for (int what = 0; what < 6; what++) {
         target = settled(&plain);
         target.wanted.initcwnd += what == 0 ? 4 : 0;
@@ -303,7 +305,7 @@ TEST(what_is_not_as_wanted_needs_a_write)
         target.kernel.metrics.initrwnd -= what == 3;
         target.kernel.metrics.mtu_bytes += what == 4;
         target.kernel.metrics.rto_min_ms += what == 5;
-        if (!target_needs_write(&target, &links, &config))
+        if (!target_needs_write(&target, &links))
             fail_msg("%d", what);
     }
     for (int why = 0; why < 3; why++) {
@@ -311,9 +313,9 @@ TEST(what_is_not_as_wanted_needs_a_write)
         target.wanted.initcwnd = why == 0 ? 0 : 36;
         target.base = why == 1 ? NULL : target.base;
         target.error = why == 2 ? -EINVAL : 0;
-        assert_true(target_needs_write(&target, &links, &config));
+        assert_true(target_needs_write(&target, &links));
         target.kernel.exists = false;
-        assert_false(target_needs_write(&target, &links, &config));
+        assert_false(target_needs_write(&target, &links));
     }
 }
 
@@ -353,7 +355,7 @@ TEST(a_window_moves_in_steps)
         target.kernel.metrics.initcwnd = cases[i].from;
         target.wanted.initcwnd = cases[i].to;
         target.wanted.cwnd_max = cases[i].cwnd_max;
-        if (target_needs_write(&target, &links, &config) != cases[i].is_step)
+        if (target_needs_write(&target, &links) != cases[i].is_step)
             fail_msg("case %zu", i);
     }
 }
@@ -388,9 +390,8 @@ TEST(no_route_is_below_its_base_but_on_purpose)
 
         if (target_is_wanted(&target, &links) != (cases[i].written > 0) ||
             (cases[i].written > 0 &&
-             target_metrics(&target, &links, &config).initcwnd != cases[i].written) ||
-            target_needs_write(&target, &links, &config) !=
-                (cases[i].written > 0 || cases[i].exists))
+             target_metrics(&target, &links).initcwnd != cases[i].written) ||
+            target_needs_write(&target, &links) != (cases[i].written > 0 || cases[i].exists))
             fail_msg("case %zu", i);
     }
 }
@@ -408,7 +409,7 @@ TEST(a_window_that_was_the_bases_goes_with_it)
 
 TEST(a_base_that_gave_as_much_until_now_is_what_is_said)
 {
-    struct plan plan = { .config = config };
+    struct plan plan = { 0 };
     struct target target = settled(&plain);
     struct riptide_route route;
 

@@ -36,7 +36,7 @@ static struct evidence applied(void)
         .has_holder = true,
     };
 
-    riptide_router_config_init(&evidence.router, sizeof(evidence.router));
+    riptide_applier_config_init(&evidence.applier, sizeof(evidence.applier));
     return evidence;
 }
 

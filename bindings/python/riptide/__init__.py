@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Riptide: initial TCP windows learned from open connections.
 
-The three stages of libriptide are Observer, Estimator and Router; Agent joins them. observe(),
+The three stages of libriptide are Observer, Estimator and Applier; Agent joins them. observe(),
 observe_columns() and explain() are for scripts, Control for riptided. Windows are
 in segments; other figures have their unit in their name; duration arguments are a timedelta or
 seconds. Failures are OSErrors, other outcomes OutcomeErrors; for an invalid value the text of a
@@ -17,10 +17,10 @@ from ._errors import (AgainError, ConcurrentUseError, DoneError, ForkedError, Fu
 from ._errors import version as _version
 from ._estimator import Estimator, explain
 from ._observer import Columns, Observer, observe, observe_columns
-from ._router import Router, flush
+from ._applier import Applier, flush
 from ._types import (AgentEvent, AgentOptions, Backend, Bound, Estimate, EstimatorOptions, EventKind,
                      Evidence, Explanation, Filter, FlushCounts, Hint, Interval, LeftOut,
-                     LoadCounts, ObserverOptions, Route, RouterOptions, RouteState, Sample,
+                     LoadCounts, ObserverOptions, Route, ApplierOptions, RouteState, Sample,
                      Scope, Tick, Verdict)
 from ._values import Address, Duration, Network, PrefixLike
 
@@ -32,7 +32,7 @@ __all__ = [
     "EstimatorOptions", "EventKind", "Evidence", "Explanation", "Filter", "FlushCounts",
     "ForkedError", "FullError", "Hint", "Interval", "InvalidError", "LeftOut", "LoadCounts",
     "Network", "Observer", "ObserverOptions", "OptionError", "OutcomeError", "PrefixLike",
-    "RefusedError", "RestartedError", "Route", "RouteState", "Router",
-    "RouterOptions", "Sample", "Scope", "Tick", "UnknownError", "Verdict", "explain", "flush",
+    "RefusedError", "RestartedError", "Route", "RouteState", "Applier",
+    "ApplierOptions", "Sample", "Scope", "Tick", "UnknownError", "Verdict", "explain", "flush",
     "observe", "observe_columns",
 ]

@@ -14,7 +14,7 @@ from ._estimator import Estimated, add_hint, load
 from ._handle import KernelHandle, Part, Waiter
 from ._native import ffi, lib
 from ._observer import Observed
-from ._router import Routed, read_route
+from ._applier import Applied, read_route
 from ._types import (AgentEvent, AgentOptions, Backend, Estimate, EventKind, Hint, Interval,
                      LoadCounts, Tick, Verdict)
 from ._values import PrefixLike, new_config, new_prefix, path_bytes, read, text
@@ -57,7 +57,7 @@ class Agent(KernelHandle):
     With another event loop call dispatch() whenever fileno() is readable, then events(). close()
     removes rules and routes, unless told to leave them. An agent that is dropped without close()
     leaves them too, until the next start() or flush(), but gives no more windows per connection.
-    `observer`, `estimator` and `router` read the three stages.
+    `observer`, `estimator` and `applier` read the three stages.
 
     Errors: OptionError and other OSErrors, TypeError, ValueError, OverflowError.
     """
@@ -66,10 +66,10 @@ class Agent(KernelHandle):
         keep: list[Any] = []
         config = new_config(CONFIG, options, keep)
         super().__init__(new_object(lib.riptide_agent_new, config, lib.riptide_agent_free))
-        self.observer, self.estimator, self.router = Observed(), Estimated(), Routed()
+        self.observer, self.estimator, self.applier = Observed(), Estimated(), Applied()
         self.observer._use = Part(self._guard, lib.riptide_agent_get_observer)
         self.estimator._use = Part(self._guard, lib.riptide_agent_get_estimator)
-        self.router._use = Part(self._guard, lib.riptide_agent_get_router)
+        self.applier._use = Part(self._guard, lib.riptide_agent_get_applier)
 
     def close(self, leave_routes: bool = False) -> None:
         """Removes rules and routes and frees the agent. After an OSError it is closed as well."""
@@ -83,7 +83,7 @@ class Agent(KernelHandle):
     def start(self) -> None:
         """Installs the rules or the program per connection, and begins the first round.
 
-        Errors: OSError, as Router.start; PermissionError without CAP_BPF.
+        Errors: OSError, as Applier.start; PermissionError without CAP_BPF.
         """
         self._start(lib.riptide_agent_start)
 

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator, TypeVar
 from ._errors import check, new_error
 from ._handle import Use
 from ._native import ffi, lib
-from ._values import network
+from ._values import read_members
 
 T = TypeVar("T")
 
@@ -57,9 +57,8 @@ def walk(use: Use, step: Callable[[Any, Any, Any], int], read: Callable[[Any], T
 
 
 def counters(use: Use, get: Callable[[Any, Any, int], None]) -> dict[str, Any]:
-    """Reads the counters of a riptide_*_get_stats by name; a prefix as a network, or None."""
+    """Reads the members of a riptide_*_get_stats by name."""
     stats = ffi.new(ffi.typeof(get).args[1])
     with use as c:
         get(c, stats, ffi.sizeof(stats[0]))
-    return {name: network(getattr(stats, name)) if field.type.kind == "struct"
-            else getattr(stats, name) for name, field in ffi.typeof(stats).item.fields}
+    return read_members(stats)

@@ -41,10 +41,10 @@ class RouteState(enum.IntEnum):
 class Backend(enum.IntEnum):
     """The backends that give windows to connections."""
 
-    ROUTES = lib.RIPTIDE_ROUTES
-    CONNECTIONS = lib.RIPTIDE_CONNECTIONS
-    BOTH = lib.RIPTIDE_BOTH
     AUTO = lib.RIPTIDE_AUTO
+    ROUTES = lib.RIPTIDE_ROUTES
+    PROGRAM = lib.RIPTIDE_PROGRAM
+    BOTH = lib.RIPTIDE_BOTH
 
 
 class Bound(enum.IntFlag):
@@ -163,7 +163,7 @@ class Estimate:
     expires_ns: int
     rto_min_us: int  #: for the route; 0: unchanged
     cwnd_max: int  #: upper bound in effect for it, hints included, segments
-    may_lower: bool  #: losses or a hint have lowered it: for Router.set
+    may_lower: bool  #: losses or a hint have lowered it: for Applier.set
     pmtu_bytes: int  #: smallest path MTU of a host's open connections; 0: unknown
     min_rtt_us: int  #: smallest round trip time, from its policy; 0: unknown
     pacing_percent: int  #: of a round trip, for the first flight; 0: not set; 2**32 - 1: at once
@@ -282,7 +282,7 @@ class Tick:
     samples: int  #: connections that counted, both open and closed
     destinations: int
     changes: int  #: windows handed to the backends
-    overflow: int  #: refused: max_destinations or max_routes was reached
+    overflow: int  #: refused: max_destinations or max_windows was reached
     closed: int  #: those of `samples` that have closed since the last round
     closed_lost: int
     observe_cpu_ns: int
@@ -364,17 +364,21 @@ class EstimatorOptions(TypedDict, total=False):
     rto_min_floor: Duration  # smallest rto_min, 1 ms to 60 s; 0: rto_min is unchanged
 
 
-class RouterOptions(TypedDict, total=False):
-    """struct riptide_router_config."""
+class ApplierOptions(TypedDict, total=False):
+    """struct riptide_applier_config."""
 
-    table: int  # 7230
-    protocol: int  # 230
-    rule_priority: int  # 0: directly before the rule `lookup main`
-    mark: int  # 0x20000000
-    cwnd_max: int  # a smaller initrwnd of a base route is raised to this; 100
-    max_routes: int  # 16384
+    backend: int  # a Backend; ROUTES
+    max_windows: int  # 16384
     hash_seed: int  # 0
+    table: int  # 7230
+    mark: int  # 0x20000000
+    rule_priority: int  # 0: directly before the rule `lookup main`
+    protocol: int  # 230
     dry_run: bool  # resolve base routes, write nothing; False
+    pacing: bool  # whether first flights are spread over a part of the round trip; True
+    holdout_percent: int  # of connections keep the kernel's window; 0
+    holdout_seed: int  # of the draw; 0
+    cgroup: str | os.PathLike[str]  # whose connections the program serves; all of the host
 
 
 class AgentOptions(TypedDict, total=False):
@@ -383,10 +387,5 @@ class AgentOptions(TypedDict, total=False):
     interval: Duration  # from 10 ms to an hour; 1 s
     observer: ObserverOptions
     estimator: EstimatorOptions
-    router: RouterOptions
+    applier: ApplierOptions
     max_share: float  # of one core, for dumps, 0 to 1; 0.05; 0: the interval is fixed
-    apply: int  # a Backend; ROUTES
-    cgroup: str | os.PathLike[str]  # whose connections the program serves; all of the host
-    pacing: bool  # whether first flights are spread over a part of the round trip; True
-    holdout_percent: int  # of connections keep the kernel's window; 0
-    holdout_seed: int  # of the draw; 0

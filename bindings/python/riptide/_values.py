@@ -151,6 +151,24 @@ def read(cls: Callable[..., T], c: Any, **readers: Callable[[Any], Any]) -> T:
     return cls(**{name: _read(getattr(c, name), readers.get(name)) for name in names})
 
 
+def read_members(c: Any) -> dict[str, Any]:
+    """The members of a C struct by name; texts are None where there is none."""
+    type_ = ffi.typeof(c)
+    struct = type_.item if type_.kind == "pointer" else type_
+    return {name: _read_member(getattr(c, name)) for name, _ in struct.fields}
+
+
+def _read_member(value: Any) -> Any:
+    if not isinstance(value, ffi.CData):
+        return value
+    type_ = ffi.typeof(value)
+    if type_.kind == "struct":
+        return read_members(value)
+    if type_.kind == "array":
+        return tuple(map(_read_member, value))
+    return text(value) if value else None
+
+
 def _read(value: Any, reader: Callable[[Any], Any] | None) -> Any:
     if reader:
         return reader(value)
@@ -281,6 +299,6 @@ ARRAYS: dict[str, Callable[[str, Any, Any, list[Any]], None]] = {
 CONFIGS: dict[str, Callable[[Any, int], None]] = {
     "struct riptide_observer_config *": lib.riptide_observer_config_init,
     "struct riptide_estimator_config *": lib.riptide_estimator_config_init,
-    "struct riptide_router_config *": lib.riptide_router_config_init,
+    "struct riptide_applier_config *": lib.riptide_applier_config_init,
     "struct riptide_agent_config *": lib.riptide_agent_config_init,
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Router and agent from Python; what `ip` says is the judge."""
+"""Applier and agent from Python; what `ip` says is the judge."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from riptide import Duration, EventKind, EstimatorOptions, RouteState
 PAPER: EstimatorOptions = {"ttl": 3600, "policy": "paper"}
 
 
-def settle(router: Any) -> Any:
+def settle(applier: Any) -> Any:
     """Dispatches until nothing waits; what changed on the way."""
     changed = []
-    while not router.is_idle:
-        assert select.select([router], [], [], DEADLINE_S)[0], "the router waits for nothing"
-        router.dispatch()
+    while not applier.is_idle:
+        assert select.select([applier], [], [], DEADLINE_S)[0], "the applier waits for nothing"
+        applier.dispatch()
         while True:
             try:
-                changed.append(router.pop())
+                changed.append(applier.pop())
             except riptide.AgainError:
                 break
     return changed
 
 
-def test_routes_reach_the_kernel_and_go_with_the_router(net: Network) -> None:
-    with net.host.entered(), riptide.Router() as router:
-        router.start()
-        router.set("203.0.113.7", 40)
-        router.set(ip_network("2001:db8::/64"), 25, rto_min=0.2)
-        changed = {str(route.dst): route for route in settle(router)}
+def test_routes_reach_the_kernel_and_go_with_the_applier(net: Network) -> None:
+    with net.host.entered(), riptide.Applier() as applier:
+        applier.start()
+        applier.set("203.0.113.7", 40)
+        applier.set(ip_network("2001:db8::/64"), 25, rto_min=0.2)
+        changed = {str(route.dst): route for route in settle(applier)}
         assert windows(net.host) == {"203.0.113.7": 40, "2001:db8::/64": 25}
         route = changed["203.0.113.7/32"]
         assert route.state == RouteState.APPLIED and route.gateway == ip_address("10.0.0.1")
-        assert router.reason() is None
-        assert router.stats()["routes"] == 2
-        router.set("203.0.113.7", 0)
-        assert [route.state for route in settle(router)] == [RouteState.WITHDRAWN]
+        assert applier.stats()["rules_reason"] == (None, None)
+        assert applier.stats()["routes"] == 2
+        applier.set("203.0.113.7", 0)
+        assert [route.state for route in settle(applier)] == [RouteState.WITHDRAWN]
     assert windows(net.host) == {} and rules(net.host) == []
 
 
@@ -65,22 +65,22 @@ def test_a_loop_of_edges(net: Network) -> None:
             while more:
                 more = agent.dispatch()
                 ticks += sum(event.kind == EventKind.TICK for event in agent.events())
-    with net.host.entered(), riptide.Router() as router, riptide.Observer() as observer:
-        assert not router.dispatch() and not observer.dispatch()
-        router.start()
-        router.set("203.0.113.7", 40)
+    with net.host.entered(), riptide.Applier() as applier, riptide.Observer() as observer:
+        assert not applier.dispatch() and not observer.dispatch()
+        applier.start()
+        applier.set("203.0.113.7", 40)
         observer.start()
-        assert router.dispatch() and observer.dispatch()
+        assert applier.dispatch() and observer.dispatch()
 
 
 def test_windows_are_bounded_and_timeouts_round_up(net: Network) -> None:
-    with net.host.entered(), riptide.Router() as router:
-        router.start()
+    with net.host.entered(), riptide.Applier() as applier:
+        applier.start()
         cases: list[tuple[Duration, int]] = [
             (1e-9, 1), (0.2, 200), (timedelta(microseconds=1001), 2), (60, 60_000)]
         for rto_min, ms in cases:
-            router.set("203.0.113.7", 50, 20, rto_min)
-            settle(router)
+            applier.set("203.0.113.7", 50, 20, rto_min)
+            settle(applier)
             assert windows(net.host) == {"203.0.113.7": 20}
             assert {"rto_min": ms} in [
                 {name: value for name, value in metric.items() if name == "rto_min"}
@@ -88,70 +88,70 @@ def test_windows_are_bounded_and_timeouts_round_up(net: Network) -> None:
 
 
 def test_no_route_where_the_path_mtu_is_smaller(net: Network) -> None:
-    with net.host.entered(), riptide.Router() as router:
-        router.start()
-        router.set("203.0.113.7", 50, pmtu_bytes=1400)
-        assert [change.reason for change in settle(router)] == ["path MTU of 1400"]
+    with net.host.entered(), riptide.Applier() as applier:
+        applier.start()
+        applier.set("203.0.113.7", 50, pmtu_bytes=1400)
+        assert [change.reason for change in settle(applier)] == ["path MTU of 1400"]
         assert routes(net.host) == {}
 
 
 def test_routes_that_are_left_stay_and_are_flushed(net: Network) -> None:
     with net.host.entered():
-        router = riptide.Router()
-        router.start()
-        router.set("203.0.113.7", 40)
-        settle(router)
-        router.close(leave_routes=True)
+        applier = riptide.Applier()
+        applier.start()
+        applier.set("203.0.113.7", 40)
+        settle(applier)
+        applier.close(leave_routes=True)
         assert windows(net.host) == {"203.0.113.7": 40}
         assert riptide.flush() == riptide.FlushCounts(rules=4, routes=1)
         assert windows(net.host) == {}
 
 
-def test_router_starts_once(net: Network) -> None:
+def test_applier_starts_once(net: Network) -> None:
     """What the second call raises takes nothing away, and close() gives all back."""
     with net.host.entered():
-        with riptide.Router() as router:
-            router.start()
+        with riptide.Applier() as applier:
+            applier.start()
             with pytest.raises(OSError, match="started or stopped before") as caught:
-                router.start()
+                applier.start()
             assert caught.value.errno == errno.EALREADY
             assert rules(net.host) != []
         assert rules(net.host) == []
 
 
 def test_pause_lifts_the_rules(net: Network) -> None:
-    with net.host.entered(), riptide.Router() as router:
-        router.start()
-        router.pause()
-        assert rules(net.host) == [] and "pause" in (router.reason() or "")
-        router.resume()
-        settle(router)
+    with net.host.entered(), riptide.Applier() as applier:
+        applier.start()
+        applier.pause()
+        assert rules(net.host) == [] and applier.stats()["rules_reason"] == ("paused", "paused")
+        applier.resume()
+        settle(applier)
         assert len(rules(net.host)) == 2
 
 
-def test_errors_of_the_router(net: Network) -> None:
-    with net.host.entered(), riptide.Router() as router, riptide.Router(max_routes=1) as other:
-        router.start()
+def test_errors_of_the_applier(net: Network) -> None:
+    with net.host.entered(), riptide.Applier() as applier, riptide.Applier(max_windows=1) as other:
+        applier.start()
         with pytest.raises(OSError, match="process") as caught:
             other.start()
         assert caught.value.errno == errno.EBUSY
         with pytest.raises(riptide.InvalidError, match="^initcwnd: "):
-            router.set("203.0.113.7", 65536)
+            applier.set("203.0.113.7", 65536)
         with pytest.raises(riptide.InvalidError, match="^rto_min: up to 60 s"):
-            router.set("203.0.113.7", 20, rto_min=60.000001)
+            applier.set("203.0.113.7", 20, rto_min=60.000001)
         with pytest.raises(OverflowError):
-            router.set("203.0.113.7", 1 << 32)
+            applier.set("203.0.113.7", 1 << 32)
         other.set("203.0.113.7", 20)
         with pytest.raises(riptide.FullError):
             other.set("203.0.113.9", 20)
-        router.stop()
+        applier.stop()
         assert rules(net.host) == []
 
 
 def test_without_privilege_it_is_a_permission_error(net: Network) -> None:
     code = ("import riptide\n"
-            "with riptide.Router() as router:\n"
-            "    try: router.start()\n"
+            "with riptide.Applier() as applier:\n"
+            "    try: applier.start()\n"
             "    except PermissionError as error: print(error)\n")
     import sys
     said = net.host.run("setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin", "--",
@@ -206,11 +206,11 @@ def run_round(agent: Any) -> Any:
     asyncio.run(asyncio.wait_for(until(agent, lambda e: e.kind == EventKind.TICK), DEADLINE_S))
 
 
-def test_agent_sets_no_more_routes_than_max_routes(net: Network) -> None:
+def test_agent_sets_no_more_routes_than_max_windows(net: Network) -> None:
     for last in (7, 8, 9):
         net.learned(f"203.0.113.{last}", 40)
     with net.host.entered(), riptide.Agent(interval=0.05, estimator=PAPER,
-                                           router={"max_routes": 1}) as agent:
+                                           applier={"max_windows": 1}) as agent:
         agent.start()
         run_round(agent)
         assert len(windows(net.host)) == 1 and agent.estimator.stats()["destinations"] == 3
@@ -219,12 +219,12 @@ def test_agent_sets_no_more_routes_than_max_routes(net: Network) -> None:
 def test_agent_gives_windows_per_connection(net: Network, tmp_path: Path) -> None:
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     with cgroups.mounted(tmp_path) as root, cgroups.made(root) as cgroup, net.host.entered():
-        with riptide.Agent(interval=0.05, estimator=PAPER, apply=riptide.Backend.CONNECTIONS,
-                           cgroup=cgroup) as agent:
+        with riptide.Agent(interval=0.05, estimator=PAPER, applier={
+                "backend": riptide.Backend.PROGRAM, "cgroup": cgroup}) as agent:
             agent.start()
             *_, event = asyncio.run(asyncio.wait_for(
                 until(agent, lambda e: e.kind == EventKind.ROUTE), DEADLINE_S))
-            assert event.route.backend is riptide.Backend.CONNECTIONS
+            assert event.route.backend is riptide.Backend.PROGRAM
             assert event.route.initcwnd == cwnd == net.connect("203.0.113.1").cwnd()
             assert event.backend is event.route.backend
             *_, event = asyncio.run(asyncio.wait_for(
@@ -239,7 +239,7 @@ def test_agent_gives_windows_per_connection(net: Network, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["not there", 3 * f"/{100 * 'x'}"], ids=["short", "long"])
 def test_a_cgroup_that_is_not_there_is_an_option_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(riptide.OptionError, match="^.Errno 2. cgroup: .* is not there: make it first$") as refused:
-        riptide.Agent(apply=riptide.Backend.CONNECTIONS, cgroup=f"{tmp_path}/{name}")
+        riptide.Applier(backend=riptide.Backend.PROGRAM, cgroup=f"{tmp_path}/{name}")
     assert (refused.value.errno, refused.value.field) == (errno.ENOENT, "cgroup")
 
 
@@ -250,7 +250,8 @@ def test_one_process_serves_two_namespaces(net: Network, tmp_path: Path) -> None
         def agent_in(host: Host) -> riptide.Agent:
             with host.entered():
                 return stack.enter_context(riptide.Agent(
-                    interval=0.05, estimator=PAPER, apply=riptide.Backend.CONNECTIONS, cgroup=cgroup))
+                    interval=0.05, estimator=PAPER,
+                    applier={"backend": riptide.Backend.PROGRAM, "cgroup": cgroup}))
         first, second, third = agent_in(net.world), agent_in(net.host), agent_in(net.host)
         first.start()
         second.start()
@@ -268,9 +269,9 @@ def test_one_process_serves_two_namespaces(net: Network, tmp_path: Path) -> None
 def test_start_that_was_refused_is_tried_again(net: Network, tmp_path: Path) -> None:
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     with cgroups.mounted(tmp_path) as root, cgroups.made(root) as cgroup, net.host.entered():
-        with riptide.Agent(interval=0.05, estimator=PAPER, apply=riptide.Backend.AUTO,
-                           cgroup=cgroup) as agent:
-            with riptide.Router() as other:
+        with riptide.Agent(interval=0.05, estimator=PAPER, applier={
+                "backend": riptide.Backend.AUTO, "cgroup": cgroup}) as agent:
+            with riptide.Applier() as other:
                 other.start()
                 for _ in range(3):
                     before = len(os.listdir("/proc/self/fd"))

@@ -84,8 +84,10 @@ ESTIMATOR = {
     **dict.fromkeys(["ttl", "rto_min_floor"], "duration"),
     **dict.fromkeys(["history_weight", "drop_share"],
                     "float")}
-ROUTER = {"protocol": "uint8", "hash_seed": "uint64", "dry_run": "bool",
-          **dict.fromkeys(["table", "rule_priority", "mark", "cwnd_max", "max_routes"], "uint32")}
+APPLIER = {"protocol": "uint8", "hash_seed": "uint64", "dry_run": "bool",
+           "pacing": "bool", "cgroup": "path", "backend": "uint32",
+           **dict.fromkeys(["table", "rule_priority", "mark", "max_windows", "holdout_percent",
+                            "holdout_seed"], "uint32")}
 SCOPE = {"learn": "prefixes", "exclude": "prefixes", "local_ports": "ports",
          "remote_ports": "ports"}
 
@@ -102,9 +104,9 @@ def in_estimator(method: str, *arguments: Any, **named: Any) -> Any:
         getattr(estimator, method)(*arguments, **named)
 
 
-def in_router(method: str, *arguments: Any, **named: Any) -> Any:
-    with riptide.Router() as router:
-        getattr(router, method)(*arguments, **named)
+def in_applier(method: str, *arguments: Any, **named: Any) -> Any:
+    with riptide.Applier() as applier:
+        getattr(applier, method)(*arguments, **named)
 
 
 def in_agent(method: str, *arguments: Any, **named: Any) -> Any:
@@ -119,17 +121,15 @@ def each(call: Callable[..., Any], kinds: dict[str, Any]) -> Iterator[Any]:
 
 def calls() -> Iterator[Any]:
     """Each call with one argument left open, the argument's name, and its kind."""
-    estimator, router, agent = in_estimator, in_router, in_agent
+    estimator, applier, agent = in_estimator, in_applier, in_agent
     yield from each(a_sample,
                     {name: SAMPLE.get(name, "uint32") for name in Sample.__annotations__})
     yield from each(riptide.Observer, OBSERVER)
     yield from each(riptide.Estimator, ESTIMATOR)
-    yield from each(riptide.Router, ROUTER)
+    yield from each(riptide.Applier, APPLIER)
     yield from each(riptide.Agent, {"interval": "duration", "max_share": "float",
                                     "observer": "options", "estimator": "options",
-                                    "router": "options", "apply": "uint32", "cgroup": "path",
-                                    "pacing": "bool", "holdout_percent": "uint32",
-                                    "holdout_seed": "uint32"})
+                                    "applier": "options"})
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
     hint_calls: list[Callable[[Hint], Any]] = [
@@ -150,12 +150,11 @@ def calls() -> Iterator[Any]:
     yield lambda bad: estimator("load_bytes", bad), "state", "state"
     yield lambda bad: estimator("load_bytes", b"", bad), "now_ns", "time"
     yield lambda bad: estimator("load_bytes", b"", None, bad), "realtime_ns", "time"
-    yield lambda bad: router("set", bad, 20), "dst", "prefix"
-    yield lambda bad: router("set", "10.0.0.1", bad), "initcwnd", "uint32"
-    yield lambda bad: router("set", "10.0.0.1", 20, bad), "cwnd_max", "uint32"
-    yield lambda bad: router("set", "10.0.0.1", 20, 20, bad), "rto_min", "duration"
-    yield lambda bad: router("set", "10.0.0.1", bad), "initcwnd", [(70000, riptide.InvalidError)]
-    yield lambda bad: router("reason", bad), "family", "uint8"
+    yield lambda bad: applier("set", bad, 20), "dst", "prefix"
+    yield lambda bad: applier("set", "10.0.0.1", bad), "initcwnd", "uint32"
+    yield lambda bad: applier("set", "10.0.0.1", 20, bad), "cwnd_max", "uint32"
+    yield lambda bad: applier("set", "10.0.0.1", 20, 20, bad), "rto_min", "duration"
+    yield lambda bad: applier("set", "10.0.0.1", bad), "initcwnd", [(70000, riptide.InvalidError)]
     yield lambda bad: riptide.explain(bad), "dst", "prefix"
     yield lambda bad: riptide.explain("10.0.0.1", bad), "observer", [
         bad for bad in KINDS["options"] if bad[0] is not None]

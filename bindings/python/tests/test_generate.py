@@ -93,8 +93,8 @@ def test_new_functions_and_constants_are_followed(copy: Path) -> None:
      "struct riptide_sample has no 'min_rtt_us'"),
     ("compute.h", "uint64_t ttl_ns;", "uint64_t ttl_ms;",
      "struct riptide_estimator_config has no 'ttl'"),
-    ("apply.h", "int riptide_router_set_paused(", "int riptide_router_halt(",
-     "no header declares 'riptide_router_set_paused'"),
+    ("apply.h", "int riptide_applier_set_paused(", "int riptide_applier_halt(",
+     "no header declares 'riptide_applier_set_paused'"),
     ("agent.h", "RIPTIDE_AGENT_TICK,", "RIPTIDE_AGENT_ROUND,",
      "no header declares 'RIPTIDE_AGENT_TICK'"),
     ("observe.h", "uint32_t rtt_us; ", "double rtt_us; ",
@@ -114,14 +114,14 @@ def test_what_the_package_asks_for_and_is_gone_fails_the_build(
     ("agent.h", "riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)",
      "riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused, int turn)",
      "riptide_agent_set_paused", "_agent.py:"),
-    ("apply.h", ", const struct riptide_wanted *wanted);", ");", "riptide_router_set",
-     "_router.py:"),
+    ("apply.h", ", const struct riptide_wanted *wanted);", ");", "riptide_applier_set",
+     "_applier.py:"),
     ("apply.h", ", const struct riptide_wanted *wanted);", ", const void *wanted);",
-     "riptide_router_set", "_router.py:"),
+     "riptide_applier_set", "_applier.py:"),
     ("apply.h", ", const struct riptide_wanted *wanted);",
-     ", const struct riptide_wanted *advised);", "riptide_router_set", "_router.py:"),
+     ", const struct riptide_wanted *advised);", "riptide_applier_set", "_applier.py:"),
     ("agent.h", "riptide_agent_start(struct riptide_agent *agent,",
-     "riptide_agent_start(struct riptide_router *agent,",
+     "riptide_agent_start(struct riptide_applier *agent,",
      "riptide_agent_start", "_agent.py:"),
     ("compute.h", "int riptide_estimator_tick(", "void riptide_estimator_tick(",
      "riptide_estimator_tick", "_estimator.py:"),
@@ -155,7 +155,7 @@ def test_type_checker_sees_a_call_that_no_longer_fits(copy: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file", BINDINGS / "pyproject.toml", "--cache-dir",
          "/run/mypy", copy / "riptide"], stdout=subprocess.PIPE, universal_newlines=True)
-    assert '_router.py' in done.stdout and '"riptide_router_set"' in done.stdout
+    assert '_applier.py' in done.stdout and '"riptide_applier_set"' in done.stdout
 
 
 def test_headers_that_changed_after_the_source_was_made_fail_the_compiler(copy: Path) -> None:

@@ -104,7 +104,7 @@ def test_any_call_goes_on_after_an_interrupt_at_any_step() -> None:
     with riptide.Estimator() as estimator, riptide.Agent() as agent:
         calls: list[Callable[[], Any]] = [
             estimator.stats, lambda: list(estimator.changes()), lambda: list(estimator),
-            agent.router.stats, lambda: list(agent.events()), agent.fileno]
+            agent.applier.stats, lambda: list(agent.events()), agent.fileno]
         for call in calls:
             for _ in interrupted_at_each_step(call):
                 call()
@@ -128,7 +128,7 @@ def test_agent_waits_again_after_an_interrupt_at_any_step(net: Network) -> None:
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning",
                             "ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("cls", [riptide.Observer, riptide.Router, riptide.Agent])
+@pytest.mark.parametrize("cls", [riptide.Observer, riptide.Applier, riptide.Agent])
 def test_constructor_leaves_no_files_after_an_interrupt_at_any_step(cls: Any) -> None:
     before, n = len(os.listdir("/proc/self/fd")), 0
     for n in interrupted_at_each_step(cls):
@@ -145,7 +145,7 @@ def test_call_around_a_call_is_refused_still() -> None:
         assert estimator.stats()["samples"] == 0
 
 
-@pytest.mark.parametrize("cls", [riptide.Observer, riptide.Estimator, riptide.Router,
+@pytest.mark.parametrize("cls", [riptide.Observer, riptide.Estimator, riptide.Applier,
                                  riptide.Agent])
 def test_owner_can_always_close(cls: Any) -> None:
     one = cls()
@@ -157,7 +157,7 @@ def test_owner_can_always_close(cls: Any) -> None:
     assert one.closed
 
 
-@pytest.mark.parametrize("name", ["Router", "Agent"])
+@pytest.mark.parametrize("name", ["Applier", "Agent"])
 def test_close_takes_the_rules_back_after_any_interrupt(net: Network, name: str) -> None:
     """Of start(), and of a close() before."""
     with net.host.entered():

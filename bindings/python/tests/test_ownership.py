@@ -25,7 +25,7 @@ import pytest
 import riptide
 from netns import DEADLINE_S, Network
 
-CLASSES = [riptide.Observer, riptide.Estimator, riptide.Router, riptide.Agent]
+CLASSES = [riptide.Observer, riptide.Estimator, riptide.Applier, riptide.Agent]
 
 
 #: What each method of an object is called with; None: is not refused, or is tested by itself.
@@ -37,10 +37,10 @@ ARGUMENTS: dict[str, Any] = {
     "add": (riptide.Sample("10.0.0.1", 20),), "set": ("10.0.0.1", 20),
     "request": ("status",), "close": None,
 }
-STAGES = "observer", "estimator", "router"
+STAGES = "observer", "estimator", "applier"
 
 
-@pytest.fixture(params=["Observer", "Estimator", "Router", "Agent", "Control"])
+@pytest.fixture(params=["Observer", "Estimator", "Applier", "Agent", "Control"])
 def thing(request: Any, tmp_path: Path) -> Any:
     """One object of each class; Control's daemon says nothing."""
     with socket.socket(socket.AF_UNIX) as listener:
@@ -120,9 +120,9 @@ def test_child_of_fork_can_do_nothing_but_close(thing: Any) -> None:
 def test_stages_of_a_closed_agent_are_closed() -> None:
     agent = riptide.Agent()
     assert agent.observer.stats()["dumps"] == 0
-    assert agent.router.is_idle and not list(agent.estimator)
+    assert agent.applier.is_idle and not list(agent.estimator)
     agent.close()
-    for call in (agent.observer.stats, agent.estimator.stats, agent.router.stats):
+    for call in (agent.observer.stats, agent.estimator.stats, agent.applier.stats):
         with pytest.raises(ValueError, match="closed"):
             call()
 
@@ -213,14 +213,14 @@ def test_threads_that_dump_with_one_observer_are_refused_or_get_all_of_it(net: N
         assert observer.stats()["dumps"] == len(results) and observer.stats()["failures"] == 0
 
 
-def test_threads_that_set_and_dispatch_one_router(net: Network) -> None:
-    with net.host.entered(), riptide.Router() as router:
-        router.start()
-        collide([lambda: router.set("203.0.113.7", 40), router.dispatch,
-                 lambda: list(router.changes()), lambda: router.is_idle, router.stats])
-        while not router.is_idle:
-            router.dispatch()
-        assert router.stats()["routes"] == 1
+def test_threads_that_set_and_dispatch_one_applier(net: Network) -> None:
+    with net.host.entered(), riptide.Applier() as applier:
+        applier.start()
+        collide([lambda: applier.set("203.0.113.7", 40), applier.dispatch,
+                 lambda: list(applier.changes()), lambda: applier.is_idle, applier.stats])
+        while not applier.is_idle:
+            applier.dispatch()
+        assert applier.stats()["routes"] == 1
 
 
 def test_threads_that_ask_one_daemon_get_their_own_answers(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_agent_belongs_to_the_thread_whose_loop_waits_for_it(net: Network) -> No
         waiting = asyncio.ensure_future(agent.__aiter__().__anext__())
         await asyncio.sleep(0)
         loop = asyncio.get_running_loop()
-        calls: list[Any] = [agent.dispatch, agent.close, agent.router.stats, agent.pop]
+        calls: list[Any] = [agent.dispatch, agent.close, agent.applier.stats, agent.pop]
         for call in calls:
             with pytest.raises(riptide.ConcurrentUseError, match="task of another thread"):
                 await loop.run_in_executor(None, call)
@@ -291,11 +291,11 @@ def in_child(function: Any) -> Any:
 
 
 def test_child_leaves_the_parents_routes(net: Network) -> None:
-    with net.host.entered(), riptide.Router() as router:
-        router.start()
-        assert in_child(router.close) == 0
+    with net.host.entered(), riptide.Applier() as applier:
+        applier.start()
+        assert in_child(applier.close) == 0
         with pytest.raises(OSError):
-            with riptide.Router() as other:
+            with riptide.Applier() as other:
                 other.start()
         assert net.host.ip("rule").count("7230") == 1
     assert net.host.ip("rule").count("7230") == 0

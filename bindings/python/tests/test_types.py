@@ -36,7 +36,7 @@ riptide.Estimator(cwnd_max="100")
 riptide.Estimator(cwnd_maximum=100)
 riptide.Agent(estimator={"ttl": None})
 riptide.observe()[0].cwnd.upper()
-riptide.Router().set(7, 20)
+riptide.Applier().set(7, 20)
 """
 
 

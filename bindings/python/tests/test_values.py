@@ -48,7 +48,7 @@ def test_what_the_library_refuses_is_an_oserror_that_names_the_option() -> None:
     cases: list[tuple[Any, str, dict[str, float]]] = [
         (riptide.Estimator, "history_weight", {"history_weight": 1.0}),
         (riptide.Observer, "events_buffer_bytes", {"events_buffer_bytes": 1}),
-        (riptide.Router, "table", {"table": 254}),
+        (riptide.Applier, "table", {"table": 254}),
         (riptide.Agent, "interval", {"interval": 0.001}),
     ]
     for make, name, options in cases:
@@ -103,7 +103,7 @@ def test_evidence_has_each_field_of_its_struct() -> None:
 
 @pytest.mark.parametrize("options, stage", [
     (riptide.ObserverOptions, "observer"), (riptide.EstimatorOptions, "estimator"),
-    (riptide.RouterOptions, "router"), (riptide.AgentOptions, "agent"),
+    (riptide.ApplierOptions, "applier"), (riptide.AgentOptions, "agent"),
 ])
 def test_options_are_all_that_the_configurations_have(options: Any, stage: Any) -> None:
     names = [name for name, _ in ffi.typeof(f"struct riptide_{stage}_config").fields]
@@ -149,7 +149,7 @@ def test_unknown_option_is_told_with_those_that_there_are(name: str) -> None:
         riptide.Estimator(**options)
     known = str(caught.value).split("there are: ")[1].split(", ")
     assert set(known) == set(riptide.EstimatorOptions.__annotations__)
-    with pytest.raises(TypeError, match=f"no option 'router.{name}'"):
-        riptide.Agent(router={name: 5})  # type: ignore[misc]
+    with pytest.raises(TypeError, match=f"no option 'applier.{name}'"):
+        riptide.Agent(applier={name: 5})  # type: ignore[misc]
     with pytest.raises(TypeError, match=f"no option '{name}'"):
         sample(**options)

@@ -273,7 +273,7 @@ int windows_pop(struct windows *windows, const struct riptide_route **routep)
         .state = outcome->initcwnd ? RIPTIDE_ROUTE_APPLIED : RIPTIDE_ROUTE_WITHDRAWN,
         .initcwnd = outcome->initcwnd,
         .error = outcome->error,
-        .backend = RIPTIDE_CONNECTIONS,
+        .backend = RIPTIDE_PROGRAM,
     };
     if (outcome->error) {
         route->state = RIPTIDE_ROUTE_FAILED;

@@ -8,6 +8,7 @@
 #include "internal.h"
 #include "message.h"
 #include "prefix.h"
+#include "apply/config.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -242,10 +243,10 @@ int flush_all(struct netlink *channel, const struct rule_identity *identity, uin
 
 /* A channel in the thread's namespace, and the identity of a configuration's rules and routes. */
 static int open_channel(struct netlink *channel, struct rule_identity *identity,
-                        const struct riptide_router_config *config, struct riptide_error *error)
+                        const struct riptide_applier_config *config, struct riptide_error *error)
 {
-    struct riptide_router_config checked;
-    int r = router_config_take(&checked, config, error);
+    struct riptide_applier_config checked;
+    int r = applier_config_take(&checked, config, error);
 
     if (r == 0)
         r = netlink_init(channel);
@@ -254,9 +255,9 @@ static int open_channel(struct netlink *channel, struct rule_identity *identity,
     return r;
 }
 
-RIPTIDE_PUBLIC int riptide_router_flush(const struct riptide_router_config *config,
-                                        struct riptide_flush_counts *counts,
-                                        struct riptide_error *error)
+RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *config,
+                                         struct riptide_flush_counts *counts,
+                                         struct riptide_error *error)
 {
     CLEANUP(netlink_deinit) struct netlink channel = { 0 };
     struct rule_identity identity;
@@ -269,8 +270,8 @@ RIPTIDE_PUBLIC int riptide_router_flush(const struct riptide_router_config *conf
     return error_fill(error, r);
 }
 
-int riptide_routes_read(const struct riptide_router_config *config, struct riptide_route **routesp,
-                        size_t *n_routesp)
+int riptide_routes_read(const struct riptide_applier_config *config,
+                        struct riptide_route **routesp, size_t *n_routesp)
 {
     CLEANUP(netlink_deinit) struct netlink channel = { 0 };
     struct riptide_route *routes = NULL;
@@ -305,7 +306,7 @@ int riptide_routes_read(const struct riptide_router_config *config, struct ripti
     return 0;
 }
 
-int riptide_rules_read(const struct riptide_router_config *config, struct rule **rulesp,
+int riptide_rules_read(const struct riptide_applier_config *config, struct rule **rulesp,
                        size_t *n_rulesp)
 {
     CLEANUP(netlink_deinit) struct netlink channel = { 0 };

@@ -23,10 +23,10 @@ enum { LEAST_LIFE_S = 10 };
 /* Destinations queried again in one round: hosts have few gateways. */
 enum { MAX_PROBES = 16 };
 
-void plan_init(struct plan *plan, const struct riptide_router_config *config)
+void plan_init(struct plan *plan, const struct riptide_applier_config *config)
 {
     *plan = (struct plan){ .config = *config, .identity = router_config_identity(config) };
-    targets_init(&plan->targets, config->max_routes, config->hash_seed);
+    targets_init(&plan->targets, config->max_windows, config->hash_seed);
     main_table_init(&plan->main);
     plan_set_round(plan, 0);
 }
@@ -77,7 +77,7 @@ int plan_forget_known(struct plan *plan)
     const struct target *target;
     int r = 0;
 
-    targets_init(&plan->targets, plan->config.max_routes, plan->config.hash_seed);
+    targets_init(&plan->targets, plan->config.max_windows, plan->config.hash_seed);
     for (uint32_t slot = 0; r >= 0 && (target = targets_next(&known, &slot)); slot++) {
         if (target->wanted.initcwnd != 0)
             r = plan_want(plan, &target->wanted);
@@ -294,15 +294,24 @@ void plan_round(struct plan *plan)
     try_again(plan);
 }
 
-void plan_note_base(const struct plan *plan, struct target *target)
+struct rule_identity router_config_identity(const struct riptide_applier_config *config)
+{
+    return (struct rule_identity){ .table = config->table,
+                                   .protocol = config->protocol,
+                                   .mark = config->mark };
+}
+
+/* One without a state is popped when it gets one. */
+void plan_note_base(struct plan *plan, struct target *target)
 {
     bool has_base = target->wanted.initcwnd && target->base;
     uint32_t initcwnd = has_base ? target->base->route.metrics.initcwnd : 0;
 
-    if (!plan->on_base || initcwnd == target->known_initcwnd)
+    if (initcwnd == target->known_initcwnd)
         return;
     target->known_initcwnd = initcwnd;
-    plan->on_base(plan->user, &target->wanted.dst, initcwnd);
+    if (target->state != RIPTIDE_ROUTE_WITHDRAWN)
+        targets_push(&plan->targets, QUEUE_POP, target);
 }
 
 /* Why its state differs from the requested one. */
@@ -327,10 +336,11 @@ void plan_describe(const struct plan *plan, const struct target *target,
         .initcwnd = target->state == RIPTIDE_ROUTE_APPLIED ? target->kernel.metrics.initcwnd
                                                            : target->wanted.initcwnd,
         .error = target->error,
+        .backend = RIPTIDE_ROUTES,
     };
     if (target->base) {
         route->base_initcwnd = target->base->route.metrics.initcwnd;
-        route->initrwnd = target_metrics(target, &plan->links, &plan->config).initrwnd;
+        route->initrwnd = target_metrics(target, &plan->links).initrwnd;
         route->gateway = target->base->route.gateway;
         route->ifindex = target->base->route.ifindex;
     }
@@ -355,15 +365,15 @@ bool plan_is_idle(const struct plan *plan)
     return !plan->has_work && !plan->pass.is_wanted;
 }
 
-struct riptide_router_stats plan_count(const struct plan *plan)
+void plan_count(const struct plan *plan, struct riptide_applier_stats *stats)
 {
-    struct riptide_router_stats stats = plan->stats;
     const struct target *target;
 
+    *stats = plan->stats;
+
     for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
-        stats.routes += target->kernel.exists;
-        stats.left_alone += target->state == RIPTIDE_ROUTE_LEFT_ALONE;
+        stats->routes += target->kernel.exists;
+        stats->left_alone += target->state == RIPTIDE_ROUTE_LEFT_ALONE;
     }
-    stats.is_idle = plan_is_idle(plan);
-    return stats;
+    stats->is_idle = plan_is_idle(plan);
 }

@@ -48,7 +48,7 @@ struct pass {
 };
 
 struct plan {
-    struct riptide_router_config config;
+    struct riptide_applier_config config;
     struct rule_identity identity;
     struct targets targets;
     struct links links;
@@ -63,28 +63,14 @@ struct plan {
     uint32_t least_life_s; /* a base route that ends earlier is left alone */
     bool is_claimed;       /* the namespace is claimed: rules and routes are written */
     bool has_work;
-    struct riptide_router_stats stats;
-    /*
-     * The agent's; NULL: none. Called when the initcwnd of the base route of `dst` differs from the
-     * last call, segments; 0: unknown.
-     */
-    void (*on_base)(void *user, const struct riptide_prefix *dst, uint32_t initcwnd);
-    void *user;
+    struct riptide_applier_stats stats;
 };
 
-/* config.c: the caller's over the defaults. Errors: -EINVAL (size), -E2BIG, each with a line. */
-int router_config_copy(struct riptide_router_config *copy,
-                       const struct riptide_router_config *config, struct riptide_error *error);
-
-/* Copies and checks. Errors: -EINVAL, -E2BIG, each with a line that names the field. */
-int router_config_take(struct riptide_router_config *kept,
-                       const struct riptide_router_config *config, struct riptide_error *error);
-
 /* The properties by which rules and routes are ours. */
-struct rule_identity router_config_identity(const struct riptide_router_config *config);
+struct rule_identity router_config_identity(const struct riptide_applier_config *config);
 
 /* Begins with a checked configuration. */
-void plan_init(struct plan *plan, const struct riptide_router_config *config);
+void plan_init(struct plan *plan, const struct riptide_applier_config *config);
 void plan_deinit(struct plan *plan);
 
 /* Discards the kernel state of all destinations; their wanted windows stay. Errors: -ENOMEM. */
@@ -132,8 +118,8 @@ void plan_set_round(struct plan *plan, uint64_t round_ns);
 /* A regular round: repeats what failed, checks for changes without notification. */
 void plan_round(struct plan *plan);
 
-/* Notifies the agent if its base route's initcwnd has changed. */
-void plan_note_base(const struct plan *plan, struct target *target);
+/* Pops the target if its base route's initcwnd has changed. */
+void plan_note_base(struct plan *plan, struct target *target);
 
 /* The target as the caller sees it. */
 void plan_describe(const struct plan *plan, const struct target *target,
@@ -143,7 +129,7 @@ void plan_describe(const struct plan *plan, const struct target *target,
 bool plan_is_idle(const struct plan *plan);
 
 /* The counters, with present values. */
-struct riptide_router_stats plan_count(const struct plan *plan);
+void plan_count(const struct plan *plan, struct riptide_applier_stats *stats);
 
 /* event.c: processes a notification. A malformed one counts as any change. Errors: -ENOMEM. */
 int event_follow(struct plan *plan, const struct nlmsghdr *message);

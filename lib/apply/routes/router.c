@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The public functions of a router: its life, its fd, its settings. work.c does the work. */
+/* The functions of a router: its life, its fd, its settings. work.c does the work. */
 #include "router.h"
 
 #include "internal.h"
@@ -24,7 +24,7 @@ static int add_to_epoll(int epoll_fd, int fd)
 }
 
 /* Makes the fd readable while there is work; to be called wherever work may be added. */
-static void show_work(struct riptide_router *router)
+static void show_work(struct router *router)
 {
     bool has_work = work_has_more(&router->plan);
     eventfd_t value = 1;
@@ -36,12 +36,12 @@ static void show_work(struct riptide_router *router)
         router->is_readable = has_work;
 }
 
-static void router_freep(struct riptide_router **routerp)
+static void router_freep(struct router **routerp)
 {
-    riptide_router_free(*routerp);
+    router_free(*routerp);
 }
 
-static int open_sockets(struct riptide_router *router)
+static int open_sockets(struct router *router)
 {
     int r = claim_open(&router->claim);
 
@@ -52,22 +52,16 @@ static int open_sockets(struct riptide_router *router)
     return r < 0 ? r : watch_open(&router->notifications, netlink_port(&router->channel));
 }
 
-static int router_new(struct riptide_router **routerp, const struct riptide_router_config *config,
-                      struct riptide_error *error)
+int router_new(struct router **routerp, const struct riptide_applier_config *config)
 {
-    CLEANUP(router_freep) struct riptide_router *router = NULL;
-    struct riptide_router_config checked;
-    int r = router_config_take(&checked, config, error);
-
-    if (r < 0)
-        return r;
+    CLEANUP(router_freep) struct router *router = NULL;
+    int r;
 
     router = calloc(1, sizeof(*router));
     if (!router)
         return -ENOMEM;
-    router->pid = getpid();
     router->epoll_fd = router->work_fd = router->claim.fd = -1;
-    plan_init(&router->plan, &checked);
+    plan_init(&router->plan, config);
 
     router->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (router->epoll_fd < 0)
@@ -88,15 +82,7 @@ static int router_new(struct riptide_router **routerp, const struct riptide_rout
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_router_new(struct riptide_router **routerp,
-                                      const struct riptide_router_config *config,
-                                      struct riptide_error *error)
-{
-    error_set(error, "%s", "");
-    return error_fill(error, router_new(routerp, config, error));
-}
-
-RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router *router)
+struct router *router_free(struct router *router)
 {
     if (!router)
         return NULL;
@@ -111,24 +97,16 @@ RIPTIDE_PUBLIC struct riptide_router *riptide_router_free(struct riptide_router 
     return NULL;
 }
 
-RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct riptide_error *error)
+int router_start(struct router *router, struct riptide_error *error)
 {
-    int r;
+    int r = watch_subscribe(router->notifications);
 
-    if (is_forked(router->pid, error))
-        return -ECHILD;
-    if (router->is_started) {
-        error_set(error, "the router was started or stopped before; a new one is needed");
-        return -EALREADY;
-    }
-    r = watch_subscribe(router->notifications);
     if (r == 0 && !router->plan.config.dry_run)
         r = start_routes(router, error);
     if (r < 0) {
         watch_unsubscribe(router->notifications);
         return error_fill(error, r);
     }
-    router->is_started = true;
     /* Changes since the claim's scans wait as events. */
     if (router->plan.config.dry_run)
         plan_want_pass(&router->plan, SCAN_ALL);
@@ -136,61 +114,37 @@ RIPTIDE_PUBLIC int riptide_router_start(struct riptide_router *router, struct ri
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_router_stop(struct riptide_router *router)
+int router_stop(struct router *router)
 {
-    int r;
+    int r = router->plan.is_claimed ? stop_routes(router) : 0;
 
-    if (is_forked(router->pid, NULL))
-        return -ECHILD;
-    router->is_started = true; /* one that never started cannot start later either */
-    r = router->plan.is_claimed ? stop_routes(router) : 0;
     claim_close(&router->claim);
     router->plan.has_work = false;
     show_work(router);
     return r;
 }
 
-RIPTIDE_PUBLIC int riptide_router_get_fd(const struct riptide_router *router)
+int router_get_fd(const struct router *router)
 {
     return router->epoll_fd;
 }
 
 /* Makes room by forgetting withdrawn destinations that the caller has not popped. */
-static bool drop_unpopped(struct riptide_router *router)
+static bool drop_unpopped(struct router *router)
 {
     const struct prefix_table *table = &router->plan.targets.table;
     const struct riptide_route *route;
     uint32_t n = table->n;
 
-    while (table->n == n && riptide_router_pop(router, &route) == 0)
+    while (table->n == n && router_pop(router, &route) == 0)
         ;
     return table->n < n;
 }
 
-static bool is_valid(const struct riptide_wanted *wanted)
-{
-    return prefix_is_valid(&wanted->dst) && wanted->initcwnd <= RIPTIDE_CWND_LIMIT &&
-           wanted->rto_min_us <= RIPTIDE_RTO_MIN_LIMIT_US &&
-           is_zero(wanted->reserved, sizeof(wanted->reserved));
-}
-
-/* After riptide_router_stop requests would have no effect. */
-static bool is_stopped(const struct riptide_router *router)
-{
-    return router->is_started && !router->plan.is_claimed && !router->plan.config.dry_run;
-}
-
-RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
-                                      const struct riptide_wanted *wanted)
+int router_set(struct router *router, const struct riptide_wanted *wanted)
 {
     int r;
 
-    if (is_forked(router->pid, NULL))
-        return -ECHILD;
-    if (!is_valid(wanted))
-        return RIPTIDE_E_INVALID;
-    if (is_stopped(router))
-        return -ESHUTDOWN;
     if (wanted->initcwnd == 0 && !targets_find(&router->plan.targets, &wanted->dst))
         return 0;
     r = plan_want(&router->plan, wanted);
@@ -200,13 +154,10 @@ RIPTIDE_PUBLIC int riptide_router_set(struct riptide_router *router,
     return r;
 }
 
-RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
+int router_dispatch(struct router *router)
 {
-    int r;
+    int r = work_step(router);
 
-    if (is_forked(router->pid, NULL))
-        return -ECHILD;
-    r = work_step(router);
     if (r >= 0)
         router->n_setbacks = 0;
     /* Answers were lost: the next scan finds out what the batch did. */
@@ -221,8 +172,7 @@ RIPTIDE_PUBLIC int riptide_router_dispatch(struct riptide_router *router)
     return work_has_more(&router->plan) || (r > 0 && !router->plan.is_claimed) ? RIPTIDE_E_MORE : 0;
 }
 
-RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
-                                      const struct riptide_route **routep)
+int router_pop(struct router *router, const struct riptide_route **routep)
 {
     struct plan *plan = &router->plan;
     struct target *target = targets_take(&plan->targets, QUEUE_POP);
@@ -235,40 +185,26 @@ RIPTIDE_PUBLIC int riptide_router_pop(struct riptide_router *router,
     return 0;
 }
 
-static int lift_or_restore(struct riptide_router *router)
+int router_set_paused(struct router *router, const char *why)
 {
-    if (router_why_off(router)) {
+    router->why_paused = why;
+    if (why) {
         plan_lift(&router->plan);
         return sync_lift(&router->plan, &router->channel);
     }
-    router->plan.has_work |= router->is_started;
+    router->plan.has_work |= router->plan.is_claimed;
     show_work(router);
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_router_set_paused(struct riptide_router *router, bool is_paused)
+void router_retry(struct router *router, uint64_t round_ns)
 {
-    if (is_forked(router->pid, NULL))
-        return -ECHILD;
-    router->is_paused = is_paused;
-    return lift_or_restore(router);
-}
-
-int router_step_back(struct riptide_router *router, const char *why)
-{
-    router->why_back = why;
-    return lift_or_restore(router);
-}
-
-RIPTIDE_PUBLIC void riptide_router_retry(struct riptide_router *router)
-{
-    if (is_forked(router->pid, NULL))
-        return;
+    plan_set_round(&router->plan, round_ns);
     plan_round(&router->plan);
     show_work(router);
 }
 
-int router_find(const struct riptide_router *router, const struct riptide_prefix *dst,
+int router_find(const struct router *router, const struct riptide_prefix *dst,
                 struct riptide_route *route)
 {
     const struct target *target = targets_find(&router->plan.targets, dst);
@@ -279,32 +215,12 @@ int router_find(const struct riptide_router *router, const struct riptide_prefix
     return 0;
 }
 
-bool riptide_router_is_idle(const struct riptide_router *router)
+void router_count(const struct router *router, struct riptide_applier_stats *stats)
 {
-    return plan_is_idle(&router->plan);
-}
+    const struct plan *plan = &router->plan;
 
-RIPTIDE_PUBLIC const char *riptide_router_get_reason(const struct riptide_router *router,
-                                                     uint8_t family)
-{
-    const char *why_off = router_why_off(router);
-
-    return why_off ? why_off : router->plan.own[family_index(family)].reason;
-}
-
-STRUCT_ENDS_WITH(struct riptide_router_stats, is_idle);
-
-RIPTIDE_PUBLIC void riptide_router_get_stats(const struct riptide_router *router,
-                                             struct riptide_router_stats *stats, size_t size)
-{
-    struct riptide_router_stats current = plan_count(&router->plan);
-
-    current.malformed += router->channel.malformed + router->scan.dumps.malformed;
-    struct_give(stats, size, &current, sizeof(current));
-}
-
-void router_check(struct riptide_router *router, uint64_t round_ns)
-{
-    plan_set_round(&router->plan, round_ns);
-    riptide_router_retry(router);
+    plan_count(plan, stats);
+    stats->malformed += router->channel.malformed + router->scan.dumps.malformed;
+    for (int i = 0; i < 2; i++)
+        stats->rules_reason[i] = router->why_paused ? router->why_paused : plan->own[i].reason;
 }

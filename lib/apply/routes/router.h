@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of a router, the functions that work on it, and functions for the agent that are not
- * public. Unless stated otherwise, errors are those of netlink.h.
+ * The router: gives windows by routes. Its functions for the applier (../applier.c), which are as
+ * those of apply.h; its data, and the functions that work on it. Unless stated otherwise, errors are
+ * those of netlink.h.
  */
 #ifndef RIPTIDE_LIB_APPLY_ROUTER_H
 #define RIPTIDE_LIB_APPLY_ROUTER_H
@@ -11,6 +12,36 @@
 #include "plan.h"
 
 #include <sys/types.h>
+
+struct router;
+
+/* In the namespace of the calling thread. The configuration has been checked. */
+int router_new(struct router **routerp, const struct riptide_applier_config *config);
+struct router *router_free(struct router *router);
+int router_start(struct router *router, struct riptide_error *error);
+int router_stop(struct router *router);
+
+/* Whether router_start would find a place for its rules: see lib/tools.h. */
+int router_check_start(struct router *router, struct riptide_error *error);
+
+int router_get_fd(const struct router *router);
+int router_set(struct router *router, const struct riptide_wanted *wanted);
+
+/* A pause, until `why`, one line that the caller owns, is NULL. */
+int router_set_paused(struct router *router, const char *why);
+
+/* The next round, of that interval: repeats what was refused, looks for unannounced changes. */
+void router_retry(struct router *router, uint64_t round_ns);
+
+int router_dispatch(struct router *router);
+
+/* Also pops a target that had a state, where the window of its base route changed. */
+int router_pop(struct router *router, const struct riptide_route **routep);
+int router_find(const struct router *router, const struct riptide_prefix *dst,
+                struct riptide_route *route);
+
+/* Adds what concerns routes, rules_reason included. Called often: it walks over nothing. */
+void router_count(const struct router *router, struct riptide_applier_stats *stats);
 
 /* scan.c: reads the kernel's state into a plan: links, rules, our routes, contests of main. */
 struct scan {
@@ -24,8 +55,7 @@ struct scan {
     bool is_interrupted; /* a change interrupted a dump */
 };
 
-struct riptide_router {
-    pid_t pid; /* the process that made it */
+struct router {
     struct plan plan;
     struct netlink channel; /* for requests */
     struct scan scan;
@@ -33,19 +63,11 @@ struct riptide_router {
     int epoll_fd;
     int work_fd;      /* eventfd: readable while there is work */
     bool is_readable; /* whether work_fd is readable */
-    bool is_started;  /* started, even if stopped since: it cannot start again */
-    bool is_paused;
-    const char *why_back; /* the text given to router_step_back */
-    struct claim claim;   /* of the namespace; not taken with dry_run */
+    const char *why_paused; /* the text given to router_set_paused; NULL: it is not */
+    struct claim claim;     /* of the namespace; not taken with dry_run */
     uint32_t n_setbacks;  /* successive dispatches that began anew after a temporary error */
     struct riptide_route popped;
 };
-
-/* Why its rules are lifted on request; NULL: not requested. */
-static inline const char *router_why_off(const struct riptide_router *router)
-{
-    return router->is_paused ? "paused" : router->why_back;
-}
 
 /* `plan` and `requests` must outlive the scan. */
 int scan_init(struct scan *scan, struct plan *plan, struct netlink *requests);
@@ -94,24 +116,24 @@ int watch_read(struct mnl_socket *socket, struct plan *plan);
 bool work_has_more(const struct plan *plan);
 
 /* Reads notifications and returns their number, then one buffer of a dump, or one batch. */
-int work_step(struct riptide_router *router);
+int work_step(struct router *router);
 
 /*
  * Takes the claim, checks that no other program uses our numbers, removes a predecessor's rules and
- * routes, installs the rules. Errors as riptide_router_start, each with a line; then no rule or
+ * routes, installs the rules. Errors as router_start, each with a line; then no rule or
  * route of ours remains, and the claim may.
  */
-int start_routes(struct riptide_router *router, struct riptide_error *error);
+int start_routes(struct router *router, struct riptide_error *error);
 
 /*
  * Takes the claim for the program per connection, and removes rules and routes of a killed router,
  * unless other programs use the same numbers. Errors, each with a line. With dry_run it does
  * nothing.
  */
-int start_program(struct riptide_router *router, struct riptide_error *error);
+int start_program(struct router *router, struct riptide_error *error);
 
 /* Removes rules and routes, forgets all destinations. */
-int stop_routes(struct riptide_router *router);
+int stop_routes(struct router *router);
 
 /*
  * flush.c: deletes every rule that looks up the table, those that lead marked queries around it,
@@ -120,15 +142,5 @@ int stop_routes(struct riptide_router *router);
  */
 int flush_all(struct netlink *channel, const struct rule_identity *identity, uint8_t protocol,
               struct riptide_flush_counts *counts, struct riptide_error *error);
-
-/* The route of destination `dst`, as it would be popped. Outcomes: RIPTIDE_E_UNKNOWN. */
-int router_find(const struct riptide_router *router, const struct riptide_prefix *dst,
-                struct riptide_route *route);
-
-/* riptide_router_retry for rounds of that interval. */
-void router_check(struct riptide_router *router, uint64_t round_ns);
-
-/* As riptide_router_set_paused, independent of it: until `why`, the caller's, is NULL. */
-int router_step_back(struct riptide_router *router, const char *why);
 
 #endif

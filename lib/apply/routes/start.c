@@ -25,25 +25,25 @@ static int scan(struct scan *scan, enum scan_extent extent)
 }
 
 /* Whether another program's rule has one of our numbers. */
-static bool is_conflict(const struct riptide_router_config *config, const struct rule *rule,
+static bool is_conflict(const struct riptide_applier_config *config, const struct rule *rule,
                         struct riptide_error *error)
 {
     if (rule->role != RULE_FOREIGN)
         return false;
     if (rule->mark == config->mark && rule->mask == UINT32_MAX)
-        error_set_field(error, "router.mark",
+        error_set_field(error, "applier.mark",
                         "0x%x; the rule of priority %u matches it: choose another", config->mark,
                         rule->priority);
     else if (rule->table == config->table)
-        error_set_field(error, "router.table",
+        error_set_field(error, "applier.table",
                         "%u; the rule of priority %u looks it up: choose another table",
                         config->table, rule->priority);
     else if (rule->protocol == config->protocol)
-        error_set_field(error, "router.protocol",
+        error_set_field(error, "applier.protocol",
                         "%u; the rule of priority %u has it: its program must use another",
                         config->protocol, rule->priority);
     else if (config->rule_priority && rule->priority == config->rule_priority)
-        error_set_field(error, "router.rule_priority", "%u; another rule has it: choose another",
+        error_set_field(error, "applier.rule_priority", "%u; another rule has it: choose another",
                         config->rule_priority);
     else
         return false;
@@ -68,9 +68,9 @@ static int check_conflicts(const struct plan *plan, struct riptide_error *error)
         }
     }
     if (foreign)
-        error_set_field(error, "router.table", "%s", foreign);
+        error_set_field(error, "applier.table", "%s", foreign);
     else if (plan->n_same_protocol > 0)
-        error_set_field(error, "router.protocol",
+        error_set_field(error, "applier.protocol",
                         "%u; routes of main have it: their program must use another",
                         plan->config.protocol);
     else
@@ -84,10 +84,10 @@ static int no_place(struct riptide_error *error, int i, const char *reason)
     return -EOPNOTSUPP;
 }
 
-static int place_rules(struct riptide_router *router, struct riptide_error *error)
+static int place_rules(struct router *router, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
-    int r = router_why_off(router) ? 0 : sync_rules(plan, &router->channel, error);
+    int r = router->why_paused ? 0 : sync_rules(plan, &router->channel, error);
 
     for (int i = 0; i < 2 && r == 0; i++) {
         /* A route that cuts main off may vanish later, and does not affect the other family. */
@@ -98,7 +98,7 @@ static int place_rules(struct riptide_router *router, struct riptide_error *erro
 }
 
 /* Looks for conflicts with other programs. A predecessor's rules, of any mark, are no conflict. */
-static int look_around(struct riptide_router *router, struct riptide_error *error)
+static int look_around(struct router *router, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
     int r;
@@ -109,7 +109,7 @@ static int look_around(struct riptide_router *router, struct riptide_error *erro
     return r == 0 ? check_conflicts(plan, error) : r;
 }
 
-static int clear(struct riptide_router *router, struct riptide_error *error)
+static int clear(struct router *router, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
     int r = look_around(router, error);
@@ -123,7 +123,7 @@ static int clear(struct riptide_router *router, struct riptide_error *error)
  * The second scan sees the rules without a predecessor's. Those are removed even if a foreign route
  * in our table prevents the start: they would lead local TCP to it.
  */
-static int take_over(struct riptide_router *router, struct riptide_error *error)
+static int take_over(struct router *router, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
     int forgotten, r = clear(router, error);
@@ -138,7 +138,7 @@ static int take_over(struct riptide_router *router, struct riptide_error *error)
     return r == 0 ? place_rules(router, error) : r;
 }
 
-int start_program(struct riptide_router *router, struct riptide_error *error)
+int start_program(struct router *router, struct riptide_error *error)
 {
     int forgotten, r;
 
@@ -155,15 +155,12 @@ int start_program(struct riptide_router *router, struct riptide_error *error)
     return r == 0 || r == -EEXIST ? forgotten : r;
 }
 
-int riptide_router_check(struct riptide_router *router, struct riptide_error *error)
+int router_check_start(struct router *router, struct riptide_error *error)
 {
     const struct plan *plan = &router->plan;
     struct rule_place place;
     int forgotten, r;
 
-    if (is_forked(router->pid, error))
-        return -ECHILD;
-    error_set(error, "%s", "");
     r = look_around(router, error);
     for (int i = 0; i < 2 && r == 0; i++) {
         const char *reason = rules_place(&plan->seen[i], plan->config.rule_priority, &place);
@@ -172,16 +169,16 @@ int riptide_router_check(struct riptide_router *router, struct riptide_error *er
             r = no_place(error, i, reason);
     }
     forgotten = plan_forget_known(&router->plan);
-    return error_fill(error, r == 0 ? forgotten : r);
+    return r == 0 ? forgotten : r;
 }
 
-static void give_up(struct riptide_router *router)
+static void give_up(struct router *router)
 {
     router->plan.own[0] = router->plan.own[1] = (struct rule_state){ 0 };
     router->plan.is_claimed = false;
 }
 
-int start_routes(struct riptide_router *router, struct riptide_error *error)
+int start_routes(struct router *router, struct riptide_error *error)
 {
     int r;
 
@@ -201,7 +198,7 @@ int start_routes(struct riptide_router *router, struct riptide_error *error)
     return r;
 }
 
-int stop_routes(struct riptide_router *router)
+int stop_routes(struct router *router)
 {
     struct plan *plan = &router->plan;
     int r;

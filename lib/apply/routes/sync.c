@@ -55,7 +55,7 @@ static const struct nlmsghdr *delete_message(struct writes *writes, const struct
 static const struct nlmsghdr *put_message(struct writes *writes, const struct target *target)
 {
     const struct plan *plan = writes->plan;
-    const struct metrics metrics = target_metrics(target, &plan->links, &plan->config);
+    const struct metrics metrics = target_metrics(target, &plan->links);
 
     return message_route_put(netlink_room(writes->channel), &plan->identity, target->base,
                              &target->wanted.dst, &metrics);
@@ -94,7 +94,7 @@ static void note_put(struct plan *plan, struct target *target)
 {
     target->kernel.is_of_base = true;
     target->kernel.priority = target->base->route.priority;
-    target->kernel.metrics = target_metrics(target, &plan->links, &plan->config);
+    target->kernel.metrics = target_metrics(target, &plan->links);
     target->kernel.exists = true;
     targets_set_state(&plan->targets, target, RIPTIDE_ROUTE_APPLIED);
 }
@@ -145,7 +145,7 @@ int sync_write(struct plan *plan, struct netlink *channel)
            (target = targets_take(&plan->targets, QUEUE_WRITE))) {
         if (is_held(plan, target))
             continue;
-        if (target_needs_write(target, &plan->links, &plan->config))
+        if (target_needs_write(target, &plan->links))
             add_write(&writes, target);
         else
             note_unwritten(plan, target);
@@ -190,7 +190,7 @@ static int lift_rule(struct plan *plan, struct netlink *channel, int i)
         if (r < 0)
             return r;
         state->is_lifted = true;
-        plan->stats.lifts++;
+        plan->stats.rule_removals++;
     }
     state->must_lift = false;
     return 0;

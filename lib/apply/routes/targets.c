@@ -287,15 +287,19 @@ bool target_is_wanted(const struct target *target, const struct links *links)
            !target_is_at_base(target) && !target_is_narrow(target, links);
 }
 
-struct metrics target_metrics(const struct target *target, const struct links *links,
-                              const struct riptide_router_config *config)
+/* Segments of Ethernet without TCP options: a peer's, if unknown when a connection opens. */
+enum { PEER_MSS_BYTES = 1460 };
+
+struct metrics target_metrics(const struct target *target, const struct links *links)
 {
     struct metrics metrics = target->base->route.metrics;
+    uint32_t receive_bytes = target->wanted.receive_bytes;
+    uint32_t receive_segs = receive_bytes / PEER_MSS_BYTES + (receive_bytes % PEER_MSS_BYTES > 0);
     uint32_t rto_min_us = target->wanted.rto_min_us;
 
     metrics.initcwnd = initcwnd_of(target);
-    if (metrics.initrwnd > 0 && metrics.initrwnd < config->cwnd_max)
-        metrics.initrwnd = config->cwnd_max;
+    if (metrics.initrwnd > 0 && metrics.initrwnd < receive_segs)
+        metrics.initrwnd = receive_segs;
     metrics.mtu_bytes = base_mtu(target->base, links);
     if (rto_min_us > 0) {
         metrics.rto_min_ms = (rto_min_us - 1) / 1000 + 1;
@@ -312,8 +316,7 @@ void target_want(struct target *target, const struct riptide_wanted *wanted)
         target->wanted.initcwnd = wanted->cwnd_max;
 }
 
-bool target_needs_write(const struct target *target, const struct links *links,
-                        const struct riptide_router_config *config)
+bool target_needs_write(const struct target *target, const struct links *links)
 {
     const struct metrics *has = &target->kernel.metrics;
     uint32_t cwnd_max = target->wanted.cwnd_max;
@@ -321,7 +324,7 @@ bool target_needs_write(const struct target *target, const struct links *links,
 
     if (!target_is_wanted(target, links))
         return target->kernel.exists;
-    wanted = target_metrics(target, links, config);
+    wanted = target_metrics(target, links);
     return !target->kernel.exists || !target->kernel.is_of_base ||
            has->mtu_bytes != wanted.mtu_bytes || has->rto_min_ms != wanted.rto_min_ms ||
            has->initrwnd != wanted.initrwnd ||

@@ -17,7 +17,7 @@ enum target_queue {
     QUEUE_TOUCHED, /* an event affected it: to be resolved in the next pass */
     QUEUE_RESOLVE, /* its base route must be queried */
     QUEUE_WRITE,   /* the kernel's route differs from the wanted one */
-    QUEUE_POP,     /* its state waits for riptide_router_pop */
+    QUEUE_POP,     /* its state waits for router_pop */
     QUEUES,
 };
 
@@ -34,11 +34,11 @@ struct target {
     bool is_queued[QUEUES];
     uint8_t inside;   /* enum inside */
     bool is_probe;    /* queried again, in case its base route has changed without notification */
-    bool is_failed;   /* a query or write was refused: riptide_router_retry repeats it */
+    bool is_failed;   /* a query or write was refused: router_retry repeats it */
     uint8_t state;    /* enum riptide_route_state */
     uint32_t next[QUEUES];
     struct base *base;        /* NULL: left alone or not resolved */
-    uint32_t known_initcwnd;  /* the base route's, as reported to the agent, */
+    uint32_t known_initcwnd;  /* the base route's, as popped, */
     uint32_t judged_initcwnd; /* and when the window was requested */
     struct {
         bool exists;
@@ -148,18 +148,16 @@ bool target_is_wanted(const struct target *target, const struct links *links);
  * The metrics of its route. initcwnd: at least the base route's, as its owner knows the path,
  * unless losses or a hint lowered the window (may_lower). A window that was requested at the base
  * route's value follows the base route, until the next request. initrwnd: the base route's, raised
- * to what a peer with our cwnd_max sends. mtu: the base route's, or its links'. The links' MTU would
+ * to receive_bytes. mtu: the base route's, or its links'. The links' MTU would
  * apply anyway, but must be explicit for open connections when the route is deleted: the kernel then
  * removes the route's device, and they would read the MTU of none (docs/decisions.md).
  */
-struct metrics target_metrics(const struct target *target, const struct links *links,
-                              const struct riptide_router_config *config);
+struct metrics target_metrics(const struct target *target, const struct links *links);
 
 /* Sets what is wanted from now on. */
 void target_want(struct target *target, const struct riptide_wanted *wanted);
 
 /* Whether the kernel's route differs from the wanted one by more than a step of the window. */
-bool target_needs_write(const struct target *target, const struct links *links,
-                        const struct riptide_router_config *config);
+bool target_needs_write(const struct target *target, const struct links *links);
 
 #endif

@@ -177,7 +177,7 @@ static int go_on(struct scan *scan, bool is_paused)
 }
 
 /* Reads notifications; a rule that must be lifted is lifted before the next one is read. */
-static int read_notifications(struct riptide_router *router)
+static int read_notifications(struct router *router)
 {
     int r, lifted, n = 0;
 
@@ -193,20 +193,20 @@ bool work_has_more(const struct plan *plan)
     return plan->has_work && (plan->is_claimed || plan->config.dry_run);
 }
 
-int work_step(struct riptide_router *router)
+int work_step(struct router *router)
 {
     int lifted, r, n = read_notifications(router);
 
     if (n < 0)
         return n;
     r = n < MAX_READ && work_has_more(&router->plan)
-            ? go_on(&router->scan, router_why_off(router) != NULL)
+            ? go_on(&router->scan, router->why_paused != NULL)
             : 0;
     router->plan.has_work |= n == MAX_READ;
     if (r < 0)
         return r;
     /* Another program may have restored the rules. */
-    if (router_why_off(router) && !router->plan.pass.is_scanning)
+    if (router->why_paused && !router->plan.pass.is_scanning)
         plan_lift(&router->plan);
     lifted = sync_lift(&router->plan, &router->channel);
     return lifted < 0 ? lifted : n;

@@ -1,52 +1,44 @@
 # SPDX-License-Identifier: MIT
-"""Apply: gives windows to the kernel by routes, and changes nothing else."""
+"""Apply: gives windows to the kernel, and changes nothing else."""
 
 from __future__ import annotations
 
-from socket import AF_INET
 from typing import TYPE_CHECKING, Any, Iterator
 
 from ._calls import counters, new_object, pop, pop_all
 from ._errors import InvalidError, check, has_more, new_error
 from ._handle import KernelHandle, Use
 from ._native import ffi, lib
-from ._types import Backend, FlushCounts, Route, RouterOptions, RouteState
-from ._values import (Duration, PrefixLike, address, duration_us, new_config, read, text, whole,
-                      write)
+from ._types import Backend, FlushCounts, Route, ApplierOptions, RouteState
+from ._values import Duration, PrefixLike, address, duration_us, new_config, read, write
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-CONFIG = "struct riptide_router_config *"
+CONFIG = "struct riptide_applier_config *"
 
 
 def read_route(c: Any) -> Route:
     return read(Route, c, state=RouteState, gateway=address, backend=Backend)
 
 
-class Routed:
-    """The readable properties of a router, whether of a Router or of an Agent."""
+class Applied:
+    """The readable properties of an applier, whether of an Applier or of an Agent."""
 
     _use: Use
 
     @property
     def is_idle(self) -> bool:
-        """Whether every set has taken effect and the rules are in place, or lifted by pause()."""
+        """Whether every set has taken effect and the rules are in place, or removed by pause()."""
         return bool(self.stats()["is_idle"])
 
-    def reason(self, family: int = AF_INET) -> str | None:
-        """Why our rules are not in place for that family (AF_INET, AF_INET6); None: they are."""
-        with self._use as c:
-            line = lib.riptide_router_get_reason(c, whole("family", family, 8))
-        return text(line) if line else None
-
-    def stats(self) -> dict[str, int]:
-        """The counters of struct riptide_router_stats."""
-        return counters(self._use, lib.riptide_router_get_stats)
+    def stats(self) -> dict[str, Any]:
+        """The members of struct riptide_applier_stats."""
+        return counters(self._use, lib.riptide_applier_get_stats)
 
 
-class Router(KernelHandle, Routed):
-    """Owns a routing table that only this host's TCP looks up, by rules. Needs CAP_NET_ADMIN.
+class Applier(KernelHandle, Applied):
+    """Gives windows by routes, by the program, or by both. Needs CAP_NET_ADMIN.
 
     Call start(), then set(); and whenever fileno() is readable dispatch(), which carries out the
     requests. close() removes rules and routes, unless told to leave them.
@@ -54,31 +46,31 @@ class Router(KernelHandle, Routed):
     Errors: OptionError and other OSErrors, TypeError, ValueError, OverflowError.
     """
 
-    def __init__(self, **options: Unpack[RouterOptions]) -> None:
+    def __init__(self, **options: Unpack[ApplierOptions]) -> None:
         config = new_config(CONFIG, options, [])
-        super().__init__(new_object(lib.riptide_router_new, config, lib.riptide_router_free))
+        super().__init__(new_object(lib.riptide_applier_new, config, lib.riptide_applier_free))
 
     def close(self, leave_routes: bool = False) -> None:
-        """Removes rules and routes and frees the router. After an OSError it is closed as well."""
-        self._close(lib.riptide_router_stop, leave_routes)
+        """Removes rules and routes and frees the applier. After an OSError it is closed as well."""
+        self._close(lib.riptide_applier_stop, leave_routes)
 
     def fileno(self) -> int:
         """The fd to wait on for reading; it stays the same."""
         with self._use as c:
-            return int(lib.riptide_router_get_fd(c))
+            return int(lib.riptide_applier_get_fd(c))
 
     def start(self) -> None:
         """Claims the namespace, removes what a killed predecessor left, installs the rules.
 
-        Errors: OSError (EPERM: CAP_NET_ADMIN; EBUSY: another router holds this namespace; EEXIST:
+        Errors: OSError (EPERM: CAP_NET_ADMIN; EBUSY: another applier holds this namespace; EEXIST:
         another program uses our table, protocol, priority or mark; EOPNOTSUPP: no place for a rule;
-        EALREADY: it was started before, even if stopped since).
+        EALREADY: it was started before; ESHUTDOWN: it was stopped).
         """
-        self._start(lib.riptide_router_start)
+        self._start(lib.riptide_applier_start)
 
     def stop(self) -> None:
-        """Removes rules and routes; the router cannot start again. Errors: OSError."""
-        self._stop(lib.riptide_router_stop)
+        """Removes rules and routes; the applier cannot start again. Errors: OSError."""
+        self._stop(lib.riptide_applier_stop)
 
     def set(self, dst: PrefixLike, initcwnd: int, cwnd_max: int = 0, rto_min: Duration = 0,
             may_lower: bool = False, pmtu_bytes: int = 0) -> None:
@@ -88,14 +80,14 @@ class Router(KernelHandle, Routed):
         retransmission timeout, which the kernel rounds up to ms; 0: unchanged. A window up to the
         base route's initcwnd gets no route, unless may_lower is set. pmtu_bytes is the path MTU
         that connections to a host have found, 0: unknown; below its link's there is no route.
-        Errors: FullError (max_routes), InvalidError (above 65535 segments or 60 s).
+        Errors: FullError (max_windows), InvalidError (above 65535 segments or 60 s).
         """
         wanted = ffi.new("struct riptide_wanted *")
         write(wanted, {"dst": dst, "initcwnd": initcwnd, "cwnd_max": cwnd_max,
                        "may_lower": may_lower, "pmtu_bytes": pmtu_bytes}, [])
         wanted.rto_min_us = duration_us("rto_min", rto_min)
         with self._use as c:
-            result = lib.riptide_router_set(c, wanted)
+            result = lib.riptide_applier_set(c, wanted)
         if result == lib.RIPTIDE_E_INVALID:  # an invalid prefix was refused before
             raise InvalidError(f"initcwnd: up to 65535 segments: {initcwnd}"
                                if initcwnd > lib.RIPTIDE_CWND_LIMIT else
@@ -103,19 +95,14 @@ class Router(KernelHandle, Routed):
         check(result)
 
     def pause(self) -> None:
-        """Lifts the rules: local TCP uses main, and the router continues. Errors: OSError."""
+        """Removes the rules: local TCP uses main, and the applier continues. Errors: OSError."""
         with self._use as c:
-            check(lib.riptide_router_set_paused(c, True))
+            check(lib.riptide_applier_set_paused(c, True))
 
     def resume(self) -> None:
-        """Installs the rules again, as soon as the router is idle."""
+        """Installs the rules again, as soon as the applier is idle."""
         with self._use as c:
-            check(lib.riptide_router_set_paused(c, False))
-
-    def retry(self) -> None:
-        """Repeats requests that the kernel has refused since the last call."""
-        with self._use as c:
-            lib.riptide_router_retry(c)
+            check(lib.riptide_applier_set_paused(c, False))
 
     def dispatch(self) -> bool:
         """Does one bounded piece of work.
@@ -123,19 +110,19 @@ class Router(KernelHandle, Routed):
         Returns whether there may be more to do, as Agent.dispatch. Errors: OSError.
         """
         with self._use as c:
-            return has_more(lib.riptide_router_dispatch(c))
+            return has_more(lib.riptide_applier_dispatch(c))
 
     def pop(self) -> Route:
         """The next destination whose route changed, or failed to. Errors: AgainError."""
-        return pop(self._use, lib.riptide_router_pop, read_route)
+        return pop(self._use, lib.riptide_applier_pop, read_route)
 
     def changes(self) -> Iterator[Route]:
         """Pops all of them."""
-        return pop_all(self._use, lib.riptide_router_pop, read_route)
+        return pop_all(self._use, lib.riptide_applier_pop, read_route)
 
 
-def flush(**options: Unpack[RouterOptions]) -> FlushCounts:
+def flush(**options: Unpack[ApplierOptions]) -> FlushCounts:
     """Removes the rules that look up our table, and all routes in it. Errors: OSError."""
     counts, error = ffi.new("struct riptide_flush_counts *"), new_error()
-    check(lib.riptide_router_flush(new_config(CONFIG, options, []), counts, error), error)
+    check(lib.riptide_applier_flush(new_config(CONFIG, options, []), counts, error), error)
     return read(FlushCounts, counts)

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* The applier: gives windows by the router, by the program, or by both, on one fd. */
+#include "apply/config.h"
+#include "apply/program/windows.h"
+#include "apply/routes/router.h"
+#include "internal.h"
+#include "prefix.h"
+#include "tools.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+struct riptide_applier {
+    pid_t pid; /* the process that made it */
+    struct riptide_applier_config config;
+    enum riptide_backend chosen; /* RIPTIDE_AUTO until the start */
+    struct router *router;
+    struct windows *windows;  /* of the program; NULL: not configured, or AUTO chose routes */
+    struct riptide_error why; /* why AUTO chose routes; empty: it did not */
+    int epoll_fd;
+    int timer_fd; /* each second after the start */
+    int work_fd;  /* eventfd: readable while windows of the program wait, and after the stop */
+    bool is_readable;
+    bool has_work; /* windows of the program wait */
+    bool is_started;
+    bool is_stopped;
+};
+
+/* Until the start AUTO may still choose them. */
+static bool has_routes(const struct riptide_applier *applier)
+{
+    return applier->chosen != RIPTIDE_PROGRAM;
+}
+
+static void show_work(struct riptide_applier *applier)
+{
+    bool is_due = applier->is_stopped || (applier->is_started && applier->has_work);
+    eventfd_t value = 1;
+
+    if (applier->is_readable == is_due)
+        return;
+    if ((is_due ? eventfd_write(applier->work_fd, value)
+                : eventfd_read(applier->work_fd, &value)) == 0)
+        applier->is_readable = is_due;
+}
+
+/* AUTO uses routes, whatever the error of the program. */
+static int refuse(struct riptide_applier *applier, int r, struct riptide_error *error)
+{
+    if (applier->chosen != RIPTIDE_AUTO) {
+        if (error)
+            *error = applier->why;
+        return r;
+    }
+    applier->windows = windows_free(applier->windows);
+    applier->chosen = RIPTIDE_ROUTES;
+    return 0;
+}
+
+static int open_windows(struct riptide_applier *applier, struct riptide_error *error)
+{
+    const struct riptide_applier_config *config = &applier->config;
+    const struct windows_config windows = {
+        .cgroup = config->cgroup,
+        .max_windows = RIPTIDE_MAX_DESTINATIONS, /* memory is used only by those in use */
+        .pacing = config->pacing,
+        .arms = { .holdout_percent = config->holdout_percent, .seed = config->holdout_seed },
+        .is_beside_routes = config->backend == RIPTIDE_BOTH,
+        .dry_run = config->dry_run,
+    };
+    int r;
+
+    if (config->backend == RIPTIDE_ROUTES)
+        return 0;
+    r = windows_new(&applier->windows, &windows, &applier->why);
+    return r < 0 ? refuse(applier, r, error) : 0;
+}
+
+static int open_fds(struct riptide_applier *applier)
+{
+    int fds[3];
+
+    applier->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    applier->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    applier->work_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    fds[0] = router_get_fd(applier->router);
+    fds[1] = applier->timer_fd;
+    fds[2] = applier->work_fd;
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+        struct epoll_event event = { .events = EPOLLIN };
+
+        if (epoll_ctl(applier->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+static void applier_freep(struct riptide_applier **applierp)
+{
+    riptide_applier_free(*applierp);
+}
+
+static int applier_new(struct riptide_applier **applierp,
+                       const struct riptide_applier_config *config, struct riptide_error *error)
+{
+    CLEANUP(applier_freep) struct riptide_applier *applier = calloc(1, sizeof(*applier));
+    int r = applier ? applier_config_take(&applier->config, config, error) : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    applier->pid = getpid();
+    applier->epoll_fd = applier->timer_fd = applier->work_fd = -1;
+    applier->chosen = applier->config.backend;
+    r = router_new(&applier->router, &applier->config);
+    if (r == 0)
+        r = open_windows(applier, error);
+    if (r == 0)
+        r = open_fds(applier);
+    if (r < 0)
+        return r;
+    applier->config.cgroup = NULL; /* the caller's; the program has its own */
+    *applierp = applier;
+    applier = NULL;
+    return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_applier_new(struct riptide_applier **applierp,
+                                       const struct riptide_applier_config *config,
+                                       struct riptide_error *error)
+{
+    error_set(error, "%s", "");
+    return error_fill(error, applier_new(applierp, config, error));
+}
+
+RIPTIDE_PUBLIC struct riptide_applier *riptide_applier_free(struct riptide_applier *applier)
+{
+    if (!applier)
+        return NULL;
+    windows_free(applier->windows);
+    router_free(applier->router);
+    closep(&applier->work_fd);
+    closep(&applier->timer_fd);
+    closep(&applier->epoll_fd);
+    free(applier);
+    return NULL;
+}
+
+static int start(struct riptide_applier *applier, struct riptide_error *error)
+{
+    const struct timespec second = { .tv_sec = 1 };
+    const struct itimerspec each_second = { second, second };
+    int r = 0;
+
+    applier->chosen = applier->windows ? applier->config.backend : RIPTIDE_ROUTES;
+    if (applier->windows) {
+        r = windows_start(applier->windows, &applier->why);
+        if (r < 0)
+            r = refuse(applier, r, error);
+        else if (applier->chosen == RIPTIDE_AUTO)
+            applier->chosen = RIPTIDE_PROGRAM;
+    }
+    if (r == 0)
+        r = has_routes(applier) ? router_start(applier->router, error)
+                                : start_program(applier->router, error);
+    if (r == 0 && timerfd_settime(applier->timer_fd, 0, &each_second, NULL) < 0)
+        r = -errno;
+    if (r < 0 && applier->windows)
+        windows_stop(applier->windows);
+    return r;
+}
+
+RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
+                                         struct riptide_error *error)
+{
+    int r;
+
+    error_set(error, "%s", "");
+    if (is_forked(applier->pid, error))
+        return -ECHILD;
+    if (applier->is_stopped) {
+        error_set(error, "it was stopped; a new one is needed");
+        return -ESHUTDOWN;
+    }
+    if (applier->is_started) {
+        error_set(error, "it was started before");
+        return -EALREADY;
+    }
+    r = start(applier, error);
+    applier->is_started = r == 0;
+    show_work(applier);
+    return error_fill(error, r);
+}
+
+/* A failure of one does not stop the other. */
+RIPTIDE_PUBLIC int riptide_applier_stop(struct riptide_applier *applier)
+{
+    int first = 0, r;
+
+    if (is_forked(applier->pid, NULL))
+        return -ECHILD;
+    epoll_ctl(applier->epoll_fd, EPOLL_CTL_DEL, router_get_fd(applier->router), NULL);
+    applier->is_stopped = true;
+    show_work(applier);
+    if (applier->windows)
+        first = windows_stop(applier->windows);
+    r = router_stop(applier->router);
+    return first ? first : r;
+}
+
+RIPTIDE_PUBLIC int riptide_applier_get_fd(const struct riptide_applier *applier)
+{
+    return applier->epoll_fd;
+}
+
+/* Whether a call can have an effect. */
+static int check(const struct riptide_applier *applier)
+{
+    if (is_forked(applier->pid, NULL))
+        return -ECHILD;
+    return applier->is_stopped ? -ESHUTDOWN : 0;
+}
+
+static bool is_valid(const struct riptide_wanted *wanted)
+{
+    return prefix_is_valid(&wanted->dst) && wanted->initcwnd <= RIPTIDE_CWND_LIMIT &&
+           wanted->rto_min_us <= RIPTIDE_RTO_MIN_LIMIT_US &&
+           is_zero(wanted->reserved, sizeof(wanted->reserved));
+}
+
+/* The most that a route gives where a window fits only when paced. */
+enum { UNPACED_CWND = 24 };
+
+/* A route also gives its window outside the program's cgroup, and after the process was killed. */
+static uint32_t route_cwnd(const struct riptide_wanted *wanted)
+{
+    bool is_paced = wanted->pacing_percent > 0 && wanted->pacing_percent != RIPTIDE_AT_ONCE;
+
+    return is_paced && wanted->initcwnd > UNPACED_CWND ? UNPACED_CWND : wanted->initcwnd;
+}
+
+/* Routes first: after a failure the caller sets both again, and the router finds no difference. */
+RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
+                                       const struct riptide_wanted *wanted)
+{
+    struct riptide_wanted by_route = *wanted;
+    int r = check(applier);
+
+    if (r < 0)
+        return r;
+    if (!is_valid(wanted))
+        return RIPTIDE_E_INVALID;
+    by_route.initcwnd = route_cwnd(wanted);
+    if (has_routes(applier))
+        r = router_set(applier->router, &by_route);
+    if (r < 0 || !applier->windows)
+        return r;
+    r = windows_set(applier->windows, wanted);
+    applier->has_work = true;
+    show_work(applier);
+    return r;
+}
+
+RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, bool is_paused)
+{
+    const char *why = is_paused ? "paused" : NULL;
+    int first, r = check(applier);
+
+    if (r < 0)
+        return r;
+    first = applier->windows ? windows_set_paused(applier->windows, why) : 0;
+    if (has_routes(applier))
+        r = router_set_paused(applier->router, why);
+    return first ? first : r;
+}
+
+RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
+{
+    uint64_t n_seconds;
+    bool is_second;
+    int r = check(applier);
+
+    if (r < 0)
+        return r;
+    is_second = read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) > 0;
+    if (is_second)
+        router_retry(applier->router, NS_PER_S);
+    if (is_second && applier->windows)
+        windows_check(applier->windows);
+    if (applier->is_started && applier->windows)
+        applier->has_work = windows_dispatch(applier->windows) == RIPTIDE_E_MORE;
+    show_work(applier);
+    if (has_routes(applier))
+        r = router_dispatch(applier->router);
+    return r == 0 && applier->has_work ? RIPTIDE_E_MORE : r;
+}
+
+RIPTIDE_PUBLIC int riptide_applier_pop(struct riptide_applier *applier,
+                                       const struct riptide_route **routep)
+{
+    if (applier->windows && windows_pop(applier->windows, routep) == 0)
+        return 0;
+    return has_routes(applier) ? router_pop(applier->router, routep) : RIPTIDE_E_AGAIN;
+}
+
+RIPTIDE_PUBLIC int riptide_applier_find(const struct riptide_applier *applier,
+                                        const struct riptide_prefix *dst,
+                                        enum riptide_backend backend, struct riptide_route *route)
+{
+    struct window window;
+
+    if (backend == RIPTIDE_ROUTES && has_routes(applier))
+        return router_find(applier->router, dst, route);
+    if (backend != RIPTIDE_PROGRAM || riptide_applier_find_window(applier, dst, &window) != 0)
+        return RIPTIDE_E_UNKNOWN;
+    *route = (struct riptide_route){ .dst = *dst,
+                                     .state = RIPTIDE_ROUTE_APPLIED,
+                                     .initcwnd = window.initcwnd,
+                                     .backend = RIPTIDE_PROGRAM };
+    return 0;
+}
+
+int riptide_applier_find_window(const struct riptide_applier *applier,
+                                const struct riptide_prefix *dst, struct window *window)
+{
+    return windows_find(applier->windows, dst, window);
+}
+
+int riptide_applier_check_start(struct riptide_applier *applier, struct riptide_error *error)
+{
+    if (is_forked(applier->pid, error))
+        return -ECHILD;
+    error_set(error, "%s", "");
+    return error_fill(error, router_check_start(applier->router, error));
+}
+
+STRUCT_ENDS_WITH(struct riptide_applier_stats, program);
+_Static_assert(sizeof(struct riptide_program_counts) == sizeof(struct window_counts), "same members");
+
+RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *applier,
+                                              struct riptide_applier_stats *stats, size_t size)
+{
+    const struct windows *windows = applier->windows;
+    struct riptide_applier_stats current = { 0 };
+    struct window_counts counts;
+
+    router_count(applier->router, &current);
+    if (!has_routes(applier))
+        current.rules_reason[0] = current.rules_reason[1] = "windows are given per connection";
+    current.backend = applier->chosen;
+    current.why = applier->why.text[0] ? applier->why.text : NULL;
+    if (windows) {
+        counts = windows_count(windows);
+        memcpy(&current.program, &counts, sizeof(counts));
+        current.program_reason = windows_get_reason(windows);
+        current.can_pace = applier->config.pacing && windows_can_pace(windows);
+        current.cgroup = windows_get_cgroup(windows);
+        current.is_idle = (current.is_idle || !has_routes(applier)) && !applier->has_work;
+    }
+    struct_give(stats, size, &current, sizeof(current));
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* The applier's configuration: defaults and checks. Pure. */
+#include "apply/config.h"
+
+#include "internal.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+
+STRUCT_ENDS_WITH(struct riptide_applier_config, cgroup);
+
+/* At least half have the window. */
+enum { MOST_HELD_OUT_PERCENT = 50 };
+
+RIPTIDE_PUBLIC void riptide_applier_config_init(struct riptide_applier_config *config, size_t size)
+{
+    const struct riptide_applier_config defaults = {
+        .size = size,
+        .backend = RIPTIDE_ROUTES,
+        .max_windows = 16384,
+        .table = 7230,
+        .mark = 0x20000000,
+        .protocol = 230,
+        .pacing = true,
+    };
+
+    struct_give(config, size, &defaults, sizeof(defaults));
+}
+
+int applier_config_copy(struct riptide_applier_config *copy,
+                        const struct riptide_applier_config *config, struct riptide_error *error)
+{
+    static const struct config_kind kind = CONFIG_KIND(applier, "applier.", cgroup);
+    int r;
+
+    riptide_applier_config_init(copy, sizeof(*copy));
+    r = config_copy(copy, &kind, config, error);
+    copy->size = sizeof(*copy);
+    return r;
+}
+
+int applier_config_take(struct riptide_applier_config *kept,
+                        const struct riptide_applier_config *config, struct riptide_error *error)
+{
+    struct riptide_applier_config checked;
+    int r = applier_config_copy(&checked, config, error);
+
+    if (r < 0)
+        return r;
+    if (checked.backend > RIPTIDE_BOTH)
+        error_set_field(error, "applier.backend", "%u is no backend", checked.backend);
+    else if (checked.table == RT_TABLE_UNSPEC ||
+        (checked.table >= RT_TABLE_DEFAULT && checked.table <= RT_TABLE_LOCAL))
+        error_set_field(error, "applier.table", "%u is the kernel's own; choose another",
+                        checked.table);
+    else if (checked.protocol <= RTPROT_STATIC)
+        error_set_field(error, "applier.protocol",
+                        "%u means the kernel or an operator; choose one from 5 to 255",
+                        checked.protocol);
+    else if (checked.mark == 0)
+        error_set_field(error, "applier.mark", "0 marks nothing; choose a number that no rule uses");
+    else if (checked.rule_priority > 32765)
+        error_set_field(error, "applier.rule_priority",
+                        "%u; must be 1 to 32765, or 0 for directly before main",
+                        checked.rule_priority);
+    else if (checked.max_windows < 1 || checked.max_windows > RIPTIDE_MAX_DESTINATIONS)
+        error_set_field(error, "applier.max_windows", "%u; must be 1 to %d", checked.max_windows,
+                        RIPTIDE_MAX_DESTINATIONS);
+    else if (checked.holdout_percent > MOST_HELD_OUT_PERCENT)
+        error_set_field(error, "applier.holdout_percent", "%u; must be 0 to 50",
+                        checked.holdout_percent);
+    else {
+        *kept = checked;
+        return 0;
+    }
+    return -EINVAL;
+}
