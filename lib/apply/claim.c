@@ -87,6 +87,7 @@ static int look(FILE *sockets, uint32_t own_port, int *pidp)
     int protocol;
 
     rewind(sockets);
+    fflush(sockets); /* or rewind goes back in what was read before */
     while (fgets(line, sizeof(line), sockets)) {
         if (sscanf(line, "%*s %d %" SCNu32 " %" SCNx32, &protocol, &port, &groups) != 3 ||
             protocol != NETLINK_USERSOCK || (groups & GROUPS_OF_CLAIM) != GROUPS_OF_CLAIM ||
