@@ -153,6 +153,8 @@ void check_numbers(const struct host *host, struct finding *finding)
     if (host->conflict_error == -EEXIST)
         finding_do(finding, "riptided --table or --mark with another number; protocol 230 is "
                             "Riptide's");
+    else if (host->conflict_error == -EADDRINUSE)
+        finding_do(finding, "delete one of them, or riptided --apply connections, which adds no rule");
     else
         finding_do(finding, "ip rule shows them: an unconditional `lookup main` must be there, and "
                             "nothing between it and our priority");

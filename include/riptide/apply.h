@@ -194,7 +194,9 @@ struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
  * missing, or another program is attached to the cgroup and allows no other), -EBUSY (another
  * applier holds this namespace, or a child forked by its process; the line names the process),
  * -EEXIST (another program uses our table, protocol, rule priority or mark; error names the field),
- * -EOPNOTSUPP (no unconditional rule `lookup main`), -E2BIG (64 programs are on the cgroup),
+ * -EOPNOTSUPP (no unconditional rule `lookup main`), -EADDRINUSE (main has a route inside a prefix
+ * of type local, which the kernel would no longer use after this namespace's first IPv4 rule),
+ * -E2BIG (64 programs are on the cgroup),
  * -EALREADY (it was started before, and goes on), -ESHUTDOWN (it was stopped), -ENOMEM, -ECHILD,
  * those of bpf(2), but -EOPNOTSUPP instead of EINVAL, others of the kernel. After an error of the
  * program RIPTIDE_AUTO chooses routes. Where our table contains another program's route, a

@@ -186,6 +186,25 @@ def test_rule_that_matches_our_mark_is_named(host):
     assert "--mark" in finding["remedy"]
 
 
+def test_first_rule_that_would_change_the_hosts_routing_is_refused(net):
+    """Table local and main are one trie until then: docs/operations.md, "Side effects"."""
+    def is_by_main():
+        return " via 10.0.0.1 " in net.host.ip("route", "get", "198.51.100.200")
+    net.host.ip("route", "add", "local", "198.51.100.0/24", "dev", "lo")
+    net.host.ip("route", "add", "198.51.100.128/25", "via", "10.0.0.1")
+    finding = find(net.host, "numbers")
+    done = net.host.run(RIPTIDED, "--apply", "routes", "--policy", "paper", check=False)
+    assert done.returncode == 1 and is_by_main()
+    said = "no longer uses 198.51.100.128/25 of main, inside local 198.51.100.0/24"
+    assert finding["severity"] == "error" and said in finding["summary"] and said in done.stderr
+    # Once any rule was there, routing has changed: ours changes no more.
+    net.host.ip("rule", "add", "pref", "100", "lookup", "main")
+    net.host.ip("rule", "del", "pref", "100")
+    assert not is_by_main() and severity(net.host, "numbers") == "ok"
+    with Daemon(net.host, "--apply", "routes"):
+        assert not is_by_main()
+
+
 def networkd(root, **files):
     """Makes /etc and /usr/lib below a root. Files: {path with _ for /: text}."""
     for directory, text in files.items():

@@ -105,5 +105,5 @@ int anyip_check(struct netlink *channel, const struct rules *rules, struct ripti
               "our rules would be the first of this namespace, after which the kernel no longer "
               "uses %s of main, inside local %s: delete one of the two",
               inside, around);
-    return -EOPNOTSUPP;
+    return -EADDRINUSE;
 }

@@ -136,6 +136,13 @@ int start_program(struct router *router, struct riptide_error *error);
 int stop_routes(struct router *router);
 
 /*
+ * anyip.c: whether the namespace's first rule would change the routing of all its packets. `rules`
+ * are the IPv4 rules of now. Errors: -EADDRINUSE, it would, with a line in `error`; those of
+ * netlink_dump_all.
+ */
+int anyip_check(struct netlink *channel, const struct rules *rules, struct riptide_error *error);
+
+/*
  * flush.c: deletes every rule that looks up the table, those that lead marked queries around it,
  * and the routes of that protocol (0: any) in it; continues after an error and returns the first.
  * `counts` and `error` may be NULL. Errors: -EPERM, others of the kernel.

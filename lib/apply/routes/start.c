@@ -131,6 +131,8 @@ static int take_over(struct router *router, struct riptide_error *error)
     for (int i = 0; i < 2 && r == -EEXIST && foreign_reason(plan); i++)
         sync_clear_rules(plan, &router->channel, i);
     if (r == 0)
+        r = anyip_check(&router->channel, &plan->seen[0], error);
+    if (r == 0)
         r = scan(&router->scan, SCAN_RULES);
     forgotten = plan_forget_known(plan);
     if (r == 0)
@@ -162,6 +164,8 @@ int router_check_start(struct router *router, struct riptide_error *error)
     int forgotten, r;
 
     r = look_around(router, error);
+    if (r == 0)
+        r = anyip_check(&router->channel, &plan->seen[0], error);
     for (int i = 0; i < 2 && r == 0; i++) {
         const char *reason = rules_place(&plan->seen[i], plan->config.rule_priority, &place);
 
