@@ -55,11 +55,6 @@ struct windows {
     struct riptide_route popped;
 };
 
-static void windows_freep(struct windows **windowsp)
-{
-    windows_free(*windowsp);
-}
-
 /* Of the thread's network namespace, unique until reboot. */
 static int read_netns_cookie(uint64_t *cookiep, struct riptide_error *error)
 {
@@ -77,7 +72,7 @@ static int read_netns_cookie(uint64_t *cookiep, struct riptide_error *error)
 int windows_new(struct windows **windowsp, const struct windows_config *config,
                 struct riptide_error *error)
 {
-    CLEANUP(windows_freep) struct windows *windows = calloc(1, sizeof(*windows));
+    struct windows *windows = calloc(1, sizeof(*windows));
     int r;
 
     error_set(error, "%s", "");
@@ -88,11 +83,11 @@ int windows_new(struct windows **windowsp, const struct windows_config *config,
     r = program_init(&windows->program, config->cgroup, error);
     if (r == 0)
         r = read_netns_cookie(&windows->netns_cookie, error);
-    if (r < 0)
-        return error_fill(error, r);
-    *windowsp = windows;
-    windows = NULL;
-    return 0;
+    if (r == 0)
+        *windowsp = windows;
+    else
+        windows_free(windows);
+    return error_fill(error, r);
 }
 
 struct windows *windows_free(struct windows *windows)
@@ -289,26 +284,20 @@ int windows_set_paused(struct windows *windows, const char *why)
     return write_settings(windows);
 }
 
-/* Puts refused windows before those that wait: the latter are newer. */
-static void retry_refused(struct windows *windows)
+void windows_check(struct windows *windows)
 {
+    struct riptide_error *why = &windows->whys[windows->reason == windows->whys[0].text];
     uint32_t n_new = windows->n_waiting - windows->n_tried;
+    int r;
 
+    if (windows->why_off != windows->why_paused)
+        write_settings(windows);
+    /* Refused windows are older than those that wait: puts them before these. */
     if (n_new > 0)
         memmove(&windows->waiting[windows->n_refused], &windows->waiting[windows->n_tried],
                 n_new * sizeof(*windows->waiting));
     windows->n_waiting = windows->n_refused + n_new;
     windows->n_refused = windows->n_tried = 0;
-}
-
-void windows_check(struct windows *windows)
-{
-    struct riptide_error *why = &windows->whys[windows->reason == windows->whys[0].text];
-    int r;
-
-    if (windows->why_off != windows->why_paused)
-        write_settings(windows);
-    retry_refused(windows);
     r = program_check(&windows->program, why);
     /* Being attached again is a reason only if there was none for the time without. */
     if (r == 0 || (r > 0 && windows->is_detached))
@@ -349,7 +338,6 @@ struct window_counts windows_count(const struct windows *windows)
     struct window_counts counts = { 0 };
     const uint32_t key = 0;
 
-    if (windows)
-        map_element(BPF_MAP_LOOKUP_ELEM, windows->program.maps[MAP_COUNTS], &key, &counts);
+    map_element(BPF_MAP_LOOKUP_ELEM, windows->program.maps[MAP_COUNTS], &key, &counts);
     return counts;
 }

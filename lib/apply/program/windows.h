@@ -89,7 +89,7 @@ bool windows_can_pace(const struct windows *windows);
 /* As configured or found. */
 const char *windows_get_cgroup(const struct windows *windows);
 
-/* Of the network namespace, since the start; 0 for NULL. */
+/* Of the network namespace, since the start. */
 struct window_counts windows_count(const struct windows *windows);
 
 /* Key and value of a wanted window in the map. Pure. */
