@@ -2,7 +2,7 @@
 /*
  * Any message as a notification to a router with a few destinations: those that are affected, by
  * libnl and a comparison with every prefix, wait to be queried again, and only messages that affect
- * no route of ours are ignored. The state of a link is recorded.
+ * no route of ours are ignored. Links are recorded once each, in order.
  */
 #include "apply/routes/plan.h"
 
@@ -23,10 +23,17 @@ static struct nlattr *find(const struct nlmsghdr *message, size_t header_bytes, 
     return nlmsg_find_attr((struct nlmsghdr *)message, (int)header_bytes, type);
 }
 
-/* Whether everything is read again. */
-static bool is_all(const struct plan *plan)
+/* Whether all destinations of that family are asked again; AF_UNSPEC: of both. */
+static bool is_all(const struct plan *plan, uint8_t family)
 {
-    return plan->pass.is_wanted && plan->pass.extent == SCAN_ALL;
+    const struct target *target;
+
+    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
+        if (target_is_host(target) && !target->is_queued[QUEUE_ASK] &&
+            (family == AF_UNSPEC || target->wanted.dst.family == family))
+            return false;
+    }
+    return true;
 }
 
 static void check_route(const struct plan *plan, const struct nlmsghdr *message)
@@ -35,24 +42,24 @@ static void check_route(const struct plan *plan, const struct nlmsghdr *message)
     struct route route;
 
     if (route_parse(&route, message) < 0) {
-        CASE_CHECK(is_all(plan));
+        CASE_CHECK(plan->scan_wanted == SCAN_ALL && is_all(plan, AF_UNSPEC));
         return;
     }
     if (route.is_cached)
         return;
-    if (route.table == plan->config.table && route.protocol != plan->config.protocol)
-        CASE_CHECK(is_all(plan) && plan_foreign_reason(plan, family_index(route.dst.family)));
+    if (route.table == plan->config.table) {
+        CASE_CHECK(plan->scan_wanted & SCAN_OURS);
+        CASE_CHECK(route.protocol == plan->config.protocol ||
+                   plan_foreign_reason(plan, family_index(route.dst.family)));
+        return;
+    }
     for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
-        const struct riptide_prefix *dst = &target->wanted.dst;
-
-        if (route.table == plan->config.table ? riptide_prefix_equal(dst, &route.dst)
-                                              : riptide_prefix_contains(dst, &route.dst) ||
-                                                    riptide_prefix_contains(&route.dst, dst))
-            CASE_CHECK(is_all(plan) || target->is_queued[QUEUE_TOUCHED]);
+        if (target_is_host(target) && riptide_prefix_contains(&route.dst, &target->wanted.dst))
+            CASE_CHECK(target->is_queued[QUEUE_ASK]);
     }
 }
 
-/* The state of a link is found again, and each link is recorded once. */
+/* A link is found again, and each is recorded once. */
 static void check_links(struct links *links, const struct nlmsghdr *message)
 {
     int r = links_take(links, message);
@@ -60,17 +67,18 @@ static void check_links(struct links *links, const struct nlmsghdr *message)
     const struct nlattr *mtu;
 
     for (uint32_t i = 1; i < links->n; i++)
-        CASE_CHECK(links->list[i - 1].ifindex != links->list[i].ifindex);
-    if (r != 0 || message->nlmsg_type != RTM_NEWLINK || link->ifi_family != AF_UNSPEC)
+        CASE_CHECK(links->list[i - 1].ifindex < links->list[i].ifindex);
+    if (r < 0 || message->nlmsg_type != RTM_NEWLINK || link->ifi_family != AF_UNSPEC)
         return;
     mtu = find(message, sizeof(*link), IFLA_MTU);
     CASE_CHECK(mtu && nla_len(mtu) == sizeof(uint32_t));
-    CASE_CHECK(links_mtu_at(links, (uint32_t)link->ifi_index, AF_INET) ==
+    CASE_CHECK(links_find(links, (uint32_t)link->ifi_index)->mtu_bytes[0] ==
                (nla_get_u32(mtu) > 65520 ? 0 : nla_get_u32(mtu)));
 }
 
 static void check(const struct plan *plan, const struct nlmsghdr *message)
 {
+    const struct ifaddrmsg *address = nlmsg_data(message);
     const struct nlattr *ifindex;
 
     switch (message->nlmsg_type) {
@@ -85,17 +93,16 @@ static void check(const struct plan *plan, const struct nlmsghdr *message)
     case RTM_NEWADDR:
         break;
     case RTM_DELADDR: /* a link's own address, of a link without routes in main */
-        CASE_CHECK(is_all(plan) ||
-                   ((const struct ifaddrmsg *)nlmsg_data(message))->ifa_scope == RT_SCOPE_LINK);
+        CASE_CHECK(is_all(plan, address->ifa_family) || address->ifa_scope == RT_SCOPE_LINK);
         break;
     case RTM_NEWNETCONF:
     case RTM_DELNETCONF:
         ifindex = find(message, sizeof(struct netconfmsg), NETCONFA_IFINDEX);
-        CASE_CHECK(is_all(plan) ||
+        CASE_CHECK(is_all(plan, AF_UNSPEC) ||
                    (ifindex && (int32_t)nla_get_u32(ifindex) != NETCONFA_IFINDEX_ALL));
         break;
     default: /* rules, next hops, and future types */
-        CASE_CHECK(is_all(plan));
+        CASE_CHECK(is_all(plan, AF_UNSPEC));
     }
 }
 
@@ -125,8 +132,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     plan_init(&plan, &config);
     want_some(&plan);
     while ((message = messages_next(&bytes))) {
-        plan_begin_pass(&plan);
-        CASE_CHECK(event_follow(&plan, message) == 0);
+        while (targets_take(&plan.targets, QUEUE_ASK))
+            ;
+        plan.is_all_touched[0] = plan.is_all_touched[1] = false;
+        plan.scan_wanted = 0;
+        event_follow(&plan, message);
         check(&plan, message);
         check_links(&links, message);
         free(message);

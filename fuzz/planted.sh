@@ -14,7 +14,7 @@ faults=(
     config cli/values.c '"min", 60000' '"min", 3600000'
     control cli/request.c '!may_change' 'false'
     control cli/request.c '"removed", text' '"removed", "::"'
-    event lib/apply/routes/event.c 'touch_prefix(plan, &route.dst)' '0'
+    event lib/apply/routes/event.c 'plan_touch(plan, &route.dst)' '0'
     route lib/apply/routes/route.c '&route->priority' '\&route->table'
     route lib/apply/routes/route.c 'next->rtnh_ifindex' 'next->rtnh_hops'
     state lib/compute/state.c 'MICRO_DIGITS = 6' 'MICRO_DIGITS = 5'

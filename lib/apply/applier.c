@@ -288,7 +288,7 @@ RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
         return r;
     is_second = read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) > 0;
     if (is_second)
-        router_retry(applier->router, NS_PER_S);
+        router_tick(applier->router, n_seconds < UINT32_MAX ? (uint32_t)n_seconds : UINT32_MAX);
     if (is_second && applier->windows)
         windows_check(applier->windows);
     if (applier->is_started && applier->windows)

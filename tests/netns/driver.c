@@ -5,8 +5,9 @@
  *
  *     set PREFIX CWND [CWND_MAX [RTO_MIN_US [PMTU_BYTES]]]
  *                       a window for a destination; 0 withdraws it
- *     quiet TOKEN       ends the second, and is answered "quiet TOKEN ..." with the counters of the
- *                       applier, once nothing that had happened by then is left to do
+ *     quiet TOKEN       is answered "quiet TOKEN ..." with the counters of the applier, once nothing
+ *                       that had happened by then is left to do
+ *     later             lets a minute pass for the applier
  *
  *     start, stop       as the functions, each answered with "NAME ERRNO"
  *     dispatch          until the applier has nothing to do, or endlessly much: "dispatched TIMES"
@@ -68,17 +69,27 @@ static void shrink_queues(int queue_bytes)
     }
 }
 
-/* The applier's timers end now, not in a second. */
-static void end_seconds(void)
+/* Sets the applier's timer, which counts seconds, to end after so long each time. */
+static void set_seconds(struct timespec each)
 {
-    for (int fd = 3; fd < MAX_FDS; fd++) {
-        struct itimerspec timer;
+    const struct itimerspec timer = { each, each };
+    struct itimerspec before;
 
-        if (timerfd_gettime(fd, &timer) < 0 || timer.it_value.tv_sec + timer.it_value.tv_nsec == 0)
-            continue;
-        timer.it_value = (struct timespec){ .tv_nsec = 1 };
-        timerfd_settime(fd, 0, &timer, NULL);
+    for (int fd = 3; fd < MAX_FDS; fd++) {
+        if (timerfd_gettime(fd, &before) == 0 && before.it_interval.tv_sec + before.it_interval.tv_nsec)
+            timerfd_settime(fd, 0, &timer, NULL);
     }
+}
+
+static int let_a_minute_pass(struct riptide_applier *applier)
+{
+    int r;
+
+    set_seconds((struct timespec){ .tv_nsec = 10000 });
+    usleep(700);
+    r = riptide_applier_dispatch(applier);
+    set_seconds((struct timespec){ .tv_sec = 1 });
+    return r < 0 ? r : 0;
 }
 
 static void print_answer(const char *what, int number)
@@ -111,9 +122,9 @@ static int follow_line(struct riptide_applier *applier, struct input *input, con
         print_answer("stop", -riptide_applier_stop(applier));
     else if (strcmp(line, "dispatch") == 0)
         print_answer("dispatched", count_dispatches(applier));
-    else if (sscanf(line, "quiet %255s", input->token) == 1)
-        end_seconds();
-    else
+    else if (strcmp(line, "later") == 0)
+        return let_a_minute_pass(applier);
+    else if (sscanf(line, "quiet %255s", input->token) != 1)
         return -EINVAL;
     return 0;
 }
@@ -169,13 +180,15 @@ static void answer(const struct riptide_applier *applier, struct input *input)
 
     riptide_applier_get_stats(applier, &stats, sizeof(stats));
     printf("quiet %s routes %llu left_alone %llu written %llu failed %llu batches %llu "
-           "resolved %llu events %llu resyncs %llu overruns %llu malformed %llu rule_removals %llu\n",
+           "resolved %llu events %llu resyncs %llu overruns %llu malformed %llu rule_removals %llu "
+           "not_taken %llu in_force %llu\n",
            input->token, (unsigned long long)stats.routes, (unsigned long long)stats.left_alone,
            (unsigned long long)stats.written, (unsigned long long)stats.failed,
            (unsigned long long)stats.batches, (unsigned long long)stats.resolved,
            (unsigned long long)stats.events, (unsigned long long)stats.resyncs,
            (unsigned long long)stats.overruns, (unsigned long long)stats.malformed,
-           (unsigned long long)stats.rule_removals);
+           (unsigned long long)stats.rule_removals, (unsigned long long)stats.routes_not_taken,
+           (unsigned long long)stats.in_force_permille);
     fflush(stdout);
     input->token[0] = '\0';
 }

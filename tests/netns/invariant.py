@@ -25,7 +25,7 @@ class Figures:
 
     def __init__(self):
         self.n_events = self.n_runs = self.n_asked = self.n_ours = 0
-        self.n_late = self.n_undecided = self.n_parted = 0
+        self.n_late = self.n_silent = self.n_undecided = self.n_parted = 0
         self.n_seen = 0  # differences in the first comparison after an event
         self.n_taken = 0  # lines with the often drawn feature, accepted by the kernel
         self.lasted_us = []
@@ -35,15 +35,16 @@ class Figures:
         self.n_asked += twins.n_asked
         self.n_ours += twins.n_ours
         self.n_late += twins.n_late
+        self.n_silent += twins.n_silent
         self.n_undecided += twins.n_undecided
 
     def __str__(self):
         median, p99, most = (percentile(self.lasted_us, share) / 1000 for share in (0.5, 0.99, 1))
         return (f"{self.n_events} events in {self.n_runs} runs; {self.n_ours / max(self.n_asked, 1):.0%} of destinations "
-                f"had a route of ours; after the {len(self.lasted_us)} events that changed an answer "
+                f"took a route of ours; after the {len(self.lasted_us)} events that changed an answer "
                 f"({self.n_seen} of them were seen) a difference lasted ms: median {median:.2f}, p99 {p99:.2f}, "
                 f"max {most:.2f} (seed {self.longest[1]}: {self.longest[2]}); "
-                f"settled late {self.n_late}, took turns {self.n_undecided}, twins parted {self.n_parted}")
+                f"settled late {self.n_late}, by a silent change {self.n_silent}, took turns {self.n_undecided}, twins parted {self.n_parted}")
 
 
 class Run:

@@ -112,6 +112,10 @@ class Driver(Program):
         self.stats = {name: int(value) for name, value in zip(words[::2], words[1::2])}
         return self.stats
 
+    def later(self):
+        """As quiet, a minute later: what the kernel does not announce is followed as well."""
+        return self.follow("later")
+
     def call(self, line, start):
         """Sends a line; returns the number after the first word of the answer."""
         self.send([line])

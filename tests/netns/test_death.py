@@ -31,8 +31,8 @@ class Life:
         self.start_s = 0.02
 
     def wanted(self):
-        return {dst: self.rng.randrange(10, 101)
-                for dst in self.rng.sample(self.case.dsts, self.rng.randrange(20, 120))}
+        hosts = [dst for dst in self.case.dsts if "/" not in dst]
+        return {dst: self.rng.randrange(11, 101) for dst in self.rng.sample(hosts, self.rng.randrange(20, len(hosts)))}
 
     def start(self, wanted):
         self.twins.driver = Driver(self.host)

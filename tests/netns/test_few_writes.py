@@ -19,7 +19,7 @@ def test_noise_of_steady_traffic_is_written_a_tenth_of_the_time(net, driver, cap
     seed = time.time_ns() % 10 ** 9
     rng = random.Random(seed)
     dsts = [f"198.51.{n // 256}.{n % 256}" for n in range(N_DESTINATIONS)]
-    means = {dst: rng.uniform(10, 100) for dst in dsts}
+    means = {dst: rng.uniform(20, 100) for dst in dsts}
     asked = {}
     n_changes = 0
     for tick in range(N_TICKS):

@@ -156,4 +156,4 @@ def test_old_next_hop_is_left_soon(net, family, n_routes, n_beside, capsys):
               f"{max(done_ms):.1f} ms after the last; rule removals {stats['rule_removals']}, written "
               f"{stats['written']}, resolved {stats['resolved']}")
     assert max(wrong_ms) < LONGEST_MS
-    assert stats["rule_removals"] >= FLAPS  # even for few routes: lifting the rule ends the wrong way
+    assert stats["rule_removals"] >= FLAPS  # even for few routes: it ends the wrong way

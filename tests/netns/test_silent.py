@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Routing changes without a notification by the kernel: followed by the next round, or without
+"""Routing changes without a notification by the kernel: followed within a minute, or without
 effect."""
 
 import signal
@@ -86,44 +86,40 @@ def advertised():
 
 @pytest.mark.parametrize("change", [{"hop_limit": 33}, {"mtu_bytes": 1400}],
                          ids=["hop limit", "MTU"])
-def test_next_advertisement_is_followed_by_the_next_round(advertised, change):
+def test_next_advertisement_is_followed_within_a_minute(advertised, change):
     if "mtu_bytes" in change:  # the kernel gives a smaller MTU to all routes, ours too
         advertised.advertise(mtu_bytes=1300)
-        advertised.driver.quiet()
+        advertised.driver.later()
     events = advertised.driver.stats["events"]
     advertised.advertise(**change)
     assert advertised.differing() == len(DSTS)
-    advertised.driver.quiet()
+    advertised.driver.later()
     assert advertised.differing() == 0
     assert advertised.driver.stats["routes"] == len(DSTS)
     assert advertised.driver.stats["events"] == events, "the kernel does announce it"
 
 
 def test_routes_go_before_their_base_ends_and_return_when_it_is_refreshed(advertised):
-    """Ours have no lifetime; the kernel announces neither. Quiet rounds query one destination, and
-    few of those whose base expires."""
-    driver = advertised.driver
-    events = driver.stats["events"]
-    for lifetime_s, n_routes, n_asked in ((60, len(DSTS), 1), (8, 0, 16), (1800, len(DSTS), 1)):
+    """Ours have no lifetime; the kernel announces neither."""
+    events = advertised.driver.stats["events"]
+    for lifetime_s, n_routes in ((1800, len(DSTS)), (80, 0), (1800, len(DSTS))):
         advertised.advertise(lifetime_s=lifetime_s)
-        before = dict(driver.quiet())
+        before = dict(advertised.driver.later())
         assert before["routes"] == n_routes, lifetime_s
         assert advertised.differing() == 0
-        after = driver.quiet()
-        assert 0 < after["resolved"] - before["resolved"] <= n_asked
-        assert after["written"] == before["written"]
-    assert driver.stats["events"] == events, "the kernel does announce it"
+        assert advertised.driver.later()["written"] == before["written"]
+    assert advertised.driver.stats["events"] == events, "the kernel does announce it"
 
 
-def test_mtu_of_a_link_that_ipv6_alone_gets_is_followed_by_the_next_round(advertised):
+def test_mtu_of_a_link_that_ipv6_alone_gets_is_followed_within_a_minute(advertised):
     """Set by a sysctl, as by an advertisement, for routes without an own mtu."""
     host, driver = advertised.host, advertised.driver
     host.ip("-6", "route", "replace", "default", "via", "fe80::1", "dev", "eth0", "metric", "1")
-    driver.quiet()
+    driver.later()
     for mtu_bytes in (1400, 1300, 1450):
         host.sysctl("ipv6/conf/eth0/mtu", mtu_bytes)
         assert advertised.differing() == len(DSTS)
-        driver.quiet()
+        driver.later()
         assert advertised.differing() == 0
         assert advertised.driver.stats["routes"] == len(DSTS)
 
@@ -172,7 +168,7 @@ def test_failed_gateway_that_is_asked_for_again_or_not_passed_over_makes_no_diff
         assert str(asked.answer(MARK)[0]) != around, "the kernel does not ask for it again"
         assert asked.is_same()
         asked.run(f"{GATEWAY} reachable")
-        wait_until(lambda: driver.quiet()["routes"] == 1, "a route of ours again")
+        driver.later()
         assert asked.is_same()
         asked.run(*FAILED[1:])
         driver.quiet()
@@ -199,8 +195,7 @@ def test_route_in_its_last_moment_is_not_taken_for_one_that_stays(asked):
             n_seen += asked.base() == (32, 0)
             asked.run(f"ip -6 route replace 2001:db8::/24 via fd00::{2 + n % 3} dev eth0")
             wait_until(lambda: asked.base()[0] == 24, "its end")
-            driver.quiet()
-            driver.quiet()
+            driver.later()
             assert asked.is_same(), \
                 f"turn {n}: {asked.answer()[0]}, but {asked.answer(MARK)[0]}; {driver.routes}"
             if n_seen and n >= 2:

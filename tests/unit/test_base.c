@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-enum { UNKNOWN = 250, PAYLOAD_MAX = ATTRS_MAX_BYTES - 4, LEAST_LIFE_S = 10 };
+enum { UNKNOWN = 250, PAYLOAD_MAX = ATTRS_MAX_BYTES - 4, LEAST_LIFE_S = 90 };
 
 static const char malformed[] = "the kernel's answer is malformed";
 static const char no_room[] = "its base route has more attributes than fit";
@@ -36,7 +36,7 @@ static const char *parse(struct base *base, struct bytes *answer, const char *ds
     bool is_base;
 
     memset(base, 0xa5, sizeof(*base));
-    is_base = base_parse(base, &asked, bytes_message(answer), LEAST_LIFE_S, &reason);
+    is_base = base_parse(base, &asked, bytes_message(answer), &reason);
     assert_int_equal(is_base, !reason);
     return reason;
 }
@@ -271,7 +271,7 @@ TEST(equal_is_what_means_the_same)
                                   &other.metrics[RTAX_HOPLIMIT] };
     struct base same, changed;
 
-    other.expires_hundredths = 2000;
+    other.expires_hundredths = 20000;
     same = base_of(&other, "10.1.0.1");
     assert_true(base_equal(&base, &same));
     other.expires_hundredths = 0;
@@ -304,7 +304,6 @@ TEST(what_has_no_base_has_a_reason)
     static const char down[] = "a hop of its base route is down";
     static const char table[] = "a rule sends it to another table than main";
     static const char by_packet[] = "its base route depends on tos or source";
-    static const char inside[] = "main has more specific routes inside it";
     static const char other[] = "198.51.100.0/24", any[] = "0.0.0.0/0";
     static const struct {
         struct bytes_route route;
@@ -331,20 +330,13 @@ TEST(what_has_no_base_has_a_reason)
           "2001:db8::1", "its base route is about to expire" },
         { { .dst = "192.0.2.0/25", .type = RTN_LOCAL },
           "192.0.2.1", "it is an address of this host" },
-        { { .dst = "192.0.2.0/25", .type = RTN_LOCAL },
-          "192.0.2.0/26", "its addresses are this host's own" },
-        { { .dst = "192.0.2.0/25", .type = RTN_LOCAL },
-          "192.0.2.0/24", "it contains an address of this host" },
         { { .dst = any, .table = 100 }, "10.6.0.1", table },
         { { .dst = any, .table = RT_TABLE_DEFAULT }, "10.6.0.1", table },
         { { .dst = any, .table = RT_TABLE_LOCAL }, "10.6.0.1", table },
         { { .dst = any, .table = RT_TABLE_MAIN + 256 }, "10.6.0.1", table },
         { { .dst = any, .tos = 4 }, "10.6.0.1", by_packet },
         { { .dst = any, .src_len = 1 }, "10.6.0.1", by_packet },
-        { { .dst = "10.1.2.0/24" }, "10.1.2.0/24", NULL },
         { { .dst = "10.1.2.0/24" }, "10.1.2.3", NULL },
-        { { .dst = "10.1.2.0/24" }, "10.1.2.0/23", inside },
-        { { .dst = "10.1.2.0/24" }, "10.0.0.0/8", inside },
         { { .dst = other }, "203.0.113.9", malformed },
         { { .dst = other, .type = RTN_LOCAL }, "203.0.113.9", malformed },
         { { .dst = other, .type = RTN_LOCAL }, "2001:db8::1", malformed },
@@ -466,7 +458,7 @@ static bool parses(const struct nlmsghdr *message)
     const char *reason;
     struct base base;
 
-    return base_parse(&base, &dst, message, 1, &reason);
+    return base_parse(&base, &dst, message, &reason);
 }
 
 TEST(a_cut_inside_an_attribute_is_malformed)
@@ -479,7 +471,7 @@ TEST(a_cut_inside_an_attribute_is_malformed)
                                        .gateway = "192.0.2.254",
                                        .ifindex = 3,
                                        .hops = HOPS(0, 2),
-                                       .expires_hundredths = 100 };
+                                       .expires_hundredths = 30000 };
     struct bytes answer;
 
     bytes_put_route(&answer, &route);

@@ -60,8 +60,10 @@ static int take_away(struct links *links, uint8_t family, uint32_t ifindex)
 
 static void assert_mtus(const struct links *links, uint32_t ifindex, uint32_t ipv4, uint32_t ipv6)
 {
-    assert_int_equal(links_mtu_at(links, ifindex, AF_INET), ipv4);
-    assert_int_equal(links_mtu_at(links, ifindex, AF_INET6), ipv6);
+    const struct link *link = links_find(links, ifindex);
+
+    assert_int_equal(link ? link->mtu_bytes[0] : 0, ipv4);
+    assert_int_equal(link ? link->mtu_bytes[1] : 0, ipv6);
 }
 
 TEST(each_family_has_its_mtu)
@@ -69,8 +71,8 @@ TEST(each_family_has_its_mtu)
     LINKS links = { 0 };
 
     assert_mtus(&links, ETH0, 0, 0);
-    assert_int_equal(take(&links, ETH1, 9000, 1400), 0);
-    assert_int_equal(take(&links, ETH0, 1500, 0), 0);
+    assert_int_equal(take(&links, ETH1, 9000, 1400), 1);
+    assert_int_equal(take(&links, ETH0, 1500, 0), 1);
     assert_mtus(&links, ETH0, 1500, 0);
     assert_mtus(&links, ETH1, 9000, 1400);
     assert_mtus(&links, LO, 0, 0);
@@ -86,7 +88,7 @@ TEST(what_a_route_cannot_say_is_none)
 {
     LINKS links = { 0 };
 
-    assert_int_equal(take(&links, LO, 65536, 65536), 0);
+    assert_int_equal(take(&links, LO, 65536, 65536), 1);
     assert_mtus(&links, LO, 0, 0);
     assert_int_equal(take(&links, LO, 65520, 65521), 1);
     assert_mtus(&links, LO, 65520, 0);
@@ -97,9 +99,9 @@ TEST(many_links_are_found_in_whatever_order_they_come)
     LINKS links = { 0 };
 
     for (uint32_t i = 0; i < 1000; i++)
-        assert_int_equal(take(&links, 1 + i * 7 % 1000, 1000 + i * 7 % 1000, 0), 0);
+        assert_int_equal(take(&links, 1 + i * 7 % 1000, 1000 + i * 7 % 1000, 0), 1);
     for (uint32_t i = 0; i < 1000; i += 2)
-        assert_int_equal(take_away(&links, AF_UNSPEC, 1 + i), 0);
+        assert_int_equal(take_away(&links, AF_UNSPEC, 1 + i), 1);
     for (uint32_t i = 0; i < 1000; i++)
         assert_mtus(&links, 1 + i, i % 2 ? 1000 + i : 0, 0);
     assert_int_equal(links.n, 500);
@@ -110,12 +112,11 @@ TEST(what_a_bridge_says_of_its_ports_is_passed_by)
 {
     LINKS links = { 0 };
 
-    assert_int_equal(take(&links, ETH0, 1500, 1500), 0);
+    take(&links, ETH0, 1500, 1500);
     assert_int_equal(take_away(&links, AF_BRIDGE, ETH0), 0);
     assert_mtus(&links, ETH0, 1500, 1500);
-    assert_int_equal(take_away(&links, AF_UNSPEC, ETH0), 0);
+    assert_int_equal(take_away(&links, AF_UNSPEC, ETH0), 1);
     assert_mtus(&links, ETH0, 0, 0);
-    assert_int_equal(take_away(&links, AF_UNSPEC, ETH0), 0);
 }
 
 TEST(what_makes_no_sense_changes_nothing)
@@ -124,7 +125,7 @@ TEST(what_makes_no_sense_changes_nothing)
     LINKS links = { 0 };
     struct bytes bytes;
 
-    assert_int_equal(take(&links, ETH0, 1500, 1400), 0);
+    take(&links, ETH0, 1500, 1400);
     bytes_begin(&bytes, RTM_NEWLINK, &header, sizeof(header));
     assert_int_equal(links_take(&links, bytes_message(&bytes)), -EBADMSG);
     bytes_put_u8(&bytes, IFLA_MTU, 9);
@@ -136,7 +137,7 @@ TEST(what_makes_no_sense_changes_nothing)
     assert_mtus(&links, ETH0, 1500, 1400);
 }
 
-static bool note(struct links *links, uint32_t ifindex, uint32_t flags, uint32_t master)
+static int note(struct links *links, uint32_t ifindex, uint32_t flags, uint32_t master)
 {
     const struct ifinfomsg header = { .ifi_index = (int)ifindex, .ifi_flags = flags };
     struct bytes bytes;
@@ -145,25 +146,19 @@ static bool note(struct links *links, uint32_t ifindex, uint32_t flags, uint32_t
     bytes_put_u32(&bytes, IFLA_MTU, 1500);
     if (master)
         bytes_put_u32(&bytes, IFLA_MASTER, master);
-    return links_note_state(links, bytes_message(&bytes));
+    return links_take(links, bytes_message(&bytes));
 }
 
 TEST(a_state_is_new_where_carrier_or_master_change)
 {
     LINKS links = { 0 };
 
-    assert_false(note(&links, ETH0, IFF_UP, 0));
-    assert_int_equal(take(&links, ETH0, 1500, 0), 0);
-    assert_false(note(&links, ETH0, 0, 0));
-    assert_false(note(&links, ETH0, IFF_UP | IFF_RUNNING, 0));
-    assert_true(note(&links, ETH0, IFF_UP | IFF_RUNNING | IFF_PROMISC, 0));
-    assert_int_equal(take(&links, ETH0, 1400, 0), 1);
-    assert_true(note(&links, ETH0, IFF_UP | IFF_RUNNING, 0));
-    assert_false(note(&links, ETH0, IFF_UP, 0));
-    assert_false(note(&links, ETH0, IFF_UP, 7));
-    assert_true(note(&links, ETH0, IFF_UP, 7));
-    assert_int_equal(take_away(&links, AF_UNSPEC, ETH0), 0);
-    assert_false(note(&links, ETH0, IFF_UP, 7));
+    assert_int_equal(note(&links, ETH0, 0, 0), 1);
+    assert_int_equal(note(&links, ETH0, IFF_UP | IFF_RUNNING, 0), 1);
+    assert_int_equal(note(&links, ETH0, IFF_UP | IFF_RUNNING | IFF_PROMISC, 0), 0);
+    assert_int_equal(note(&links, ETH0, IFF_UP, 0), 1);
+    assert_int_equal(note(&links, ETH0, IFF_UP, 7), 1);
+    assert_int_equal(note(&links, ETH0, IFF_UP, 7), 0);
 }
 
 /* Whatever is missing at the end is not read. */
@@ -178,7 +173,7 @@ TEST(cut_anywhere_it_is_read_to_its_end)
         uint32_t mtu6_bytes;
 
         links_take(&links, message);
-        mtu6_bytes = links_mtu_at(&links, ETH0, AF_INET6);
+        mtu6_bytes = links.n > 0 ? links.list[0].mtu_bytes[1] : 0;
         assert_true(mtu6_bytes == 0 || mtu6_bytes == 1400);
         free(message);
     }
@@ -210,9 +205,9 @@ TEST(hops_have_one_where_their_links_have_the_same)
     LINKS links = { 0 };
     struct base base;
 
-    assert_int_equal(take(&links, ETH0, 1500, 1280), 0);
-    assert_int_equal(take(&links, ETH1, 1500, 1500), 0);
-    assert_int_equal(take(&links, LO, 9000, 1500), 0);
+    take(&links, ETH0, 1500, 1280);
+    take(&links, ETH1, 1500, 1500);
+    take(&links, LO, 9000, 1500);
     for (size_t i = 0; i < 3; i++) {
         put_hops(&base, hops[i], 3);
         assert_int_equal(links_mtu(&links, &base), expected[i]);
@@ -223,53 +218,35 @@ TEST(hops_have_one_where_their_links_have_the_same)
     assert_int_equal(links_mtu(&links, &base), 1280);
 }
 
-/* A route of main through n links. */
-static void note_main(struct links *links, uint8_t type, const uint32_t *ifindexes, size_t n)
+static void lead(struct links *links, uint32_t ifindex, const char *text)
 {
-    const struct rtmsg rtm = { .rtm_family = AF_INET, .rtm_type = type };
-    struct rtnexthop hops[4] = { 0 };
-    struct bytes bytes;
-    struct route route;
+    const struct riptide_prefix dst = prefix(text);
 
-    bytes_begin(&bytes, RTM_NEWROUTE, &rtm, sizeof(rtm));
-    for (size_t i = 0; i < n; i++)
-        hops[i] = (struct rtnexthop){ sizeof(*hops), 0, 0, (int)ifindexes[i] };
-    if (n == 1)
-        bytes_put_u32(&bytes, RTA_OIF, ifindexes[0]);
-    else if (n > 1)
-        bytes_put(&bytes, RTA_MULTIPATH, hops, n * sizeof(*hops));
-    assert_int_equal(route_parse(&route, bytes_message(&bytes)), 0);
-    links_note_main(links, &route, bytes_message(&bytes));
+    links_note_main(links, ifindex, &dst);
 }
 
-TEST(routes_of_main_lead_through_links_that_they_were_seen_on)
+TEST(a_link_has_a_few_prefixes_of_main_or_leads_anywhere)
 {
-    static const struct {
-        uint8_t type;
-        size_t n;
-        uint32_t ifindexes[2];
-        bool is_of_main[3]; /* ETH0, ETH1, another */
-    } cases[] = {
-        { RTN_UNICAST, 1, { ETH0 }, { true, false, false } },
-        { RTN_UNICAST, 2, { ETH0, ETH1 }, { true, true, false } },
-        { RTN_BLACKHOLE, 0, { 0 }, { false, false, false } },
-        { RTN_UNREACHABLE, 0, { 0 }, { false, false, false } },
-        { RTN_PROHIBIT, 0, { 0 }, { false, false, false } },
-        { RTN_THROW, 0, { 0 }, { false, false, false } },
-        { RTN_UNREACHABLE, 1, { ETH1 }, { false, true, false } }, /* as those of IPv6 */
-        { RTN_UNICAST, 0, { 0 }, { true, true, true } },          /* a next-hop group */
-        { RTN_UNICAST, 2, { ETH0, 99 }, { true, true, true } },
-    };
+    static const char *const dsts[] = { "10.0.0.0/24", "10.0.1.0/24", "2001:db8::/64",
+                                        "192.0.2.1/32" };
+    const struct link *link;
+    LINKS links = { 0 };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        LINKS links = { 0 };
-
-        assert_int_equal(take(&links, ETH0, 1500, 1280), 0);
-        assert_int_equal(take(&links, ETH1, 1500, 1500), 0);
-        note_main(&links, cases[i].type, cases[i].ifindexes, cases[i].n);
-        assert_int_equal(take(&links, ETH0, 9000, 1280), 1);
-        assert_int_equal(links_is_of_main(&links, ETH0), cases[i].is_of_main[0]);
-        assert_int_equal(links_is_of_main(&links, ETH1), cases[i].is_of_main[1]);
-        assert_int_equal(links_is_of_main(&links, 99), cases[i].is_of_main[2]);
-    }
+    take(&links, ETH0, 1500, 1280);
+    take(&links, ETH1, 1500, 1280);
+    for (int i = 0; i < 8; i++)
+        lead(&links, ETH0, dsts[i % 4]);
+    lead(&links, ETH0, "10.0.0.8/29"); /* inside one of them */
+    link = links_find(&links, ETH0);
+    assert_int_equal(link->n_prefixes, 4);
+    assert_false(link->leads_anywhere || links_find(&links, ETH1)->n_prefixes);
+    take(&links, ETH0, 9000, 1280);
+    assert_int_equal(link->n_prefixes, 4);
+    lead(&links, ETH0, "0.0.0.0/0");
+    assert_true(link->leads_anywhere);
+    assert_false(links.are_unknown);
+    lead(&links, LO, "10.0.0.0/24");
+    assert_true(links.are_unknown);
+    links_begin_main(&links);
+    assert_false(link->n_prefixes || link->leads_anywhere || links.are_unknown);
 }

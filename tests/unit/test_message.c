@@ -5,6 +5,7 @@
 #include "apply/routes/message.h"
 #include "bytes.h"
 
+#include <linux/netconf.h>
 #include <linux/fib_rules.h>
 #include <linux/if_link.h>
 #include <netinet/in.h>
@@ -202,9 +203,9 @@ TEST(dumps_and_short_deletes)
     assert_header(message, RTM_GETLINK, NLM_F_DUMP, &(struct ifinfomsg){ 0 }, IFI);
     assert_types(message, IFI, TYPES(IFLA_EXT_MASK));
     assert_int_equal(u32_of(message, IFI, IFLA_EXT_MASK), RTEXT_FILTER_SKIP_STATS);
-    message = message_link_query(room(), 3);
-    assert_header(message, RTM_GETLINK, 0, &(struct ifinfomsg){ .ifi_index = 3 }, IFI);
-    assert_types(message, IFI, TYPES(IFLA_EXT_MASK));
+    message = message_dump(room(), RTM_GETNETCONF, AF_INET6, 0);
+    assert_header(message, RTM_GETNETCONF, NLM_F_DUMP,
+                  &(struct netconfmsg){ .ncm_family = AF_INET6 }, sizeof(struct netconfmsg));
     message = message_lookup_delete(room(), AF_INET, TABLE);
     assert_header(message, RTM_DELRULE, 0,
                   &(struct fib_rule_hdr){ .family = AF_INET, .action = FR_ACT_TO_TBL }, FRH);

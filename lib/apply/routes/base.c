@@ -13,9 +13,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
+/* Ours has no lifetime: in the time in which all are asked again, and before it ends, it goes. */
+enum { LEAST_LIFE_S = 90 };
+
 static const char *const no_room = "its base route has more attributes than fit";
 const char *const base_malformed = "the kernel's answer is malformed";
-const char *const base_ending = "its base route is about to expire";
 
 bool base_is_answer(int error)
 {
@@ -126,29 +128,18 @@ static const char *multipath_reason(const struct base *base)
                : NULL;
 }
 
-/* The answer is for one address; if `dst` is a prefix, its other addresses may not be local. */
-static const char *local_reason(const struct route *route, const struct riptide_prefix *dst)
-{
-    if (!riptide_prefix_contains(&route->dst, dst))
-        return "it contains an address of this host";
-    return dst->len == prefix_family_bits(dst->family) ? "it is an address of this host"
-                                                       : "its addresses are this host's own";
-}
-
 static const char *route_reason(const struct route *route, const struct riptide_prefix *dst)
 {
-    if (!riptide_prefix_contains(&route->dst, dst) && !riptide_prefix_contains(dst, &route->dst))
+    if (!riptide_prefix_contains(&route->dst, dst))
         return base_malformed; /* an answer for another destination */
     if (route->type == RTN_LOCAL)
-        return local_reason(route, dst);
+        return "it is an address of this host";
     if (route->type != RTN_UNICAST)
         return "its base route is not unicast";
     if (route->table != RT_TABLE_MAIN)
         return "a rule sends it to another table than main";
     if (route->tos != 0 || route->src_len != 0)
         return "its base route depends on tos or source";
-    if (!riptide_prefix_contains(&route->dst, dst))
-        return "main has more specific routes inside it";
     return NULL;
 }
 
@@ -163,7 +154,7 @@ static const char *answer_reason(struct route *route, const struct riptide_prefi
 }
 
 bool base_parse(struct base *base, const struct riptide_prefix *dst, const struct nlmsghdr *answer,
-                uint32_t least_life_s, const char **reasonp)
+                const char **reasonp)
 {
     struct attrs metrics = { .n_bytes = 0 };
     const struct nlattr *attribute;
@@ -196,7 +187,10 @@ bool base_parse(struct base *base, const struct riptide_prefix *dst, const struc
     }
     memcpy(base->attrs.bytes + base->attrs.n_bytes, metrics.bytes, metrics.n_bytes);
     base->attrs.n_bytes += metrics.n_bytes;
-    *reasonp = life_s < least_life_s ? base_ending : has_object ? object_reason(base) : NULL;
+    if (life_s < LEAST_LIFE_S)
+        *reasonp = "its base route is about to expire";
+    else if (has_object)
+        *reasonp = object_reason(base);
     if (!*reasonp)
         *reasonp = multipath_reason(base);
     return *reasonp == NULL;

@@ -22,17 +22,16 @@ struct base {
     struct attrs attrs;     /* everything else that is copied; the last member, see base_bytes */
 };
 
-/* Reasons: the answer does not match the query, or the base route ends soon. */
-extern const char *const base_malformed, *const base_ending;
+/* The reason that the answer does not match the query. */
+extern const char *const base_malformed;
 
 /*
- * Reads the kernel's answer to a query for `dst` with RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE: a
- * route, or the error that a query for a blackhole gets. Returns false and the reason (static
- * storage) unless that is a plain unicast route of main that contains all of `dst` and lives for at
- * least least_life_s more.
+ * Reads the kernel's answer to a query for the host `dst` with RTM_F_FIB_MATCH |
+ * RTM_F_LOOKUP_TABLE: a route, or the error that a query for a blackhole gets. Returns false and
+ * the reason (static storage) unless that is a plain unicast route of main that does not end soon.
  */
 bool base_parse(struct base *base, const struct riptide_prefix *dst, const struct nlmsghdr *answer,
-                uint32_t least_life_s, const char **reasonp);
+                const char **reasonp);
 
 bool base_equal(const struct base *a, const struct base *b);
 

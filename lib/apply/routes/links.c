@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* MTUs and state of links, from the kernel's messages about them. */
+/* MTUs and state of links, from the kernel's messages about them; and main's prefixes by link. */
 #include "links.h"
 
 #include "internal.h"
@@ -19,33 +19,57 @@ void links_forget(struct links *links)
     *links = (struct links){ 0 };
 }
 
-static struct link *find(const struct links *links, uint32_t ifindex)
+/* Where the link is, or would be. */
+static uint32_t place_of(const struct links *links, uint32_t ifindex)
 {
-    for (uint32_t i = 0; i < links->n; i++) {
-        if (links->list[i].ifindex == ifindex)
-            return &links->list[i];
+    uint32_t low = 0, high = links->n;
+
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+
+        if (links->list[middle].ifindex < ifindex)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return NULL;
+    return low;
 }
 
-static int put(struct links *links, const struct link *link)
+static struct link *find(const struct links *links, uint32_t ifindex)
 {
-    struct link *known = find(links, link->ifindex);
-    bool is_other;
+    uint32_t i = place_of(links, ifindex);
 
-    if (known) {
-        is_other = memcmp(known->mtu_bytes, link->mtu_bytes, sizeof(link->mtu_bytes)) != 0;
-        memcpy(known->mtu_bytes, link->mtu_bytes, sizeof(link->mtu_bytes));
-        return is_other;
-    }
-    return array_append(&links->list, &links->n, &links->capacity, link, sizeof(*link));
+    return i < links->n && links->list[i].ifindex == ifindex ? &links->list[i] : NULL;
+}
+
+const struct link *links_find(const struct links *links, uint32_t ifindex)
+{
+    return find(links, ifindex);
+}
+
+static int add(struct links *links, const struct link *link)
+{
+    uint32_t i = place_of(links, link->ifindex);
+    int r = array_append(&links->list, &links->n, &links->capacity, link, sizeof(*link));
+
+    if (r < 0)
+        return r;
+    memmove(&links->list[i + 1], &links->list[i], (links->n - 1 - i) * sizeof(*link));
+    links->list[i] = *link;
+    return 0;
+}
+
+static void remove_link(struct links *links, struct link *link)
+{
+    uint32_t i = (uint32_t)(link - links->list);
+
+    memmove(link, link + 1, (--links->n - i) * sizeof(*link));
 }
 
 /* IPv6 has its own MTU, which routers and a sysctl can set below that of the link. */
-static uint32_t ipv6_mtu(const struct nlmsghdr *message)
+static uint32_t ipv6_mtu(struct netlink_attrs attrs)
 {
-    const struct nlattr *found =
-        netlink_find(netlink_attrs(message, sizeof(struct ifinfomsg)), IFLA_AF_SPEC);
+    const struct nlattr *found = netlink_find(attrs, IFLA_AF_SPEC);
     int32_t settings[DEVCONF_MTU6 + 1];
 
     if (found)
@@ -58,11 +82,31 @@ static uint32_t ipv6_mtu(const struct nlmsghdr *message)
     return (uint32_t)settings[DEVCONF_MTU6];
 }
 
+static bool parse(struct link *link, const struct nlmsghdr *message)
+{
+    const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
+    struct netlink_attrs attrs = netlink_attrs(message, sizeof(*header));
+    const struct nlattr *mtu = netlink_find(attrs, IFLA_MTU);
+    const struct nlattr *master = netlink_find(attrs, IFLA_MASTER);
+
+    *link = (struct link){ .ifindex = (uint32_t)header->ifi_index,
+                           .flags = header->ifi_flags & (IFF_UP | IFF_RUNNING | IFF_LOWER_UP) };
+    if (!mtu || !netlink_u32(mtu, &link->mtu_bytes[family_index(AF_INET)]) ||
+        (master && !netlink_u32(master, &link->master)))
+        return false;
+    link->mtu_bytes[family_index(AF_INET6)] = ipv6_mtu(attrs);
+    for (int i = 0; i < 2; i++) {
+        if (link->mtu_bytes[i] > ROUTE_MAX_MTU_BYTES)
+            link->mtu_bytes[i] = 0;
+    }
+    return true;
+}
+
 int links_take(struct links *links, const struct nlmsghdr *message)
 {
     const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
-    const struct nlattr *mtu;
     struct link link, *known;
+    bool is_same;
 
     if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK)
         return 0;
@@ -71,88 +115,53 @@ int links_take(struct links *links, const struct nlmsghdr *message)
     /* Bridges send messages of the same type about their ports: removing a port removes no link. */
     if (header->ifi_family != AF_UNSPEC)
         return 0;
-    /* No state that links_note_state records. */
-    link = (struct link){ .ifindex = (uint32_t)header->ifi_index, .flags = UINT32_MAX };
-    known = find(links, link.ifindex);
+    known = find(links, (uint32_t)header->ifi_index);
     if (message->nlmsg_type == RTM_DELLINK) {
         if (known)
-            *known = links->list[--links->n];
-        return 0;
+            remove_link(links, known);
+        return 1;
     }
-    mtu = netlink_find(netlink_attrs(message, sizeof(*header)), IFLA_MTU);
-    if (!mtu || !netlink_u32(mtu, &link.mtu_bytes[family_index(AF_INET)]))
+    if (!parse(&link, message))
         return -EBADMSG;
-    link.mtu_bytes[family_index(AF_INET6)] = ipv6_mtu(message);
-    for (int i = 0; i < 2; i++) {
-        if (link.mtu_bytes[i] > ROUTE_MAX_MTU_BYTES)
-            link.mtu_bytes[i] = 0;
+    if (!known) {
+        int r = add(links, &link);
+
+        return r < 0 ? r : 1;
     }
-    return put(links, &link);
+    /* Promiscuous mode, an address, a name: messages about these change no route. */
+    is_same = memcmp(known->mtu_bytes, link.mtu_bytes, sizeof(link.mtu_bytes)) == 0 &&
+              known->flags == link.flags && known->master == link.master;
+    memcpy(known->mtu_bytes, link.mtu_bytes, sizeof(link.mtu_bytes));
+    known->flags = link.flags;
+    known->master = link.master;
+    return !is_same;
 }
 
-bool links_note_state(struct links *links, const struct nlmsghdr *message)
+void links_begin_main(struct links *links)
 {
-    const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
-    const struct nlattr *found;
-    uint32_t flags, master = 0;
-    struct link *known;
-    bool is_same;
-
-    if (message->nlmsg_type != RTM_NEWLINK || !netlink_has_header(message, sizeof(*header)) ||
-        header->ifi_family != AF_UNSPEC)
-        return false;
-    known = find(links, (uint32_t)header->ifi_index);
-    if (!known)
-        return false;
-    flags = header->ifi_flags & (IFF_UP | IFF_RUNNING | IFF_LOWER_UP);
-    found = netlink_find(netlink_attrs(message, sizeof(*header)), IFLA_MASTER);
-    if (found && !netlink_u32(found, &master))
-        return false;
-    is_same = known->flags == flags && known->master == master;
-    known->flags = flags;
-    known->master = master;
-    return is_same;
+    links->are_unknown = false;
+    for (uint32_t i = 0; i < links->n; i++) {
+        links->list[i].n_prefixes = 0;
+        links->list[i].leads_anywhere = false;
+    }
 }
 
-static void note_main(struct links *links, uint32_t ifindex)
+void links_note_main(struct links *links, uint32_t ifindex, const struct riptide_prefix *dst)
 {
-    struct link *known = find(links, ifindex);
+    struct link *link = find(links, ifindex);
 
-    if (known)
-        known->is_of_main = true;
+    if (!link) {
+        links->are_unknown = true;
+        return;
+    }
+    for (uint32_t i = 0; i < link->n_prefixes && !link->leads_anywhere; i++) {
+        if (riptide_prefix_contains(&link->prefixes[i], dst))
+            return;
+    }
+    if (link->n_prefixes < LINK_MAX_PREFIXES)
+        link->prefixes[link->n_prefixes++] = *dst;
     else
-        links->are_all_of_main = true;
-}
-
-static bool leads_nowhere(const struct route *route)
-{
-    return route->type == RTN_BLACKHOLE || route->type == RTN_UNREACHABLE ||
-           route->type == RTN_PROHIBIT || route->type == RTN_THROW;
-}
-
-void links_note_main(struct links *links, const struct route *route, const struct nlmsghdr *message)
-{
-    const struct netlink_attrs attrs = netlink_attrs(message, sizeof(struct rtmsg));
-    struct hop hop = { 0 };
-
-    while (route_next_hop(&hop, route, attrs)) {
-        if (hop.ifindex != 0 || !leads_nowhere(route))
-            note_main(links, hop.ifindex);
-    }
-}
-
-bool links_is_of_main(const struct links *links, uint32_t ifindex)
-{
-    const struct link *known = find(links, ifindex);
-
-    return links->are_all_of_main || (known && known->is_of_main);
-}
-
-uint32_t links_mtu_at(const struct links *links, uint32_t ifindex, uint8_t family)
-{
-    const struct link *known = find(links, ifindex);
-
-    return known ? known->mtu_bytes[family_index(family)] : 0;
+        link->leads_anywhere = true;
 }
 
 uint32_t links_mtu(const struct links *links, const struct base *base)
@@ -163,8 +172,10 @@ uint32_t links_mtu(const struct links *links, const struct base *base)
     uint32_t mtu_bytes = 0, n_hops = 0, before;
 
     while (route_next_hop(&hop, &base->route, attrs)) {
+        const struct link *link = find(links, hop.ifindex);
+
         before = mtu_bytes;
-        mtu_bytes = links_mtu_at(links, hop.ifindex, base->route.dst.family);
+        mtu_bytes = link ? link->mtu_bytes[family_index(base->route.dst.family)] : 0;
         if (n_hops++ > 0 && mtu_bytes != before)
             return 0;
     }

@@ -8,6 +8,7 @@
 #include <linux/fib_rules.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
+#include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -141,26 +142,28 @@ struct nlmsghdr *message_lookup_delete(void *room, uint8_t family, uint32_t tabl
     return request;
 }
 
-struct nlmsghdr *message_link_query(void *room, uint32_t ifindex)
+/* Under strict checking the kernel refuses a header of another size. */
+static size_t header_bytes(uint16_t type)
 {
-    const struct ifinfomsg link = { .ifi_family = AF_UNSPEC, .ifi_index = (int)ifindex };
-    struct nlmsghdr *request =
-        netlink_begin(room, RTM_GETLINK, ifindex ? 0 : NLM_F_DUMP, &link, sizeof(link));
-
-    /* Without counters, which are most of a link's message. */
-    mnl_attr_put_u32(request, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    return request;
+    switch (type) {
+    case RTM_GETLINK:
+        return sizeof(struct ifinfomsg);
+    case RTM_GETNETCONF:
+        return sizeof(struct netconfmsg);
+    default:
+        return sizeof(struct rtmsg);
+    }
 }
 
 struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table)
 {
-    /* Headers of rules and neighbours also begin with the family, and have the same size. */
-    const struct rtmsg header = { .rtm_family = family };
-    struct nlmsghdr *request;
+    /* Each begins with the family. */
+    const struct ifinfomsg header = { .ifi_family = family }; /* the longest one */
+    struct nlmsghdr *request = netlink_begin(room, type, NLM_F_DUMP, &header, header_bytes(type));
 
+    /* Without counters, which are most of a link's message. */
     if (type == RTM_GETLINK)
-        return message_link_query(room, 0);
-    request = netlink_begin(room, type, NLM_F_DUMP, &header, sizeof(header));
+        mnl_attr_put_u32(request, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
     if (table)
         mnl_attr_put_u32(request, RTA_TABLE, table);
     return request;

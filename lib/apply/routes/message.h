@@ -33,10 +33,7 @@ struct nlmsghdr *message_rule(void *room, uint16_t type, uint8_t family,
 /* Deletes the first rule of that family that looks up `table`, of any program. */
 struct nlmsghdr *message_lookup_delete(void *room, uint8_t family, uint32_t table);
 
-/* Queries a link; ifindex 0: all links. */
-struct nlmsghdr *message_link_query(void *room, uint32_t ifindex);
-
-/* Dumps all objects of a type RTM_GET...; routes only of that table (0: any). */
+/* Dumps all objects of a type RTM_GET...; routes only of that table (0: any). Links have no family. */
 struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table);
 
 #endif

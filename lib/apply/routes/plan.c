@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Targets, passes and rounds: the order of requested work, and of corrections after events. */
+/* What is wanted, what has to be asked again, and what that may cost. */
 #include "plan.h"
 
 #include "internal.h"
@@ -10,48 +10,54 @@
 #include <sys/socket.h>
 
 enum {
-    /* The cost of passes (targets, and messages of scans) that a round pays for. */
-    MAX_COST = 32768,
-    MESSAGES_PER_COST = 4,
-    TRUSTED_ROUNDS = 16, /* until main is read again for ended contests: some begin and end all the
-                            time */
+    /* Costs, in destinations that are asked and written. */
+    COST_REMOVAL = 64,
+    MESSAGES_PER_COST = 8,
+    /* The budget, and what it gets each second: less than a tenth of a core. */
+    BUDGET_MAX = 16384,
+    BUDGET_PER_S = 8192,
+    ROUND_S = 60, /* in which each destination is asked again */
 };
 
-/* Our routes have no lifetime, so one is deleted before its base route ends: within two rounds. */
-enum { LEAST_LIFE_S = 10 };
-
-/* Destinations queried again in one round: hosts have few gateways. */
-enum { MAX_PROBES = 16 };
+static const char *const is_prefix = "routes serve single addresses; a prefix needs the program";
 
 void plan_init(struct plan *plan, const struct riptide_applier_config *config)
 {
-    *plan = (struct plan){ .config = *config, .identity = router_config_identity(config) };
+    *plan = (struct plan){ .config = *config,
+                           .identity = router_config_identity(config) };
     targets_init(&plan->targets, config->max_windows, config->hash_seed);
-    main_table_init(&plan->main);
-    plan_set_round(plan, 0);
 }
 
 void plan_deinit(struct plan *plan)
 {
     targets_deinit(&plan->targets);
     links_forget(&plan->links);
-    main_table_deinit(&plan->main);
     rules_deinit(&plan->seen[0]);
     rules_deinit(&plan->seen[1]);
 }
 
-/* Queues the missing steps. Only a scan shows main's routes inside a prefix. */
+struct rule_identity router_config_identity(const struct riptide_applier_config *config)
+{
+    return (struct rule_identity){ .table = config->table,
+                                   .protocol = config->protocol,
+                                   .mark = config->mark };
+}
+
+void plan_begin(struct plan *plan)
+{
+    plan->budget = BUDGET_MAX;
+}
+
+/* Queues the next step. */
 static void queue(struct plan *plan, struct target *target)
 {
+    bool is_known = target->wanted.initcwnd == 0 || (target->base && target->error == 0);
+
     plan->has_work = true;
-    if (target->wanted.initcwnd == 0 || (target->base && target->error == 0)) {
-        targets_push(&plan->targets, QUEUE_WRITE, target);
-    } else if (target_is_host(target) || target->inside != INSIDE_UNKNOWN) {
-        targets_push(&plan->targets, QUEUE_RESOLVE, target);
-    } else {
-        targets_push(&plan->targets, QUEUE_TOUCHED, target);
-        plan_want_pass(plan, SCAN_MAIN);
-    }
+    if (!target_is_host(target))
+        target->reason = is_prefix;
+    targets_push(&plan->targets, is_known || !target_is_host(target) ? QUEUE_WRITE : QUEUE_ASK,
+                 target);
 }
 
 int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
@@ -61,12 +67,7 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
 
     if (r != 0)
         return r;
-    /* A withdrawn target may have lost its base route. */
-    if (target->wanted.initcwnd == 0)
-        target->known_initcwnd = 0;
     target_want(target, wanted);
-    target->judged_initcwnd = target->known_initcwnd;
-    plan_note_base(plan, target);
     queue(plan, target);
     return 0;
 }
@@ -91,49 +92,54 @@ const char *plan_foreign_reason(const struct plan *plan, int i)
     return plan->foreign[i].n > 0 ? plan->foreign[i].text : NULL;
 }
 
-void plan_note_main(struct plan *plan, const struct route *route, const struct nlmsghdr *message)
+void plan_want_scan(struct plan *plan, uint32_t parts)
 {
-    struct target *around;
-
-    if (!main_table_is_of_every_link(&route->dst))
-        links_note_main(&plan->links, route, message);
-    /* A route of ours to such a prefix would attract traffic of that route. */
-    for (uint8_t len = 0; len < route->dst.len && plan->targets.n_prefixes > 0; len++) {
-        around = targets_find_around(&plan->targets, &route->dst, len);
-        if (around)
-            around->inside = INSIDE_SOME;
-    }
-}
-
-void plan_want_pass(struct plan *plan, enum scan_extent extent)
-{
-    plan->pass.is_wanted = true;
-    if (extent > plan->pass.extent)
-        plan->pass.extent = extent;
+    plan->scan_wanted |= parts;
     plan->has_work = true;
 }
 
-void plan_lift(struct plan *plan)
+void plan_remove_rules(struct plan *plan)
 {
-    plan->own[0].must_lift = plan->own[1].must_lift = plan->is_claimed;
+    plan->own[0].must_remove = plan->own[1].must_remove = plan->is_claimed;
 }
 
-void plan_touch_all(struct plan *plan)
+bool plan_touch(struct plan *plan, const struct riptide_prefix *prefix)
 {
-    const struct target *target;
-    bool is_in_kernel = plan->pass.is_scanning;
+    int i = family_index(prefix->family);
+    bool is_in_kernel = false;
+    const struct target_place *inside;
+    uint32_t n;
 
-    plan_want_pass(plan, SCAN_ALL);
-    for (uint32_t slot = 0; !is_in_kernel && (target = targets_next(&plan->targets, &slot)); slot++)
-        is_in_kernel = target->kernel.exists;
-    if (is_in_kernel)
-        plan_lift(plan);
+    /* The rule is away, and all are asked after this event as well. */
+    if (plan->is_all_touched[i])
+        return plan->targets.n_in_kernel[i] > 0;
+    inside = targets_find_inside(&plan->targets, prefix, &n);
+    for (uint32_t k = 0; k < n; k++) {
+        struct target *target = targets_at(&plan->targets, inside[k].slot);
+
+        is_in_kernel |= target->kernel.exists;
+        plan->budget -= !target->is_queued[QUEUE_ASK];
+        targets_push(&plan->targets, QUEUE_ASK, target);
+    }
+    plan->has_work |= n > 0;
+    plan->is_all_touched[i] = prefix->len == 0;
+    plan->own[i].must_remove |= plan->is_claimed && is_in_kernel;
+    return is_in_kernel;
+}
+
+bool plan_touch_family(struct plan *plan, uint8_t family)
+{
+    const struct riptide_prefix all = { .family = family };
+
+    return plan_touch(plan, &all);
 }
 
 void plan_distrust(struct plan *plan)
 {
-    plan_want_pass(plan, SCAN_ALL);
-    plan_lift(plan);
+    plan_want_scan(plan, SCAN_ALL);
+    for (int i = 0; i < 2; i++)
+        plan_touch_family(plan, families[i]);
+    plan_remove_rules(plan);
 }
 
 void plan_overrun(struct plan *plan)
@@ -142,135 +148,40 @@ void plan_overrun(struct plan *plan)
     plan_distrust(plan);
 }
 
-/*
- * In a storm of changes passes follow each other as long as they cost little. Later rounds pay the
- * excess first, and meanwhile TCP uses main.
- */
-bool plan_may_begin_pass(const struct plan *plan)
+bool plan_may_work(const struct plan *plan)
 {
-    return plan->pass.is_wanted && plan->pass.cost < MAX_COST;
+    return plan->budget > 0;
 }
 
-enum scan_extent plan_begin_pass(struct plan *plan)
+void plan_pay_removal(struct plan *plan)
 {
-    enum scan_extent extent = plan->pass.extent;
+    plan->budget -= COST_REMOVAL;
+}
+
+void plan_pay_messages(struct plan *plan, uint32_t n)
+{
+    plan->budget -= n / MESSAGES_PER_COST;
+}
+
+/* A part of the destinations, as large as that of the minute that has passed. */
+static void ask_again(struct plan *plan, uint32_t seconds)
+{
+    uint64_t n = ((uint64_t)plan->targets.table.n * seconds + ROUND_S - 1) / ROUND_S;
     struct target *target;
 
-    plan->pass.is_wanted = false;
-    plan->pass.is_under_way = true;
-    plan->pass.extent = SCAN_NOTHING;
-    while ((target = targets_take(&plan->targets, QUEUE_TOUCHED))) {
-        targets_push(&plan->targets, QUEUE_RESOLVE, target);
-        plan->pass.cost++;
+    if (n > plan->targets.table.n)
+        n = plan->targets.table.n;
+    while (n-- > 0) {
+        target = targets_next(&plan->targets, &plan->next_slot);
+        if (!target) {
+            plan->next_slot = 0;
+            target = targets_next(&plan->targets, &plan->next_slot);
+        }
+        plan->next_slot++;
+        if (target->wanted.initcwnd != 0 && target_is_host(target))
+            targets_push(&plan->targets, QUEUE_ASK, target);
     }
-    return extent;
-}
-
-/* After a scan of everything all base routes are queried again. */
-static void queue_all(struct plan *plan)
-{
-    struct target *target;
-
-    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
-        target->kernel.is_of_base &= target->kernel.exists;
-        if (target->wanted.initcwnd != 0)
-            targets_push(&plan->targets, QUEUE_RESOLVE, target);
-    }
-    plan->stats.resyncs++;
-}
-
-void plan_end_scan(struct plan *plan, enum scan_extent extent)
-{
-    plan->pass.cost += plan->pass.n_messages / MESSAGES_PER_COST;
-    if (extent != SCAN_ALL)
-        return;
-    queue_all(plan);
-    plan->pass.cost += plan->targets.table.n;
-}
-
-static bool must_read_main(const struct plan *plan)
-{
-    return plan->pass.is_contest_doubted && plan->pass.n_rounds_trusted == 0;
-}
-
-/* Only main shows the end of a contest; reading it serves all targets that are left alone. */
-static void read_main(struct plan *plan)
-{
-    struct target *target;
-
-    plan->pass.is_contest_doubted = false;
-    plan->pass.n_rounds_trusted = TRUSTED_ROUNDS;
-    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
-        if (target->reason)
-            targets_push(&plan->targets, QUEUE_TOUCHED, target);
-    }
-    plan_want_pass(plan, SCAN_MAIN);
-}
-
-void plan_end_pass(struct plan *plan)
-{
-    plan->pass.is_under_way = false;
-    if (must_read_main(plan))
-        read_main(plan);
-}
-
-void plan_set_round(struct plan *plan, uint64_t round_ns)
-{
-    uint32_t least_s = (uint32_t)(2 * round_ns / NS_PER_S) + 1;
-
-    plan->least_life_s = least_s > LEAST_LIFE_S ? least_s : LEAST_LIFE_S;
-}
-
-/* Whether one answer serves both. Routes that expire may be refreshed, and changed, separately. */
-static bool is_same(const struct base *a, const struct base *b)
-{
-    if (a == b || !a || !b)
-        return a == b && a;
-    return a->route.expires_s == ROUTE_NEVER_S && b->route.expires_s == ROUTE_NEVER_S &&
-           a->route.ifindex == b->route.ifindex &&
-           riptide_prefix_equal(&a->route.gateway, &b->route.gateway);
-}
-
-/* Whether its base route may change, or be refreshed, without notification, as in IPv6. */
-static bool may_move_silently(const struct target *target)
-{
-    return target->wanted.initcwnd != 0 && target->wanted.dst.family == AF_INET6 &&
-           (target->base || target->reason == base_ending);
-}
-
-/*
- * Router advertisements (hop limit, MTU, lifetime), sysctls and expiry change IPv6 routes and links
- * without a notification: for each gateway, link and expiring route one destination is queried
- * again, and if its base route has changed, all are.
- */
-static void probe(struct plan *plan)
-{
-    const struct base *probed[MAX_PROBES];
-    struct target *target = NULL;
-    uint32_t n = 0, i;
-
-    while (n < MAX_PROBES && (target = targets_next(&plan->targets, &plan->probe_slot))) {
-        plan->probe_slot++;
-        if (!may_move_silently(target))
-            continue;
-        for (i = 0; i < n && !is_same(probed[i], target->base); i++)
-            ;
-        if (i < n)
-            continue;
-        probed[n++] = target->base;
-        target->is_probe = true;
-        targets_push(&plan->targets, QUEUE_RESOLVE, target);
-    }
-    if (!target)
-        plan->probe_slot = 0;
-}
-
-static void pay(struct plan *plan)
-{
-    plan->pass.cost -= plan->pass.cost < MAX_COST ? plan->pass.cost : MAX_COST;
-    if (plan->pass.n_rounds_trusted > 0)
-        plan->pass.n_rounds_trusted--;
-    plan->has_work |= plan->pass.is_wanted || must_read_main(plan);
+    plan->has_work = true;
 }
 
 static void try_again(struct plan *plan)
@@ -284,34 +195,29 @@ static void try_again(struct plan *plan)
     }
 }
 
-void plan_round(struct plan *plan)
+/* Reads what the kernel does not announce, or what has ended. */
+static void doubt(struct plan *plan)
 {
-    if (plan->is_claimed && plan->targets.table.n > 0) {
-        probe(plan);
-        plan->has_work = true;
-    }
-    pay(plan);
-    try_again(plan);
+    plan->since_slow_s = 0;
+    plan_want_scan(plan, SCAN_LINKS);
+    if (plan->main.has_failed)
+        plan_want_scan(plan, SCAN_NEIGHBOURS);
+    if (plan->main.is_stale || plan->links.are_unknown)
+        plan_want_scan(plan, SCAN_MAIN);
 }
 
-struct rule_identity router_config_identity(const struct riptide_applier_config *config)
+void plan_tick(struct plan *plan, uint32_t seconds)
 {
-    return (struct rule_identity){ .table = config->table,
-                                   .protocol = config->protocol,
-                                   .mark = config->mark };
-}
-
-/* One without a state is popped when it gets one. */
-void plan_note_base(struct plan *plan, struct target *target)
-{
-    bool has_base = target->wanted.initcwnd && target->base;
-    uint32_t initcwnd = has_base ? target->base->route.metrics.initcwnd : 0;
-
-    if (initcwnd == target->known_initcwnd)
+    plan->budget += (int64_t)seconds * BUDGET_PER_S;
+    if (plan->budget > BUDGET_MAX)
+        plan->budget = BUDGET_MAX;
+    plan->since_slow_s += seconds;
+    if (plan->targets.table.n == 0)
         return;
-    target->known_initcwnd = initcwnd;
-    if (target->state != RIPTIDE_ROUTE_WITHDRAWN)
-        targets_push(&plan->targets, QUEUE_POP, target);
+    if (plan->since_slow_s >= ROUND_S)
+        doubt(plan);
+    try_again(plan);
+    ask_again(plan, seconds);
 }
 
 /* Why its state differs from the requested one. */
@@ -337,9 +243,9 @@ void plan_describe(const struct plan *plan, const struct target *target,
                                                            : target->wanted.initcwnd,
         .error = target->error,
         .backend = RIPTIDE_ROUTES,
+        .base_initcwnd = target_base_initcwnd(target),
     };
     if (target->base) {
-        route->base_initcwnd = target->base->route.metrics.initcwnd;
         route->initrwnd = target_metrics(target, &plan->links).initrwnd;
         route->gateway = target->base->route.gateway;
         route->ifindex = target->base->route.ifindex;
@@ -351,10 +257,8 @@ void plan_describe(const struct plan *plan, const struct target *target,
                  target->wanted.pmtu_bytes);
     else if (!target_is_at_base(target) || target->failure)
         snprintf(route->reason, sizeof(route->reason), "%s", reason_of(target));
-    else if (target_is_at_former_base(target))
-        snprintf(route->reason, sizeof(route->reason),
-                 "its base route had initcwnd %" PRIu32 " until now; the next round reads it again",
-                 target->judged_initcwnd);
+    else if (route->base_initcwnd == 0)
+        snprintf(route->reason, sizeof(route->reason), "the kernel's own window is no smaller");
     else
         snprintf(route->reason, sizeof(route->reason),
                  "its base route has initcwnd %" PRIu32 " already", route->base_initcwnd);
@@ -362,7 +266,7 @@ void plan_describe(const struct plan *plan, const struct target *target,
 
 bool plan_is_idle(const struct plan *plan)
 {
-    return !plan->has_work && !plan->pass.is_wanted;
+    return !plan->has_work;
 }
 
 void plan_count(const struct plan *plan, struct riptide_applier_stats *stats)
@@ -370,10 +274,10 @@ void plan_count(const struct plan *plan, struct riptide_applier_stats *stats)
     const struct target *target;
 
     *stats = plan->stats;
-
     for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
-        stats->routes += target->kernel.exists;
         stats->left_alone += target->state == RIPTIDE_ROUTE_LEFT_ALONE;
+        stats->routes_not_taken += target->is_not_taken;
     }
+    stats->routes = plan->targets.n_in_kernel[0] + plan->targets.n_in_kernel[1];
     stats->is_idle = plan_is_idle(plan);
 }

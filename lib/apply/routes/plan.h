@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state and the tasks of a router, without its sockets. Pure except for memory: scan.c,
- * resolve.c and work.c fill it with the kernel's answers, sync.c executes it.
+ * The state and the tasks of a router, without its sockets. Pure except for memory: events and the
+ * kernel's answers add work, router.c says in which order it is done.
  */
 #ifndef RIPTIDE_LIB_APPLY_PLAN_H
 #define RIPTIDE_LIB_APPLY_PLAN_H
 
-#include "main_table.h"
+#include "main_flags.h"
 #include "rule.h"
 #include "targets.h"
 
 #include <riptide/apply.h>
 
-/* How much a scan reads. */
-enum scan_extent {
-    SCAN_NOTHING,
-    SCAN_RULES,
-    SCAN_MAIN, /* competing routes of main */
-    SCAN_ALL,  /* links, rules, our routes, main */
+/* What a scan reads, as bits. */
+enum scan_part {
+    SCAN_LINKS = 1,
+    SCAN_RULES = 2,
+    SCAN_MAIN = 4,       /* and the gateways' neighbours */
+    SCAN_NEIGHBOURS = 8, /* those of gateways */
+    SCAN_OURS = 16,      /* our own table */
+    SCAN_ALL = 31,
 };
 
 /* Our rules in one family. */
 struct rule_state {
     bool is_in_place;
-    bool is_lifted; /* the lookup rule is lifted, the goto is in place */
-    bool must_lift; /* it must be lifted before any other work */
+    bool is_removed;  /* the lookup rule was removed, the goto is in place */
+    bool must_remove; /* it must be removed before any other work */
     struct rule_place place;
     const char *reason; /* why they cannot be in place (static); NULL: they can */
 };
@@ -35,33 +37,24 @@ struct foreign {
     char text[160]; /* the first one, and the remedy */
 };
 
-/* The pass that corrects what events affected, and the next one. */
-struct pass {
-    bool is_wanted;          /* events affected targets, or a scan is wanted */
-    enum scan_extent extent; /* of the scan at the beginning of the next pass */
-    bool is_under_way;
-    bool is_scanning;         /* while a scan lists our routes, some are not yet known */
-    uint32_t cost;            /* of the passes since the last round; see plan.c */
-    uint32_t n_messages;      /* that this scan has read */
-    bool is_contest_doubted;  /* a target is left alone for a contest that may have ended */
-    uint8_t n_rounds_trusted; /* until main is read to find out */
-};
-
 struct plan {
     struct riptide_applier_config config;
     struct rule_identity identity;
     struct targets targets;
     struct links links;
-    struct main_table main;
+    struct main_flags main;
     struct rules seen[2]; /* the host's rules, as of the last scan */
     char mark_reason[2][96]; /* why queries with our mark and without differ, by these rules */
     struct foreign foreign[2];
     uint32_t n_same_protocol; /* routes of main with our protocol */
     struct rule_state own[2];
-    struct pass pass;
-    uint32_t probe_slot;   /* where the next round continues to search for targets to probe */
-    uint32_t least_life_s; /* a base route that ends earlier is left alone */
-    bool is_claimed;       /* the namespace is claimed: rules and routes are written */
+    uint32_t scan_wanted;    /* SCAN_...: of the next scan */
+    uint32_t scanning;       /* SCAN_...: of the present one; 0: none is running */
+    bool is_all_touched[2];  /* since the family's last query */
+    int64_t budget;          /* see plan_may_work */
+    uint32_t next_slot;      /* where the timer goes on to ask destinations again */
+    uint32_t since_slow_s;   /* since flags of main were last doubted */
+    bool is_claimed;         /* the namespace is claimed: rules and routes are written */
     bool has_work;
     struct riptide_applier_stats stats;
 };
@@ -73,6 +66,9 @@ struct rule_identity router_config_identity(const struct riptide_applier_config 
 void plan_init(struct plan *plan, const struct riptide_applier_config *config);
 void plan_deinit(struct plan *plan);
 
+/* At the start: what its scans have cost does not count. */
+void plan_begin(struct plan *plan);
+
 /* Discards the kernel state of all destinations; their wanted windows stay. Errors: -ENOMEM. */
 int plan_forget_known(struct plan *plan);
 
@@ -82,44 +78,45 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted);
 /* Why our table must not be looked up in families[i], owned by the plan; NULL: no reason. */
 const char *plan_foreign_reason(const struct plan *plan, int i);
 
-/* Records a route of main: its links, and the targets inside it. */
-void plan_note_main(struct plan *plan, const struct route *route, const struct nlmsghdr *message);
+/* Requests a scan of these parts, before any destination is asked again. */
+void plan_want_scan(struct plan *plan, uint32_t parts);
 
-/* Requests a pass, after a scan of at least that extent. */
-void plan_want_pass(struct plan *plan, enum scan_extent extent);
+/* Removes the rules of both families until all routes are right again. */
+void plan_remove_rules(struct plan *plan);
 
-/* Lifts the rules of both families until all routes are right again. */
-void plan_lift(struct plan *plan);
+/*
+ * The route to any destination inside `prefix` may have changed: they are asked again, and if one
+ * of them has a route of ours, the rule of its family is removed first. That is one request, while
+ * queries and writes are many, and more events may wait. Returns whether one has.
+ */
+bool plan_touch(struct plan *plan, const struct riptide_prefix *prefix);
 
-/* The change may have affected any route. */
-void plan_touch_all(struct plan *plan);
+/* The same for a family as a whole. */
+bool plan_touch_family(struct plan *plan, uint8_t family);
 
-/* An unknown change may have affected any route: rules are lifted until all was queried again. */
+/* The same after an unknown change of anything: everything is read again. */
 void plan_distrust(struct plan *plan);
 
 /* Likewise after lost notifications, which are counted. */
 void plan_overrun(struct plan *plan);
 
-/* Whether the next pass may begin now; see plan.c. */
-bool plan_may_begin_pass(const struct plan *plan);
+/*
+ * In a storm of changes they are followed as long as that costs little; beyond, the rule stays
+ * away until the timer has refilled the budget.
+ */
+bool plan_may_work(const struct plan *plan);
 
-/* Begins it: affected targets wait to be resolved. Returns the scan that comes before. */
-enum scan_extent plan_begin_pass(struct plan *plan);
+/* Takes the cost of removing a rule from the budget. */
+void plan_pay_removal(struct plan *plan);
 
-/* A scan of that extent has ended: counts its cost and queues the resulting work. */
-void plan_end_scan(struct plan *plan, enum scan_extent extent);
+/* So many messages of a dump were read. */
+void plan_pay_messages(struct plan *plan, uint32_t n);
 
-/* Ends a pass, and requests reading main again where a contest may have ended. */
-void plan_end_pass(struct plan *plan);
-
-/* Sets the interval of rounds. */
-void plan_set_round(struct plan *plan, uint64_t round_ns);
-
-/* A regular round: repeats what failed, checks for changes without notification. */
-void plan_round(struct plan *plan);
-
-/* Pops the target if its base route's initcwnd has changed. */
-void plan_note_base(struct plan *plan, struct target *target);
+/*
+ * So many seconds have passed. Refills the budget, repeats what failed, and asks a part of the
+ * destinations again, for what the kernel does not announce: all of them within a minute.
+ */
+void plan_tick(struct plan *plan, uint32_t seconds);
 
 /* The target as the caller sees it. */
 void plan_describe(const struct plan *plan, const struct target *target,
@@ -131,13 +128,11 @@ bool plan_is_idle(const struct plan *plan);
 /* The counters, with present values. */
 void plan_count(const struct plan *plan, struct riptide_applier_stats *stats);
 
-/* event.c: processes a notification. A malformed one counts as any change. Errors: -ENOMEM. */
-int event_follow(struct plan *plan, const struct nlmsghdr *message);
+/* event.c: processes a notification. A malformed one counts as any change. */
+void event_follow(struct plan *plan, const struct nlmsghdr *message);
 
-/*
- * Records whether a neighbour has failed. Returns 1 if that is new and it is a gateway of main.
- * Errors: -EBADMSG, -ENOMEM.
- */
-int event_note_neighbour(struct plan *plan, const struct nlmsghdr *message);
+/* A link, as links_take has recorded it or is about to forget it, or one of its addresses has
+ * changed: touches what main leads through it. */
+void event_touch_link(struct plan *plan, const struct link *link);
 
 #endif

@@ -9,69 +9,41 @@
 
 /*
  * A destination is queried for TCP with our mark and, if this host has rules with conditions, also
- * without the mark: if that answer is neither the same nor our own route, those rules depend on
- * marks. A probe also queries the link, as a router or a sysctl may change its IPv6 MTU.
+ * without the mark: that answer is the same, or our own route, or those rules depend on marks. If
+ * our rule is in place and the answer is not our route, another rule decides before ours.
  */
-enum query { QUERY_MARKED, QUERY_PLAIN, QUERY_LINK };
-
-enum { MAX_QUERIES = 3 };
+enum { MAX_QUERIES = 2 };
 
 struct resolve {
     struct plan *plan;
-    bool is_plain_asked[2]; /* for each of families[] */
     uint32_t n_asked;
     uint32_t n_answered; /* or lost: answers arrive in the order of the queries */
     struct {
         struct target *target;
-        enum query query;
+        bool is_marked;
     } asked[RESOLVE_MAX_TARGETS * MAX_QUERIES];
     /* The answers for the present destination. */
     struct base base;
     const char *reason;
-    bool is_refused;      /* the kernel refused one of the queries */
-    bool has_probe_moved; /* a base route or link has changed without notification */
+    bool is_refused; /* the kernel refused one of the queries */
 };
 
-/* A prefix is queried by its second address: the first may be a broadcast or anycast address. */
-static struct riptide_prefix address_in(const struct riptide_prefix *dst)
+static bool is_asked_twice(const struct plan *plan, const struct target *target)
 {
-    struct riptide_prefix address = *dst;
-    uint8_t n_bits = prefix_family_bits(dst->family);
-
-    address.len = n_bits;
-    if (dst->len < n_bits)
-        address.addr[n_bits / 8 - 1] |= 1;
-    return address;
-}
-
-/* Why main's answer cannot be copied, for reasons outside the answer. NULL: it can. */
-static const char *main_reason(struct plan *plan, const struct target *target,
-                               const struct base *base)
-{
-    const char *reason =
-        target->inside == INSIDE_SOME
-            ? "main has more specific routes inside it"
-            : main_table_contested_reason(&plan->main, &base->route.dst, &target->wanted.dst);
-
-    plan->pass.is_contest_doubted |= reason && plan->main.is_stale;
-    return reason;
+    return !rules_are_unconditional(&plan->seen[family_index(target->wanted.dst.family)]);
 }
 
 static void resolved(struct resolve *resolve, struct target *target)
 {
     struct plan *plan = resolve->plan;
-    const struct base *before = target->base;
     const char *reason = resolve->reason;
 
     if (!reason)
-        reason = main_reason(plan, target, &resolve->base);
+        reason = main_flags_contested(&plan->main, &resolve->base.route.dst);
     if (targets_set_base(&plan->targets, target, &resolve->base, reason) < 0)
         resolve->is_refused = true;
     target->is_failed = resolve->is_refused;
-    resolve->has_probe_moved |= target->is_probe && before != target->base;
-    target->is_probe = false;
     target_set_failure(target, 0, NULL);
-    plan_note_base(plan, target);
     targets_push(&plan->targets, QUEUE_WRITE, target);
 }
 
@@ -79,12 +51,11 @@ static void resolved(struct resolve *resolve, struct target *target)
 static const char *parse(struct resolve *resolve, struct base *base, const struct target *target,
                          const struct nlmsghdr *answer)
 {
-    struct plan *plan = resolve->plan;
     const char *reason = base_malformed;
 
-    if (answer && base_parse(base, &target->wanted.dst, answer, plan->least_life_s, &reason))
+    if (answer && base_parse(base, &target->wanted.dst, answer, &reason))
         return NULL;
-    plan->stats.malformed += reason == base_malformed;
+    resolve->plan->stats.malformed += reason == base_malformed;
     return reason;
 }
 
@@ -98,28 +69,24 @@ static bool is_ours(const struct resolve *resolve, const struct nlmsghdr *answer
 }
 
 /* Where the mark alone prevents a copy, that is the reason: TCP never takes the marked way. */
-static void check_plain(struct resolve *resolve, const struct target *target,
+static void check_plain(struct resolve *resolve, struct target *target,
                         const struct nlmsghdr *answer)
 {
+    int i = family_index(target->wanted.dst.family);
+    const struct rule_state *own = &resolve->plan->own[i];
+    bool is_taken = is_ours(resolve, answer);
     const char *reason;
     struct base base;
 
-    if (is_ours(resolve, answer))
+    if (own->is_in_place && !own->is_removed)
+        target->is_not_taken = target->kernel.exists && !is_taken;
+    if (is_taken)
         return;
     reason = parse(resolve, &base, target, answer);
     if (!reason && (resolve->reason || !base_equal(&resolve->base, &base)))
-        reason = resolve->plan->mark_reason[family_index(target->wanted.dst.family)];
+        reason = resolve->plan->mark_reason[i];
     if (reason)
         resolve->reason = reason;
-}
-
-/* If the link is gone, a notification comes. */
-static void note_link(struct resolve *resolve, const struct nlmsghdr *answer)
-{
-    int r = answer ? links_take(&resolve->plan->links, answer) : -EBADMSG;
-
-    resolve->plan->stats.malformed += r < 0;
-    resolve->has_probe_moved |= r > 0;
 }
 
 static void take(struct resolve *resolve, const struct nlmsghdr *answer, int error)
@@ -128,22 +95,16 @@ static void take(struct resolve *resolve, const struct nlmsghdr *answer, int err
     struct target *target = resolve->asked[n].target;
     bool is_refused = error && !base_is_answer(error);
 
-    switch (resolve->asked[n].query) {
-    case QUERY_MARKED:
+    if (resolve->asked[n].is_marked) {
         resolve->is_refused = is_refused;
         resolve->reason = parse(resolve, &resolve->base, target, answer);
-        if (!resolve->is_plain_asked[family_index(target->wanted.dst.family)])
-            resolved(resolve, target);
-        break;
-    case QUERY_PLAIN:
+        if (is_asked_twice(resolve->plan, target))
+            return;
+    } else {
         resolve->is_refused |= is_refused;
         check_plain(resolve, target, answer);
-        resolved(resolve, target);
-        break;
-    case QUERY_LINK:
-        note_link(resolve, answer);
-        break;
     }
+    resolved(resolve, target);
 }
 
 static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
@@ -163,27 +124,14 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
 
 static void ask(struct resolve *resolve, struct netlink *channel, struct target *target)
 {
-    struct riptide_prefix address = address_in(&target->wanted.dst);
-    uint32_t ifindex = target->base ? target->base->route.ifindex : 0;
-    const bool is_asked[] = {
-        [QUERY_MARKED] = true,
-        [QUERY_PLAIN] = resolve->is_plain_asked[family_index(address.family)],
-        [QUERY_LINK] = target->is_probe && target->base,
-    };
+    const uint32_t marks[MAX_QUERIES] = { resolve->plan->config.mark, 0 };
+    int n = is_asked_twice(resolve->plan, target) ? 2 : 1;
 
-    for (enum query query = QUERY_MARKED; query <= QUERY_LINK; query++) {
-        void *room = netlink_room(channel);
-
-        if (!is_asked[query])
-            continue;
+    for (int i = 0; i < n; i++) {
         resolve->asked[resolve->n_asked].target = target;
-        resolve->asked[resolve->n_asked++].query = query;
+        resolve->asked[resolve->n_asked++].is_marked = marks[i] != 0;
         netlink_add(channel,
-                    query == QUERY_LINK
-                        ? message_link_query(room, ifindex)
-                        : message_route_query(
-                              room, &address,
-                              query == QUERY_MARKED ? resolve->plan->config.mark : 0));
+                    message_route_query(netlink_room(channel), &target->wanted.dst, marks[i]));
     }
 }
 
@@ -195,22 +143,20 @@ int resolve_batch(struct plan *plan, struct netlink *channel)
     int r;
 
     for (int i = 0; i < 2; i++) {
-        resolve.is_plain_asked[i] = !rules_are_unconditional(&plan->seen[i]);
+        plan->is_all_touched[i] = false;
         rules_explain_mark(&plan->seen[i], plan->config.mark, plan->mark_reason[i],
                            sizeof(plan->mark_reason[i]));
     }
     while (n < RESOLVE_MAX_TARGETS && netlink_has_room(channel, MAX_QUERIES) &&
-           (targets[n] = targets_take(&plan->targets, QUEUE_RESOLVE)))
+           (targets[n] = targets_take(&plan->targets, QUEUE_ASK)))
         ask(&resolve, channel, targets[n++]);
     r = netlink_exchange(channel, on_answer, &resolve);
     plan->stats.resolved += n;
     for (uint32_t i = 0; i < n; i++) {
         if (r < 0)
-            targets_push(&plan->targets, QUEUE_RESOLVE, targets[i]);
+            targets_push(&plan->targets, QUEUE_ASK, targets[i]);
         else
             targets_forget_if_done(&plan->targets, targets[i]);
     }
-    if (r == 0 && resolve.has_probe_moved)
-        plan_touch_all(plan);
     return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of a router: its life, its fd, its settings. work.c does the work. */
+/* A router: its life, its fd, its settings, and the order of its work. */
 #include "router.h"
 
 #include "internal.h"
@@ -11,10 +11,15 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Temporary errors in succession after which dispatch returns them to the caller. */
-enum { MAX_SETBACKS = 8 };
+enum {
+    /* Temporary errors in succession after which dispatch returns them to the caller. */
+    MAX_SETBACKS = 8,
+    /* Notifications read in one dispatch: in a storm each arrives alone, with little work. */
+    MAX_READ = 16,
+};
 
 static int add_to_epoll(int epoll_fd, int fd)
 {
@@ -23,17 +28,24 @@ static int add_to_epoll(int epoll_fd, int fd)
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+/* Whether there is work that can be done now. */
+static bool has_work(const struct plan *plan)
+{
+    return plan->has_work && (plan->is_claimed || plan->config.dry_run) &&
+           (plan->scanning || plan_may_work(plan));
+}
+
 /* Makes the fd readable while there is work; to be called wherever work may be added. */
 static void show_work(struct router *router)
 {
-    bool has_work = work_has_more(&router->plan);
+    bool is_due = has_work(&router->plan);
     eventfd_t value = 1;
 
-    if (router->is_readable == has_work)
+    if (router->is_readable == is_due)
         return;
-    if ((has_work ? eventfd_write(router->work_fd, value)
+    if ((is_due ? eventfd_write(router->work_fd, value)
                   : eventfd_read(router->work_fd, &value)) == 0)
-        router->is_readable = has_work;
+        router->is_readable = is_due;
 }
 
 static void router_freep(struct router **routerp)
@@ -97,6 +109,60 @@ struct router *router_free(struct router *router)
     return NULL;
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+static bool is_in_force(const struct plan *plan)
+{
+    for (int i = 0; i < 2; i++) {
+        if (plan->targets.n_in_kernel[i] > 0 &&
+            (!plan->own[i].is_in_place || plan->own[i].is_removed))
+            return false;
+    }
+    return plan->is_claimed;
+}
+
+/* To be called where rules come and go, and as time passes. */
+static void count_share(struct router *router)
+{
+    struct share *share = &router->share;
+    uint64_t at_ns = now_ns(), ns = at_ns - share->since_ns;
+
+    if (share->since_ns) {
+        share->slots[share->at].ns += ns;
+        share->slots[share->at].in_force_ns += share->is_in_force ? ns : 0;
+    }
+    share->since_ns = at_ns;
+    share->is_in_force = is_in_force(&router->plan);
+}
+
+static uint64_t share_permille(const struct share *share)
+{
+    uint64_t ns = 0, in_force_ns = 0;
+
+    for (int i = 0; i < SHARE_SLOTS; i++) {
+        ns += share->slots[i].ns;
+        in_force_ns += share->slots[i].in_force_ns;
+    }
+    return ns > 0 ? in_force_ns * 1000 / ns : share->is_in_force ? 1000 : 0;
+}
+
+void router_tick(struct router *router, uint32_t seconds)
+{
+    struct share *share = &router->share;
+
+    plan_tick(&router->plan, seconds);
+    count_share(router);
+    share->at = (share->at + 1) % SHARE_SLOTS;
+    share->slots[share->at].ns = share->slots[share->at].in_force_ns = 0;
+    show_work(router);
+}
+
 int router_start(struct router *router, struct riptide_error *error)
 {
     int r = watch_subscribe(router->notifications);
@@ -107,9 +173,11 @@ int router_start(struct router *router, struct riptide_error *error)
         watch_unsubscribe(router->notifications);
         return error_fill(error, r);
     }
-    /* Changes since the claim's scans wait as events. */
+    /* Changes since the scans of the start wait as events. */
     if (router->plan.config.dry_run)
-        plan_want_pass(&router->plan, SCAN_ALL);
+        plan_want_scan(&router->plan, SCAN_ALL);
+    plan_begin(&router->plan);
+    count_share(router);
     show_work(router);
     return 0;
 }
@@ -154,25 +222,128 @@ int router_set(struct router *router, const struct riptide_wanted *wanted)
     return r;
 }
 
+/* Removes the rules that the plan wants removed. */
+static int remove_rules(struct router *router)
+{
+    uint64_t before = router->plan.stats.rule_removals;
+    int r = sync_remove(&router->plan, &router->channel);
+
+    if (router->plan.stats.rule_removals != before)
+        count_share(router);
+    return r;
+}
+
+/* A rule that must be removed is removed before the next notification is read. */
+static int read_notifications(struct router *router)
+{
+    int r, removed, n = 0;
+
+    do {
+        r = watch_read(router->notifications, &router->plan);
+        removed = r > 0 ? remove_rules(router) : 0;
+    } while (r > 0 && removed == 0 && ++n < MAX_READ);
+    if (r < 0)
+        return r;
+    return removed < 0 ? removed : n;
+}
+
+/* Deletes rules of ours that are out of place, as queries that match them have wrong answers. */
+static int check_rules(struct router *router)
+{
+    struct plan *plan = &router->plan;
+    int r = 0;
+
+    for (int i = 0; i < 2 && r == 0; i++) {
+        plan->own[i].is_in_place = rules_has_ours_in_place(&plan->seen[i]);
+        if (!plan->own[i].is_in_place && plan->seen[i].n > 0 && plan->is_claimed)
+            r = sync_clear_rules(plan, &router->channel, i);
+    }
+    return r;
+}
+
+static int read_on(struct router *router)
+{
+    int r = scan_step(&router->scan);
+
+    if (r == 0)
+        return 0;
+    /* A change may have been missed: everything is scanned again. */
+    if (r != RIPTIDE_E_DONE)
+        plan_distrust(&router->plan);
+    if (r < 0)
+        return r;
+    router->plan.stats.resyncs += router->scan.scanned == SCAN_ALL;
+    return router->scan.scanned & SCAN_RULES ? check_rules(router) : 0;
+}
+
+/* The last step, when all routes are right: the rules return. */
+static int settle(struct router *router)
+{
+    struct plan *plan = &router->plan;
+    int r = plan->is_claimed && !router->why_paused ? sync_rules(plan, &router->channel, NULL) : 0;
+
+    plan->has_work = r != 0;
+    count_share(router);
+    return r;
+}
+
+/* One piece of the work that is due. */
+static int go_on(struct router *router)
+{
+    struct plan *plan = &router->plan;
+
+    if (plan->scanning || plan->scan_wanted)
+        return read_on(router);
+    if (!targets_is_empty(&plan->targets, QUEUE_ASK))
+        return resolve_batch(plan, &router->channel);
+    if (!targets_is_empty(&plan->targets, QUEUE_WRITE))
+        return sync_write(plan, &router->channel);
+    return settle(router);
+}
+
+/*
+ * The order of the work: first what has happened is read, and the rules of what that concerns are
+ * removed; then the kernel is asked, and our routes are corrected; last the rules return. Returns
+ * the number of notifications.
+ */
+static int work(struct router *router)
+{
+    int removed, r = 0, n = read_notifications(router);
+
+    if (n < 0)
+        return n;
+    router->plan.has_work |= n == MAX_READ;
+    if (n < MAX_READ && has_work(&router->plan))
+        r = go_on(router);
+    if (r < 0)
+        return r;
+    /* Another program may have restored the rules. */
+    if (router->why_paused && !router->plan.scanning)
+        plan_remove_rules(&router->plan);
+    removed = remove_rules(router);
+    return removed < 0 ? removed : n;
+}
+
 int router_dispatch(struct router *router)
 {
-    int r = work_step(router);
+    int r = work(router);
 
     if (r >= 0)
         router->n_setbacks = 0;
     /* Answers were lost: the next scan finds out what the batch did. */
     else if (netlink_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS) {
         plan_overrun(&router->plan);
-        r = sync_lift(&router->plan, &router->channel);
+        r = remove_rules(router);
     }
     show_work(router);
     if (r < 0)
         return r;
     /* Without the claim there may be more to read still. */
-    return work_has_more(&router->plan) || (r > 0 && !router->plan.is_claimed) ? RIPTIDE_E_MORE : 0;
+    return has_work(&router->plan) || r == MAX_READ ? RIPTIDE_E_MORE : 0;
 }
 
-int router_pop(struct router *router, const struct riptide_route **routep)
+int router_pop(struct router *router,
+                                      const struct riptide_route **routep)
 {
     struct plan *plan = &router->plan;
     struct target *target = targets_take(&plan->targets, QUEUE_POP);
@@ -189,19 +360,12 @@ int router_set_paused(struct router *router, const char *why)
 {
     router->why_paused = why;
     if (why) {
-        plan_lift(&router->plan);
-        return sync_lift(&router->plan, &router->channel);
+        plan_remove_rules(&router->plan);
+        return remove_rules(router);
     }
     router->plan.has_work |= router->plan.is_claimed;
     show_work(router);
     return 0;
-}
-
-void router_retry(struct router *router, uint64_t round_ns)
-{
-    plan_set_round(&router->plan, round_ns);
-    plan_round(&router->plan);
-    show_work(router);
 }
 
 int router_find(const struct router *router, const struct riptide_prefix *dst,
@@ -220,6 +384,7 @@ void router_count(const struct router *router, struct riptide_applier_stats *sta
     const struct plan *plan = &router->plan;
 
     plan_count(plan, stats);
+    stats->in_force_permille = share_permille(&router->share);
     stats->malformed += router->channel.malformed + router->scan.dumps.malformed;
     for (int i = 0; i < 2; i++)
         stats->rules_reason[i] = router->why_paused ? router->why_paused : plan->own[i].reason;

@@ -2,13 +2,14 @@
 /*
  * The router: gives windows by routes. Its functions for the applier (../applier.c), which are as
  * those of apply.h; its data, and the functions that work on it. Unless stated otherwise, errors are
- * those of netlink.h.
+ * those of netlink.h. router_dispatch needs up to 48 KB of stack: a datagram of notifications has
+ * 32 KB.
  */
 #ifndef RIPTIDE_LIB_APPLY_ROUTER_H
 #define RIPTIDE_LIB_APPLY_ROUTER_H
 
-#include "netlink.h"
 #include "../claim.h"
+#include "netlink.h"
 #include "plan.h"
 
 #include <sys/types.h>
@@ -27,11 +28,14 @@ int router_check_start(struct router *router, struct riptide_error *error);
 int router_get_fd(const struct router *router);
 int router_set(struct router *router, const struct riptide_wanted *wanted);
 
-/* A pause, until `why`, one line that the caller owns, is NULL. */
+/*
+ * Removes the rules, so that local TCP does not use our routes, until `why`, one line that the
+ * caller owns, is NULL. Where another program restores them, dispatch removes them again.
+ */
 int router_set_paused(struct router *router, const char *why);
 
-/* The next round, of that interval: repeats what was refused, looks for unannounced changes. */
-void router_retry(struct router *router, uint64_t round_ns);
+/* To be called each second after the start: so many have passed. See plan_tick. */
+void router_tick(struct router *router, uint32_t seconds);
 
 int router_dispatch(struct router *router);
 
@@ -40,19 +44,31 @@ int router_pop(struct router *router, const struct riptide_route **routep);
 int router_find(const struct router *router, const struct riptide_prefix *dst,
                 struct riptide_route *route);
 
-/* Adds what concerns routes, rules_reason included. Called often: it walks over nothing. */
+/* Adds what concerns routes, rules_reason included. */
 void router_count(const struct router *router, struct riptide_applier_stats *stats);
 
-/* scan.c: reads the kernel's state into a plan: links, rules, our routes, contests of main. */
+/* scan.c: reads the kernel's state into a plan: links, rules, main, our routes. */
 struct scan {
     struct plan *plan;
     struct netlink *requests; /* to delete other programs' routes */
     struct netlink dumps;     /* another socket, as requests must not wait for a dump */
-    enum scan_extent extent;
-    uint32_t step;       /* the present dump, */
-    uint8_t family;      /* and its family */
-    bool is_asked;       /* its request was sent */
-    bool is_interrupted; /* a change interrupted a dump */
+    uint32_t scanned;         /* SCAN_...: of the last one that has ended */
+    uint32_t step;            /* the present dump, */
+    uint8_t family;           /* and its family */
+    bool is_asked;            /* its request was sent */
+    bool is_interrupted;      /* a change interrupted a dump */
+};
+
+enum { SHARE_SLOTS = 60 };
+
+/* For what share of the last minute the rules of all families with routes were in place. */
+struct share {
+    struct {
+        uint64_t ns, in_force_ns;
+    } slots[SHARE_SLOTS]; /* each about a second long */
+    uint32_t at;
+    uint64_t since_ns; /* CLOCK_BOOTTIME: what is before is in the slots; 0: not started */
+    bool is_in_force;
 };
 
 struct router {
@@ -65,7 +81,8 @@ struct router {
     bool is_readable; /* whether work_fd is readable */
     const char *why_paused; /* the text given to router_set_paused; NULL: it is not */
     struct claim claim;     /* of the namespace; not taken with dry_run */
-    uint32_t n_setbacks;  /* successive dispatches that began anew after a temporary error */
+    uint32_t n_setbacks;    /* successive dispatches that began anew after a temporary error */
+    struct share share;
     struct riptide_route popped;
 };
 
@@ -73,11 +90,11 @@ struct router {
 int scan_init(struct scan *scan, struct plan *plan, struct netlink *requests);
 
 /*
- * Reads one netlink buffer of a scan; begins one of that extent if none is running. Returns
+ * Reads one netlink buffer of a scan; begins that which the plan wants if none is running. Returns
  * RIPTIDE_E_DONE at its end, RIPTIDE_E_RESTARTED if changes interrupted a dump, so that its result
  * may be incomplete.
  */
-int scan_step(struct scan *scan, enum scan_extent extent);
+int scan_step(struct scan *scan);
 
 /* In a batch: without CAP_NET_ADMIN the receive buffer has no room for more answers. */
 enum { RESOLVE_MAX_TARGETS = 64 };
@@ -97,8 +114,8 @@ int sync_clear_rules(struct plan *plan, struct netlink *channel, int i);
 /* Deletes our rules where they are in place. flush_all handles failures. */
 void sync_remove_rules(const struct plan *plan, struct netlink *channel);
 
-/* Lifts the rules that the plan wants lifted: local TCP uses main until sync_rules. */
-int sync_lift(struct plan *plan, struct netlink *channel);
+/* Deletes the lookup rules that the plan wants removed: local TCP uses main until sync_rules. */
+int sync_remove(struct plan *plan, struct netlink *channel);
 
 /* A socket for notifications, except about changes by the socket with that port. */
 int watch_open(struct mnl_socket **socketp, uint32_t own_port);
@@ -112,15 +129,9 @@ void watch_unsubscribe(struct mnl_socket *socket);
 /* Reads one buffer of notifications. Returns 1 where there was one. */
 int watch_read(struct mnl_socket *socket, struct plan *plan);
 
-/* Whether more work than reading notifications is due: a router without claim waits for them. */
-bool work_has_more(const struct plan *plan);
-
-/* Reads notifications and returns their number, then one buffer of a dump, or one batch. */
-int work_step(struct router *router);
-
 /*
- * Takes the claim, checks that no other program uses our numbers, removes a predecessor's rules and
- * routes, installs the rules. Errors as router_start, each with a line; then no rule or
+ * start.c: takes the claim, checks that no other program uses our numbers, removes a predecessor's
+ * rules and routes, installs the rules. Errors as router_start, each with a line; then no rule or
  * route of ours remains, and the claim may.
  */
 int start_routes(struct router *router, struct riptide_error *error);

@@ -8,8 +8,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* One dump: its type; for routes the table, where OURS stands for ours. */
+/* One dump: the parts that need it, its type; for routes the table, where OURS stands for ours. */
 struct step {
+    uint32_t parts;
     uint16_t type;
     uint8_t family;
     uint32_t table;
@@ -24,17 +25,61 @@ int scan_init(struct scan *scan, struct plan *plan, struct netlink *requests)
     return netlink_init(&scan->dumps);
 }
 
+/* IPv6 MTUs change without a notification: then it is as if there had been one. */
 static int on_link(struct scan *scan, const struct nlmsghdr *message)
 {
-    int r = links_take(&scan->plan->links, message);
+    const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
+    struct plan *plan = scan->plan;
+    int r = links_take(&plan->links, message);
 
-    links_note_state(&scan->plan->links, message);
-    return r;
+    if (r > 0 && plan->scanning != SCAN_ALL)
+        event_touch_link(plan, links_find(&plan->links, (uint32_t)header->ifi_index));
+    return r < 0 ? r : 0;
+}
+
+static int on_netconf(struct scan *scan, const struct nlmsghdr *message)
+{
+    main_flags_take_netconf(&scan->plan->main, message);
+    return 0;
 }
 
 static int on_rule(struct scan *scan, const struct nlmsghdr *message)
 {
     return rules_add(&scan->plan->seen[family_index(scan->family)], &scan->plan->identity, message);
+}
+
+static int on_main_route(struct scan *scan, const struct nlmsghdr *message)
+{
+    struct plan *plan = scan->plan;
+    struct route route;
+    int r = route_parse(&route, message);
+
+    if (r < 0 || route.is_cached || route.table != RT_TABLE_MAIN)
+        return r;
+    plan->n_same_protocol += route.protocol == plan->config.protocol;
+    main_flags_add(&plan->main, &plan->links, &route, message);
+    return 0;
+}
+
+/*
+ * A dump of one table ends without an error at a route larger than any buffer. A dump of all tables
+ * shows `local` after main, with the host's own addresses: these prove that it came to the end.
+ */
+static int on_any_route(struct scan *scan, const struct nlmsghdr *message)
+{
+    const struct rtmsg *rtm = mnl_nlmsg_get_payload(message);
+
+    if (!netlink_has_header(message, sizeof(*rtm)))
+        return -EBADMSG;
+    if (rtm->rtm_table == RT_TABLE_LOCAL)
+        scan->plan->main.is_cut[family_index(scan->family)] = false;
+    return rtm->rtm_table == RT_TABLE_MAIN ? on_main_route(scan, message) : 0;
+}
+
+static int on_neighbour(struct scan *scan, const struct nlmsghdr *message)
+{
+    scan->plan->main.has_failed |= main_flags_is_failure(&scan->plan->main, message);
+    return 0;
 }
 
 /* Whether the route equals the one that we would write for the target and its base route. */
@@ -98,124 +143,67 @@ static int on_our_route(struct scan *scan, const struct nlmsghdr *message)
     if (route.protocol != plan->config.protocol || plan->config.dry_run)
         return 0;
     r = targets_get(&plan->targets, &route.dst, &target);
-    if (r == RIPTIDE_E_FULL)
-        remove_stray(scan, &route);
-    if (r != 0)
-        return r < 0 ? r : 0;
-    if (is_beside(plan, target, &route)) {
+    if (r < 0)
+        return r;
+    if (r == RIPTIDE_E_FULL || is_beside(plan, target, &route)) {
         remove_stray(scan, &route);
         return 0;
     }
+    targets_set_exists(&plan->targets, target, true);
+    target->kernel.is_seen = true;
     target->kernel.is_of_base = target->kernel.is_of_base && is_as_written(target, &route);
     target->kernel.priority = route.priority;
     target->kernel.metrics = route.metrics;
-    target->kernel.exists = true;
-    if (target->wanted.initcwnd == 0)
-        targets_push(&plan->targets, QUEUE_WRITE, target);
     return 0;
 }
 
-static int on_main_route(struct scan *scan, const struct nlmsghdr *message)
-{
-    struct plan *plan = scan->plan;
-    struct route route;
-    int r = route_parse(&route, message);
-
-    if (r < 0 || route.is_cached || route.table != RT_TABLE_MAIN)
-        return r;
-    plan->n_same_protocol += route.protocol == plan->config.protocol;
-    plan_note_main(plan, &route, message);
-    return main_table_add(&plan->main, &route, message);
-}
-
-/*
- * A dump of one table ends without an error at a route larger than any buffer. A dump of all tables
- * shows `local` after main, with the host's own addresses: these prove that it came to the end.
- */
-static int on_any_route(struct scan *scan, const struct nlmsghdr *message)
-{
-    const struct rtmsg *rtm = mnl_nlmsg_get_payload(message);
-
-    if (!netlink_has_header(message, sizeof(*rtm)))
-        return -EBADMSG;
-    if (rtm->rtm_table == RT_TABLE_LOCAL)
-        scan->plan->main.is_cut[family_index(scan->family)] = false;
-    else if (rtm->rtm_table == RT_TABLE_MAIN)
-        return on_main_route(scan, message);
-    else
-        return on_our_route(scan, message);
-    return 0;
-}
-
-static int on_neighbour(struct scan *scan, const struct nlmsghdr *message)
-{
-    int r = event_note_neighbour(scan->plan, message);
-
-    return r < 0 ? r : 0;
-}
-
-/* Ordered so that each extent is a part of the row. */
+/* Ordered so that what a dump depends on is read before. */
 static const struct step steps[] = {
-    { RTM_GETLINK, AF_INET, 0, on_link },
-    { RTM_GETRULE, AF_INET, 0, on_rule },
-    { RTM_GETRULE, AF_INET6, 0, on_rule },
-    { RTM_GETNEIGH, AF_INET6, 0, on_neighbour },
-    { RTM_GETROUTE, AF_INET, RT_TABLE_UNSPEC, on_any_route },
-    { RTM_GETROUTE, AF_INET6, OURS, on_our_route },
-    { RTM_GETROUTE, AF_INET6, RT_TABLE_MAIN, on_main_route },
-    { RTM_GETROUTE, AF_INET, RT_TABLE_MAIN, on_main_route },
+    { SCAN_LINKS, RTM_GETLINK, AF_UNSPEC, 0, on_link },
+    { SCAN_RULES, RTM_GETRULE, AF_INET, 0, on_rule },
+    { SCAN_RULES, RTM_GETRULE, AF_INET6, 0, on_rule },
+    { SCAN_MAIN, RTM_GETROUTE, AF_INET, RT_TABLE_UNSPEC, on_any_route },
+    { SCAN_MAIN, RTM_GETROUTE, AF_INET6, RT_TABLE_MAIN, on_main_route },
+    { SCAN_MAIN, RTM_GETNETCONF, AF_INET6, 0, on_netconf },
+    { SCAN_MAIN | SCAN_NEIGHBOURS, RTM_GETNEIGH, AF_INET6, 0, on_neighbour },
+    { SCAN_OURS, RTM_GETROUTE, AF_INET, OURS, on_our_route },
+    { SCAN_OURS, RTM_GETROUTE, AF_INET6, OURS, on_our_route },
 };
 
-static const struct {
-    uint32_t first, end;
-} extents[] = { [SCAN_ALL] = { 0, 7 }, [SCAN_RULES] = { 1, 3 }, [SCAN_MAIN] = { 6, 8 } };
+enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
 
-static void forget_kernel(struct plan *plan)
-{
-    struct target *target;
-
-    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++)
-        target->kernel.exists = false;
-}
-
-static void forget_main(struct plan *plan)
-{
-    struct target *target;
-
-    main_table_begin(&plan->main);
-    plan->n_same_protocol = 0;
-    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++)
-        target->inside = INSIDE_NONE;
-}
-
-/* The results of the last scan are discarded; what this one does not find does not exist. */
-static void begin(struct scan *scan, enum scan_extent extent)
+/* What this scan does not find does not exist. */
+static void begin(struct scan *scan)
 {
     struct plan *plan = scan->plan;
+    struct target *target;
 
-    scan->extent = extent;
+    plan->scanning = plan->scan_wanted;
+    plan->scan_wanted = 0;
     scan->is_asked = scan->is_interrupted = false;
-    scan->step = extents[extent].first;
-    plan->pass.is_scanning = true;
-    plan->pass.n_messages = 0;
-    if (extent != SCAN_MAIN) {
-        /* The dump of rules may still have shown a rule that is lifted from now on. */
-        plan->own[0].is_lifted = plan->own[1].is_lifted = false;
-        rules_deinit(&plan->seen[0]);
-        rules_deinit(&plan->seen[1]);
-    }
-    if (extent == SCAN_ALL) {
+    scan->step = 0;
+    if (plan->scanning == SCAN_ALL)
         links_forget(&plan->links);
+    if (plan->scanning & SCAN_RULES) {
+        for (int i = 0; i < 2; i++) {
+            /* The dump may still show a rule that is removed from now on. */
+            plan->own[i].is_removed = false;
+            rules_deinit(&plan->seen[i]);
+        }
+    }
+    if (plan->scanning & SCAN_MAIN) {
+        plan->n_same_protocol = 0;
+        main_flags_begin(&plan->main);
+        links_begin_main(&plan->links);
+    }
+    if (plan->scanning & (SCAN_MAIN | SCAN_NEIGHBOURS))
+        plan->main.has_failed = false;
+    if (plan->scanning & SCAN_OURS) {
         /* The text stays, as the caller may be reading it. */
         plan->foreign[0].n = plan->foreign[1].n = 0;
-        plan->main.n_neighbours = 0;
-        plan->main.is_cut[family_index(AF_INET6)] = false;
-        /* In a dry run the kernel has no routes; the recorded ones stay. */
-        if (!plan->config.dry_run)
-            forget_kernel(plan);
+        for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++)
+            target->kernel.is_seen = false;
     }
-    if (extent != SCAN_RULES)
-        forget_main(plan);
 }
 
 static int on_message(void *userdata, const struct nlmsghdr *message)
@@ -223,7 +211,7 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
     struct scan *scan = userdata;
     int r = steps[scan->step].on_message(scan, message);
 
-    scan->plan->pass.n_messages++;
+    plan_pay_messages(scan->plan, 1);
     /* One malformed message does not affect the others. */
     if (r == -EBADMSG) {
         scan->plan->stats.malformed++;
@@ -236,22 +224,65 @@ static int begin_dump(struct scan *scan)
 {
     const struct step *step = &steps[scan->step];
     uint32_t table = step->table == OURS ? scan->plan->config.table : step->table;
+    struct main_flags *main = &scan->plan->main;
 
     scan->family = step->family;
-    scan->plan->main.previous = (struct route){ 0 };
-    if (step->on_message == on_any_route)
-        scan->plan->main.is_cut[family_index(step->family)] = true;
+    main->previous = (struct route){ 0 };
+    if (step->parts == SCAN_MAIN && step->type == RTM_GETROUTE)
+        main->is_cut[family_index(step->family)] = step->on_message == on_any_route;
     return netlink_dump(&scan->dumps,
                         message_dump(netlink_room(&scan->dumps), step->type, step->family, table));
 }
 
-int scan_step(struct scan *scan, enum scan_extent extent)
+/* Our routes that were not found are written again; those that nobody wants are deleted. */
+static void end_ours(struct plan *plan)
+{
+    struct target *target;
+
+    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
+        /* In a dry run the kernel has no routes; the recorded ones stay. */
+        if (!target->kernel.is_seen && !plan->config.dry_run)
+            targets_set_exists(&plan->targets, target, false);
+        if (target->wanted.initcwnd == 0 || (target->base && !target->kernel.is_of_base))
+            targets_push(&plan->targets, QUEUE_WRITE, target);
+    }
+}
+
+/* What a destination was left alone for may have ended. */
+static void ask_left_alone(struct plan *plan)
+{
+    struct target *target;
+
+    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
+        if (target->reason && target_is_host(target))
+            targets_push(&plan->targets, QUEUE_ASK, target);
+    }
+}
+
+static int end(struct scan *scan)
+{
+    struct plan *plan = scan->plan;
+
+    scan->scanned = plan->scanning;
+    plan->scanning = 0;
+    if (scan->scanned & SCAN_OURS)
+        end_ours(plan);
+    if (scan->scanned & SCAN_MAIN)
+        ask_left_alone(plan);
+    return scan->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;
+}
+
+int scan_step(struct scan *scan)
 {
     struct plan *plan = scan->plan;
     int r = 0;
 
-    if (!plan->pass.is_scanning)
-        begin(scan, extent);
+    if (!plan->scanning)
+        begin(scan);
+    while (scan->step < STEPS && !(steps[scan->step].parts & plan->scanning))
+        scan->step++;
+    if (scan->step == STEPS)
+        return end(scan);
     if (!scan->is_asked)
         r = begin_dump(scan);
     scan->is_asked = r == 0;
@@ -262,13 +293,11 @@ int scan_step(struct scan *scan, enum scan_extent extent)
     if (r == -EMSGSIZE)
         plan->main.is_cut[family_index(scan->family)] = true;
     else if (r < 0 && !netlink_is_absence(r)) {
-        plan->pass.is_scanning = false;
+        plan->scanning = 0;
         return r;
     }
     scan->is_interrupted |= r == RIPTIDE_E_RESTARTED;
     scan->is_asked = false;
-    if (++scan->step < extents[scan->extent].end)
-        return 0;
-    plan->pass.is_scanning = false;
-    return scan->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;
+    scan->step++;
+    return 0;
 }

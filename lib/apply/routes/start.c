@@ -12,15 +12,18 @@
 #include <unistd.h>
 
 /* An interrupted scan may be incomplete: dispatch reads everything again. */
-static int scan(struct scan *scan, enum scan_extent extent)
+static int scan(struct scan *scan, uint32_t parts)
 {
+    uint32_t wanted = scan->plan->scan_wanted;
     int r;
 
+    scan->plan->scan_wanted = parts;
     do
-        r = scan_step(scan, extent);
+        r = scan_step(scan);
     while (r == 0);
+    scan->plan->scan_wanted |= wanted;
     if (r == RIPTIDE_E_RESTARTED)
-        plan_want_pass(scan->plan, SCAN_ALL);
+        plan_want_scan(scan->plan, SCAN_ALL);
     return r < 0 ? r : 0;
 }
 
@@ -90,8 +93,8 @@ static int place_rules(struct router *router, struct riptide_error *error)
     int r = router->why_paused ? 0 : sync_rules(plan, &router->channel, error);
 
     for (int i = 0; i < 2 && r == 0; i++) {
-        /* A route that cuts main off may vanish later, and does not affect the other family. */
-        if (plan->own[i].reason && !main_table_cut_reason(&plan->main, i))
+        /* What main has may vanish later, and does not affect the other family. */
+        if (plan->own[i].reason && !main_flags_reason(&plan->main, i))
             r = no_place(error, i, plan->own[i].reason);
     }
     return r;

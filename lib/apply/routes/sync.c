@@ -92,16 +92,17 @@ static void note_failed(struct plan *plan, const struct write *write)
 
 static void note_put(struct plan *plan, struct target *target)
 {
+    targets_set_exists(&plan->targets, target, true);
     target->kernel.is_of_base = true;
     target->kernel.priority = target->base->route.priority;
     target->kernel.metrics = target_metrics(target, &plan->links);
-    target->kernel.exists = true;
+    targets_say_base(&plan->targets, target);
     targets_set_state(&plan->targets, target, RIPTIDE_ROUTE_APPLIED);
 }
 
 static void note_delete(struct plan *plan, struct target *target)
 {
-    target->kernel.exists = target->kernel.is_of_base = false;
+    targets_set_exists(&plan->targets, target, false);
     targets_set_state(&plan->targets, target,
                       target->error             ? RIPTIDE_ROUTE_FAILED
                       : target->wanted.initcwnd ? RIPTIDE_ROUTE_LEFT_ALONE
@@ -131,6 +132,7 @@ static void note_unwritten(struct plan *plan, struct target *target)
     if (target->wanted.initcwnd != 0 && !target->kernel.exists && target->error == 0 &&
         (target->reason || target_is_at_base(target) || target_is_narrow(target, &plan->links)))
         targets_set_state(&plan->targets, target, RIPTIDE_ROUTE_LEFT_ALONE);
+    targets_say_base(&plan->targets, target);
     targets_forget_if_done(&plan->targets, target);
 }
 
@@ -178,30 +180,31 @@ static int send_rule(const struct plan *plan, struct netlink *channel, uint16_t 
     return r == (type == RTM_DELRULE ? -ENOENT : -EEXIST) ? 0 : r;
 }
 
-/* A rule that could not be deleted is still in place, and does not count as lifted. */
-static int lift_rule(struct plan *plan, struct netlink *channel, int i)
+/* A rule that could not be deleted is still in place, and does not count as removed. */
+static int remove_lookup(struct plan *plan, struct netlink *channel, int i)
 {
     struct rule_state *state = &plan->own[i];
     int r = 0;
 
-    if (state->is_in_place && !state->is_lifted) {
+    if (state->is_in_place && !state->is_removed) {
         r = send_rule(plan, channel, RTM_DELRULE, i, &state->place, RULE_LOOKUP, plan->config.mark,
                       NULL);
         if (r < 0)
             return r;
-        state->is_lifted = true;
+        state->is_removed = true;
         plan->stats.rule_removals++;
+        plan_pay_removal(plan);
     }
-    state->must_lift = false;
+    state->must_remove = false;
     return 0;
 }
 
-int sync_lift(struct plan *plan, struct netlink *channel)
+int sync_remove(struct plan *plan, struct netlink *channel)
 {
     int r, first = 0;
 
     for (int i = 0; i < 2; i++) {
-        r = plan->own[i].must_lift ? lift_rule(plan, channel, i) : 0;
+        r = plan->own[i].must_remove ? remove_lookup(plan, channel, i) : 0;
         first = first < 0 ? first : r;
     }
     return first;
@@ -250,10 +253,10 @@ static int place_rules(struct plan *plan, struct netlink *channel, int i,
         return 0;
     state->reason = plan_foreign_reason(plan, i);
     if (!state->reason)
-        state->reason = main_table_cut_reason(&plan->main, i);
+        state->reason = main_flags_reason(&plan->main, i);
     if (state->reason)
-        return lift_rule(plan, channel, i);
-    if (state->is_in_place && !state->is_lifted)
+        return remove_lookup(plan, channel, i);
+    if (state->is_in_place && !state->is_removed)
         return 0;
     if (!state->is_in_place) {
         state->reason = rules_place(&plan->seen[i], plan->config.rule_priority, &state->place);
@@ -264,7 +267,7 @@ static int place_rules(struct plan *plan, struct netlink *channel, int i,
          r == 0 && role <= RULE_LOOKUP; role++)
         r = send_rule(plan, channel, RTM_NEWRULE, i, &state->place, role, plan->config.mark, error);
     state->is_in_place = r == 0;
-    state->is_lifted = false;
+    state->is_removed = false;
     /* One of them may be in place, or both if the answer was lost. */
     if (r < 0)
         remove_rules(plan, channel, i);

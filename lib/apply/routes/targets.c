@@ -11,6 +11,11 @@
 
 #define NONE PREFIX_TABLE_NONE
 
+enum {
+    KERNEL_INITCWND = 10,       /* TCP_INIT_CWND in include/net/tcp.h */
+    RECEIVED_SEGMENT_BYTES = 1460,
+};
+
 void targets_init(struct targets *targets, uint32_t max, uint64_t seed)
 {
     *targets = (struct targets){ 0 };
@@ -59,58 +64,66 @@ struct target *targets_find(const struct targets *targets, const struct riptide_
     return slot == NONE ? NULL : targets_at(targets, slot);
 }
 
-struct target *targets_find_around(const struct targets *targets, const struct riptide_prefix *dst,
-                                   uint8_t len)
-{
-    struct riptide_prefix around = *dst;
-
-    if (targets->n_prefixes == 0)
-        return NULL;
-    prefix_truncate(&around, len);
-    return targets_find(targets, &around);
-}
-
-/* Targets are added by the hundred between events that need the order: so it is built late. */
-static int put_in_order(struct targets *targets)
+/* Targets are added by the hundred between events that need the order: so it is made late. */
+static void put_in_order(struct targets *targets)
 {
     const struct target *target;
-    struct target_place *order;
-    uint32_t n = 0;
 
-    if (targets->is_ordered || targets->table.n == 0)
-        return 0;
-    order = realloc(targets->order, targets->table.n * sizeof(*order));
-    if (!order)
-        return -ENOMEM;
-    for (uint32_t slot = 0; (target = targets_next(targets, &slot)); slot++)
-        order[n++] = (struct target_place){ target->wanted.dst, slot };
-    qsort(order, n, sizeof(*order), prefix_compare);
-    targets->order = order;
+    if (targets->is_ordered)
+        return;
+    targets->n_ordered = 0;
+    for (uint32_t slot = 0; (target = targets_next(targets, &slot)); slot++) {
+        if (target_is_host(target))
+            targets->order[targets->n_ordered++] =
+                (struct target_place){ target->wanted.dst, slot };
+    }
+    if (targets->n_ordered > 0)
+        qsort(targets->order, targets->n_ordered, sizeof(*targets->order), prefix_compare);
     targets->is_ordered = true;
-    return 0;
 }
 
-int targets_find_inside(struct targets *targets, const struct riptide_prefix *prefix,
-                        const struct target_place **placesp, uint32_t *n)
+/* The first place that is not before `prefix`; with `is_behind`, the first behind all inside it. */
+static uint32_t search(const struct targets *targets, const struct riptide_prefix *prefix,
+                       bool is_behind)
 {
-    uint32_t low = 0, high = targets->table.n, end;
-    int r = put_in_order(targets);
+    uint32_t low = 0, high = targets->n_ordered;
 
-    if (r < 0)
-        return r;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
+        const struct riptide_prefix *dst = &targets->order[middle].dst;
 
-        if (prefix_compare(&targets->order[middle].dst, prefix) < 0)
+        if (prefix_compare(dst, prefix) < 0 || (is_behind && riptide_prefix_contains(prefix, dst)))
             low = middle + 1;
         else
             high = middle;
     }
-    for (end = low;
-         end < targets->table.n && riptide_prefix_contains(prefix, &targets->order[end].dst);)
-        end++;
-    *n = end - low;
-    *placesp = *n > 0 ? &targets->order[low] : NULL;
+    return low;
+}
+
+const struct target_place *targets_find_inside(struct targets *targets,
+                                               const struct riptide_prefix *prefix, uint32_t *n)
+{
+    uint32_t first;
+
+    put_in_order(targets);
+    first = search(targets, prefix, false);
+    *n = search(targets, prefix, true) - first;
+    return *n > 0 ? &targets->order[first] : NULL;
+}
+
+/* Makes room for the order of all targets, so that events need no memory. */
+static int grow_order(struct targets *targets)
+{
+    uint32_t capacity = targets->table.capacity;
+    struct target_place *order;
+
+    if (targets->order_capacity >= capacity)
+        return 0;
+    order = realloc(targets->order, capacity * sizeof(*order));
+    if (!order)
+        return -ENOMEM;
+    targets->order = order;
+    targets->order_capacity = capacity;
     return 0;
 }
 
@@ -122,11 +135,14 @@ int targets_get(struct targets *targets, const struct riptide_prefix *dst, struc
     if (r != 0)
         return r;
     *targetp = targets_at(targets, slot);
-    if (targets->table.n != n) {
-        targets->is_ordered = false;
-        targets->n_prefixes += !target_is_host(*targetp);
-        (*targetp)->state = RIPTIDE_ROUTE_WITHDRAWN;
+    if (targets->table.n == n)
+        return 0;
+    if (grow_order(targets) < 0) {
+        prefix_table_remove(&targets->table, slot);
+        return -ENOMEM;
     }
+    targets->is_ordered = false;
+    (*targetp)->state = RIPTIDE_ROUTE_WITHDRAWN;
     return 0;
 }
 
@@ -162,6 +178,16 @@ struct target *targets_take(struct targets *targets, enum target_queue queue)
 bool targets_is_empty(const struct targets *targets, enum target_queue queue)
 {
     return targets->head[queue] == NONE;
+}
+
+void targets_set_exists(struct targets *targets, struct target *target, bool exists)
+{
+    uint32_t *n = &targets->n_in_kernel[family_index(target->wanted.dst.family)];
+
+    *n = *n + exists - target->kernel.exists;
+    target->kernel.exists = exists;
+    target->kernel.is_of_base &= exists;
+    target->is_not_taken &= exists;
 }
 
 void targets_set_state(struct targets *targets, struct target *target,
@@ -205,6 +231,15 @@ int targets_set_base(struct targets *targets, struct target *target, const struc
     return is_short ? -ENOMEM : 0;
 }
 
+void targets_say_base(struct targets *targets, struct target *target)
+{
+    if (target->wanted.initcwnd == 0 ||
+        target_base_initcwnd(target) == target->said.base_initcwnd)
+        return;
+    target->said.base_initcwnd = target_base_initcwnd(target);
+    targets_push(targets, QUEUE_POP, target);
+}
+
 void targets_forget_if_done(struct targets *targets, struct target *target)
 {
     if (target->wanted.initcwnd != 0 || target->kernel.exists)
@@ -215,7 +250,6 @@ void targets_forget_if_done(struct targets *targets, struct target *target)
     }
     give_back(target);
     targets->is_ordered = false;
-    targets->n_prefixes -= !target_is_host(target);
     prefix_table_remove(&targets->table, slot_of(targets, target));
 }
 
@@ -231,25 +265,29 @@ bool target_is_host(const struct target *target)
     return target->wanted.dst.len == prefix_family_bits(target->wanted.dst.family);
 }
 
+uint32_t target_base_initcwnd(const struct target *target)
+{
+    return target->base ? target->base->route.metrics.initcwnd : 0;
+}
+
 static bool is_within_step(uint32_t from, uint32_t to)
 {
     return (from < to ? to - from : from - to) <= window_step(from);
 }
 
-bool target_is_at_former_base(const struct target *target)
+/* The window that its connections have without us. */
+static uint32_t cwnd_without_us(const struct target *target)
 {
-    const struct riptide_wanted *wanted = &target->wanted;
+    uint32_t base = target_base_initcwnd(target);
 
-    return !wanted->may_lower && wanted->initcwnd > target->base->route.metrics.initcwnd &&
-           wanted->initcwnd <= target->judged_initcwnd;
+    return base > 0 ? base : KERNEL_INITCWND;
 }
 
 static uint32_t initcwnd_of(const struct target *target)
 {
-    uint32_t wanted = target->wanted.initcwnd, base = target->base->route.metrics.initcwnd;
+    uint32_t wanted = target->wanted.initcwnd, least = cwnd_without_us(target);
 
-    return target->wanted.may_lower || (wanted > base && !target_is_at_former_base(target)) ? wanted
-                                                                                            : base;
+    return target->wanted.may_lower || wanted > least ? wanted : least;
 }
 
 bool target_is_at_base(const struct target *target)
@@ -258,10 +296,10 @@ bool target_is_at_base(const struct target *target)
 
     if (target->wanted.initcwnd == 0 || !target->base || target->wanted.rto_min_us > 0)
         return false;
-    base = target->base->route.metrics.initcwnd;
+    base = target_base_initcwnd(target);
     initcwnd = initcwnd_of(target);
-    return initcwnd == base || (!target->kernel.exists && initcwnd > base && base > 0 &&
-                                is_within_step(base, initcwnd));
+    return initcwnd == cwnd_without_us(target) ||
+           (!target->kernel.exists && base > 0 && initcwnd > base && is_within_step(base, initcwnd));
 }
 
 /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
@@ -277,8 +315,8 @@ bool target_is_narrow(const struct target *target, const struct links *links)
 {
     uint32_t pmtu_bytes = target->wanted.pmtu_bytes;
 
-    return target->wanted.initcwnd != 0 && target->base && target_is_host(target) &&
-           pmtu_bytes > 0 && pmtu_bytes < base_mtu(target->base, links);
+    return target->wanted.initcwnd != 0 && target->base && pmtu_bytes > 0 &&
+           pmtu_bytes < base_mtu(target->base, links);
 }
 
 bool target_is_wanted(const struct target *target, const struct links *links)
@@ -287,19 +325,16 @@ bool target_is_wanted(const struct target *target, const struct links *links)
            !target_is_at_base(target) && !target_is_narrow(target, links);
 }
 
-/* Segments of Ethernet without TCP options: a peer's, if unknown when a connection opens. */
-enum { PEER_MSS_BYTES = 1460 };
-
 struct metrics target_metrics(const struct target *target, const struct links *links)
 {
     struct metrics metrics = target->base->route.metrics;
-    uint32_t receive_bytes = target->wanted.receive_bytes;
-    uint32_t receive_segs = receive_bytes / PEER_MSS_BYTES + (receive_bytes % PEER_MSS_BYTES > 0);
     uint32_t rto_min_us = target->wanted.rto_min_us;
+    uint32_t received = target->wanted.receive_bytes / RECEIVED_SEGMENT_BYTES +
+                        (target->wanted.receive_bytes % RECEIVED_SEGMENT_BYTES > 0);
 
     metrics.initcwnd = initcwnd_of(target);
-    if (metrics.initrwnd > 0 && metrics.initrwnd < receive_segs)
-        metrics.initrwnd = receive_segs;
+    if (metrics.initrwnd > 0 && metrics.initrwnd < received)
+        metrics.initrwnd = received;
     metrics.mtu_bytes = base_mtu(target->base, links);
     if (rto_min_us > 0) {
         metrics.rto_min_ms = (rto_min_us - 1) / 1000 + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/work: datagrams of notifications that do not end where their messages do. The kernel
+ * lib/apply/routes/watch: datagrams of notifications that do not end where their messages do. The kernel
  * sends none, so that recvmsg(2) is the test's own here.
  */
 #include "apply/routes/router.h"
@@ -49,7 +49,7 @@ TEST(whole_messages_are_no_alarm)
     say(0);
     hear(&plan);
     assert_int_equal(plan.stats.malformed, 0);
-    assert_false(plan.pass.is_wanted);
+    assert_false(plan.has_work);
 }
 
 TEST(a_tail_that_is_no_message_may_have_been_any)
@@ -61,7 +61,7 @@ TEST(a_tail_that_is_no_message_may_have_been_any)
         say(more);
         hear(&plan);
         assert_int_equal(plan.stats.malformed, 1);
-        assert_int_equal(plan.pass.extent, SCAN_ALL);
+        assert_int_equal(plan.scan_wanted, SCAN_ALL);
         assert_true(plan.has_work);
     }
 }
