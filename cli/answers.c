@@ -68,9 +68,9 @@ static json_t *apply_of(const struct daemon *daemon)
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
 
     return json_pack(
-        "{s:s, s:s, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}",
-        "asked", backend_text(daemon->settings->applier.backend), "by", backend_text(stats.backend), "reason",
-        stats.why ? stats.why : stats.program_reason, "pacing", daemon->settings->applier.pacing, "given",
+        "{s:s, s:s, s:s?, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}",
+        "asked", backend_text(daemon->settings->applier.backend), "by", backend_text(stats.backend), "why",
+        stats.why, "reason", stats.program_reason, "pacing", daemon->settings->applier.pacing, "given",
         (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
         (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
         (json_int_t)counts.refused, "holdout_percent", (json_int_t)outcomes->arms.holdout_percent,
@@ -330,12 +330,12 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
             json_object_set_new(route, "reason", json_string(stats.program_reason));
     }
     return json_pack(
-        "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:b, s:s?}", "destination", dst,
+        "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:{s:s, s:s?}}", "destination", dst,
         "in_scope", settings_have_peer(settings, peer), "policy", settings->estimator.policy->name,
         "dry_run", settings->applier.dry_run, "window", window, "seen", seen, "route",
         route, "program", program_of(daemon, peer), "rules",
-        rules_of(daemon, peer->family), "is_auto", settings->applier.backend == RIPTIDE_AUTO,
-        "why_routes", stats.why);
+        rules_of(daemon, peer->family), "apply", "by", backend_text(stats.backend), "why",
+        stats.why);
 }
 
 /* Why nothing is compared, and the remedy; NULL: it is. */

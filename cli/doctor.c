@@ -93,10 +93,11 @@ static void ask_daemon(struct host *host, const char *control)
     apply = get(answer, "apply");
     host->is_paused = json_is_true(get(answer, "paused"));
     snprintf(host->apply, sizeof(host->apply), "%s", text_of(apply, "by"));
+    if (json_is_string(get(apply, "why")))
+        snprintf(host->why, sizeof(host->why), "%s", text_of(apply, "why"));
     if (json_is_string(get(apply, "reason")))
         snprintf(host->reason, sizeof(host->reason), "%s", text_of(apply, "reason"));
     host->is_stepped_back = json_number_value(get(apply, "stepped_back_s")) > 0;
-    host->is_auto = !strcmp(text_of(apply, "asked"), "auto");
     host->is_careful = !strcmp(text_of(answer, "policy"), "careful");
     host->is_pacing = json_is_true(get(apply, "pacing"));
     json_decref(answer);

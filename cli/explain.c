@@ -42,11 +42,10 @@ static json_t *without_daemon(const struct settings *settings, const struct ript
 
     if (find_group(&settings->estimator, dst, &group) != 0)
         group = *dst;
-    return json_pack("{s:o, s:b, s:s, s:b, s:n, s:n, s:n, s:n, s:n, s:b, s:n}", "destination",
+    return json_pack("{s:o, s:b, s:s, s:b, s:n, s:n, s:n, s:n, s:n, s:n}", "destination",
                      explanation_prefix(&group), "in_scope", settings_have_peer(settings, dst),
                      "policy", settings->estimator.policy->name, "dry_run", true, "window",
-                     "seen", "route", "program", "rules", "is_auto",
-                     settings->applier.backend == RIPTIDE_AUTO, "why_routes");
+                     "seen", "route", "program", "rules", "apply");
 }
 
 /* The daemon's answer, or, if none answers, what it would be. */

@@ -95,7 +95,5 @@ const char explain_steps[] =
                  "}: {program.reason}]]\n"
                  "[  receive      {program.receive_bytes} bytes in the first window, where this "
                  "host opens the connection, not of MPTCP\n]]"
-                 "[  apply        by routes, not per connection: {why_routes}\n"
-                 "|{?daemon_is_running}{?is_auto}  apply        auto: per connection, as the "
-                 "kernel takes the program\n]"
+                 "[  apply        auto chose {apply.by}: {apply.why}\n]"
                  "  kernel       " ROUTE("kernel") "  => {verdict}\n";

@@ -22,12 +22,13 @@ static void report_filter(const struct riptide_agent *agent)
                  "by wider prefixes, and riptided drops the rest");
 }
 
-/* The end of the settings line if connections should be held out but cannot be; else empty. */
+/* If connections should be held out but cannot be: the end of the settings line; AUTO has its own. */
 static const char *left_out(const struct settings *settings, const struct riptide_agent *agent)
 {
     const struct arm_config *arms = &riptide_agent_get_outcomes(agent)->arms;
 
-    return settings->applier.holdout_percent > 0 && arms->holdout_percent == 0
+    return settings->applier.holdout_percent > 0 && arms->holdout_percent == 0 &&
+                   settings->applier.backend != RIPTIDE_AUTO
                ? "; no connection is held out"
                : "";
 }
@@ -165,29 +166,29 @@ static void report_backend(const struct settings *settings, const struct riptide
                            bool is_paused)
 {
     static bool is_begun;
-    bool is_program = event->backend != RIPTIDE_ROUTES;
-    const char *chosen = settings->applier.backend == RIPTIDE_AUTO ? " (--apply auto)" : "";
+    bool is_auto = settings->applier.backend == RIPTIDE_AUTO;
+    bool lacks_holdout =
+        event->backend == RIPTIDE_ROUTES && settings->applier.holdout_percent > 0;
 
     if (is_begun && event->reason)
         log_line(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
                  "windows per connection: disabled: %s", event->reason);
     else if (is_begun)
         log_line(LOG_LEVEL_INFO, "windows per connection: enabled again");
-    else if (is_program && settings->applier.dry_run)
+    else if (event->backend != RIPTIDE_ROUTES && settings->applier.dry_run)
         log_line(LOG_LEVEL_INFO,
                  "windows would be given per connection%s, if the kernel takes the "
                  "program, which a dry run does not load%s",
-                 event->backend == RIPTIDE_BOTH ? ", and by routes" : "", chosen);
-    else if (is_program)
-        log_line(
-            LOG_LEVEL_INFO, "windows are given per connection%s",
-            event->backend == RIPTIDE_BOTH ? ", and by routes"
-            : *chosen
-                ? ", as the kernel takes the program (--apply auto); no route or rule is installed"
-                : "; no route or rule is installed");
-    else if (event->reason)
-        log_line(LOG_LEVEL_INFO, "windows are given by routes, not per connection%s: %s", chosen,
-                 event->reason);
+                 event->backend == RIPTIDE_BOTH ? ", and by routes" : "",
+                 is_auto ? " (--apply auto)" : "");
+    else if (is_auto)
+        log_line(lacks_holdout ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "--apply auto chose %s: %s%s",
+                 backend_text(event->backend), event->reason,
+                 lacks_holdout ? "; no connection is held out" : "");
+    else
+        log_line(LOG_LEVEL_INFO, "windows are given per connection%s",
+                 event->backend == RIPTIDE_BOTH ? ", and by routes"
+                                                : "; no route or rule is installed");
     is_begun = true;
 }
 

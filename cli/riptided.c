@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 {
     struct riptide_error error = { .text = "" };
     struct settings settings;
-    int status = EXIT_SUCCESS;
+    int status = EXIT_SUCCESS, r;
 
     /*
      * glibc raises this with each large block that is freed: growing tables would then leave their
@@ -103,7 +103,11 @@ int main(int argc, char **argv)
      */
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     log_init("riptided");
-    if (settings_load(&settings, argc, argv, &error) < 0) {
+    r = settings_load(&settings, argc, argv, &error);
+    /* A program would end with it. */
+    if (settings.once && settings.applier.backend == RIPTIDE_AUTO)
+        settings.applier.backend = RIPTIDE_ROUTES;
+    if (r < 0) {
         log_answer("%s", error.text);
         status = EXIT_USAGE;
     } else if (settings.help) {

@@ -49,7 +49,7 @@ const struct option_row settings_rows[] = {
     ROW("compute", "state", path, state,
         "file from which the state is loaded, and to which it is saved; none: no file"),
     ROW("apply", "apply", backend, applier.backend,
-          "how to give windows; connections: Linux 5.15; auto: by these if they work, else routes"),
+          "how to give windows; auto: by program and routes, or by what works of both"),
     ROW("apply", "cgroup", directory, applier.cgroup,
           "cgroup whose connections get windows; else /sys/fs/cgroup, the whole host"),
     ROW("apply", "pacing", auto, applier.pacing,

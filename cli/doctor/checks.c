@@ -132,15 +132,15 @@ static void check_pacing(const struct host *host, struct finding *finding)
 {
     const struct queues *queues = &host->queues;
     const char *device = queues->ifindex ? queues->device : "no link";
-    /* The reason is why AUTO has not chosen connections. */
-    bool cannot_load = !strcmp(host->apply, "routes") && host->reason[0];
+    bool cannot_load = !strcmp(host->apply, "routes") && host->why[0];
+    const char *why = cannot_load ? host->why : host->reason;
 
     finding_read(finding,
                  "net.ipv4.tcp_congestion_control = %s; queues of kind fq: %zu; %s%s has %s%s%s%s",
                  host->congestion_control, queues->n_paced, device,
                  queues->is_default ? ", of the default route," : "",
                  queues->ifindex ? "queue " : "another queue", queues->kind,
-                 host->reason[0] ? "; not per connection: " : "", host->reason);
+                 *why ? "; not per connection: " : "", why);
     if (queues->error)
         finding_read(finding, "RTM_GETQDISC: %s", strerror(-queues->error));
     if (!strncmp(host->congestion_control, "bbr", 3)) {

@@ -59,7 +59,7 @@ void check_daemon(const struct host *host, struct finding *finding)
 {
     const bool lacks4 = is_incomplete(host, AF_INET), lacks6 = is_incomplete(host, AF_INET6);
     const bool is_riptided = host_is_riptided(host);
-    char holder[48] = "held by no process", manager[144] = "a riptided runs";
+    char holder[48] = "held by no process", manager[144] = "a riptided runs", chosen[320] = "";
 
     if (!is_riptided) {
         json_t *numbers = json_pack("{s:i}", "holder", host->holder_pid);
@@ -67,6 +67,8 @@ void check_daemon(const struct host *host, struct finding *finding)
         render_string(manager, sizeof(manager), EXPLAIN_MANAGER, numbers);
         json_decref(numbers);
     }
+    if (host->why[0])
+        snprintf(chosen, sizeof(chosen), "; --apply auto chose %s: %s", host->apply, host->why);
     if (host->has_holder && host->holder_pid > 0)
         snprintf(holder, sizeof(holder), "held by process %d", host->holder_pid);
     else if (host->has_holder)
@@ -99,7 +101,7 @@ void check_daemon(const struct host *host, struct finding *finding)
                        : REMEDY_PROGRAM);
     } else if (!strcmp(host->apply, "connections")) {
         finding_is(finding, SEVERITY_OK, "%s and gives windows per connection%s", manager,
-                   host->is_auto ? ", as the kernel takes the program (--apply auto)" : "");
+                   chosen);
     } else if ((lacks4 || lacks6) && host->is_holder_hidden) {
         finding_is(finding, SEVERITY_NOTE,
                    "%s, but its rules are not in place, or it gives windows per connection",
@@ -117,10 +119,10 @@ void check_daemon(const struct host *host, struct finding *finding)
                                 ? "journalctl -u riptided has the reason: a line `windows disabled`"
                                 : "the log of that process has the reason");
     } else {
-        /* Why AUTO has chosen routes, or why the program is off with both. */
-        finding_is(finding, SEVERITY_OK, "%s and its rules are in place%s%s", manager,
-                   host->reason[0] ? ": by routes, not per connection: " : "", host->reason);
-        if (host->reason[0] && !strcmp(host->apply, "both")) {
+        finding_is(finding, SEVERITY_OK, "%s and its rules are in place%s%s%s", manager,
+                   host->reason[0] ? ": by routes, not per connection: " : "", host->reason,
+                   chosen);
+        if (host->reason[0]) {
             finding->severity = SEVERITY_WARNING;
             finding_do(finding, "%s", REMEDY_PROGRAM);
         }

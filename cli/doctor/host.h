@@ -76,7 +76,7 @@ struct host {
     char apply[16];       /* the backend: routes, connections, both; empty: unknown */
     char reason[256];     /* why it gives no windows per connection; empty: it does, or is not
                              configured to */
-    bool is_auto;         /* chosen by --apply auto */
+    char why[256];        /* why --apply auto chose it; empty: it was not to choose */
     bool is_stepped_back; /* that is the reason */
     bool is_pacing;       /* per connection, unless there is a reason */
     bool is_careful;      /* only after losses: policy careful */

@@ -119,7 +119,7 @@ enum riptide_agent_event_kind {
     /*
      * Where the applier's backend is not RIPTIDE_ROUTES: the one in use (`backend`, never AUTO),
      * once it has started; then each time that the program stops giving windows (`reason`) or
-     * resumes (NULL). At the start `reason` says why AUTO chose routes.
+     * resumes (NULL). At the start `reason` says why AUTO chose it.
      */
     RIPTIDE_AGENT_BACKEND,
     RIPTIDE_AGENT_DESTROY_EVENTS, /* unavailable, or (`error` 0) available again: observe.h */

@@ -50,7 +50,12 @@ struct riptide_applier;
  * length.
  */
 enum riptide_backend {
-    RIPTIDE_AUTO, /* the program where it can be loaded and attached, else routes */
+    /*
+     * Both, where idle connections of the namespace restart (net.ipv4.tcp_slow_start_after_idle,
+     * read by riptide_applier_new, is not 0); else the program alone. Where the program cannot be
+     * loaded or attached: routes; where routes cannot start: the program.
+     */
+    RIPTIDE_AUTO,
     RIPTIDE_ROUTES,
     RIPTIDE_PROGRAM,
     RIPTIDE_BOTH, /* the same windows by both */
@@ -58,7 +63,7 @@ enum riptide_backend {
 
 struct riptide_applier_config {
     size_t size;                  /* of this struct, as the caller was compiled */
-    enum riptide_backend backend; /* default RIPTIDE_ROUTES */
+    enum riptide_backend backend; /* default RIPTIDE_AUTO */
     uint32_t max_windows;   /* destinations of routes; 1 to RIPTIDE_MAX_DESTINATIONS, which is what
                                the program takes; default 16384 */
     uint64_t hash_seed;     /* as in riptide_estimator_config */
@@ -138,7 +143,7 @@ struct riptide_applier_stats {
      * riptide_applier_set_paused; else 0.
      */
     uint32_t is_idle;
-    const char *why; /* why RIPTIDE_AUTO chose routes; NULL: it did not */
+    const char *why; /* why RIPTIDE_AUTO chose `backend`; NULL: before the start, or it did not */
     /*
      * For IPv4 and IPv6: why our rules are not in place, so that routes are not used: other rules
      * leave no place for ours, our table contains a route of another protocol, main cannot be read
@@ -199,7 +204,7 @@ struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
  * -E2BIG (64 programs are on the cgroup),
  * -EALREADY (it was started before, and goes on), -ESHUTDOWN (it was stopped), -ENOMEM, -ECHILD,
  * those of bpf(2), but -EOPNOTSUPP instead of EINVAL, others of the kernel. After an error of the
- * program RIPTIDE_AUTO chooses routes. Where our table contains another program's route, a
+ * program RIPTIDE_AUTO chooses routes, after one of routes the program. Where our table contains another program's route, a
  * predecessor's rules are removed all the same: they would lead local TCP to that route.
  *
  * A start that has failed can be tried again; after another error than -EBUSY the claim may stay

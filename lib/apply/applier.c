@@ -8,6 +8,7 @@
 #include "tools.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,10 +19,11 @@
 struct riptide_applier {
     pid_t pid; /* the process that made it */
     struct riptide_applier_config config;
-    enum riptide_backend chosen; /* RIPTIDE_AUTO until the start */
+    bool restarts_after_idle; /* connections of the namespace do, with their route's window */
+    enum riptide_backend chosen; /* AUTO until the start */
     struct router *router;
     struct windows *windows;  /* of the program; NULL: not configured, or AUTO chose routes */
-    struct riptide_error why; /* why AUTO chose routes; empty: it did not */
+    struct riptide_error why; /* of AUTO's choice, as in the stats; empty: none was made */
     int epoll_fd;
     int timer_fd; /* each second after the start */
     int work_fd;  /* eventfd: readable while windows of the program wait, and after the stop */
@@ -70,7 +72,6 @@ static int open_windows(struct riptide_applier *applier, struct riptide_error *e
         .max_windows = RIPTIDE_MAX_DESTINATIONS, /* memory is used only by those in use */
         .pacing = config->pacing,
         .arms = { .holdout_percent = config->holdout_percent, .seed = config->holdout_seed },
-        .is_beside_routes = config->backend == RIPTIDE_BOTH,
         .dry_run = config->dry_run,
     };
     int r;
@@ -79,6 +80,16 @@ static int open_windows(struct riptide_applier *applier, struct riptide_error *e
         return 0;
     r = windows_new(&applier->windows, &windows, &applier->why);
     return r < 0 ? refuse(applier, r, error) : 0;
+}
+
+/* The kernel's default where it cannot be read. Of the network namespace of this thread. */
+static bool read_restarts_after_idle(void)
+{
+    char value = '1';
+    CLEANUP(closep) int fd =
+        open("/proc/sys/net/ipv4/tcp_slow_start_after_idle", O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 || read(fd, &value, 1) < 1 || value != '0';
 }
 
 static int open_fds(struct riptide_applier *applier)
@@ -116,6 +127,7 @@ static int applier_new(struct riptide_applier **applierp,
     applier->pid = getpid();
     applier->epoll_fd = applier->timer_fd = applier->work_fd = -1;
     applier->chosen = applier->config.backend;
+    applier->restarts_after_idle = read_restarts_after_idle();
     r = router_new(&applier->router, &applier->config);
     if (r == 0)
         r = open_windows(applier, error);
@@ -150,23 +162,57 @@ RIPTIDE_PUBLIC struct riptide_applier *riptide_applier_free(struct riptide_appli
     return NULL;
 }
 
+/* AUTO gives routes to idle connections, whose restart the program does not see. */
+static int attach_program(struct riptide_applier *applier, struct riptide_error *error)
+{
+    int r;
+
+    applier->chosen = applier->windows ? applier->config.backend : RIPTIDE_ROUTES;
+    if (!applier->windows)
+        return 0;
+    r = windows_start(applier->windows, &applier->why);
+    if (r < 0)
+        return refuse(applier, r, error);
+    if (applier->chosen != RIPTIDE_AUTO)
+        return 0;
+    applier->chosen = applier->restarts_after_idle ? RIPTIDE_BOTH : RIPTIDE_PROGRAM;
+    error_set(&applier->why,
+              applier->restarts_after_idle
+                  ? "idle connections restart with a route's window "
+                    "(net.ipv4.tcp_slow_start_after_idle is not 0)"
+                  : "idle connections keep their window "
+                    "(net.ipv4.tcp_slow_start_after_idle is 0)");
+    return 0;
+}
+
+/* Where the program works, AUTO goes on without routes that cannot start. */
+static int install_routes(struct riptide_applier *applier, struct riptide_error *error)
+{
+    struct riptide_error refusal = { .text = "" };
+    int r = router_start(applier->router, &refusal);
+
+    if (r < 0 && applier->windows && applier->config.backend == RIPTIDE_AUTO) {
+        error_set(&applier->why, "no routes: %s", refusal.text);
+        applier->chosen = RIPTIDE_PROGRAM;
+        return 0;
+    }
+    if (r < 0 && error)
+        *error = refusal;
+    return r;
+}
+
 static int start(struct riptide_applier *applier, struct riptide_error *error)
 {
     const struct timespec second = { .tv_sec = 1 };
     const struct itimerspec each_second = { second, second };
-    int r = 0;
+    int r = attach_program(applier, error);
 
-    applier->chosen = applier->windows ? applier->config.backend : RIPTIDE_ROUTES;
-    if (applier->windows) {
-        r = windows_start(applier->windows, &applier->why);
-        if (r < 0)
-            r = refuse(applier, r, error);
-        else if (applier->chosen == RIPTIDE_AUTO)
-            applier->chosen = RIPTIDE_PROGRAM;
-    }
-    if (r == 0)
-        r = has_routes(applier) ? router_start(applier->router, error)
-                                : start_program(applier->router, error);
+    if (r == 0 && has_routes(applier))
+        r = install_routes(applier, error);
+    if (r == 0 && !has_routes(applier))
+        r = start_program(applier->router, error);
+    if (r == 0 && applier->windows)
+        windows_set_beside_routes(applier->windows, has_routes(applier));
     if (r == 0 && timerfd_settime(applier->timer_fd, 0, &each_second, NULL) < 0)
         r = -errno;
     if (r < 0 && applier->windows)

@@ -16,7 +16,7 @@ RIPTIDE_PUBLIC void riptide_applier_config_init(struct riptide_applier_config *c
 {
     const struct riptide_applier_config defaults = {
         .size = size,
-        .backend = RIPTIDE_ROUTES,
+        .backend = RIPTIDE_AUTO,
         .max_windows = 16384,
         .table = 7230,
         .mark = 0x20000000,

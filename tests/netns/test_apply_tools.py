@@ -38,7 +38,7 @@ def test_show_and_explain_say_that_no_route_gives_it(net, daemon):
         assert "windows per connection: ended" in riptided.said()
 
 
-@pytest.mark.parametrize("apply", ["connections", "auto", "both"])
+@pytest.mark.parametrize("apply", ["connections", "both"])
 def test_verify_proves_it(net, cgroup, daemon, apply):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     if apply == "both":  # only by the program
@@ -256,10 +256,9 @@ def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, 
         assert done.stderr == ""
 
 
-@pytest.mark.parametrize("apply", ["connections", "auto"])
-def test_a_dry_run_says_what_it_would_give_per_connection(net, cgroup, apply):
+def test_a_dry_run_says_what_it_would_give_per_connection(net, cgroup):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
-    with Daemon(net.host, "--apply", apply, "--cgroup", cgroup, "--dry-run", has_rules=False) as one:
+    with Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--dry-run", has_rules=False) as one:
         wait_until(lambda: "would set" in one.said(), "a window")
         assert f"would set 203.0.113.1 initcwnd {cwnd} " in one.said()
         assert ") per connection\n" in one.said()

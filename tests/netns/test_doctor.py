@@ -280,7 +280,7 @@ def test_routes_that_the_kernel_refuses(net, family, dst, hop, text):
     net.host.ip(family, "route", "replace", "default", "via", hop, "dev", "eth0")
     net.host.ip(family, "route", "del", hop, "dev", "eth0")
     net.learned(dst, 30)
-    with Daemon(net.host):
+    with Daemon(net.host, *BY_ROUTES):
         finding = wait_until(lambda: (found := find(net.host, "destinations"))["severity"] == "warning" and found, "it")
         assert finding["summary"] == ("the kernel refuses the routes to 1 of 1 destinations: they start with the window "
                                       "of their own route")

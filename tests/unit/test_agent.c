@@ -231,7 +231,7 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
             configs.estimator.can_pace = cases[i].is_by_the_host;
             assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
             assert_int_equal(riptide_agent_start(agent, NULL), 0);
-            is_given = riptide_agent_read_applier(agent).backend == RIPTIDE_PROGRAM;
+            is_given = riptide_agent_read_applier(agent).backend != RIPTIDE_ROUTES;
             assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
             assert_int_equal(agent->estimator->config.can_pace,
                              cases[i].is_by_the_host || (is_given && pacing));
@@ -271,9 +271,10 @@ TEST(destroy_events_are_read_where_connections_are_held_out)
     init(&configs);
     configs.estimator.policy = riptide_policy_find("paper");
     configs.applier.holdout_percent = 5;
+    assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_ALL);
+    configs.applier.backend = RIPTIDE_ROUTES;
     assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_NO);
     configs.applier.backend = RIPTIDE_AUTO;
-    assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_ALL);
     configs.applier.holdout_percent = 0;
     assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_NO);
 }

@@ -156,6 +156,11 @@ struct window_key window_key_of(const struct riptide_prefix *dst)
     return key;
 }
 
+void windows_set_beside_routes(struct windows *windows, bool is_beside_routes)
+{
+    windows->config.is_beside_routes = is_beside_routes;
+}
+
 struct window window_of(const struct windows_config *config, const struct riptide_wanted *wanted)
 {
     uint32_t max = wanted->cwnd_max;

@@ -44,6 +44,9 @@ struct windows *windows_free(struct windows *windows);
  */
 int windows_start(struct windows *windows, struct riptide_error *error);
 
+/* Whether routes of ours exist beside it (is_beside_routes), for windows written from now on. */
+void windows_set_beside_routes(struct windows *windows, bool is_beside_routes);
+
 /* Undoes a start: windows_start may be called again. Errors: those of bpf(2). */
 int windows_stop(struct windows *windows);
 

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""The default, --apply auto: the program with routes beside it, or what works of the two."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from control import riptide_json, status
+from netns import RIPTIDE, RIPTIDED, Daemon, routes, rules, wait_until
+
+RESTARTS = "idle connections restart with a route's window (net.ipv4.tcp_slow_start_after_idle is not 0)"
+STAYS = "idle connections keep their window (net.ipv4.tcp_slow_start_after_idle is 0)"
+
+
+@pytest.mark.parametrize("after_idle, by, why", [(1, "both", RESTARTS), (0, "connections", STAYS)])
+def test_routes_are_beside_the_program_where_idle_connections_restart(net, cgroup, after_idle, by, why):
+    net.host.sysctl("ipv4/tcp_slow_start_after_idle", after_idle)
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with Daemon(net.host, "--cgroup", cgroup, has_rules=by == "both") as riptided:
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
+        assert (status()["apply"]["asked"], status()["apply"]["by"], bool(routes(net.host))) == ("auto", by, by == "both")
+        assert riptided.said().count(f"riptided: --apply auto chose {by}: {why}\n") == 1
+        for command in ("status", "explain 203.0.113.1", "doctor"):
+            assert f"auto chose {by}: {why}\n" in net.host.run(RIPTIDE, *command.split(), check=False).stdout
+        assert f'riptide_apply_info{{asked="auto",by="{by}"}} 1\n' in net.host.run(RIPTIDE, "metrics").stdout
+
+
+def test_routes_that_cannot_start_leave_the_program_alone(net, cgroup):
+    """Both at the operator's word are refused."""
+    net.learned("203.0.113.1", 30)
+    net.host.ip("rule", "add", "pref", 32000, "iif", "lo", "lookup", "main")
+    net.host.ip("rule", "del", "pref", 32766)
+    done = net.host.run(RIPTIDED, "--apply", "both", "--cgroup", cgroup, check=False)
+    refusal = done.stderr.splitlines()[-1].partition("cannot start: ")[2]
+    assert done.returncode == 1 and "lookup main" in refusal
+    with Daemon(net.host, "--cgroup", cgroup, has_rules=False) as riptided:
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        assert (status()["apply"]["by"], status()["health"]) == ("connections", "ok")
+        assert f"--apply auto chose connections: no routes: {refusal}\n" in riptided.said()
+
+
+def test_without_the_program_a_line_says_that_none_is_held_out(net, tmp_path):
+    config = tmp_path / "riptided.conf"
+    config.write_text("[apply]\nholdout-percent = 50\n")
+    without = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
+    with Daemon(net.host, "--config", config, command=(*without, RIPTIDED)) as riptided:
+        wait_until(lambda: status()["round"], "a round")
+        assert (status()["apply"]["by"], status()["health"]) == ("routes", "ok")
+        why = "the program needs CAP_BPF and CAP_NET_ADMIN"
+        line = f"--apply auto chose routes: {why}; no connection is held out"
+        assert riptided.said().count(f"{line}\n") == 1 and [each["text"] for each in status()["messages"]] == [line]
+
+
+def test_a_fresh_configuration_compares_both_arms(path, tmp_path):
+    connect, near, _ = path
+    config = tmp_path / "riptided.conf"
+    config.write_text("[apply]\nholdout-percent = 50\n")
+    process = near.start(RIPTIDED, "--config", config, "--interval", "100ms")
+    bulk = connect(congestion="cubic")
+    bulk.send(1_000_000)
+    wait_until(lambda: riptide_json(near, "explain", "10.9.2.1")["program"] and status()["round"]["number"] > 12, "a window")
+
+    def transfer(_):
+        connection = connect(congestion="cubic")
+        cwnd = connection.cwnd()
+        connection.send(60_000)
+        connection.near.close()
+        connection.far.close()
+        return cwnd
+    with ThreadPoolExecutor(4) as threads:
+        cwnds = list(threads.map(transfer, range(24)))
+    held_out = cwnds.count(10)
+    assert 0 < held_out < len(cwnds)
+
+    def counted():
+        pooled = riptide_json(near, "verdict")["pooled"]
+        return [pooled["connections"], pooled["held_out"]]
+    wait_until(lambda: sum(counted()) == len(cwnds), "all ends")
+    assert counted() == [len(cwnds) - held_out, held_out]
+    process.terminate()
+    assert process.wait() == 0 and not rules(near)
+    bulk.close()
