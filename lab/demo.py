@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The main job of riptided, shown: fresh TCP connections over 120 ms, without it, with windows by
-routes, and with windows per connection, which are paced.
+"""The main job of riptided, shown: fresh TCP connections over 120 ms, without it, with it as it is
+installed, whose first flights are paced, and with routes alone.
 
 The two hosts are network namespaces, the path between them is lab/wan's emulator. ./dev demo builds
 and runs this in a sandbox. riptided learns its windows here, from connections that move data:
@@ -140,7 +140,7 @@ def pace():
 
 @contextlib.contextmanager
 def riptided(connections, *options):
-    """A riptided that has given a window; or, if it gives none, its last output."""
+    """A riptided that has given a window."""
     with tempfile.TemporaryFile("w+") as said, subprocess.Popen(
             on_sender("riptided", "--log-level", "warning", "--holdout-percent", "0", *options),
             stdin=subprocess.DEVNULL, stderr=said) as daemon:
@@ -153,8 +153,10 @@ def riptided(connections, *options):
                 if waited_s > 2:  # a riptided that starts slowly finds them idle
                     work(connections)
                 time.sleep(0.05)
-            said.seek(0)
-            yield said.read().strip() if daemon.poll() is not None else None
+            if daemon.poll() is not None:
+                said.seek(0)
+                sys.exit(f"demo: riptided ended: {said.read().strip()}")
+            yield
         finally:
             daemon.terminate()
 
@@ -169,7 +171,7 @@ def print_table(columns):
               + f"{', '.join(map(str, saved)):>20}")
 
 
-def demonstrate(repetitions, learned, congestion, cgroup):
+def demonstrate(repetitions, learned, congestion):
     print(f"Two hosts {ROUND_TRIP_MS} ms apart, {RATE_MBIT} Mbit/s behind a buffer of {BUFFER_KB} KB,"
           f" {congestion}. Each transfer is a new\nconnection; median of {repetitions}, from connect to"
           f" the last byte. The receiver's net.ipv4.tcp_rmem[1] is raised\nto {RMEM_BYTES}: by default"
@@ -178,32 +180,20 @@ def demonstrate(repetitions, learned, congestion, cgroup):
     connections = [connect() for _ in range(BUSY_CONNECTIONS)]
     print(f"riptided learns from {BUSY_CONNECTIONS} open connections that have moved {BUSY_KB} KB each, and"
           f" {learned} new ones of {LEARN_KB} KB.", flush=True)
-    for name, *options in (("routes",), ("paced", "--apply", "connections", "--cgroup", cgroup)):
+    for name, *options in (("riptided",), ("routes", "--apply", "routes")):
         work(connections)
-        with riptided(connections, *options) as failure:
-            if failure:
-                print(f"No windows per connection here: {failure.splitlines()[-1]}")
-                continue
+        with riptided(connections, *options):
+            apply = riptide("status")["apply"]
             measure(LEARN_KB, learned)
             print(f"{name}: the next start with {window()} segments {pace()}", flush=True)
             columns[name] = measure_all(repetitions)
+        if apply["by"] == "routes" and not options:
+            print(f"riptided uses routes alone here: {apply['why']}")
+            break
     print()
     print_table(columns)
     for connection in connections:
         connection.close()
-
-
-@contextlib.contextmanager
-def cgroup2():
-    """The root of cgroup2, with all processes; a sandbox may have none."""
-    with tempfile.TemporaryDirectory() as directory:
-        mount = subprocess.run(["mount", "-t", "cgroup2", "none", directory], check=False,
-                               stderr=subprocess.DEVNULL)
-        try:
-            yield directory
-        finally:
-            if mount.returncode == 0:
-                subprocess.run(["umount", directory], check=True)
 
 
 def main():
@@ -220,10 +210,10 @@ def main():
     ports = [f"name={name},netns={name},net={ADDRESS[name]}/32" for name in ADDRESS]
     path = f"delay={ROUND_TRIP_MS // 2}ms,rate={RATE_MBIT}mbit,buffer={BUFFER_KB}kb"
     addresses = {name: [address] for name, address in ADDRESS.items()}
-    with cgroup2() as cgroup, wanbox.Wan(ports, [path], addresses):
+    with wanbox.Wan(ports, [path], addresses):
         server, congestion = start_server()
         try:
-            demonstrate(*((3, 10) if options.quick else (7, 25)), congestion, cgroup)
+            demonstrate(*((3, 10) if options.quick else (7, 25)), congestion)
         finally:
             os.kill(server, signal.SIGKILL)
             os.waitpid(server, 0)

@@ -66,7 +66,7 @@ ARMS = (
     Arm("100 over one", initcwnd=100, pacing_percent=100),
     Arm("paper", riptided=("--policy", "paper", *BY_ROUTES)),
     Arm("careful", riptided=(*CAREFUL, *BY_ROUTES)),
-    Arm("paced", riptided=(*CAREFUL, "--apply", "both")),
+    Arm("paced", riptided=CAREFUL),
 )
 # Played if --arms names them.
 MORE_ARMS = (

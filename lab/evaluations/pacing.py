@@ -27,7 +27,7 @@ ARMS = (
     Arm("100 over half", initcwnd=100, pacing_percent=50),
     Arm("100 over one", initcwnd=100, pacing_percent=100),
     Arm("careful", riptided=(*CAREFUL, *BY_ROUTES)),
-    Arm("careful paced", riptided=(*CAREFUL, "--apply", "connections")),
+    Arm("careful paced", riptided=CAREFUL),
 )
 BUFFERS_BDP = (0.05, 0.1, 0.25, 0.5, 1)
 OBJECTS_KB = (50, 100, 200)
