@@ -228,6 +228,8 @@ static int serve(struct daemon *daemon)
         r = riptide_agent_start(daemon->agent, &error);
     if (r < 0)
         return refuse(daemon->settings, &error, r);
+    if (error.text[0])
+        log_line(LOG_LEVEL_WARNING, "%s", error.text);
     /* After the start, which has chosen the backend: by routes there are no books. */
     state_load(daemon);
     if (!daemon->settings->applier.dry_run)

@@ -7,10 +7,8 @@
 #include "commands.h"
 #include "lib/tools.h"
 #include "log.h"
-#include "rules.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 static const char paused_sentence[] =
@@ -42,24 +40,16 @@ static void warn_of(int holder, const char *why, struct riptide_error *line)
 }
 
 /* Pauses the holder of the namespace, which reports that; else `line` names what it may do. */
-static void pause_holder(const struct command_options *options,
-                         const struct riptide_applier_config *numbers, int holder,
+static void pause_holder(const struct command_options *options, int holder,
                          struct riptide_error *line)
 {
     const char *control = options->settings.control;
     json_t *status = NULL, *paused = NULL;
     struct riptide_error why = { .text = "" };
-    json_int_t table;
     int pid, r = client_ask(control, json_pack("{s:s}", "request", "status"), &status, &pid, &why);
 
-    table = number(status, "table");
     if (r == 0 && pid != holder) {
         warn_of(holder, "the riptided at --control is of another network namespace", line);
-    } else if (r == 0 && table != numbers->table) {
-        snprintf(line->text, sizeof(line->text),
-                 "riptided runs with another table: `riptide flush --table %" JSON_INTEGER_FORMAT
-                 "` removes those",
-                 table);
     } else {
         if (r == 0)
             r = client_ask(control, json_pack("{s:s}", "request", "pause"), &paused, NULL, &why);
@@ -77,17 +67,19 @@ int flush_run(const struct command_options *options)
     const struct riptide_applier_config numbers = settings_numbers(&options->settings);
     struct riptide_flush_counts counts = { .rules = 0 };
     struct riptide_error error = { .text = "" };
+    char removed[96];
     int holder, r = riptide_applier_flush(&numbers, &counts, &error);
 
     if (r == -EPERM)
         snprintf(error.text, sizeof(error.text), "%s", NEEDS_NET_ADMIN);
     if (r < 0)
         return command_fail(options, &error, r);
-    printf("removed: rules %" PRIu32 ", routes %" PRIu32 "\n", counts.rules, counts.routes);
+    settings_describe_removed(&options->settings, &counts, removed, sizeof(removed));
+    puts(removed);
     /* First removes all, without waiting for one that hangs; a paused one restores nothing. */
     if (riptide_applier_get_holder(&holder) == 0)
-        pause_holder(options, &numbers, holder, &error);
-    if (!error.text[0] && !leftover_find(&numbers, "riptide flush", &error))
+        pause_holder(options, holder, &error);
+    if (!error.text[0])
         return EXIT_SUCCESS;
     log_answer("flush: %s", error.text);
     return EXIT_FAILURE;

@@ -6,11 +6,9 @@
 #include "daemon.h"
 #include "lib/tools.h"
 #include "log.h"
-#include "rules.h"
 #include "settings.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +44,7 @@ static int flush(const struct settings *settings)
 {
     const struct riptide_applier_config numbers = settings_numbers(settings);
     struct riptide_flush_counts counts = { .rules = 0 };
-    char holder[] = "a process that cannot be seen from here";
+    char removed[96], holder[] = "a process that cannot be seen from here";
     struct riptide_error error = { .text = "" };
     int pid, r;
 
@@ -74,12 +72,9 @@ static int flush(const struct settings *settings)
                  r == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, r));
         return EXIT_FAILURE;
     }
-    log_line(LOG_LEVEL_INFO, "removed: rules %" PRIu32 ", routes %" PRIu32, counts.rules,
-             counts.routes);
-    if (!leftover_find(&numbers, "riptided --flush", &error))
-        return EXIT_SUCCESS;
-    log_line(LOG_LEVEL_WARNING, "%s", error.text);
-    return EXIT_FAILURE;
+    settings_describe_removed(settings, &counts, removed, sizeof(removed));
+    log_line(LOG_LEVEL_INFO, "%s", removed);
+    return EXIT_SUCCESS;
 }
 
 static int check(struct settings *settings)

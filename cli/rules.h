@@ -37,12 +37,4 @@ struct start {
 void rules_judge_start(const struct rule *rules, size_t n, uint8_t family, uint32_t table,
                        const struct route_answer *answer, struct start *start);
 
-/*
- * Whether rules remain after a flush: rules of config->protocol that look up another table than
- * config->table. Then `line` names one, and `command` with the option that removes it. leftover.c
- * reads the kernel's rules for it.
- */
-bool leftover_find(const struct riptide_applier_config *config, const char *command,
-                   struct riptide_error *line);
-
 #endif

@@ -194,10 +194,11 @@ int riptide_applier_new(struct riptide_applier **applierp,
 struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
 
 /*
- * Claims the namespace, removes rules and routes of a crashed predecessor, attaches the program,
+ * Claims the namespace, removes rules and routes of a crashed predecessor (then `error` has a line
+ * that says so, also with success), attaches the program,
  * installs the rules. Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN or CAP_BPF is
  * missing, or another program is attached to the cgroup and allows no other), -EBUSY (another
- * applier holds this namespace, or a child forked by its process; the line names the process),
+ * applier holds this namespace; the line names its process),
  * -EEXIST (another program uses our table, protocol, rule priority or mark; error names the field),
  * -EOPNOTSUPP (no unconditional rule `lookup main`), -EADDRINUSE (main has a route inside a prefix
  * of type local, which the kernel would no longer use after this namespace's first IPv4 rule),
@@ -331,19 +332,20 @@ int riptide_applier_find(const struct riptide_applier *applier, const struct rip
 void riptide_applier_get_stats(const struct riptide_applier *applier,
                                struct riptide_applier_stats *stats, size_t size);
 
-/* Numbers of removed rules and routes. */
+/* Numbers of removed rules and routes; table and priority of the first of our rules, 0: none. */
 struct riptide_flush_counts {
     uint32_t rules;
     uint32_t routes;
-    uint32_t reserved[4];
+    uint32_t table;
+    uint32_t priority;
+    uint32_t reserved[2];
 };
 
 /*
- * In the network namespace of the calling thread: removes every rule that looks up config->table,
- * the rules that lead marked queries around it, and every route in it, of any process. A goto rule
- * is removed if a rule of the same priority looks up the table, or if it has config->protocol.
- * `counts` and `error` may be NULL. Errors: -EPERM (CAP_NET_ADMIN), those of the kernel, after all
- * else is removed.
+ * In the network namespace of the calling thread: removes every rule that looks up config->table
+ * and every route in it, of any process; and each pair of rules of our shape, whatever its numbers,
+ * with the routes in its table that have its protocol. `counts` and `error` may be NULL. Errors:
+ * -EPERM (CAP_NET_ADMIN), those of the kernel, after all else is removed.
  */
 int riptide_applier_flush(const struct riptide_applier_config *config,
                           struct riptide_flush_counts *counts, struct riptide_error *error);

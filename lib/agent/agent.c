@@ -125,7 +125,8 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     /* It goes on where the rest of an earlier start has failed. */
     if (r < 0 && (r != -EALREADY || agent->is_started))
         return r;
-    error_set(error, "%s", "");
+    if (r < 0)
+        error_set(error, "%s", "");
     agent->backend = riptide_agent_read_applier(agent).backend;
     books_begin(agent);
     observer_begin(agent->observer);

@@ -11,7 +11,7 @@ import time
 
 import pytest
 from control import one_line, status, wait_rounds, write_state
-from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
+from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
                    WITHOUT_NET_ADMIN, Daemon, routes, rules, snapshot, wait_until,
                    wait_window, windows)
 from programs import Driver, start_agent
@@ -115,7 +115,7 @@ def test_flush_names_who_cannot_be_asked(net, manager, prefix, command, why):
         wait_until(lambda: len(rules(net.host)) == 2, "the rules again")
 
 
-def test_flush_leaves_a_riptided_of_another_namespace_or_table_alone(net):
+def test_flush_leaves_a_riptided_of_another_namespace_alone(net):
     """Its socket is at the path for this namespace."""
     with Daemon(net.host, *BY_ROUTES):
         expected = snapshot(net.host)
@@ -125,20 +125,13 @@ def test_flush_leaves_a_riptided_of_another_namespace_or_table_alone(net):
             assert done.returncode == 1 and f"process {other.pid} manages" in done.stderr
             assert "is of another network namespace)" in done.stderr
         assert snapshot(net.host) == expected
-        net.host.ip("rule", "add", "pref", 40000, "lookup", 99)
-        net.host.ip("route", "add", "203.0.113.9", "via", "10.0.0.1", "table", 99)
-        done = net.host.run(RIPTIDE, "flush", "--table", 99, check=False)
-        assert done.stdout == "removed: rules 1, routes 1\n"
-        assert done.stderr == ("riptide: flush: riptided runs with another table: "
-                               f"`riptide flush --table {TABLE}` removes those\n")
-        assert snapshot(net.host) == expected
 
 
 @pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush")],
                          ids=["riptide", "riptided"])
 @pytest.mark.parametrize("table", [TABLE, 99])
 def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net, command, table):
-    """It names routes of ours that it leaves in another table."""
+    """It knows ours in whatever table."""
     net.host.batch("""
         rule add pref 100 to 198.51.100.0/24 lookup 100
         route add 198.51.100.0/24 via 10.0.0.2 table 100 initcwnd 40
@@ -149,14 +142,38 @@ def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net, command, 
     with learned(net, table=table) as (daemon, expected):
         daemon.kill()
     assert windows(net.host, table) == expected
-    if table != TABLE:
-        done = net.host.run(*command, check=False)
-        assert done.returncode == 1 and f"--table {table}" in done.stderr
-    done = net.host.run(*command, "--table", table)
-    assert "removed: rules 4, routes 3\n" in done.stdout + done.stderr
+    done = net.host.run(*command)
+    numbers = "" if table == TABLE else f" (table {table}, priority 32765)"
+    assert f"removed: rules 4, routes 3{numbers}\n" in done.stdout + done.stderr
     assert snapshot(net.host) == before
     done = net.host.run(*command, "--table", table)
     assert "removed: rules 0, routes 0\n" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush"), None], ids=["riptide", "riptided", "start"])
+@pytest.mark.parametrize("edited", ["none", "table", "protocol", "mark", "rule-priority", "all"])
+def test_what_a_dead_one_left_with_other_numbers_goes(net, command, edited):
+    """A killed riptided's rules and routes are known by their shape, whatever of its numbers was edited since."""
+    before = snapshot(net.host)
+    now = {"table": TABLE, "protocol": PROTOCOL, "mark": MARK, "rule-priority": 32765}
+    left = {name: {"table": 7300, "protocol": 231, "mark": 7, "rule-priority": 32000}[name]
+            if edited in (name, "all") else number for name, number in now.items()}
+    for family, peer, gateway in ((4, "203.0.113.1", "10.0.0.1"), (6, "2001:db8::1", "fd00::1")):
+        shape = ("priority", left["rule-priority"], "iif", "lo", "ipproto", "tcp", "protocol", left["protocol"])
+        net.host.ip(f"-{family}", "rule", "add", *shape, "fwmark", left["mark"], "goto", 32766)
+        net.host.ip(f"-{family}", "rule", "add", *shape, "lookup", left["table"])
+        net.host.ip(f"-{family}", "route", "add", peer, "via", gateway, "table", left["table"], "proto", left["protocol"],
+                    "initcwnd", 40)
+    numbers = "" if left["table"] == TABLE else f" (table 7300, priority {left['rule-priority']})"
+    if command:
+        done = net.host.run(*command)
+        assert f"removed: rules 4, routes 2{numbers}\n" in done.stdout + done.stderr
+    else:
+        with Daemon(net.host) as daemon:
+            assert (f"removed what one that was killed had left: rules 4, routes 2 (table {left['table']}, priority "
+                    f"{left['rule-priority']})\n") in daemon.said()
+            assert len(rules(net.host)) == 2
+    assert snapshot(net.host) == before
 
 
 def test_window_is_withdrawn_when_its_time_to_live_passes(net):

@@ -271,6 +271,8 @@ class FlushCounts:
 
     rules: int
     routes: int
+    table: int  #: of our rules; 0: there was none
+    priority: int  #: likewise
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@
 #include "tools.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,63 +149,47 @@ static void add(struct deletion *deletion, const struct nlmsghdr *request)
         end_batch(deletion);
 }
 
-/* A goto names no table: the lookup beside it does, or else its own protocol identifies it. */
-static bool leads_around(const struct rules *rules, const struct rule *skip,
-                         const struct rule_identity *identity)
-{
-    bool is_ours = skip->protocol == identity->protocol;
-
-    for (uint32_t i = 0; i < rules->n; i++) {
-        const struct rule *rule = &rules->list[i];
-
-        if (rule->family != skip->family || rule->priority != skip->priority || !rule->table)
-            continue;
-        if (rule->table == identity->table)
-            return true;
-        is_ours &= rule->protocol != skip->protocol;
-    }
-    return is_ours;
-}
-
 static void delete_lookup(struct deletion *deletion, uint8_t family, uint32_t table)
 {
     add(deletion, message_lookup_delete(netlink_room(deletion->channel), family, table));
 }
 
-static void delete_skip(struct deletion *deletion, const struct rule *rule)
+/* One without its partner, which a change may have removed, is ours by its numbers. */
+static bool is_ours(const struct rules *rules, const struct rule *rule)
 {
-    const struct rule_place place = { rule->priority, rule->target };
-    const struct rule_identity own = { .protocol = rule->protocol, .mark = rule->mark };
-
-    add(deletion, message_rule(netlink_room(deletion->channel), RTM_DELRULE, rule->family, &place,
-                               RULE_SKIP, &own));
+    return rules_find_partner(rules, rule) || rule->role != RULE_FOREIGN;
 }
 
-/* The rules that look up the table, then the goto rules around it, which name no table. */
-static void flush_rules(struct deletion *deletion, const struct rule_identity *identity)
+/* The lookups first: without them nothing refers to a table. */
+static void flush_ours(struct deletion *deletion, const struct rules *rules)
 {
-    const struct rule_identity any = { .table = identity->table };
-    struct rules rules = { 0 };
+    for (enum rule_role shape = RULE_LOOKUP; shape >= RULE_SKIP; shape--) {
+        for (uint32_t i = 0; i < rules->n; i++) {
+            const struct rule *rule = &rules->list[i];
+            const struct rule_place place = { rule->priority, rule->target };
+            const struct rule_identity own = { rule->table, rule->protocol, rule->mark };
 
-    note(deletion, read_rules(deletion->channel, &any, &rules), "");
-    for (uint32_t i = 0; i < rules.n; i++) {
-        /*
-         * Sends one deletion more than needed for each family that this kernel has, so that a
-         * missing privilege is an error even if there is no rule.
-         */
-        if (i == 0 || rules.list[i].family != rules.list[i - 1].family)
-            delete_lookup(deletion, rules.list[i].family, identity->table);
-        if (rules.list[i].table == identity->table)
-            delete_lookup(deletion, rules.list[i].family, identity->table);
+            if (rule->shape == shape && is_ours(rules, rule))
+                add(deletion, message_rule(netlink_room(deletion->channel), RTM_DELRULE,
+                                           rule->family, &place, shape, &own));
+        }
     }
-    for (uint32_t i = 0; i < rules.n; i++) {
-        const struct rule *rule = &rules.list[i];
+}
 
-        if (rule->role == RULE_SKIP && leads_around(&rules, rule, identity))
-            delete_skip(deletion, rule);
+/*
+ * Other programs' rules that look up the table. One deletion more than needed is sent for each
+ * family that this kernel has, so that a missing privilege is an error even if there is no rule.
+ */
+static void flush_others(struct deletion *deletion, const struct rules *rules, uint32_t table)
+{
+    for (uint32_t i = 0; i < rules->n; i++) {
+        const struct rule *rule = &rules->list[i];
+
+        if (i == 0 || rule->family != rule[-1].family)
+            delete_lookup(deletion, rule->family, table);
+        if (rule->table == table && !is_ours(rules, rule))
+            delete_lookup(deletion, rule->family, table);
     }
-    end_batch(deletion);
-    rules_deinit(&rules);
 }
 
 /* Even a dump that changes interrupted each time has returned some routes. */
@@ -227,18 +213,70 @@ static void flush_routes(struct deletion *deletion, uint32_t table, uint8_t prot
     free(routes.list);
 }
 
+static bool is_reserved(uint32_t table)
+{
+    return table >= RT_TABLE_DEFAULT && table <= RT_TABLE_LOCAL;
+}
+
+/* The tables of pairs, whose routes are of the protocol of the pair; main and its like are not. */
+static void flush_pairs(struct deletion *deletion, const struct rules *rules)
+{
+    for (uint32_t i = 0; i < rules->n; i++) {
+        const struct rule *rule = &rules->list[i];
+
+        if (rule->shape == RULE_LOOKUP && !is_reserved(rule->table) &&
+            rules_find_partner(rules, rule))
+            flush_routes(deletion, rule->table, rule->protocol);
+    }
+}
+
+static void count(struct riptide_flush_counts *counts, const struct rules *rules, uint32_t n_rules,
+                  uint32_t n_routes)
+{
+    *counts = (struct riptide_flush_counts){ .rules = n_rules, .routes = n_routes };
+    for (uint32_t i = rules->n; i-- > 0;) {
+        const struct rule *rule = &rules->list[i];
+
+        if (rule->shape == RULE_LOOKUP && is_ours(rules, rule)) {
+            counts->table = rule->table;
+            counts->priority = rule->priority;
+        }
+    }
+}
+
+/* `protocol`: of routes in our own table, in addition to those of pairs; -1: none, 0: any. */
+static int flush(struct netlink *channel, const struct rule_identity *identity, int protocol,
+                 struct riptide_flush_counts *counts, struct riptide_error *error)
+{
+    const struct rule_identity any_mark = { identity->table, identity->protocol, 0 };
+    struct deletion rules = { .channel = channel, .error = error };
+    struct deletion routes = rules;
+    CLEANUP(rules_deinit) struct rules found = { 0 };
+
+    note(&rules, read_rules(channel, &any_mark, &found), "");
+    flush_ours(&rules, &found);
+    if (protocol >= 0)
+        flush_others(&rules, &found, identity->table);
+    end_batch(&rules);
+    routes.r = rules.r;
+    flush_pairs(&routes, &found);
+    if (protocol >= 0)
+        flush_routes(&routes, identity->table, (uint8_t)protocol);
+    if (counts)
+        count(counts, &found, rules.n, routes.n);
+    return routes.r;
+}
+
+int flush_leftovers(struct netlink *channel, const struct rule_identity *identity,
+                    struct riptide_flush_counts *counts, struct riptide_error *error)
+{
+    return flush(channel, identity, -1, counts, error);
+}
+
 int flush_all(struct netlink *channel, const struct rule_identity *identity, uint8_t protocol,
               struct riptide_flush_counts *counts, struct riptide_error *error)
 {
-    struct deletion rules = { .channel = channel, .error = error };
-    struct deletion routes = rules;
-
-    flush_rules(&rules, identity);
-    routes.r = rules.r;
-    flush_routes(&routes, identity->table, protocol);
-    if (counts)
-        *counts = (struct riptide_flush_counts){ .rules = rules.n, .routes = routes.n };
-    return routes.r;
+    return flush(channel, identity, protocol, counts, error);
 }
 
 /* A channel in the thread's namespace, and the identity of a configuration's rules and routes. */

@@ -137,8 +137,8 @@ int watch_read(struct mnl_socket *socket, struct plan *plan);
 int start_routes(struct router *router, struct riptide_error *error);
 
 /*
- * Takes the claim for the program per connection, and removes rules and routes of a killed router,
- * unless other programs use the same numbers. Errors, each with a line. With dry_run it does
+ * Takes the claim for the program per connection, and removes rules and routes of a killed router;
+ * where other programs use our numbers, routes without rules stay. Errors, each with a line. With dry_run it does
  * nothing.
  */
 int start_program(struct router *router, struct riptide_error *error);
@@ -154,9 +154,15 @@ int stop_routes(struct router *router);
 int anyip_check(struct netlink *channel, const struct rules *rules, struct riptide_error *error);
 
 /*
- * flush.c: deletes every rule that looks up the table, those that lead marked queries around it,
- * and the routes of that protocol (0: any) in it; continues after an error and returns the first.
- * `counts` and `error` may be NULL. Errors: -EPERM, others of the kernel.
+ * flush.c: deletes the rules that are ours by shape (rules_find_partner), or alone by our numbers,
+ * and the routes of each pair's protocol in its table; continues after an error and returns the
+ * first. `counts` and `error` may be NULL. Errors: -EPERM, others of the kernel.
+ */
+int flush_leftovers(struct netlink *channel, const struct rule_identity *identity,
+                    struct riptide_flush_counts *counts, struct riptide_error *error);
+
+/*
+ * Also every rule that looks up our table, and the routes of that protocol (0: any) in it.
  */
 int flush_all(struct netlink *channel, const struct rule_identity *identity, uint8_t protocol,
               struct riptide_flush_counts *counts, struct riptide_error *error);

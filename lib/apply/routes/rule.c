@@ -75,18 +75,26 @@ static bool parse_attribute(struct rule *rule, struct selectors *selectors,
     }
 }
 
-static enum rule_role role_of(const struct rule *rule, const struct selectors *selectors,
-                              const struct rule_identity *identity)
+/* A configuration has no protocol of the kernel or of an operator, so what has one is not ours. */
+static enum rule_role shape_of(const struct rule *rule, const struct selectors *selectors)
 {
-    if ((identity->protocol && rule->protocol != identity->protocol) ||
-        !selectors->is_ip_proto_tcp || !selectors->has_iif || selectors->has_others)
+    if (rule->protocol <= RTPROT_STATIC || !selectors->is_ip_proto_tcp || !selectors->has_iif ||
+        selectors->has_others)
         return RULE_FOREIGN;
-    if (rule->target && rule->mark && (!identity->mark || rule->mark == identity->mark) &&
-        rule->mask == UINT32_MAX)
+    if (rule->target && rule->mark && rule->mask == UINT32_MAX)
         return RULE_SKIP;
-    if (rule->table == identity->table && !rule->mark && !rule->mask)
+    if (rule->table && !rule->mark && !rule->mask)
         return RULE_LOOKUP;
     return RULE_FOREIGN;
+}
+
+static enum rule_role role_of(const struct rule *rule, const struct rule_identity *identity)
+{
+    bool is_own = rule->protocol == identity->protocol &&
+                  (rule->shape == RULE_SKIP ? !identity->mark || rule->mark == identity->mark
+                                            : rule->table == identity->table);
+
+    return is_own ? rule->shape : RULE_FOREIGN;
 }
 
 int rule_parse(struct rule *rule, const struct rule_identity *identity,
@@ -117,7 +125,8 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
         rule->table = 0;
     rule->is_unconditional = !selectors.has_others && !selectors.is_ip_proto_tcp &&
                              !selectors.has_iif && !rule->mark && !rule->mask;
-    rule->role = role_of(rule, &selectors, identity);
+    rule->shape = shape_of(rule, &selectors);
+    rule->role = role_of(rule, identity);
     return 0;
 }
 
@@ -134,6 +143,19 @@ void rules_deinit(struct rules *rules)
 {
     free(rules->list);
     *rules = (struct rules){ 0 };
+}
+
+const struct rule *rules_find_partner(const struct rules *rules, const struct rule *rule)
+{
+    for (uint32_t i = 0; i < rules->n && rule->shape != RULE_FOREIGN; i++) {
+        const struct rule *other = &rules->list[i];
+
+        if (other->shape != RULE_FOREIGN && other->shape != rule->shape &&
+            other->family == rule->family && other->priority == rule->priority &&
+            other->protocol == rule->protocol)
+            return other;
+    }
+    return NULL;
 }
 
 bool rules_are_unconditional(const struct rules *rules)

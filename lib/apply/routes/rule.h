@@ -21,7 +21,8 @@ struct rule {
     uint8_t family; /* AF_INET or AF_INET6 */
     uint8_t protocol;
     bool is_unconditional; /* it matches every packet */
-    enum rule_role role;
+    enum rule_role role;   /* by its numbers as well, */
+    enum rule_role shape;  /* and whatever its numbers */
     uint32_t priority;
     uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
     uint32_t target; /* priority to which a goto leads; 0: no goto */
@@ -35,7 +36,7 @@ struct rule {
 /* The properties by which rules are ours. */
 struct rule_identity {
     uint32_t table;
-    uint8_t protocol; /* 0: any */
+    uint8_t protocol;
     uint32_t mark;    /* 0: any */
 };
 
@@ -55,6 +56,13 @@ int rules_add(struct rules *rules, const struct rule_identity *identity,
               const struct nlmsghdr *message);
 
 void rules_deinit(struct rules *rules);
+
+/*
+ * The other one of a pair by shape: of the same family, priority and protocol. Such a pair is ours
+ * whatever its table, mark, protocol and priority are: no other program has a use for it. NULL: the
+ * rule is none of ours, or alone.
+ */
+const struct rule *rules_find_partner(const struct rules *rules, const struct rule *rule);
 
 /*
  * Whether they treat all packets alike, except for our two: then a query with our mark has the same

@@ -28,10 +28,10 @@ static int scan(struct scan *scan, uint32_t parts)
 }
 
 /* Whether another program's rule has one of our numbers. */
-static bool is_conflict(const struct riptide_applier_config *config, const struct rule *rule,
-                        struct riptide_error *error)
+static bool is_conflict(const struct riptide_applier_config *config, const struct rules *rules,
+                        const struct rule *rule, struct riptide_error *error)
 {
-    if (rule->role != RULE_FOREIGN)
+    if (rule->role != RULE_FOREIGN || rules_find_partner(rules, rule))
         return false;
     if (rule->mark == config->mark && rule->mask == UINT32_MAX)
         error_set_field(error, "applier.mark",
@@ -66,7 +66,7 @@ static int check_conflicts(const struct plan *plan, struct riptide_error *error)
 
     for (int i = 0; i < 2; i++) {
         for (uint32_t n = 0; n < plan->seen[i].n; n++) {
-            if (is_conflict(&plan->config, &plan->seen[i].list[n], error))
+            if (is_conflict(&plan->config, &plan->seen[i], &plan->seen[i].list[n], error))
                 return -EEXIST;
         }
     }
@@ -100,39 +100,49 @@ static int place_rules(struct router *router, struct riptide_error *error)
     return r;
 }
 
-/* Looks for conflicts with other programs. A predecessor's rules, of any mark, are no conflict. */
+/* Looks for conflicts with other programs. */
 static int look_around(struct router *router, struct riptide_error *error)
 {
-    struct plan *plan = &router->plan;
-    int r;
+    int r = scan(&router->scan, SCAN_ALL);
 
-    plan->identity.mark = 0;
-    r = scan(&router->scan, SCAN_ALL);
-    plan->identity = router_config_identity(&plan->config);
-    return r == 0 ? check_conflicts(plan, error) : r;
+    return r == 0 ? check_conflicts(&router->plan, error) : r;
 }
 
-static int clear(struct router *router, struct riptide_error *error)
+/*
+ * A predecessor's rules are removed first, even if a conflict prevents the start: they lead local
+ * TCP to old routes.
+ */
+static int clear(struct router *router, struct riptide_flush_counts *counts,
+                 struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
-    int r = look_around(router, error);
+    int r = flush_leftovers(&router->channel, &plan->identity, counts, error);
 
+    if (r == 0)
+        r = look_around(router, error);
     if (r == 0)
         r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, error);
     return r;
 }
 
-/*
- * The second scan sees the rules without a predecessor's. Those are removed even if a foreign route
- * in our table prevents the start: they would lead local TCP to it.
- */
+/* The line of a start that has succeeded. */
+static void say_removed(const struct riptide_flush_counts *counts, struct riptide_error *error)
+{
+    error_set(error, "%s", "");
+    if (counts->rules > 0)
+        error_set(error,
+                  "removed what one that was killed had left: rules %u, routes %u (table %u, "
+                  "priority %u)",
+                  counts->rules, counts->routes, counts->table, counts->priority);
+}
+
+/* The second scan sees the rules without a predecessor's. */
 static int take_over(struct router *router, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
-    int forgotten, r = clear(router, error);
+    struct riptide_flush_counts counts;
+    int forgotten, r = clear(router, &counts, error);
 
-    for (int i = 0; i < 2 && r == -EEXIST && foreign_reason(plan); i++)
-        sync_clear_rules(plan, &router->channel, i);
     if (r == 0)
         r = anyip_check(&router->channel, &plan->seen[0], error);
     if (r == 0)
@@ -140,11 +150,16 @@ static int take_over(struct router *router, struct riptide_error *error)
     forgotten = plan_forget_known(plan);
     if (r == 0)
         r = forgotten;
-    return r == 0 ? place_rules(router, error) : r;
+    if (r == 0)
+        r = place_rules(router, error);
+    if (r == 0)
+        say_removed(&counts, error);
+    return r;
 }
 
 int start_program(struct router *router, struct riptide_error *error)
 {
+    struct riptide_flush_counts counts;
     int forgotten, r;
 
     if (router->plan.config.dry_run)
@@ -152,12 +167,12 @@ int start_program(struct router *router, struct riptide_error *error)
     r = claim_take(&router->claim, error);
     if (r < 0)
         return r;
-    r = clear(router, error);
-    /* What another program has in our numbers stays; our rules would lead TCP to old routes. */
-    for (int i = 0; i < 2 && r == -EEXIST; i++)
-        sync_clear_rules(&router->plan, &router->channel, i);
+    r = clear(router, &counts, error);
     forgotten = plan_forget_known(&router->plan);
-    return r == 0 || r == -EEXIST ? forgotten : r;
+    if (r != 0 && r != -EEXIST)
+        return r;
+    say_removed(&counts, error);
+    return forgotten;
 }
 
 int router_check_start(struct router *router, struct riptide_error *error)
