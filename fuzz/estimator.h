@@ -88,10 +88,8 @@ static inline void draw_config(struct drawn_config *drawn, struct case_bytes *by
         draw_share(bytes);
         config->history_weight = draw_share(bytes);
     }
-    if (how & 8) {
-        config->can_pace = case_u8(bytes) & 1;
+    if (how & 8)
         config->rto_min_floor_us = case_u8(bytes) * 1000u;
-    }
     if (how & 16) {
         config->prefix_len4 = 33 - case_u8(bytes) % 34;
         config->prefix_len6 = case_u8(bytes);

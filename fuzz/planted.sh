@@ -17,7 +17,7 @@ faults=(
     event lib/apply/routes/event.c 'plan_touch(plan, &route.dst)' '0'
     route lib/apply/routes/route.c '&route->priority' '\&route->table'
     route lib/apply/routes/route.c 'next->rtnh_ifindex' 'next->rtnh_hops'
-    state lib/compute/state.c 'MICRO_DIGITS = 6' 'MICRO_DIGITS = 5'
+    state lib/compute/state.c 'unit > 0' 'unit > 1'
 )
 
 for ((i = 0; i < ${#faults[@]}; i += 4)); do

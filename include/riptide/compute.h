@@ -51,6 +51,7 @@ struct riptide_policy_input {
      */
     uint32_t cwnd;
     uint32_t base_cwnd; /* window of its base route, segments; 0: unknown */
+    bool can_pace;      /* riptide_estimator_set_pacing */
     void *user;         /* user of struct riptide_policy */
 };
 
@@ -69,16 +70,11 @@ struct riptide_policy_input {
  * riptide_estimator_config.policy; docs/policies.md explains the built-in ones.
  */
 struct riptide_policy {
-    const char *name;  /* 1 to 16 ASCII characters without blanks; identifies it in a state */
+    const char *name;  /* 1 to 16 ASCII characters without blanks */
     const char *help;  /* one line */
     const char *needs; /* the fields of struct riptide_sample that it reads, separated by blanks */
     size_t tick_bytes;
     size_t bytes; /* tick_bytes included; up to RIPTIDE_POLICY_MEMORY_BYTES */
-    /*
-     * Of the layout of its memory; raise it with each change. A state contains the memory, to be
-     * loaded by the same policy and version. 0: a state has only the window.
-     */
-    uint32_t version;
     /* Whether history_weight averages the window with history; else the newest tick is it. */
     bool is_averaged;
     /* Counts one sample in the tick, or returns why not. Runs for every connection of the host. */
@@ -92,8 +88,12 @@ struct riptide_policy {
      */
     bool combines_idle;
     bool needs_closed; /* learns mostly from closed connections: see destroy_events in observe.h */
-    /* Optional: makes the memory of a window that was loaded without memory. */
-    void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd);
+    /*
+     * Optional: makes the memory of a loaded window of `cwnd` segments, and whether its flights are
+     * paced, from the smallest round trip time (0: unknown).
+     */
+    void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd,
+                    bool is_paced, uint32_t min_rtt_us);
     /* Optional: the largest delay seen on the path, for rto_min. */
     uint32_t (*delay_us)(const void *memory);
     /* Optional: fills the explanation's evidence; `cwnd` is set already. */
@@ -191,12 +191,7 @@ struct riptide_estimator_config {
      * 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: rto_min is not set.
      */
     uint32_t rto_min_floor_us;
-    /*
-     * First flights can be paced: estimates of "careful" ask for it on paths of 5 ms and more.
-     * Default false; an agent sets it while its program per connection is in place.
-     */
-    bool can_pace;
-    uint8_t reserved[3]; /* 0 */
+    uint8_t reserved[4]; /* 0 */
 };
 
 /* The window of one destination, and how it was computed. */
@@ -307,6 +302,12 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
  */
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 
+/*
+ * Whether first flights can be paced, from the next tick on: estimates of "careful" ask for it on
+ * paths of 5 ms and more. At first they cannot; an agent sets it while its program is in place.
+ */
+void riptide_estimator_set_pacing(struct riptide_estimator *estimator, bool can_pace);
+
 /* Discards the samples added since the last tick (as their dump begins anew). */
 void riptide_estimator_discard(struct riptide_estimator *estimator);
 
@@ -392,10 +393,10 @@ size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_
 
 /*
  * Loads the destinations of a state, each with its age by now; for a known destination the newer
- * window wins. Where the destination has another policy here, only the window is loaded. Loaded
- * windows wait to be popped. `counts` and `error` may be NULL. Outcomes: RIPTIDE_E_INVALID where
- * now_ns is before the last tick's. Errors: -EINVAL with a line in `error` and nothing changed (not
- * a state, of another version, from the future); -ENOMEM, with a part of it loaded.
+ * window wins. Loaded windows wait to be popped. `counts` and `error` may be NULL. Outcomes:
+ * RIPTIDE_E_INVALID where now_ns is before the last tick's. Errors: -EINVAL with a line in `error`
+ * and nothing changed (not a state, of another version, from the future); -ENOMEM, with a part of
+ * it loaded.
  */
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                            uint64_t realtime_ns, const char *text, size_t size,

@@ -165,8 +165,7 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     step_back_where_harm_is(agent, now_ns);
     outcomes_begin_round(agent);
     /* In each round, as AUTO chooses at the start, and a detached program paces nothing. */
-    agent->estimator->config.can_pace = agent->stages.estimator.can_pace ||
-                                        riptide_agent_read_applier(agent).can_pace > 0;
+    riptide_estimator_set_pacing(agent->estimator, riptide_agent_read_applier(agent).can_pace > 0);
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);
     return r < 0 ? give_up_round(agent, r, now_ns) : 0;

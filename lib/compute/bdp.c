@@ -58,10 +58,13 @@ static double bdp_combine(const struct riptide_policy_input *input, void *memory
     return (double)HALVES_MAX(bdp->capacities) / HALVES_MAX(bdp->sharers);
 }
 
-static void bdp_restore(const struct riptide_policy_input *input, void *memory, double cwnd)
+static void bdp_restore(const struct riptide_policy_input *input, void *memory, double cwnd,
+                        bool is_paced, uint32_t min_rtt_us)
 {
     struct bdp *bdp = memory;
 
+    (void)is_paced;
+    bdp->kept_min_rtt_us = min_rtt_us;
     halves_turn(&bdp->half_since, input);
     bdp->capacities[0] = (float)cwnd;
     bdp->sharers[0] = 1;
@@ -92,7 +95,6 @@ const struct riptide_policy policy_bdp = {
              "last_data_sent_ms closed",
     .tick_bytes = offsetof(struct bdp, capacities),
     .bytes = sizeof(struct bdp),
-    .version = 1,
     .add = bdp_add,
     .combine = bdp_combine,
     .restore = bdp_restore,

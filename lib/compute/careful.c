@@ -205,7 +205,7 @@ static double share_of(const struct careful *careful)
 
 static bool can_pace(const struct careful *careful, const struct riptide_policy_input *input)
 {
-    return input->config->can_pace && careful->path_min_rtt_us >= PACING_RTT_MIN_US;
+    return input->can_pace && careful->path_min_rtt_us >= PACING_RTT_MIN_US;
 }
 
 static bool are_few(const struct careful *careful)
@@ -239,7 +239,7 @@ static void start_over(struct careful *careful)
  * share: as many flights together have fitted. Without a known rate, as of very short connections,
  * fast growth does not end.
  */
-static double grow(const struct careful *careful, const struct riptide_estimator_config *config,
+static double grow(const struct careful *careful, const struct riptide_policy_input *input,
                    double cwnd)
 {
     double capacity = HALVES_MAX(careful->capacities), next = cwnd * growth_slow;
@@ -254,7 +254,7 @@ static double grow(const struct careful *careful, const struct riptide_estimator
         if (careful->known.is_paced)
             claimed = share;
         /* Where it can be paced, the first window that does not fit ends unpaced growth. */
-        if (config->can_pace)
+        if (input->can_pace)
             burst = claimed;
         next = greater(next, lesser(cwnd * growth_derived, lesser(claimed, burst)));
         next = greater(next, lesser(cwnd * growth_share, claimed));
@@ -386,7 +386,7 @@ static double raise(struct careful *careful, const struct riptide_policy_input *
         careful->known.n_cuts = 0;
     if (careful->known.n_cuts > 0 && careful->known.n_fit < wait)
         return fitted;
-    next = grow(careful, input->config, input->cwnd);
+    next = grow(careful, input, input->cwnd);
     if (next <= fitted)
         return fitted;
     start_over(careful);
@@ -484,13 +484,23 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     return (double)careful->fitted / FITTED_ONE;
 }
 
-/* A loaded window was proven: it stays until first flights show the contrary. */
-static void careful_restore(const struct riptide_policy_input *input, void *memory, double cwnd)
+/*
+ * A loaded window was proven: it stays until first flights show the contrary. A paced one was
+ * delivered in a round trip; one below the start was cut.
+ */
+static void careful_restore(const struct riptide_policy_input *input, void *memory, double cwnd,
+                            bool is_paced, uint32_t min_rtt_us)
 {
     struct careful *careful = memory;
 
-    (void)input;
     careful->fitted = to_u16(cwnd * FITTED_ONE);
+    careful->path_min_rtt_us = min_rtt_us;
+    careful->known.is_paced = is_paced;
+    careful->known.is_cut = cwnd < START_CWND;
+    halves_turn(&careful->half_since, input);
+    careful->sharers[0] = 1;
+    if (is_paced)
+        careful->capacities[0] = to_u16(cwnd);
 }
 
 /*
@@ -543,7 +553,6 @@ const struct riptide_policy policy_careful = {
              "retrans_segs acked_bytes last_data_sent_ms congestion_control closed",
     .tick_bytes = offsetof(struct careful, known),
     .bytes = sizeof(struct careful),
-    .version = 3,
     .add = careful_add,
     .combine = careful_combine,
     .combines_idle = true,

@@ -35,7 +35,7 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-/* A policy's name has no blanks, because these end the fields of a state's line. */
+/* A policy's name is one word of the lines that have it. */
 static bool is_name(const char *name)
 {
     size_t len = name ? strnlen(name, NAME_MAX_CHARS + 1) : 0;

@@ -235,16 +235,3 @@ void forget_kept(const struct riptide_estimator *estimator, struct destination *
     memset((unsigned char *)destination->memory + tick_bytes, 0,
            sizeof(destination->memory) - tick_bytes);
 }
-
-void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
-                  uint64_t now_ns)
-{
-    const struct riptide_policy *policy = estimator->config.policy;
-    struct limits limits = limits_of(estimator, destination);
-    /* Without hints that end, which apply again to the result. */
-    double cwnd = greater(lesser(destination->smoothed, limits.max), limits.min);
-
-    forget_kept(estimator, destination);
-    if (policy->restore)
-        policy->restore(input_of(estimator, destination, now_ns), destination->memory, cwnd);
-}

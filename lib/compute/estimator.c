@@ -88,6 +88,11 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
     return input;
 }
 
+RIPTIDE_PUBLIC void riptide_estimator_set_pacing(struct riptide_estimator *estimator, bool can_pace)
+{
+    estimator->input.can_pace = can_pace;
+}
+
 /* Takes a destination off the touched list and discards its samples. */
 static uint32_t take_touched(struct riptide_estimator *estimator)
 {
@@ -128,8 +133,8 @@ static double smooth(const struct riptide_estimator *estimator, struct destinati
 static uint32_t pacing_of(const struct riptide_estimator *estimator,
                           const struct destination *destination)
 {
-    return estimator->config.can_pace ? evidence_of(estimator, destination).evidence.pacing_percent
-                                      : 0;
+    return estimator->input.can_pace ? evidence_of(estimator, destination).evidence.pacing_percent
+                                     : 0;
 }
 
 /* Too short to be paced; the backend needs to know when this changes. */
@@ -138,7 +143,7 @@ static bool is_short(const struct riptide_estimator *estimator,
 {
     uint32_t us = evidence_of(estimator, destination).evidence.min_rtt_us;
 
-    return estimator->config.can_pace && us > 0 && us < PACING_RTT_MIN_US;
+    return estimator->input.can_pace && us > 0 && us < PACING_RTT_MIN_US;
 }
 
 static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)

@@ -201,10 +201,8 @@ void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot);
 /* Withdraws the window, to be popped, and discards the destination's data. */
 void forget(struct riptide_estimator *estimator, uint32_t slot);
 
-/* Empties the policy's memory beyond the tick, or restores it from the window. */
+/* Empties the policy's memory beyond the tick. */
 void forget_kept(const struct riptide_estimator *estimator, struct destination *destination);
-void restore_kept(struct riptide_estimator *estimator, struct destination *destination,
-                  uint64_t now_ns);
 
 /* Queues it to be popped if its estimate has changed. */
 void mark_changed(struct riptide_estimator *estimator, uint32_t slot);
@@ -299,7 +297,7 @@ uint32_t rto_min_of(const struct riptide_estimator *estimator,
  * Writes a line at a time, so that a file need not be in memory as a whole. Each returns the bytes
  * written, at most STATE_LINE_BYTES; 0 for a destination without a window.
  */
-enum { STATE_LINE_BYTES = 320 + 2 * RIPTIDE_POLICY_MEMORY_BYTES };
+enum { STATE_LINE_BYTES = 320 };
 size_t state_put_head(char *at, uint64_t realtime_ns);
 size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
                       uint64_t now_ns);

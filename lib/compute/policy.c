@@ -63,6 +63,13 @@ static double paper_combine(const struct riptide_policy_input *input, void *memo
     return (double)mean->cwnd_total / mean->n;
 }
 
+static void paper_restore(const struct riptide_policy_input *input, void *memory, double cwnd,
+                          bool is_paced, uint32_t min_rtt_us)
+{
+    (void)input, (void)cwnd, (void)is_paced;
+    ((struct mean *)memory)->kept_min_rtt_us = min_rtt_us;
+}
+
 static void paper_explain(const void *memory, struct riptide_explanation *explanation)
 {
     explanation->evidence.min_rtt_us = ((const struct mean *)memory)->kept_min_rtt_us;
@@ -77,6 +84,7 @@ static const struct riptide_policy policy_paper = {
     .is_averaged = true,
     .add = paper_add,
     .combine = paper_combine,
+    .restore = paper_restore,
     .explain = paper_explain,
 };
 

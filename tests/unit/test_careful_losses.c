@@ -124,11 +124,10 @@ TEST(a_cut_ends_at_the_lower_bound)
 
 static struct riptide_estimator *paced(void)
 {
-    struct riptide_estimator_config config = config_of_policy("careful");
+    struct riptide_estimator *estimator = ESTIMATOR_WITH("careful", config.cwnd_max = 1000);
 
-    config.cwnd_max = 1000;
-    config.can_pace = true;
-    return estimator_of_config(&config);
+    riptide_estimator_set_pacing(estimator, true);
+    return estimator;
 }
 
 /* A window of 96 that lost `lost` of it, over a path with a capacity of 200; the result. */
@@ -182,11 +181,11 @@ TEST(a_window_that_is_paced_no_more_begins_where_all_begin)
     struct riptide_sample path = lossy(100);
 
     assert_int_equal(lose_of_96(estimator, 48), 100);
-    estimator->config.can_pace = false;
+    riptide_estimator_set_pacing(estimator, false);
     assert_int_equal(tick(estimator, path, path), START);
     assert_int_equal(pacing_of(estimator), RIPTIDE_AT_ONCE);
     assert_int_equal(tick(estimator, path, path), START);
-    estimator->config.can_pace = true;
+    riptide_estimator_set_pacing(estimator, true);
     assert_int_equal(tick(estimator, path, path), 100);
     assert_int_equal(pacing_of(estimator), 50);
 }
@@ -474,12 +473,9 @@ static void flights(struct riptide_estimator *estimator, int n_fit, int n_lossy,
 
 static struct riptide_estimator *begun(bool can_pace)
 {
-    struct riptide_estimator_config config = config_of_policy("careful");
-    struct riptide_estimator *estimator;
+    struct riptide_estimator *estimator = ESTIMATOR_WITH("careful", config.cwnd_max = 1000);
 
-    config.cwnd_max = 1000;
-    config.can_pace = can_pace;
-    estimator = estimator_of_config(&config);
+    riptide_estimator_set_pacing(estimator, can_pace);
     assert_int_equal(tick(estimator, lossy(CAPACITY), lossy(CAPACITY)), START);
     return estimator;
 }

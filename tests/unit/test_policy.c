@@ -105,7 +105,7 @@ TEST(each_policy_knows_the_smallest_round_trip_time)
 
 TEST(a_path_that_is_too_short_to_be_paced_by_now_is_news)
 {
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.can_pace = true);
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     const struct {
         uint32_t min_rtt_us;
         bool is_news;
@@ -113,6 +113,7 @@ TEST(a_path_that_is_too_short_to_be_paced_by_now_is_news)
         { 4999, true }, { 4000, false }, { 5000, true }, { 9000, false }, { 4000, true }
     };
 
+    riptide_estimator_set_pacing(estimator, true);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         show(estimator, measured(cases[i].min_rtt_us), (i + 1) * S);
         assert_int_equal(cwnd_of(estimator), 30);

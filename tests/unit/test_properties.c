@@ -107,7 +107,6 @@ static struct riptide_estimator_config any_config(const struct riptide_policy *p
     config.ttl_ns = (1 + below(120)) * S;
     config.history_weight = below(100) / 100.0;
     config.drop_share = below(2) ? 1 : below(100) / 100.0;
-    config.can_pace = below(2);
     config.rto_min_floor_us = below(2) * 1000;
     return config;
 }
@@ -154,6 +153,7 @@ TEST(windows_keep_to_bounds_and_lifetimes)
 
         add_any_overrides(&config, overrides);
         estimator = estimator_of_config(&config);
+        riptide_estimator_set_pacing(estimator, below(2));
         for (int step = 0; step < STEPS / 4; step++) {
             for (uint32_t n = below(30); n > 0; n--)
                 add_any(estimator);

@@ -10,13 +10,6 @@
 
 enum { ROOM = 4096 };
 
-/* How what a policy keeps names the order of its bytes. */
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define ORDER "l"
-#else
-#define ORDER "b"
-#endif
-
 /* 192.0.2.1 with 64 at 100 s, 2001:db8::1 with 33.25 at 110 s, saved at 120 s. */
 static size_t save_two(char bytes[ROOM])
 {
@@ -209,10 +202,10 @@ TEST(state_is_lines_to_read)
     save_two(bytes);
     assert_string_equal(bytes,
                         "riptide state 2 saved_ns=1790000000000000000\n"
-                        "192.0.2.1 cwnd=64 samples=1 combined=64.000000 smoothed=64.000000 age_ns=20000000000 "
-                        "policy=paper kept=0" ORDER ":\n"
+                        "192.0.2.1 cwnd=64 samples=1 combined=64.000000 smoothed=64.000000 "
+                        "age_ns=20000000000 paced=0 min_rtt_us=0\n"
                         "2001:db8::1 cwnd=33 samples=4 combined=33.250000 smoothed=33.250000 "
-                        "age_ns=10000000000 policy=paper kept=0" ORDER ":\n");
+                        "age_ns=10000000000 paced=0 min_rtt_us=0\n");
 }
 
 static struct riptide_load_counts load_lines(struct riptide_estimator *estimator, const char *lines)
@@ -281,21 +274,53 @@ TEST(careful_keeps_a_cut)
     assert_true(find_host(estimator, "192.0.2.1").may_lower);
 }
 
-/* Memory of another layout, or damaged, is ignored: only the window is loaded. */
-TEST(memory_that_does_not_fit_is_restored_from_the_window)
+/* Its shortest round trip time and whether it is paced, with each policy that has them. */
+TEST(path_is_saved_and_loaded)
 {
-    static const char *const kept[] = { "2" ORDER ":00", "1" ORDER ":00", "1" ORDER ":zz", "1x:",
-                                        "", "0" ORDER ":" };
+    static const char line[] = "192.0.2.1 cwnd=64 samples=3 combined=70.500000 smoothed=64.000000 "
+                               "age_ns=1 paced=1 min_rtt_us=50000\n";
 
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+    for (size_t i = 0; i < 3; i++) {
+        const struct riptide_policy *policy = riptide_policy_get(i);
+        bool is_careful = strcmp(policy->name, "careful") == 0;
+        ESTIMATOR *estimator = estimator_of_policy(policy->name);
+        const struct riptide_estimate *estimate;
+        char bytes[ROOM], expected[ROOM];
+        size_t n, n_head;
+
+        assert_int_equal(load_lines(estimator, line).loaded, 1);
+        estimate = pop(estimator);
+        assert_non_null(estimate);
+        assert_int_equal(estimate->min_rtt_us, 50000);
+        assert_int_equal(estimate->pacing_percent, is_careful ? 80 : 0);
+        n = riptide_estimator_save(estimator, 200 * S, SAVED, bytes, sizeof(bytes));
+        n_head = (size_t)snprintf(expected, sizeof(expected), "%s", line);
+        memcpy(strstr(expected, "paced="), is_careful ? "paced=1" : "paced=0", 7);
+        assert_memory_equal(bytes + n - n_head, expected, n_head);
+    }
+}
+
+/* Of version 2 with the memory of a policy; fields that are missing or out of range. */
+TEST(lines_of_other_versions_are_loaded)
+{
+    static const char *const fields[] = {
+        "policy=careful kept=3l:00ff", "policy=paper kept=0l:", "paced=2 min_rtt_us=4294967296",
+        "samples=x combined=-1",       "colour=blue",
+    };
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         ESTIMATOR *estimator = estimator_of_policy("careful");
+        struct riptide_estimate estimate;
         char line[256];
 
-        snprintf(line, sizeof(line),
-                 "192.0.2.1/32 cwnd=40 smoothed=40 age_ns=1 policy=careful kept=%s\n", kept[i]);
+        snprintf(line, sizeof(line), "192.0.2.1/32 cwnd=40 smoothed=40 age_ns=1 %s\n", fields[i]);
         assert_int_equal(load_lines(estimator, line).loaded, 1);
-        assert_int_equal(cwnd_of(estimator), 40);
-        assert_false(find_host(estimator, "192.0.2.1").may_lower);
+        estimate = find_host(estimator, "192.0.2.1");
+        assert_int_equal(estimate.cwnd, 40);
+        assert_int_equal(estimate.samples, 0);
+        assert_int_equal(estimate.min_rtt_us, 0);
+        assert_int_equal(estimate.pacing_percent, RIPTIDE_AT_ONCE);
+        assert_false(estimate.may_lower);
     }
 }
 

@@ -79,7 +79,7 @@ OBSERVER = {"scope": "scope", "max_restarts": "uint32", "congestion_control": "b
             "destroy_events": "auto", "events_buffer_bytes": "uint32"}
 ESTIMATOR = {
     "policy": "name", "aggregates": "prefixes", "hints": "hints",
-    "hash_seed": "uint64", "can_pace": "bool", "prefix_len4": "uint8", "prefix_len6": "uint8",
+    "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
     **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations"], "uint32"),
     **dict.fromkeys(["ttl", "rto_min_floor"], "duration"),
     **dict.fromkeys(["history_weight", "drop_share"],
