@@ -10,8 +10,10 @@
 #include "lib/tools.h"
 #include "log.h"
 #include "render.h"
+#include "rules.h"
 
 #include <inttypes.h>
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -97,6 +99,32 @@ bool daemon_is_off(const struct daemon *daemon)
            (stats.backend == RIPTIDE_ROUTES || stats.program_reason);
 }
 
+/* The rules are read only where there is something to explain. */
+static const char *explain_not_taken(const struct daemon *daemon,
+                                     const struct riptide_applier_stats *stats, char *text,
+                                     size_t size)
+{
+    struct rule *rules = NULL;
+    const struct rule *rule;
+    const char *lead = "; before ours: ";
+    char described[96];
+    size_t n = 0;
+    int end = snprintf(text, size, "TCP does not use %" PRIu64 " of %" PRIu64 " routes",
+                       stats->routes_not_taken, stats->routes);
+
+    riptide_rules_read(&daemon->settings->applier, &rules, &n);
+    for (size_t i = 0; i < 2; i++) {
+        rule = rules_find_before(rules, n, families[i], RT_TABLE_MAIN);
+        if (!rule)
+            continue;
+        rules_describe(described, sizeof(described), rule);
+        end += snprintf(text + end, size - (size_t)end, "%s%s", lead, described);
+        lead = ", ";
+    }
+    free(rules);
+    return text;
+}
+
 /* One word, and the reason if something configured is missing. */
 static json_t *health_of(const struct daemon *daemon,
                          const struct riptide_estimator_stats *estimator)
@@ -116,6 +144,10 @@ static json_t *health_of(const struct daemon *daemon,
     } else if (riptide_agent_is_paused(daemon->agent)) {
         health = "failing";
         reason = "windows are given per connection: the kernel refuses to pause them";
+    } else if (stats.routes_not_taken > 0 && !why_no_rules &&
+               (stats.backend == RIPTIDE_ROUTES || why_no_program)) {
+        health = "degraded";
+        reason = explain_not_taken(daemon, &stats, text, sizeof(text));
     } else if (stats.backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {
         snprintf(text, sizeof(text), "windows are given %s only: %s",
                  why_no_rules ? "per connection" : "by routes",
@@ -137,10 +169,13 @@ static json_t *health_of(const struct daemon *daemon,
                  daemon->settings->estimator.max_destinations, estimator->largest_destinations,
                  largest);
         reason = text;
+    } else if (stats.routes_not_taken > 0) { /* the program gives them */
+        reason = explain_not_taken(daemon, &stats, text, sizeof(text));
     }
-    return json_pack("{s:s, s:s?, s:o, s:{s:o, s:o}}", "health", health, "reason", reason, "apply",
-                     apply_of(daemon), "rules", "ipv4", rules_of(daemon, AF_INET), "ipv6",
-                     rules_of(daemon, AF_INET6));
+    return json_pack("{s:s, s:s?, s:I, s:f, s:o, s:{s:o, s:o}}", "health", health, "reason", reason,
+                     "not_taken", (json_int_t)stats.routes_not_taken, "in_force_percent",
+                     (double)stats.in_force_permille / 10, "apply", apply_of(daemon), "rules",
+                     "ipv4", rules_of(daemon, AF_INET), "ipv6", rules_of(daemon, AF_INET6));
 }
 
 static double ms(uint64_t ns)

@@ -92,6 +92,9 @@ static void ask_daemon(struct host *host, const char *control)
     }
     apply = get(answer, "apply");
     host->is_paused = json_is_true(get(answer, "paused"));
+    if (!host->is_paused)
+        host->n_not_taken = (uint64_t)number(answer, "not_taken");
+    snprintf(host->why_not_taken, sizeof(host->why_not_taken), "%s", text_of(answer, "reason"));
     snprintf(host->apply, sizeof(host->apply), "%s", text_of(apply, "by"));
     if (json_is_string(get(apply, "why")))
         snprintf(host->why, sizeof(host->why), "%s", text_of(apply, "why"));

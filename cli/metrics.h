@@ -35,7 +35,7 @@ struct metrics {
     struct histogram given; /* windows of those, segments */
     struct first_flights flights[ARMS];
     uint64_t cpu_ns; /* of the process */
-    uint64_t holdout_percent;
+    uint64_t holdout_permille;
     const struct books *books; /* the agent's, at present; NULL: none is held out */
     const struct books *ended; /* ended books; NULL: none */
     uint64_t held_out_due;

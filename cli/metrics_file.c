@@ -45,7 +45,7 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     metrics->given.sum = stats.program.segments;
     memcpy(metrics->flights, outcomes->flights, sizeof(metrics->flights));
     metrics->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-    metrics->holdout_percent = outcomes->arms.holdout_percent;
+    metrics->holdout_permille = UINT64_C(10) * outcomes->arms.holdout_percent;
     metrics->books = outcomes->books;
     metrics->ended = outcomes->ended;
     metrics->held_out_due = outcomes->ended_due;

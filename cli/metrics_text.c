@@ -20,7 +20,7 @@ const uint64_t metrics_duration_bounds_ns[] = { 1000000,   2500000,    5000000, 
 
 /*
  * A line each, or one for each arm. Rows without a name belong to the metric above. Counters end in
- * _total; values of names with _seconds are kept in ns, with _ratio in percent.
+ * _total; values of names with _seconds are kept in ns, with _ratio in thousandths.
  */
 static const struct series {
     const char *name;
@@ -78,6 +78,10 @@ static const struct series {
     { "riptide_routes", "{state=\"applied\"}", FIGURE(applier.routes),
       "Destinations by the state of their route." },
     { NULL, "{state=\"left_alone\"}", FIGURE(applier.left_alone), NULL },
+    { "riptide_routes_not_taken", "", FIGURE(applier.routes_not_taken),
+      "Of those applied, routes that TCP does not use, as another rule comes first." },
+    { "riptide_in_force_ratio", "", FIGURE(applier.in_force_permille),
+      "The share of the last minute in which windows were in force." },
     { "riptide_routes_limit", "", FIGURE(max_windows),
       "How many destinations there can be with a route or left alone." },
     { "riptide_rules_in_place", "{family=\"ipv4\"}", FIGURE(are_rules_in_place[0]),
@@ -103,7 +107,7 @@ static const struct series {
       "Connections to destinations with a window that have closed and do not count, and why." },
     { NULL, "{reason=\"unmeasured\"}", OF_ARMS(left_out, [BOOK_UNMEASURED]), NULL },
     { NULL, "{reason=\"application\"}", OF_ARMS(left_out, [BOOK_APPLICATION]), NULL },
-    { "riptide_holdout_ratio", "", FIGURE(holdout_percent),
+    { "riptide_holdout_ratio", "", FIGURE(holdout_permille),
       "The share of connections to hold out; 0 where --apply allows none." },
     { "riptide_route_writes_total", "", FIGURE(applier.written),
       "Route messages sent: add, replace, delete." },
@@ -146,7 +150,7 @@ static void print_figure(FILE *out, const char *name, const void *figure)
     uint64_t value = *(const uint64_t *)figure;
 
     if (strstr(name, "_seconds") || strstr(name, "_ratio"))
-        fprintf(out, "%.9g\n", (double)value / (strstr(name, "_ratio") ? 100 : 1e9));
+        fprintf(out, "%.9g\n", (double)value / (strstr(name, "_ratio") ? 1e3 : 1e9));
     else
         fprintf(out, "%" PRIu64 "\n", value);
 }

@@ -23,8 +23,8 @@ static int version_run(const struct command_options *options);
 static const struct command commands[] = {
     { "observe", "[PREFIX...]", observe_run, COMMAND_JSON, observe_rows,
       "open connections per destination: cwnd (segments), round trips (ms), bytes, bytes/s", "" },
-    { "status", NULL, status_run, LOOKS, NULL, "state of the daemon",
-      NEEDS_DAEMON },
+    { "status", NULL, status_run, ASKS, NULL, "state of the daemon",
+      NEEDS_DAEMON ", 4 windows are not given, or not all" },
     { "show", "[PREFIX]", show_run, LOOKS, NULL,
       "riptided's routes in the kernel, compared with the windows that riptided computed", "" },
     { "explain", "DST", explain_run, LOOKS, NULL,

@@ -2,10 +2,11 @@
 /* riptide status: the state of the daemon, on one screen. */
 #include "client.h"
 #include "effect.h"
-#include "resolve.h"
 
-#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_TROUBLE = 4 };
 
 /* Besides the document it uses members that need a comparison of others. */
 static const char screen[] =
@@ -31,8 +32,7 @@ static const char screen[] =
     "[{!apply.by=connections}  routes     {routes} of at most {max_routes} "
     "[{?dry_run}would be |]in the kernel, {left_alone} destinations left alone[{?has_all_routes}: "
     "full]\n]"
-    "[{?not_taken}{!paused}  not taken  {not_taken} of the routes: connections start without "
-    "them, `riptide show` prints the reason\n]"
+    "[{!dry_run}  in force   {in_force_percent:.1} % of the last minute\n]"
     "[  last round {round.ago_s:.1} s ago, took {round.took_ms:.1} ms (processor "
     "{round.cpu_ms:.1} ms), {round.changes} windows changed\n"
     "  lateness   {round.late_ms:.1} ms, of all {round.number} rounds at most "
@@ -43,34 +43,17 @@ static const char screen[] =
     "[{?messages}  messages\n]"
     "[{*messages}    {time} {level:mark}: {text}\n]";
 
-/* Only the kernel shows how the daemon's routes are used, in the daemon's network namespace. */
-static int count_not_taken(const struct settings *settings, json_int_t pid, json_int_t *np)
+/* Whether windows should be given, and are not, or not all. */
+static bool is_trouble(const char *health)
 {
-    const struct riptide_applier_config *config = &settings->applier;
-    struct riptide_route *routes;
-    struct start *starts = NULL;
-    size_t n;
-    int holder, r;
-
-    if (riptide_applier_get_holder(&holder) != 0 || holder != pid)
-        return -ENONET;
-    r = riptide_routes_read(config, &routes, &n);
-    if (r < 0)
-        return r;
-    r = resolve_starts(config, routes, n, &starts);
-    *np = 0;
-    for (size_t i = 0; r == 0 && i < n; i++)
-        *np += starts[i].text[0] != 0;
-    free(starts);
-    free(routes);
-    return r;
+    return strcmp(health, "ok") != 0 && strcmp(health, "starting") != 0 &&
+           strcmp(health, "paused") != 0;
 }
 
 int status_run(const struct command_options *options)
 {
-    struct riptide_error error = { .text = "" };
     json_t *status;
-    json_int_t n;
+    bool is_troubled;
     int r = client_ask_or_say(options, json_pack("{s:s}", "request", "status"), &status);
 
     /* That none runs is an answer, too. */
@@ -78,17 +61,13 @@ int status_run(const struct command_options *options)
         command_print(options, json_pack("{s:s}", "health", "not running"), NULL, NULL);
     if (r != EXIT_SUCCESS)
         return r;
-    r = count_not_taken(&options->settings, number(status, "pid"), &n);
-    if (r == -EINVAL) {
-        json_decref(status);
-        return command_fail(options, &error, r);
-    }
-    json_object_set_new(status, "not_taken", r == 0 ? json_integer(n) : json_null());
+    is_troubled = is_trouble(text_of(status, "health"));
     command_add(options, status,
                 json_pack("{s:b, s:b}", "is_stretched",
                           real(get(status, "round"), "interval_s") > real(status, "interval_s"),
                           "has_all_routes",
                           number(status, "routes") + number(status, "left_alone") >=
                               number(status, "max_routes")));
-    return command_print(options, status, screen, NULL);
+    r = command_print(options, status, screen, NULL);
+    return r == EXIT_SUCCESS && is_troubled ? EXIT_TROUBLE : r;
 }

@@ -164,21 +164,13 @@ void check_numbers(const struct host *host, struct finding *finding)
 
 static void find_not_taken(const struct host *host, struct finding *finding)
 {
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    riptide_prefix_format(&host->not_taken_dst, dst);
-    if (gives_without_routes(host))
-        finding_is(finding, SEVERITY_NOTE,
-                   "a rule of another program makes TCP skip our table: connections to %zu of %zu "
-                   "destinations have their window per connection only",
-                   host->n_not_taken, host->n_routes);
-    else
-        finding_is(finding, SEVERITY_WARNING,
-                   "a rule of another program makes TCP skip our table: connections to %zu of %zu "
-                   "destinations start with the base route's window",
-                   host->n_not_taken, host->n_routes);
-    finding_read(finding, "RTM_GETROUTE: by its route %s starts with %" PRIu32 ": %s", dst,
-                 host->not_taken.cwnd, host->not_taken.text);
+    finding_is(finding, gives_without_routes(host) ? SEVERITY_NOTE : SEVERITY_WARNING,
+               "a rule of another program makes TCP skip our table: connections to %" PRIu64
+               " of %zu destinations %s",
+               host->n_not_taken, host->n_routes,
+               gives_without_routes(host) ? "have their window per connection only"
+                                          : "start with the base route's window");
+    finding_read(finding, "riptided: %s", host->why_not_taken);
     finding_do(finding, "delete the rule if it is not needed (ip rule del), or give those "
                         "routes an initcwnd of their own; riptide show names the destinations");
 }

@@ -137,24 +137,6 @@ static void read_queues(struct queues *queues)
         queues->ifindex = 0; /* it has just gone */
 }
 
-static void read_starts(struct host *host, const struct riptide_route *routes)
-{
-    struct start *starts;
-
-    if (resolve_starts(&host->applier, routes, host->n_routes, &starts) < 0)
-        return;
-    for (size_t i = 0; i < host->n_routes; i++) {
-        if (!starts[i].text[0] ||
-            !rules_are_in_place(host->rules, host->n_rules, routes[i].dst.family))
-            continue;
-        if (host->n_not_taken++ == 0) {
-            host->not_taken = starts[i];
-            host->not_taken_dst = routes[i].dst;
-        }
-    }
-    free(starts);
-}
-
 /* Our rules and routes, and whether they could be installed. */
 static int read_applier(struct host *host, struct riptide_error *error)
 {
@@ -168,10 +150,8 @@ static int read_applier(struct host *host, struct riptide_error *error)
     riptide_applier_free(applier);
     host->has_holder = riptide_applier_get_holder(&host->holder_pid) == 0;
     host->rules_error = riptide_rules_read(&host->applier, &host->rules, &host->n_rules);
-    if (riptide_routes_read(&host->applier, &routes, &host->n_routes) == 0) {
-        read_starts(host, routes);
+    if (riptide_routes_read(&host->applier, &routes, &host->n_routes) == 0)
         free(routes);
-    }
     return 0;
 }
 

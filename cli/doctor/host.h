@@ -62,10 +62,9 @@ struct host {
     struct rule *rules;
     size_t n_rules;
     int rules_error;
-    size_t n_routes;        /* ours, in the kernel */
-    size_t n_not_taken;     /* of these, not used by connections although our rules are there */
-    struct start not_taken; /* the first of them, */
-    struct riptide_prefix not_taken_dst;
+    size_t n_routes;                      /* ours, in the kernel */
+    uint64_t n_not_taken;                 /* by riptided: of these, those that TCP does not use, */
+    char why_not_taken[256];              /* and why */
     bool has_holder;                      /* an applier manages this namespace */
     int holder_pid;                       /* 0: not visible from here */
     int control_error;                    /* -errno if riptided on --control did not answer, */

@@ -30,6 +30,8 @@ struct riptide_applier {
     bool is_readable;
     bool has_work; /* windows of the program wait */
     bool is_started;
+    uint64_t in_force;  /* of the program alone: a bit for each second in which it gave windows, */
+    uint32_t n_seconds; /* and how many of these bits count */
     bool is_stopped;
 };
 
@@ -324,6 +326,24 @@ RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, b
     return first ? first : r;
 }
 
+enum { SECONDS_OF_SHARE = 60 };
+
+static void count_second(struct riptide_applier *applier)
+{
+    applier->in_force = applier->in_force << 1 | !windows_get_reason(applier->windows);
+    if (applier->n_seconds < SECONDS_OF_SHARE)
+        applier->n_seconds++;
+}
+
+static uint64_t program_permille(const struct riptide_applier *applier)
+{
+    const uint64_t bits = applier->in_force & ((UINT64_C(1) << SECONDS_OF_SHARE) - 1);
+
+    if (applier->n_seconds == 0)
+        return windows_get_reason(applier->windows) ? 0 : 1000;
+    return UINT64_C(1000) * (uint64_t)__builtin_popcountll(bits) / applier->n_seconds;
+}
+
 RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
 {
     uint64_t n_seconds;
@@ -337,6 +357,8 @@ RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
         router_tick(applier->router, n_seconds < UINT32_MAX ? (uint32_t)n_seconds : UINT32_MAX);
     if (is_second && applier->windows)
         windows_check(applier->windows);
+    if (is_second && !has_routes(applier))
+        count_second(applier);
     if (applier->is_started && applier->windows)
         applier->has_work = windows_dispatch(applier->windows) == RIPTIDE_E_MORE;
     show_work(applier);
@@ -397,6 +419,8 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
     router_count(applier->router, &current);
     if (!has_routes(applier))
         current.rules_reason[0] = current.rules_reason[1] = "windows are given per connection";
+    if (!has_routes(applier) && windows)
+        current.in_force_permille = program_permille(applier);
     current.backend = applier->chosen;
     current.why = applier->why.text[0] ? applier->why.text : NULL;
     if (windows) {

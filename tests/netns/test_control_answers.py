@@ -2,7 +2,9 @@
 """riptide status and show report the true state."""
 
 import os
+import re
 
+import pytest
 from control import ask, riptide_json, status, wait_rounds
 from netns import BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until, windows
 
@@ -28,12 +30,60 @@ def test_status_says_how_it_is(net):
         assert (found["health"], found["paused"], found["messages"]) == ("ok", False, [])
         assert "paused" not in net.host.run(RIPTIDE, "status").stdout
         net.host.ip("rule", "del", "pref", "32766")
-        off = wait_until(lambda: (found := riptide_json(net.host, "status"))["health"] == "off"
+        off = wait_until(lambda: (found := riptide_json(net.host, "status", check=False))["health"] == "off"
                          and found, "rules without a place")
+        assert net.host.run(RIPTIDE, "status", check=False).returncode == 4
         assert "lookup main" in off["reason"]
         assert off["messages"][0]["text"] in daemon.said()
         assert off["rules"] == {"ipv4": {"in_place": False, "reason": off["reason"]},
                                 "ipv6": {"in_place": True, "reason": None}}
+
+
+def add_wg_quick(host):
+    """What wg-quick(8) does for AllowedIPs = 0.0.0.0/0, ::/0, with another link, and the rules at once as far as TCP sees."""
+    host.ip("link", "add", "wg0", "type", "veth", "peer", "name", "far")
+    host.ip("link", "set", "wg0", "up")
+    for family in ("-4", "-6"):
+        host.ip(family, "route", "add", "default", "dev", "wg0", "table", "51820")
+        host.ip(family, "rule", "add", "pref", "32000", "table", "main", "suppress_prefixlength", "0")
+        host.ip(family, "rule", "add", "pref", "32001", "not", "fwmark", "51820", "table", "51820")
+
+
+@pytest.mark.parametrize("apply, health, code", [("routes", "degraded", 4), ("both", "ok", 0)])
+def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, health, code):
+    """wg-quick's is before ours, and takes the routes of main that are longer than its default one."""
+    net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1")
+    net.host.ip("route", "add", "2001:db8::/64", "via", "fd00::1")
+    for dst in ("203.0.113.1", "2001:db8::1"):
+        net.learned(dst, 30)
+    with daemon(apply):
+        wait_until(lambda: status()["routes"] == 2, "two routes")
+        assert (status()["health"], status()["not_taken"]) == ("ok", 0)
+        add_wg_quick(net.host)
+        found = wait_until(lambda: (found := status())["not_taken"] == 2 and found, "routes that are not taken")
+        assert (found["health"], found["routes"], found["left_alone"]) == (health, 2, 0)
+        rule = "priority 32000 lookup main suppress_prefixlength 0"
+        reason = f"TCP does not use 2 of 2 routes; before ours: IPv4 {rule}, IPv6 {rule}"
+        done = net.host.run(RIPTIDE, "status", check=False)
+        assert done.stdout.startswith(f"riptided     {health}: {reason}\n") and done.returncode == code
+        metrics = net.host.run(RIPTIDE, "metrics").stdout
+        assert "\nriptide_routes_not_taken 2\n" in metrics and '\nriptide_routes{state="applied"} 2\n' in metrics
+        for family in ("-4", "-6"):
+            net.host.ip(family, "rule", "del", "pref", "32001")
+            net.host.ip(family, "rule", "del", "pref", "32000")
+        wait_until(lambda: (status()["not_taken"], status()["health"]) == (0, "ok"), "ours again")
+
+
+@pytest.mark.parametrize("apply", ["routes", "connections"])
+def test_status_says_for_how_long_windows_were_in_force(net, daemon, apply):
+    net.learned("203.0.113.1", 30)
+    with daemon(apply, has_rules=apply == "routes"):
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        wait_until(lambda: (found := status())["in_force_percent"] > 90 and found["uptime_s"] > 2, "a share of the time since the start")
+        net.host.run(RIPTIDE, "pause")
+        wait_until(lambda: 0 < status()["in_force_percent"] < 50, "as long a pause")
+        assert 0 < float(re.search(r"^riptide_in_force_ratio (.*)$", net.host.run(RIPTIDE, "metrics").stdout, re.M)[1]) < 0.5
+        assert re.search(r"^  in force   [1-4]?\d\.\d % of the last minute$", net.host.run(RIPTIDE, "status").stdout, re.M)
 
 
 def test_status_says_how_much_room_there_is(net):
@@ -42,13 +92,13 @@ def test_status_says_how_much_room_there_is(net):
         net.learned(peer, 20)
     with Daemon(net.host, "--max-destinations", "2") as daemon:
         wait_until(lambda: status()["routes"] == 2, "two routes")
-        found = riptide_json(net.host, "status")
+        found = riptide_json(net.host, "status", check=False)
         assert (found["destinations"], found["max_destinations"]) == (2, 2)
         assert (found["routes"], found["left_alone"], found["max_routes"]) == (2, 0, 2)
         assert (found["health"], found["largest"]["destinations"]) == ("full", 1)
         assert f"--max-destinations 2 are in use, 1 of them in {found['largest']['prefix']}: " in found["reason"]
         assert found["largest"]["prefix"] in ("203.0.113.0/24", "198.51.100.0/24", "2001:db8::/64")
-        screen = net.host.run(RIPTIDE, "status").stdout
+        screen = net.host.run(RIPTIDE, "status", check=False).stdout
         assert "2 of at most 2 destinations: full\n" in screen
         assert "2 of at most 2 in the kernel" in screen
         wait_rounds(3)

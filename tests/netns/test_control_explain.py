@@ -36,7 +36,6 @@ def test_explain_follows_a_window_from_connection_to_route(net):
                                     "not in use: paused")
         shown = riptide_json(net.host, "show")
         assert shown["daemon_is_paused"] is True and shown["routes"][0]["starts_with"] == 10
-        assert riptide_json(net.host, "status")["not_taken"] == 2
         first, header, *_ = net.host.run(RIPTIDE, "show").stdout.splitlines()
         assert first.startswith("paused: ") and "riptide resume" in first
         assert header.startswith("DESTINATION")
@@ -68,7 +67,7 @@ def test_explain_says_which_rule_left_it_without_a_route(net, options, setup, ds
 TAKEN = ("203.0.113.1", "2001:db8::1")  # by longer routes of main than the default
 
 
-def test_explain_show_and_status_go_by_the_answer_of_the_kernel(net):
+def test_explain_and_show_go_by_the_answer_of_the_kernel(net):
     """When no connection uses our route."""
     net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1")
     net.host.ip("route", "add", "2001:db8::/64", "via", "fd00::1", "initcwnd", 17)
@@ -97,8 +96,6 @@ def test_explain_show_and_status_go_by_the_answer_of_the_kernel(net):
         assert f"starts with 10: a rule comes before ours: IPv4 priority {priority}" in lines[TAKEN[0]]
         assert "starts with" not in lines["198.51.100.1"]
         assert "routes that connections do not take: 2" in done.stderr
-        assert riptide_json(net.host, "status")["not_taken"] == 2
-        assert "not taken  2 of the routes: " in net.host.run(RIPTIDE, "status").stdout
 
 
 def several(host, dst):

@@ -100,6 +100,7 @@ static void take(struct resolve *resolve, const struct nlmsghdr *answer, int err
         resolve->reason = parse(resolve, &resolve->base, target, answer);
         if (is_asked_twice(resolve->plan, target))
             return;
+        target->is_not_taken = false;
     } else {
         resolve->is_refused |= is_refused;
         check_plain(resolve, target, answer);
