@@ -190,7 +190,7 @@ static int attach_program(struct riptide_applier *applier, struct riptide_error 
 /* Where the program works, AUTO goes on without routes that cannot start. */
 static int install_routes(struct riptide_applier *applier, struct riptide_error *error)
 {
-    struct riptide_error refusal = { .text = "" };
+    struct riptide_error refusal = { .text = "" }; /* or what the start has removed */
     int r = router_start(applier->router, &refusal);
 
     if (r < 0 && applier->windows && applier->config.backend == RIPTIDE_AUTO) {
@@ -198,7 +198,7 @@ static int install_routes(struct riptide_applier *applier, struct riptide_error 
         applier->chosen = RIPTIDE_PROGRAM;
         return 0;
     }
-    if (r < 0 && error)
+    if (error)
         *error = refusal;
     return r;
 }

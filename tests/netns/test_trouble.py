@@ -11,7 +11,7 @@ import time
 
 import pytest
 from control import status
-from netns import (PATIENCE, RIPTIDE, RIPTIDED, Daemon, routes, rules, snapshot, wait_until, wait_window,
+from netns import (BY_ROUTES, PATIENCE, RIPTIDE, RIPTIDED, Daemon, routes, rules, snapshot, wait_until, wait_window,
                    windows)
 
 WARNING = {"--state": "warning: state not saved: ", "--metrics": "warning: metrics: "}

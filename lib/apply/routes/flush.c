@@ -12,7 +12,6 @@
 #include "tools.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>

@@ -138,8 +138,8 @@ int start_routes(struct router *router, struct riptide_error *error);
 
 /*
  * Takes the claim for the program per connection, and removes rules and routes of a killed router;
- * where other programs use our numbers, routes without rules stay. Errors, each with a line. With dry_run it does
- * nothing.
+ * where other programs use our numbers, routes without rules stay. Errors, each with a line. With
+ * dry_run it does nothing.
  */
 int start_program(struct router *router, struct riptide_error *error);
 
