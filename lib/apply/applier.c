@@ -101,6 +101,8 @@ static int open_fds(struct riptide_applier *applier)
     applier->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     applier->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     applier->work_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (applier->epoll_fd < 0 || applier->timer_fd < 0 || applier->work_fd < 0)
+        return -errno;
     fds[0] = router_get_fd(applier->router);
     fds[1] = applier->timer_fd;
     fds[2] = applier->work_fd;
