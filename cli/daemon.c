@@ -264,6 +264,7 @@ int daemon_serve(struct settings *settings)
     /* A dry run only writes to the log. */
     if (!settings->applier.dry_run)
         log_limit_repeats();
+    settings_link(settings);
     r = draw_seeds(settings);
     if (r == 0)
         r = riptide_agent_new(&daemon.agent, &settings->agent, &error);

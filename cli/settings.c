@@ -189,6 +189,10 @@ void settings_link(struct settings *settings)
     settings->agent.observer = &settings->observer;
     settings->agent.estimator = &settings->estimator;
     settings->agent.applier = &settings->applier;
+    /* The default has no effect by routes alone, where another value is refused. */
+    if (settings->applier.backend == RIPTIDE_ROUTES &&
+        settings->applier.holdout_percent == HOLDOUT_PERCENT)
+        settings->applier.holdout_percent = 0;
     settings->applier.max_windows = settings->estimator.max_destinations;
     settings->estimator.hints = settings->overrides;
     settings->estimator.n_hints = settings->n_overrides;

@@ -120,20 +120,23 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     if (is_forked(agent->pid, error))
         return -ECHILD;
     r = check_not_stopped(agent, error);
+    if (r == 0 && agent->is_started) {
+        error_set(error, "it was started before");
+        r = -EALREADY;
+    }
+    /* First what a failure of the rest need not take back. */
     if (r == 0)
-        r = riptide_applier_start(agent->applier, error);
-    /* It goes on where the rest of an earlier start has failed. */
-    if (r < 0 && (r != -EALREADY || agent->is_started))
-        return r;
+        r = round_first(agent);
+    if (r == 0 && (r = riptide_applier_start(agent->applier, error)) < 0)
+        round_none(agent);
     if (r < 0)
-        error_set(error, "%s", "");
+        return error_fill(error, r);
+    agent->is_started = true;
     agent->backend = riptide_agent_read_applier(agent).backend;
     books_begin(agent);
     observer_begin(agent->observer);
     agent->is_backend_news = agent->stages.applier.backend != RIPTIDE_ROUTES;
-    r = round_first(agent);
-    agent->is_started = r == 0;
-    return error_fill(error, r);
+    return 0;
 }
 
 RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)

@@ -2,7 +2,6 @@
 /* The agent's configuration: defaults, and values that join the stages. Pure. */
 #include "agent/parts.h"
 
-#include "apply/config.h"
 #include "compute/estimator.h"
 #include "observe/config.h"
 
@@ -72,6 +71,7 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
                 struct riptide_error *error)
 {
     static const struct config_kind kind = CONFIG_KIND(agent, "", user);
+    static const struct config_kind applier = CONFIG_KIND(applier, "applier.", cgroup);
     const struct riptide_agent_config *given = &stages->agent;
     int r;
 
@@ -87,10 +87,11 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
         r = estimator_config_check(&stages->estimator, given->estimator, error);
     /* Values taken from the estimator may be invalid here: the result is checked. */
     if (r == 0 && given->applier)
-        r = applier_config_copy(&stages->applier, given->applier, error);
+        r = config_copy(&stages->applier, &applier, given->applier, error);
     if (r < 0)
         return r;
     stages->observer.size = sizeof(stages->observer);
     stages->estimator.size = sizeof(stages->estimator);
+    stages->applier.size = sizeof(stages->applier);
     return stages_join(stages, error);
 }

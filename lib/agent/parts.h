@@ -159,6 +159,9 @@ void outcomes_load(struct outcomes *outcomes, const char *state, size_t size, ui
 /* Begins the first round at once. Errors: those of timerfd_settime(2). */
 int round_first(struct riptide_agent *agent);
 
+/* Takes that back. */
+void round_none(const struct riptide_agent *agent);
+
 /* The timer's fd is readable. */
 int round_on_timer(struct riptide_agent *agent);
 

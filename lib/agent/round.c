@@ -41,6 +41,13 @@ int round_first(struct riptide_agent *agent)
     return set_timer(agent, now());
 }
 
+void round_none(const struct riptide_agent *agent)
+{
+    const struct itimerspec never = { .it_value = { 0 } };
+
+    timerfd_settime(agent->timer_fd, 0, &never, NULL);
+}
+
 /* The next round begins one interval after this one began; missed rounds are skipped. */
 static int schedule(struct riptide_agent *agent, uint64_t now_ns)
 {
@@ -144,8 +151,10 @@ static void drop_unpopped(struct riptide_agent *agent)
 {
     const struct riptide_route *route;
 
-    for (int i = 0; i < MAX_DROPPED && !agent->is_popped && agent_pop_route(agent, &route) == 0; i++)
-        continue;
+    for (int i = 0; i < MAX_DROPPED && !agent->is_popped; i++) {
+        if (agent_pop_route(agent, &route) != 0)
+            break;
+    }
     agent->is_popped = false;
 }
 

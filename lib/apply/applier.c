@@ -27,7 +27,6 @@ struct riptide_applier {
     int epoll_fd;
     int timer_fd; /* each second after the start */
     int work_fd;  /* eventfd: readable while windows of the program wait, and after the stop */
-    bool is_readable;
     bool has_work; /* windows of the program wait */
     bool is_started;
     uint64_t in_force;  /* of the program alone: a bit for each second in which it gave windows, */
@@ -41,16 +40,14 @@ static bool has_routes(const struct riptide_applier *applier)
     return applier->chosen != RIPTIDE_PROGRAM;
 }
 
-static void show_work(struct riptide_applier *applier)
+static void show_work(const struct riptide_applier *applier)
 {
-    bool is_due = applier->is_stopped || (applier->is_started && applier->has_work);
     eventfd_t value = 1;
 
-    if (applier->is_readable == is_due)
-        return;
-    if ((is_due ? eventfd_write(applier->work_fd, value)
-                : eventfd_read(applier->work_fd, &value)) == 0)
-        applier->is_readable = is_due;
+    if (applier->is_stopped || (applier->is_started && applier->has_work))
+        eventfd_write(applier->work_fd, value);
+    else
+        eventfd_read(applier->work_fd, &value);
 }
 
 /* AUTO uses routes, whatever the error of the program. */
@@ -207,8 +204,6 @@ static int install_routes(struct riptide_applier *applier, struct riptide_error 
 
 static int start(struct riptide_applier *applier, struct riptide_error *error)
 {
-    const struct timespec second = { .tv_sec = 1 };
-    const struct itimerspec each_second = { second, second };
     int r = attach_program(applier, error);
 
     if (r == 0 && has_routes(applier))
@@ -217,8 +212,6 @@ static int start(struct riptide_applier *applier, struct riptide_error *error)
         r = start_program(applier->router, error);
     if (r == 0 && applier->windows)
         windows_set_beside_routes(applier->windows, has_routes(applier));
-    if (r == 0 && timerfd_settime(applier->timer_fd, 0, &each_second, NULL) < 0)
-        r = -errno;
     if (r < 0 && applier->windows)
         windows_stop(applier->windows);
     return r;
@@ -227,6 +220,8 @@ static int start(struct riptide_applier *applier, struct riptide_error *error)
 RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
                                          struct riptide_error *error)
 {
+    const struct timespec second = { .tv_sec = 1 };
+    const struct itimerspec each_second = { second, second };
     int r;
 
     error_set(error, "%s", "");
@@ -240,7 +235,9 @@ RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
         error_set(error, "it was started before");
         return -EALREADY;
     }
-    r = start(applier, error);
+    /* First what a failure of the rest need not take back. */
+    r = timerfd_settime(applier->timer_fd, 0, &each_second, NULL) < 0 ? -errno
+                                                                      : start(applier, error);
     applier->is_started = r == 0;
     show_work(applier);
     return error_fill(error, r);
@@ -310,8 +307,10 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     if (r < 0 || !applier->windows)
         return r;
     r = windows_set(applier->windows, wanted);
-    applier->has_work = true;
-    show_work(applier);
+    if (!applier->has_work) {
+        applier->has_work = true;
+        show_work(applier);
+    }
     return r;
 }
 
@@ -354,16 +353,17 @@ RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
 
     if (r < 0)
         return r;
-    is_second = read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) > 0;
+    is_second = read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) > 0 && applier->is_started;
     if (is_second)
         router_tick(applier->router, n_seconds < UINT32_MAX ? (uint32_t)n_seconds : UINT32_MAX);
     if (is_second && applier->windows)
         windows_check(applier->windows);
     if (is_second && !has_routes(applier))
         count_second(applier);
-    if (applier->is_started && applier->windows)
+    if (applier->is_started && (applier->has_work || is_second) && applier->windows) {
         applier->has_work = windows_dispatch(applier->windows) == RIPTIDE_E_MORE;
-    show_work(applier);
+        show_work(applier);
+    }
     if (has_routes(applier))
         r = router_dispatch(applier->router);
     return r == 0 && applier->has_work ? RIPTIDE_E_MORE : r;
@@ -409,7 +409,8 @@ int riptide_applier_check_start(struct riptide_applier *applier, struct riptide_
 }
 
 STRUCT_ENDS_WITH(struct riptide_applier_stats, program);
-_Static_assert(sizeof(struct riptide_program_counts) == sizeof(struct window_counts), "same members");
+_Static_assert(sizeof(struct riptide_program_counts) == sizeof(struct window_counts),
+               "the same members");
 
 RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *applier,
                                               struct riptide_applier_stats *stats, size_t size)

@@ -27,24 +27,15 @@ RIPTIDE_PUBLIC void riptide_applier_config_init(struct riptide_applier_config *c
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-int applier_config_copy(struct riptide_applier_config *copy,
-                        const struct riptide_applier_config *config, struct riptide_error *error)
-{
-    static const struct config_kind kind = CONFIG_KIND(applier, "applier.", cgroup);
-    int r;
-
-    riptide_applier_config_init(copy, sizeof(*copy));
-    r = config_copy(copy, &kind, config, error);
-    copy->size = sizeof(*copy);
-    return r;
-}
-
 int applier_config_take(struct riptide_applier_config *kept,
                         const struct riptide_applier_config *config, struct riptide_error *error)
 {
+    static const struct config_kind kind = CONFIG_KIND(applier, "applier.", cgroup);
     struct riptide_applier_config checked;
-    int r = applier_config_copy(&checked, config, error);
+    int r;
 
+    riptide_applier_config_init(&checked, sizeof(checked));
+    r = config_copy(&checked, &kind, config, error);
     if (r < 0)
         return r;
     if (checked.backend > RIPTIDE_BOTH)
@@ -69,6 +60,14 @@ int applier_config_take(struct riptide_applier_config *kept,
     else if (checked.holdout_percent > MOST_HELD_OUT_PERCENT)
         error_set_field(error, "applier.holdout_percent", "%u; must be 0 to 50",
                         checked.holdout_percent);
+    else if (checked.backend == RIPTIDE_ROUTES && checked.holdout_percent > 0)
+        error_set_field(error, "applier.holdout_percent",
+                        "%u; routes cannot hold out connections, the program can",
+                        checked.holdout_percent);
+    else if (checked.backend == RIPTIDE_ROUTES && checked.cgroup)
+        error_set_field(error, "applier.cgroup",
+                        "%s; routes are for all of the host, the program is for a cgroup",
+                        checked.cgroup);
     else {
         *kept = checked;
         return 0;

@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -191,12 +192,26 @@ static void all_read(const struct run *run, char *text)
     }
 }
 
+/* The applier's seconds end now: its timer repeats. */
+static void end_seconds(void)
+{
+    for (int fd = 3; fd < 64; fd++) {
+        struct itimerspec timer;
+
+        if (timerfd_gettime(fd, &timer) < 0 || timer.it_interval.tv_sec == 0)
+            continue;
+        timer.it_value = (struct timespec){ .tv_nsec = 1 };
+        timerfd_settime(fd, 0, &timer, NULL);
+    }
+}
+
 /* A round has ended: read the kernel, change the route after the first. */
 static void on_round(struct run *run, const struct riptide_tick *tick)
 {
     char found[HOST_TEXT_BYTES];
 
     run->rounds++;
+    end_seconds();
     if (run->failed_ns && tick->started_ns > run->failed_ns) {
         run->rounds_after++;
         all_read(run, found);

@@ -98,7 +98,7 @@ def test_a_path_counts_in_both_arms_or_in_none(cgroup):
         assert effect["connections"] == effect["held_out"] == 0
 
 
-@pytest.mark.parametrize("apply, percent", [("connections", 20), ("auto", 20), ("both", 20), ("routes", 0)])
+@pytest.mark.parametrize("apply, percent", [("connections", 20), ("auto", 20), ("both", 20)])
 def test_none_is_held_out_where_that_would_show_nothing(net, daemon, apply, percent):
     with daemon(apply, "--holdout-percent", "20", has_rules=apply != "connections"):
         wait_until(lambda: status()["round"], "a round")
