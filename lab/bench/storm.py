@@ -30,9 +30,9 @@ class Storm(NamedTuple):
     placed: float
 
 
-STORMS = (Storm("1,000 a second, cover none", 4, 1000, False, 2, 100),
-          Storm("20 a second, cover 250", 250, 20, True, 10, 90),
-          Storm("20 a second, cover 4", 4, 20, True, 2, 99))
+STORMS = (Storm("1,000 a second, cover none", 4, 1000, False, 3, 100),
+          Storm("20 a second, cover 250", 250, 20, True, 12, 80),
+          Storm("20 a second, cover 4", 4, 20, True, 5, 93))
 
 
 def in_host(*arguments):

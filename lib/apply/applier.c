@@ -26,8 +26,8 @@ struct riptide_applier {
     struct riptide_error why; /* of AUTO's choice, as in the stats; empty: none was made */
     int epoll_fd;
     int timer_fd; /* each second after the start */
-    int work_fd;  /* eventfd: readable while windows of the program wait, and after the stop */
-    bool has_work; /* windows of the program wait */
+    int work_fd;  /* eventfd: readable while there is work, and after the stop */
+    bool has_work;
     bool is_started;
     uint64_t in_force;  /* of the program alone: a bit for each second in which it gave windows, */
     uint32_t n_seconds; /* and how many of these bits count */
@@ -238,7 +238,7 @@ RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
     /* First what a failure of the rest need not take back. */
     r = timerfd_settime(applier->timer_fd, 0, &each_second, NULL) < 0 ? -errno
                                                                       : start(applier, error);
-    applier->is_started = r == 0;
+    applier->is_started = applier->has_work = r == 0;
     show_work(applier);
     return error_fill(error, r);
 }
@@ -302,16 +302,13 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     if (!is_valid(wanted))
         return RIPTIDE_E_INVALID;
     by_route.initcwnd = route_cwnd(wanted);
-    if (has_routes(applier))
-        r = router_set(applier->router, &by_route);
-    if (r < 0 || !applier->windows)
-        return r;
-    r = windows_set(applier->windows, wanted);
     if (!applier->has_work) {
         applier->has_work = true;
         show_work(applier);
     }
-    return r;
+    if (has_routes(applier))
+        r = router_set(applier->router, &by_route);
+    return r < 0 || !applier->windows ? r : windows_set(applier->windows, wanted);
 }
 
 RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, bool is_paused)
@@ -321,6 +318,8 @@ RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, b
 
     if (r < 0)
         return r;
+    applier->has_work = true;
+    show_work(applier);
     first = applier->windows ? windows_set_paused(applier->windows, why) : 0;
     if (has_routes(applier))
         r = router_set_paused(applier->router, why);
@@ -348,7 +347,7 @@ static uint64_t program_permille(const struct riptide_applier *applier)
 RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
 {
     uint64_t n_seconds;
-    bool is_second;
+    bool is_second, is_due;
     int r = check(applier);
 
     if (r < 0)
@@ -360,12 +359,13 @@ RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
         windows_check(applier->windows);
     if (is_second && !has_routes(applier))
         count_second(applier);
-    if (applier->is_started && (applier->has_work || is_second) && applier->windows) {
-        applier->has_work = windows_dispatch(applier->windows) == RIPTIDE_E_MORE;
-        show_work(applier);
-    }
+    is_due = applier->has_work || is_second;
+    applier->has_work = applier->is_started && is_due && applier->windows &&
+                        windows_dispatch(applier->windows) == RIPTIDE_E_MORE;
     if (has_routes(applier))
         r = router_dispatch(applier->router);
+    applier->has_work |= r == RIPTIDE_E_MORE;
+    show_work(applier);
     return r == 0 && applier->has_work ? RIPTIDE_E_MORE : r;
 }
 

@@ -33,7 +33,7 @@ static struct target *get(struct targets *targets, uint32_t i)
 }
 
 /* A base that differs from others by its priority alone. */
-static void set_base(struct targets *targets, struct target *target, uint32_t priority)
+static void set_base(struct target *target, uint32_t priority)
 {
     struct base base;
 
@@ -41,7 +41,7 @@ static void set_base(struct targets *targets, struct target *target, uint32_t pr
     base.route.dst = (struct riptide_prefix){ AF_INET, 8, { 10 } };
     base.route.priority = priority;
     base.route.ifindex = IFINDEX;
-    assert_int_equal(targets_set_base(targets, target, &base, NULL), 0);
+    assert_int_equal(target_set_base(target, &base, NULL), 0);
 }
 
 TEST(a_new_target_waits_for_nothing)
@@ -92,7 +92,7 @@ TEST(a_target_is_forgotten_only_when_done)
 
     targets_init(&targets, 4, 1);
     target = get(&targets, 0);
-    set_base(&targets, target, 100);
+    set_base(target, 100);
     target_set_failure(target, -EINVAL, "no such device");
     target->wanted.initcwnd = 10;
     targets_forget_if_done(&targets, target);
@@ -127,7 +127,7 @@ TEST(failures_are_kept_until_the_next)
     target_set_failure(target, -EINVAL, "third");
 }
 
-TEST(a_base_is_kept_while_it_stays_and_shared)
+TEST(a_base_is_kept_while_it_stays)
 {
     TARGETS targets;
     struct target *first, *second;
@@ -138,18 +138,16 @@ TEST(a_base_is_kept_while_it_stays_and_shared)
     get(&targets, 1);
     first = get(&targets, 0);
     second = get(&targets, 1);
-    set_base(&targets, first, 100);
-    set_base(&targets, second, 100);
-    assert_ptr_equal(first->base, second->base);
+    set_base(first, 100);
+    set_base(second, 100);
     before = first->base;
     first->kernel.is_of_base = second->kernel.is_of_base = true;
-    set_base(&targets, second, 200);
-    assert_ptr_not_equal(first->base, second->base);
+    set_base(second, 200);
     assert_false(second->kernel.is_of_base);
-    set_base(&targets, first, 100);
+    set_base(first, 100);
     assert_ptr_equal(first->base, before);
     assert_true(first->kernel.is_of_base);
-    targets_set_base(&targets, first, NULL, "gone");
+    target_set_base(first, NULL, "gone");
     assert_null(first->base);
     assert_false(first->kernel.is_of_base);
 }
@@ -187,7 +185,7 @@ TEST(hosts_inside_a_prefix_are_found_without_a_walk)
 
 TEST(wanted_is_a_window_with_a_base_that_works)
 {
-    struct base base = { .n_users = 1 };
+    struct base base = { .is_multipath = false };
 
     for (int bits = 0; bits < 8; bits++) {
         const struct target target = { .wanted.initcwnd = bits & 1 ? 36 : 0,

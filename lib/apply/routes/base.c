@@ -204,30 +204,12 @@ static size_t base_bytes(const struct base *base)
 
 bool base_equal(const struct base *a, const struct base *b)
 {
-    return base_bytes(a) == base_bytes(b) &&
-           memcmp(&a->route, &b->route, base_bytes(a) - offsetof(struct base, route)) == 0;
+    return base_bytes(a) == base_bytes(b) && memcmp(a, b, base_bytes(a)) == 0;
 }
 
-struct base *base_hold(const struct base *base, struct base *const known[2])
+struct base *base_copy(const struct base *base)
 {
-    struct base *held;
+    struct base *copy = malloc(base_bytes(base));
 
-    for (int i = 0; i < 2; i++) {
-        if (known[i] && base_equal(known[i], base)) {
-            known[i]->n_users++;
-            return known[i];
-        }
-    }
-    held = malloc(base_bytes(base));
-    if (!held)
-        return NULL;
-    memcpy(held, base, base_bytes(base));
-    held->n_users = 1;
-    return held;
-}
-
-void base_release(struct base *base)
-{
-    if (base && --base->n_users == 0)
-        free(base);
+    return copy ? memcpy(copy, base, base_bytes(base)) : NULL;
 }

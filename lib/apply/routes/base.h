@@ -9,9 +9,8 @@
 
 #include "route.h"
 
-/* Equivalent answers are equal bytes, from `route` on. */
+/* Equivalent answers are equal bytes. */
 struct base {
-    uint32_t n_users; /* of base_hold */
     /*
      * As in main, with main's prefix; without its protocol; expires_s is 0 if it expires. The
      * ifindex is 0 for several next hops.
@@ -38,10 +37,7 @@ bool base_equal(const struct base *a, const struct base *b);
 /* Whether this error of a query is an answer: the destination is unreachable or prohibited. */
 bool base_is_answer(int error);
 
-/* A copy of its real size, or one more user of an equal `known` (or NULL). NULL: no memory. */
-struct base *base_hold(const struct base *base, struct base *const known[2]);
-
-/* Removes a user, and frees it after the last one. NULL is allowed. */
-void base_release(struct base *base);
+/* A copy of its real size, from malloc. NULL: no memory. */
+struct base *base_copy(const struct base *base);
 
 #endif

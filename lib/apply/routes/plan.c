@@ -9,15 +9,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-enum {
-    /* Costs, in destinations that are asked and written. */
-    COST_REMOVAL = 64,
-    MESSAGES_PER_COST = 8,
-    /* The budget, and what it gets each second: less than a tenth of a core. */
-    BUDGET_MAX = 16384,
-    BUDGET_PER_S = 8192,
-    ROUND_S = 60, /* in which each destination is asked again */
-};
+enum { ROUND_S = 60 }; /* in which each destination is asked again */
 
 static const char *const is_prefix = "routes serve single addresses; a prefix needs the program";
 
@@ -41,11 +33,6 @@ struct rule_identity router_config_identity(const struct riptide_applier_config 
     return (struct rule_identity){ .table = config->table,
                                    .protocol = config->protocol,
                                    .mark = config->mark };
-}
-
-void plan_begin(struct plan *plan)
-{
-    plan->budget = BUDGET_MAX;
 }
 
 /* Queues the next step. */
@@ -146,21 +133,6 @@ void plan_overrun(struct plan *plan)
 {
     plan->stats.overruns++;
     plan_distrust(plan);
-}
-
-bool plan_may_work(const struct plan *plan)
-{
-    return plan->budget > 0;
-}
-
-void plan_pay_removal(struct plan *plan)
-{
-    plan->budget -= COST_REMOVAL;
-}
-
-void plan_pay_messages(struct plan *plan, uint32_t n)
-{
-    plan->budget -= n / MESSAGES_PER_COST;
 }
 
 /* A part of the destinations, as large as that of the minute that has passed. */
@@ -264,11 +236,6 @@ void plan_describe(const struct plan *plan, const struct target *target,
                  "its base route has initcwnd %" PRIu32 " already", route->base_initcwnd);
 }
 
-bool plan_is_idle(const struct plan *plan)
-{
-    return !plan->has_work;
-}
-
 void plan_count(const struct plan *plan, struct riptide_applier_stats *stats)
 {
     const struct target *target;
@@ -279,5 +246,5 @@ void plan_count(const struct plan *plan, struct riptide_applier_stats *stats)
         stats->routes_not_taken += target->is_not_taken;
     }
     stats->routes = plan->targets.n_in_kernel[0] + plan->targets.n_in_kernel[1];
-    stats->is_idle = plan_is_idle(plan);
+    stats->is_idle = !plan->has_work;
 }

@@ -12,6 +12,18 @@
 
 #include <riptide/apply.h>
 
+/*
+ * Costs, in destinations that are asked and written; and what there is for them: less than a tenth
+ * of a core. In a storm of changes they are followed as long as the budget lasts; then the rule
+ * stays away until the timer has refilled it.
+ */
+enum {
+    COST_REMOVAL = 64,     /* of a rule */
+    MESSAGES_PER_COST = 8, /* of dumps */
+    BUDGET_MAX = 16384,
+    BUDGET_PER_S = 8192,
+};
+
 /* What a scan reads, as bits. */
 enum scan_part {
     SCAN_LINKS = 1,
@@ -51,11 +63,11 @@ struct plan {
     uint32_t scan_wanted;    /* SCAN_...: of the next scan */
     uint32_t scanning;       /* SCAN_...: of the present one; 0: none is running */
     bool is_all_touched[2];  /* since the family's last query */
-    int64_t budget;          /* see plan_may_work */
+    int64_t budget;          /* no work is begun where it is not above 0 */
     uint32_t next_slot;      /* where the timer goes on to ask destinations again */
     uint32_t since_slow_s;   /* since flags of main were last doubted */
     bool is_claimed;         /* the namespace is claimed: rules and routes are written */
-    bool has_work;
+    bool has_work; /* not all that was requested has taken effect */
     struct riptide_applier_stats stats;
 };
 
@@ -65,9 +77,6 @@ struct rule_identity router_config_identity(const struct riptide_applier_config 
 /* Begins with a checked configuration. */
 void plan_init(struct plan *plan, const struct riptide_applier_config *config);
 void plan_deinit(struct plan *plan);
-
-/* At the start: what its scans have cost does not count. */
-void plan_begin(struct plan *plan);
 
 /* Discards the kernel state of all destinations; their wanted windows stay. Errors: -ENOMEM. */
 int plan_forget_known(struct plan *plan);
@@ -101,18 +110,6 @@ void plan_distrust(struct plan *plan);
 void plan_overrun(struct plan *plan);
 
 /*
- * In a storm of changes they are followed as long as that costs little; beyond, the rule stays
- * away until the timer has refilled the budget.
- */
-bool plan_may_work(const struct plan *plan);
-
-/* Takes the cost of removing a rule from the budget. */
-void plan_pay_removal(struct plan *plan);
-
-/* So many messages of a dump were read. */
-void plan_pay_messages(struct plan *plan, uint32_t n);
-
-/*
  * So many seconds have passed. Refills the budget, repeats what failed, and asks a part of the
  * destinations again, for what the kernel does not announce: all of them within a minute.
  */
@@ -121,9 +118,6 @@ void plan_tick(struct plan *plan, uint32_t seconds);
 /* The target as the caller sees it. */
 void plan_describe(const struct plan *plan, const struct target *target,
                    struct riptide_route *route);
-
-/* Whether all that was requested has taken effect. */
-bool plan_is_idle(const struct plan *plan);
 
 /* The counters, with present values. */
 void plan_count(const struct plan *plan, struct riptide_applier_stats *stats);

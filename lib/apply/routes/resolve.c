@@ -40,7 +40,7 @@ static void resolved(struct resolve *resolve, struct target *target)
 
     if (!reason)
         reason = main_flags_contested(&plan->main, &resolve->base.route.dst);
-    if (targets_set_base(&plan->targets, target, &resolve->base, reason) < 0)
+    if (target_set_base(target, &resolve->base, reason) < 0)
         resolve->is_refused = true;
     target->is_failed = resolve->is_refused;
     target_set_failure(target, 0, NULL);

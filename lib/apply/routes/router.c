@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,31 +19,11 @@ enum {
     MAX_READ = 16,
 };
 
-static int add_to_epoll(int epoll_fd, int fd)
-{
-    struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
-
-    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
-
 /* Whether there is work that can be done now. */
 static bool has_work(const struct plan *plan)
 {
     return plan->has_work && (plan->is_claimed || plan->config.dry_run) &&
-           (plan->scanning || plan_may_work(plan));
-}
-
-/* Makes the fd readable while there is work; to be called wherever work may be added. */
-static void show_work(struct router *router)
-{
-    bool is_due = has_work(&router->plan);
-    eventfd_t value = 1;
-
-    if (router->is_readable == is_due)
-        return;
-    if ((is_due ? eventfd_write(router->work_fd, value)
-                  : eventfd_read(router->work_fd, &value)) == 0)
-        router->is_readable = is_due;
+           (plan->scanning || plan->budget > 0);
 }
 
 static void router_freep(struct router **routerp)
@@ -72,20 +50,9 @@ int router_new(struct router **routerp, const struct riptide_applier_config *con
     router = calloc(1, sizeof(*router));
     if (!router)
         return -ENOMEM;
-    router->epoll_fd = router->work_fd = router->claim.fd = -1;
+    router->claim.fd = -1;
     plan_init(&router->plan, config);
-
-    router->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (router->epoll_fd < 0)
-        return -errno;
-    router->work_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (router->work_fd < 0)
-        return -errno;
-    r = add_to_epoll(router->epoll_fd, router->work_fd);
-    if (r == 0)
-        r = open_sockets(router);
-    if (r == 0)
-        r = add_to_epoll(router->epoll_fd, mnl_socket_get_fd(router->notifications));
+    r = open_sockets(router);
     if (r < 0)
         return r;
 
@@ -102,8 +69,6 @@ struct router *router_free(struct router *router)
     netlink_deinit(&router->channel);
     netlink_deinit(&router->scan.dumps);
     claim_close(&router->claim);
-    closep(&router->work_fd);
-    closep(&router->epoll_fd);
     plan_deinit(&router->plan);
     free(router);
     return NULL;
@@ -160,7 +125,6 @@ void router_tick(struct router *router, uint32_t seconds)
     count_share(router);
     share->at = (share->at + 1) % SHARE_SLOTS;
     share->slots[share->at].ns = share->slots[share->at].in_force_ns = 0;
-    show_work(router);
 }
 
 int router_start(struct router *router, struct riptide_error *error)
@@ -176,9 +140,8 @@ int router_start(struct router *router, struct riptide_error *error)
     /* Changes since the scans of the start wait as events. */
     if (router->plan.config.dry_run)
         plan_want_scan(&router->plan, SCAN_ALL);
-    plan_begin(&router->plan);
+    router->plan.budget = BUDGET_MAX; /* whatever the scans of the start have cost */
     count_share(router);
-    show_work(router);
     return 0;
 }
 
@@ -188,13 +151,12 @@ int router_stop(struct router *router)
 
     claim_close(&router->claim);
     router->plan.has_work = false;
-    show_work(router);
     return r;
 }
 
 int router_get_fd(const struct router *router)
 {
-    return router->epoll_fd;
+    return mnl_socket_get_fd(router->notifications);
 }
 
 /* Makes room by forgetting withdrawn destinations that the caller has not popped. */
@@ -218,7 +180,6 @@ int router_set(struct router *router, const struct riptide_wanted *wanted)
     r = plan_want(&router->plan, wanted);
     if (r == RIPTIDE_E_FULL && drop_unpopped(router))
         r = plan_want(&router->plan, wanted);
-    show_work(router);
     return r;
 }
 
@@ -335,7 +296,6 @@ int router_dispatch(struct router *router)
         plan_overrun(&router->plan);
         r = remove_rules(router);
     }
-    show_work(router);
     if (r < 0)
         return r;
     /* Without the claim there may be more to read still. */
@@ -364,7 +324,6 @@ int router_set_paused(struct router *router, const char *why)
         return remove_rules(router);
     }
     router->plan.has_work |= router->plan.is_claimed;
-    show_work(router);
     return 0;
 }
 

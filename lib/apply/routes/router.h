@@ -25,7 +25,10 @@ int router_stop(struct router *router);
 /* Whether router_start would find a place for its rules: see lib/tools.h. */
 int router_check_start(struct router *router, struct riptide_error *error);
 
+/* Readable where there are notifications; other work is known by the calls below. */
 int router_get_fd(const struct router *router);
+
+/* Those that add work for dispatch: set, the end of a pause, tick. */
 int router_set(struct router *router, const struct riptide_wanted *wanted);
 
 /*
@@ -53,6 +56,7 @@ struct scan {
     struct netlink *requests; /* to delete other programs' routes */
     struct netlink dumps;     /* another socket, as requests must not wait for a dump */
     uint32_t scanned;         /* SCAN_...: of the last one that has ended */
+    uint32_t n_messages;      /* read so far */
     uint32_t step;            /* the present dump, */
     uint8_t family;           /* and its family */
     bool is_asked;            /* its request was sent */
@@ -76,9 +80,6 @@ struct router {
     struct netlink channel; /* for requests */
     struct scan scan;
     struct mnl_socket *notifications;
-    int epoll_fd;
-    int work_fd;      /* eventfd: readable while there is work */
-    bool is_readable; /* whether work_fd is readable */
     const char *why_paused; /* the text given to router_set_paused; NULL: it is not */
     struct claim claim;     /* of the namespace; not taken with dry_run */
     uint32_t n_setbacks;    /* successive dispatches that began anew after a temporary error */

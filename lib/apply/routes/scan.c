@@ -211,7 +211,7 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
     struct scan *scan = userdata;
     int r = steps[scan->step].on_message(scan, message);
 
-    plan_pay_messages(scan->plan, 1);
+    scan->plan->budget -= scan->n_messages++ % MESSAGES_PER_COST == 0;
     /* One malformed message does not affect the others. */
     if (r == -EBADMSG) {
         scan->plan->stats.malformed++;
@@ -243,7 +243,7 @@ static void end_ours(struct plan *plan)
         /* In a dry run the kernel has no routes; the recorded ones stay. */
         if (!target->kernel.is_seen && !plan->config.dry_run)
             targets_set_exists(&plan->targets, target, false);
-        if (target->wanted.initcwnd == 0 || (target->base && !target->kernel.is_of_base))
+        if (target->wanted.initcwnd == 0 || target->base)
             targets_push(&plan->targets, QUEUE_WRITE, target);
     }
 }

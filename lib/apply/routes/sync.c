@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes the plan to the kernel. Each function sends one batch and records the answers in the
- * targets; work.c determines the order.
+ * targets; router.c determines the order.
  */
 #include "router.h"
 
@@ -40,33 +40,27 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
     target_set_failure(write->target, error, text[0] ? text : strerror(-error));
 }
 
-static const struct nlmsghdr *delete_message(struct writes *writes, const struct target *target)
-{
-    const struct route route = {
-        .dst = target->wanted.dst,
-        .table = writes->plan->config.table,
-        .priority = target->kernel.priority,
-        .protocol = writes->plan->config.protocol,
-    };
-
-    return message_route_delete(netlink_room(writes->channel), &route);
-}
-
-static const struct nlmsghdr *put_message(struct writes *writes, const struct target *target)
-{
-    const struct plan *plan = writes->plan;
-    const struct metrics metrics = target_metrics(target, &plan->links);
-
-    return message_route_put(netlink_room(writes->channel), &plan->identity, target->base,
-                             &target->wanted.dst, &metrics);
-}
-
 static void add(struct writes *writes, struct target *target, bool is_put)
 {
+    const struct plan *plan = writes->plan;
+    void *room = netlink_room(writes->channel);
+
     writes->list[writes->n++] = (struct write){ .target = target, .is_put = is_put };
-    if (!writes->plan->config.dry_run)
-        netlink_add(writes->channel,
-                    is_put ? put_message(writes, target) : delete_message(writes, target));
+    if (plan->config.dry_run)
+        return;
+    if (is_put) {
+        const struct metrics metrics = target_metrics(target, &plan->links);
+
+        netlink_add(writes->channel, message_route_put(room, &plan->identity, target->base,
+                                                       &target->wanted.dst, &metrics));
+    } else {
+        const struct route route = { .dst = target->wanted.dst,
+                                     .table = plan->config.table,
+                                     .priority = target->kernel.priority,
+                                     .protocol = plan->config.protocol };
+
+        netlink_add(writes->channel, message_route_delete(room, &route));
+    }
 }
 
 /* A route of another priority is another route: it is deleted after its successor is there. */
@@ -193,7 +187,7 @@ static int remove_lookup(struct plan *plan, struct netlink *channel, int i)
             return r;
         state->is_removed = true;
         plan->stats.rule_removals++;
-        plan_pay_removal(plan);
+        plan->budget -= COST_REMOVAL;
     }
     state->must_remove = false;
     return 0;

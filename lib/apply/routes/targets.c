@@ -26,7 +26,7 @@ void targets_init(struct targets *targets, uint32_t max, uint64_t seed)
 
 static void give_back(struct target *target)
 {
-    base_release(target->base);
+    free(target->base);
     free(target->failure);
 }
 
@@ -37,7 +37,6 @@ void targets_deinit(struct targets *targets)
     for (uint32_t slot = 0; (target = targets_next(targets, &slot)); slot++)
         give_back(target);
     prefix_table_deinit(&targets->table);
-    base_release(targets->last_base);
     free(targets->order);
 }
 
@@ -204,29 +203,18 @@ void targets_set_state(struct targets *targets, struct target *target,
     targets_push(targets, QUEUE_POP, target);
 }
 
-static struct base *hold_base(struct targets *targets, const struct target *target,
-                              const struct base *base)
+int target_set_base(struct target *target, const struct base *base, const char *reason)
 {
-    struct base *held = base_hold(base, (struct base *const[]){ target->base, targets->last_base });
+    bool is_short;
 
-    if (held && held != targets->last_base) {
-        base_release(targets->last_base);
-        targets->last_base = held;
-        held->n_users++;
+    if (!reason && target->base && base_equal(target->base, base)) {
+        target->reason = NULL;
+        return 0;
     }
-    return held;
-}
-
-int targets_set_base(struct targets *targets, struct target *target, const struct base *base,
-                     const char *reason)
-{
-    struct base *held = reason ? NULL : hold_base(targets, target, base);
-    bool is_short = !reason && !held;
-
-    if (held != target->base)
-        target->kernel.is_of_base = false;
-    base_release(target->base);
-    target->base = held;
+    free(target->base);
+    target->base = reason ? NULL : base_copy(base);
+    target->kernel.is_of_base = false;
+    is_short = !reason && !target->base;
     target->reason = is_short ? "no memory for its base route" : reason;
     return is_short ? -ENOMEM : 0;
 }

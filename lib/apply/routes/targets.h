@@ -23,7 +23,7 @@ enum target_queue {
 /* Pointers to a target are valid until another one is added. */
 struct target {
     struct riptide_wanted wanted; /* its destination comes first, as the key of the table */
-    struct base *base;            /* NULL: left alone or not asked yet */
+    struct base *base;            /* its own; NULL: left alone or not asked yet */
     const char *reason; /* why it is left alone (static); NULL: it is not, or the base route's
                            window suffices */
     char *failure;      /* the kernel's text for `error`, owned; NULL: none */
@@ -55,7 +55,6 @@ struct target_place {
 
 struct targets {
     struct prefix_table table;
-    struct base *last_base;     /* most destinations share few base routes */
     struct target_place *order; /* the hosts by address, in room for the whole table */
     uint32_t n_ordered, order_capacity;
     bool is_ordered; /* `order` has all hosts and no others */
@@ -104,8 +103,7 @@ void targets_set_state(struct targets *targets, struct target *target,
  * Sets the base route: a copy of `base`, or none for a reason. Without memory for a copy it has
  * none for that reason. Errors: -ENOMEM.
  */
-int targets_set_base(struct targets *targets, struct target *target, const struct base *base,
-                     const char *reason);
+int target_set_base(struct target *target, const struct base *base, const char *reason);
 
 /* Another initcwnd of the base route than was popped last waits to be popped. */
 void targets_say_base(struct targets *targets, struct target *target);
