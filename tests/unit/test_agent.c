@@ -143,6 +143,19 @@ TEST(fields_of_the_stages_are_named)
     assert_not_new(&configs, "applier.table: 0 ");
 }
 
+TEST(options_without_effect_by_routes_alone_are_refused)
+{
+    struct configs configs;
+
+    init(&configs);
+    configs.applier.backend = RIPTIDE_ROUTES;
+    configs.applier.holdout_percent = 5;
+    assert_not_new(&configs, "applier.holdout_percent: 5; routes cannot");
+    configs.applier.holdout_percent = 0;
+    configs.applier.cgroup = "/sys/fs/cgroup";
+    assert_not_new(&configs, "applier.cgroup: /sys/fs/cgroup; routes are for all");
+}
+
 static struct stages stages_of(const struct configs *configs)
 {
     struct riptide_error error = { .text = "" };

@@ -39,12 +39,12 @@ def settle(applier: Any) -> Any:
 
 
 def test_routes_reach_the_kernel_and_go_with_the_applier(net: Network) -> None:
-    with net.host.entered(), riptide.Applier() as applier:
+    with net.host.entered(), riptide.Applier(backend=riptide.Backend.ROUTES) as applier:
         applier.start()
         applier.set("203.0.113.7", 40)
-        applier.set(ip_network("2001:db8::/64"), 25, rto_min=0.2)
+        applier.set(ip_network("2001:db8::7"), 25, rto_min=0.2)
         changed = {str(route.dst): route for route in settle(applier)}
-        assert windows(net.host) == {"203.0.113.7": 40, "2001:db8::/64": 25}
+        assert windows(net.host) == {"203.0.113.7": 40, "2001:db8::7": 25}
         route = changed["203.0.113.7/32"]
         assert route.state == RouteState.APPLIED and route.gateway == ip_address("10.0.0.1")
         assert applier.stats()["rules_reason"] == (None, None)
@@ -88,7 +88,7 @@ def test_windows_are_bounded_and_timeouts_round_up(net: Network) -> None:
 
 
 def test_no_route_where_the_path_mtu_is_smaller(net: Network) -> None:
-    with net.host.entered(), riptide.Applier() as applier:
+    with net.host.entered(), riptide.Applier(backend=riptide.Backend.ROUTES) as applier:
         applier.start()
         applier.set("203.0.113.7", 50, pmtu_bytes=1400)
         assert [change.reason for change in settle(applier)] == ["path MTU of 1400"]
@@ -130,7 +130,8 @@ def test_pause_lifts_the_rules(net: Network) -> None:
 
 
 def test_errors_of_the_applier(net: Network) -> None:
-    with net.host.entered(), riptide.Applier() as applier, riptide.Applier(max_windows=1) as other:
+    with net.host.entered(), riptide.Applier() as applier, riptide.Applier(
+            backend=riptide.Backend.ROUTES, max_windows=1) as other:
         applier.start()
         with pytest.raises(OSError, match="process") as caught:
             other.start()
