@@ -129,6 +129,7 @@ def test_mtu_that_does_not_follow_its_link_is_a_difference(line):
         twins.driver.process.send_signal(signal.SIGCONT)
         # The kernel updates IPv6 routes after their link, but not after its sysctl.
         assert {":" in twins.questions[n].address for n in found} == {"sysctl" in line}
+        twins.driver.later()
         twins.judge()
     finally:
         twins.close()

@@ -336,11 +336,12 @@ class Twins:
             self.n_asked += 1
             route, _ = self.read(base[n], n)
             has_ours = question.keys[0] in table
-            self.n_ours += self.read(ours[n], n)[0].table == OUR_TABLE
+            is_taken = self.read(ours[n], n)[0].table == OUR_TABLE
+            self.n_ours += is_taken
             if has_ours and (route.type != RTN_UNICAST or route.table != RT_TABLE_MAIN):
                 raise Violation(f"{question.address} has a route of ours, but its base is {route}")
             window = table[question.keys[0]][0][1] if has_ours else 0
-            if has_ours and window <= route.windows.get(RTAX_INITCWND, 0):
+            if is_taken and window <= route.windows.get(RTAX_INITCWND, 0):
                 raise Violation(f"{question.address} starts with {window}, its base is {route} "
                                 f"{route.windows}")
 

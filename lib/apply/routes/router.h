@@ -61,6 +61,7 @@ struct scan {
     uint8_t family;           /* and its family */
     bool is_asked;            /* its request was sent */
     bool is_interrupted;      /* a change interrupted a dump */
+    bool had_failed;          /* a gateway had, before it */
 };
 
 enum { SHARE_SLOTS = 60 };

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 /* One dump: the parts that need it, its type; for routes the table, where OURS stands for ours. */
 struct step {
@@ -196,6 +197,7 @@ static void begin(struct scan *scan)
         main_flags_begin(&plan->main);
         links_begin_main(&plan->links);
     }
+    scan->had_failed = plan->main.has_failed;
     if (plan->scanning & (SCAN_MAIN | SCAN_NEIGHBOURS))
         plan->main.has_failed = false;
     if (plan->scanning & SCAN_OURS) {
@@ -269,6 +271,9 @@ static int end(struct scan *scan)
         end_ours(plan);
     if (scan->scanned & SCAN_MAIN)
         ask_left_alone(plan);
+    /* Meanwhile other gateways were the answer. */
+    if (scan->had_failed && !plan->main.has_failed)
+        plan_touch_family(plan, AF_INET6);
     return scan->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;
 }
 
