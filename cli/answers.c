@@ -376,9 +376,13 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
 /* Why nothing is compared, and the remedy; NULL: it is. */
 static const char *why_no_books(const struct daemon *daemon)
 {
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
+
     if (daemon->settings->applier.dry_run)
         return "a dry run gives no window";
-    if (riptide_agent_read_applier(daemon->agent).backend == RIPTIDE_ROUTES)
+    if (stats.backend == RIPTIDE_ROUTES && stats.why)
+        return stats.why;
+    if (stats.backend == RIPTIDE_ROUTES)
         return "windows are given by routes, which cannot hold out single connections: --apply "
                "connections can";
     if (daemon->settings->applier.holdout_percent == 0)

@@ -47,6 +47,7 @@ def test_without_the_program_a_line_says_that_none_is_held_out(net, tmp_path):
         assert (status()["apply"]["by"], status()["health"]) == ("routes", "ok")
         why = "the program needs CAP_BPF and CAP_NET_ADMIN"
         line = f"--apply auto chose routes: {why}; no connection is held out"
+        assert net.host.run(RIPTIDE, "verdict").stdout == f"nothing is compared: {why}\n"
         assert riptided.said().count(f"{line}\n") == 1 and [each["text"] for each in status()["messages"]] == [line]
 
 

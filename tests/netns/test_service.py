@@ -224,14 +224,15 @@ def test_unit_is_what_systemd_understands_and_hardened(unit):
 
 
 @needs_systemd
-@pytest.mark.parametrize("apply", ["routes", "both"])
+@pytest.mark.parametrize("apply", ["routes", "auto"])
 def test_rights_of_the_unit_are_enough(net, request, apply):
     """Its capabilities and system calls; a kernel without windows per connection has the first alone."""
-    options = ("--cgroup", request.getfixturevalue("open_cgroup")) if apply == "both" else ()
+    options = ("--cgroup", request.getfixturevalue("open_cgroup")) if apply == "auto" else ()
     net.learned("203.0.113.1", 30)
     with Daemon(net.host, "--apply", apply, "--control", "none", *options, command=as_unit(RIPTIDED)) as daemon:
         wait_window(net.host, "203.0.113.1")
         assert "cannot" not in daemon.said()
+        assert ("--apply auto chose both: " in daemon.said()) == (apply == "auto")
         daemon.stop()
     assert not windows(net.host)
 
