@@ -99,9 +99,12 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     log_init("riptided");
     r = settings_load(&settings, argc, argv, &error);
-    /* A program would end with it. */
-    if (settings.once && settings.applier.backend == RIPTIDE_AUTO)
+    /* A program would end with it, and with the program what needs it. */
+    if (settings.once && settings.applier.backend == RIPTIDE_AUTO) {
         settings.applier.backend = RIPTIDE_ROUTES;
+        settings.applier.holdout_percent = 0;
+        settings.applier.cgroup = NULL;
+    }
     if (r < 0) {
         log_answer("%s", error.text);
         status = EXIT_USAGE;

@@ -152,6 +152,7 @@ def daemon(net, any_kernels_cgroup):
     def start(apply, *words, **options):
         if apply != "routes":
             needs_namespace_cookies()
-        with Daemon(net.host, "--apply", apply, "--cgroup", any_kernels_cgroup, *words, **options) as one:
+        cgroup = () if apply == "routes" else ("--cgroup", any_kernels_cgroup)
+        with Daemon(net.host, "--apply", apply, *cgroup, *words, **options) as one:
             yield one
     return start

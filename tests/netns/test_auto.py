@@ -14,9 +14,9 @@ STAYS = "idle connections keep their window (net.ipv4.tcp_slow_start_after_idle 
 @pytest.mark.parametrize("after_idle, by, why", [(1, "both", RESTARTS), (0, "connections", STAYS)])
 def test_routes_are_beside_the_program_where_idle_connections_restart(net, cgroup, after_idle, by, why):
     net.host.sysctl("ipv4/tcp_slow_start_after_idle", after_idle)
-    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    net.learned("203.0.113.1", 30)
     with Daemon(net.host, "--cgroup", cgroup, has_rules=by == "both") as riptided:
-        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
         assert (status()["apply"]["asked"], status()["apply"]["by"], bool(routes(net.host))) == ("auto", by, by == "both")
         assert riptided.said().count(f"riptided: --apply auto chose {by}: {why}\n") == 1
         for command in ("status", "explain 203.0.113.1", "doctor"):
