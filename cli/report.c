@@ -22,17 +22,6 @@ static void report_filter(const struct riptide_agent *agent)
                  "by wider prefixes, and riptided drops the rest");
 }
 
-/* If connections should be held out but cannot be: the end of the settings line; AUTO has its own. */
-static const char *left_out(const struct settings *settings, const struct riptide_agent *agent)
-{
-    const struct arm_config *arms = &riptide_agent_get_outcomes(agent)->arms;
-
-    return settings->applier.holdout_percent > 0 && arms->holdout_percent == 0 &&
-                   settings->applier.backend != RIPTIDE_AUTO
-               ? "; no connection is held out"
-               : "";
-}
-
 void report_start(const struct settings *settings, const struct riptide_agent *agent)
 {
     char *text = NULL;
@@ -42,10 +31,10 @@ void report_start(const struct settings *settings, const struct riptide_agent *a
     if (out) {
         options_print_values(out, settings_rows, settings);
         if (!fclose(out))
-            log_line(LOG_LEVEL_INFO, "started, version %s, %s, sections for prefixes: %zu: %s%s",
+            log_line(LOG_LEVEL_INFO, "started, version %s, %s, sections for prefixes: %zu: %s",
                      riptide_version(),
                      settings->file ? settings->file : "without a configuration file",
-                     settings->n_overrides, text, left_out(settings, agent));
+                     settings->n_overrides, text);
         free(text);
     }
     report_filter(agent);

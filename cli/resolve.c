@@ -45,6 +45,8 @@ int resolve(const struct riptide_applier_config *config, uint32_t cwnd,
 
     *resolved = (struct resolved){ .left_alone = { .state = RIPTIDE_ROUTE_APPLIED } };
     dry.backend = RIPTIDE_ROUTES;
+    dry.holdout_percent = 0;
+    dry.cgroup = NULL;
     dry.dry_run = true;
     if (dry.max_windows < n)
         dry.max_windows = (uint32_t)n;

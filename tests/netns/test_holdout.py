@@ -109,10 +109,8 @@ def test_none_is_held_out_where_that_would_show_nothing(net, daemon, apply, perc
 def test_five_percent_are_held_out_by_default(net, daemon, tmp_path, apply, percent):
     config = tmp_path / "riptided.conf"
     config.write_text("")
-    with daemon(apply, "--config", config, "--policy", "careful", has_rules=apply != "connections") as riptided:
+    with daemon(apply, "--config", config, "--policy", "careful", has_rules=apply != "connections"):
         assert status()["apply"]["holdout_percent"] == percent
-        wait_until(lambda: "started, version" in riptided.said(), "the line")
-        assert ("; no connection is held out\n" in riptided.said()) == (percent == 0)
 
 
 def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
