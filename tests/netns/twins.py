@@ -324,8 +324,8 @@ class Twins:
         return is_it
 
     def _judge_table(self, ours, base):
-        """We have no route if the answer without us is not a unicast route of main, and none whose
-        window is not larger."""
+        """TCP takes no route of ours if the answer without us is not a unicast route of main, and none
+        whose window is not larger. While a family is off its routes may be older."""
         table = rtnetlink.routes_of_table(self.with_us.link)
         for routes in table.values():
             if len(routes) > 1:
@@ -338,7 +338,7 @@ class Twins:
             has_ours = question.keys[0] in table
             is_taken = self.read(ours[n], n)[0].table == OUR_TABLE
             self.n_ours += is_taken
-            if has_ours and (route.type != RTN_UNICAST or route.table != RT_TABLE_MAIN):
+            if is_taken and (route.type != RTN_UNICAST or route.table != RT_TABLE_MAIN):
                 raise Violation(f"{question.address} has a route of ours, but its base is {route}")
             window = table[question.keys[0]][0][1] if has_ours else 0
             if is_taken and window <= route.windows.get(RTAX_INITCWND, 0):
