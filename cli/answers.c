@@ -62,7 +62,7 @@ double daemon_stepped_back_s(const struct daemon *daemon)
     return until_ns > now_ns ? (double)(until_ns - now_ns) / 1e9 : 0;
 }
 
-/* The backend, and the counters of windows per connection. */
+/* The backend, and the counters of windows by the program. */
 static json_t *apply_of(const struct daemon *daemon)
 {
     const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
@@ -143,14 +143,14 @@ static json_t *health_of(const struct daemon *daemon,
         health = "paused";
     } else if (riptide_agent_is_paused(daemon->agent)) {
         health = "failing";
-        reason = "windows are given per connection: the kernel refuses to pause them";
+        reason = "windows are given by the program: the kernel refuses to pause them";
     } else if (stats.routes_not_taken > 0 && !why_no_rules &&
                (stats.backend == RIPTIDE_ROUTES || why_no_program)) {
         health = "degraded";
         reason = explain_not_taken(daemon, &stats, text, sizeof(text));
     } else if (stats.backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {
         snprintf(text, sizeof(text), "windows are given %s only: %s",
-                 why_no_rules ? "per connection" : "by routes",
+                 why_no_rules ? "by the program" : "by routes",
                  why_no_rules ? why_no_rules : why_no_program);
         reason = text;
     } else if (why_no_rules || why_no_program) {
@@ -411,7 +411,7 @@ json_t *daemon_list(struct daemon *daemon)
 
     if (is_program && daemon->settings->applier.dry_run)
         off = "a dry run";
-    return json_pack("{s:b, s:b, s:s?}", "paused", daemon_is_off(daemon), "is_per_connection",
+    return json_pack("{s:b, s:b, s:s?}", "paused", daemon_is_off(daemon), "is_by_program",
                      is_program, "why_off", off);
 }
 

@@ -103,7 +103,7 @@ int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *er
     state_save_soon(daemon);
     if (r < 0 && (!is_paused || !daemon_is_off(daemon)))
         snprintf(error->text, sizeof(error->text),
-                 "windows per connection: the kernel refuses to %s them: %s; riptided tries again "
+                 "windows by the program: the kernel refuses to %s them: %s; riptided tries again "
                  "each round",
                  is_paused ? "pause" : "resume", strerror(-r));
     else if (r < 0)

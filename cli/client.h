@@ -26,7 +26,7 @@ int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
 /* Whether the error means that no daemon runs here. */
 bool client_is_absence(int error);
 
-/* Whether an unresponsive process has the program per connection; -EACCES: hidden. */
+/* Whether an unresponsive process has the program; -EACCES: hidden. */
 int client_has_program(int pid);
 
 /* Likewise for --control; reports errors, and returns the exit status. */

@@ -158,7 +158,7 @@ static int finish(const struct daemon *daemon)
         return EXIT_FAILURE;
     }
     if (stats.backend == RIPTIDE_PROGRAM)
-        log_line(LOG_LEVEL_INFO, "windows per connection: ended");
+        log_line(LOG_LEVEL_INFO, "program: ended");
     else
         log_line(LOG_LEVEL_INFO, "all withdrawn, routes: %" PRIu64, stats.routes);
     return status;

@@ -16,7 +16,7 @@
 
 #define BY_PROGRAM                                                                                 \
     "connections start with [{program.kept} segments, their route's, which is no less than the "   \
-    "{program.initcwnd} per connection|{program.initcwnd} segments, given per connection]"
+    "{program.initcwnd} by the program|{program.initcwnd} segments, given by the program]"
 
 #define DRY_RUN "a dry run: connections would start with {route.initcwnd} segments"
 
@@ -24,8 +24,8 @@
     "[{!route}{!window}" WITHOUT_WINDOW "|{!route}no window is given yet: its route is written "   \
     "in this round"                                                                                \
     "|{?route.state=withdrawn}no window is given [at present: {route.reason}|any more: its time "  \
-    "to live has passed]" STARTS "|{?route.state=" PER_CONNECTION "}[{?dry_run}" DRY_RUN           \
-    "|no window is given per connection at present: {route.reason}" STARTS                         \
+    "to live has passed]" STARTS "|{?route.state=" STATE_PROGRAM "}[{?dry_run}" DRY_RUN            \
+    "|no window is given by the program at present: {route.reason}" STARTS                         \
     "|{?program}" BY_PROGRAM "|no window is given yet: the program has none for it" STARTS "]"     \
     "|{?program}{!program.reason}{?lookup.starts_with}" BY_PROGRAM                                 \
     "[{!route.state=applied}; no route: {route.state}: [{route.reason}|no reason known]"           \
@@ -47,8 +47,8 @@
                     "[{-holder}: see `riptide flush`]]"
 
 const char explain_sentence[] =
-    "[{?daemon_is_running}" OF_DAEMON "|{?is_program_silent}process {holder} gives windows per "
-    "connection and does not answer on --control|{?kernel}" OF_KERNEL "|{!in_scope}" WITHOUT_WINDOW
+    "[{?daemon_is_running}" OF_DAEMON "|{?is_program_silent}process {holder} gives windows by "
+    "the program and does not answer on --control|{?kernel}" OF_KERNEL "|{!in_scope}" WITHOUT_WINDOW
     "|{?left_alone}" WITHOUT_WINDOW "|" EXPLAIN_MANAGER
     "; for its window: riptided --dry-run --once --scope {dst}]";
 
@@ -60,8 +60,8 @@ const char explain_sentence[] =
     "|, smallest rtt {window.evidence.min_rtt_ms:.1} ms]\n"
 
 #define ROUTE(name)                                                                                \
-    "[{!" name "}none|{?" name ".state=" PER_CONNECTION "}"                                        \
-    "none: the window is given per connection"                                                     \
+    "[{!" name "}none|{?" name ".state=" STATE_PROGRAM "}"                                         \
+    "none: the window is given by the program"                                                     \
     "|{!" name ".state=applied}{" name ".state}:[ {" name ".reason}]"                              \
     "|{" name ".dst} initcwnd {" name ".initcwnd}[ via {" name ".gateway}]"                        \
     "[ dev {" name ".dev}| via several next hops]]\n"
@@ -91,7 +91,7 @@ const char explain_steps[] =
                  "does itself|{program.pacing_percent} % of a round trip], where one takes "
                  "5 ms or more]"
                  "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
-                 "[{?program.reason}, not at present[{!route.state=" PER_CONNECTION
+                 "[{?program.reason}, not at present[{!route.state=" STATE_PROGRAM
                  "}: {program.reason}]]\n"
                  "[  receive      {program.receive_bytes} bytes in the first window, where this "
                  "host opens the connection, not of MPTCP\n]]"

@@ -20,7 +20,7 @@ const char *explanation_route_state(const struct riptide_route *route)
 {
     bool is_program = route->backend == RIPTIDE_PROGRAM;
 
-    return is_program && route->state == RIPTIDE_ROUTE_APPLIED ? PER_CONNECTION
+    return is_program && route->state == RIPTIDE_ROUTE_APPLIED ? STATE_PROGRAM
                                                                : states[route->state];
 }
 

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 
 /* The state of a destination without a route, but with a window in the program's map. */
-#define PER_CONNECTION "per connection"
+#define STATE_PROGRAM "by the program"
 
-/* PER_CONNECTION, "applied", "withdrawn", "left alone" or "failed". */
+/* STATE_PROGRAM, "applied", "withdrawn", "left alone" or "failed". */
 const char *explanation_route_state(const struct riptide_route *route);
 
 /* As text; null if the family is 0. */

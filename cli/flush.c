@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * riptide flush: removes rules and routes in an emergency, so that no connection starts by a route
- * of ours. A process that may restore them, or gives windows per connection, is paused, or named.
+ * of ours. A process that may restore them, or gives windows by the program, is paused, or named.
  */
 #include "client.h"
 #include "commands.h"
@@ -12,11 +12,11 @@
 #include <stdlib.h>
 
 static const char paused_sentence[] =
-    "paused: [{?apply.by=connections}riptided gives no window"
-    "|riptided keeps its rules removed[{?apply.by=both}, and gives no window per connection,]] "
+    "paused: [{?apply.by=program}riptided gives no window"
+    "|riptided keeps its rules removed[{?apply.by=both}, and gives no window by the program,]] "
     "until "
     "`riptide resume`"
-    "[{!apply.by=connections}; its routes are in table {table}, to which no rule refers]\n";
+    "[{!apply.by=program}; its routes are in table {table}, to which no rule refers]\n";
 
 /* Removed rules and routes return unless the namespace's manager is stopped. */
 static void warn_of(int holder, const char *why, struct riptide_error *line)
@@ -26,7 +26,7 @@ static void warn_of(int holder, const char *why, struct riptide_error *line)
     if (client_has_program(holder) > 0) {
         snprintf(
             line->text, sizeof(line->text),
-            "process %d gives windows per connection until it ends (%.100s): kill -KILL %d; then, "
+            "process %d gives windows by the program until it ends (%.100s): kill -KILL %d; then, "
             "if it is riptided, `systemctl stop riptided`",
             holder, why, holder);
         return;

@@ -88,12 +88,12 @@ static const struct series {
       "Whether our rules are in place, so that TCP uses our routes." },
     { NULL, "{family=\"ipv6\"}", FIGURE(are_rules_in_place[1]), NULL },
     { "riptide_program_in_place", "", FIGURE(is_program_in_place),
-      "Whether windows are given per connection." },
+      "Whether windows are given by the program." },
     { "riptide_stepped_back", "", FIGURE(is_stepped_back),
       "Whether no windows are given for a while, because they did harm." },
     { "riptide_step_backs_total", "", FIGURE(step_backs), "Times that windows did harm." },
     { "riptide_program_connections_total", "{result=\"given\"}", FIGURE(applier.program.given),
-      "Connections to destinations with a window, by what the program per connection did." },
+      "Connections to destinations with a window, by what the program did." },
     { NULL, "{result=\"paced\"}", FIGURE(applier.program.paced), NULL },
     { NULL, "{result=\"kept\"}", FIGURE(applier.program.kept), NULL },
     { NULL, "{result=\"syn_lost\"}", FIGURE(applier.program.syn_lost), NULL },
@@ -333,7 +333,7 @@ void metrics_print(FILE *out, const struct metrics *metrics)
                     "Initial windows of routes, counted each time that a route was written.",
                     &metrics->windows, metrics_window_bounds, 1);
     print_histogram(out, "riptide_connection_initcwnd_segments",
-                    "Windows that connections were given by the program per connection.",
+                    "Windows that connections were given by the program.",
                     &metrics->given, metrics_window_bounds, 1);
     print_histogram(out, "riptide_tick_duration_seconds",
                     "From the beginning of the dump until the last route was in the kernel.",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Drops privileges that the daemon does not need: all except CAP_NET_ADMIN, and CAP_BPF for windows
- * per connection.
+ * by the program.
  */
 #ifndef CLI_PRIVILEGES_H
 #define CLI_PRIVILEGES_H

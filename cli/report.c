@@ -62,7 +62,7 @@ static void report_applied(const struct settings *settings, const struct riptide
                  explanation.samples, explanation.samples == 1 ? "" : "s", explanation.policy,
                  explanation.combined, explanation.smoothed);
     if (route->backend == RIPTIDE_PROGRAM) {
-        snprintf(path, sizeof(path), "per connection");
+        snprintf(path, sizeof(path), "by the program");
     } else if (route->ifindex) {
         log_device_name(route->ifindex, name);
         if (route->gateway.family) {
@@ -161,12 +161,12 @@ static void report_backend(const struct settings *settings, const struct riptide
 
     if (is_begun && event->reason)
         log_line(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
-                 "windows per connection: disabled: %s", event->reason);
+                 "program: windows disabled: %s", event->reason);
     else if (is_begun)
-        log_line(LOG_LEVEL_INFO, "windows per connection: enabled again");
+        log_line(LOG_LEVEL_INFO, "program: windows enabled again");
     else if (event->backend != RIPTIDE_ROUTES && settings->applier.dry_run)
         log_line(LOG_LEVEL_INFO,
-                 "windows would be given per connection%s, if the kernel takes the "
+                 "windows would be given by the program%s, if the kernel takes the "
                  "program, which a dry run does not load%s",
                  event->backend == RIPTIDE_BOTH ? ", and by routes" : "",
                  is_auto ? " (--apply auto)" : "");
@@ -175,7 +175,7 @@ static void report_backend(const struct settings *settings, const struct riptide
                  backend_text(event->backend), event->reason,
                  lacks_holdout ? "; no connection is held out" : "");
     else
-        log_line(LOG_LEVEL_INFO, "windows are given per connection%s",
+        log_line(LOG_LEVEL_INFO, "windows are given by the program%s",
                  event->backend == RIPTIDE_BOTH ? ", and by routes"
                                                 : "; no route or rule is installed");
     is_begun = true;

@@ -117,7 +117,7 @@ int main(int argc, char **argv)
         status = EXIT_USAGE;
     } else if (settings.once && settings.applier.backend != RIPTIDE_ROUTES &&
                !settings.applier.dry_run) {
-        log_answer("--once leaves routes; windows per connection end with riptided: --apply "
+        log_answer("--once leaves routes; windows by the program end with riptided: --apply "
                    "routes");
         status = EXIT_USAGE;
     } else if (settings.check) {

@@ -54,7 +54,7 @@ const struct option_row settings_rows[] = {
     ROW("apply", "cgroup", directory, applier.cgroup,
           "cgroup whose connections get windows; else /sys/fs/cgroup, the whole host"),
     ROW("apply", "pacing", auto, applier.pacing,
-        "whether first flights per connection are spread over a part of the round trip"),
+        "whether the program spreads first flights over a part of the round trip"),
     ROW("apply", "holdout-percent", percent, applier.holdout_percent,
         "percent of connections that keep the kernel's own window, for `riptide verdict`; needs "
         "the program"),
@@ -103,7 +103,7 @@ const struct removed_key removed_keys[] = {
     { "pacing-rtt-min", NULL, "paths of less than 5 ms are not paced" },
     { "receive-window", NULL, "it is always auto: cwnd-max segments" },
     { "rto-min-floor", NULL, "rto_min stays as the base route has it" },
-    { "holdout-turn", NULL, "apply = connections or both holds out single connections" },
+    { "holdout-turn", NULL, "apply = program or both holds out single connections" },
     { "protocol", NULL, "routes and rules of riptided have protocol 230" },
     { "rule-priority", NULL, "rules of riptided are directly before `lookup main`" },
     { "user", NULL,

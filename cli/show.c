@@ -38,7 +38,7 @@ struct sides {
     size_t n_rows;
     bool is_running; /* the daemon answers */
     bool is_paused;
-    bool is_per_connection; /* the daemon's program also gives each destination its window, */
+    bool is_by_program; /* the daemon's program also gives each destination its window, */
     char why_off[256];      /* unless this is the reason why not */
     struct riptide_error absence; /* why the daemon did not answer */
     size_t n_differences;
@@ -61,7 +61,7 @@ static int take_page(void *userdata, const json_t *page)
         sides->n_told += explanation_read_row(&told[sides->n_told], row);
     }
     sides->is_paused = json_is_true(get(page, "paused"));
-    sides->is_per_connection = json_is_true(get(page, "is_per_connection"));
+    sides->is_by_program = json_is_true(get(page, "is_by_program"));
     snprintf(sides->why_off, sizeof(sides->why_off), "%s", text_of(page, "why_off"));
     return 0;
 }
@@ -141,7 +141,7 @@ static int merge(struct sides *sides)
         }
         if (order >= 0) {
             row->told = &sides->told[k];
-            row->has_program = sides->is_per_connection && !sides->why_off[0] && row->told->cwnd &&
+            row->has_program = sides->is_by_program && !sides->why_off[0] && row->told->cwnd &&
                                strcmp(row->told->state, "withdrawn") != 0;
         }
         if (row->has_program && row->starts_with < row->told->cwnd)
@@ -320,8 +320,8 @@ static void print_state(FILE *out, const struct sides *sides, const struct desti
     } else if (row->told) {
         move = describe_move(row->told);
         /* The program gives the window even if the route is not applied. */
-        if (row->has_program && strcmp(row->told->state, PER_CONNECTION) != 0)
-            fputs(PER_CONNECTION "; ", out);
+        if (row->has_program && strcmp(row->told->state, STATE_PROGRAM) != 0)
+            fputs(STATE_PROGRAM "; ", out);
         fprintf(out, "%s%s%s%s%s%s", row->told->state, move ? " (" : "", move ? move : "",
                 move ? ")" : "", row->told->reason[0] ? ": " : "", row->told->reason);
     }
@@ -364,7 +364,7 @@ static int print_table(const struct sides *sides)
 /* Reports routes that are not as they should be. */
 static void say_faults(const struct sides *sides, uint32_t table, const char *within)
 {
-    if (sides->n_routes == 0 && !sides->is_per_connection)
+    if (sides->n_routes == 0 && !sides->is_by_program)
         log_answer("show: no routes in table %" PRIu32 "%s%s", table, within ? " within " : "",
                    within ? within : "");
     if (sides->n_not_taken > 0 && !sides->is_paused)
@@ -391,13 +391,13 @@ int show_run(const struct command_options *options)
             log_answer("show: %s; only the kernel's part is shown", sides.absence.text);
         if (!sides.is_running && riptide_applier_get_holder(&holder) == 0 &&
             client_has_program(holder) > 0)
-            log_answer("show: no window per connection is listed; process %d gives windows per "
-                       "connection and does not answer on --control",
+            log_answer("show: no window by the program is listed; process %d gives windows by "
+                       "the program and does not answer on --control",
                        holder);
         if (sides.is_paused && !options->json)
             puts("paused: new connections start without these, until `riptide resume`");
         else if (sides.why_off[0] && !options->json)
-            printf("no window is given per connection: %s\n", sides.why_off);
+            printf("no window is given by the program: %s\n", sides.why_off);
         if (options->json)
             print_json(&sides, applier);
         else

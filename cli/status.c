@@ -12,7 +12,7 @@ enum { EXIT_TROUBLE = 4 };
 static const char screen[] =
     "riptided     {health:mark}[: {reason}]\n"
     "  version    {version}[{?dry_run}, dry run], process {pid}, running for {uptime_s:clock}\n"
-    "[{!apply.by=connections}  rules      IPv4 [off: {rules.ipv4.reason}|in place], "
+    "[{!apply.by=program}  rules      IPv4 [off: {rules.ipv4.reason}|in place], "
     "IPv6 [off: {rules.ipv6.reason}|in place]\n]"
     "[{!apply.by=routes}  program    {apply.given} connections got their window, {apply.paced} of "
     "them "
@@ -29,7 +29,7 @@ static const char screen[] =
     "  learned    {connections} connection[{!connections=1}s], {destinations} of at most "
     "{max_destinations} "
     "destinations[{?health=full}: full]\n"
-    "[{!apply.by=connections}  routes     {routes} of at most {max_routes} "
+    "[{!apply.by=program}  routes     {routes} of at most {max_routes} "
     "[{?dry_run}would be |]in the kernel, {left_alone} destinations left alone[{?has_all_routes}: "
     "full]\n]"
     "[{!dry_run}  in force   {in_force_percent:.1} % of the last minute\n]"

@@ -359,7 +359,7 @@ static const struct value_name autos[] = { { "auto", 1 }, { "off", 0 }, { NULL, 
 static const struct value_name backends[] = {
     [RIPTIDE_AUTO] = { "auto", RIPTIDE_AUTO },
     [RIPTIDE_ROUTES] = { "routes", RIPTIDE_ROUTES },
-    [RIPTIDE_PROGRAM] = { "connections", RIPTIDE_PROGRAM },
+    [RIPTIDE_PROGRAM] = { "program", RIPTIDE_PROGRAM },
     [RIPTIDE_BOTH] = { "both", RIPTIDE_BOTH },
     { NULL, 0 },
 };
@@ -409,7 +409,7 @@ KIND(directory, "DIRECTORY", "not a directory's name of at most 160 bytes", TEXT
      .bytes = sizeof(char *));
 KIND(address, "ADDRESS", "not an address", TEXT, .bytes = sizeof(char *));
 KIND(group, "GROUP", "not a group", TEXT, .bytes = sizeof(char *));
-KIND(backend, "HOW", "not routes, connections, both or auto", NAME, .bytes = 4, .names = backends);
+KIND(backend, "HOW", "not routes, program, both or auto", NAME, .bytes = 4, .names = backends);
 KIND(auto, "HOW", "not auto or off", NAME, .bytes = 1, .names = autos);
 KIND(level, "LEVEL", "not a level (error, warning, info, debug)", NAME, .bytes = 4,
      .names = levels);

@@ -11,8 +11,8 @@ RTT_GROUPS = ((0, 50, "< 50 ms"), (50, 100, "50 to 100 ms"), (100, 150, "100 to 
               (150, 1e9, "> 150 ms"))
 SIZES = (10000, 50000, 100000)
 CHOSEN = "100"  # the paper's c_max, beside which the others stand
-OURS = {  # the default policy, by routes and paced per connection: options
-    "careful": ("--apply", "routes"), "connections": ("--apply", "connections"), "both": ("--apply", "both")}
+OURS = {  # the default policy, by routes and paced by the program: options
+    "careful": ("--apply", "routes"), "program": ("--apply", "program"), "both": ("--apply", "both")}
 STEPS = range(5, 100, 5)
 
 

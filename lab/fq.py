@@ -31,8 +31,8 @@ PLAIN = "pfifo limit 1000"
 ARMS = (  # name, initcwnd of the route, queue, window of the program
     ("10", 10, PLAIN, "0"), ("10, fq", 10, "fq", "0"),
     ("100 by a route", 100, PLAIN, "0"), ("100 by a route, fq", 100, "fq", "0"),
-    ("100 per connection over half", 10, PLAIN, "100 pacing_percent=50"),
-    ("100 per connection over one", 10, PLAIN, "100 pacing_percent=100"))
+    ("100 by the program over half", 10, PLAIN, "100 pacing_percent=50"),
+    ("100 by the program over one", 10, PLAIN, "100 pacing_percent=100"))
 
 
 def boot():
@@ -91,7 +91,7 @@ def report():
             run(f"tc -n s qdisc replace dev right root {queue}")
             program.stdin.write(f"set 0.0.0.0/0 {per_connection}\n")
             if not (answer := program.stdout.readline()).startswith("0 "):
-                raise RuntimeError(f"windows per connection: {answer}")
+                raise RuntimeError(f"windows by the program: {answer}")
             for kind, way in KINDS.items():
                 done = [result for _ in range(REPETITIONS) for result in
                         traffic.run([Transfer("s", "d", OBJECT_BYTES, kind=kind)])]

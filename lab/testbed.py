@@ -112,7 +112,7 @@ class Testbed:
         wanbox.ip("-n", name, "route", "replace", to, "dev", "wan0", *map(str, metrics))
 
     def set_window(self, name, initcwnd, pacing_percent):
-        """Sets a window per connection to all destinations, paced over part of a round trip."""
+        """Sets a window by the program to all destinations, paced over part of a round trip."""
         with self._inside(name):
             program = subprocess.Popen(
                 [str(BUILD / "tests" / "netns" / "program"), self.cgroup()], bufsize=1,
@@ -122,7 +122,7 @@ class Testbed:
         for _ in range(2):
             line = program.stdout.readline()
             if not line.startswith("0 "):
-                raise RuntimeError(f"windows per connection: {line}")
+                raise RuntimeError(f"windows by the program: {line}")
 
     def cgroup(self):
         """The root of cgroup2, as the programs distinguish namespaces."""

@@ -36,9 +36,9 @@ static void check_sockets(const struct host *host, struct finding *finding)
         finding_do(finding, "modprobe tcp_diag (CONFIG_INET_TCP_DIAG)");
 }
 
-static bool is_per_connection(const struct host *host)
+static bool is_by_program(const struct host *host)
 {
-    return !strcmp(host->apply, "connections") || !strcmp(host->apply, "both");
+    return !strcmp(host->apply, "program") || !strcmp(host->apply, "both");
 }
 
 static void check_receiver(const struct host *host, struct finding *finding)
@@ -60,11 +60,11 @@ static void check_receiver(const struct host *host, struct finding *finding)
                    host->initrwnd, wanted);
         return;
     }
-    if (is_per_connection(host)) {
+    if (is_by_program(host)) {
         finding_is(finding, SEVERITY_OK,
                    "this host's first receive window is %" PRIu32
-                   " segments; where it opens the connection to a known peer, the program per "
-                   "connection asks the kernel for %" PRIu32
+                   " segments; where it opens the connection to a known peer, the program "
+                   "asks the kernel for %" PRIu32
                    ", which Linux 6.18 gives and 6.1 does not",
                    host->initrwnd, wanted);
         return;
@@ -140,7 +140,7 @@ static void check_pacing(const struct host *host, struct finding *finding)
                  host->congestion_control, queues->n_paced, device,
                  queues->is_default ? ", of the default route," : "",
                  queues->ifindex ? "queue " : "another queue", queues->kind,
-                 *why ? "; not per connection: " : "", why);
+                 *why ? "; not by the program: " : "", why);
     if (queues->error)
         finding_read(finding, "RTM_GETQDISC: %s", strerror(-queues->error));
     if (!strncmp(host->congestion_control, "bbr", 3)) {
@@ -148,12 +148,12 @@ static void check_pacing(const struct host *host, struct finding *finding)
                    host->congestion_control);
     } else if (queues->n_paced > 0 && !queues->ifindex) {
         finding_is(finding, SEVERITY_OK, "first flights are paced: by queue fq");
-    } else if (is_per_connection(host) && host->is_pacing && !host->reason[0]) {
+    } else if (is_by_program(host) && host->is_pacing && !host->reason[0]) {
         finding_is(finding, SEVERITY_OK,
                    host->is_careful ? "first flights are paced after a loss: by riptided, policy "
                                       "careful"
                                     : "first flights are paced: by riptided");
-    } else if (is_per_connection(host) && (host->control_error || !host_is_riptided(host))) {
+    } else if (is_by_program(host) && (host->control_error || !host_is_riptided(host))) {
         finding_is(finding, SEVERITY_OK,
                    "first flights are paced, unless that agent has turned pacing off");
     } else if (host->cwnd_max <= DEFAULT_INITCWND) {
@@ -176,7 +176,7 @@ static void check_idle(const struct host *host, struct finding *finding)
                  host->slow_start_after_idle[0] ? host->slow_start_after_idle : "(cannot be read)");
     finding_is(finding, SEVERITY_OK,
                "idle connections restart with their route's window, the learned one");
-    if (strcmp(host->slow_start_after_idle, "0") != 0 && !strcmp(host->apply, "connections")) {
+    if (strcmp(host->slow_start_after_idle, "0") != 0 && !strcmp(host->apply, "program")) {
         finding_is(finding, SEVERITY_NOTE,
                    "idle connections restart with their route's window, which is not ours");
         finding_do(finding, "%ssysctl -w net.ipv4.tcp_slow_start_after_idle=0",
@@ -194,7 +194,7 @@ static void check_idle(const struct host *host, struct finding *finding)
 static const struct {
     const char *name;
     check_fn *judge;
-    bool is_of_routes; /* it does not apply to windows per connection */
+    bool is_of_routes; /* it does not apply to windows by the program */
 } checks[] = {
     { "sockets", check_sockets, false },   { "daemon", check_daemon, false },
     { "numbers", check_numbers, true },    { "rules", check_rules, true },
@@ -229,9 +229,9 @@ void checks_judge(size_t n, const struct host *host, struct finding *finding)
     *finding = (struct finding){ .check = checks[n].name, .severity = SEVERITY_OK };
     checks[n].judge(host, finding);
     if (checks[n].is_of_routes && finding->severity != SEVERITY_OK &&
-        !strcmp(host->apply, "connections")) {
+        !strcmp(host->apply, "program")) {
         finding_is(finding, SEVERITY_OK,
-                   "no rule or route is installed: windows are given per connection");
+                   "no rule or route is installed: windows are given by the program");
         finding_do(finding, "%s", "");
     }
 }

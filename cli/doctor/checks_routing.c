@@ -39,10 +39,10 @@ static bool is_incomplete(const struct host *host, uint8_t family)
 static void find_hanging(const struct host *host, struct finding *finding)
 {
     finding_is(finding, SEVERITY_ERROR, "a riptided runs and does not answer: its %s",
-               !strcmp(host->apply, "connections")
-                   ? "windows per connection stay in force, and none is learned or withdrawn"
+               !strcmp(host->apply, "program")
+                   ? "windows by the program stay in force, and none is learned or withdrawn"
                : !strcmp(host->apply, "both")
-                   ? "routes and windows per connection stay in place, unmaintained"
+                   ? "routes and windows by the program stay in place, unmaintained"
                    : "routes stay in place, unmaintained");
     finding_read(finding, "control socket %s", host->control_failure.text);
     finding_do(finding, "systemctl restart riptided");
@@ -92,19 +92,19 @@ void check_daemon(const struct host *host, struct finding *finding)
     } else if (is_riptided && host->is_paused) {
         finding_is(finding, SEVERITY_NOTE, "a riptided runs and is paused: windows disabled");
         finding_do(finding, "riptide resume");
-    } else if (is_riptided && !strcmp(host->apply, "connections") && host->reason[0]) {
+    } else if (is_riptided && !strcmp(host->apply, "program") && host->reason[0]) {
         finding_is(finding, host->is_stepped_back ? SEVERITY_WARNING : SEVERITY_ERROR,
-                   "a riptided runs and gives no windows per connection: %s", host->reason);
+                   "a riptided runs and gives no windows by the program: %s", host->reason);
         finding_do(finding, "%s",
                    host->is_stepped_back
                        ? "riptide verdict has sizes and paths; a smaller --cwnd-max"
                        : REMEDY_PROGRAM);
-    } else if (!strcmp(host->apply, "connections")) {
-        finding_is(finding, SEVERITY_OK, "%s and gives windows per connection%s", manager,
+    } else if (!strcmp(host->apply, "program")) {
+        finding_is(finding, SEVERITY_OK, "%s and gives windows by the program%s", manager,
                    chosen);
     } else if ((lacks4 || lacks6) && host->is_holder_hidden) {
         finding_is(finding, SEVERITY_NOTE,
-                   "%s, but its rules are not in place, or it gives windows per connection",
+                   "%s, but its rules are not in place, or it gives windows by the program",
                    manager);
         finding_do(finding,
                    "run it as root: the open files of that process are hidden from this user");
@@ -113,14 +113,14 @@ void check_daemon(const struct host *host, struct finding *finding)
                    "%s, but its rules for %s are not in place (or its table and protocol are "
                    "others): connections %s",
                    manager, lacks4 ? "IPv4" : "IPv6",
-                   gives_without_routes(host) ? "have windows per connection only"
+                   gives_without_routes(host) ? "have windows by the program only"
                                               : "start with the kernel's window");
         finding_do(finding, is_riptided
                                 ? "journalctl -u riptided has the reason: a line `windows disabled`"
                                 : "the log of that process has the reason");
     } else {
         finding_is(finding, SEVERITY_OK, "%s and its rules are in place%s%s%s", manager,
-                   host->reason[0] ? ": by routes, not per connection: " : "", host->reason,
+                   host->reason[0] ? ": by routes, not by the program: " : "", host->reason,
                    chosen);
         if (host->reason[0]) {
             finding->severity = SEVERITY_WARNING;
@@ -156,7 +156,7 @@ void check_numbers(const struct host *host, struct finding *finding)
         finding_do(finding, "riptided --table or --mark with another number; protocol 230 is "
                             "Riptide's");
     else if (host->conflict_error == -EADDRINUSE)
-        finding_do(finding, "delete one of them, or riptided --apply connections, which adds no rule");
+        finding_do(finding, "delete one of them, or riptided --apply program, which adds no rule");
     else
         finding_do(finding, "ip rule shows them: an unconditional `lookup main` must be there, and "
                             "nothing between it and our priority");
@@ -168,7 +168,7 @@ static void find_not_taken(const struct host *host, struct finding *finding)
                "a rule of another program makes TCP skip our table: connections to %" PRIu64
                " of %zu destinations %s",
                host->n_not_taken, host->n_routes,
-               gives_without_routes(host) ? "have their window per connection only"
+               gives_without_routes(host) ? "have their window by the program only"
                                           : "start with the base route's window");
     finding_read(finding, "riptided: %s", host->why_not_taken);
     finding_do(finding, "delete the rule if it is not needed (ip rule del), or give those "
@@ -251,7 +251,7 @@ static void find_refused(const struct host *host, struct finding *finding)
     finding_is(finding, gives_without_routes(host) ? SEVERITY_NOTE : SEVERITY_WARNING,
                "the kernel refuses the routes to %" PRIu64 " of %" PRIu64 " destinations: %s",
                connections->n_refused, connections->n_told,
-               gives_without_routes(host) ? "they have windows per connection only"
+               gives_without_routes(host) ? "they have windows by the program only"
                                           : "they start with the window of their own route");
     finding_read(finding, "riptided's show; the first is %s: %s", dst, connections->refused.reason);
     finding_do(finding,
@@ -282,7 +282,7 @@ void check_destinations(const struct host *host, struct finding *finding)
                    "%" PRIu64 " of %" PRIu64 " destinations of open connections are left alone: %s",
                    n, resolved->n,
                    gives_without_routes(host)
-                       ? "they have no route, and windows per connection only"
+                       ? "they have no route, and windows by the program only"
                        : "they start with the window of their own route");
         finding_read(finding, "a dry run of the router; the first is %s: %s", dst,
                      resolved->left_alone.reason);

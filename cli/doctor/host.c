@@ -210,7 +210,7 @@ void host_read_holder(struct host *host)
 
     host->is_holder_hidden = found < 0;
     if (found > 0)
-        snprintf(host->apply, sizeof(host->apply), "%s", has_rules ? "both" : "connections");
+        snprintf(host->apply, sizeof(host->apply), "%s", has_rules ? "both" : "program");
 }
 
 void host_deinit(struct host *host)

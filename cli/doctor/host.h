@@ -72,12 +72,12 @@ struct host {
     int control_pid;                      /* the process of that socket; 0: not visible */
     bool is_paused;                       /* as reported by riptided */
     bool is_holder_hidden;                /* its open files are hidden from this user */
-    char apply[16];       /* the backend: routes, connections, both; empty: unknown */
-    char reason[256];     /* why it gives no windows per connection; empty: it does, or is not
+    char apply[16];       /* the backend: routes, program, both; empty: unknown */
+    char reason[256];     /* why it gives no windows by the program; empty: it does, or is not
                              configured to */
     char why[256];        /* why --apply auto chose it; empty: it was not to choose */
     bool is_stepped_back; /* that is the reason */
-    bool is_pacing;       /* per connection, unless there is a reason */
+    bool is_pacing;       /* by the program, unless there is a reason */
     bool is_careful;      /* only after losses: policy careful */
     int conflict_error;           /* riptide_applier_check_start */
     struct riptide_error conflict;

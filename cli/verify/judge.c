@@ -35,11 +35,11 @@ const char *verdict_name(enum verdict_kind kind)
 static void judge_without_route(const struct evidence *evidence, struct verdict *verdict)
 {
     if (evidence->why_off[0])
-        say(verdict, "riptided gives no windows per connection: %s", evidence->why_off);
+        say(verdict, "riptided gives no windows by the program: %s", evidence->why_off);
     else if (evidence->silent_pid) {
         verdict->kind = VERDICT_UNKNOWN;
         say(verdict,
-            "process %d gives windows per connection and does not answer on --control: it is "
+            "process %d gives windows by the program and does not answer on --control: it is "
             "unknown whether this connection got its window",
             evidence->silent_pid);
     } else if (evidence->dry.state == RIPTIDE_ROUTE_LEFT_ALONE)
@@ -123,22 +123,22 @@ static void judge_program(const struct evidence *evidence, struct verdict *verdi
     else if (evidence->cgroup[0])
         say(verdict,
             "this command runs outside of the cgroup %s: its connections do not get the %" PRIu32
-            " segments that riptided gives per connection; run it in that cgroup",
+            " segments that riptided gives by the program; run it in that cgroup",
             evidence->cgroup, evidence->program_cwnd);
     else if (probe->cwnd > evidence->program_cwnd && probe->cwnd == evidence->answer.initcwnd)
         say(verdict,
             "the initcwnd of its route, %" PRIu32 ", is larger than the %" PRIu32
-            " that riptided gives per connection, and stays",
+            " that riptided gives by the program, and stays",
             probe->cwnd, evidence->program_cwnd);
     else if (!evidence->has_given)
         say(verdict,
             "not by riptided, which would give %" PRIu32
-            " per connection: its program has given no window meanwhile; it is detached, or not "
+            " by the program: its program has given no window meanwhile; it is detached, or not "
             "for connections of this command",
             evidence->program_cwnd);
     else
         say(verdict,
-            "riptided gives %" PRIu32 " per connection, and it started with %" PRIu32
+            "riptided gives %" PRIu32 " by the program, and it started with %" PRIu32
             ": the window changed meanwhile, or another program of the cgroup set it; try again",
             evidence->program_cwnd, probe->cwnd);
 }

@@ -33,11 +33,11 @@ struct evidence {
     struct route_answer answer; /* the kernel's route for exactly that connection */
     bool has_route; /* our route that contains the peer; read before the connection was opened */
     struct riptide_route route;
-    uint32_t program_cwnd; /* riptided's window per connection, segments; 0: none */
-    char why_off[256];     /* why riptided gives no windows per connection; empty: it does, or does
+    uint32_t program_cwnd; /* riptided's window by the program, segments; 0: none */
+    char why_off[256];     /* why riptided gives no windows by the program; empty: it does, or does
                               not answer */
     char off[RIPTIDE_PREFIX_TEXT_BYTES]; /* of the hint that gives it no window; empty: none */
-    int silent_pid;        /* a process that gives windows per connection and does not answer; 0:
+    int silent_pid;        /* a process that gives windows by the program and does not answer; 0:
                               none */
     char cgroup[256];      /* for connections of this cgroup; empty: this command is in it */
     bool has_given;        /* the program's counter has increased since before the connection opened

@@ -47,7 +47,7 @@ class Scene(NamedTuple):
 
 class Arm(NamedTuple):
     """One way of giving initial windows: a static one, by a route or paced over a part of the round
-    trip by the program per connection, or a riptided with these options."""
+    trip by the program, or a riptided with these options."""
     name: str
     initcwnd: int = 0
     pacing_percent: int = 0
@@ -70,7 +70,7 @@ ARMS = (
 )
 # Played if --arms names them.
 MORE_ARMS = (
-    Arm("connections", riptided=(*CAREFUL, "--apply", "connections")),
+    Arm("program", riptided=(*CAREFUL, "--apply", "program")),
 )
 
 

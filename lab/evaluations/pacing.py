@@ -4,7 +4,7 @@
 A path of 100 ms and 20 Mbit/s whose buffer holds from a twentieth of the bandwidth-delay product to
 all of it. One cubic connection opens, four at once, or one with bbr. Windows of ten, 24, 32, 50 and
 100 leave at once, over half a round trip and over a whole one; riptided's windows, by routes and
-paced per connection. Beside it, the segments of single transfers as they leave and arrive.
+paced by the program. Beside it, the segments of single transfers as they leave and arrive.
 """
 
 import contextlib

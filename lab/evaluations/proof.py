@@ -48,7 +48,7 @@ def network(evaluation, paths):
 
 def forced(cwnd, held_out, pacing, interval="200ms"):
     """Options of a riptided that always gives this window, except to those held out."""
-    return ("--apply", "connections", "--policy", "paper", "--max-share", "off",
+    return ("--apply", "program", "--policy", "paper", "--max-share", "off",
             "--interval", interval, "--cwnd-min", cwnd, "--cwnd-max", cwnd, "--holdout-percent", held_out,
             "--pacing", pacing)
 

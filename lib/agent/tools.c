@@ -20,7 +20,7 @@ void describe_off(const struct riptide_agent *agent, struct riptide_route *route
     snprintf(route->reason, sizeof(route->reason), "windows are off for %s", off);
 }
 
-/* Per connection the program gives the estimator's window directly. */
+/* The program gives the estimator's window directly. */
 static void describe(const struct riptide_agent *agent, const struct riptide_estimate *estimate,
                      struct riptide_route *route)
 {

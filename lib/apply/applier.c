@@ -421,7 +421,7 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
 
     router_count(applier->router, &current);
     if (!has_routes(applier))
-        current.rules_reason[0] = current.rules_reason[1] = "windows are given per connection";
+        current.rules_reason[0] = current.rules_reason[1] = "windows are given by the program";
     if (!has_routes(applier) && windows)
         current.in_force_permille = program_permille(applier);
     current.backend = applier->chosen;

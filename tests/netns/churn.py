@@ -6,7 +6,7 @@ change; other programs change its table; operators pause it, hint, save, load an
 configuration; clients are hostile; and in the first third of the time it is killed again and again.
 After each event the routes of TCP and UDP to
 the same addresses are compared: our rules select TCP only, and no event depends on the protocol, so
-every difference is Riptide's. With windows per connection (--apply) new connections are checked,
+every difference is Riptide's. With windows by the program (--apply) new connections are checked,
 too, and there must be no difference at any time.
 """
 

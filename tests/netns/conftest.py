@@ -72,7 +72,7 @@ def needs_namespace_cookies():
         try:
             any_socket.getsockopt(socket.SOL_SOCKET, 71, 8)
         except OSError:
-            pytest.skip("windows per connection need Linux 5.15: this kernel has no SO_NETNS_COOKIE")
+            pytest.skip("the program needs Linux 5.15: this kernel has no SO_NETNS_COOKIE")
 
 
 @pytest.fixture

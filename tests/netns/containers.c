@@ -7,7 +7,7 @@
  *
  * containers [--cgroup CGROUP] PATH...
  *
- * With a cgroup windows are given per connection, by a program for each namespace.
+ * With a cgroup a program for each namespace gives windows.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -18,7 +18,7 @@
  * driver [QUEUE_BYTES]: gives the notification socket a queue of that size, from outside. The loop
  * hears of changes alone, as riptide.h says one works. driver unstarted: the lines start it.
  *
- * DRIVER_CGROUP in the environment: windows per connection on that cgroup as well, and nothing else
+ * DRIVER_CGROUP in the environment: windows by the program on that cgroup as well, and nothing else
  * where DRIVER_APPLY is "program".
  */
 #include <errno.h>

@@ -5,7 +5,7 @@
  *     faults STATE_FILE KIND ERRNO N_FAIL          the first call, then the second, and so on
  *     faults STATE_FILE KIND ERRNO N_FAIL POINT    that one alone, in this process: for a debugger
  *
- * FAULTS_CGROUP in the environment: with windows per connection on that cgroup as well, and without
+ * FAULTS_CGROUP in the environment: with windows by the program on that cgroup as well, and without
  * routes where FAULTS_APPLY is "program".
  *
  * KIND: allocation, call, request or short (see shim.h); ERRNO: its number; N_FAIL: how many calls
@@ -187,7 +187,7 @@ static void all_read(const struct run *run, char *text)
         riptide_prefix_parse(&dst, peers[i]);
         if (riptide_applier_find(riptide_agent_get_applier(run->agent), &dst, RIPTIDE_PROGRAM,
                                  &route) == 0)
-            sprintf(text + strlen(text), "%s per connection initcwnd %u\n", peers[i],
+            sprintf(text + strlen(text), "%s by the program initcwnd %u\n", peers[i],
                     route.initcwnd);
     }
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptided --apply: by routes, per connection, by both, or automatic."""
+"""riptided --apply: by routes, by the program, by both, or automatic."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, subscriptions, wai
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
-@pytest.mark.parametrize("apply, by, n_rules", [("connections", "connections", 0), ("both", "both", 2),
+@pytest.mark.parametrize("apply, by, n_rules", [("program", "program", 0), ("both", "both", 2),
                                                 ("auto", "both", 2), ("routes", "routes", 2)])
 def test_a_daemon_gives_what_it_has_learned(net, daemon, apply, by, n_rules, passive):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
@@ -32,7 +32,7 @@ def test_a_daemon_gives_what_it_has_learned(net, daemon, apply, by, n_rules, pas
 
 
 @pytest.mark.usefixtures("large_first_windows")
-@pytest.mark.parametrize("apply", ["connections", "both"])
+@pytest.mark.parametrize("apply", ["program", "both"])
 def test_peers_begin_with_cwnd_max_on_what_this_host_opens(net, daemon, apply):
     net.learned("203.0.113.1", 30)
 
@@ -43,7 +43,7 @@ def test_peers_begin_with_cwnd_max_on_what_this_host_opens(net, daemon, apply):
         wait_until(lambda: first_window() == 80, "the first receive window")
 
 
-@pytest.mark.parametrize("apply", ["connections", "auto"])
+@pytest.mark.parametrize("apply", ["program", "auto"])
 def test_a_change_of_routes_keeps_no_processor_busy(net, daemon, apply):
     if apply == "auto":  # which tries routes, and goes on without
         net.host.ip("rule", "add", "pref", 32000, "iif", "lo", "lookup", "main")
@@ -62,28 +62,28 @@ def test_a_change_of_routes_keeps_no_processor_busy(net, daemon, apply):
 @pytest.mark.parametrize("is_replaced", [False, True])
 def test_a_program_that_somebody_takes_away_is_attached_again_with_a_line(net, cgroup, daemon, is_replaced):
     net.learned("203.0.113.1", 30)
-    with daemon("connections", has_rules=False) as riptided:
+    with daemon("program", has_rules=False) as riptided:
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
         with cgroups.Links(riptided.pid) as program, cgroups.OtherProgram(cgroup) as other:
             if is_replaced:
                 program.replace(other)
             else:
                 program.detach()
-        wait_until(lambda: "windows per connection: enabled again" in riptided.said(), "the line")
+        wait_until(lambda: "program: windows enabled again" in riptided.said(), "the line")
         assert "disabled: the program was detached from " in riptided.said()
         assert net.connect("203.0.113.1").cwnd() > 10
 
 
 def test_once_is_for_routes(net, cgroup):
-    done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, "--once", check=False)
+    done = net.host.run(RIPTIDED, "--apply", "program", "--cgroup", cgroup, "--once", check=False)
     assert done.returncode == 2 and "--once" in done.stderr, done.stderr
     net.learned("203.0.113.1", 30)
-    done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, "--once", "--dry-run", "--policy", "paper")
+    done = net.host.run(RIPTIDED, "--apply", "program", "--cgroup", cgroup, "--once", "--dry-run", "--policy", "paper")
     assert "203.0.113.1" in done.stdout + done.stderr
 
 
 def test_a_cgroup_that_is_not_there_yet_is_waited_for(net, tmp_path):
-    done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", tmp_path / "later", check=False)
+    done = net.host.run(RIPTIDED, "--apply", "program", "--cgroup", tmp_path / "later", check=False)
     # The unit does not restart a daemon that ends with 2.
     assert done.returncode == 1 and f"{tmp_path / 'later'} is not there" in done.stderr, done.stderr
 
@@ -113,7 +113,7 @@ def test_a_refusal_of_the_verifier_is_said_in_its_words_and_is_no_wrong_option(n
             return next(number, a, b, c);
         }
     """.replace("FIXED", str(fixed)))
-    done = net.host.run("env", broken, RIPTIDED, "--apply", "connections", "--cgroup", cgroup, check=False)
+    done = net.host.run("env", broken, RIPTIDED, "--apply", "program", "--cgroup", cgroup, check=False)
     said = "the kernel refuses the program: invalid func unknown#9999\n"
     assert done.stderr.endswith(f"cannot start: {said}")
     assert done.returncode == 1
@@ -130,7 +130,7 @@ def test_what_a_riptided_with_routes_left_goes_first(net, daemon):
         killed.kill()
         assert snapshot(net.host) != before
         killed.process.returncode = 0  # it has ended, as asked for
-        with daemon("connections", has_rules=False):
+        with daemon("program", has_rules=False):
             assert snapshot(net.host) == before
 
 
@@ -142,7 +142,7 @@ def test_rules_that_a_riptided_with_routes_left_go_beside_routes_of_others(net, 
         killed.kill()
         killed.process.returncode = 0
         net.host.ip("route", "add", "198.51.100.0/24", "via", "10.0.0.1", "proto", "230")
-        with daemon("connections", has_rules=False):
+        with daemon("program", has_rules=False):
             assert rules(net.host) == []
 
 
@@ -151,7 +151,7 @@ def test_flights_are_paced_as_configured(path, cgroup, pacing):
     connect, near, _ = path
     learned = connect(congestion="cubic")
     learned.grow(30)
-    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--pacing", pacing, has_rules=False), near.entered():
+    with Daemon(near, "--apply", "program", "--cgroup", cgroup, "--pacing", pacing, has_rules=False), near.entered():
         def opened():
             connection = connect(congestion="cubic")
             cwnd = connection.cwnd()
@@ -189,7 +189,7 @@ def refusal(preload, tmp_path):
     return build
 
 
-@pytest.mark.parametrize("apply", ["connections", "both"])
+@pytest.mark.parametrize("apply", ["program", "both"])
 def test_a_pause_that_the_kernel_refuses_is_none_and_is_tried_again(net, daemon, refusal, apply):
     net.learned("203.0.113.1", 30)
     refuses, command = refusal("UPDATE_ELEM")
@@ -198,20 +198,20 @@ def test_a_pause_that_the_kernel_refuses_is_none_and_is_tried_again(net, daemon,
         refuses.touch()
         done = net.host.run(RIPTIDE, "pause", check=False)
         assert (done.returncode, done.stderr) == (
-            1, "riptide: pause: windows per connection: the kernel refuses to pause them: Cannot allocate memory; "
+            1, "riptide: pause: windows by the program: the kernel refuses to pause them: Cannot allocate memory; "
                "riptided tries again each round\n")
         assert rules(net.host) == [], "those of routes are away"
         assert net.connect("203.0.113.1").cwnd() > 10
         assert (status()["health"], status()["paused"], riptide_json(net.host, "show")["daemon_is_paused"]) == (
             "failing", False, False)
-        assert "windows are given per connection: the kernel refuses to pause them" in net.host.run(RIPTIDE, "status", check=False).stdout
+        assert "windows are given by the program: the kernel refuses to pause them" in net.host.run(RIPTIDE, "status", check=False).stdout
         refuses.unlink()
         wait_until(lambda: net.connect("203.0.113.1").cwnd() == 10, "another try")
         assert status()["health"] == "paused" and status()["paused"]
         refuses.touch()
         done = net.host.run(RIPTIDE, "resume", check=False)
         assert (done.returncode, done.stderr) == (
-            1, "riptide: resume: windows per connection: the kernel refuses to resume them: Cannot allocate memory; "
+            1, "riptide: resume: windows by the program: the kernel refuses to resume them: Cannot allocate memory; "
                "riptided tries again each round\n")
         refuses.unlink()
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "another try")
@@ -220,7 +220,7 @@ def test_a_pause_that_the_kernel_refuses_is_none_and_is_tried_again(net, daemon,
 
 def test_a_window_that_the_kernel_refuses_is_said_with_whose_it_is(net, daemon, refusal):
     refuses, command = refusal("UPDATE_BATCH")
-    with daemon("connections", has_rules=False, command=command) as riptided:
+    with daemon("program", has_rules=False, command=command) as riptided:
         refuses.touch()
         cwnd = net.learned("203.0.113.1", 30).cwnd()
         line = f"203.0.113.1: initcwnd {cwnd} was refused: the program's map: Cannot allocate memory\n"
@@ -232,12 +232,12 @@ def test_a_window_that_the_kernel_refuses_is_said_with_whose_it_is(net, daemon, 
 def test_a_start_that_may_not_write_maps_says_so(net, cgroup, refusal):
     refuses, command = refusal("UPDATE_ELEM", error="EPERM")
     refuses.touch()
-    done = net.host.run(*command, "--apply", "connections", "--cgroup", cgroup, check=False)
+    done = net.host.run(*command, "--apply", "program", "--cgroup", cgroup, check=False)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         1, "riptided: error: cannot start: the program's settings: not permitted, it needs CAP_BPF")
 
 
-@pytest.mark.parametrize("apply", ["connections", "both", "auto", "routes"])
+@pytest.mark.parametrize("apply", ["program", "both", "auto", "routes"])
 def test_before_linux_5_15_there_are_routes_alone(net, any_kernels_cgroup, preload, apply):
     old = preload("""
         #include <dlfcn.h>
@@ -255,9 +255,10 @@ def test_before_linux_5_15_there_are_routes_alone(net, any_kernels_cgroup, prelo
         }
     """)
     why = "the program needs Linux 5.15"
-    command, options = ("env", old, RIPTIDED), ("--apply", apply, "--cgroup", any_kernels_cgroup)
+    command, cgroup = ("env", old, RIPTIDED), ("--cgroup", any_kernels_cgroup)
+    options = ("--apply", apply, *(cgroup if apply != "routes" else ()))
     net.learned("203.0.113.1", 30)
-    if apply in ("connections", "both"):
+    if apply in ("program", "both"):
         done = net.host.run(*command, *options, check=False)
         assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"riptided: error: cannot start: {why}")
         assert rules(net.host) == []
@@ -268,7 +269,7 @@ def test_before_linux_5_15_there_are_routes_alone(net, any_kernels_cgroup, prelo
         assert (f"--apply auto chose routes: {why}\n" in riptided.said()) == (apply == "auto")
 
 
-@pytest.mark.parametrize("apply", ["connections", "both"])
+@pytest.mark.parametrize("apply", ["program", "both"])
 def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
     connect, near, _ = path
     # Connections seen by a dump do not count when they close: most must live between dumps.
@@ -292,7 +293,7 @@ def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
             assert riptide_json(near, "explain", "10.9.2.1")["kernel"]["initcwnd"] == 24
         with cgroups.Links(riptided.pid) as links:  # attached again: nothing is learned anew
             links.detach()
-        wait_until(lambda: "windows per connection: enabled again" in riptided.said(), "the line")
+        wait_until(lambda: "program: windows enabled again" in riptided.said(), "the line")
         assert riptide_json(near, "explain", "10.9.2.1")["window"]["cwnd"] == 100
         bulk.close()
 
@@ -317,7 +318,7 @@ def test_careful_cuts_what_has_lost_where_the_kernel_paces_nothing(path, cgroup,
         }
     """)
     # As in the test before this one.
-    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--interval", "1s",
+    with Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--interval", "1s",
                 has_rules=False, command=("env", without_tai, RIPTIDED)):
         seen = [0]
 
@@ -342,7 +343,7 @@ def test_a_fast_open_whose_handshake_measures_nothing_is_paced_by_what_others_ha
     near.sysctl("ipv4/tcp_fastopen", 0x603)  # all listeners, without a cookie
     far.sysctl("ipv4/tcp_fastopen", 0x5)
     learned = connect(congestion="cubic")
-    with Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "bdp",
+    with Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "bdp",
                 has_rules=False), near.socket(socket.AF_INET) as server, far.socket(socket.AF_INET) as client:
         learned.grow(60)
         wait_until(lambda: (riptide_json(near, "explain", "10.9.2.1")["window"] or {}).get("cwnd", 0) > 10,
@@ -376,13 +377,13 @@ def test_auto_takes_routes_where_the_program_cannot_load(net, daemon):
 
 def test_connections_alone_are_refused_where_the_program_cannot_load(net, cgroup):
     with cgroups.OtherProgram(cgroup, is_alone=True):
-        done = net.host.run(RIPTIDED, "--apply", "connections", "--cgroup", cgroup, check=False)
+        done = net.host.run(RIPTIDED, "--apply", "program", "--cgroup", cgroup, check=False)
     assert done.returncode == 1 and f"cgroup: {cgroup}: another program is attached to it" in done.stderr
 
 
 def test_connections_alone_name_the_capability_that_they_lack(net, cgroup):
     prefix = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
-    done = net.host.run(*prefix, RIPTIDED, "--apply", "connections", "--cgroup", cgroup, check=False)
+    done = net.host.run(*prefix, RIPTIDED, "--apply", "program", "--cgroup", cgroup, check=False)
     assert done.returncode == 1
     assert "cannot start: the program needs CAP_BPF and CAP_NET_ADMIN" in done.stderr
 
@@ -402,13 +403,13 @@ def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
         net.host.ip("rule", "del", "pref", 0, "lookup", "main")
         below.mkdir()
         wait_until(lambda: not status()["reason"], "both again")
-        assert riptided.said().count("per connection: disabled: ") == 1
-        assert "windows per connection: enabled again" in riptided.said()
+        assert riptided.said().count("program: windows disabled: ") == 1
+        assert "program: windows enabled again" in riptided.said()
     with Daemon(net.host, "--apply", "both", "--cgroup", below):
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: status()["reason"], "rules without a place")
         assert status()["health"] == "ok"
-        assert status()["reason"].startswith("windows are given per connection only: ")
+        assert status()["reason"].startswith("windows are given by the program only: ")
 
 
 def test_the_sockets_of_the_unit_are_enough(net, daemon, preload):
@@ -427,12 +428,12 @@ def test_the_sockets_of_the_unit_are_enough(net, daemon, preload):
             return -1;
         }
     """)
-    with daemon("connections", command=("env", restricted, RIPTIDED), has_rules=False):
+    with daemon("program", command=("env", restricted, RIPTIDED), has_rules=False):
         wait_until(lambda: status()["round"], "a round")
-        assert status()["apply"]["by"] == "connections"
+        assert status()["apply"]["by"] == "program"
 
 
-@pytest.mark.parametrize("backend", ["connections", "both"])
+@pytest.mark.parametrize("backend", ["program", "both"])
 @pytest.mark.parametrize("is_stepped_back", [False, True], ids=["paused", "stepped_back"])
 def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, backend, is_stepped_back):
     connect, near, _ = path

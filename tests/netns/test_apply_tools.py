@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The output of show, explain, verify, flush and status on windows per connection."""
+"""The output of show, explain, verify, flush and status on windows by the program."""
 
 import json
 import re
@@ -13,16 +13,16 @@ from netns import RIPTIDE, Daemon, wait_until, wait_window, windows
 
 def test_show_and_explain_say_that_no_route_gives_it(net, daemon):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
-    with daemon("connections", has_rules=False) as riptided:
+    with daemon("program", has_rules=False) as riptided:
         wait_until(lambda: status()["destinations"], "a destination")
         shown = json.loads(net.host.run(RIPTIDE, "show", "--json").stdout)
         assert shown["differences"] == 0
         (row,) = shown["routes"]
-        assert (row["daemon"]["state"], row["daemon"]["initrwnd"], row["starts_with"]) == ("per connection", 100, cwnd)
-        assert re.search(f"\n203.0.113.1 +{cwnd} +{cwnd} +1 +100 +- +- +per connection\n", net.host.run(RIPTIDE, "show").stdout)
+        assert (row["daemon"]["state"], row["daemon"]["initrwnd"], row["starts_with"]) == ("by the program", 100, cwnd)
+        assert re.search(f"\n203.0.113.1 +{cwnd} +{cwnd} +1 +100 +- +- +by the program\n", net.host.run(RIPTIDE, "show").stdout)
         explained = json.loads(net.host.run(RIPTIDE, "explain", "203.0.113.1", "--json").stdout)
-        assert explained["route"]["state"] == "per connection"
-        assert "per connection" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        assert explained["route"]["state"] == "by the program"
+        assert "by the program" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
         assert "program " in net.host.run(RIPTIDE, "status").stdout
         metrics = net.host.run(RIPTIDE, "metrics").stdout
         assert "\nriptide_program_in_place 1\n" in metrics
@@ -35,10 +35,10 @@ def test_show_and_explain_say_that_no_route_gives_it(net, daemon):
         net.host.run(RIPTIDE, "resume")
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "the end of it")
         riptided.stop()
-        assert "windows per connection: ended" in riptided.said()
+        assert "program: ended" in riptided.said()
 
 
-@pytest.mark.parametrize("apply", ["connections", "both"])
+@pytest.mark.parametrize("apply", ["program", "both"])
 def test_verify_proves_it(net, cgroup, daemon, apply):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     if apply == "both":  # only by the program
@@ -55,14 +55,14 @@ def test_verify_proves_it(net, cgroup, daemon, apply):
         assert f"\n  program     gives {cwnd}\n" in said
         if apply != "both":
             net.host.run(RIPTIDE, "pause")
-            assert ("starts with 10 segments: riptided gives no windows per connection: paused"
+            assert ("starts with 10 segments: riptided gives no windows by the program: paused"
                     in net.host.run(*words, check=False).stdout)
             net.host.run(RIPTIDE, "resume")
             with riptided.stopped():
                 done = net.host.run(*words, check=False)
                 # Connections opened in the pause, with 10 segments, may have changed the mean.
                 assert re.match(rf"unknown: 203.0.113.1 port {words[-1]} starts with [234][0-9] segments: process "
-                                rf"{riptided.pid} gives windows per connection and does not answer on --control", done.stdout)
+                                rf"{riptided.pid} gives windows by the program and does not answer on --control", done.stdout)
                 assert done.returncode == 5
         cgroups.enter(cgroup.parent)
         done = net.host.run(*words, check=False)
@@ -73,13 +73,13 @@ def test_verify_proves_it(net, cgroup, daemon, apply):
         for found, figure in ((done, "[34][0-9]"), (as_many, "10")):
             assert found.returncode == 4
             assert re.search(f"starts with 10 segments: this command runs outside of the cgroup {cgroup}: its connections do "
-                             f"not get the {figure} segments that riptided gives per connection; run it in that cgroup\n",
+                             f"not get the {figure} segments that riptided gives by the program; run it in that cgroup\n",
                              found.stdout)
             assert re.search(f"\n  program     gives {figure}, but not to this connection\n", found.stdout)
         assert net.host.run(*words).stdout.startswith(f"applied: 203.0.113.1 port {words[-1]} starts with 10 segments\n")
 
 
-@pytest.mark.parametrize("apply", ["connections", "both"])
+@pytest.mark.parametrize("apply", ["program", "both"])
 def test_verify_proves_no_window_of_a_program_that_is_detached(net, daemon, apply):
     net.learned("203.0.113.1", 30)
     with net.world.socket(socket.AF_INET) as server, \
@@ -98,12 +98,12 @@ def test_verify_proves_no_window_of_a_program_that_is_detached(net, daemon, appl
         assert (found["verdict"], found["connection"]["cwnd"], found["route"]["initcwnd"]) == ("applied", 20, 20)
     else:
         assert (found["verdict"], found["connection"]["cwnd"]) == ("overridden", 10)
-        assert found["reason"].startswith("not by riptided, which would give 20 per connection: ")
+        assert found["reason"].startswith("not by riptided, which would give 20 by the program: ")
 
 
 def test_verify_does_not_judge_windows_of_who_cannot_be_asked(net, daemon):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
-    with net.world.socket(socket.AF_INET) as server, daemon("connections", "--control", "none", has_rules=False):
+    with net.world.socket(socket.AF_INET) as server, daemon("program", "--control", "none", has_rules=False):
         server.bind(("", 0))
         server.listen()
         wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
@@ -117,7 +117,7 @@ def test_explain_says_of_no_short_path_that_it_is_paced(net, daemon):
 
     def explain():
         return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
-    with daemon("connections", "--policy", "bdp", has_rules=False):  # bdp reports the RTT
+    with daemon("program", "--policy", "bdp", has_rules=False):  # bdp reports the RTT
         wait_until(lambda: "\n  program      initcwnd " in explain(), "a window")
         assert "paced" not in explain()
         program = riptide_json(net.host, "explain", "203.0.113.1")["program"]
@@ -142,14 +142,14 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
         explained = said("explain", "203.0.113.1")
         assert "\n  route        left alone: " in explained
         assert f"\n  program      initcwnd {cwnd}\n" in explained
-        assert (f"=> connections start with {cwnd} segments, given per connection; no route: left alone: "
+        assert (f"=> connections start with {cwnd} segments, given by the program; no route: left alone: "
                 in explained)
         assert "\n  program      initcwnd " in said("explain", "203.0.113.2")
-        assert f"connections start with {cwnd} segments, given per connection\n" in said("explain", "203.0.113.2")
+        assert f"connections start with {cwnd} segments, given by the program\n" in said("explain", "203.0.113.2")
         rows = {row["dst"]: row for row in riptide_json(net.host, "show")["routes"]}
         assert rows["203.0.113.1"]["daemon"]["state"] == "left alone"
         assert [rows[dst]["starts_with"] for dst in rows] == [cwnd, cwnd]
-        assert " per connection; left alone: " in said("show") and "per connection; applied\n" in said("show")
+        assert " by the program; left alone: " in said("show") and "by the program; applied\n" in said("show")
         document = riptide_json(net.host, "explain", "203.0.113.1")
         assert document["program"] == {"cgroup": str(cgroup), "initcwnd": cwnd, "may_lower": False, "kept": None,
                                        "receive_bytes": 146_000,
@@ -157,11 +157,11 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(n
                                        "holdout_seed": document["program"]["holdout_seed"],
                                        "given": status()["apply"]["given"]}
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
-        wait_until(lambda: f"=> connections start with {cwnd} segments, given per connection; the route is not in use: "
+        wait_until(lambda: f"=> connections start with {cwnd} segments, given by the program; the route is not in use: "
                    in said("explain", "203.0.113.2"), "rules without a place")
         net.host.run(RIPTIDE, "pause")
         assert f"initcwnd {cwnd}, not at present: paused\n" in said("explain", "203.0.113.1")
-        assert "given per connection" not in said("explain", "203.0.113.1")
+        assert "given by the program" not in said("explain", "203.0.113.1")
     net.host.ip("rule", "del", "pref", 0, "lookup", "main")
     with daemon("routes"):
         wait_window(net.host, "203.0.113.2")
@@ -175,15 +175,15 @@ def test_explain_says_where_a_larger_initcwnd_of_a_route_stays(net, daemon):
 
     def explain():
         return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
-    with daemon("connections", has_rules=False):
+    with daemon("program", has_rules=False):
         wait_until(lambda: status()["destinations"], "a destination")
         assert net.connect("203.0.113.1").cwnd() == cwnd + 5
         wait_until(lambda: status()["apply"]["kept"], "its counter")
         assert re.search(f"^  => connections start with {cwnd + 5} segments, their route's, which is no less than "
-                         "the [34][0-9] per connection$", explain(), re.M)
+                         "the [34][0-9] by the program$", explain(), re.M)
         net.host.run(RIPTIDE, "hint", "203.0.113.1", "--max", "15", "--for", "1h")
         wait_until(lambda: net.connect("203.0.113.1").cwnd() == 15, "the hint")
-        assert "=> connections start with 15 segments, given per connection\n" in explain()
+        assert "=> connections start with 15 segments, given by the program\n" in explain()
 
 
 def test_explain_says_which_of_both_windows_it_is(net, daemon):
@@ -198,12 +198,12 @@ def test_explain_says_which_of_both_windows_it_is(net, daemon):
         net.host.run(RIPTIDE, "hint", "203.0.113.1", "--remove")  # 32 is within a step of what the route has
         wait_until(lambda: net.connect("203.0.113.1").cwnd() == 32, "the larger window")
         assert "route        203.0.113.1 initcwnd 30 via" in explain()
-        assert "=> connections start with 32 segments, given per connection\n" in explain()
+        assert "=> connections start with 32 segments, given by the program\n" in explain()
 
 
 @pytest.mark.parametrize("apply, paused", [
-    ("connections", "riptided gives no window until `riptide resume`\n"),
-    ("both", "riptided keeps its rules removed, and gives no window per connection, until `riptide resume`"
+    ("program", "riptided gives no window until `riptide resume`\n"),
+    ("both", "riptided keeps its rules removed, and gives no window by the program, until `riptide resume`"
              "; its routes are in table 7230, to which no rule refers\n")])
 def test_flush_pauses_windows_per_connection_and_says_so(net, daemon, apply, paused):
     net.learned("203.0.113.1", 30)
@@ -213,7 +213,7 @@ def test_flush_pauses_windows_per_connection_and_says_so(net, daemon, apply, pau
         assert net.connect("203.0.113.1").cwnd() == 10
 
 
-@pytest.mark.parametrize("apply", ["connections", "both"])
+@pytest.mark.parametrize("apply", ["program", "both"])
 def test_flush_names_who_goes_on_per_connection(net, daemon, apply):
     net.learned("203.0.113.1", 30)
     with daemon(apply, has_rules=apply == "both") as riptided:
@@ -222,7 +222,7 @@ def test_flush_names_who_goes_on_per_connection(net, daemon, apply):
             done = net.host.run(RIPTIDE, "flush", check=False)
             assert done.returncode == 1
             assert done.stderr == (
-                f"riptide: flush: process {riptided.pid} gives windows per connection until it ends (/run/riptide/control: "
+                f"riptide: flush: process {riptided.pid} gives windows by the program until it ends (/run/riptide/control: "
                 f"no answer within 5 s): kill -KILL {riptided.pid}; then, if it is riptided, `systemctl stop riptided`\n")
             assert net.connect("203.0.113.1").cwnd() > 10
 
@@ -232,43 +232,43 @@ def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, 
 
     def explain():
         return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
-    with daemon("connections", has_rules=False):
+    with daemon("program", has_rules=False):
         wait_until(lambda: status()["destinations"], "a destination")
-        assert f"=> connections start with {cwnd} segments, given per connection\n" in explain()
-        assert "  route        none: the window is given per connection\n" in explain()
+        assert f"=> connections start with {cwnd} segments, given by the program\n" in explain()
+        assert "  route        none: the window is given by the program\n" in explain()
         assert f"  program      initcwnd {cwnd}\n" in explain()
         net.host.run(RIPTIDE, "pause")
         wait_until(lambda: f"  program      initcwnd {cwnd}, not at present\n" in explain(), "the pause")
-        assert ("=> no window is given per connection at present: paused; connections start with 10 segments\n"
+        assert ("=> no window is given by the program at present: paused; connections start with 10 segments\n"
                 in explain())
     below = cgroup / "below"
     below.mkdir()
-    with Daemon(net.host, "--apply", "connections", "--cgroup", below, has_rules=False):
+    with Daemon(net.host, "--apply", "program", "--cgroup", below, has_rules=False):
         wait_until(lambda: status()["destinations"], "a destination")
         below.rmdir()
         gone = f"cgroup: {below} is gone; connections get windows again when it is made anew"
-        wait_until(lambda: f"=> no window is given per connection at present: {gone}; connections start " in explain(), "the end of it")
+        wait_until(lambda: f"=> no window is given by the program at present: {gone}; connections start " in explain(), "the end of it")
         assert explain().count(gone) == 1 and ", not at present\n" in explain()
         shown = riptide_json(net.host, "show")
         assert (shown["why_off"], shown["routes"][0]["starts_with"]) == (gone, None)
         done = net.host.run(RIPTIDE, "show")
-        assert done.stdout.startswith(f"no window is given per connection: {gone}\n")
+        assert done.stdout.startswith(f"no window is given by the program: {gone}\n")
         assert done.stderr == ""
 
 
 def test_a_dry_run_says_what_it_would_give_per_connection(net, cgroup):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
-    with Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--dry-run", has_rules=False) as one:
+    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--dry-run", has_rules=False) as one:
         wait_until(lambda: "would set" in one.said(), "a window")
         assert f"would set 203.0.113.1 initcwnd {cwnd} " in one.said()
-        assert ") per connection\n" in one.said()
+        assert ") by the program\n" in one.said()
         assert "next hops" not in one.said()
-        assert "windows would be given per connection, if the kernel takes the program" in one.said()
+        assert "windows would be given by the program, if the kernel takes the program" in one.said()
 
 
 def test_verify_names_max_destinations(net, daemon):
     net.learned("203.0.113.1", 30)
-    with net.world.socket(socket.AF_INET) as server, daemon("connections", "--max-destinations", "1", has_rules=False):
+    with net.world.socket(socket.AF_INET) as server, daemon("program", "--max-destinations", "1", has_rules=False):
         server.bind(("", 0))
         server.listen()
         wait_until(lambda: status()["destinations"], "a destination")
@@ -278,9 +278,9 @@ def test_verify_names_max_destinations(net, daemon):
 
 def test_explain_and_show_name_who_goes_on_per_connection(net, daemon):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
-    with daemon("connections", has_rules=False) as riptided:
+    with daemon("program", has_rules=False) as riptided:
         wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
-        gives = f"process {riptided.pid} gives windows per connection and does not answer on --control"
+        gives = f"process {riptided.pid} gives windows by the program and does not answer on --control"
         with riptided.stopped():
             assert net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout.endswith(f"=> {gives}\n")
             document = said_json(net.host.run(RIPTIDE, "explain", "203.0.113.1", "--json"), "explain")
@@ -289,7 +289,7 @@ def test_explain_and_show_name_who_goes_on_per_connection(net, daemon):
 
 
 def test_status_of_connections_alone_has_no_rules_or_routes(net, daemon):
-    with daemon("connections", has_rules=False):
+    with daemon("program", has_rules=False):
         wait_until(lambda: status()["round"], "a round")
         said = net.host.run(RIPTIDE, "status").stdout
         assert "\n  rules " not in said and "\n  routes " not in said

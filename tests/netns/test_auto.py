@@ -11,7 +11,7 @@ RESTARTS = "idle connections restart with a route's window (net.ipv4.tcp_slow_st
 STAYS = "idle connections keep their window (net.ipv4.tcp_slow_start_after_idle is 0)"
 
 
-@pytest.mark.parametrize("after_idle, by, why", [(1, "both", RESTARTS), (0, "connections", STAYS)])
+@pytest.mark.parametrize("after_idle, by, why", [(1, "both", RESTARTS), (0, "program", STAYS)])
 def test_routes_are_beside_the_program_where_idle_connections_restart(net, cgroup, after_idle, by, why):
     net.host.sysctl("ipv4/tcp_slow_start_after_idle", after_idle)
     net.learned("203.0.113.1", 30)
@@ -34,8 +34,8 @@ def test_routes_that_cannot_start_leave_the_program_alone(net, cgroup):
     assert done.returncode == 1 and "lookup main" in refusal
     with Daemon(net.host, "--cgroup", cgroup, has_rules=False) as riptided:
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
-        assert (status()["apply"]["by"], status()["health"]) == ("connections", "ok")
-        assert f"--apply auto chose connections: no routes: {refusal}\n" in riptided.said()
+        assert (status()["apply"]["by"], status()["health"]) == ("program", "ok")
+        assert f"--apply auto chose program: no routes: {refusal}\n" in riptided.said()
 
 
 def test_without_the_program_a_line_says_that_none_is_held_out(net, tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The backend per connection: a program in the kernel gives each connection its window."""
+"""The program in the kernel gives each connection its window."""
 
 import contextlib
 import os

@@ -74,7 +74,7 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
         wait_until(lambda: (status()["not_taken"], status()["health"]) == (0, "ok"), "ours again")
 
 
-@pytest.mark.parametrize("apply", ["routes", "connections"])
+@pytest.mark.parametrize("apply", ["routes", "program"])
 def test_status_says_for_how_long_windows_were_in_force(net, daemon, apply):
     net.learned("203.0.113.1", 30)
     with daemon(apply, has_rules=apply == "routes"):

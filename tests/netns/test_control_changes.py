@@ -57,7 +57,7 @@ def test_cap_holds_over_a_longer_section_until_it_ends(net, tmp_path):
         wait_until(lambda: windows(net.host) == {"203.0.113.1": 60}, "the section's window again")
 
 
-@pytest.mark.parametrize("apply", ["routes", "connections"])
+@pytest.mark.parametrize("apply", ["routes", "program"])
 def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
     net.learned("203.0.113.1", 60)
     net.learned("198.51.100.1", 60)

@@ -121,7 +121,7 @@ def test_each_question_has_an_answer_of_a_riptided_that_helps(net, cgroup, tmp_p
     def started(cells):
         write_state(state, {"203.0.113.1": 30})
         state.write_text("\n".join([state.read_text() + "riptide books 1", *cells, "holdout_percent=5\n"]))
-        return Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5,
+        return Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5,
                       "--state", state, has_rules=False)
     with exporter(net.host) as port, prometheus(net.host, port, tmp_path), contextlib.ExitStack() as stack:
         with started(begun):

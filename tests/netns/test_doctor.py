@@ -133,11 +133,11 @@ def test_agent_that_embeds_the_library_gives_windows_per_connection(net, cgroup)
     assert agent.line() == "ready"
     findings = doctor(net.host)
     assert findings["daemon"]["summary"].startswith(f"process {agent.pid} manages")
-    assert findings["daemon"]["summary"].endswith(" and gives windows per connection")
+    assert findings["daemon"]["summary"].endswith(" and gives windows by the program")
     for check in ("daemon", "rules", "receiver", "pacing"):
         assert findings[check]["severity"] == "ok", findings[check]
     finding = doctor(net.host, prefix=hidden)["daemon"]
-    assert finding["severity"] == "note" and "or it gives windows per connection" in finding["summary"]
+    assert finding["severity"] == "note" and "or it gives windows by the program" in finding["summary"]
     assert finding["remedy"].startswith("run it as root")
     agent.end()
 
@@ -327,24 +327,24 @@ def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
     below.mkdir()
     net.learned("203.0.113.1", 40)
     net.host.ip("rule", "add", "pref", 100, "fwmark", 7, "lookup", "main")
-    apply = ("--apply", "connections", "--cgroup", below)
+    apply = ("--apply", "program", "--cgroup", below)
     with Daemon(net.host, *apply, has_rules=False) as riptided:
         wait_until(lambda: severity(net.host, "daemon") == "ok", "the daemon")
         findings = doctor(net.host)
-        assert findings["daemon"]["summary"] == "a riptided runs and gives windows per connection"
+        assert findings["daemon"]["summary"] == "a riptided runs and gives windows by the program"
         for check in ("rules", "networkd", "destinations", "receiver", "pacing"):
             assert findings[check]["severity"] == "ok", findings[check]
         assert "by riptided" in findings["pacing"]["summary"]
         assert findings["receiver"]["summary"] == (
             "this host's first receive window is 44 segments; where it opens the connection to a known peer, the "
-            "program per connection asks the kernel for 100, which Linux 6.18 gives and 6.1 does not")
+            "program asks the kernel for 100, which Linux 6.18 gives and 6.1 does not")
         idle = findings["idle-restart"]
         assert idle["severity"] == "note" and "not ours" in idle["summary"]
         assert idle["remedy"] == ("riptided --apply both, or sysctl -w "
                                   "net.ipv4.tcp_slow_start_after_idle=0")
         with riptided.stopped():
             findings = doctor(net.host)
-            assert findings["daemon"]["summary"] == ("a riptided runs and does not answer: its windows per connection stay in force, "
+            assert findings["daemon"]["summary"] == ("a riptided runs and does not answer: its windows by the program stay in force, "
                                                      "and none is learned or withdrawn")
             assert findings["pacing"]["severity"] == "ok"
         below.rmdir()
@@ -365,7 +365,7 @@ def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
         assert findings["rules"]["severity"] == "note"
         below.rmdir()
         off = wait_until(lambda: (found := find(net.host, "daemon"))["severity"] == "warning" and found, "the end of the program")
-        assert off["summary"].startswith("a riptided runs and its rules are in place: by routes, not per connection: cgroup: ")
+        assert off["summary"].startswith("a riptided runs and its rules are in place: by routes, not by the program: cgroup: ")
 
 
 def test_with_both_what_no_route_gives_is_given_per_connection(net, cgroup):
@@ -380,16 +380,16 @@ def test_with_both_what_no_route_gives_is_given_per_connection(net, cgroup):
         findings = doctor(net.host)
         assert net.connect("203.0.113.1").cwnd() == cwnd
         assert findings["destinations"]["summary"] == ("1 of 2 destinations of open connections are left alone: they have no "
-                                                       "route, and windows per connection only")
+                                                       "route, and windows by the program only")
         assert findings["rules"]["severity"] == "note"
         add_wg_quick_rules(net.host)
         net.host.ip("route", "add", "203.0.113.2", "via", "10.0.0.1")
         taken = wait_until(lambda: (found := find(net.host, "rules"))["summary"].startswith("a rule of another program makes TCP") and found,
                            "that")
-        assert taken["severity"] == "note" and taken["summary"].endswith("destinations have their window per connection only")
+        assert taken["severity"] == "note" and taken["summary"].endswith("destinations have their window by the program only")
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         finding = wait_until(lambda: (found := find(net.host, "daemon"))["severity"] == "warning" and found, "rules without a place")
-        assert finding["summary"].endswith("connections have windows per connection only")
+        assert finding["summary"].endswith("connections have windows by the program only")
 
 
 def test_what_cannot_load_is_not_recommended(net, cgroup):

@@ -14,7 +14,7 @@ from test_step_back import Load
 
 
 def test_a_share_is_held_out(net, cgroup, tmp_path):
-    options = ("--apply", "connections", "--cgroup", cgroup, "--policy", "paper",
+    options = ("--apply", "program", "--cgroup", cgroup, "--policy", "paper",
                "--state", tmp_path / "state", "--holdout-percent")
     net.learned("203.0.113.1", 30)
 
@@ -87,7 +87,7 @@ def test_a_path_counts_in_both_arms_or_in_none(cgroup):
         near, far = (stack.enter_context(contextlib.closing(Host(name))) for name in ("near", "far"))
         ports = [f"name={host.name},netns={host.name},net={address}/32" for host, address in ((near, "10.9.1.1"), (far, "10.9.2.1"))]
         stack.enter_context(wanbox.Wan(ports, ["delay=1500us,jitter=2ms"], {near.name: ["10.9.1.1"], far.name: ["10.9.2.1"]}))
-        stack.enter_context(Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 50,
+        stack.enter_context(Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 50,
                                    interval="100ms", has_rules=False))
         stack.enter_context(Load(near, far, "10.9.2.1", per_second=100))
 
@@ -98,18 +98,18 @@ def test_a_path_counts_in_both_arms_or_in_none(cgroup):
         assert effect["connections"] == effect["held_out"] == 0
 
 
-@pytest.mark.parametrize("apply, percent", [("connections", 20), ("auto", 20), ("both", 20)])
+@pytest.mark.parametrize("apply, percent", [("program", 20), ("auto", 20), ("both", 20)])
 def test_none_is_held_out_where_that_would_show_nothing(net, daemon, apply, percent):
-    with daemon(apply, "--holdout-percent", "20", has_rules=apply != "connections"):
+    with daemon(apply, "--holdout-percent", "20", has_rules=apply != "program"):
         wait_until(lambda: status()["round"], "a round")
         assert status()["apply"]["holdout_percent"] == percent
 
 
-@pytest.mark.parametrize("apply, percent", [("connections", 5), ("auto", 5), ("both", 5), ("routes", 0)])
+@pytest.mark.parametrize("apply, percent", [("program", 5), ("auto", 5), ("both", 5), ("routes", 0)])
 def test_five_percent_are_held_out_by_default(net, daemon, tmp_path, apply, percent):
     config = tmp_path / "riptided.conf"
     config.write_text("")
-    with daemon(apply, "--config", config, "--policy", "careful", has_rules=apply != "connections"):
+    with daemon(apply, "--config", config, "--policy", "careful", has_rules=apply != "program"):
         assert status()["apply"]["holdout_percent"] == percent
 
 
@@ -120,7 +120,7 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
     config.write_text("[apply]\nholdout-percent = 50\n")
 
     def started():
-        return Daemon(near, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--config", config,
+        return Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--config", config,
                       "--state", state, interval="100ms", has_rules=False)
 
     def books():

@@ -279,7 +279,7 @@ def test_without_cap_net_admin_one_line_names_it(net, prefix):
     assert snapshot(net.host) == before
 
 
-@pytest.mark.parametrize("apply", ["routes", "connections", "both"])
+@pytest.mark.parametrize("apply", ["routes", "program", "both"])
 def test_a_pause_and_a_hint_outlive_a_restart_and_a_crash(net, cgroup, tmp_path, apply):
     state, peer = tmp_path / "state", "203.0.113.1"
     net.learned(peer, 60)
@@ -290,7 +290,7 @@ def test_a_pause_and_a_hint_outlive_a_restart_and_a_crash(net, cgroup, tmp_path,
 
     def starts_with():
         return net.connect(peer).cwnd()
-    with started(has_rules=apply != "connections"):
+    with started(has_rules=apply != "program"):
         wait_until(lambda: starts_with() > 15, "a window")
         net.host.run(RIPTIDE, "hint", peer, "--max", "15", "--for", "1h")
         net.host.run(RIPTIDE, "pause")
@@ -307,7 +307,7 @@ def test_a_pause_and_a_hint_outlive_a_restart_and_a_crash(net, cgroup, tmp_path,
     with started(has_rules=False):
         net.host.run(RIPTIDE, "resume")
         wait_until(lambda: starts_with() == 15, "the window by the hint")
-    with started(has_rules=apply != "connections") as daemon:
+    with started(has_rules=apply != "program") as daemon:
         assert "paused" not in daemon.said()
         wait_until(lambda: starts_with() == 15, "the window by the hint")
         net.host.run(RIPTIDE, "hint", peer, "--remove")

@@ -107,7 +107,7 @@ def test_file_is_never_seen_in_part_and_the_socket_says_the_same(net, tmp_path):
         assert low <= value <= high, name
 
 
-@pytest.mark.parametrize("apply, n", [("both", 1), ("connections", 0)])
+@pytest.mark.parametrize("apply, n", [("both", 1), ("program", 0)])
 def test_windows_of_connections_are_none_of_routes(net, daemon, apply, n):
     net.learned("203.0.113.1", 30)
     with daemon(apply, has_rules=apply == "both"):

@@ -127,10 +127,10 @@ def test_a_namespace_of_a_process_ends_with_it(host, net):
     assert not rules(net.host)  # the namespace still exists here, but nothing maintains the rules
 
 
-@pytest.mark.parametrize("by", ["routes", "connections"])
+@pytest.mark.parametrize("by", ["routes", "program"])
 def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
     """Each agent is made in the namespace and started from another; riptided is all in it."""
-    path, options = path_of(net.host), ("--cgroup", cgroup) if by == "connections" else ()
+    path, options = path_of(net.host), ("--cgroup", cgroup) if by == "program" else ()
     twice = Containers(host, *options, path, path)
     assert twice.line() == (f"{path}: this process already manages this network namespace, with another applier or "
                             "agent; stop that first")
@@ -162,7 +162,7 @@ def in_a_namespace(host, first, *words):
 def test_the_program_finds_cgroups_that_ip_netns_exec_hides(net, cgroup, cgroup_root, is_root, first):
     below = () if is_root else ("--cgroup", f"/sys/fs/cgroup/{cgroup.relative_to(cgroup_root)}")
     net.learned("203.0.113.1", 30)
-    with Daemon(net.host, "--apply", "connections", *below, command=in_a_namespace(net.host, first), has_rules=False) as daemon:
+    with Daemon(net.host, "--apply", "program", *below, command=in_a_namespace(net.host, first), has_rules=False) as daemon:
         wait_rounds(2)
         assert net.connect("203.0.113.1").cwnd() >= 30
         assert "cgroup2" not in Path(f"/proc/{daemon.pid}/mountinfo").read_text() or first == "true"
@@ -174,6 +174,6 @@ def test_the_program_finds_cgroups_that_ip_netns_exec_hides(net, cgroup, cgroup_
 def test_where_no_cgroup_can_be_found_it_says_who_hides_them(net, cgroup):
     command = in_a_namespace(net.host, "umount -a -t cgroup2", "setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", "--")
     for below in ((), ("--cgroup", "/sys/fs/cgroup/below")):
-        done = net.host.run(*command, "--apply", "connections", *below, check=False)
+        done = net.host.run(*command, "--apply", "program", *below, check=False)
         assert done.returncode == 2
         assert "no cgroup2 is mounted here: `ip netns exec` hides it; nsenter --net and riptided@.service do not" in done.stderr

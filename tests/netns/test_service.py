@@ -226,7 +226,7 @@ def test_unit_is_what_systemd_understands_and_hardened(unit):
 @needs_systemd
 @pytest.mark.parametrize("apply", ["routes", "auto"])
 def test_rights_of_the_unit_are_enough(net, request, apply):
-    """Its capabilities and system calls; a kernel without windows per connection has the first alone."""
+    """Its capabilities and system calls; a kernel without windows by the program has the first alone."""
     options = ("--cgroup", request.getfixturevalue("open_cgroup")) if apply == "auto" else ()
     net.learned("203.0.113.1", 30)
     with Daemon(net.host, "--apply", apply, "--control", "none", *options, command=as_unit(RIPTIDED)) as daemon:
@@ -251,7 +251,7 @@ def test_unit_stops_with_a_flush_and_has_two_capabilities(unit):
 
 
 @needs_systemd
-@pytest.mark.parametrize("apply", ["routes", "connections"])
+@pytest.mark.parametrize("apply", ["routes", "program"])
 def test_an_instance_for_each_of_two_namespaces(open_cgroup, apply):
     """The same address is another host in each. The cgroup of one has no connections of the other."""
     with contextlib.ExitStack() as stack:
@@ -266,7 +266,7 @@ def test_an_instance_for_each_of_two_namespaces(open_cgroup, apply):
         for instance in instances:
             found = riptide_json(instance.net.host, "status", "--control", instance.name)
             assert found["pid"] == instance.daemon.pid
-        if apply == "connections":
+        if apply == "program":
             assert first.starts(second.cgroup) == second.starts(first.cgroup) == 10
         first.stop()
         assert (first.starts(), second.starts()) == (10, second.cwnd)

@@ -137,7 +137,7 @@ def fallen(figures, host):
     return {name: (value, now.get(name)) for name, value in sums_of(figures).items() if now.get(name, -1) < value}
 
 
-@pytest.mark.parametrize("backend", ["connections", "both"])
+@pytest.mark.parametrize("backend", ["program", "both"])
 def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallow, cgroup, tmp_path, backend):
     near, far = shallow
     state = tmp_path / "state"
@@ -167,7 +167,7 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
             assert re.search(r"\nstepped back: windows are given again in [0-9:]+, `riptide status` has the reason\n$", verdict.stdout)
             assert riptide_json(near, "verdict", check=False)["stepped_back_s"] > 0
             assert "\n  retry      windows are given again in " in near.run(RIPTIDE, "status", check=False).stdout
-            nothing = "no window is given per connection at present: " if backend == "connections" else ""
+            nothing = "no window is given by the program at present: " if backend == "program" else ""
             assert f"{nothing}stepped back for" in near.run(RIPTIDE, "explain", SHALLOW[0]).stdout
             figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
             assert (figures["riptide_stepped_back"], figures["riptide_step_backs_total"]) == (1, 1)
@@ -175,7 +175,7 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
             since = riptide_json(near, "verdict", check=False)["since"]
             wait_until(lambda: sum(opened > back for opened, _, _ in load.ended) > 50, "transfers without a window")
             again = time.monotonic()
-            assert "windows per connection: disabled: stepped back for 600 s: time " in daemon.said()
+            assert "program: windows disabled: stepped back for 600 s: time " in daemon.said()
         # As at the end of the wait: nobody waits ten minutes here.
         state.write_text(re.sub(r"until_ns=\d+", f"until_ns={time.time_ns() + 2 * 10**9}", state.read_text()))
         with riptided(False) as daemon:
@@ -189,7 +189,7 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
             assert load.share_again(back, again) < load.share_again(began, back) / 2
             assert wait_until(stepped_back, "stepping back again", 60)["step_backs"] == 2
             lines = daemon.said().splitlines()
-            for line in ("windows per connection: enabled again", "windows per connection: disabled: stepped back for 1200 s: time "):
+            for line in ("program: windows enabled again", "program: windows disabled: stepped back for 1200 s: time "):
                 assert len([each for each in lines if line in each]) >= 1, line
 
 
@@ -202,7 +202,7 @@ def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path)
              f"{n * doublings ** 2 << 20} again=0,0" for arm, (n, doublings) in cells.items()]
     state.write_text("\n".join([state.read_text() + "riptide books 1", *books, "holdout_percent=20\n"]))
     with Load(near, far, *SHALLOW), Daemon(
-            near, "--apply", "connections", "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND,
+            near, "--apply", "program", "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND,
             "--pacing", "off", "--holdout-percent", 20, "--state", state, has_rules=False) as riptided:
         assert "outcomes of connections: 5000000\n" in riptided.said()
         assert status()["apply"]["effect"]["verdict"] == "helps"
@@ -210,7 +210,7 @@ def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path)
         assert "disabled: stepped back for 600 s: time +" in riptided.said()
 
 
-@pytest.mark.parametrize("backend", ["connections", "both"])
+@pytest.mark.parametrize("backend", ["program", "both"])
 def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path, backend):
     state = tmp_path / "state"
     write_state(state, {"203.0.113.1": 40})
@@ -229,28 +229,30 @@ def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path, bac
             apply = status()["apply"]
             assert 0 < apply["stepped_back_s"] <= 8 and apply["step_backs"] == 3
             assert net.connect("203.0.113.1").cwnd() == 10
-            left_s = re.search("windows per connection: disabled: stepped back before the last start, for another ([0-9]+) s; ", daemon.said())
+            left_s = re.search("program: windows disabled: stepped back before the last start, for another ([0-9]+) s; ", daemon.said())
             assert 0 <= int(left_s[1]) <= 8
         assert kept() == [3, pytest.approx(until_ns, abs=10**9), 2400 * 10**9]
     with riptided() as daemon:
-        wait_until(lambda: "windows per connection: enabled again" in daemon.said(), "the end of the wait")
+        wait_until(lambda: "program: windows enabled again" in daemon.said(), "the end of the wait")
         assert time.time_ns() > until_ns - 10**9
         assert 40 in {net.connect("203.0.113.1").cwnd() for _ in range(4)}
         assert status()["apply"]["stepped_back_s"] == 0
     assert kept() == [3, 0, 2400 * 10**9]
 
 
-@pytest.mark.parametrize("words", [("--apply", "routes"), ("--apply", "auto", "--cgroup", "/nonexistent"),
+@pytest.mark.parametrize("words", [("--apply", "routes", "--holdout-percent", 0),
+                                   ("--apply", "auto", "--cgroup", "/nonexistent"),
                                    ("--apply", "both", "--holdout-percent", 0),
-                                   ("--apply", "connections", "--holdout-percent", 0)])
+                                   ("--apply", "program", "--holdout-percent", 0)])
 def test_without_arms_windows_are_given_and_books_are_left_for_another_time(net, cgroup, tmp_path, words):
     state = tmp_path / "state"
     write_state(state, {"203.0.113.1": 40})
     state.write_text(f"{state.read_text()}{BOOKS}{SHARES}stepped_back=1 until_ns={time.time_ns() + 3600 * 10**9} "
                      f"wait_ns={3600 * 10**9} given_ns=0 shown_ns={5 * 10**9}\n")
     tail = state.read_text().partition("riptide books ")[2]
-    with Daemon(net.host, *(("--cgroup", cgroup) if "--cgroup" not in words else ()), "--policy", "careful", "--holdout-percent", 5,
-                *words, "--state", state, has_rules="connections" not in words) as daemon:
+    below = ("--cgroup", cgroup) if not {"--cgroup", "routes"} & set(words) else ()
+    with Daemon(net.host, *below, "--policy", "careful", "--holdout-percent", 5,
+                *words, "--state", state, has_rules="program" not in words) as daemon:
         assert "outcomes of connections: 0: the file's outcomes are kept unused, as no connection is held out now\n" in daemon.said()
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
         assert not status()["apply"]["stepped_back_s"]
@@ -276,7 +278,7 @@ def test_books_that_are_not_taken_are_explained(net, cgroup, tmp_path, books, sa
     state = tmp_path / "state"
     write_state(state, {"203.0.113.1": 40})
     state.write_text(state.read_text() + books)
-    with Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
+    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
                 has_rules=False) as daemon:
         line = f"destinations loaded: 1, expired: 0, others: 0; outcomes of connections: {said}\n"
         wait_until(lambda: line in daemon.said(), "the line")
@@ -293,7 +295,7 @@ def test_a_clock_that_is_behind_loses_neither_books_nor_the_wait(net, cgroup, tm
     ahead_ns = time.time_ns() + 60 * 10**9
     state.write_text(f"riptide state 2 saved_ns={ahead_ns}\n203.0.113.1 cwnd=40 samples=1 smoothed=40 age_ns=1\n{BOOKS}{SHARES}"
                      f"stepped_back=3 until_ns={ahead_ns + 3600 * 10**9} wait_ns={2400 * 10**9} given_ns=0 shown_ns=5\n")
-    with Daemon(net.host, "--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
+    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
                 has_rules=False) as daemon:
         assert re.search(" ahead of this clock; no destinations loaded; outcomes of connections: 2000\n", daemon.said())
         apply = status()["apply"]

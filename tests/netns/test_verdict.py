@@ -45,7 +45,7 @@ def check_metrics(text, row):
 
 def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
     connect, near, _ = path
-    options = ("--apply", "connections", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", "50")
+    options = ("--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", "50")
     one_line(near.run(RIPTIDE, "verdict", check=False), 3)
     with Daemon(near, *options, has_rules=False), ThreadPoolExecutor(3) as threads:
         before = riptide_json(near, "verdict")
@@ -89,7 +89,7 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
 
 
 @pytest.mark.parametrize("apply, percent, others, reason", [
-    ("connections", 0, (), "no connection is held out: --holdout-percent 5 "),
+    ("program", 0, (), "no connection is held out: --holdout-percent 5 "),
     ("routes", 5, (), "windows are given by routes, which cannot hold out single connections"),
 ])
 def test_it_says_why_nothing_is_compared(net, cgroup, apply, percent, others, reason):
@@ -104,7 +104,7 @@ def test_it_says_why_nothing_is_compared(net, cgroup, apply, percent, others, re
 
 def test_a_dry_run_compares_nothing(net, cgroup, tmp_path):
     path = tmp_path / "control"
-    process = net.host.start(RIPTIDED, "--dry-run", "--apply", "connections", "--cgroup", cgroup, "--control", path)
+    process = net.host.start(RIPTIDED, "--dry-run", "--apply", "program", "--cgroup", cgroup, "--control", path)
     said = wait_until(lambda: net.host.run(RIPTIDE, "verdict", "--control", path, check=False).stdout, "an answer")
     assert said == "nothing is compared: a dry run gives no window\n"
     process.terminate()

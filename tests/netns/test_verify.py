@@ -58,7 +58,7 @@ def test_window_is_proved(net, port, address, control):
     assert found["connection"]["congestion_control"] == control
 
 
-@pytest.mark.parametrize("way", ["routes", "connections"])
+@pytest.mark.parametrize("way", ["routes", "program"])
 def test_a_hint_that_switches_windows_off_is_named(net, cgroup, port, way):
     options = BY_ROUTES if way == "routes" else ("--apply", way, "--cgroup", cgroup, "--holdout-percent", "0")
     net.learned(V4, 25)

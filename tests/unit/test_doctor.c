@@ -54,7 +54,7 @@ TEST(a_step_back_is_meant_and_tried_again)
     struct finding finding;
 
     host->has_holder = true;
-    strcpy(host->apply, "connections");
+    strcpy(host->apply, "program");
     strcpy(host->reason, "stepped back for 30 s: time +148.3 %");
     host->is_stepped_back = true;
     finding = judge(host, "daemon");
@@ -72,7 +72,7 @@ TEST(both_is_recommended_where_it_can_be)
 {
     CLEANUP(freep) struct host *host = healthy();
 
-    strcpy(host->apply, "connections");
+    strcpy(host->apply, "program");
     assert_string_equal(judge(host, "idle-restart").remedy,
                         "riptided --apply both, or sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
     host->holder_pid = 7;

@@ -121,10 +121,10 @@ TEST(why_a_program_gives_nothing)
     evidence.has_route = false;
     evidence.dry.state = RIPTIDE_ROUTE_LEFT_ALONE;
     strcpy(evidence.why_off, "paused");
-    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "gives no windows per connection: paused");
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "gives no windows by the program: paused");
     evidence.why_off[0] = '\0';
     evidence.silent_pid = 7;
-    assert_verdict(&evidence, VERDICT_UNKNOWN, "process 7 gives windows per connection and does not "
+    assert_verdict(&evidence, VERDICT_UNKNOWN, "process 7 gives windows by the program and does not "
                                                "answer on --control");
 }
 

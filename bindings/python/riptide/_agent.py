@@ -56,7 +56,7 @@ class Agent(KernelHandle):
 
     With another event loop call dispatch() whenever fileno() is readable, then events(). close()
     removes rules and routes, unless told to leave them. An agent that is dropped without close()
-    leaves them too, until the next start() or flush(), but gives no more windows per connection.
+    leaves them too, until the next start() or flush(), but gives no more windows by the program.
     `observer`, `estimator` and `applier` read the three stages.
 
     Errors: OptionError and other OSErrors, TypeError, ValueError, OverflowError.
@@ -81,7 +81,7 @@ class Agent(KernelHandle):
             return int(lib.riptide_agent_get_fd(c))
 
     def start(self) -> None:
-        """Installs the rules or the program per connection, and begins the first round.
+        """Installs the rules or the program, and begins the first round.
 
         Errors: OSError, as Applier.start; PermissionError without CAP_BPF.
         """

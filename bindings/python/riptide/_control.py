@@ -63,7 +63,7 @@ class Control(Handle):
 
     def show(self, prefix: PrefixLike | None = None) -> list[dict[str, Any]]:
         """The daemon's destinations, or those within `prefix`: dst, state, initcwnd, cwnd,
-        connections, initrwnd (of the program per connection); reason, if not as wanted.
+        connections, initrwnd (of the program); reason, if not as wanted.
         """
         members: dict[str, Any] = {} if prefix is None else {"prefix": prefix_text("prefix", prefix)}
         shown: list[dict[str, Any]] = []
@@ -110,7 +110,7 @@ class Control(Handle):
         return hints
 
     def pause(self) -> None:
-        """Disables windows, by lifting the rules and pausing the program per connection."""
+        """Disables windows, by lifting the rules and pausing the program."""
         self.request("pause")
 
     def resume(self) -> None:

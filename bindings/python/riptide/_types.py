@@ -262,7 +262,7 @@ class Route:
     ifindex: int  #: 0: several next hops
     error: int  #: -errno if FAILED
     reason: str  #: one line if LEFT_ALONE or FAILED
-    backend: Backend  #: ROUTES or CONNECTIONS, which has reported this
+    backend: Backend  #: ROUTES or PROGRAM, which has reported this
 
 
 @dataclass(frozen=True)

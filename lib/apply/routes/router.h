@@ -139,7 +139,7 @@ int watch_read(struct mnl_socket *socket, struct plan *plan);
 int start_routes(struct router *router, struct riptide_error *error);
 
 /*
- * Takes the claim for the program per connection, and removes rules and routes of a killed router;
+ * Takes the claim for the program, and removes rules and routes of a killed router;
  * where other programs use our numbers, routes without rules stay. Errors, each with a line. With
  * dry_run it does nothing.
  */
