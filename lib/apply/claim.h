@@ -3,11 +3,9 @@
  * The claim of a network namespace, so that only one applier gives windows to its connections.
  *
  * It is the membership of a netlink socket (NETLINK_USERSOCK) in multicast groups, which the kernel
- * grants only with CAP_NET_ADMIN over the namespace: no other process can hold or hinder it. It
- * needs no file, belongs to the namespace whatever else its processes share, and ends with its
- * socket, however the process dies. Every process of the namespace can read it in
- * /proc/net/netlink: the groups are the inode number of the holder's PID namespace, and the port
- * contains the holder's PID.
+ * grants only with CAP_NET_ADMIN over the namespace, and which ends with its socket, however the
+ * process dies. Every process of the namespace can read it in /proc/net/netlink: the groups are the
+ * inode number of the holder's PID namespace, and the port contains the holder's PID.
  */
 #ifndef RIPTIDE_LIB_APPLY_CLAIM_H
 #define RIPTIDE_LIB_APPLY_CLAIM_H
@@ -22,24 +20,18 @@ struct claim {
     bool is_held;
 };
 
-/*
- * For the namespace of the calling thread; whoever takes it may be in another. Errors: of open(2)
- * and socket(2).
- */
+/* For the namespace of the calling thread. Errors: of open(2) and socket(2). */
 int claim_open(struct claim *claim);
 
 /*
- * Takes it, unless it is held by this object already. The claim of a process that has ended does
- * not count, though a child by fork(2) may still have its socket. Errors, each with a line: -EBUSY,
- * which names the holder where it can be seen; -EPERM, CAP_NET_ADMIN is missing; -ENOENT, there is
- * no /proc; -EIO, it cannot be read. If two take it in the same moment, both may be refused.
+ * Takes it, unless this object holds it. That of a process that has ended does not count, though a
+ * child by fork(2) may still have its socket. Errors, each with a line: -EBUSY, which names the
+ * holder where it can be seen; -EPERM, CAP_NET_ADMIN is missing; -ENOENT, there is no /proc; -EIO,
+ * it cannot be read. If two take it in the same moment, both may be refused.
  */
 int claim_take(struct claim *claim, struct riptide_error *error);
 
-/*
- * Frees the namespace, even if a child by fork(2) has the socket; in such a child it only closes
- * the copy. With fd -1 it does nothing.
- */
+/* Frees the namespace, but in a child by fork(2) only closes the copy. With fd -1: nothing. */
 void claim_close(struct claim *claim);
 
 #endif

@@ -19,263 +19,213 @@
 /* Rounds of reading and deleting: concurrent changes hide routes from a dump, or add some. */
 enum { MAX_ROUNDS = 4 };
 
-struct routes {
-    struct route *list;
-    uint32_t n, capacity;
-};
-
-/* Dumps of one kind into a list, one family after the other. */
-struct reading {
-    struct rule_identity identity;
+/* All rules; or the routes of one table, of that protocol (0: any). */
+struct found {
     uint16_t type;
     uint8_t family;
-    struct rules *rules;
-    struct routes *routes;
-    uint32_t *n;       /* length of the list, */
-    uint32_t n_before; /* where an interrupted dump begins again */
+    struct rule_identity identity; /* with any mark */
+    struct rules rules;
+    struct route *routes;
+    uint32_t n_routes, capacity;
+    uint32_t n_rules_before, n_routes_before; /* where an interrupted dump begins again */
 };
+
+static void found_deinit(struct found *found)
+{
+    rules_deinit(&found->rules);
+    free(found->routes);
+}
 
 static struct nlmsghdr *begin(void *userdata, void *room)
 {
-    const struct reading *reading = userdata;
+    struct found *found = userdata;
 
-    *reading->n = reading->n_before;
-    return message_dump(room, reading->type, reading->family,
-                        reading->type == RTM_GETROUTE ? reading->identity.table : 0);
+    found->rules.n = found->n_rules_before;
+    found->n_routes = found->n_routes_before;
+    return message_dump(room, found->type, found->family,
+                        found->type == RTM_GETROUTE ? found->identity.table : 0);
+}
+
+static int on_message(void *userdata, const struct nlmsghdr *message)
+{
+    struct found *found = userdata;
+    struct route route;
+
+    if (found->type == RTM_GETRULE)
+        return rules_add(&found->rules, &found->identity, message) == -ENOMEM ? -ENOMEM : 0;
+    if (route_parse(&route, message) < 0 || route.table != found->identity.table ||
+        route.is_cached ||
+        (found->identity.protocol && route.protocol != found->identity.protocol))
+        return 0;
+    return array_append(&found->routes, &found->n_routes, &found->capacity, &route, sizeof(route));
 }
 
 /*
- * Continues after an error, and returns the first: the list has all that could be read; -EINTR:
+ * Continues after an error, and returns the first: `found` has all that could be read; -EINTR:
  * changes interrupted it each time. A family that the kernel lacks is empty.
  */
-static int read_families(struct netlink *channel, struct reading *reading,
-                         netlink_message_fn *on_message)
+static int find(struct netlink *channel, struct found *found)
 {
     int r, first = 0;
 
     for (int i = 0; i < 2; i++) {
-        reading->family = families[i];
-        reading->n_before = *reading->n;
-        r = netlink_dump_all(channel, begin, on_message, reading);
+        found->family = families[i];
+        found->n_rules_before = found->rules.n;
+        found->n_routes_before = found->n_routes;
+        r = netlink_dump_all(channel, begin, on_message, found);
         if (first == 0 && r < 0 && !netlink_is_absence(r))
             first = r;
     }
     return first;
 }
 
-static int on_rule(void *userdata, const struct nlmsghdr *message)
-{
-    const struct reading *reading = userdata;
-    int r = rules_add(reading->rules, &reading->identity, message);
-
-    return r == -ENOMEM ? r : 0;
-}
-
-static int read_rules(struct netlink *channel, const struct rule_identity *identity,
-                      struct rules *rules)
-{
-    struct reading reading = {
-        .identity = *identity, .type = RTM_GETRULE, .rules = rules, .n = &rules->n
-    };
-
-    return read_families(channel, &reading, on_rule);
-}
-
-static int on_route(void *userdata, const struct nlmsghdr *message)
-{
-    const struct reading *reading = userdata;
-    struct routes *routes = reading->routes;
-    struct route route;
-
-    if (route_parse(&route, message) < 0 || route.table != reading->identity.table ||
-        route.is_cached ||
-        (reading->identity.protocol && route.protocol != reading->identity.protocol))
-        return 0;
-    return array_append(&routes->list, &routes->n, &routes->capacity, &route, sizeof(route));
-}
-
-/* The routes of that protocol (0: any) in the table. */
-static int read_routes(struct netlink *channel, uint32_t table, uint8_t protocol,
-                       struct routes *routes)
-{
-    struct reading reading = { .identity = { .table = table, .protocol = protocol },
-                               .type = RTM_GETROUTE,
-                               .routes = routes,
-                               .n = &routes->n };
-
-    return read_families(channel, &reading, on_route);
-}
-
-/* A deletion: how many were deleted, and the first failure to delete or read. */
-struct deletion {
+struct flush {
     struct netlink *channel;
-    uint32_t n;
-    int r;
+    const struct rules *rules;
+    struct riptide_flush_counts counts;
+    uint32_t n; /* deletions that did not fail */
+    int r;      /* the first failure to delete or read, with its line in `error` */
     struct riptide_error *error;
 };
 
-static void note(struct deletion *deletion, int r, const char *text)
+static void note(struct flush *flush, int r, const char *text)
 {
-    if (r == 0 || deletion->r < 0)
+    if (r == 0 || flush->r < 0)
         return;
-    deletion->r = r;
-    error_set(deletion->error, "%s", text);
+    flush->r = r;
+    error_set(flush->error, "%s", text);
 }
 
 /* A missing one needs no deletion, and is not counted. */
 static void on_deleted(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
                        const char *text)
 {
-    struct deletion *deletion = userdata;
+    struct flush *flush = userdata;
 
     (void)n;
     (void)answer;
-    deletion->n -= error != 0;
+    flush->n -= error != 0;
     if (error != -ESRCH && !netlink_is_absence(error))
-        note(deletion, error, text[0] ? text : strerror(-error));
+        note(flush, error, text[0] ? text : strerror(-error));
 }
 
-static void end_batch(struct deletion *deletion)
+static void send_batch(struct flush *flush)
 {
-    note(deletion, netlink_exchange(deletion->channel, on_deleted, deletion), "");
+    note(flush, netlink_exchange(flush->channel, on_deleted, flush), "");
 }
 
-static void add(struct deletion *deletion, const struct nlmsghdr *request)
+static void add(struct flush *flush, const struct nlmsghdr *request)
 {
-    netlink_add(deletion->channel, request);
-    deletion->n++;
-    if (!netlink_has_room(deletion->channel, 1))
-        end_batch(deletion);
-}
-
-static void delete_lookup(struct deletion *deletion, uint8_t family, uint32_t table)
-{
-    add(deletion, message_lookup_delete(netlink_room(deletion->channel), family, table));
+    netlink_add(flush->channel, request);
+    flush->n++;
+    if (!netlink_has_room(flush->channel, 1))
+        send_batch(flush);
 }
 
 /* One without its partner, which a change may have removed, is ours by its numbers. */
-static bool is_ours(const struct rules *rules, const struct rule *rule)
+static bool is_ours(const struct flush *flush, const struct rule *rule)
 {
-    return rules_find_partner(rules, rule) || rule->role != RULE_FOREIGN;
+    return rules_find_partner(flush->rules, rule) || rule->role != RULE_FOREIGN;
 }
 
 /* The lookups first: without them nothing refers to a table. */
-static void flush_ours(struct deletion *deletion, const struct rules *rules)
+static void flush_rules(struct flush *flush)
 {
-    for (enum rule_role shape = RULE_LOOKUP; shape >= RULE_SKIP; shape--) {
-        for (uint32_t i = 0; i < rules->n; i++) {
-            const struct rule *rule = &rules->list[i];
-            const struct rule_place place = { rule->priority, rule->target };
-            const struct rule_identity own = { rule->table, rule->protocol, rule->mark };
+    struct rule_identity own;
+    struct rule_place place;
 
-            if (rule->shape == shape && is_ours(rules, rule))
-                add(deletion, message_rule(netlink_room(deletion->channel), RTM_DELRULE,
-                                           rule->family, &place, shape, &own));
+    for (enum rule_role shape = RULE_LOOKUP; shape >= RULE_SKIP; shape--) {
+        for (uint32_t i = 0; i < flush->rules->n; i++) {
+            const struct rule *rule = &flush->rules->list[i];
+
+            if (rule->shape != shape || !is_ours(flush, rule))
+                continue;
+            if (flush->counts.table == 0) {
+                flush->counts.table = rule->table;
+                flush->counts.priority = rule->priority;
+            }
+            own = (struct rule_identity){ .table = rule->table,
+                                          .mark = rule->mark,
+                                          .protocol = rule->protocol };
+            place = (struct rule_place){ rule->priority, rule->target };
+            add(flush, message_rule(netlink_room(flush->channel), RTM_DELRULE, rule->family,
+                                    &place, shape, &own));
         }
     }
 }
 
-/*
- * Other programs' rules that look up the table. One deletion more than needed is sent for each
- * family that this kernel has, so that a missing privilege is an error even if there is no rule.
- */
-static void flush_others(struct deletion *deletion, const struct rules *rules, uint32_t table)
+static void add_lookup(struct flush *flush, uint8_t family, uint32_t table)
 {
-    for (uint32_t i = 0; i < rules->n; i++) {
-        const struct rule *rule = &rules->list[i];
+    add(flush, message_lookup_delete(netlink_room(flush->channel), family, table));
+}
 
-        if (i == 0 || rule->family != rule[-1].family)
-            delete_lookup(deletion, rule->family, table);
-        if (rule->table == table && !is_ours(rules, rule))
-            delete_lookup(deletion, rule->family, table);
+/* One deletion more than needed for each family: a missing privilege is always an error. */
+static void flush_lookups(struct flush *flush, uint32_t table)
+{
+    for (int i = 0; i < 2; i++)
+        add_lookup(flush, families[i], table);
+    for (uint32_t i = 0; i < flush->rules->n; i++) {
+        if (flush->rules->list[i].table == table)
+            add_lookup(flush, flush->rules->list[i].family, table);
     }
 }
 
 /* Even a dump that changes interrupted each time has returned some routes. */
-static void flush_routes(struct deletion *deletion, uint32_t table, uint8_t protocol)
+static void flush_routes(struct flush *flush, uint32_t table, uint8_t protocol)
 {
-    struct routes routes = { 0 };
+    CLEANUP(found_deinit) struct found found = {
+        .type = RTM_GETROUTE, .identity = { .table = table, .protocol = protocol }
+    };
     uint32_t n_before;
     int r = -EINTR;
 
     for (int round = 0; round < MAX_ROUNDS && (r == 0 || r == -EINTR); round++) {
-        routes.n = 0;
-        n_before = deletion->n;
-        r = read_routes(deletion->channel, table, protocol, &routes);
-        for (uint32_t i = 0; i < routes.n; i++)
-            add(deletion, message_route_delete(netlink_room(deletion->channel), &routes.list[i]));
-        end_batch(deletion);
-        if (r == 0 && deletion->n == n_before)
+        found.n_routes = 0;
+        n_before = flush->n;
+        r = find(flush->channel, &found);
+        for (uint32_t i = 0; i < found.n_routes; i++)
+            add(flush, message_route_delete(netlink_room(flush->channel), &found.routes[i]));
+        send_batch(flush);
+        if (r == 0 && flush->n == n_before)
             break;
     }
-    note(deletion, r, "");
-    free(routes.list);
-}
-
-static bool is_reserved(uint32_t table)
-{
-    return table >= RT_TABLE_DEFAULT && table <= RT_TABLE_LOCAL;
+    note(flush, r, "");
 }
 
 /* The tables of pairs, whose routes are of the protocol of the pair; main and its like are not. */
-static void flush_pairs(struct deletion *deletion, const struct rules *rules)
+static void flush_tables(struct flush *flush)
 {
-    for (uint32_t i = 0; i < rules->n; i++) {
-        const struct rule *rule = &rules->list[i];
+    for (uint32_t i = 0; i < flush->rules->n; i++) {
+        const struct rule *rule = &flush->rules->list[i];
 
-        if (rule->shape == RULE_LOOKUP && !is_reserved(rule->table) &&
-            rules_find_partner(rules, rule))
-            flush_routes(deletion, rule->table, rule->protocol);
+        if (rule->shape == RULE_LOOKUP && rules_find_partner(flush->rules, rule) &&
+            (rule->table < RT_TABLE_DEFAULT || rule->table > RT_TABLE_LOCAL))
+            flush_routes(flush, rule->table, rule->protocol);
     }
 }
 
-static void count(struct riptide_flush_counts *counts, const struct rules *rules, uint32_t n_rules,
-                  uint32_t n_routes)
+int flush(struct netlink *channel, const struct rule_identity *identity, enum flush_extent extent,
+          struct riptide_flush_counts *counts, struct riptide_error *error)
 {
-    *counts = (struct riptide_flush_counts){ .rules = n_rules, .routes = n_routes };
-    for (uint32_t i = rules->n; i-- > 0;) {
-        const struct rule *rule = &rules->list[i];
+    CLEANUP(found_deinit) struct found found = {
+        .type = RTM_GETRULE, .identity = { .table = identity->table, .protocol = identity->protocol }
+    };
+    struct flush flush = { .channel = channel, .rules = &found.rules, .error = error };
 
-        if (rule->shape == RULE_LOOKUP && is_ours(rules, rule)) {
-            counts->table = rule->table;
-            counts->priority = rule->priority;
-        }
-    }
-}
-
-/* `protocol`: of routes in our own table, in addition to those of pairs; -1: none, 0: any. */
-static int flush(struct netlink *channel, const struct rule_identity *identity, int protocol,
-                 struct riptide_flush_counts *counts, struct riptide_error *error)
-{
-    const struct rule_identity any_mark = { identity->table, identity->protocol, 0 };
-    struct deletion rules = { .channel = channel, .error = error };
-    struct deletion routes = rules;
-    CLEANUP(rules_deinit) struct rules found = { 0 };
-
-    note(&rules, read_rules(channel, &any_mark, &found), "");
-    flush_ours(&rules, &found);
-    if (protocol >= 0)
-        flush_others(&rules, &found, identity->table);
-    end_batch(&rules);
-    routes.r = rules.r;
-    flush_pairs(&routes, &found);
-    if (protocol >= 0)
-        flush_routes(&routes, identity->table, (uint8_t)protocol);
+    note(&flush, find(channel, &found), "");
+    flush_rules(&flush);
+    if (extent == FLUSH_ALL)
+        flush_lookups(&flush, identity->table);
+    send_batch(&flush);
+    flush.counts.rules = flush.n;
+    flush.n = 0;
+    flush_tables(&flush);
+    if (extent != FLUSH_RULES)
+        flush_routes(&flush, identity->table, extent == FLUSH_ALL ? 0 : identity->protocol);
+    flush.counts.routes = flush.n;
     if (counts)
-        count(counts, &found, rules.n, routes.n);
-    return routes.r;
-}
-
-int flush_leftovers(struct netlink *channel, const struct rule_identity *identity,
-                    struct riptide_flush_counts *counts, struct riptide_error *error)
-{
-    return flush(channel, identity, -1, counts, error);
-}
-
-int flush_all(struct netlink *channel, const struct rule_identity *identity, uint8_t protocol,
-              struct riptide_flush_counts *counts, struct riptide_error *error)
-{
-    return flush(channel, identity, protocol, counts, error);
+        *counts = flush.counts;
+    return flush.r;
 }
 
 /* A channel in the thread's namespace, and the identity of a configuration's rules and routes. */
@@ -303,27 +253,34 @@ RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *co
     error_set(error, "%s", "");
     r = open_channel(&channel, &identity, config, error);
     if (r == 0)
-        r = flush_all(&channel, &identity, 0, counts, error);
+        r = flush(&channel, &identity, FLUSH_ALL, counts, error);
     return error_fill(error, r);
+}
+
+/* Of the type of `found`. */
+static int read_all(const struct riptide_applier_config *config, struct found *found)
+{
+    CLEANUP(netlink_deinit) struct netlink channel = { 0 };
+    int r = open_channel(&channel, &found->identity, config, NULL);
+
+    found->identity.mark = 0;
+    return r < 0 ? r : find(&channel, found);
 }
 
 int riptide_routes_read(const struct riptide_applier_config *config,
                         struct riptide_route **routesp, size_t *n_routesp)
 {
-    CLEANUP(netlink_deinit) struct netlink channel = { 0 };
-    struct riptide_route *routes = NULL;
-    struct rule_identity identity;
-    struct routes found = { 0 };
-    int r = open_channel(&channel, &identity, config, NULL);
+    CLEANUP(found_deinit) struct found found = { .type = RTM_GETROUTE };
+    struct riptide_route *routes;
+    int r = read_all(config, &found);
 
-    if (r == 0)
-        r = read_routes(&channel, identity.table, identity.protocol, &found);
-    if (r == 0) {
-        routes = calloc(found.n + 1, sizeof(*routes));
-        r = routes ? 0 : -ENOMEM;
-    }
-    for (uint32_t i = 0; r == 0 && i < found.n; i++) {
-        const struct route *route = &found.list[i];
+    if (r < 0)
+        return r;
+    routes = calloc(found.n_routes + 1, sizeof(*routes));
+    if (!routes)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < found.n_routes; i++) {
+        const struct route *route = &found.routes[i];
 
         routes[i] = (struct riptide_route){
             .dst = route->dst,
@@ -334,31 +291,22 @@ int riptide_routes_read(const struct riptide_applier_config *config,
             .ifindex = route->ifindex,
         };
     }
-    free(found.list);
-    if (r != 0)
-        return r;
-    qsort(routes, found.n, sizeof(*routes), prefix_compare);
+    qsort(routes, found.n_routes, sizeof(*routes), prefix_compare);
     *routesp = routes;
-    *n_routesp = found.n;
+    *n_routesp = found.n_routes;
     return 0;
 }
 
 int riptide_rules_read(const struct riptide_applier_config *config, struct rule **rulesp,
                        size_t *n_rulesp)
 {
-    CLEANUP(netlink_deinit) struct netlink channel = { 0 };
-    struct rule_identity identity;
-    struct rules found = { 0 };
-    int r = open_channel(&channel, &identity, config, NULL);
+    CLEANUP(found_deinit) struct found found = { .type = RTM_GETRULE };
+    int r = read_all(config, &found);
 
-    identity.mark = 0;
-    if (r == 0)
-        r = read_rules(&channel, &identity, &found);
-    if (r < 0) {
-        rules_deinit(&found);
+    if (r < 0)
         return r;
-    }
-    *rulesp = found.list;
-    *n_rulesp = found.n;
+    *n_rulesp = found.rules.n;
+    *rulesp = found.rules.list;
+    found.rules = (struct rules){ 0 };
     return 0;
 }

@@ -16,10 +16,9 @@
 /* Besides the copied attributes a route's message has less than 256 bytes. */
 _Static_assert(ATTRS_MAX_BYTES + 256 <= REQUEST_MAX_BYTES, "a route does not fit into its buffer");
 
-static void put_address(struct nlmsghdr *request, uint16_t type,
-                        const struct riptide_prefix *address)
+static void put_dst(struct nlmsghdr *request, const struct riptide_prefix *dst)
 {
-    mnl_attr_put(request, type, prefix_family_bits(address->family) / 8u, address->addr);
+    mnl_attr_put(request, RTA_DST, prefix_family_bits(dst->family) / 8u, dst->addr);
 }
 
 struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
@@ -35,27 +34,26 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
     };
     struct nlmsghdr *request = netlink_begin(room, RTM_GETROUTE, 0, &rtm, sizeof(rtm));
 
-    put_address(request, RTA_DST, address);
+    put_dst(request, address);
     if (mark)
         mnl_attr_put_u32(request, RTA_MARK, mark);
     netlink_put(request, RTA_IP_PROTO, &ip_protocol, sizeof(ip_protocol));
     return request;
 }
 
-static void put_run(struct nlmsghdr *request, const uint8_t *run, uint32_t n_bytes)
+static void put_copied(struct nlmsghdr *request, const uint8_t *attributes, uint32_t n_bytes)
 {
-    memcpy(mnl_nlmsg_get_payload_tail(request), run, n_bytes);
+    memcpy(mnl_nlmsg_get_payload_tail(request), attributes, n_bytes);
     request->nlmsg_len += n_bytes;
 }
 
-static void put_metrics(struct nlmsghdr *request, const struct base *base,
-                        const struct metrics *metrics)
+/* Those that we do not set are at the end of what is copied. */
+static void put_metrics(struct nlmsghdr *request, const struct base *base, struct metrics own)
 {
-    const uint8_t *copied = base->attrs.bytes + base->attrs.n_bytes - base->metrics_bytes;
     struct nlattr *nest = mnl_attr_nest_start(request, RTA_METRICS);
-    struct metrics own = *metrics;
 
-    put_run(request, copied, base->metrics_bytes);
+    put_copied(request, base->attrs.bytes + base->attrs.n_bytes - base->metrics_bytes,
+               base->metrics_bytes);
     for (int type = 1; type <= RTAX_MAX; type++) {
         const uint32_t *value = metrics_at(&own, type);
 
@@ -80,12 +78,12 @@ struct nlmsghdr *message_route_put(void *room, const struct rule_identity *ident
     struct nlmsghdr *request =
         netlink_begin(room, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtm, sizeof(rtm));
 
-    put_address(request, RTA_DST, dst);
+    put_dst(request, dst);
     mnl_attr_put_u32(request, RTA_TABLE, identity->table);
     if (base->route.priority)
         mnl_attr_put_u32(request, RTA_PRIORITY, base->route.priority);
-    put_run(request, base->attrs.bytes, base->attrs.n_bytes - base->metrics_bytes);
-    put_metrics(request, base, metrics);
+    put_copied(request, base->attrs.bytes, base->attrs.n_bytes - base->metrics_bytes);
+    put_metrics(request, base, *metrics);
     return request;
 }
 
@@ -102,7 +100,7 @@ struct nlmsghdr *message_route_delete(void *room, const struct route *route)
     struct nlmsghdr *request = netlink_begin(room, RTM_DELROUTE, 0, &rtm, sizeof(rtm));
 
     mnl_attr_put_u32(request, RTA_TABLE, route->table);
-    put_address(request, RTA_DST, &route->dst);
+    put_dst(request, &route->dst);
     if (route->priority)
         mnl_attr_put_u32(request, RTA_PRIORITY, route->priority);
     return request;
@@ -142,24 +140,14 @@ struct nlmsghdr *message_lookup_delete(void *room, uint8_t family, uint32_t tabl
     return request;
 }
 
-/* Under strict checking the kernel refuses a header of another size. */
-static size_t header_bytes(uint16_t type)
-{
-    switch (type) {
-    case RTM_GETLINK:
-        return sizeof(struct ifinfomsg);
-    case RTM_GETNETCONF:
-        return sizeof(struct netconfmsg);
-    default:
-        return sizeof(struct rtmsg);
-    }
-}
-
 struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table)
 {
-    /* Each begins with the family. */
+    /* Each begins with the family. Strict checking refuses a header of another size. */
     const struct ifinfomsg header = { .ifi_family = family }; /* the longest one */
-    struct nlmsghdr *request = netlink_begin(room, type, NLM_F_DUMP, &header, header_bytes(type));
+    size_t header_bytes = type == RTM_GETLINK      ? sizeof(header)
+                          : type == RTM_GETNETCONF ? sizeof(struct netconfmsg)
+                                                   : sizeof(struct rtmsg);
+    struct nlmsghdr *request = netlink_begin(room, type, NLM_F_DUMP, &header, header_bytes);
 
     /* Without counters, which are most of a link's message. */
     if (type == RTM_GETLINK)

@@ -10,14 +10,11 @@
 #include "base.h"
 #include "rule.h"
 
-/* Queries the route of TCP to `address`, with that mark. Answer: the matching route. */
+/* Queries the route of TCP to `address`, with that mark (0: none). */
 struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
                                      uint32_t mark);
 
-/*
- * Adds our route to `dst`, a copy of its base route except for these metrics, or overwrites the one
- * of the same table, prefix and priority.
- */
+/* Adds a copy of the base route to `dst`, or overwrites the one of its table, dst and priority. */
 struct nlmsghdr *message_route_put(void *room, const struct rule_identity *identity,
                                    const struct base *base, const struct riptide_prefix *dst,
                                    const struct metrics *metrics);
@@ -25,7 +22,7 @@ struct nlmsghdr *message_route_put(void *room, const struct rule_identity *ident
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */
 struct nlmsghdr *message_route_delete(void *room, const struct route *route);
 
-/* Adds one of our two rules, or deletes it by all of its attributes; see rule.h. */
+/* Adds one of our two rules (rule.h), or deletes it by all of its attributes. */
 struct nlmsghdr *message_rule(void *room, uint16_t type, uint8_t family,
                               const struct rule_place *place, enum rule_role role,
                               const struct rule_identity *identity);
@@ -33,7 +30,7 @@ struct nlmsghdr *message_rule(void *room, uint16_t type, uint8_t family,
 /* Deletes the first rule of that family that looks up `table`, of any program. */
 struct nlmsghdr *message_lookup_delete(void *room, uint8_t family, uint32_t table);
 
-/* Dumps all objects of a type RTM_GET...; routes only of that table (0: any). Links have no family. */
+/* Dumps all objects of a type RTM_GET...; routes only of that table (0: any). */
 struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table);
 
 #endif

@@ -20,18 +20,14 @@ struct resolve {
     uint32_t n_answered; /* or lost: answers arrive in the order of the queries */
     struct {
         struct target *target;
-        bool is_marked;
+        bool is_plain; /* without the mark */
+        bool is_last;  /* about this destination */
     } asked[RESOLVE_MAX_TARGETS * MAX_QUERIES];
     /* The answers for the present destination. */
     struct base base;
     const char *reason;
     bool is_refused; /* the kernel refused one of the queries */
 };
-
-static bool is_asked_twice(const struct plan *plan, const struct target *target)
-{
-    return !rules_are_unconditional(&plan->seen[family_index(target->wanted.dst.family)]);
-}
 
 static void resolved(struct resolve *resolve, struct target *target)
 {
@@ -59,33 +55,25 @@ static const char *parse(struct resolve *resolve, struct base *base, const struc
     return reason;
 }
 
-/* Whether TCP already uses a route of ours, whose rule is before main's. */
-static bool is_ours(const struct resolve *resolve, const struct nlmsghdr *answer)
-{
-    struct route route;
-
-    return answer && answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) == 0 &&
-           route.table == resolve->plan->config.table;
-}
-
-/* Where the mark alone prevents a copy, that is the reason: TCP never takes the marked way. */
+/*
+ * What TCP takes itself: a route of ours, whose rule is before main's, or main's. Where the mark
+ * alone prevents a copy, that is the reason: TCP never takes the marked way.
+ */
 static void check_plain(struct resolve *resolve, struct target *target,
                         const struct nlmsghdr *answer)
 {
+    struct plan *plan = resolve->plan;
     int i = family_index(target->wanted.dst.family);
-    const struct rule_state *own = &resolve->plan->own[i];
-    bool is_taken = is_ours(resolve, answer);
-    const char *reason;
     struct base base;
+    const char *reason = parse(resolve, &base, target, answer);
+    bool is_taken =
+        reason && reason != base_malformed && base.route.table == plan->config.table;
 
-    if (own->is_in_place && !own->is_removed)
+    if (plan->own[i].is_in_place && !plan->own[i].is_removed)
         target->is_not_taken = target->kernel.exists && !is_taken;
-    if (is_taken)
-        return;
-    reason = parse(resolve, &base, target, answer);
     if (!reason && (resolve->reason || !base_equal(&resolve->base, &base)))
-        reason = resolve->plan->mark_reason[i];
-    if (reason)
+        reason = plan->mark_reason[i];
+    if (reason && !is_taken)
         resolve->reason = reason;
 }
 
@@ -93,19 +81,18 @@ static void take(struct resolve *resolve, const struct nlmsghdr *answer, int err
 {
     uint32_t n = resolve->n_answered++;
     struct target *target = resolve->asked[n].target;
-    bool is_refused = error && !base_is_answer(error);
 
-    if (resolve->asked[n].is_marked) {
-        resolve->is_refused = is_refused;
-        resolve->reason = parse(resolve, &resolve->base, target, answer);
-        if (is_asked_twice(resolve->plan, target))
-            return;
-        target->is_not_taken = false;
-    } else {
-        resolve->is_refused |= is_refused;
+    if (resolve->asked[n].is_plain) {
         check_plain(resolve, target, answer);
+    } else {
+        resolve->is_refused = false;
+        resolve->reason = parse(resolve, &resolve->base, target, answer);
+        if (resolve->asked[n].is_last)
+            target->is_not_taken = false;
     }
-    resolved(resolve, target);
+    resolve->is_refused |= error && !base_is_answer(error);
+    if (resolve->asked[n].is_last)
+        resolved(resolve, target);
 }
 
 static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
@@ -123,34 +110,39 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
         take(resolve, answer, error);
 }
 
-static void ask(struct resolve *resolve, struct netlink *channel, struct target *target)
+static void ask(struct resolve *resolve, struct netlink *channel, struct target *target,
+                bool is_plain, bool is_last)
 {
-    const uint32_t marks[MAX_QUERIES] = { resolve->plan->config.mark, 0 };
-    int n = is_asked_twice(resolve->plan, target) ? 2 : 1;
-
-    for (int i = 0; i < n; i++) {
-        resolve->asked[resolve->n_asked].target = target;
-        resolve->asked[resolve->n_asked++].is_marked = marks[i] != 0;
-        netlink_add(channel,
-                    message_route_query(netlink_room(channel), &target->wanted.dst, marks[i]));
-    }
+    resolve->asked[resolve->n_asked].target = target;
+    resolve->asked[resolve->n_asked].is_plain = is_plain;
+    resolve->asked[resolve->n_asked++].is_last = is_last;
+    netlink_add(channel, message_route_query(netlink_room(channel), &target->wanted.dst,
+                                             is_plain ? 0 : resolve->plan->config.mark));
 }
 
 int resolve_batch(struct plan *plan, struct netlink *channel)
 {
     struct resolve resolve = { .plan = plan };
     struct target *targets[RESOLVE_MAX_TARGETS];
+    bool is_once[2];
     uint32_t n = 0;
     int r;
 
     for (int i = 0; i < 2; i++) {
         plan->is_all_touched[i] = false;
+        is_once[i] = rules_are_unconditional(&plan->seen[i]);
         rules_explain_mark(&plan->seen[i], plan->config.mark, plan->mark_reason[i],
                            sizeof(plan->mark_reason[i]));
     }
     while (n < RESOLVE_MAX_TARGETS && netlink_has_room(channel, MAX_QUERIES) &&
-           (targets[n] = targets_take(&plan->targets, QUEUE_ASK)))
-        ask(&resolve, channel, targets[n++]);
+           (targets[n] = targets_take(&plan->targets, QUEUE_ASK))) {
+        bool is_last = is_once[family_index(targets[n]->wanted.dst.family)];
+
+        ask(&resolve, channel, targets[n], false, is_last);
+        if (!is_last)
+            ask(&resolve, channel, targets[n], true, true);
+        n++;
+    }
     r = netlink_exchange(channel, on_answer, &resolve);
     plan->stats.resolved += n;
     for (uint32_t i = 0; i < n; i++) {

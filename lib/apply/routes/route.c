@@ -44,14 +44,6 @@ bool route_address_parse(struct riptide_prefix *address, uint8_t family,
     return true;
 }
 
-static bool parse_dst(struct route *route, const struct nlattr *attribute)
-{
-    if (mnl_attr_get_payload_len(attribute) != prefix_family_bits(route->dst.family) / 8)
-        return false;
-    memcpy(route->dst.addr, mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute));
-    return true;
-}
-
 uint32_t *metrics_at(struct metrics *metrics, int type)
 {
     switch (type) {
@@ -84,10 +76,7 @@ static bool parse_metrics(struct route *route, const struct nlattr *metrics)
     return attrs.left == 0;
 }
 
-/* struct rta_cacheinfo counts in USER_HZ, which is 100 except on Alpha. */
-enum { CACHEINFO_HZ = 100 };
-
-/* Rounded down: a copy must not live longer. */
+/* Rounded down: a copy must not live longer. The kernel counts in USER_HZ, 100 except on Alpha. */
 static bool parse_expiry(struct route *route, const struct nlattr *attribute)
 {
     struct rta_cacheinfo cacheinfo;
@@ -96,15 +85,20 @@ static bool parse_expiry(struct route *route, const struct nlattr *attribute)
         return false;
     memcpy(&cacheinfo, mnl_attr_get_payload(attribute), sizeof(cacheinfo));
     if (cacheinfo.rta_expires > 0)
-        route->expires_s = (uint32_t)cacheinfo.rta_expires / CACHEINFO_HZ;
+        route->expires_s = (uint32_t)cacheinfo.rta_expires / 100;
     return true;
 }
 
 static bool parse_attribute(struct route *route, const struct nlattr *attribute)
 {
+    uint8_t dst_len = route->dst.len;
+    bool is_address;
+
     switch (mnl_attr_get_type(attribute)) {
     case RTA_DST:
-        return parse_dst(route, attribute);
+        is_address = route_address_parse(&route->dst, route->dst.family, attribute);
+        route->dst.len = dst_len;
+        return is_address;
     case RTA_TABLE:
         return netlink_u32(attribute, &route->table);
     case RTA_PRIORITY:

@@ -59,11 +59,23 @@ struct route {
     bool is_cached; /* a cached exception, not a configured route */
 };
 
+/* Unused bytes of the struct are 0. Errors: -EBADMSG, a malformed message. */
+int route_parse(struct route *route, const struct nlmsghdr *message);
+
+/* The address of an attribute, of RTA_VIA with its family, as a prefix of full length. */
+bool route_address_parse(struct riptide_prefix *address, uint8_t family,
+                         const struct nlattr *attribute);
+
 /* The hops of RTA_MULTIPATH in a row. */
 struct hops {
     struct rtnexthop *next;
     int left; /* bytes; above 0 after the last hop if a length was wrong */
 };
+
+struct hops hops_of(const struct nlattr *multipath);
+
+/* The next one, or NULL. */
+struct rtnexthop *hops_next(struct hops *hops);
 
 /* One of a route's next hops. */
 struct hop {
@@ -73,19 +85,7 @@ struct hop {
     bool is_begun;
 };
 
-/* Unused bytes of the struct are 0. Errors: -EBADMSG, a malformed message. */
-int route_parse(struct route *route, const struct nlmsghdr *message);
-
 /* The next hop from the route's attributes; `hop` begins as zeros. False after the last. */
 bool route_next_hop(struct hop *hop, const struct route *route, struct netlink_attrs attrs);
-
-/* The address of an attribute, of RTA_VIA with its family, as a prefix of full length. */
-bool route_address_parse(struct riptide_prefix *address, uint8_t family,
-                         const struct nlattr *attribute);
-
-struct hops hops_of(const struct nlattr *multipath);
-
-/* The next one, or NULL. */
-struct rtnexthop *hops_next(struct hops *hops);
 
 #endif

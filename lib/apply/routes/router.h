@@ -113,7 +113,7 @@ int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error 
 /* Deletes our rules in that family as found by the last scan, and no other rules. */
 int sync_clear_rules(struct plan *plan, struct netlink *channel, int i);
 
-/* Deletes our rules where they are in place. flush_all handles failures. */
+/* Deletes our rules where they are in place. A flush handles failures. */
 void sync_remove_rules(const struct plan *plan, struct netlink *channel);
 
 /* Deletes the lookup rules that the plan wants removed: local TCP uses main until sync_rules. */
@@ -132,16 +132,15 @@ void watch_unsubscribe(struct mnl_socket *socket);
 int watch_read(struct mnl_socket *socket, struct plan *plan);
 
 /*
- * start.c: takes the claim, checks that no other program uses our numbers, removes a predecessor's
- * rules and routes, installs the rules. Errors as router_start, each with a line; then no rule or
- * route of ours remains, and the claim may.
+ * start.c: takes the claim, removes what a killed router has left, refuses to start where another
+ * program uses our numbers, puts the rules in place. Errors as riptide_applier_start, each with a
+ * line; then no rule of ours remains, and the claim may.
  */
 int start_routes(struct router *router, struct riptide_error *error);
 
 /*
- * Takes the claim for the program, and removes rules and routes of a killed router;
- * where other programs use our numbers, routes without rules stay. Errors, each with a line. With
- * dry_run it does nothing.
+ * The same for the program, without rules: another program's use of our numbers does
+ * not matter, but then routes without rules stay. With dry_run it does nothing.
  */
 int start_program(struct router *router, struct riptide_error *error);
 
@@ -155,18 +154,18 @@ int stop_routes(struct router *router);
  */
 int anyip_check(struct netlink *channel, const struct rules *rules, struct riptide_error *error);
 
-/*
- * flush.c: deletes the rules that are ours by shape (rules_find_partner), or alone by our numbers,
- * and the routes of each pair's protocol in its table; continues after an error and returns the
- * first. `counts` and `error` may be NULL. Errors: -EPERM, others of the kernel.
- */
-int flush_leftovers(struct netlink *channel, const struct rule_identity *identity,
-                    struct riptide_flush_counts *counts, struct riptide_error *error);
+enum flush_extent {
+    FLUSH_RULES, /* those of ours, by shape (rules_find_partner) or alone by our numbers; and the
+                    routes of each pair's protocol in its table */
+    FLUSH_OURS,  /* and the routes of our protocol in our table */
+    FLUSH_ALL,   /* and every other rule that looks up our table, and every route in it */
+};
 
 /*
- * Also every rule that looks up our table, and the routes of that protocol (0: any) in it.
+ * flush.c: continues after an error and returns the first. `counts` and `error` may be NULL.
+ * Errors: -EPERM, others of the kernel.
  */
-int flush_all(struct netlink *channel, const struct rule_identity *identity, uint8_t protocol,
-              struct riptide_flush_counts *counts, struct riptide_error *error);
+int flush(struct netlink *channel, const struct rule_identity *identity, enum flush_extent extent,
+          struct riptide_flush_counts *counts, struct riptide_error *error);
 
 #endif

@@ -21,18 +21,22 @@ struct selectors {
     bool has_others; /* any selector or modifier that our rules do not have */
 };
 
-static bool is_loopback(const struct nlattr *name)
+static bool read_u8(const struct nlattr *attribute, uint8_t *value)
 {
-    return mnl_attr_get_payload_len(name) == sizeof("lo") &&
-           memcmp(mnl_attr_get_payload(name), "lo", sizeof("lo")) == 0;
+    if (mnl_attr_get_payload_len(attribute) < 1)
+        return false;
+    *value = mnl_attr_get_u8(attribute);
+    return true;
 }
 
 static bool parse_attribute(struct rule *rule, struct selectors *selectors,
                             const struct nlattr *attribute)
 {
-    uint32_t value;
+    int type = mnl_attr_get_type(attribute);
+    uint32_t value = 0;
+    uint8_t ip_protocol;
 
-    switch (mnl_attr_get_type(attribute)) {
+    switch (type) {
     case FRA_TABLE:
         return netlink_u32(attribute, &rule->table);
     case FRA_PRIORITY:
@@ -44,27 +48,25 @@ static bool parse_attribute(struct rule *rule, struct selectors *selectors,
     case FRA_FWMASK:
         return netlink_u32(attribute, &rule->mask);
     case FRA_PROTOCOL:
-        if (mnl_attr_get_payload_len(attribute) < 1)
-            return false;
-        rule->protocol = mnl_attr_get_u8(attribute);
-        return true;
+        return read_u8(attribute, &rule->protocol);
     case FRA_IP_PROTO:
-        if (mnl_attr_get_payload_len(attribute) < 1)
+        if (!read_u8(attribute, &ip_protocol))
             return false;
-        selectors->is_ip_proto_tcp = mnl_attr_get_u8(attribute) == IPPROTO_TCP;
+        selectors->is_ip_proto_tcp = ip_protocol == IPPROTO_TCP;
         selectors->has_others |= !selectors->is_ip_proto_tcp;
         return true;
     case FRA_IIFNAME:
-        selectors->has_iif = is_loopback(attribute);
+        selectors->has_iif = mnl_attr_get_payload_len(attribute) == sizeof("lo") &&
+                             memcmp(mnl_attr_get_payload(attribute), "lo", sizeof("lo")) == 0;
         selectors->has_others |= !selectors->has_iif;
         return true;
     case FRA_SUPPRESS_PREFIXLEN:
     case FRA_SUPPRESS_IFGROUP:
-        /* The kernel shows unset ones as -1. */
         if (!netlink_u32(attribute, &value))
             return false;
+        /* The kernel shows unset ones as -1. */
         selectors->has_others |= value != UINT32_MAX;
-        if (mnl_attr_get_type(attribute) == FRA_SUPPRESS_PREFIXLEN)
+        if (type == FRA_SUPPRESS_PREFIXLEN)
             rule->suppress_prefixlength = (int32_t)value;
         return true;
     case FRA_PAD:
@@ -88,15 +90,6 @@ static enum rule_role shape_of(const struct rule *rule, const struct selectors *
     return RULE_FOREIGN;
 }
 
-static enum rule_role role_of(const struct rule *rule, const struct rule_identity *identity)
-{
-    bool is_own = rule->protocol == identity->protocol &&
-                  (rule->shape == RULE_SKIP ? !identity->mark || rule->mark == identity->mark
-                                            : rule->table == identity->table);
-
-    return is_own ? rule->shape : RULE_FOREIGN;
-}
-
 int rule_parse(struct rule *rule, const struct rule_identity *identity,
                const struct nlmsghdr *message)
 {
@@ -104,6 +97,7 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
     struct selectors selectors = { 0 };
     struct netlink_attrs attrs;
     const struct nlattr *attribute;
+    bool is_own;
 
     if (message->nlmsg_type != RTM_NEWRULE || !netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
@@ -126,7 +120,10 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
     rule->is_unconditional = !selectors.has_others && !selectors.is_ip_proto_tcp &&
                              !selectors.has_iif && !rule->mark && !rule->mask;
     rule->shape = shape_of(rule, &selectors);
-    rule->role = role_of(rule, identity);
+    is_own = rule->shape == RULE_SKIP ? !identity->mark || rule->mark == identity->mark
+                                      : rule->table == identity->table;
+    if (is_own && rule->protocol == identity->protocol)
+        rule->role = rule->shape;
     return 0;
 }
 

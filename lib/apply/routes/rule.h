@@ -21,26 +21,26 @@ struct rule {
     uint8_t family; /* AF_INET or AF_INET6 */
     uint8_t protocol;
     bool is_unconditional; /* it matches every packet */
-    enum rule_role role;   /* by its numbers as well, */
-    enum rule_role shape;  /* and whatever its numbers */
+    bool is_inverted;      /* it matches what its conditions do not */
+    enum rule_role shape;  /* whatever its numbers, */
+    enum rule_role role;   /* and by our numbers as well */
     uint32_t priority;
     uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
     uint32_t target; /* priority to which a goto leads; 0: no goto */
     uint32_t mark;   /* with `mask`: the marks that it matches; mask 0: any */
     uint32_t mask;
-    bool is_inverted; /* it matches what its conditions do not */
     /* Its lookup ignores routes to prefixes of at most this length; -1: ignores none. */
     int32_t suppress_prefixlength;
 };
 
-/* The properties by which rules are ours. */
+/* The numbers of our rules and routes. */
 struct rule_identity {
     uint32_t table;
+    uint32_t mark; /* 0: any, for rule_parse */
     uint8_t protocol;
-    uint32_t mark;    /* 0: any */
 };
 
-/* The rules of one family, in the kernel's order. */
+/* The rules of one family or several, in the kernel's order. */
 struct rules {
     struct rule *list;
     uint32_t n;
@@ -59,21 +59,15 @@ void rules_deinit(struct rules *rules);
 
 /*
  * The other one of a pair by shape: of the same family, priority and protocol. Such a pair is ours
- * whatever its table, mark, protocol and priority are: no other program has a use for it. NULL: the
- * rule is none of ours, or alone.
+ * whatever its numbers are, as no other program has a use for it. NULL: the rule is none of ours,
+ * or alone.
  */
 const struct rule *rules_find_partner(const struct rules *rules, const struct rule *rule);
 
-/*
- * Whether they treat all packets alike, except for our two: then a query with our mark has the same
- * answer as one without.
- */
+/* Whether all but our two match every packet: then a query with our mark and one without agree. */
 bool rules_are_unconditional(const struct rules *rules);
 
-/*
- * The first rule of another program that treats a query with that mark unlike one without a mark;
- * NULL: none.
- */
+/* The first rule of another program that tells that mark from none; NULL: none does. */
 const struct rule *rules_matching_mark(const struct rules *rules, uint32_t mark);
 
 /* Why queries with that mark and without may have different answers, with the rule if one is. */

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Claims a namespace for a router (claim.h) and makes room for its rules; and the reverse. */
+/*
+ * The start of a router: the claim, a predecessor's rules and routes away, a refusal where another
+ * program uses our numbers, our rules; and the reverse.
+ */
 #include "router.h"
 
 #include "internal.h"
-#include "prefix.h"
 #include "tools.h"
 
 #include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /* An interrupted scan may be incomplete: dispatch reads everything again. */
-static int scan(struct scan *scan, uint32_t parts)
+static int scan_all(struct scan *scan)
 {
     uint32_t wanted = scan->plan->scan_wanted;
     int r;
 
-    scan->plan->scan_wanted = parts;
+    scan->plan->scan_wanted = SCAN_ALL;
     do
         r = scan_step(scan);
     while (r == 0);
@@ -31,45 +30,46 @@ static int scan(struct scan *scan, uint32_t parts)
 static bool is_conflict(const struct riptide_applier_config *config, const struct rules *rules,
                         const struct rule *rule, struct riptide_error *error)
 {
+    uint32_t priority = rule->priority;
+
     if (rule->role != RULE_FOREIGN || rules_find_partner(rules, rule))
         return false;
     if (rule->mark == config->mark && rule->mask == UINT32_MAX)
         error_set_field(error, "applier.mark",
                         "0x%x; the rule of priority %u matches it: choose another", config->mark,
-                        rule->priority);
+                        priority);
     else if (rule->table == config->table)
         error_set_field(error, "applier.table",
                         "%u; the rule of priority %u looks it up: choose another table",
-                        config->table, rule->priority);
+                        config->table, priority);
     else if (rule->protocol == config->protocol)
         error_set_field(error, "applier.protocol",
                         "%u; the rule of priority %u has it: its program must use another",
-                        config->protocol, rule->priority);
-    else if (config->rule_priority && rule->priority == config->rule_priority)
+                        config->protocol, priority);
+    else if (priority == config->rule_priority && priority > 0)
         error_set_field(error, "applier.rule_priority", "%u; another rule has it: choose another",
-                        config->rule_priority);
+                        priority);
     else
         return false;
     return true;
 }
 
-static const char *foreign_reason(const struct plan *plan)
+/* Whether another program uses our numbers. */
+static int look_around(struct router *router, struct riptide_error *error)
 {
-    const char *reason = plan_foreign_reason(plan, 0);
+    const struct plan *plan = &router->plan;
+    const char *foreign;
+    int r = scan_all(&router->scan);
 
-    return reason ? reason : plan_foreign_reason(plan, 1);
-}
-
-static int check_conflicts(const struct plan *plan, struct riptide_error *error)
-{
-    const char *foreign = foreign_reason(plan);
-
+    if (r < 0)
+        return r;
     for (int i = 0; i < 2; i++) {
         for (uint32_t n = 0; n < plan->seen[i].n; n++) {
             if (is_conflict(&plan->config, &plan->seen[i], &plan->seen[i].list[n], error))
                 return -EEXIST;
         }
     }
+    foreign = plan_foreign_reason(plan, plan->foreign[0].n > 0 ? 0 : 1);
     if (foreign)
         error_set_field(error, "applier.table", "%s", foreign);
     else if (plan->n_same_protocol > 0)
@@ -81,48 +81,57 @@ static int check_conflicts(const struct plan *plan, struct riptide_error *error)
     return -EEXIST;
 }
 
-static int no_place(struct riptide_error *error, int i, const char *reason)
+/* Whether our rules have a place. A family that the kernel lacks has no rules. */
+static int check_place(struct router *router, struct riptide_error *error)
 {
-    error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
-    return -EOPNOTSUPP;
-}
-
-static int place_rules(struct router *router, struct riptide_error *error)
-{
-    struct plan *plan = &router->plan;
-    int r = router->why_paused ? 0 : sync_rules(plan, &router->channel, error);
+    const struct plan *plan = &router->plan;
+    struct rule_place place;
+    int r = anyip_check(&router->channel, &plan->seen[0], error);
 
     for (int i = 0; i < 2 && r == 0; i++) {
-        /* What main has may vanish later, and does not affect the other family. */
-        if (plan->own[i].reason && !main_flags_reason(&plan->main, i))
-            r = no_place(error, i, plan->own[i].reason);
+        const char *reason = rules_place(&plan->seen[i], plan->config.rule_priority, &place);
+
+        if (reason && plan->seen[i].n > 0) {
+            error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
+            r = -EOPNOTSUPP;
+        }
     }
     return r;
 }
 
-/* Looks for conflicts with other programs. */
-static int look_around(struct router *router, struct riptide_error *error)
+int router_check_start(struct router *router, struct riptide_error *error)
 {
-    int r = scan(&router->scan, SCAN_ALL);
+    int forgotten, r = look_around(router, error);
 
-    return r == 0 ? check_conflicts(&router->plan, error) : r;
+    if (r == 0)
+        r = check_place(router, error);
+    forgotten = plan_forget_known(&router->plan);
+    return r == 0 ? forgotten : r;
+}
+
+static int flush_own(struct router *router, enum flush_extent extent,
+                     struct riptide_flush_counts *counts, struct riptide_error *error)
+{
+    return flush(&router->channel, &router->plan.identity, extent, counts, error);
 }
 
 /*
  * A predecessor's rules are removed first, even if a conflict prevents the start: they lead local
- * TCP to old routes.
+ * TCP to old routes. What the scan has found of its routes is forgotten with them.
  */
-static int clear(struct router *router, struct riptide_flush_counts *counts,
-                 struct riptide_error *error)
+static int take_over(struct router *router, struct riptide_flush_counts *counts,
+                     struct riptide_error *error)
 {
-    struct plan *plan = &router->plan;
-    int r = flush_leftovers(&router->channel, &plan->identity, counts, error);
+    int forgotten, r = claim_take(&router->claim, error);
 
+    if (r == 0)
+        r = flush_own(router, FLUSH_RULES, counts, error);
     if (r == 0)
         r = look_around(router, error);
     if (r == 0)
-        r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, error);
-    return r;
+        r = flush_own(router, FLUSH_OURS, NULL, error);
+    forgotten = plan_forget_known(&router->plan);
+    return r == 0 ? forgotten : r;
 }
 
 /* The line of a start that has succeeded. */
@@ -136,99 +145,53 @@ static void say_removed(const struct riptide_flush_counts *counts, struct riptid
                   counts->rules, counts->routes, counts->table, counts->priority);
 }
 
-/* The second scan sees the rules without a predecessor's. */
-static int take_over(struct router *router, struct riptide_error *error)
-{
-    struct plan *plan = &router->plan;
-    struct riptide_flush_counts counts;
-    int forgotten, r = clear(router, &counts, error);
-
-    if (r == 0)
-        r = anyip_check(&router->channel, &plan->seen[0], error);
-    if (r == 0)
-        r = scan(&router->scan, SCAN_RULES);
-    forgotten = plan_forget_known(plan);
-    if (r == 0)
-        r = forgotten;
-    if (r == 0)
-        r = place_rules(router, error);
-    if (r == 0)
-        say_removed(&counts, error);
-    return r;
-}
-
 int start_program(struct router *router, struct riptide_error *error)
 {
     struct riptide_flush_counts counts;
-    int forgotten, r;
+    int r;
 
     if (router->plan.config.dry_run)
         return 0;
-    r = claim_take(&router->claim, error);
-    if (r < 0)
-        return r;
-    r = clear(router, &counts, error);
-    forgotten = plan_forget_known(&router->plan);
+    r = take_over(router, &counts, error);
     if (r != 0 && r != -EEXIST)
         return r;
     say_removed(&counts, error);
-    return forgotten;
+    return 0;
 }
 
-int router_check_start(struct router *router, struct riptide_error *error)
-{
-    const struct plan *plan = &router->plan;
-    struct rule_place place;
-    int forgotten, r;
-
-    r = look_around(router, error);
-    if (r == 0)
-        r = anyip_check(&router->channel, &plan->seen[0], error);
-    for (int i = 0; i < 2 && r == 0; i++) {
-        const char *reason = rules_place(&plan->seen[i], plan->config.rule_priority, &place);
-
-        if (reason)
-            r = no_place(error, i, reason);
-    }
-    forgotten = plan_forget_known(&router->plan);
-    return r == 0 ? forgotten : r;
-}
-
+/* Removes only rules that this router has put in place; others may not be ours. */
 static void give_up(struct router *router)
 {
+    sync_remove_rules(&router->plan, &router->channel);
     router->plan.own[0] = router->plan.own[1] = (struct rule_state){ 0 };
     router->plan.is_claimed = false;
 }
 
 int start_routes(struct router *router, struct riptide_error *error)
 {
-    int r;
+    struct riptide_flush_counts counts;
+    int r = take_over(router, &counts, error);
 
-    error_set(error, "%s", "");
-    r = claim_take(&router->claim, error);
-    if (r < 0)
-        return r;
-    router->plan.is_claimed = true;
-    r = take_over(router, error);
     if (r == 0)
-        return 0;
-    if (r == -EPERM)
-        error_set(error, "CAP_NET_ADMIN is missing");
-    /* Removes only rules that this router has put in place; others may not be ours. */
-    sync_remove_rules(&router->plan, &router->channel);
-    give_up(router);
-    return r;
+        r = check_place(router, error);
+    if (r == 0 && !router->why_paused)
+        r = sync_rules(&router->plan, &router->channel, error);
+    if (r < 0) {
+        give_up(router);
+        return r;
+    }
+    router->plan.is_claimed = true;
+    say_removed(&counts, error);
+    return 0;
 }
 
 int stop_routes(struct router *router)
 {
-    struct plan *plan = &router->plan;
     int r;
 
     watch_unsubscribe(router->notifications);
-    sync_remove_rules(plan, &router->channel);
-    r = flush_all(&router->channel, &plan->identity, plan->config.protocol, NULL, NULL);
-    plan_forget_known(plan);
     give_up(router);
+    r = flush_own(router, FLUSH_OURS, NULL, NULL);
+    plan_forget_known(&router->plan);
     return r;
 }
