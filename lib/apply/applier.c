@@ -73,11 +73,12 @@ static int open_windows(struct riptide_applier *applier, struct riptide_error *e
         .arms = { .holdout_percent = config->holdout_percent, .seed = config->holdout_seed },
         .dry_run = config->dry_run,
     };
-    int r;
+    int r = 0;
 
-    if (config->backend == RIPTIDE_ROUTES)
-        return 0;
-    r = windows_new(&applier->windows, &windows, &applier->why);
+    applier->chosen = applier->config.backend;
+    if (applier->chosen != RIPTIDE_ROUTES)
+        r = windows_new(&applier->windows, &windows, &applier->why);
+    applier->config.cgroup = NULL; /* the caller's; the program has its own */
     return r < 0 ? refuse(applier, r, error) : 0;
 }
 
@@ -93,6 +94,7 @@ static bool read_restarts_after_idle(void)
 
 static int open_fds(struct riptide_applier *applier)
 {
+    struct epoll_event event = { .events = EPOLLIN };
     int fds[3];
 
     applier->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -104,8 +106,6 @@ static int open_fds(struct riptide_applier *applier)
     fds[1] = applier->timer_fd;
     fds[2] = applier->work_fd;
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
-        struct epoll_event event = { .events = EPOLLIN };
-
         if (epoll_ctl(applier->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
             return -errno;
     }
@@ -117,37 +117,31 @@ static void applier_freep(struct riptide_applier **applierp)
     riptide_applier_free(*applierp);
 }
 
-static int applier_new(struct riptide_applier **applierp,
-                       const struct riptide_applier_config *config, struct riptide_error *error)
+RIPTIDE_PUBLIC int riptide_applier_new(struct riptide_applier **applierp,
+                                       const struct riptide_applier_config *config,
+                                       struct riptide_error *error)
 {
     CLEANUP(applier_freep) struct riptide_applier *applier = calloc(1, sizeof(*applier));
-    int r = applier ? applier_config_take(&applier->config, config, error) : -ENOMEM;
+    int r;
 
-    if (r < 0)
-        return r;
+    error_set(error, "%s", "");
+    if (!applier)
+        return error_fill(error, -ENOMEM);
     applier->pid = getpid();
     applier->epoll_fd = applier->timer_fd = applier->work_fd = -1;
-    applier->chosen = applier->config.backend;
     applier->restarts_after_idle = read_restarts_after_idle();
-    r = router_new(&applier->router, &applier->config);
+    r = applier_config_take(&applier->config, config, error);
+    if (r == 0)
+        r = router_new(&applier->router, &applier->config);
     if (r == 0)
         r = open_windows(applier, error);
     if (r == 0)
         r = open_fds(applier);
     if (r < 0)
-        return r;
-    applier->config.cgroup = NULL; /* the caller's; the program has its own */
+        return error_fill(error, r);
     *applierp = applier;
     applier = NULL;
     return 0;
-}
-
-RIPTIDE_PUBLIC int riptide_applier_new(struct riptide_applier **applierp,
-                                       const struct riptide_applier_config *config,
-                                       struct riptide_error *error)
-{
-    error_set(error, "%s", "");
-    return error_fill(error, applier_new(applierp, config, error));
 }
 
 RIPTIDE_PUBLIC struct riptide_applier *riptide_applier_free(struct riptide_applier *applier)
@@ -176,13 +170,15 @@ static int attach_program(struct riptide_applier *applier, struct riptide_error 
         return refuse(applier, r, error);
     if (applier->chosen != RIPTIDE_AUTO)
         return 0;
-    applier->chosen = applier->restarts_after_idle ? RIPTIDE_BOTH : RIPTIDE_PROGRAM;
-    error_set(&applier->why,
-              applier->restarts_after_idle
-                  ? "idle connections restart with a route's window "
-                    "(net.ipv4.tcp_slow_start_after_idle is not 0)"
-                  : "idle connections keep their window "
-                    "(net.ipv4.tcp_slow_start_after_idle is 0)");
+    if (applier->restarts_after_idle) {
+        applier->chosen = RIPTIDE_BOTH;
+        error_set(&applier->why, "idle connections restart with a route's window "
+                                 "(net.ipv4.tcp_slow_start_after_idle is not 0)");
+    } else {
+        applier->chosen = RIPTIDE_PROGRAM;
+        error_set(&applier->why, "idle connections keep their window "
+                                 "(net.ipv4.tcp_slow_start_after_idle is 0)");
+    }
     return 0;
 }
 
@@ -204,8 +200,14 @@ static int install_routes(struct riptide_applier *applier, struct riptide_error 
 
 static int start(struct riptide_applier *applier, struct riptide_error *error)
 {
-    int r = attach_program(applier, error);
+    const struct timespec second = { .tv_sec = 1 };
+    const struct itimerspec each_second = { second, second };
+    int r;
 
+    /* First what a failure of the rest need not take back. */
+    if (timerfd_settime(applier->timer_fd, 0, &each_second, NULL) < 0)
+        return -errno;
+    r = attach_program(applier, error);
     if (r == 0 && has_routes(applier))
         r = install_routes(applier, error);
     if (r == 0 && !has_routes(applier))
@@ -220,8 +222,6 @@ static int start(struct riptide_applier *applier, struct riptide_error *error)
 RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
                                          struct riptide_error *error)
 {
-    const struct timespec second = { .tv_sec = 1 };
-    const struct itimerspec each_second = { second, second };
     int r;
 
     error_set(error, "%s", "");
@@ -235,9 +235,7 @@ RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
         error_set(error, "it was started before");
         return -EALREADY;
     }
-    /* First what a failure of the rest need not take back. */
-    r = timerfd_settime(applier->timer_fd, 0, &each_second, NULL) < 0 ? -errno
-                                                                      : start(applier, error);
+    r = start(applier, error);
     applier->is_started = applier->has_work = r == 0;
     show_work(applier);
     return error_fill(error, r);
@@ -328,13 +326,6 @@ RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, b
 
 enum { SECONDS_OF_SHARE = 60 };
 
-static void count_second(struct riptide_applier *applier)
-{
-    applier->in_force = applier->in_force << 1 | !windows_get_reason(applier->windows);
-    if (applier->n_seconds < SECONDS_OF_SHARE)
-        applier->n_seconds++;
-}
-
 static uint64_t program_permille(const struct riptide_applier *applier)
 {
     const uint64_t bits = applier->in_force & ((UINT64_C(1) << SECONDS_OF_SHARE) - 1);
@@ -344,22 +335,31 @@ static uint64_t program_permille(const struct riptide_applier *applier)
     return UINT64_C(1000) * (uint64_t)__builtin_popcountll(bits) / applier->n_seconds;
 }
 
-RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
+/* Returns whether a second has passed. */
+static bool tick(struct riptide_applier *applier)
 {
     uint64_t n_seconds;
-    bool is_second, is_due;
+
+    if (read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) < 0 || !applier->is_started)
+        return false;
+    router_tick(applier->router, n_seconds < UINT32_MAX ? (uint32_t)n_seconds : UINT32_MAX);
+    if (applier->windows)
+        windows_check(applier->windows);
+    if (!has_routes(applier)) {
+        applier->in_force = applier->in_force << 1 | !windows_get_reason(applier->windows);
+        applier->n_seconds += applier->n_seconds < SECONDS_OF_SHARE;
+    }
+    return true;
+}
+
+RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
+{
+    bool is_due;
     int r = check(applier);
 
     if (r < 0)
         return r;
-    is_second = read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) > 0 && applier->is_started;
-    if (is_second)
-        router_tick(applier->router, n_seconds < UINT32_MAX ? (uint32_t)n_seconds : UINT32_MAX);
-    if (is_second && applier->windows)
-        windows_check(applier->windows);
-    if (is_second && !has_routes(applier))
-        count_second(applier);
-    is_due = applier->has_work || is_second;
+    is_due = tick(applier) || applier->has_work;
     applier->has_work = applier->is_started && is_due && applier->windows &&
                         windows_dispatch(applier->windows) == RIPTIDE_E_MORE;
     if (has_routes(applier))
@@ -385,7 +385,7 @@ RIPTIDE_PUBLIC int riptide_applier_find(const struct riptide_applier *applier,
 
     if (backend == RIPTIDE_ROUTES && has_routes(applier))
         return router_find(applier->router, dst, route);
-    if (backend != RIPTIDE_PROGRAM || riptide_applier_find_window(applier, dst, &window) != 0)
+    if (backend != RIPTIDE_PROGRAM || windows_find(applier->windows, dst, &window) != 0)
         return RIPTIDE_E_UNKNOWN;
     *route = (struct riptide_route){ .dst = *dst,
                                      .state = RIPTIDE_ROUTE_APPLIED,

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <riptide/agent.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -161,6 +162,18 @@ TEST(sizes_that_no_release_had_are_refused)
             assert_string_equal(error.field, begin);
         }
     }
+}
+
+/* Of the host, as 0 is an fd. */
+TEST(a_refused_configuration_closes_no_fd)
+{
+    struct riptide_applier_config config;
+    struct riptide_applier *applier;
+
+    riptide_applier_config_init(&config, sizeof(config));
+    config.table = 0;
+    assert_int_equal(riptide_applier_new(&applier, &config, NULL), -EINVAL);
+    assert_true(fcntl(0, F_GETFD) >= 0);
 }
 
 /* Values of a newer caller that are unknown here are not ignored silently. */
