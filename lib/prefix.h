@@ -22,6 +22,11 @@ static inline uint8_t prefix_family_bits(uint8_t family)
     return family == AF_INET ? 32 : family == AF_INET6 ? 128 : 0;
 }
 
+static inline bool prefix_is_host(const struct riptide_prefix *prefix)
+{
+    return prefix->len == prefix_family_bits(prefix->family);
+}
+
 /* Whether `outer` contains every address of `inner`. */
 bool riptide_prefix_contains(const struct riptide_prefix *outer,
                              const struct riptide_prefix *inner);

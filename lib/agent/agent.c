@@ -2,6 +2,7 @@
 /* The public functions of an agent: its life, its fd, its events. round.c does the rounds. */
 #include "agent/parts.h"
 
+#include "apply/config.h"
 #include "compute/estimator.h"
 #include "observe/config.h"
 #include "prefix.h"
@@ -133,6 +134,9 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
         return error_fill(error, r);
     agent->is_started = true;
     agent->backend = riptide_agent_read_applier(agent).backend;
+    if (agent->stages.has_prefixes && agent->backend == RIPTIDE_ROUTES)
+        applier_add_why(agent->applier,
+                        "prefixes get no windows, as routes serve single addresses");
     books_begin(agent);
     observer_begin(agent->observer);
     agent->is_backend_news = agent->stages.applier.backend != RIPTIDE_ROUTES;

@@ -4,6 +4,7 @@
 
 #include "compute/estimator.h"
 #include "observe/config.h"
+#include "prefix.h"
 
 #include <errno.h>
 
@@ -30,12 +31,27 @@ static bool needs_closed(const struct stages *stages)
     return stages->estimator.policy->needs_closed || has_draws(&stages->applier);
 }
 
+/* What makes destinations of several hosts; NULL: nothing. */
+static const char *name_prefixes(const struct riptide_estimator_config *estimator)
+{
+    if (estimator->prefix_len4 < 32)
+        return "estimator.prefix_len4";
+    if (estimator->prefix_len6 < 128)
+        return "estimator.prefix_len6";
+    for (size_t i = 0; i < estimator->n_aggregates; i++) {
+        if (!prefix_is_host(&estimator->aggregates[i]))
+            return "estimator.aggregates";
+    }
+    return NULL;
+}
+
 /* Checks across stages, which the stages cannot do. */
 static int stages_join(struct stages *stages, struct riptide_error *error)
 {
     const struct riptide_estimator_config *estimator = &stages->estimator;
     struct riptide_observer_config *observer = &stages->observer;
     struct riptide_applier_config *applier = &stages->applier;
+    const char *prefixes = name_prefixes(estimator);
 
     if (stages->agent.interval_ns < 10 * NS_PER_MS || stages->agent.interval_ns > 3600 * NS_PER_S)
         return error_set_field(error, "interval_ns", "must be 10 ms to one hour");
@@ -48,6 +64,11 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
                                      "at once")
                    : error_set_field(error, "estimator.ttl_ns",
                                      "must be longer than the interval, or windows expire at once");
+    stages->has_prefixes = prefixes != NULL;
+    if (prefixes && applier->backend == RIPTIDE_ROUTES)
+        return error_set_field(error, prefixes,
+                               "a prefix; routes serve single addresses, the program serves "
+                               "prefixes");
     /*
      * The applier's default may exceed the number of destinations, too. A value that is never valid
      * stays, so that the applier refuses it.

@@ -28,6 +28,7 @@ struct stages {
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
     struct riptide_applier_config applier;
+    bool has_prefixes; /* of several hosts */
 };
 
 /*

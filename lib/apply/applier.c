@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -406,6 +407,13 @@ int riptide_applier_check_start(struct riptide_applier *applier, struct riptide_
         return -ECHILD;
     error_set(error, "%s", "");
     return error_fill(error, router_check_start(applier->router, error));
+}
+
+void applier_add_why(struct riptide_applier *applier, const char *text)
+{
+    const size_t n = strlen(applier->why.text);
+
+    snprintf(applier->why.text + n, sizeof(applier->why.text) - n, "; %s", text);
 }
 
 STRUCT_ENDS_WITH(struct riptide_applier_stats, program);

@@ -9,4 +9,7 @@
 int applier_config_take(struct riptide_applier_config *kept,
                         const struct riptide_applier_config *config, struct riptide_error *error);
 
+/* Adds to the reason of AUTO's choice what the caller loses by it. */
+void applier_add_why(struct riptide_applier *applier, const char *text);
+
 #endif

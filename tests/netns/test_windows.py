@@ -29,15 +29,6 @@ def test_new_connection_starts_with_the_learned_window_of_its_own_destination(ne
             assert net.connect(address, passive=passive, mapped=mapped).cwnd() == cwnd, address
 
 
-@pytest.mark.parametrize("option, prefix", [(("--prefix-len4", "24"), "203.0.113.0/24"), (("--aggregate", "203.0.113.0/25"), "203.0.113.0/25")])
-def test_a_prefix_is_left_alone_by_routes(net, option, prefix):
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host, *BY_ROUTES, *option) as daemon:
-        line = f"{prefix}: left alone: routes serve single addresses; a prefix needs the program\n"
-        wait_until(lambda: line in daemon.said(), "the reason")
-        assert windows(net.host) == {} and net.connect("203.0.113.1").cwnd() == 10
-
-
 def tune(net, family, cwnd, dst="default"):
     net.host.ip(f"-{family}", "route", "replace", dst, "via", FIRST[family],
                 *(("initcwnd", cwnd) if cwnd else ()))
