@@ -79,15 +79,27 @@ static int ask_daemon(const struct command_options *options, const struct riptid
     return r;
 }
 
-/* Without a window there is no route, but there may be a reason why there never will be. */
+/* Whether the program gives windows, which needs no route for that. */
+static bool has_program(const json_t *document)
+{
+    const char *by = text_of(get(document, "apply"), "by");
+
+    return *by && strcmp(by, "routes") != 0;
+}
+
+/*
+ * Without a window there is no route, but there may be a reason why there never will be. A prefix
+ * never has one, nor needs it beside the program.
+ */
 static int add_left_alone(const struct command_options *options, json_t *document,
                           const struct riptide_prefix *dst, struct riptide_error *error)
 {
     const struct settings *settings = &options->settings;
     struct resolved resolved = { .n = 0 };
+    bool needs_no_route = has_program(document) && !prefix_is_host(dst);
     int r = 0;
 
-    if (json_is_true(get(document, "in_scope")))
+    if (json_is_true(get(document, "in_scope")) && !needs_no_route)
         r = resolve(&settings->applier, settings->estimator.cwnd_max, dst, 1, &resolved, error);
     json_object_set_new(document, "left_alone",
                         resolved.n_left_alone ? json_string(resolved.left_alone.reason)

@@ -186,13 +186,30 @@ static void read_connections(struct host *host)
     free(dsts);
 }
 
+/* Sections for prefixes may exceed the general one. */
+static uint32_t find_largest_window(const struct settings *settings)
+{
+    uint32_t largest = settings->estimator.cwnd_max;
+
+    for (size_t i = 0; i < settings->n_overrides; i++) {
+        if (settings->overrides[i].cwnd_max > largest)
+            largest = settings->overrides[i].cwnd_max;
+    }
+    return largest;
+}
+
 int host_read(struct host *host, const struct settings *settings, const char *root,
               struct riptide_error *error)
 {
+    struct riptide_estimator *estimator = NULL;
     int r;
 
-    *host = (struct host){ .applier = settings->applier, .cwnd_max = settings->estimator.cwnd_max };
-    r = read_applier(host, error);
+    *host = (struct host){ .applier = settings->applier, .cwnd_max = find_largest_window(settings) };
+    /* Making one checks the largest window. */
+    r = riptide_estimator_new(&estimator, &settings->estimator, error);
+    riptide_estimator_free(estimator);
+    if (r == 0)
+        r = read_applier(host, error);
     if (r < 0)
         return r;
     read_sysctls(host);

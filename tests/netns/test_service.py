@@ -158,8 +158,9 @@ class Instance:
         self.run.mkdir()
         shutil.chown(self.run, "nobody")
         self.etc.mkdir()
-        (self.etc / f"{self.name}.conf").write_text(f"[apply]\napply = {apply}\ncgroup = {self.cgroup}\n")
         self.has_rules = apply == "routes"
+        below = "" if self.has_rules else f"cgroup = {self.cgroup}\n"
+        (self.etc / f"{self.name}.conf").write_text(f"[apply]\napply = {apply}\n{below}")
         self.daemon = None
 
     def words(self, key):
