@@ -3,6 +3,7 @@
  * Until a namespace gets its first IPv4 rule, its tables local and main are one trie, in which the
  * longest prefix wins. The first rule splits them for good (fib_unmerge in
  * net/ipv4/fib_frontend.c); then a prefix of type local (AnyIP) wins over main's routes inside it.
+ * Where they were split and have no rule any more, one of the two is without effect already.
  */
 #include "router.h"
 
@@ -18,15 +19,12 @@ struct anyip {
     struct riptide_prefix *list;
     uint32_t n, capacity;
     struct riptide_prefix around, inside; /* of local, of main; family 0: none */
-    bool is_split;                        /* local wins already */
 };
 
 static struct nlmsghdr *begin(void *userdata, void *room)
 {
-    struct anyip *anyip = userdata;
+    const struct anyip *anyip = userdata;
 
-    if (anyip->table == RT_TABLE_LOCAL)
-        anyip->n = 0;
     return message_dump(room, RTM_GETROUTE, AF_INET, anyip->table);
 }
 
@@ -52,52 +50,21 @@ static int on_route(void *userdata, const struct nlmsghdr *message)
     return 0;
 }
 
-static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
-                      const char *text)
-{
-    struct anyip *anyip = userdata;
-    struct route route;
-
-    (void)n;
-    (void)text;
-    if (error == 0 && answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) == 0)
-        anyip->is_split = route.type == RTN_LOCAL && route.dst.len < anyip->inside.len;
-}
-
-/* Without a prefix in local, which is short, main is not read. */
-static int find(struct netlink *channel, struct anyip *anyip)
-{
-    struct riptide_prefix address;
-    int r;
-
-    anyip->table = RT_TABLE_LOCAL;
-    r = netlink_dump_all(channel, begin, on_route, anyip);
-    if (r < 0 || anyip->n == 0)
-        return r;
-    anyip->table = RT_TABLE_MAIN;
-    r = netlink_dump_all(channel, begin, on_route, anyip);
-    if (r < 0 || !anyip->inside.family)
-        return r;
-    address = anyip->inside;
-    address.len = 32;
-    if (anyip->inside.len < 31)
-        address.addr[3] |= 2; /* hardly a broadcast address, or the host's own */
-    netlink_add(channel, message_route_query(netlink_room(channel), &address, 0));
-    return netlink_exchange(channel, on_answer, anyip);
-}
-
 int anyip_check(struct netlink *channel, const struct rules *rules, struct riptide_error *error)
 {
     char around[RIPTIDE_PREFIX_TEXT_BYTES], inside[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct anyip anyip = { .n = 0 };
+    struct anyip anyip = { .table = RT_TABLE_LOCAL };
     int r;
 
-    /* Where local is not the first, a rule was changed, and they are split. */
-    if (rules->n == 0 || !rules->list[0].is_unconditional || rules->list[0].table != RT_TABLE_LOCAL)
+    /* local, main and default are there from the beginning: with another they are split. */
+    if (rules->n > 3 || rules->n == 0 || rules->list[0].table != RT_TABLE_LOCAL)
         return 0;
-    r = find(channel, &anyip);
+    r = netlink_dump_all(channel, begin, on_route, &anyip);
+    anyip.table = RT_TABLE_MAIN;
+    if (r == 0 && anyip.n > 0)
+        r = netlink_dump_all(channel, begin, on_route, &anyip);
     free(anyip.list);
-    if (r < 0 || !anyip.inside.family || anyip.is_split)
+    if (r < 0 || !anyip.inside.family)
         return netlink_is_absence(r) ? 0 : r;
     riptide_prefix_format(&anyip.around, around);
     riptide_prefix_format(&anyip.inside, inside);
