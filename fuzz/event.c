@@ -13,7 +13,6 @@
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
-#include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <netlink/msg.h>
 #include <sys/socket.h>
@@ -62,12 +61,16 @@ static void check_route(const struct plan *plan, const struct nlmsghdr *message)
 /* A link is found again, and each is recorded once. */
 static void check_links(struct links *links, const struct nlmsghdr *message)
 {
-    int r = links_take(links, message);
+    struct link before;
+    int r;
     const struct ifinfomsg *link = nlmsg_data(message);
     const struct nlattr *mtu;
 
+    if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK)
+        return;
+    r = links_take(links, message, &before);
     for (uint32_t i = 1; i < links->n; i++)
-        CASE_CHECK(links->list[i - 1].ifindex < links->list[i].ifindex);
+        CASE_CHECK(links_find(links, links->list[i].ifindex) == &links->list[i]);
     if (r < 0 || message->nlmsg_type != RTM_NEWLINK || link->ifi_family != AF_UNSPEC)
         return;
     mtu = find(message, sizeof(*link), IFLA_MTU);
@@ -88,8 +91,6 @@ static void check(const struct plan *plan, const struct nlmsghdr *message)
         break;
     case RTM_NEWLINK:
     case RTM_DELLINK:
-    case RTM_NEWNEIGH:
-    case RTM_DELNEIGH:
     case RTM_NEWADDR:
         break;
     case RTM_DELADDR: /* a link's own address, of a link without routes in main */

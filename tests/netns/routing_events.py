@@ -19,6 +19,8 @@ class Routing:
         them that is drawn often."""
         self.rng = rng
         self.dsts = dsts
+        # Of IPv6, where with others windows are off; what has a feature needs more kinds of routes.
+        self.has_one_gateway = rng.random() < 0.5 and feature is None
         self.encaps = [kind for kind in kinds if kind in ENCAPS]
         self.often = feature if feature in self.encaps else None
         self.families = (4, 6, 6, 6) if feature in IPV6_ALONE else (4, 6)
@@ -46,6 +48,8 @@ class Routing:
         for _ in range(self.rng.randrange(12)):
             lines += self.rng.choice((self.add_route, self.add_route, self.add_rule, self.nexthop,
                                       self.router_advertisement))()
+        if not self.has_one_gateway and self.chance(0.7):
+            lines.append("sysctl ipv6/conf/all/forwarding 1")  # no gateway is avoided
         return lines
 
     def event(self):
@@ -67,6 +71,8 @@ class Routing:
 
     def peer(self, family, n=None):
         n = self.rng.randrange(N_LINKS) if n is None else n
+        if family == 6 and self.has_one_gateway:
+            return PEERS[6].format(0, 1), 0
         if family == 6 and self.chance(0.3):
             return f"fe80::{n + 1}", n
         return PEERS[family].format(n, self.rng.choice((1, 2, 3))), n
@@ -88,6 +94,8 @@ class Routing:
             address = int(net.network_address) + self.rng.randrange(net.num_addresses)
             address -= address % (1 << (BITS[family] - length))
             net = type(net)((address, length))
+        if family == 6 and self.has_one_gateway and net.prefixlen > 64:
+            net = net.supernet(new_prefix=64)  # not inside that of a link
         return str(net)
 
     def hop(self, family):
@@ -95,7 +103,7 @@ class Routing:
         peer, n = self.peer(family)
         if self.often and self.chance(0.5):
             return tunnel(self.often, peer, n)
-        if draw < 0.45:
+        if draw < 0.45 or (family == 6 and self.has_one_gateway):
             return f"via {peer} dev eth{n}"
         if draw < 0.52:
             return f"via {peer}"
@@ -197,8 +205,10 @@ class Routing:
     def router_advertisement(self):
         """Routes as the kernel or a network manager adds them after advertisements."""
         peer, n = self.peer(6)
+        if not self.has_one_gateway:
+            peer = f"fe80::{n + 1}"
         return [f"ip -6 route {self.rng.choice(('add', 'append', 'replace'))} "
-                f"{self.rng.choice(('default', self.prefix(6)))} via fe80::{n + 1} dev eth{n} "
+                f"{self.rng.choice(('default', self.prefix(6)))} via {peer} dev eth{n} "
                 f"proto ra metric {self.rng.choice((100, 1024))} "
                 "expires 1800 "
                 f"pref {self.rng.choice(('low', 'medium', 'high'))}"]
@@ -220,6 +230,8 @@ class Routing:
         if self.often and self.chance(0.5):
             return [f"ip -{family} route replace default {self.hop(family)}"]
         n, host = self.rng.randrange(N_LINKS), self.rng.choice((1, 2))
+        if family == 6 and self.has_one_gateway:
+            n, host = 0, 1
         return [default_line(family, "replace", n, host)]
 
     def nexthop(self, number=None):

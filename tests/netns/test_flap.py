@@ -108,6 +108,8 @@ class Watching:
 def flap(net, family, n_routes, n_destinations):
     """[ms] that each destination was on the old next hop in each flap, [ms] until the router was
     done, [ms] between queries, and the router's counters."""
+    if family == 6:  # or IPv6 is left alone, as it has two gateways
+        net.host.sysctl("ipv6/conf/all/forwarding", 1)
     step = n_routes // n_destinations
     dsts = [destination_of(family, n * step) for n in range(n_destinations)]
     flapping = Flapping(net.host, family, n_routes)

@@ -47,7 +47,7 @@ def test_no_event_makes_a_difference(part, capsys):
     say(capsys, f"invariant: {figures}")
     assert figures.n_parted <= MAX_PARTED
     # If we left everything alone, there would be no difference either.
-    assert figures.n_ours > 0.25 * figures.n_asked
+    assert figures.n_ours > 0.15 * figures.n_asked
 
 
 @pytest.mark.parametrize("feature", FEATURES)
@@ -87,7 +87,7 @@ def test_no_event_makes_a_difference_with_windows_per_connection(apply, cgroup, 
     if apply == "program":
         assert figures.n_ours == 0 and figures.n_seen <= 2
     else:
-        assert figures.n_ours > 0.25 * figures.n_asked
+        assert figures.n_ours > 0.15 * figures.n_asked
 
 
 @pytest.mark.parametrize("is_riptides", [False, True])

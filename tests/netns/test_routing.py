@@ -127,6 +127,7 @@ STORIES = {
     """,
     # The lower metric wins: ours has its base's metric, and theirs leads elsewhere.
     "somebody's route beside ours": """
+        sysctl ipv6/conf/all/forwarding 1
         route add {subnet} via {second} metric 2000
         ours: route add {host} via {first} metric 7 table 7230 protocol 230
         ours: route add {beyond} via {second} table 7230 protocol 230

@@ -60,7 +60,7 @@ def test_no_router_redirects_tcp_on_an_ipv6_route_with_an_mtu(net, driver):
                              net.host.run("cat", "/proc/net/snmp6").stdout).group(1))
 
     let_redirect(net, 6)
-    net.host.ip("route", "add", UNKNOWN[6], "via", router, "dev", "eth0")
+    net.host.ip("-6", "route", "replace", "default", "via", router, "dev", "eth0")
     driver.follow(f"set {UNKNOWN[6]} 40")
     with opening(net, 6):
         wait_until(lambda: redirects() > 1, "two redirects")

@@ -6,7 +6,7 @@
 #include "bytes.h"
 #include "internal.h"
 
-#include <linux/neighbour.h>
+#include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 
 enum {
@@ -20,7 +20,7 @@ enum {
 static struct main_flags flags;
 static struct links links;
 
-static bool follow(uint16_t type, int how, const char *text, uint8_t tos, const char *gateway)
+static void follow(uint16_t type, int how, const char *text, uint8_t tos, const char *gateway)
 {
     const struct bytes_route said = { .dst = text, .tos = tos, .ifindex = IFINDEX, .gateway = gateway };
     struct bytes message;
@@ -30,7 +30,7 @@ static bool follow(uint16_t type, int how, const char *text, uint8_t tos, const 
     bytes_message(&message)->nlmsg_type = type;
     bytes_message(&message)->nlmsg_flags = (uint16_t)how;
     assert_int_equal(route_parse(&route, bytes_message(&message)), 0);
-    return main_flags_follow(&flags, &links, &route, bytes_message(&message));
+    main_flags_follow(&flags, &links, &route, bytes_message(&message));
 }
 
 static bool is_contested(const char *match)
@@ -51,7 +51,8 @@ TEST(a_route_beside_another_of_its_metric_is_contested)
         flags = (struct main_flags){ 0 };
         follow(RTM_NEWROUTE, cases[i].how, "203.0.113.0/24", 0, "192.0.2.1");
         assert_int_equal(is_contested("203.0.113.0/24"), cases[i].is_contest);
-        assert_false(is_contested("203.0.0.0/16") || flags.is_stale);
+        assert_false(is_contested("203.0.0.0/16"));
+        assert_int_equal(main_flags_exist(&flags), cases[i].is_contest);
         assert_null(main_flags_reason(&flags, 0));
     }
 }
@@ -70,7 +71,7 @@ TEST(beyond_its_room_the_family_is_contested)
     assert_non_null(main_flags_reason(&flags, 0));
     assert_null(main_flags_reason(&flags, 1));
     follow(RTM_NEWROUTE, APPENDED, "198.51.101.0/24", 0, "192.0.2.1");
-    assert_int_equal(flags.contested[0].n, MAIN_MAX_CONTESTED + 1);
+    assert_int_equal(flags.n_contested[0], MAIN_MAX_CONTESTED + 1);
 }
 
 TEST(a_route_for_some_packets_is_a_flag_of_its_family)
@@ -79,59 +80,48 @@ TEST(a_route_for_some_packets_is_a_flag_of_its_family)
     follow(RTM_NEWROUTE, ADDED, "203.0.113.0/24", 8, "192.0.2.1");
     assert_non_null(main_flags_reason(&flags, 0));
     assert_null(main_flags_reason(&flags, 1));
-    follow(RTM_DELROUTE, 0, "203.0.113.0/24", 0, "192.0.2.1");
-    assert_false(flags.is_stale);
     follow(RTM_DELROUTE, 0, "203.0.113.0/24", 8, "192.0.2.1");
-    assert_true(flags.is_stale);
+    assert_true(main_flags_exist(&flags)); /* until main is read */
     main_flags_begin(&flags);
-    assert_null(main_flags_reason(&flags, 0));
-    assert_false(flags.is_stale);
+    assert_false(main_flags_exist(&flags));
 }
 
-TEST(what_goes_leaves_its_contest_in_doubt)
+static int netconf(uint8_t family, int32_t ifindex, uint32_t forwarding)
 {
-    flags = (struct main_flags){ 0 };
-    main_flags_doubt(&flags);
-    follow(RTM_NEWROUTE, APPENDED, "203.0.113.0/24", 0, "192.0.2.1");
-    follow(RTM_DELROUTE, 0, "203.0.112.0/24", 0, "192.0.2.1");
-    assert_false(flags.is_stale);
-    follow(RTM_DELROUTE, 0, "203.0.113.0/24", 0, "192.0.2.1");
-    assert_true(flags.is_stale && is_contested("203.0.113.0/24"));
-    flags.is_stale = false;
-    main_flags_doubt(&flags); /* as it may vanish without a notification */
-    assert_true(flags.is_stale);
-}
-
-static bool is_failure(const char *address, uint16_t state)
-{
-    const struct ndmsg ndm = { .ndm_family = AF_INET6, .ndm_ifindex = IFINDEX, .ndm_state = state };
+    const struct netconfmsg header = { .ncm_family = family };
     struct bytes message;
 
-    bytes_begin(&message, RTM_NEWNEIGH, &ndm, sizeof(ndm));
-    bytes_put_address(&message, NDA_DST, address);
-    return main_flags_is_failure(&flags, bytes_message(&message));
+    bytes_begin(&message, RTM_NEWNETCONF, &header, sizeof(header));
+    if (ifindex)
+        bytes_put_u32(&message, NETCONFA_IFINDEX, (uint32_t)ifindex);
+    bytes_put_u32(&message, NETCONFA_FORWARDING, forwarding);
+    return main_flags_take_netconf(&flags, bytes_message(&message));
 }
 
-TEST(a_gateway_of_ipv6_that_fails_is_noticed)
+TEST(ipv6_must_have_no_other_way_to_what_is_behind_a_gateway)
 {
-    char text[32];
+    static const struct {
+        const char *text, *gateway; /* NULL: none */
+        bool is_other;
+    } cases[] = {
+        { "2001:db8::/32", "2001:db8::1", false }, { "2001:db8:1::/48", "2001:db8::2", true },
+        { "2001:db8:5::/64", NULL, false },        { "2001:db8::/32", NULL, true },
+        { "203.0.113.0/24", "192.0.2.1", false },  { "fe80::/10", NULL, false },
+    };
 
-    flags = (struct main_flags){ 0 };
-    assert_true(follow(RTM_NEWROUTE, ADDED, "2001:db8:1::/48", 0, "2001:db8::1"));
-    assert_false(follow(RTM_NEWROUTE, ADDED, "2001:db8:2::/48", 0, "2001:db8::1"));
-    assert_false(follow(RTM_NEWROUTE, ADDED, "203.0.113.0/24", 0, "192.0.2.1"));
-    assert_false(follow(RTM_NEWROUTE, ADDED, "fe80::/64", 0, "2001:db8::2"));
-    assert_true(is_failure("2001:db8::1", NUD_FAILED));
-    assert_false(is_failure("2001:db8::1", NUD_REACHABLE) || is_failure("2001:db8::2", NUD_FAILED));
-    for (int i = 0; i < MAIN_MAX_GATEWAYS; i++) {
-        assert_false(is_failure("2001:db8::2", NUD_FAILED));
-        snprintf(text, sizeof(text), "2001:db8::1:%d", i);
-        follow(RTM_NEWROUTE, ADDED, "2001:db8:3::/48", 0, text);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        flags = (struct main_flags){ 0 };
+        main_flags_begin(&flags);
+        follow(RTM_NEWROUTE, ADDED, "2001:db8:1::/48", 0, "2001:db8::1");
+        assert_false(main_flags_exist(&flags));
+        follow(RTM_NEWROUTE, ADDED, cases[i].text, 0, cases[i].gateway);
+        assert_int_equal(main_flags_reason(&flags, 1) != NULL, cases[i].is_other);
+        assert_null(main_flags_reason(&flags, 0));
+        assert_int_equal(netconf(AF_INET, NETCONFA_IFINDEX_ALL, 1), NETCONFA_IFINDEX_ALL);
+        assert_int_equal(netconf(AF_INET6, IFINDEX, 1), IFINDEX);
+        assert_int_equal(netconf(AF_INET6, 0, 1), 0);
+        assert_int_equal(main_flags_reason(&flags, 1) != NULL, cases[i].is_other);
+        assert_int_equal(netconf(AF_INET6, NETCONFA_IFINDEX_ALL, 1), NETCONFA_IFINDEX_ALL);
+        assert_null(main_flags_reason(&flags, 1));
     }
-    assert_true(is_failure("2001:db8::2", NUD_FAILED)); /* any may be one */
-    flags.has_failed = true;
-    assert_non_null(main_flags_reason(&flags, 1));
-    assert_null(main_flags_reason(&flags, 0));
-    flags.is_forwarding = true;
-    assert_null(main_flags_reason(&flags, 1));
 }

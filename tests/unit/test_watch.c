@@ -7,6 +7,7 @@
 #include "bytes.h"
 #include "netlink.h"
 
+#include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 
 static struct bytes datagram;
@@ -22,12 +23,12 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
     return (ssize_t)n_datagram;
 }
 
-/* A neighbour that is no gateway, and affects nothing. */
+/* An address that comes, and affects nothing. */
 static void say(size_t more_bytes)
 {
-    const struct ndmsg ndm = { .ndm_family = AF_INET };
+    const struct ifaddrmsg address = { .ifa_family = AF_INET };
 
-    bytes_begin(&datagram, RTM_NEWNEIGH, &ndm, sizeof(ndm));
+    bytes_begin(&datagram, RTM_NEWADDR, &address, sizeof(address));
     n_datagram = bytes_message(&datagram)->nlmsg_len + more_bytes;
 }
 

@@ -9,9 +9,13 @@
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/ipv6.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+
+/* What messages about a link say of it. */
+enum { STATE_BYTES = offsetof(struct link, prefixes) };
 
 void links_forget(struct links *links)
 {
@@ -19,51 +23,21 @@ void links_forget(struct links *links)
     *links = (struct links){ 0 };
 }
 
-/* Where the link is, or would be. */
-static uint32_t place_of(const struct links *links, uint32_t ifindex)
-{
-    uint32_t low = 0, high = links->n;
-
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-
-        if (links->list[middle].ifindex < ifindex)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static struct link *find(const struct links *links, uint32_t ifindex)
 {
-    uint32_t i = place_of(links, ifindex);
-
-    return i < links->n && links->list[i].ifindex == ifindex ? &links->list[i] : NULL;
+    for (uint32_t i = 0; i < links->n; i++) {
+        if (links->list[i].ifindex == ifindex)
+            return &links->list[i];
+    }
+    return NULL;
 }
 
 const struct link *links_find(const struct links *links, uint32_t ifindex)
 {
-    return find(links, ifindex);
-}
+    static const struct link none;
+    const struct link *link = find(links, ifindex);
 
-static int add(struct links *links, const struct link *link)
-{
-    uint32_t i = place_of(links, link->ifindex);
-    int r = array_append(&links->list, &links->n, &links->capacity, link, sizeof(*link));
-
-    if (r < 0)
-        return r;
-    memmove(&links->list[i + 1], &links->list[i], (links->n - 1 - i) * sizeof(*link));
-    links->list[i] = *link;
-    return 0;
-}
-
-static void remove_link(struct links *links, struct link *link)
-{
-    uint32_t i = (uint32_t)(link - links->list);
-
-    memmove(link, link + 1, (--links->n - i) * sizeof(*link));
+    return link ? link : &none;
 }
 
 /* IPv6 has its own MTU, which routers and a sysctl can set below that of the link. */
@@ -82,7 +56,12 @@ static uint32_t ipv6_mtu(struct netlink_attrs attrs)
     return (uint32_t)settings[DEVCONF_MTU6];
 }
 
-static bool parse(struct link *link, const struct nlmsghdr *message)
+static uint32_t mtu_of_route(uint32_t mtu_bytes)
+{
+    return mtu_bytes > ROUTE_MAX_MTU_BYTES ? 0 : mtu_bytes;
+}
+
+static bool parse(struct link *link, const struct nlmsghdr *message, const struct link *known)
 {
     const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
     struct netlink_attrs attrs = netlink_attrs(message, sizeof(*header));
@@ -91,50 +70,47 @@ static bool parse(struct link *link, const struct nlmsghdr *message)
 
     *link = (struct link){ .ifindex = (uint32_t)header->ifi_index,
                            .flags = header->ifi_flags & (IFF_UP | IFF_RUNNING | IFF_LOWER_UP) };
-    if (!mtu || !netlink_u32(mtu, &link->mtu_bytes[family_index(AF_INET)]) ||
+    if (!mtu || !netlink_u32(mtu, &link->mtu_bytes[0]) ||
         (master && !netlink_u32(master, &link->master)))
         return false;
-    link->mtu_bytes[family_index(AF_INET6)] = ipv6_mtu(attrs);
-    for (int i = 0; i < 2; i++) {
-        if (link->mtu_bytes[i] > ROUTE_MAX_MTU_BYTES)
-            link->mtu_bytes[i] = 0;
-    }
+    link->mtu_bytes[0] = mtu_of_route(link->mtu_bytes[0]);
+    link->mtu_bytes[1] = ipv6_mtu(attrs);
+    /* IPv6 takes a new one over after this message, without another (addrconf_notify). */
+    if (known && known->mtu_bytes[0] != link->mtu_bytes[0] && link->mtu_bytes[1])
+        link->mtu_bytes[1] = link->mtu_bytes[0];
+    link->mtu_bytes[1] = mtu_of_route(link->mtu_bytes[1]);
     return true;
 }
 
-int links_take(struct links *links, const struct nlmsghdr *message)
+int links_take(struct links *links, const struct nlmsghdr *message, struct link *before)
 {
     const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
     struct link link, *known;
-    bool is_same;
 
-    if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK)
-        return 0;
     if (!netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
     /* Bridges send messages of the same type about their ports: removing a port removes no link. */
     if (header->ifi_family != AF_UNSPEC)
         return 0;
     known = find(links, (uint32_t)header->ifi_index);
+    *before = known ? *known : (struct link){ 0 };
     if (message->nlmsg_type == RTM_DELLINK) {
         if (known)
-            remove_link(links, known);
+            *known = links->list[--links->n];
         return 1;
     }
-    if (!parse(&link, message))
+    if (!parse(&link, message, known))
         return -EBADMSG;
     if (!known) {
-        int r = add(links, &link);
+        int r = array_append(&links->list, &links->n, &links->capacity, &link, sizeof(link));
 
         return r < 0 ? r : 1;
     }
     /* Promiscuous mode, an address, a name: messages about these change no route. */
-    is_same = memcmp(known->mtu_bytes, link.mtu_bytes, sizeof(link.mtu_bytes)) == 0 &&
-              known->flags == link.flags && known->master == link.master;
-    memcpy(known->mtu_bytes, link.mtu_bytes, sizeof(link.mtu_bytes));
-    known->flags = link.flags;
-    known->master = link.master;
-    return !is_same;
+    if (memcmp(known, &link, STATE_BYTES) == 0)
+        return 0;
+    memcpy(known, &link, STATE_BYTES);
+    return 1;
 }
 
 void links_begin_main(struct links *links)
@@ -154,7 +130,7 @@ void links_note_main(struct links *links, uint32_t ifindex, const struct riptide
         links->are_unknown = true;
         return;
     }
-    for (uint32_t i = 0; i < link->n_prefixes && !link->leads_anywhere; i++) {
+    for (uint32_t i = 0; i < link->n_prefixes; i++) {
         if (riptide_prefix_contains(&link->prefixes[i], dst))
             return;
     }
@@ -172,10 +148,8 @@ uint32_t links_mtu(const struct links *links, const struct base *base)
     uint32_t mtu_bytes = 0, n_hops = 0, before;
 
     while (route_next_hop(&hop, &base->route, attrs)) {
-        const struct link *link = find(links, hop.ifindex);
-
         before = mtu_bytes;
-        mtu_bytes = link ? link->mtu_bytes[family_index(base->route.dst.family)] : 0;
+        mtu_bytes = links_find(links, hop.ifindex)->mtu_bytes[family_index(base->route.dst.family)];
         if (n_hops++ > 0 && mtu_bytes != before)
             return 0;
     }

@@ -17,13 +17,13 @@ struct link {
     uint32_t mtu_bytes[2]; /* for each of families[]; 0: none, or more than a route can have */
     uint32_t flags;        /* IFF_UP, IFF_RUNNING, IFF_LOWER_UP, */
     uint32_t master;       /* and 0 or its master */
-    struct riptide_prefix prefixes[LINK_MAX_PREFIXES]; /* of main's routes that leave by it, */
+    struct riptide_prefix prefixes[LINK_MAX_PREFIXES]; /* of main's routes that leave by it */
     uint8_t n_prefixes;
-    bool leads_anywhere; /* or more of them than there is room for */
+    bool leads_anywhere; /* there are more of them */
 };
 
 struct links {
-    struct link *list; /* by ifindex */
+    struct link *list;
     uint32_t n, capacity;
     bool are_unknown; /* routes of main may leave by any link */
 };
@@ -31,13 +31,13 @@ struct links {
 void links_forget(struct links *links);
 
 /*
- * Processes a message about an added, changed or removed link; ignores other messages. A link whose
- * message was malformed, or for which memory was short, stays as it was. Returns 1 if routes may
- * have come or gone with the change, or have another MTU. Errors: -EBADMSG, -ENOMEM.
+ * Processes a message about an added, changed or removed link. Returns 1, and the link as it was
+ * before, if routes may have come or gone with the change, or have another MTU. Errors: -EBADMSG,
+ * -ENOMEM.
  */
-int links_take(struct links *links, const struct nlmsghdr *message);
+int links_take(struct links *links, const struct nlmsghdr *message, struct link *before);
 
-/* The link, or NULL. */
+/* An unknown link is one without MTU and prefixes. */
 const struct link *links_find(const struct links *links, uint32_t ifindex);
 
 /* Forgets the prefixes of main, before all of them are noted. */

@@ -7,7 +7,6 @@
 
 #include <linux/fib_rules.h>
 #include <linux/if_link.h>
-#include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
@@ -157,6 +156,4 @@ struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_
     return request;
 }
 
-_Static_assert(sizeof(struct rtmsg) == sizeof(struct fib_rule_hdr) &&
-                   sizeof(struct rtmsg) == sizeof(struct ndmsg),
-               "a dump of another header");
+_Static_assert(sizeof(struct rtmsg) == sizeof(struct fib_rule_hdr), "a dump of another header");

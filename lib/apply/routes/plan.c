@@ -172,9 +172,7 @@ static void doubt(struct plan *plan)
 {
     plan->since_slow_s = 0;
     plan_want_scan(plan, SCAN_LINKS);
-    if (plan->main.has_failed)
-        plan_want_scan(plan, SCAN_NEIGHBOURS);
-    if (plan->main.is_stale || plan->links.are_unknown)
+    if (main_flags_exist(&plan->main) || plan->links.are_unknown)
         plan_want_scan(plan, SCAN_MAIN);
 }
 

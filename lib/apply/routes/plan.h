@@ -28,10 +28,9 @@ enum {
 enum scan_part {
     SCAN_LINKS = 1,
     SCAN_RULES = 2,
-    SCAN_MAIN = 4,       /* and the gateways' neighbours */
-    SCAN_NEIGHBOURS = 8, /* those of gateways */
-    SCAN_OURS = 16,      /* our own table */
-    SCAN_ALL = 31,
+    SCAN_MAIN = 4,
+    SCAN_OURS = 8, /* our own table */
+    SCAN_ALL = 15,
 };
 
 /* Our rules in one family. */
@@ -125,8 +124,7 @@ void plan_count(const struct plan *plan, struct riptide_applier_stats *stats);
 /* event.c: processes a notification. A malformed one counts as any change. */
 void event_follow(struct plan *plan, const struct nlmsghdr *message);
 
-/* A link, as links_take has recorded it or is about to forget it, or one of its addresses has
- * changed: touches what main leads through it. */
-void event_touch_link(struct plan *plan, const struct link *link);
+/* Likewise a message about a link, of a dump as well. Errors: those of links_take. */
+int event_follow_link(struct plan *plan, const struct nlmsghdr *message);
 
 #endif

@@ -129,12 +129,12 @@ void router_tick(struct router *router, uint32_t seconds)
 
 int router_start(struct router *router, struct riptide_error *error)
 {
-    int r = watch_subscribe(router->notifications);
+    int r = watch_subscribe(router->notifications, true);
 
     if (r == 0 && !router->plan.config.dry_run)
         r = start_routes(router, error);
     if (r < 0) {
-        watch_unsubscribe(router->notifications);
+        watch_subscribe(router->notifications, false);
         return error_fill(error, r);
     }
     /* Changes since the scans of the start wait as events. */

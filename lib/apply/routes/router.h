@@ -57,11 +57,9 @@ struct scan {
     struct netlink dumps;     /* another socket, as requests must not wait for a dump */
     uint32_t scanned;         /* SCAN_...: of the last one that has ended */
     uint32_t n_messages;      /* read so far */
-    uint32_t step;            /* the present dump, */
-    uint8_t family;           /* and its family */
+    uint32_t step;            /* the present dump */
     bool is_asked;            /* its request was sent */
     bool is_interrupted;      /* a change interrupted a dump */
-    bool had_failed;          /* a gateway had, before it */
 };
 
 enum { SHARE_SLOTS = 60 };
@@ -122,11 +120,11 @@ int sync_remove(struct plan *plan, struct netlink *channel);
 /* A socket for notifications, except about changes by the socket with that port. */
 int watch_open(struct mnl_socket **socketp, uint32_t own_port);
 
-/* From now on they queue: only for a router that reads them, as 32 MB of the kernel's would fill. */
-int watch_subscribe(struct mnl_socket *socket);
-
-/* Before the end: nothing is read any more, and the kernel need not announce each deleted route. */
-void watch_unsubscribe(struct mnl_socket *socket);
+/*
+ * From now on they queue: only for a router that reads them, as 32 MB of the kernel's would fill.
+ * Off before the end: the kernel need not announce each deleted route.
+ */
+int watch_subscribe(struct mnl_socket *socket, bool is_on);
 
 /* Reads one buffer of notifications. Returns 1 where there was one. */
 int watch_read(struct mnl_socket *socket, struct plan *plan);

@@ -189,7 +189,7 @@ int stop_routes(struct router *router)
 {
     int r;
 
-    watch_unsubscribe(router->notifications);
+    watch_subscribe(router->notifications, false);
     give_up(router);
     r = flush_own(router, FLUSH_OURS, NULL, NULL);
     plan_forget_known(&router->plan);

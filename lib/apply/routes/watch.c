@@ -12,12 +12,6 @@ enum {
     NOTIFICATION_QUEUE_BYTES = 16 * 1024 * 1024,
 };
 
-static const int groups[] = {
-    RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR,  RTNLGRP_IPV6_IFADDR,  RTNLGRP_IPV4_ROUTE,
-    RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,    RTNLGRP_IPV6_RULE,    RTNLGRP_NEXTHOP,
-    RTNLGRP_NEIGH,      RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF,
-};
-
 /*
  * Our own changes come back as notifications that carry our port. The kernel drops them before they
  * fill the queue: 10,000 routes would be 10,000 datagrams to read.
@@ -45,29 +39,22 @@ int watch_open(struct mnl_socket **socketp, uint32_t own_port)
     return ignore_own(mnl_socket_get_fd(*socketp), own_port);
 }
 
-int watch_subscribe(struct mnl_socket *socket)
+int watch_subscribe(struct mnl_socket *socket, bool is_on)
 {
-    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-        int r = netlink_set_membership(socket, NETLINK_ADD_MEMBERSHIP, groups[i]);
+    static const int groups[] = {
+        RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
+        RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,   RTNLGRP_IPV6_RULE,   RTNLGRP_IPV4_NETCONF,
+        RTNLGRP_NEXTHOP,    RTNLGRP_IPV6_NETCONF,
+    };
+    int option = is_on ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP, r = 0;
 
+    for (size_t i = 0; r == 0 && i < sizeof(groups) / sizeof(groups[0]); i++) {
+        r = netlink_set_membership(socket, option, groups[i]);
         /* RTNLGRP_NEXTHOP needs Linux 5.3; without it there are no objects. */
-        if (r < 0 && groups[i] != RTNLGRP_NEXTHOP)
-            return r;
+        if (groups[i] == RTNLGRP_NEXTHOP)
+            r = 0;
     }
-    return 0;
-}
-
-void watch_unsubscribe(struct mnl_socket *socket)
-{
-    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-        netlink_set_membership(socket, NETLINK_DROP_MEMBERSHIP, groups[i]);
-}
-
-/* After an unreadable message any route may have changed. */
-static void touch_unread(struct plan *plan)
-{
-    plan->stats.malformed++;
-    plan_distrust(plan);
+    return r;
 }
 
 int watch_read(struct mnl_socket *socket, struct plan *plan)
@@ -79,20 +66,15 @@ int watch_read(struct mnl_socket *socket, struct plan *plan)
 
     if (r == RIPTIDE_E_AGAIN)
         return 0;
-    /* Another process can send to a multicast group; only the kernel's messages count. */
-    if (r == RIPTIDE_E_INVALID) {
-        plan->stats.malformed++;
-        return 1;
-    }
     if (r == -ENOBUFS)
         plan_overrun(plan);
-    else if (r == -EMSGSIZE)
-        touch_unread(plan);
-    else if (r < 0)
+    else if (r < 0 && r != -EMSGSIZE)
         return r;
     while ((message = netlink_next_message(&walk)))
         event_follow(plan, message);
-    if (walk.left > 0)
-        touch_unread(plan);
+    plan->stats.malformed += r == RIPTIDE_E_INVALID || r == -EMSGSIZE || walk.left > 0;
+    /* Anything may have changed, unless another process sent it (RIPTIDE_E_INVALID). */
+    if (r == -EMSGSIZE || walk.left > 0)
+        plan_distrust(plan);
     return 1;
 }
