@@ -310,7 +310,6 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
 /* The map's window for new connections to the peer, independent of routes. */
 static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer)
 {
-    const uint32_t least = daemon->settings->applier.pacing ? TCP_PACING_PERCENT : 0;
     const struct arm_config arms = riptide_agent_get_outcomes(daemon->agent)->arms;
     const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
     uint32_t percent;
@@ -318,10 +317,7 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
 
     if (riptide_applier_find_window(riptide_agent_get_applier(daemon->agent), peer, &window) != 0)
         return json_null();
-    percent = window_pacing_percent(&window, least);
-    /* Below that TCP's own rate applies. */
-    if (percent > 0 && percent < TCP_PACING_PERCENT)
-        percent = TCP_PACING_PERCENT;
+    percent = window_pacing_percent(&window, daemon->settings->applier.pacing);
     /* If the path is not known to be shorter, each handshake decides for itself. */
     if (window.rtt_us > 0 && window.rtt_us < PACING_RTT_MIN_US)
         percent = 0;

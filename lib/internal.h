@@ -6,6 +6,8 @@
 #ifndef RIPTIDE_LIB_INTERNAL_H
 #define RIPTIDE_LIB_INTERNAL_H
 
+#include "pacing.h"
+
 #include <riptide/riptide.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,12 +38,6 @@ static inline uint32_t window_step(uint32_t cwnd)
 {
     return cwnd >= 30 ? cwnd / 10 : 2;
 }
-
-/*
- * Half a round trip is TCP's own rate in slow start, which needs no callback and no rate of ours.
- * On shorter paths nothing is paced: a flight that leaves at once is over sooner than a timer.
- */
-enum { TCP_PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000 };
 
 /* For CLEANUP on a pointer from malloc. */
 void freep(void *pointerp);

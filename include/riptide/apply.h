@@ -87,9 +87,8 @@ struct riptide_applier_config {
     uint32_t holdout_seed;
     /*
      * The program serves connections whose sockets are created in this cgroup or below; NULL
-     * (default): all of the host, /sys/fs/cgroup, or /sys/fs/cgroup/unified where cgroup v1 is
-     * mounted there. Where the mount namespace hides these (ip netns exec), another mount of cgroup2
-     * serves, or with CAP_SYS_ADMIN one of our own, which changes nothing that others see. An
+     * (default): all of the host, /sys/fs/cgroup. Where the mount namespace hides it (ip netns exec),
+     * with CAP_SYS_ADMIN a mount of our own serves, which changes nothing that others see. An
      * absolute path, which the applier resolves again each second, as the cgroup may be created
      * anew. The text is copied.
      */

@@ -6,7 +6,6 @@
  * "nothing" is a program that only returns.
  */
 #include "apply/program/program.h"
-#include "apply/program/windows.h"
 #include "program.h"
 
 #include <arpa/inet.h>
@@ -82,7 +81,7 @@ static void time_updates(uint32_t n)
     close(fd);
 }
 
-static void write_all(struct windows *program)
+static void write_all(struct program *program)
 {
     int r;
 
@@ -92,7 +91,7 @@ static void write_all(struct windows *program)
     } while (r == RIPTIDE_E_MORE);
 }
 
-static void set_all(struct windows *program, uint32_t n, uint32_t initcwnd)
+static void set_all(struct program *program, uint32_t n, uint32_t initcwnd)
 {
     struct riptide_wanted wanted = { .dst = { .family = AF_INET, .len = 32 },
                                      .initcwnd = initcwnd };
@@ -107,7 +106,7 @@ static void set_all(struct windows *program, uint32_t n, uint32_t initcwnd)
     }
 }
 
-static void time_windows(struct windows *program, uint32_t n)
+static void time_windows(struct program *program, uint32_t n)
 {
     static const char *const names[] = { "set", "changed", "withdrawn" };
     static const uint32_t windows[] = { 40, 50, 0 };
@@ -183,16 +182,14 @@ static void time_nothing(const char *cgroup)
 
 int main(int argc, char **argv)
 {
-    const struct windows_config config = { .cgroup = argc > 1 ? argv[1] : NULL,
-                                           .max_windows = 200000 };
+    const struct riptide_applier_config config = { .cgroup = argc > 1 ? argv[1] : NULL };
     struct riptide_wanted wanted = { .dst = { .family = AF_INET, .len = 8, .addr = { 127 } },
                                      .initcwnd = 40 };
     union bpf_attr stats = { .enable_stats.type = BPF_STATS_RUN_TIME };
-    struct windows *program;
+    struct program *program;
     struct riptide_error error;
 
-    if (windows_new(&program, &config, &error) < 0 ||
-        windows_start(program, &error) < 0) {
+    if (program_new(&program, &config, 200000, &error) < 0 || program_start(program, &error) < 0) {
         fprintf(stderr, "program: %s\n", error.text);
         return EXIT_FAILURE;
     }
@@ -212,6 +209,6 @@ int main(int argc, char **argv)
     time_connections("riptide", "everything");
     set_all(program, 10000, 40);
     time_connections("riptide", "everything_beside_10000");
-    windows_free(program);
+    program_free(program);
     return EXIT_SUCCESS;
 }

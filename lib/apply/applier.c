@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The applier: gives windows by the router, by the program, or by both, on one fd. */
 #include "apply/config.h"
-#include "apply/program/windows.h"
+#include "apply/program/program.h"
 #include "apply/routes/router.h"
 #include "internal.h"
 #include "prefix.h"
@@ -23,7 +23,7 @@ struct riptide_applier {
     bool restarts_after_idle; /* connections of the namespace do, with their route's window */
     enum riptide_backend chosen; /* AUTO until the start */
     struct router *router;
-    struct windows *windows;  /* of the program; NULL: not configured, or AUTO chose routes */
+    struct program *program;  /* NULL: not configured, or AUTO chose routes */
     struct riptide_error why; /* of AUTO's choice, as in the stats; empty: none was made */
     int epoll_fd;
     int timer_fd; /* each second after the start */
@@ -59,27 +59,21 @@ static int refuse(struct riptide_applier *applier, int r, struct riptide_error *
             *error = applier->why;
         return r;
     }
-    applier->windows = windows_free(applier->windows);
+    applier->program = program_free(applier->program);
     applier->chosen = RIPTIDE_ROUTES;
     return 0;
 }
 
-static int open_windows(struct riptide_applier *applier, struct riptide_error *error)
+static int open_program(struct riptide_applier *applier, struct riptide_error *error)
 {
-    const struct riptide_applier_config *config = &applier->config;
-    const struct windows_config windows = {
-        .cgroup = config->cgroup,
-        .max_windows = RIPTIDE_MAX_DESTINATIONS, /* memory is used only by those in use */
-        .pacing = config->pacing,
-        .arms = { .holdout_percent = config->holdout_percent, .seed = config->holdout_seed },
-        .dry_run = config->dry_run,
-    };
+    struct riptide_applier_config *config = &applier->config;
     int r = 0;
 
-    applier->chosen = applier->config.backend;
+    applier->chosen = config->backend;
+    /* Its map takes memory only for windows in use. */
     if (applier->chosen != RIPTIDE_ROUTES)
-        r = windows_new(&applier->windows, &windows, &applier->why);
-    applier->config.cgroup = NULL; /* the caller's; the program has its own */
+        r = program_new(&applier->program, config, RIPTIDE_MAX_DESTINATIONS, &applier->why);
+    config->cgroup = NULL; /* the caller's; the program has its own */
     return r < 0 ? refuse(applier, r, error) : 0;
 }
 
@@ -135,7 +129,7 @@ RIPTIDE_PUBLIC int riptide_applier_new(struct riptide_applier **applierp,
     if (r == 0)
         r = router_new(&applier->router, &applier->config);
     if (r == 0)
-        r = open_windows(applier, error);
+        r = open_program(applier, error);
     if (r == 0)
         r = open_fds(applier);
     if (r < 0)
@@ -149,7 +143,7 @@ RIPTIDE_PUBLIC struct riptide_applier *riptide_applier_free(struct riptide_appli
 {
     if (!applier)
         return NULL;
-    windows_free(applier->windows);
+    program_free(applier->program);
     router_free(applier->router);
     closep(&applier->work_fd);
     closep(&applier->timer_fd);
@@ -163,10 +157,10 @@ static int attach_program(struct riptide_applier *applier, struct riptide_error 
 {
     int r;
 
-    applier->chosen = applier->windows ? applier->config.backend : RIPTIDE_ROUTES;
-    if (!applier->windows)
+    applier->chosen = applier->program ? applier->config.backend : RIPTIDE_ROUTES;
+    if (!applier->program)
         return 0;
-    r = windows_start(applier->windows, &applier->why);
+    r = program_start(applier->program, &applier->why);
     if (r < 0)
         return refuse(applier, r, error);
     if (applier->chosen != RIPTIDE_AUTO)
@@ -189,7 +183,7 @@ static int install_routes(struct riptide_applier *applier, struct riptide_error 
     struct riptide_error refusal = { .text = "" }; /* or what the start has removed */
     int r = router_start(applier->router, &refusal);
 
-    if (r < 0 && applier->windows && applier->config.backend == RIPTIDE_AUTO) {
+    if (r < 0 && applier->program && applier->config.backend == RIPTIDE_AUTO) {
         error_set(&applier->why, "no routes: %s", refusal.text);
         applier->chosen = RIPTIDE_PROGRAM;
         return 0;
@@ -213,10 +207,10 @@ static int start(struct riptide_applier *applier, struct riptide_error *error)
         r = install_routes(applier, error);
     if (r == 0 && !has_routes(applier))
         r = start_program(applier->router, error);
-    if (r == 0 && applier->windows)
-        windows_set_beside_routes(applier->windows, has_routes(applier));
-    if (r < 0 && applier->windows)
-        windows_stop(applier->windows);
+    if (r == 0 && applier->program)
+        applier->program->is_beside_routes = has_routes(applier);
+    if (r < 0 && applier->program)
+        program_stop(applier->program);
     return r;
 }
 
@@ -252,8 +246,8 @@ RIPTIDE_PUBLIC int riptide_applier_stop(struct riptide_applier *applier)
     epoll_ctl(applier->epoll_fd, EPOLL_CTL_DEL, router_get_fd(applier->router), NULL);
     applier->is_stopped = true;
     show_work(applier);
-    if (applier->windows)
-        first = windows_stop(applier->windows);
+    if (applier->program)
+        first = program_stop(applier->program);
     r = router_stop(applier->router);
     return first ? first : r;
 }
@@ -307,7 +301,7 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     }
     if (has_routes(applier))
         r = router_set(applier->router, &by_route);
-    return r < 0 || !applier->windows ? r : windows_set(applier->windows, wanted);
+    return r < 0 || !applier->program ? r : windows_set(applier->program, wanted);
 }
 
 RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, bool is_paused)
@@ -319,7 +313,7 @@ RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, b
         return r;
     applier->has_work = true;
     show_work(applier);
-    first = applier->windows ? windows_set_paused(applier->windows, why) : 0;
+    first = applier->program ? program_set_paused(applier->program, why) : 0;
     if (has_routes(applier))
         r = router_set_paused(applier->router, why);
     return first ? first : r;
@@ -332,7 +326,7 @@ static uint64_t program_permille(const struct riptide_applier *applier)
     const uint64_t bits = applier->in_force & ((UINT64_C(1) << SECONDS_OF_SHARE) - 1);
 
     if (applier->n_seconds == 0)
-        return windows_get_reason(applier->windows) ? 0 : 1000;
+        return program_get_reason(applier->program) ? 0 : 1000;
     return UINT64_C(1000) * (uint64_t)__builtin_popcountll(bits) / applier->n_seconds;
 }
 
@@ -344,10 +338,10 @@ static bool tick(struct riptide_applier *applier)
     if (read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) < 0 || !applier->is_started)
         return false;
     router_tick(applier->router, n_seconds < UINT32_MAX ? (uint32_t)n_seconds : UINT32_MAX);
-    if (applier->windows)
-        windows_check(applier->windows);
+    if (applier->program)
+        program_check(applier->program);
     if (!has_routes(applier)) {
-        applier->in_force = applier->in_force << 1 | !windows_get_reason(applier->windows);
+        applier->in_force = applier->in_force << 1 | !program_get_reason(applier->program);
         applier->n_seconds += applier->n_seconds < SECONDS_OF_SHARE;
     }
     return true;
@@ -361,8 +355,8 @@ RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
     if (r < 0)
         return r;
     is_due = tick(applier) || applier->has_work;
-    applier->has_work = applier->is_started && is_due && applier->windows &&
-                        windows_dispatch(applier->windows) == RIPTIDE_E_MORE;
+    applier->has_work = applier->is_started && is_due && applier->program &&
+                        windows_dispatch(applier->program) == RIPTIDE_E_MORE;
     if (has_routes(applier))
         r = router_dispatch(applier->router);
     applier->has_work |= r == RIPTIDE_E_MORE;
@@ -373,7 +367,7 @@ RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
 RIPTIDE_PUBLIC int riptide_applier_pop(struct riptide_applier *applier,
                                        const struct riptide_route **routep)
 {
-    if (applier->windows && windows_pop(applier->windows, routep) == 0)
+    if (applier->program && windows_pop(applier->program, routep) == 0)
         return 0;
     return has_routes(applier) ? router_pop(applier->router, routep) : RIPTIDE_E_AGAIN;
 }
@@ -386,7 +380,7 @@ RIPTIDE_PUBLIC int riptide_applier_find(const struct riptide_applier *applier,
 
     if (backend == RIPTIDE_ROUTES && has_routes(applier))
         return router_find(applier->router, dst, route);
-    if (backend != RIPTIDE_PROGRAM || windows_find(applier->windows, dst, &window) != 0)
+    if (backend != RIPTIDE_PROGRAM || windows_find(applier->program, dst, &window) != 0)
         return RIPTIDE_E_UNKNOWN;
     *route = (struct riptide_route){ .dst = *dst,
                                      .state = RIPTIDE_ROUTE_APPLIED,
@@ -398,7 +392,7 @@ RIPTIDE_PUBLIC int riptide_applier_find(const struct riptide_applier *applier,
 int riptide_applier_find_window(const struct riptide_applier *applier,
                                 const struct riptide_prefix *dst, struct window *window)
 {
-    return windows_find(applier->windows, dst, window);
+    return windows_find(applier->program, dst, window);
 }
 
 int riptide_applier_check_start(struct riptide_applier *applier, struct riptide_error *error)
@@ -417,29 +411,21 @@ void applier_add_why(struct riptide_applier *applier, const char *text)
 }
 
 STRUCT_ENDS_WITH(struct riptide_applier_stats, program);
-_Static_assert(sizeof(struct riptide_program_counts) == sizeof(struct window_counts),
-               "the same members");
 
 RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *applier,
                                               struct riptide_applier_stats *stats, size_t size)
 {
-    const struct windows *windows = applier->windows;
     struct riptide_applier_stats current = { 0 };
-    struct window_counts counts;
 
     router_count(applier->router, &current);
     if (!has_routes(applier))
         current.rules_reason[0] = current.rules_reason[1] = "windows are given by the program";
-    if (!has_routes(applier) && windows)
+    if (!has_routes(applier) && applier->program)
         current.in_force_permille = program_permille(applier);
     current.backend = applier->chosen;
     current.why = applier->why.text[0] ? applier->why.text : NULL;
-    if (windows) {
-        counts = windows_count(windows);
-        memcpy(&current.program, &counts, sizeof(counts));
-        current.program_reason = windows_get_reason(windows);
-        current.can_pace = applier->config.pacing && windows_can_pace(windows);
-        current.cgroup = windows_get_cgroup(windows);
+    if (applier->program) {
+        program_count(applier->program, &current);
         current.is_idle = (current.is_idle || !has_routes(applier)) && !applier->has_work;
     }
     struct_give(stats, size, &current, sizeof(current));

@@ -10,9 +10,10 @@
  *     arm COOKIE                         its name, as user space computes it
  *     pop                                PREFIX STATE CWND REASON
  */
-#include "apply/program/windows.h"
+#include "apply/program/program.h"
 #include "proof/books.h"
 
+#include <inttypes.h>
 #include <riptide/riptide.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static const struct {
     MEMBER(rtt_us),   MEMBER(receive_bytes),
 };
 
-static int set(struct windows *windows, char *words)
+static int set(struct program *program, char *words)
 {
     struct riptide_wanted wanted = { .initcwnd = 0 };
     char *word = strtok(words, " ");
@@ -49,17 +50,17 @@ static int set(struct windows *windows, char *words)
                 memcpy((char *)&wanted + members[i].offset, &value, sizeof(value));
         }
     }
-    return windows_set(windows, &wanted);
+    return windows_set(program, &wanted);
 }
 
-static const char *pop(struct windows *windows, int *rp)
+static const char *pop(struct program *program, int *rp)
 {
     static const char *const states[] = { "applied", "withdrawn", "left-alone", "failed" };
     static char words[256];
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     const struct riptide_route *route;
 
-    *rp = windows_pop(windows, &route);
+    *rp = windows_pop(program, &route);
     if (*rp != 0)
         return "";
     riptide_prefix_format(&route->dst, text);
@@ -68,23 +69,26 @@ static const char *pop(struct windows *windows, int *rp)
     return words;
 }
 
-static const char *count(const struct windows *windows)
+static const char *count(const struct program *program)
 {
-    const struct window_counts counts = windows_count(windows);
+    struct riptide_applier_stats stats = { 0 };
+    const struct riptide_program_counts *counts = &stats.program;
     static char words[128];
 
-    snprintf(words, sizeof(words), "%llu %llu %llu %llu %llu %llu", counts.given, counts.paced,
-             counts.kept, counts.syn_lost, counts.refused, counts.held_out);
+    program_count(program, &stats);
+    snprintf(words, sizeof(words),
+             "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, counts->given,
+             counts->paced, counts->kept, counts->syn_lost, counts->refused, counts->held_out);
     return words;
 }
 
-static const char *name_arm(const struct windows_config *config, const char *cookie)
+static const char *name_arm(const struct riptide_applier_config *config, const char *cookie)
 {
-    return arm_name[arm_of(strtoull(cookie, NULL, 10), config->arms.seed,
-                           ARM_SHARE(config->arms.holdout_percent))];
+    return arm_name[arm_of(strtoull(cookie, NULL, 10), config->holdout_seed,
+                           ARM_SHARE(config->holdout_percent))];
 }
 
-static void follow(struct windows *windows, struct windows_config *config, char *line)
+static void follow(struct program *program, struct riptide_applier_config *config, char *line)
 {
     bool is_written = strncmp(line, "set ", 4) == 0 || strncmp(line, "check", 5) == 0;
     const char *words = "";
@@ -92,48 +96,47 @@ static void follow(struct windows *windows, struct windows_config *config, char 
 
     line[strcspn(line, "\n")] = '\0';
     if (strncmp(line, "set ", 4) == 0)
-        r = set(windows, line + 4);
+        r = set(program, line + 4);
     else if (strncmp(line, "wait ", 5) == 0)
-        r = set(windows, line + 5);
+        r = set(program, line + 5);
     else if (strcmp(line, "pause") == 0 || strcmp(line, "resume") == 0)
-        r = windows_set_paused(windows, line[0] == 'p' ? "paused" : NULL);
+        r = program_set_paused(program, line[0] == 'p' ? "paused" : NULL);
     else if (strcmp(line, "stop") == 0)
-        r = windows_stop(windows);
+        r = program_stop(program);
     else if (strcmp(line, "counts") == 0)
-        words = count(windows);
+        words = count(program);
     else if (strncmp(line, "arm ", 4) == 0)
         words = name_arm(config, line + 4);
     else if (strcmp(line, "pop") == 0)
-        words = pop(windows, &r);
+        words = pop(program, &r);
     else if (strcmp(line, "check") == 0)
-        windows_check(windows);
-    while (is_written && r >= 0 && (r = windows_dispatch(windows)) == RIPTIDE_E_MORE)
+        program_check(program);
+    while (is_written && r >= 0 && (r = windows_dispatch(program)) == RIPTIDE_E_MORE)
         ;
-    if (strcmp(line, "check") == 0 && windows_get_reason(windows))
-        words = windows_get_reason(windows);
+    if (strcmp(line, "check") == 0 && program_get_reason(program))
+        words = program_get_reason(program);
     printf("%d %s\n", r, words);
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-    struct windows_config config = {
+    struct riptide_applier_config config = {
         .cgroup = argc > 1 ? argv[1] : NULL,
-        .max_windows = argc > 2 ? (uint32_t)atoi(argv[2]) : 1000,
-        .arms = { .holdout_percent = argc > 3 ? (uint32_t)atoi(argv[3]) : 0,
-                  .seed = 7 },
+        .holdout_percent = argc > 3 ? (uint32_t)atoi(argv[3]) : 0,
+        .holdout_seed = 7,
     };
-    struct windows *windows = NULL;
+    struct program *program = NULL;
     struct riptide_error error;
     char line[256];
-    int r = windows_new(&windows, &config, &error);
+    int r = program_new(&program, &config, argc > 2 ? (uint32_t)atoi(argv[2]) : 1000, &error);
 
     if (r == 0)
-        r = windows_start(windows, &error);
+        r = program_start(program, &error);
     printf("%d %s\n", r, r == 0 ? "" : error.text);
     fflush(stdout);
     while (r == 0 && fgets(line, sizeof(line), stdin))
-        follow(windows, &config, line);
-    windows_free(windows);
+        follow(program, &config, line);
+    program_free(program);
     return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -246,7 +246,7 @@ def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, 
     with Daemon(net.host, "--apply", "program", "--cgroup", below, has_rules=False):
         wait_until(lambda: status()["destinations"], "a destination")
         below.rmdir()
-        gone = f"cgroup: {below} is gone; connections get windows again when it is made anew"
+        gone = f"cgroup: {below} is not there: make it first"
         wait_until(lambda: f"=> no window is given by the program at present: {gone}; connections start " in explain(), "the end of it")
         assert explain().count(gone) == 1 and ", not at present\n" in explain()
         shown = riptide_json(net.host, "show")

@@ -38,14 +38,15 @@ def test_routes_that_cannot_start_leave_the_program_alone(net, cgroup):
         assert f"--apply auto chose program: no routes: {refusal}\n" in riptided.said()
 
 
-def test_without_the_program_a_line_says_what_is_lost(net, tmp_path):
+def test_without_the_program_a_line_says_what_is_lost(net, cgroup, tmp_path):
     config = tmp_path / "riptided.conf"
     config.write_text("[apply]\nholdout-percent = 50\n")
     without = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
-    with Daemon(net.host, "--config", config, "--prefix-len6", 64, command=(*without, RIPTIDED)) as riptided:
+    with Daemon(net.host, "--config", config, "--cgroup", cgroup, "--prefix-len6", 64, command=(*without, RIPTIDED)) as riptided:
         wait_until(lambda: status()["round"], "a round")
         assert (status()["apply"]["by"], status()["health"]) == ("routes", "ok")
-        why = "the program needs CAP_BPF and CAP_NET_ADMIN; prefixes get no windows, as routes serve single addresses"
+        why = ("the program needs CAP_BPF and CAP_NET_ADMIN of the host; those of a user namespace are not enough; "
+               "prefixes get no windows, as routes serve single addresses")
         line = f"--apply auto chose routes: {why}; no connection is held out"
         assert net.host.run(RIPTIDE, "verdict").stdout == f"nothing is compared: {why}\n"
         assert riptided.said().count(f"{line}\n") == 1 and [each["text"] for each in status()["messages"]] == [line]

@@ -2,7 +2,7 @@
 /*
  * What is wanted for a prefix as the program's map has it.
  */
-#include "apply/program/windows.h"
+#include "apply/program/program.h"
 #include "unit.h"
 
 static struct window_key key_of(const char *text)
@@ -37,8 +37,6 @@ TEST(a_key_is_the_family_and_the_address)
     }
 }
 
-static const struct windows_config program;
-
 TEST(a_window_is_within_its_bound)
 {
     const struct riptide_wanted wanted = { .initcwnd = 60,
@@ -48,12 +46,12 @@ TEST(a_window_is_within_its_bound)
                                            .pacing_percent = 3,
                                            .rtt_us = 4 };
     struct riptide_wanted bounded = wanted;
-    struct window window = window_of(&program, &wanted);
+    struct window window = window_of(&wanted, false);
     const struct window expected = { 60, true, 1, 2, 3, 4, 0, 0 };
 
     assert_memory_equal(&window, &expected, sizeof(window));
     bounded.cwnd_max = 44;
-    assert_int_equal(window_of(&program, &bounded).initcwnd, 44);
+    assert_int_equal(window_of(&bounded, false).initcwnd, 44);
     bounded.cwnd_max = 61;
-    assert_int_equal(window_of(&program, &bounded).initcwnd, 60);
+    assert_int_equal(window_of(&bounded, false).initcwnd, 60);
 }

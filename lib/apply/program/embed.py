@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The program's byte code as a C header: embed.py CLANG program.bpf.c program_code.h [--check]
 
-Writes the object file's instructions, and the places where they name a map, for the loader to put
+Writes the object file's instructions; those that name a map have its number, for the loader to put
 its fd there. With --check it writes nothing: the exit code is 0 if this compiler makes the same
 header, and 77 (skipped) if another major version made it, as versions choose other registers.
 """
@@ -19,19 +19,13 @@ SECTION = struct.Struct("<IIQQQQIIQQ")  # Elf64_Shdr
 SYMBOL_BYTES = 24
 SMALL_STORES = {0x62, 0x6a, 0x72, 0x63, 0x6b, 0x73}  # BPF_ST and BPF_STX of 32, 16, 8 bits
 STACK = 10  # the register
+MAPS = ["windows", "settings", "counts"]  # as in program.h
+PSEUDO_MAP_FD = 1  # BPF_PSEUDO_MAP_FD, as source register
 HEADER = """\
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Made of program.bpf.c by `ninja byte-code`, clang {major}. */
+/* Made of program.bpf.c by `ninja byte-code`, clang {major}. The fd of a map is its number. */
 static const uint64_t program_code[] = {{
 {code}
-}};
-
-/* Instructions whose map the loader names. */
-static const struct {{
-    uint16_t at;
-    uint8_t map;
-}} program_maps[] = {{
-{maps}
 }};
 """
 
@@ -76,16 +70,15 @@ def render(elf: bytes, major: str) -> str:
                                     ("sockops", ".relsockops", ".symtab", ".strtab"))
     if sections[".text"][5]:
         sys.exit("a function was not inlined, and would not be loaded")
-    words = struct.unpack_from(f"<{code[5] // 8}Q", elf, code[4])
+    words = list(struct.unpack_from(f"<{code[5] // 8}Q", elf, code[4]))
     # Without CAP_PERFMON the verifier lets nothing smaller be where a pointer has been, up to Linux 6.7 also where a known number has.
     if any(word & 0xff in SMALL_STORES and word >> 8 & 0xf == STACK for word in words):
         sys.exit("less than 64 bits is written to the stack, which Linux may refuse without CAP_PERFMON")
-    maps = []
     for at in range(places[4], places[4] + places[5], 16):
         offset, info = struct.unpack_from("<QQ", elf, at)
         name, = struct.unpack_from("<I", elf, symbols[4] + (info >> 32) * SYMBOL_BYTES)
-        maps.append(f"{{ {offset // 8}, MAP_{read_text(elf, names[4] + name).upper()} }},")
-    return HEADER.format(major=major, code=fill(f"{word:#x}," for word in words), maps=fill(maps))
+        words[offset // 8] |= MAPS.index(read_text(elf, names[4] + name)) << 32 | PSEUDO_MAP_FD << 12
+    return HEADER.format(major=major, code=fill(f"{word:#x}," for word in words))
 
 
 def main() -> int:

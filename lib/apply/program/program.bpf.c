@@ -147,18 +147,10 @@ INLINE __u64 round_trip_us(const struct bpf_sock_ops *ctx, const struct window *
     return ctx->srtt_us >> 3 ? ctx->srtt_us >> 3 : window->rtt_us;
 }
 
-/* On short paths pacing only costs time. Either RTT suffices, as a queue lengthens a handshake. */
-INLINE int is_short(__u64 rtt_us, const struct window *window, const struct window_settings *set)
-{
-    return rtt_us < set->pacing_rtt_min_us ||
-           (window->rtt_us && window->rtt_us < set->pacing_rtt_min_us);
-}
-
 /*
  * Sets a limit and lifts it. TCP paces from then on, also without sch_fq, and its rate stays at the
  * former limit until TCP computes it anew: as the connection opens, and with acknowledgements of
- * data. A limit of the application stays. So does any before Linux 6.1, which does not show whether
- * there is one.
+ * data. Nothing changes a limit of the application, or any that cannot be read.
  */
 INLINE int take_rate_down(struct bpf_sock_ops *ctx, __u64 limit)
 {
@@ -170,11 +162,10 @@ INLINE int take_rate_down(struct bpf_sock_ops *ctx, __u64 limit)
 }
 
 /*
- * In slow start TCP's own rate is two windows per RTT, which is enough up to 50 percent. A lower
- * rate is set only as the first flight begins (begin_flight), so that nothing remains to be undone
- * if the program ends. It is also set there where TCP has measured no RTT yet and so has no rate.
- * The callback for header options shows that a flight begins. As a greeting or a TLS handshake may
- * precede the data, each flight that begins within the first ten segments is paced.
+ * In slow start TCP's own rate is two windows per RTT. A lower rate, or one where TCP has measured
+ * no RTT, is set only as the first flight begins (begin_flight), so that nothing remains to be
+ * undone if the program ends. The callback for header options shows that. As a greeting or a TLS
+ * handshake may precede the data, each flight that begins in the first ten segments is paced.
  */
 INLINE void pace(struct bpf_sock_ops *ctx, struct window_counts *count, __u32 percent)
 {
@@ -184,7 +175,7 @@ INLINE void pace(struct bpf_sock_ops *ctx, struct window_counts *count, __u32 pe
     if (!take_rate_down(ctx, NO_LIMIT))
         return;
     add(&count->paced, 1);
-    if (percent <= 50 && ctx->srtt_us)
+    if (percent == TCP_PACING_PERCENT && ctx->srtt_us)
         return;
     set_option(ctx, SOL_TCP, TCP_SAVE_SYN, is_theirs ? CALLED_BY_OTHERS : CALLED_BY_US);
     if (!is_theirs)
@@ -195,12 +186,11 @@ INLINE void pace(struct bpf_sock_ops *ctx, struct window_counts *count, __u32 pe
 INLINE void begin_flight(struct bpf_sock_ops *ctx, const struct window *window,
                          const struct window_settings *set)
 {
-    __u32 percent = window_pacing_percent(window, set->pacing_percent);
+    __u32 percent = window_pacing_percent(window, set->is_pacing);
     __u64 rtt_us = round_trip_us(ctx, window);
 
     if (percent && rtt_us)
-        take_rate_down(ctx, (__u64)ctx->snd_cwnd * ctx->mss_cache * 100000000 /
-                                (rtt_us * (percent < 50 ? 50 : percent)));
+        take_rate_down(ctx, (__u64)ctx->snd_cwnd * ctx->mss_cache * 100000000 / (rtt_us * percent));
 }
 
 /* Whether pace() marked the connection; after its first ten segments removes mark and callback. */
@@ -217,36 +207,23 @@ INLINE int is_awaited(struct bpf_sock_ops *ctx)
     return 1;
 }
 
-/*
- * snd_cwnd is the initcwnd of the route, or 10. Up to a step above the window that route may be
- * ours: its window is not for held out connections.
- */
-INLINE __u32 cwnd_without_us(struct bpf_sock_ops *ctx, const struct window *window)
-{
-    __u32 cwnd = ctx->snd_cwnd;
-
-    return window->base_cwnd && cwnd <= window->initcwnd + window->route_step ? window->base_cwnd
-                                                                              : cwnd;
-}
-
-INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window,
-                     struct window_counts *count)
-{
-    __u32 cwnd = cwnd_without_us(ctx, window);
-
-    add(&count->held_out, 1);
-    /* After two lost SYNs TCP starts with one segment, as it should. */
-    if (ctx->total_retrans <= 1 && cwnd != ctx->snd_cwnd)
-        set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd);
-}
-
 INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
-                        const struct window_settings *set, struct window_counts *count)
+                        const struct window_settings *set, struct window_counts *count,
+                        int is_held_out)
 {
     __u32 cwnd = window->initcwnd;
-    __u32 percent = window_pacing_percent(window, set->pacing_percent);
+    __u32 percent = window_pacing_percent(window, set->is_pacing);
     __u64 rtt_us = round_trip_us(ctx, window);
+    /* snd_cwnd is the initcwnd of the route, or 10; without a route of ours it would be this. */
+    __u32 base_cwnd = ctx->snd_cwnd <= window->route_cwnd_max ? window->base_cwnd : ctx->snd_cwnd;
 
+    if (is_held_out) {
+        add(&count->held_out, 1);
+        /* After two lost SYNs TCP starts with one segment, as it should. */
+        if (ctx->total_retrans <= 1 && base_cwnd != ctx->snd_cwnd)
+            set_option(ctx, SOL_TCP, TCP_BPF_IW, base_cwnd);
+        return;
+    }
     if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
         set_option(ctx, SOL_TCP, TCP_SAVE_SYN, NO_NOTE);
     if (ctx->total_retrans > 1) {
@@ -255,7 +232,7 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
     }
     if (window->rto_min_us)
         set_option(ctx, SOL_TCP, TCP_BPF_RTO_MIN, window->rto_min_us);
-    if (cwnd_without_us(ctx, window) > cwnd && !window->may_lower) {
+    if (base_cwnd > cwnd && !window->may_lower) {
         add(&count->kept, 1);
         return;
     }
@@ -269,15 +246,10 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
     if (set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd))
         return;
     count_given(ctx, count, cwnd);
-    if (percent && !is_short(rtt_us, window, set))
+    /* On short paths pacing only costs time. Either RTT suffices: a queue lengthens a handshake. */
+    if (percent && rtt_us >= PACING_RTT_MIN_US &&
+        (!window->rtt_us || window->rtt_us >= PACING_RTT_MIN_US))
         pace(ctx, count, percent);
-}
-
-INLINE enum arm draw(struct bpf_sock_ops *ctx, const struct window_settings *set)
-{
-    if (!set->holdout)
-        return ARM_WINDOW;
-    return arm_of(get_socket_cookie(ctx), set->seed, set->holdout);
 }
 
 /*
@@ -305,7 +277,7 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     struct window_counts *count;
     int is_established = ctx->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
                          ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
-    int is_data = ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB;
+    int is_data = ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB, is_held_out;
 
     /* A flight begins with data that leaves while none is in flight. */
     if (is_data) {
@@ -330,18 +302,13 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     count = only_one(&counts);
     if (!count)
         return 1;
-    if (draw(ctx, set) == ARM_HOLDOUT) {
-        if (is_established)
-            hold_out(ctx, window, count);
-        return 1;
-    }
-    if (is_data && !ctx->packets_out)
+    is_held_out =
+        set->holdout && arm_of(get_socket_cookie(ctx), set->seed, set->holdout) == ARM_HOLDOUT;
+    if (is_established)
+        established(ctx, window, set, count, is_held_out);
+    else if (is_data && !is_held_out && !ctx->packets_out)
         begin_flight(ctx, window, set);
-    else if (is_data)
-        return 1;
-    else if (is_established)
-        established(ctx, window, set, count);
-    else
+    else if (!is_data && !is_held_out)
         open_connection(ctx, window);
     return 1;
 }

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program's life: its maps, the verifier, and being attached; by bpf(2), see
- * include/uapi/linux/bpf.h. Not libbpf: with libelf and zlib it would add 500 kB
- * (docs/decisions.md).
+ * The program's life: its maps, the verifier, and being attached; by bpf(2), see linux/bpf.h. Not
+ * libbpf: with libelf and zlib it would add 500 kB (docs/decisions.md).
  */
 #include "apply/program/program.h"
 
 #include "apply/program/program_code.h"
-#include "apply/program/window.h"
 #include "internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PROGRAM_INSTRUCTIONS (sizeof(program_code) / sizeof(program_code[0]))
+/* Debian 11's headers do not have it. */
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
 
 enum { LOG_BYTES = 4096 };
 
@@ -51,43 +53,16 @@ int map_element(enum bpf_cmd command, int map_fd, const void *key, const void *v
                .value = address_of(value));
 }
 
-int map_set_elements(int map_fd, const void *keys, const void *values, uint32_t *np)
-{
-    union bpf_attr attr = { .batch = { .map_fd = (uint32_t)map_fd,
-                                       .keys = address_of(keys),
-                                       .values = address_of(values),
-                                       .count = *np } };
-    int r = call(BPF_MAP_UPDATE_BATCH, &attr, STRUCT_END(union bpf_attr, batch));
-
-    /* After an error before the first element the kernel leaves the count unchanged. */
-    if (r < 0)
-        *np = attr.batch.count < *np ? attr.batch.count : 0;
-    return r;
-}
-
-static int load_sockops(const char *name, const struct bpf_insn *code, size_t n, char *log,
-                        size_t log_bytes)
+/* With a log for the message; without a trace, which before Linux 6.4 would fill it. */
+static int load_code(const struct bpf_insn *code, size_t n, char log[LOG_BYTES])
 {
     enum { LOG_STATS = 4 }; /* BPF_LOG_STATS of the kernel's bpf_verifier.h */
-    union bpf_attr attr = {
-        .prog_type = BPF_PROG_TYPE_SOCK_OPS,
-        .expected_attach_type = BPF_CGROUP_SOCK_OPS,
-        .insns = address_of(code),
-        .insn_cnt = (uint32_t)n,
-        .license = address_of("Dual MIT/GPL"),
-    };
-    size_t size = STRUCT_END(union bpf_attr, expected_attach_type);
-    int fd;
 
-    strncpy(attr.prog_name, name, sizeof(attr.prog_name) - 1);
-    fd = call(BPF_PROG_LOAD, &attr, size);
-    if (fd >= 0 || fd == -EPERM || !log)
-        return fd;
-    /* Tries again with a log, for the message; without a trace, which before 6.4 would fill it. */
-    attr.log_level = LOG_STATS;
-    attr.log_buf = address_of(log);
-    attr.log_size = (uint32_t)log_bytes;
-    return call(BPF_PROG_LOAD, &attr, size);
+    return BPF(BPF_PROG_LOAD, expected_attach_type, .prog_type = BPF_PROG_TYPE_SOCK_OPS,
+               .expected_attach_type = BPF_CGROUP_SOCK_OPS, .prog_name = "riptide",
+               .license = address_of("Dual MIT/GPL"), .insns = address_of(code),
+               .insn_cnt = (uint32_t)n, .log_level = LOG_STATS, .log_buf = address_of(log),
+               .log_size = LOG_BYTES);
 }
 
 static int get_info(int fd, void *info, size_t size)
@@ -115,34 +90,25 @@ static int detach(const struct program *program)
                .link_detach = { .link_fd = (uint32_t)program->link_fd });
 }
 
-static int create_maps(struct program *program, uint32_t max_windows)
+static int create_maps(struct program *program)
 {
     /* One window more, as the trie adds a window before it frees the one that this replaces. */
-    union bpf_attr attrs[MAPS] = {
-        [MAP_WINDOWS] = { .map_type = BPF_MAP_TYPE_LPM_TRIE,
-                          .map_name = "riptide_windows",
-                          .key_size = sizeof(struct window_key),
-                          .value_size = sizeof(struct window),
-                          .max_entries = max_windows + 1,
-                          .map_flags = BPF_F_NO_PREALLOC },
-        [MAP_SETTINGS] = { .map_type = BPF_MAP_TYPE_ARRAY,
-                           .map_name = "riptide_set",
-                           .key_size = sizeof(uint32_t),
-                           .value_size = sizeof(struct window_settings),
-                           .max_entries = 1 },
-        [MAP_COUNTS] = { .map_type = BPF_MAP_TYPE_ARRAY,
-                         .map_name = "riptide_counts",
-                         .key_size = sizeof(uint32_t),
-                         .value_size = sizeof(struct window_counts),
-                         .max_entries = 1 },
-    };
-
+    program->maps[MAP_WINDOWS] =
+        BPF(BPF_MAP_CREATE, map_name, .map_type = BPF_MAP_TYPE_LPM_TRIE,
+            .map_name = "riptide_windows", .key_size = sizeof(struct window_key),
+            .value_size = sizeof(struct window), .max_entries = program->max_windows + 1,
+            .map_flags = BPF_F_NO_PREALLOC);
+    program->maps[MAP_SETTINGS] =
+        BPF(BPF_MAP_CREATE, map_name, .map_type = BPF_MAP_TYPE_ARRAY, .map_name = "riptide_set",
+            .key_size = sizeof(uint32_t), .value_size = sizeof(struct window_settings),
+            .max_entries = 1);
+    program->maps[MAP_COUNTS] =
+        BPF(BPF_MAP_CREATE, map_name, .map_type = BPF_MAP_TYPE_ARRAY,
+            .map_name = "riptide_counts", .key_size = sizeof(uint32_t),
+            .value_size = sizeof(struct window_counts), .max_entries = 1);
     for (int map = 0; map < MAPS; map++) {
-        int fd = call(BPF_MAP_CREATE, &attrs[map], STRUCT_END(union bpf_attr, map_name));
-
-        if (fd < 0)
-            return fd;
-        program->maps[map] = fd;
+        if (program->maps[map] < 0)
+            return program->maps[map];
     }
     return 0;
 }
@@ -159,89 +125,43 @@ static bool is_before_6_1(void)
         { .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 1 },
         { .code = BPF_JMP | BPF_EXIT },
     };
-    CLEANUP(closep)
-    int fd = load_sockops("riptide_probe", code, sizeof(code) / sizeof(code[0]), NULL, 0);
+    char log[LOG_BYTES];
+    CLEANUP(closep) int fd = load_code(code, sizeof(code) / sizeof(code[0]), log);
 
     return fd == -EOPNOTSUPP;
 }
 
-/* A user namespace other than the host's: inode PROC_USER_INIT_INO of the kernel's proc_ns.h. */
-static bool is_in_user_namespace(void)
+static int load(struct program *program, struct riptide_error *error)
 {
-    struct stat found;
-
-    return stat("/proc/self/ns/user", &found) == 0 && found.st_ino != 0xeffffffd;
-}
-
-int program_load(struct program *program, uint32_t max_windows, struct riptide_error *error)
-{
-    struct bpf_insn code[PROGRAM_INSTRUCTIONS];
+    struct bpf_insn code[sizeof(program_code) / sizeof(program_code[0])];
     char log[LOG_BYTES] = "";
-    int r;
+    int r = create_maps(program);
 
-    if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) {
-        error_set(error, "the program is made for little-endian processors");
-        return -EOPNOTSUPP;
-    }
-    r = create_maps(program, max_windows);
     if (r == 0) {
         memcpy(code, program_code, sizeof(code));
-        for (size_t i = 0; i < sizeof(program_maps) / sizeof(program_maps[0]); i++) {
-            code[program_maps[i].at].src_reg = BPF_PSEUDO_MAP_FD;
-            code[program_maps[i].at].imm = program->maps[program_maps[i].map];
+        for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++) {
+            if (code[i].src_reg == BPF_PSEUDO_MAP_FD && code[i].code == (BPF_LD | BPF_IMM | BPF_DW))
+                code[i].imm = program->maps[code[i].imm];
         }
-        r = load_sockops("riptide", code, PROGRAM_INSTRUCTIONS, log, sizeof(log));
+        r = load_code(code, sizeof(code) / sizeof(code[0]), log);
     }
     if (r >= 0) {
         program->program_fd = r;
-        program->cannot_pace = is_before_6_1();
+        program->is_before_6_1 = is_before_6_1();
         return 0;
     }
     log[strcspn(log, "\n")] = '\0'; /* the other lines are the place, and statistics */
-    if (r == -EPERM && is_in_user_namespace())
-        error_set(error, "the program needs CAP_BPF and CAP_NET_ADMIN of the host, and this is a "
-                         "user namespace: start it outside, or give windows by routes");
-    else if (r == -EPERM)
-        error_set(error, "the program needs CAP_BPF and CAP_NET_ADMIN");
+    if (r == -EPERM)
+        error_set(error, "the program needs CAP_BPF and CAP_NET_ADMIN of the host; those of a user "
+                         "namespace are not enough");
     else if (log[0] && strncmp(log, "verification time ", 18) != 0)
         error_set(error, "the kernel refuses the program: %s", log);
     else
         error_set(error, "bpf(2): %s", strerror(-r));
-    program_unload(program);
     return r;
 }
 
-static void close_all(struct program *program)
-{
-    closep(&program->link_fd);
-    closep(&program->program_fd);
-    for (int map = 0; map < MAPS; map++)
-        closep(&program->maps[map]);
-}
-
-int program_init(struct program *program, const char *cgroup, struct riptide_error *error)
-{
-    *program = (struct program){ .maps = { -1, -1, -1 }, .program_fd = -1, .link_fd = -1 };
-    return cgroup_open(&program->cgroup, cgroup, error);
-}
-
-void program_deinit(struct program *program)
-{
-    close_all(program);
-    cgroup_close(&program->cgroup);
-}
-
-int program_unload(struct program *program)
-{
-    int r = 0;
-
-    if (program->link_fd >= 0 && is_attached(program))
-        r = detach(program);
-    close_all(program);
-    return r;
-}
-
-int program_attach(struct program *program, struct riptide_error *error)
+static int attach(struct program *program, struct riptide_error *error)
 {
     const char *path = program->cgroup.path;
     int fd = BPF(BPF_LINK_CREATE, link_create.attach_type,
@@ -266,19 +186,161 @@ int program_attach(struct program *program, struct riptide_error *error)
     return 0;
 }
 
-int program_check(struct program *program, struct riptide_error *why)
+/* Of the thread's network namespace, unique until reboot. */
+static int read_netns_cookie(uint64_t *cookiep, struct riptide_error *error)
+{
+    socklen_t n_bytes = sizeof(*cookiep);
+    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, cookiep, &n_bytes) == 0)
+        return 0;
+    if (errno != ENOPROTOOPT)
+        return -errno;
+    error_set(error, "the program needs Linux 5.15");
+    return -EOPNOTSUPP;
+}
+
+static int write_settings(struct program *program)
+{
+    const struct riptide_applier_config *config = program->config;
+    const uint32_t key = 0;
+    const struct window_settings settings = {
+        .netns_cookie = program->netns_cookie,
+        .is_paused = program->why_paused != NULL,
+        .is_pacing = config->pacing,
+        .holdout = ARM_SHARE(config->holdout_percent),
+        .seed = config->holdout_seed,
+    };
+    int fd = program->maps[MAP_SETTINGS], r = 0;
+
+    if (fd >= 0)
+        r = map_element(BPF_MAP_UPDATE_ELEM, fd, &key, &settings);
+    if (r == 0)
+        program->why_off = program->why_paused;
+    return r;
+}
+
+static void close_all(struct program *program)
+{
+    closep(&program->link_fd);
+    closep(&program->program_fd);
+    for (int map = 0; map < MAPS; map++)
+        closep(&program->maps[map]);
+}
+
+int program_new(struct program **programp, const struct riptide_applier_config *config,
+                uint32_t max_windows, struct riptide_error *error)
+{
+    struct program *program = malloc(sizeof(*program));
+    int r;
+
+    error_set(error, "%s", "");
+    if (!program)
+        return error_fill(error, -ENOMEM);
+    *program = (struct program){ .pid = getpid(),
+                                 .config = config,
+                                 .max_windows = max_windows,
+                                 .maps = { -1, -1, -1 },
+                                 .program_fd = -1,
+                                 .link_fd = -1 };
+    r = cgroup_find(&program->cgroup, config->cgroup, error);
+    if (r == 0)
+        r = read_netns_cookie(&program->netns_cookie, error);
+    if (r == 0)
+        *programp = program;
+    else
+        program_free(program);
+    return error_fill(error, r);
+}
+
+struct program *program_free(struct program *program)
+{
+    if (!program)
+        return NULL;
+    if (!is_forked(program->pid, NULL))
+        program_stop(program);
+    close_all(program);
+    cgroup_close(&program->cgroup);
+    free(program->queue);
+    free(program);
+    return NULL;
+}
+
+int program_start(struct program *program, struct riptide_error *error)
 {
     int r;
 
-    if (program->link_fd < 0 || (is_attached(program) && !cgroup_is_removed(&program->cgroup)))
+    error_set(error, "%s", "");
+    if (program->config->dry_run)
         return 0;
-    detach(program);
-    r = cgroup_open_again(&program->cgroup, why);
+    r = load(program, error);
     if (r == 0)
-        r = program_attach(program, why);
+        r = write_settings(program);
+    if (r == 0)
+        r = attach(program, error);
     if (r < 0)
-        return r;
-    error_set(why, "the program was detached from %s, or replaced there; it is attached again",
-              program->cgroup.path);
-    return 1;
+        program_stop(program);
+    return error_fill(error, r);
+}
+
+int program_stop(struct program *program)
+{
+    int r = 0;
+
+    if (program->link_fd >= 0 && is_attached(program))
+        r = detach(program);
+    close_all(program);
+    return r;
+}
+
+int program_set_paused(struct program *program, const char *why)
+{
+    program->why_paused = why;
+    return write_settings(program);
+}
+
+void program_check(struct program *program)
+{
+    struct riptide_error *why = &program->whys[program->reason == program->whys[0].text];
+    int r;
+
+    windows_retry(program);
+    if (program->why_off != program->why_paused)
+        write_settings(program);
+    if (program->link_fd < 0 || (is_attached(program) && !cgroup_is_removed(&program->cgroup))) {
+        program->reason = NULL;
+        return;
+    }
+    detach(program);
+    r = cgroup_open(&program->cgroup, why);
+    if (r == 0)
+        r = attach(program, why);
+    if (r == 0)
+        error_set(why, "the program was detached from %s, or replaced there; it is attached again",
+                  program->cgroup.path);
+    /* Being attached again is a reason only if there was none for the time without. */
+    if (r == 0 && program->is_detached)
+        program->reason = NULL;
+    else if (!program->reason || strcmp(program->reason, why->text) != 0)
+        program->reason = why->text;
+    program->is_detached = r < 0;
+}
+
+const char *program_get_reason(const struct program *program)
+{
+    return program->why_off ? program->why_off : program->reason;
+}
+
+_Static_assert(sizeof(struct riptide_program_counts) == sizeof(struct window_counts), "same");
+
+void program_count(const struct program *program, struct riptide_applier_stats *stats)
+{
+    const uint32_t key = 0;
+
+    map_element(BPF_MAP_LOOKUP_ELEM, program->maps[MAP_COUNTS], &key, &stats->program);
+    stats->program_reason = program_get_reason(program);
+    /* Also in a pause, as windows are learned for after it. */
+    stats->can_pace =
+        program->config->pacing && !program->is_before_6_1 && !program->is_detached;
+    stats->cgroup = program->cgroup.path;
 }

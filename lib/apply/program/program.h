@@ -1,74 +1,121 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of the kernel's program (program.bpf.c). It serves one network namespace, and ends with
- * the process that made it: copies in children of fork(2) do not keep it attached.
+ * The backend RIPTIDE_PROGRAM: a program in the kernel (program.bpf.c), on a cgroup, gives each
+ * opening TCP connection of one network namespace the window of the longest prefix that contains
+ * its peer. It changes no route and no rule, so it cannot misdirect traffic. Its windows are only
+ * in a map of the program; all of it ends with the process, however that ends.
  */
 #ifndef RIPTIDE_LIB_PROGRAM_PROGRAM_H
 #define RIPTIDE_LIB_PROGRAM_PROGRAM_H
 
+#include "window.h"
+
 #include <linux/bpf.h>
-#include <riptide/riptide.h>
+#include <riptide/apply.h>
+#include <sys/types.h>
 
 /* The directory of cgroup2 whose connections the program serves. */
 struct cgroup {
-    char *path; /* as configured or found; where /sys/fs/cgroup is hidden, as if it were not */
-    int fd;     /* negative: gone */
-    int at_fd;  /* where it is hidden: the root of cgroup2; else AT_FDCWD */
+    char *path;       /* as if /sys/fs/cgroup were not hidden */
+    const char *name; /* seen from at_fd */
+    int at_fd;        /* where it is hidden: the root of cgroup2; else AT_FDCWD */
+    int fd;           /* negative: gone */
 };
 
 /*
- * Opens `path`; NULL: the root of cgroup2. Where this mount namespace hides /sys/fs/cgroup, as `ip
- * netns exec` does by a /sys of its own, another mount of cgroup2 serves, or a new one that nobody
- * else sees. Errors, each with a line: -ENOENT (not final: somebody may make it later), -EINVAL,
- * -ENOMEM.
+ * cgroup.c: finds `path`; NULL: the root of cgroup2. Where this mount namespace hides it, as `ip
+ * netns exec` does by a /sys of its own, it makes a mount that nobody else sees. cgroup_open opens
+ * the one that was made anew. Errors, each with a line: -ENOENT, not final; -EINVAL, -ENOMEM.
  */
-int cgroup_open(struct cgroup *cgroup, const char *path, struct riptide_error *error);
-
-/* After it was removed: opens the one that was made anew. Errors, each with a line: -EINVAL. */
-int cgroup_open_again(struct cgroup *cgroup, struct riptide_error *error);
+int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_error *error);
+int cgroup_open(struct cgroup *cgroup, struct riptide_error *error);
 
 /* Open sockets can keep a removed cgroup and the program on it alive. */
 bool cgroup_is_removed(const struct cgroup *cgroup);
-
 void cgroup_close(struct cgroup *cgroup);
+
+/* A window that is wanted, and the kernel's answer. */
+struct queued {
+    struct riptide_wanted wanted;
+    int error; /* 1: not tried */
+    int told;  /* the error, as last popped; 1: none was */
+};
 
 enum { MAP_WINDOWS, MAP_SETTINGS, MAP_COUNTS, MAPS };
 
 struct program {
+    pid_t pid; /* of the process that made it */
+    const struct riptide_applier_config *config;
+    uint32_t max_windows;
+    bool is_beside_routes; /* routes of ours may have a window larger by window_step */
+    uint64_t netns_cookie;
     struct cgroup cgroup;
-    int maps[MAPS];   /* -1: not loaded */
-    bool cannot_pace; /* before Linux 6.1; set when it is loaded */
-    int program_fd;
-    int link_fd; /* -1: not attached */
+    int maps[MAPS], program_fd, link_fd; /* -1: not loaded, not attached */
+    bool is_before_6_1;                  /* this Linux, which paces nothing; set by the load */
+    bool is_detached;                    /* as last found */
+    const char *why_paused;              /* as wanted; NULL: windows are wanted */
+    const char *why_off;                 /* as the kernel has it */
+    struct riptide_error whys[2];        /* in turn: another reason has another address */
+    const char *reason;                  /* one of them; NULL: there is none */
+    /* In the order of setting; the kernel has answered the first n_tried. */
+    struct queued *queue;
+    uint32_t n_popped, n_tried, n_queued, capacity;
+    struct riptide_route popped;
 };
 
-/* Opens the cgroup. Errors, each with a line: as cgroup_open. */
-int program_init(struct program *program, const char *cgroup, struct riptide_error *error);
+/*
+ * For connections of the thread's network namespace. Opens config->cgroup and changes nothing; the
+ * configuration stays the caller's. Errors, each with a line: as cgroup_find, -EOPNOTSUPP (a kernel
+ * before 5.15).
+ */
+int program_new(struct program **programp, const struct riptide_applier_config *config,
+                uint32_t max_windows, struct riptide_error *error);
 
-void program_deinit(struct program *program);
+/* Detaches it, whoever has its fds, and closes; in a child of fork(2) it only closes. */
+struct program *program_free(struct program *program);
 
-/* Without settings it does nothing yet. Errors, each with a line: as windows_start. */
-int program_load(struct program *program, uint32_t max_windows, struct riptide_error *error);
+/* Loads and attaches it. Errors, each with a line: those of bpf(2), -EOPNOTSUPP for EINVAL. */
+int program_start(struct program *program, struct riptide_error *error);
 
-/* Attaches it, also again after it was detached. Errors, each with a line: as windows_start. */
-int program_attach(struct program *program, struct riptide_error *error);
+/* Undoes a start; another may follow. Errors: those of bpf(2). */
+int program_stop(struct program *program);
+
+/* For the reason `why`, the caller's; NULL: no pause. Errors: bpf(2)'s; a check tries again. */
+int program_set_paused(struct program *program, const char *why);
 
 /*
- * Attaches it again if another program has detached it or its cgroup was removed. Returns 1 with a
- * line if it gave no windows until now. Errors, each with a line: it gives none.
+ * Each second or so: lets refused windows wait again, and attaches the program again after it was
+ * detached, or its cgroup was removed and made again. Either is the reason until the next check.
  */
-int program_check(struct program *program, struct riptide_error *why);
+void program_check(struct program *program);
 
-/* Detaches it, whoever has its fds, and unloads it, if it is loaded. Errors: bpf(2)'s. */
-int program_unload(struct program *program);
+/* Why the program gives no windows; NULL: it does. The same pointer until it changes. */
+const char *program_get_reason(const struct program *program);
 
-/*
- * BPF_MAP_UPDATE_ELEM, BPF_MAP_LOOKUP_ELEM, which writes the value, or BPF_MAP_DELETE_ELEM. Errors:
- * bpf(2)'s, -EOPNOTSUPP instead of EINVAL.
- */
+/* Sets the members for the program; `program` counts connections since the start. */
+void program_count(const struct program *program, struct riptide_applier_stats *stats);
+
+/* BPF_MAP_UPDATE_ELEM, _LOOKUP_ELEM, which writes the value, or _DELETE_ELEM. Errors: bpf(2)'s. */
 int map_element(enum bpf_cmd command, int map_fd, const void *key, const void *value);
 
-/* Sets *np elements in their order, up to the first that is refused; *np is then their number. */
-int map_set_elements(int map_fd, const void *keys, const void *values, uint32_t *np);
+/*
+ * windows.c: as those of an applier. A dispatch writes up to 64 windows of a started program;
+ * RIPTIDE_E_MORE: others wait. What the kernel refuses is popped as RIPTIDE_ROUTE_FAILED (-ENOSPC:
+ * max_windows). If some hundred outcomes wait unpopped, the oldest are dropped.
+ */
+int windows_set(struct program *program, const struct riptide_wanted *wanted);
+int windows_dispatch(struct program *program);
+int windows_pop(struct program *program, const struct riptide_route **routep);
+
+/* What the kernel has refused waits again, unless a newer window of its destination was set. */
+void windows_retry(struct program *program);
+
+/* The window of new connections to an address, as in the kernel. Outcomes: RIPTIDE_E_UNKNOWN. */
+int windows_find(const struct program *program, const struct riptide_prefix *dst,
+                 struct window *window);
+
+/* Key and value of a wanted window in the map. Pure. */
+struct window_key window_key_of(const struct riptide_prefix *dst);
+struct window window_of(const struct riptide_wanted *wanted, bool is_beside_routes);
 
 #endif

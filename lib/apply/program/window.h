@@ -3,6 +3,7 @@
 #ifndef RIPTIDE_LIB_PROGRAM_WINDOW_H
 #define RIPTIDE_LIB_PROGRAM_WINDOW_H
 
+#include "../../pacing.h"
 #include "../../proof/arm.h"
 
 #include <linux/types.h>
@@ -21,36 +22,29 @@ struct window {
     __u32 rto_min_us;
     /* The first receive window, in bytes, of connections that this host opens; since Linux 6.1. */
     __u32 receive_bytes;
-    /*
-     * The part of a round trip over which the first flight leaves, in percent, at least that of the
-     * settings; up to 50: TCP's pacing in slow start, two windows in a round trip; more: a lower
-     * rate until the first acknowledgement of data; above 100: at once.
-     */
-    __u32 pacing_percent;
-    __u32 rtt_us;     /* the path's smallest; also for handshakes without a measurement */
-    __u32 route_step; /* a route of ours may be larger by this, segments */
-    /* Without our route, which gives its window to held out connections as well; 0: none. */
-    __u32 base_cwnd;
+    __u32 pacing_percent; /* as wanted: see window_pacing_percent */
+    __u32 rtt_us; /* the path's smallest; also for handshakes without a measurement */
+    __u32 route_cwnd_max; /* of a route of ours, which held out connections have as well; 0: none */
+    __u32 base_cwnd;      /* without that route */
 };
 
 /* The only element of its map; for all windows. */
 struct window_settings {
     __u64 netns_cookie;      /* of the namespace that the program serves */
-    __u32 is_paused;         /* the program does nothing */
-    __u32 pacing_rtt_min_us; /* shorter paths are not paced */
-    __u32 pacing_percent;    /* the least of all windows; 0: at once, if they have none */
-    __u32 holdout;           /* ARM_SHARE of connections that keep the kernel's window */
-    __u64 seed;              /* for the draw, see arm_of */
+    __u32 is_paused; /* the program does nothing */
+    __u32 is_pacing; /* also windows without a percentage */
+    __u32 holdout;   /* ARM_SHARE of connections that keep the kernel's window */
+    __u32 seed;      /* for the draw, see arm_of */
 };
 
-/* Over how much of a round trip the first flight leaves, percent; 0: at once. */
-static inline __u32 window_pacing_percent(const struct window *window, __u32 least_percent)
+/* The part of a round trip over which the first flight leaves, percent; 0: at once. */
+static inline __u32 window_pacing_percent(const struct window *window, __u32 is_pacing)
 {
     __u32 percent = window->pacing_percent;
 
-    if (percent < least_percent)
-        percent = least_percent;
-    return percent > 100 ? 0 : percent;
+    if (percent > 100)
+        return 0;
+    return (percent || is_pacing) && percent < TCP_PACING_PERCENT ? TCP_PACING_PERCENT : percent;
 }
 
 /* The upper bound of each bucket of windows, segments, except the last. */
@@ -78,16 +72,9 @@ static inline __u64 window_bucket(__u32 cwnd)
     return 0 WINDOW_BOUNDS(WINDOW_PLUS_IF_ABOVE);
 }
 
-/* The only element of its map: connections to prefixes with a window. */
+/* The only element of its map: struct riptide_program_counts. */
 struct window_counts {
-    __u64 given;
-    __u64 paced;                   /* of those */
-    __u64 kept;                    /* their route had a larger one */
-    __u64 syn_lost;                /* started with one segment, RFC 6298 section 5.7 */
-    __u64 refused;                 /* not paced, though the window must not leave at once */
-    __u64 held_out;                /* not in the above */
-    __u64 by_cwnd[WINDOW_BUCKETS]; /* given windows, by size */
-    __u64 segments;                /* of all of these */
+    __u64 given, paced, kept, syn_lost, refused, held_out, by_cwnd[WINDOW_BUCKETS], segments;
 };
 
 #endif
