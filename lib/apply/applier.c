@@ -202,7 +202,9 @@ static int start(struct riptide_applier *applier, struct riptide_error *error)
     /* First what a failure of the rest need not take back. */
     if (timerfd_settime(applier->timer_fd, 0, &each_second, NULL) < 0)
         return -errno;
-    r = attach_program(applier, error);
+    r = router_claim(applier->router, error);
+    if (r == 0)
+        r = attach_program(applier, error);
     if (r == 0 && has_routes(applier))
         r = install_routes(applier, error);
     if (r == 0 && !has_routes(applier))

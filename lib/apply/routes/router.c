@@ -127,6 +127,11 @@ void router_tick(struct router *router, uint32_t seconds)
     share->slots[share->at].ns = share->slots[share->at].in_force_ns = 0;
 }
 
+int router_claim(struct router *router, struct riptide_error *error)
+{
+    return router->plan.config.dry_run ? 0 : claim_take(&router->claim, error);
+}
+
 int router_start(struct router *router, struct riptide_error *error)
 {
     int r = watch_subscribe(router->notifications, true);

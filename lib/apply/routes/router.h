@@ -19,6 +19,8 @@ struct router;
 /* In the namespace of the calling thread. The configuration has been checked. */
 int router_new(struct router **routerp, const struct riptide_applier_config *config);
 struct router *router_free(struct router *router);
+/* Takes the claim, before a start. Errors: as claim_take. With dry_run it does nothing. */
+int router_claim(struct router *router, struct riptide_error *error);
 int router_start(struct router *router, struct riptide_error *error);
 int router_stop(struct router *router);
 
@@ -130,9 +132,9 @@ int watch_subscribe(struct mnl_socket *socket, bool is_on);
 int watch_read(struct mnl_socket *socket, struct plan *plan);
 
 /*
- * start.c: takes the claim, removes what a killed router has left, refuses to start where another
+ * start.c: removes what a killed router has left, refuses to start where another
  * program uses our numbers, puts the rules in place. Errors as riptide_applier_start, each with a
- * line; then no rule of ours remains, and the claim may.
+ * line; then no rule of ours remains.
  */
 int start_routes(struct router *router, struct riptide_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The start of a router: the claim, a predecessor's rules and routes away, a refusal where another
+ * The start of a router: a predecessor's rules and routes away, a refusal where another
  * program uses our numbers, our rules; and the reverse.
  */
 #include "router.h"
@@ -122,10 +122,8 @@ static int flush_own(struct router *router, enum flush_extent extent,
 static int take_over(struct router *router, struct riptide_flush_counts *counts,
                      struct riptide_error *error)
 {
-    int forgotten, r = claim_take(&router->claim, error);
+    int forgotten, r = flush_own(router, FLUSH_RULES, counts, error);
 
-    if (r == 0)
-        r = flush_own(router, FLUSH_RULES, counts, error);
     if (r == 0)
         r = look_around(router, error);
     if (r == 0)
