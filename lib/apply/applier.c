@@ -30,8 +30,6 @@ struct riptide_applier {
     int work_fd;  /* eventfd: readable while there is work, and after the stop */
     bool has_work;
     bool is_started;
-    uint64_t in_force;  /* of the program alone: a bit for each second in which it gave windows, */
-    uint32_t n_seconds; /* and how many of these bits count */
     bool is_stopped;
 };
 
@@ -181,7 +179,7 @@ static int attach_program(struct riptide_applier *applier, struct riptide_error 
 static int install_routes(struct riptide_applier *applier, struct riptide_error *error)
 {
     struct riptide_error refusal = { .text = "" }; /* or what the start has removed */
-    int r = router_start(applier->router, &refusal);
+    int r = router_start(applier->router, true, &refusal);
 
     if (r < 0 && applier->program && applier->config.backend == RIPTIDE_AUTO) {
         error_set(&applier->why, "no routes: %s", refusal.text);
@@ -208,7 +206,7 @@ static int start(struct riptide_applier *applier, struct riptide_error *error)
     if (r == 0 && has_routes(applier))
         r = install_routes(applier, error);
     if (r == 0 && !has_routes(applier))
-        r = start_program(applier->router, error);
+        r = router_start(applier->router, false, error);
     if (r == 0 && applier->program)
         applier->program->is_beside_routes = has_routes(applier);
     if (r < 0 && applier->program)
@@ -321,17 +319,6 @@ RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, b
     return first ? first : r;
 }
 
-enum { SECONDS_OF_SHARE = 60 };
-
-static uint64_t program_permille(const struct riptide_applier *applier)
-{
-    const uint64_t bits = applier->in_force & ((UINT64_C(1) << SECONDS_OF_SHARE) - 1);
-
-    if (applier->n_seconds == 0)
-        return program_get_reason(applier->program) ? 0 : 1000;
-    return UINT64_C(1000) * (uint64_t)__builtin_popcountll(bits) / applier->n_seconds;
-}
-
 /* Returns whether a second has passed. */
 static bool tick(struct riptide_applier *applier)
 {
@@ -339,13 +326,10 @@ static bool tick(struct riptide_applier *applier)
 
     if (read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) < 0 || !applier->is_started)
         return false;
-    router_tick(applier->router, n_seconds < UINT32_MAX ? (uint32_t)n_seconds : UINT32_MAX);
     if (applier->program)
         program_check(applier->program);
-    if (!has_routes(applier)) {
-        applier->in_force = applier->in_force << 1 | !program_get_reason(applier->program);
-        applier->n_seconds += applier->n_seconds < SECONDS_OF_SHARE;
-    }
+    router_tick(applier->router, n_seconds < UINT32_MAX ? (uint32_t)n_seconds : UINT32_MAX,
+                !has_routes(applier) && !program_get_reason(applier->program));
     return true;
 }
 
@@ -422,8 +406,6 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
     router_count(applier->router, &current);
     if (!has_routes(applier))
         current.rules_reason[0] = current.rules_reason[1] = "windows are given by the program";
-    if (!has_routes(applier) && applier->program)
-        current.in_force_permille = program_permille(applier);
     current.backend = applier->chosen;
     current.why = applier->why.text[0] ? applier->why.text : NULL;
     if (applier->program) {

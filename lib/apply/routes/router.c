@@ -82,18 +82,19 @@ static uint64_t now_ns(void)
     return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
 }
 
-static bool is_in_force(const struct plan *plan)
+static bool is_in_force(const struct router *router)
 {
+    const struct plan *plan = &router->plan;
+
     for (int i = 0; i < 2; i++) {
         if (plan->targets.n_in_kernel[i] > 0 &&
             (!plan->own[i].is_in_place || plan->own[i].is_removed))
             return false;
     }
-    return plan->is_claimed;
+    return plan->is_claimed || router->is_by_program;
 }
 
-/* To be called where rules come and go, and as time passes. */
-static void count_share(struct router *router)
+void router_count_share(struct router *router)
 {
     struct share *share = &router->share;
     uint64_t at_ns = now_ns(), ns = at_ns - share->since_ns;
@@ -103,7 +104,7 @@ static void count_share(struct router *router)
         share->slots[share->at].in_force_ns += share->is_in_force ? ns : 0;
     }
     share->since_ns = at_ns;
-    share->is_in_force = is_in_force(&router->plan);
+    share->is_in_force = is_in_force(router);
 }
 
 static uint64_t share_permille(const struct share *share)
@@ -117,12 +118,13 @@ static uint64_t share_permille(const struct share *share)
     return ns > 0 ? in_force_ns * 1000 / ns : share->is_in_force ? 1000 : 0;
 }
 
-void router_tick(struct router *router, uint32_t seconds)
+void router_tick(struct router *router, uint32_t seconds, bool is_by_program)
 {
     struct share *share = &router->share;
 
+    router->is_by_program = is_by_program;
     plan_tick(&router->plan, seconds);
-    count_share(router);
+    router_count_share(router);
     share->at = (share->at + 1) % SHARE_SLOTS;
     share->slots[share->at].ns = share->slots[share->at].in_force_ns = 0;
 }
@@ -130,33 +132,6 @@ void router_tick(struct router *router, uint32_t seconds)
 int router_claim(struct router *router, struct riptide_error *error)
 {
     return router->plan.config.dry_run ? 0 : claim_take(&router->claim, error);
-}
-
-int router_start(struct router *router, struct riptide_error *error)
-{
-    int r = watch_subscribe(router->notifications, true);
-
-    if (r == 0 && !router->plan.config.dry_run)
-        r = start_routes(router, error);
-    if (r < 0) {
-        watch_subscribe(router->notifications, false);
-        return error_fill(error, r);
-    }
-    /* Changes since the scans of the start wait as events. */
-    if (router->plan.config.dry_run)
-        plan_want_scan(&router->plan, SCAN_ALL);
-    router->plan.budget = BUDGET_MAX; /* whatever the scans of the start have cost */
-    count_share(router);
-    return 0;
-}
-
-int router_stop(struct router *router)
-{
-    int r = router->plan.is_claimed ? stop_routes(router) : 0;
-
-    claim_close(&router->claim);
-    router->plan.has_work = false;
-    return r;
 }
 
 int router_get_fd(const struct router *router)
@@ -195,7 +170,7 @@ static int remove_rules(struct router *router)
     int r = sync_remove(&router->plan, &router->channel);
 
     if (router->plan.stats.rule_removals != before)
-        count_share(router);
+        router_count_share(router);
     return r;
 }
 
@@ -249,7 +224,7 @@ static int settle(struct router *router)
     int r = plan->is_claimed && !router->why_paused ? sync_rules(plan, &router->channel, NULL) : 0;
 
     plan->has_work = r != 0;
-    count_share(router);
+    router_count_share(router);
     return r;
 }
 

@@ -19,9 +19,19 @@ struct router;
 /* In the namespace of the calling thread. The configuration has been checked. */
 int router_new(struct router **routerp, const struct riptide_applier_config *config);
 struct router *router_free(struct router *router);
+
 /* Takes the claim, before a start. Errors: as claim_take. With dry_run it does nothing. */
 int router_claim(struct router *router, struct riptide_error *error);
-int router_start(struct router *router, struct riptide_error *error);
+
+/*
+ * start.c: removes what a killed router has left, refuses to start where another
+ * program uses our numbers, puts the rules in place. Without rules, for the program, that use does
+ * not matter, but then routes without rules stay. Errors as riptide_applier_start, each with a line;
+ * then no rule of ours remains.
+ */
+int router_start(struct router *router, bool has_rules, struct riptide_error *error);
+
+/* Removes rules and routes, forgets all destinations, releases the claim. */
 int router_stop(struct router *router);
 
 /* Whether router_start would find a place for its rules: see lib/tools.h. */
@@ -39,8 +49,11 @@ int router_set(struct router *router, const struct riptide_wanted *wanted);
  */
 int router_set_paused(struct router *router, const char *why);
 
-/* To be called each second after the start: so many have passed. See plan_tick. */
-void router_tick(struct router *router, uint32_t seconds);
+/*
+ * To be called each second after the start: so many have passed. Whether windows are in force without
+ * rules, by the program. See plan_tick.
+ */
+void router_tick(struct router *router, uint32_t seconds, bool is_by_program);
 
 int router_dispatch(struct router *router);
 
@@ -66,7 +79,7 @@ struct scan {
 
 enum { SHARE_SLOTS = 60 };
 
-/* For what share of the last minute the rules of all families with routes were in place. */
+/* For what share of the last minute windows were in force: see riptide_applier_stats. */
 struct share {
     struct {
         uint64_t ns, in_force_ns;
@@ -84,6 +97,7 @@ struct router {
     const char *why_paused; /* the text given to router_set_paused; NULL: it is not */
     struct claim claim;     /* of the namespace; not taken with dry_run */
     uint32_t n_setbacks;    /* successive dispatches that began anew after a temporary error */
+    bool is_by_program;     /* see router_tick */
     struct share share;
     struct riptide_route popped;
 };
@@ -131,21 +145,8 @@ int watch_subscribe(struct mnl_socket *socket, bool is_on);
 /* Reads one buffer of notifications. Returns 1 where there was one. */
 int watch_read(struct mnl_socket *socket, struct plan *plan);
 
-/*
- * start.c: removes what a killed router has left, refuses to start where another
- * program uses our numbers, puts the rules in place. Errors as riptide_applier_start, each with a
- * line; then no rule of ours remains.
- */
-int start_routes(struct router *router, struct riptide_error *error);
-
-/*
- * The same for the program, without rules: another program's use of our numbers does
- * not matter, but then routes without rules stay. With dry_run it does nothing.
- */
-int start_program(struct router *router, struct riptide_error *error);
-
-/* Removes rules and routes, forgets all destinations. */
-int stop_routes(struct router *router);
+/* Counts the time since the last call; to be called where rules come and go as well. */
+void router_count_share(struct router *router);
 
 /*
  * anyip.c: whether the namespace's first rule would change the routing of all its packets. `rules`

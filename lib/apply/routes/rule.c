@@ -14,12 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Results of a parse that are not in struct rule. */
-struct selectors {
-    bool is_ip_proto_tcp;
-    bool has_iif;
-    bool has_others; /* any selector or modifier that our rules do not have */
-};
+/* Conditions of a rule besides its mark; and modifiers. */
+enum { OF_TCP = 1, OF_THIS_HOST = 2, OF_OTHERS = 4 };
 
 static bool read_u8(const struct nlattr *attribute, uint8_t *value)
 {
@@ -29,7 +25,13 @@ static bool read_u8(const struct nlattr *attribute, uint8_t *value)
     return true;
 }
 
-static bool parse_attribute(struct rule *rule, struct selectors *selectors,
+static bool is_loopback(const struct nlattr *name)
+{
+    return mnl_attr_get_payload_len(name) == sizeof("lo") &&
+           memcmp(mnl_attr_get_payload(name), "lo", sizeof("lo")) == 0;
+}
+
+static bool parse_attribute(struct rule *rule, uint32_t *conditions,
                             const struct nlattr *attribute)
 {
     int type = mnl_attr_get_type(attribute);
@@ -52,36 +54,32 @@ static bool parse_attribute(struct rule *rule, struct selectors *selectors,
     case FRA_IP_PROTO:
         if (!read_u8(attribute, &ip_protocol))
             return false;
-        selectors->is_ip_proto_tcp = ip_protocol == IPPROTO_TCP;
-        selectors->has_others |= !selectors->is_ip_proto_tcp;
+        *conditions |= ip_protocol == IPPROTO_TCP ? OF_TCP : OF_OTHERS;
         return true;
     case FRA_IIFNAME:
-        selectors->has_iif = mnl_attr_get_payload_len(attribute) == sizeof("lo") &&
-                             memcmp(mnl_attr_get_payload(attribute), "lo", sizeof("lo")) == 0;
-        selectors->has_others |= !selectors->has_iif;
+        *conditions |= is_loopback(attribute) ? OF_THIS_HOST : OF_OTHERS;
         return true;
     case FRA_SUPPRESS_PREFIXLEN:
     case FRA_SUPPRESS_IFGROUP:
         if (!netlink_u32(attribute, &value))
             return false;
         /* The kernel shows unset ones as -1. */
-        selectors->has_others |= value != UINT32_MAX;
+        *conditions |= value != UINT32_MAX ? OF_OTHERS : 0;
         if (type == FRA_SUPPRESS_PREFIXLEN)
             rule->suppress_prefixlength = (int32_t)value;
         return true;
     case FRA_PAD:
         return true;
     default:
-        selectors->has_others = true;
+        *conditions |= OF_OTHERS;
         return true;
     }
 }
 
 /* A configuration has no protocol of the kernel or of an operator, so what has one is not ours. */
-static enum rule_role shape_of(const struct rule *rule, const struct selectors *selectors)
+static enum rule_role shape_of(const struct rule *rule, uint32_t conditions)
 {
-    if (rule->protocol <= RTPROT_STATIC || !selectors->is_ip_proto_tcp || !selectors->has_iif ||
-        selectors->has_others)
+    if (rule->protocol <= RTPROT_STATIC || conditions != (OF_TCP | OF_THIS_HOST))
         return RULE_FOREIGN;
     if (rule->target && rule->mark && rule->mask == UINT32_MAX)
         return RULE_SKIP;
@@ -94,9 +92,9 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
                const struct nlmsghdr *message)
 {
     const struct fib_rule_hdr *header;
-    struct selectors selectors = { 0 };
     struct netlink_attrs attrs;
     const struct nlattr *attribute;
+    uint32_t conditions = 0;
     bool is_own;
 
     if (message->nlmsg_type != RTM_NEWRULE || !netlink_has_header(message, sizeof(*header)))
@@ -106,20 +104,19 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
                            .table = header->table,
                            .is_inverted = header->flags & FIB_RULE_INVERT,
                            .suppress_prefixlength = -1 };
-    selectors.has_others =
-        header->dst_len || header->src_len || header->tos || rule->is_inverted;
+    if (header->dst_len || header->src_len || header->tos || rule->is_inverted)
+        conditions = OF_OTHERS;
     attrs = netlink_attrs(message, sizeof(*header));
     while ((attribute = netlink_next(&attrs))) {
-        if (!parse_attribute(rule, &selectors, attribute))
+        if (!parse_attribute(rule, &conditions, attribute))
             return -EBADMSG;
     }
     if (attrs.left != 0)
         return -EBADMSG;
     if (header->action != FR_ACT_TO_TBL)
         rule->table = 0;
-    rule->is_unconditional = !selectors.has_others && !selectors.is_ip_proto_tcp &&
-                             !selectors.has_iif && !rule->mark && !rule->mask;
-    rule->shape = shape_of(rule, &selectors);
+    rule->is_unconditional = conditions == 0 && !rule->mark && !rule->mask;
+    rule->shape = shape_of(rule, conditions);
     is_own = rule->shape == RULE_SKIP ? !identity->mark || rule->mark == identity->mark
                                       : rule->table == identity->table;
     if (is_own && rule->protocol == identity->protocol)

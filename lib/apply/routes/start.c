@@ -119,8 +119,8 @@ static int flush_own(struct router *router, enum flush_extent extent,
  * A predecessor's rules are removed first, even if a conflict prevents the start: they lead local
  * TCP to old routes. What the scan has found of its routes is forgotten with them.
  */
-static int take_over(struct router *router, struct riptide_flush_counts *counts,
-                     struct riptide_error *error)
+static int clear(struct router *router, struct riptide_flush_counts *counts,
+                 struct riptide_error *error)
 {
     int forgotten, r = flush_own(router, FLUSH_RULES, counts, error);
 
@@ -132,31 +132,6 @@ static int take_over(struct router *router, struct riptide_flush_counts *counts,
     return r == 0 ? forgotten : r;
 }
 
-/* The line of a start that has succeeded. */
-static void say_removed(const struct riptide_flush_counts *counts, struct riptide_error *error)
-{
-    error_set(error, "%s", "");
-    if (counts->rules > 0)
-        error_set(error,
-                  "removed what one that was killed had left: rules %u, routes %u (table %u, "
-                  "priority %u)",
-                  counts->rules, counts->routes, counts->table, counts->priority);
-}
-
-int start_program(struct router *router, struct riptide_error *error)
-{
-    struct riptide_flush_counts counts;
-    int r;
-
-    if (router->plan.config.dry_run)
-        return 0;
-    r = take_over(router, &counts, error);
-    if (r != 0 && r != -EEXIST)
-        return r;
-    say_removed(&counts, error);
-    return 0;
-}
-
 /* Removes only rules that this router has put in place; others may not be ours. */
 static void give_up(struct router *router)
 {
@@ -165,31 +140,62 @@ static void give_up(struct router *router)
     router->plan.is_claimed = false;
 }
 
-int start_routes(struct router *router, struct riptide_error *error)
+static int take_over(struct router *router, bool has_rules, struct riptide_error *error)
 {
-    struct riptide_flush_counts counts;
-    int r = take_over(router, &counts, error);
+    struct riptide_flush_counts removed;
+    int r = clear(router, &removed, error);
 
-    if (r == 0)
+    if (r == -EEXIST && !has_rules)
+        r = 0;
+    if (r == 0 && has_rules)
         r = check_place(router, error);
-    if (r == 0 && !router->why_paused)
+    if (r == 0 && has_rules && !router->why_paused)
         r = sync_rules(&router->plan, &router->channel, error);
     if (r < 0) {
         give_up(router);
         return r;
     }
-    router->plan.is_claimed = true;
-    say_removed(&counts, error);
+    router->plan.is_claimed = has_rules;
+    error_set(error, "%s", "");
+    if (removed.rules > 0)
+        error_set(error,
+                  "removed what one that was killed had left: rules %u, routes %u (table %u, "
+                  "priority %u)",
+                  removed.rules, removed.routes, removed.table, removed.priority);
     return 0;
 }
 
-int stop_routes(struct router *router)
+int router_start(struct router *router, bool has_rules, struct riptide_error *error)
 {
-    int r;
+    struct plan *plan = &router->plan;
+    /* Changes since the scan of the start wait as events. */
+    int r = has_rules ? watch_subscribe(router->notifications, true) : 0;
 
-    watch_subscribe(router->notifications, false);
-    give_up(router);
-    r = flush_own(router, FLUSH_OURS, NULL, NULL);
-    plan_forget_known(&router->plan);
+    if (r == 0 && !plan->config.dry_run)
+        r = take_over(router, has_rules, error);
+    if (r < 0) {
+        watch_subscribe(router->notifications, false);
+        return error_fill(error, r);
+    }
+    if (plan->config.dry_run)
+        plan_want_scan(plan, SCAN_ALL);
+    plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost */
+    router->is_by_program = !has_rules;
+    router_count_share(router);
+    return 0;
+}
+
+int router_stop(struct router *router)
+{
+    int r = 0;
+
+    if (router->plan.is_claimed) {
+        watch_subscribe(router->notifications, false);
+        give_up(router);
+        r = flush_own(router, FLUSH_OURS, NULL, NULL);
+        plan_forget_known(&router->plan);
+    }
+    claim_close(&router->claim);
+    router->plan.has_work = false;
     return r;
 }
