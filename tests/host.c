@@ -5,17 +5,19 @@
  */
 #include <poll.h>
 #include <riptide/agent.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 int main(void)
 {
     struct riptide_applier_config applier;
     struct riptide_agent_config config;
-    const struct riptide_agent_event *event = NULL;
+    const struct riptide_agent_event *event;
     struct riptide_agent *agent;
     struct riptide_error error = { .text = "" };
     struct pollfd fd = { .events = POLLIN };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    bool has_ticked = false;
 
     riptide_applier_config_init(&applier, sizeof(applier));
     applier.dry_run = true;
@@ -26,12 +28,10 @@ int main(void)
         return 1;
     }
     fd.fd = riptide_agent_get_fd(agent);
-    while ((!event || event->kind != RIPTIDE_AGENT_TICK) && poll(&fd, 1, 5000) == 1 &&
-           riptide_agent_dispatch(agent) >= 0) {
-        while (riptide_agent_pop(agent, &event) == 0) {
-            if (event->kind == RIPTIDE_AGENT_TICK)
-                break;
-            if (event->kind == RIPTIDE_AGENT_ROUTE) {
+    while (!has_ticked && poll(&fd, 1, 5000) == 1 && riptide_agent_dispatch(agent) >= 0) {
+        while (!has_ticked && riptide_agent_pop(agent, &event) == 0) {
+            has_ticked = event->kind == RIPTIDE_AGENT_TICK;
+            if (event->kind == RIPTIDE_AGENT_ROUTE && event->route->backend == RIPTIDE_ROUTES) {
                 riptide_prefix_format(&event->route->dst, dst);
                 printf("%s %u\n", dst, event->route->initcwnd);
             }
