@@ -42,8 +42,9 @@ struct riptide_agent;
 #define RIPTIDE_MAX_SHARE_DEFAULT 0.05
 
 /*
- * The stages' own configurations; NULL means defaults. The applier's max_windows is the estimator's
- * max_destinations; where `applier` is set, the smaller of the two.
+ * The stages' own configurations; NULL means defaults. The applier's max_windows is twice the
+ * estimator's max_destinations, as those that give way wait beside those that replace them, unless
+ * `applier` has a smaller one than max_destinations.
  */
 struct riptide_agent_config {
     size_t size;          /* of this struct, as the caller was compiled */

@@ -45,6 +45,16 @@ static const char *name_prefixes(const struct riptide_estimator_config *estimato
     return NULL;
 }
 
+/*
+ * One round may replace all destinations; those that give way keep their places in the applier
+ * until their routes are deleted and their events popped.
+ */
+static uint32_t with_those_that_wait(uint32_t max_destinations)
+{
+    return max_destinations < RIPTIDE_MAX_DESTINATIONS / 2 ? 2 * max_destinations
+                                                           : RIPTIDE_MAX_DESTINATIONS;
+}
+
 /* Checks across stages, which the stages cannot do. */
 static int stages_join(struct stages *stages, struct riptide_error *error)
 {
@@ -69,13 +79,10 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         return error_set_field(error, prefixes,
                                "a prefix; routes serve single addresses, the program serves "
                                "prefixes");
-    /*
-     * The applier's default may exceed the number of destinations, too. A value that is never valid
-     * stays, so that the applier refuses it.
-     */
-    if (applier->max_windows > estimator->max_destinations &&
+    /* A value that is never valid stays, so that the applier refuses it. */
+    if (applier->max_windows >= estimator->max_destinations &&
         applier->max_windows <= RIPTIDE_MAX_DESTINATIONS)
-        applier->max_windows = estimator->max_destinations;
+        applier->max_windows = with_those_that_wait(estimator->max_destinations);
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
         observer->destroy_events =
             needs_closed(stages) ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;

@@ -194,23 +194,25 @@ static uint32_t max_windows_of(const struct configs *configs)
     return stages_of(configs).applier.max_windows;
 }
 
-TEST(routes_are_as_many_as_destinations_or_fewer)
+TEST(destinations_that_give_way_have_places_beside_those_that_replace_them)
 {
     struct configs configs;
 
     init(&configs);
-    assert_int_equal(max_windows_of(&configs), configs.estimator.max_destinations);
+    assert_int_equal(max_windows_of(&configs), 2 * configs.estimator.max_destinations);
     configs.applier.max_windows = 1;
     assert_int_equal(max_windows_of(&configs), 1);
     configs.applier.max_windows = configs.estimator.max_destinations + 1;
-    assert_int_equal(max_windows_of(&configs), configs.estimator.max_destinations);
+    assert_int_equal(max_windows_of(&configs), 2 * configs.estimator.max_destinations);
     configs.applier.max_windows = 0;
     assert_not_new(&configs, "applier.max_windows: 0; must be 1 to 16777216");
     configs.applier.max_windows = 4000000000;
     assert_not_new(&configs, "applier.max_windows: 4000000000; must be 1 to 16777216");
     configs.agent.applier = NULL;
     configs.estimator.max_destinations = 50000;
-    assert_int_equal(max_windows_of(&configs), 50000);
+    assert_int_equal(max_windows_of(&configs), 100000);
+    configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS;
+    assert_int_equal(max_windows_of(&configs), RIPTIDE_MAX_DESTINATIONS);
 }
 
 TEST(no_configuration_is_that_of_the_defaults)
