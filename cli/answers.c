@@ -71,9 +71,9 @@ static json_t *apply_of(const struct daemon *daemon)
 
     return json_pack(
         "{s:s, s:s, s:s?, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}",
-        "asked", backend_text(daemon->settings->applier.backend), "by", backend_text(stats.backend), "why",
-        stats.why, "reason", stats.program_reason, "pacing", daemon->settings->applier.pacing, "given",
-        (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
+        "asked", backend_text(daemon->settings->applier.backend), "by", backend_text(stats.backend),
+        "why", stats.why, "reason", stats.program_reason, "pacing",
+        daemon->settings->applier.pacing, "given", (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
         (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
         (json_int_t)counts.refused, "holdout_percent", (json_int_t)outcomes->arms.holdout_percent,
         "held_out", (json_int_t)counts.held_out, "stepped_back_s", daemon_stepped_back_s(daemon),
@@ -286,9 +286,9 @@ json_t *daemon_status(struct daemon *daemon)
             (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
             "counters", "routes_written", (json_int_t)applier.written,
             "routes_refused", (json_int_t)applier.failed, "resyncs", (json_int_t)applier.resyncs,
-            "lifts", (json_int_t)applier.rule_removals, "overruns", (json_int_t)applier.overruns, "dumps",
-            (json_int_t)observer.dumps, "dumps_failed", (json_int_t)observer.failures, "over_share",
-            (json_int_t)estimator.over_share, "gave_way", (json_int_t)estimator.gave_way,
+            "lifts", (json_int_t)applier.rule_removals, "overruns", (json_int_t)applier.overruns,
+            "dumps", (json_int_t)observer.dumps, "dumps_failed", (json_int_t)observer.failures,
+            "over_share", (json_int_t)estimator.over_share, "gave_way", (json_int_t)estimator.gave_way,
             "messages", messages_of()));
     return status;
 }
@@ -380,7 +380,7 @@ static const char *why_no_books(const struct daemon *daemon)
         return stats.why;
     if (stats.backend == RIPTIDE_ROUTES)
         return "windows are given by routes, which cannot hold out single connections: --apply "
-               "connections can";
+               "program can";
     if (daemon->settings->applier.holdout_percent == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
     return riptide_agent_get_outcomes(daemon->agent)->books ? NULL : "no memory";

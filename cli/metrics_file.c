@@ -36,8 +36,8 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
             !file->settings->applier.dry_run && stats.rules_reason[i] == NULL;
     metrics->asked = backend_text(file->settings->applier.backend);
     metrics->by = backend_text(stats.backend);
-    metrics->is_program_in_place =
-        !file->settings->applier.dry_run && stats.backend != RIPTIDE_ROUTES && !stats.program_reason;
+    metrics->is_program_in_place = !file->settings->applier.dry_run &&
+                                   stats.backend != RIPTIDE_ROUTES && !stats.program_reason;
     metrics->is_stepped_back = outcomes->harm.until_ns > 0;
     metrics->step_backs = outcomes->harm.n;
     for (size_t i = 0; i < WINDOW_BUCKETS; i++)

@@ -73,8 +73,8 @@ static void report_applied(const struct settings *settings, const struct riptide
         }
     }
     log_line(route_level(settings), "%s%s%s initcwnd %" PRIu32 "%s %s",
-             settings->applier.dry_run ? "would set " : "", dst, settings->applier.dry_run ? "" : ":",
-             route->initcwnd, figures, path);
+             settings->applier.dry_run ? "would set " : "", dst,
+             settings->applier.dry_run ? "" : ":", route->initcwnd, figures, path);
 }
 
 /* Without a reason the estimator has withdrawn the window, or it is no longer wanted. */

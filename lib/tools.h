@@ -26,9 +26,9 @@ int riptide_file_write(const char *path, const void *bytes, size_t size, unsigne
 
 /*
  * riptide_state_save and riptide_state_load for an agent, with its books and its step back, its
- * pause and hints with an end, also if destinations are refused. Read it after the start. Books of other shares are not loaded: `outcomes` is a line that says
- * so, and the number of connections in the books; empty if there is no file. `is_synced` as in
- * riptide_file_write.
+ * pause and hints with an end, also if destinations are refused. Read it after the start. Books of
+ * other shares are not loaded: `outcomes` is a line that says so, and the number of connections in
+ * the books; empty if there is no file. `is_synced` as in riptide_file_write.
  */
 int riptide_state_write(const struct riptide_agent *agent, const char *path, bool is_synced,
                         struct riptide_error *error);

@@ -204,7 +204,8 @@ int host_read(struct host *host, const struct settings *settings, const char *ro
     struct riptide_estimator *estimator = NULL;
     int r;
 
-    *host = (struct host){ .applier = settings->applier, .cwnd_max = find_largest_window(settings) };
+    *host = (struct host){ .applier = settings->applier,
+                           .cwnd_max = find_largest_window(settings) };
     /* Making one checks the largest window. */
     r = riptide_estimator_new(&estimator, &settings->estimator, error);
     riptide_estimator_free(estimator);

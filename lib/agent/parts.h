@@ -172,7 +172,7 @@ int round_on_observer(struct riptide_agent *agent);
 /* riptide_agent_add. */
 int round_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 
-/* The applier's fd is readable, or has new work: a round ends when all of its changes are applied. */
+/* The applier's fd is readable, or has new work: a round ends when all changes are applied. */
 int round_on_applier(struct riptide_agent *agent);
 
 #endif

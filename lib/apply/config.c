@@ -49,7 +49,8 @@ int applier_config_take(struct riptide_applier_config *kept,
                         "%u means the kernel or an operator; choose one from 5 to 255",
                         checked.protocol);
     else if (checked.mark == 0)
-        error_set_field(error, "applier.mark", "0 marks nothing; choose a number that no rule uses");
+        error_set_field(error, "applier.mark",
+                        "0 marks nothing; choose a number that no rule uses");
     else if (checked.rule_priority > 32765)
         error_set_field(error, "applier.rule_priority",
                         "%u; must be 1 to 32765, or 0 for directly before main",

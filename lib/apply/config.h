@@ -5,7 +5,7 @@
 
 #include <riptide/apply.h>
 
-/* Copies over the defaults, and checks. Errors: -EINVAL, -E2BIG, with a line that names the field. */
+/* Copies over the defaults, and checks. Errors: -EINVAL, -E2BIG, with a line: the field's. */
 int applier_config_take(struct riptide_applier_config *kept,
                         const struct riptide_applier_config *config, struct riptide_error *error);
 

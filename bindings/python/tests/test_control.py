@@ -40,7 +40,7 @@ def test_status_show_and_explain(net: Network, daemon: Path) -> None:
         explained = control.explain("203.0.113.7")
         assert explained["window"]["cwnd"] == shown["cwnd"] and explained["in_scope"]
         verdict = control.verdict()
-        assert verdict["pooled"] is None and "by routes" in verdict["reason"]
+        assert verdict["pooled"] is None and "no connection is held out" in verdict["reason"]
         assert control.fileno() > 0
 
 

@@ -208,7 +208,8 @@ int flush(struct netlink *channel, const struct rule_identity *identity, enum fl
           struct riptide_flush_counts *counts, struct riptide_error *error)
 {
     CLEANUP(found_deinit) struct found found = {
-        .type = RTM_GETRULE, .identity = { .table = identity->table, .protocol = identity->protocol }
+        .type = RTM_GETRULE,
+        .identity = { .table = identity->table, .protocol = identity->protocol },
     };
     struct flush flush = { .channel = channel, .rules = &found.rules, .error = error };
 

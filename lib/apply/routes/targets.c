@@ -287,7 +287,8 @@ bool target_is_at_base(const struct target *target)
     base = target_base_initcwnd(target);
     initcwnd = initcwnd_of(target);
     return initcwnd == cwnd_without_us(target) ||
-           (!target->kernel.exists && base > 0 && initcwnd > base && is_within_step(base, initcwnd));
+           (!target->kernel.exists && base > 0 && initcwnd > base &&
+            is_within_step(base, initcwnd));
 }
 
 /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
