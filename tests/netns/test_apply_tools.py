@@ -277,9 +277,10 @@ def test_verify_names_max_destinations(net, daemon):
 
 
 def test_explain_and_show_name_who_goes_on_per_connection(net, daemon):
-    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    net.learned("203.0.113.1", 30)
     with daemon("program", has_rules=False) as riptided:
-        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
+        # Those that open with 10 segments before it lower the mean.
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "the window")
         gives = f"process {riptided.pid} gives windows by the program and does not answer on --control"
         with riptided.stopped():
             assert net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout.endswith(f"=> {gives}\n")

@@ -349,7 +349,7 @@ def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
         below.rmdir()
         wait_until(lambda: severity(net.host, "daemon") == "error", "the end of it")
         gone = find(net.host, "daemon")
-        assert f"{below} is gone" in gone["summary"]
+        assert f"{below} is not there: make it first" in gone["summary"]
         assert gone["remedy"] == ("remove that cause (make a missing cgroup again); riptided then continues")
         assert severity(net.host, "pacing") == "warning"
     below.mkdir()
