@@ -14,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Where service managers mount cgroup2. */
+/* Where service managers mount cgroup2, beside cgroup v1 in a directory of a tmpfs there. */
 #define USUAL "/sys/fs/cgroup"
 
 /* Opens a directory of cgroup2. Errors: -EINVAL: it is none; those of openat(2). */
@@ -74,10 +74,12 @@ int cgroup_open(struct cgroup *cgroup, struct riptide_error *error)
 
 int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_error *error)
 {
-    const char *hidden;
+    struct statfs found;
+    bool is_beside_v1 = statfs(USUAL, &found) == 0 && found.f_type == TMPFS_MAGIC;
+    const char *usual = is_beside_v1 ? USUAL "/unified" : USUAL, *hidden;
     int r;
 
-    *cgroup = (struct cgroup){ .path = strdup(path ? path : USUAL), .at_fd = AT_FDCWD, .fd = -1 };
+    *cgroup = (struct cgroup){ .path = strdup(path ? path : usual), .at_fd = AT_FDCWD, .fd = -1 };
     if (!cgroup->path)
         return -ENOMEM;
     cgroup->name = cgroup->path;

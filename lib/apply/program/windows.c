@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Windows on their way to the program's map. Only the kernel remembers those that it has.
- */
+/* Windows on their way to the program's map. Only the kernel remembers those that it has. */
 #include "apply/program/program.h"
 #include "internal.h"
 #include "prefix.h"
+#include "prefix_table.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* MAX_OUTCOMES: that nobody pops. */
-enum { MAX_WRITTEN = 64, MAX_OUTCOMES = 512 };
+enum { MAX_WRITTEN = 64, MAX_OUTCOMES = 512 /* that nobody pops */ };
 
 struct window_key window_key_of(const struct riptide_prefix *dst)
 {
@@ -100,34 +98,35 @@ int windows_pop(struct program *program, const struct riptide_route **routep)
     return 0;
 }
 
-static bool is_replaced(const struct program *program, uint32_t i)
+/* Of a refused window nothing is left to do where a newer one of its destination was set. */
+static void drop_replaced(struct program *program)
 {
-    const struct riptide_prefix *dst = &program->queue[i].wanted.dst;
+    struct prefix_table newer;
 
-    while (++i < program->n_queued) {
-        if (riptide_prefix_equal(&program->queue[i].wanted.dst, dst))
-            return true;
+    prefix_table_init(&newer, sizeof(struct riptide_prefix), UINT32_MAX,
+                      program->config->hash_seed);
+    for (uint32_t i = program->n_queued; i-- > 0;) {
+        struct queued *queued = &program->queue[i];
+        uint32_t n = newer.n, slot;
+
+        if (prefix_table_insert(&newer, &queued->wanted.dst, &slot) == 0 && newer.n == n &&
+            i < program->n_tried)
+            queued->error = queued->told = 0;
     }
-    return false;
-}
-
-/* What is written and not popped stays as well; a dispatch passes over it. */
-static bool is_kept(const struct program *program, uint32_t i)
-{
-    if (i >= program->n_tried)
-        return true;
-    if (program->queue[i].error != 0)
-        return !is_replaced(program, i);
-    return i >= program->n_popped && program->n_tried - i <= MAX_OUTCOMES;
+    prefix_table_deinit(&newer);
 }
 
 void windows_retry(struct program *program)
 {
     uint32_t n = 0;
 
+    drop_replaced(program);
     for (uint32_t i = 0; i < program->n_queued; i++) {
-        if (is_kept(program, i))
-            program->queue[n++] = program->queue[i];
+        const struct queued *queued = &program->queue[i];
+
+        /* What is written and not popped stays as well; a dispatch passes over it. */
+        if (queued->error != 0 || (queued->told != 0 && program->n_tried - i <= MAX_OUTCOMES))
+            program->queue[n++] = *queued;
     }
     program->n_queued = n;
     program->n_tried = program->n_popped = 0;
