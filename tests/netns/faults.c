@@ -240,6 +240,8 @@ static void configure(struct all_config *all)
         { AF_INET, 24, { 198, 51, 100 } },
         { AF_INET6, 32, { 0x20, 0x01, 0x0d, 0xb8 } },
     };
+    /* Routes alone serve no other prefixes. */
+    static const struct riptide_prefix host = { AF_INET, 32, { 198, 51, 100, 100 } };
     static const struct riptide_hint overrides[] = { { .dst = { AF_INET, 8, { 198 } },
                                                        .cwnd_max = 90 } };
 
@@ -251,7 +253,7 @@ static void configure(struct all_config *all)
     all->observer.scope.learn = learn;
     all->observer.scope.n_learn = sizeof(learn) / sizeof(learn[0]);
     all->observer.destroy_events = true;
-    all->estimator.aggregates = &learn[1];
+    all->estimator.aggregates = &host;
     all->estimator.n_aggregates = 1;
     all->estimator.hints = overrides;
     all->estimator.n_hints = 1;
