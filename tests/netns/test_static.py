@@ -37,8 +37,9 @@ def test_it_is_small_and_needs_nothing(root):
     assert "NEEDED" not in said and "INTERP" not in said
 
 
-def test_it_lives_in_an_empty_root(net, root):
-    command = ("chroot", root, "/riptided")
+def test_it_lives_in_a_root_with_proc_alone(net, root):
+    (root / "proc").mkdir()
+    command = ("unshare", "--mount", "sh", "-c", f'mount -t proc proc {root}/proc && exec chroot {root} /riptided "$@"', "sh")
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     with Daemon(net.host, "--state", "/state", command=command) as daemon:
         assert wait_window(net.host, "203.0.113.1") == cwnd
@@ -46,3 +47,4 @@ def test_it_lives_in_an_empty_root(net, root):
         assert "not kept" not in daemon.said()
     assert not rules(net.host) and not routes(net.host)
     (root / "state").unlink()
+    (root / "proc").rmdir()
