@@ -48,10 +48,7 @@ int claim_open(struct claim *claim)
 {
     int r = -EADDRINUSE;
 
-    *claim = (struct claim){ .fd = -1, .sockets = fopen("/proc/thread-self/net/netlink", "re") };
-    if (!claim->sockets && errno != ENOENT)
-        return -errno;
-    claim->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_USERSOCK);
+    *claim = (struct claim){ .fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_USERSOCK) };
     if (claim->fd < 0)
         return -errno;
     /* Any process may have a port, but not each that ends with our PID. */
@@ -59,7 +56,10 @@ int claim_open(struct claim *claim)
         claim->port = i << PID_BITS | (uint32_t)getpid();
         r = bind_to(claim, claim->port, 0);
     }
-    return r;
+    if (r < 0)
+        return r;
+    claim->sockets = fopen("/proc/thread-self/net/netlink", "re");
+    return claim->sockets || errno == ENOENT ? 0 : -errno;
 }
 
 /* In a child by fork(2) the claim is the parent's. */
@@ -86,8 +86,9 @@ static int look(FILE *sockets, uint32_t own_port, int *pidp)
     char line[256];
     int protocol;
 
-    rewind(sockets);
-    fflush(sockets); /* or rewind goes back in what was read before */
+    /* Without the flush the stream goes back in what it has read before. */
+    if (fseek(sockets, 0, SEEK_SET) != 0 || fflush(sockets) != 0)
+        return -errno;
     while (fgets(line, sizeof(line), sockets)) {
         if (sscanf(line, "%*s %d %" SCNu32 " %" SCNx32, &protocol, &port, &groups) != 3 ||
             protocol != NETLINK_USERSOCK || (groups & GROUPS_OF_CLAIM) != GROUPS_OF_CLAIM ||

@@ -125,7 +125,7 @@ static bool is_before_6_1(void)
         { .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 1 },
         { .code = BPF_JMP | BPF_EXIT },
     };
-    char log[LOG_BYTES];
+    char log[LOG_BYTES] = "";
     CLEANUP(closep) int fd = load_code(code, sizeof(code) / sizeof(code[0]), log);
 
     return fd == -EOPNOTSUPP;
