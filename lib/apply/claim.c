@@ -136,7 +136,7 @@ static int busy(int holder, struct riptide_error *error)
 
 int claim_take(struct claim *claim, struct riptide_error *error)
 {
-    int holder, r;
+    int holder = 0, r;
 
     if (claim->is_held)
         return 0;

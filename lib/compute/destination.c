@@ -58,7 +58,8 @@ static void leave_share(struct riptide_estimator *estimator, const struct riptid
     uint32_t slot;
     struct share *share = find_share(estimator, &within, &slot);
 
-    if (--share->n_destinations == 0)
+    /* It has one, this destination; the analyser does not know that. */
+    if (share && --share->n_destinations == 0)
         prefix_table_remove(&estimator->shares, slot);
 }
 
