@@ -87,10 +87,10 @@ struct riptide_applier_config {
     uint32_t holdout_seed;
     /*
      * The program serves connections whose sockets are created in this cgroup or below; NULL
-     * (default): all of the host, /sys/fs/cgroup. Where the mount namespace hides it (ip netns exec),
-     * with CAP_SYS_ADMIN a mount of our own serves, which changes nothing that others see. An
-     * absolute path, which the applier resolves again each second, as the cgroup may be created
-     * anew. The text is copied.
+     * (default): all of the host, /sys/fs/cgroup, or beside cgroup v1 its `unified`. Where
+     * the mount namespace hides these (ip netns exec), a mount of our own serves, which changes
+     * nothing that others see and needs CAP_SYS_ADMIN. An absolute path, which the applier resolves
+     * again each second, as the cgroup may be created anew. The text is copied.
      */
     const char *cgroup;
 };

@@ -85,7 +85,7 @@ struct share {
         uint64_t ns, in_force_ns;
     } slots[SHARE_SLOTS]; /* each about a second long */
     uint32_t at;
-    uint64_t since_ns; /* CLOCK_BOOTTIME: what is before is in the slots; 0: not started */
+    uint64_t since_ns; /* CLOCK_BOOTTIME: the slots count the time until then; 0: not started */
     bool is_in_force;
 };
 
