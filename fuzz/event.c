@@ -25,10 +25,10 @@ static struct nlattr *find(const struct nlmsghdr *message, size_t header_bytes, 
 /* Whether all destinations of that family are asked again; AF_UNSPEC: of both. */
 static bool is_all(const struct plan *plan, uint8_t family)
 {
-    const struct target *target;
+    for (uint32_t i = 0; i < plan->targets.n; i++) {
+        const struct target *target = plan->targets.list[i];
 
-    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
-        if (target_is_host(target) && !target->is_queued[QUEUE_ASK] &&
+        if (target_is_host(target) && !target->is_due[WORK_ASK] &&
             (family == AF_UNSPEC || target->wanted.dst.family == family))
             return false;
     }
@@ -37,7 +37,6 @@ static bool is_all(const struct plan *plan, uint8_t family)
 
 static void check_route(const struct plan *plan, const struct nlmsghdr *message)
 {
-    const struct target *target;
     struct route route;
 
     if (route_parse(&route, message) < 0) {
@@ -52,9 +51,11 @@ static void check_route(const struct plan *plan, const struct nlmsghdr *message)
                    plan_foreign_reason(plan, family_index(route.dst.family)));
         return;
     }
-    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
+    for (uint32_t i = 0; i < plan->targets.n; i++) {
+        const struct target *target = plan->targets.list[i];
+
         if (target_is_host(target) && riptide_prefix_contains(&route.dst, &target->wanted.dst))
-            CASE_CHECK(target->is_queued[QUEUE_ASK]);
+            CASE_CHECK(target->is_due[WORK_ASK]);
     }
 }
 
@@ -133,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     plan_init(&plan, &config);
     want_some(&plan);
     while ((message = messages_next(&bytes))) {
-        while (targets_take(&plan.targets, QUEUE_ASK))
+        while (targets_take(&plan.targets, WORK_ASK))
             ;
         plan.is_all_touched[0] = plan.is_all_touched[1] = false;
         plan.scan_wanted = 0;

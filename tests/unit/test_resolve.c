@@ -55,7 +55,7 @@ static void set_up(struct bed *bed)
 
         assert_int_equal(targets_get(&bed->plan.targets, &dst, &bed->targets[i]), 0);
         bed->targets[i]->wanted.initcwnd = 40;
-        targets_push(&bed->plan.targets, QUEUE_ASK, bed->targets[i]);
+        targets_push(&bed->plan.targets, WORK_ASK, bed->targets[i]);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/targets: queues, forgetting, a target's route, and whether the kernel's is near enough.
+ * lib/apply/targets: order, rounds, forgetting, and what follows from base, wanted and kernel.
  */
 #include "apply/routes/plan.h"
 #include "bytes.h"
@@ -49,40 +49,99 @@ TEST(a_new_target_waits_for_nothing)
     TARGETS targets;
     struct target *target;
 
-    targets_init(&targets, 4, 1);
+    targets_init(&targets, 4);
     target = get(&targets, 0);
-    assert_int_equal(target->state, RIPTIDE_ROUTE_WITHDRAWN);
+    assert_int_equal(target->told.state, RIPTIDE_ROUTE_WITHDRAWN);
     assert_null(target->base);
     assert_false(target->kernel.exists);
-    for (int queue = 0; queue < QUEUES; queue++)
-        assert_null(targets_take(&targets, (enum target_queue)queue));
+    for (int work = 0; work < WORKS; work++)
+        assert_null(targets_take(&targets, (enum work)work));
     target->wanted.initcwnd = 36;
     assert_ptr_equal(get(&targets, 0), target);
     assert_int_equal(target->wanted.initcwnd, 36);
 }
 
-/* More targets than the table begins with: entries move while they are queued. */
-TEST(a_queue_keeps_its_order_and_each_target_once)
+/* What is pushed again at once waits until all others had their turn. */
+TEST(each_has_its_turn_in_a_round_by_address)
+{
+    TARGETS targets;
+    struct target *again, *target;
+
+    targets_init(&targets, 500);
+    for (uint32_t i = 0; i < 1000; i++)
+        targets_push(&targets, WORK_WRITE, get(&targets, i * 7 % 500));
+    targets_push(&targets, WORK_POP, get(&targets, 3));
+    again = targets_take(&targets, WORK_WRITE);
+    assert_false(again->is_due[WORK_WRITE]);
+    for (uint32_t i = 1; i < 500; i++) {
+        struct riptide_prefix expected = dst_of(i);
+
+        targets_push(&targets, WORK_WRITE, again);
+        target = targets_take(&targets, WORK_WRITE);
+        assert_true(riptide_prefix_equal(&target->wanted.dst, &expected));
+    }
+    assert_ptr_equal(targets_take(&targets, WORK_WRITE), again);
+    assert_null(targets_take(&targets, WORK_WRITE));
+    assert_ptr_equal(targets_take(&targets, WORK_POP), get(&targets, 3));
+}
+
+/* Also of targets that come and go while a round is under way. */
+TEST(none_is_passed_over_or_taken_twice)
 {
     TARGETS targets;
     struct target *target;
+    uint32_t n_due = 0;
 
-    targets_init(&targets, 500, 1);
-    for (uint32_t i = 0; i < 1000; i++)
-        targets_push(&targets, QUEUE_WRITE, get(&targets, i * 7 % 500));
-    targets_push(&targets, QUEUE_POP, get(&targets, 3));
-    for (uint32_t i = 0; i < 500; i++) {
-        struct riptide_prefix expected = dst_of(i * 7 % 500);
-
-        target = targets_take(&targets, QUEUE_WRITE);
-        assert_true(riptide_prefix_equal(&target->wanted.dst, &expected));
-        assert_false(target->is_queued[QUEUE_WRITE]);
+    seed_random();
+    targets_init(&targets, 300);
+    for (int i = 0; i < 5000; i++) {
+        target = get(&targets, below(300));
+        if (below(2)) {
+            n_due += !target->is_due[WORK_ASK];
+            targets_push(&targets, WORK_ASK, target);
+        } else {
+            targets_forget_if_done(&targets, target);
+        }
+        if (below(4) == 0)
+            n_due -= targets_take(&targets, WORK_ASK) != NULL;
     }
-    assert_true(targets_is_empty(&targets, QUEUE_WRITE));
-    /* Taken, it may come again. */
-    targets_push(&targets, QUEUE_WRITE, get(&targets, 9));
-    assert_ptr_equal(targets_take(&targets, QUEUE_WRITE), get(&targets, 9));
-    assert_ptr_equal(targets_take(&targets, QUEUE_POP), get(&targets, 3));
+    while ((target = targets_take(&targets, WORK_ASK)))
+        n_due--;
+    assert_int_equal(n_due, 0);
+}
+
+TEST(a_prefix_is_never_asked)
+{
+    struct riptide_prefix dst = { AF_INET, 24, { 10 } };
+    TARGETS targets;
+    struct target *target;
+
+    targets_init(&targets, 4);
+    assert_int_equal(targets_get(&targets, &dst, &target), 0);
+    target->wanted.initcwnd = 36;
+    targets_push(&targets, WORK_ASK, target);
+    assert_null(targets_take(&targets, WORK_ASK));
+    assert_ptr_equal(targets_take(&targets, WORK_WRITE), target);
+    assert_int_equal(target_state(target, &links).state, RIPTIDE_ROUTE_LEFT_ALONE);
+}
+
+TEST(what_waits_only_to_be_popped_makes_room)
+{
+    struct riptide_prefix dst = dst_of(9);
+    TARGETS targets;
+    struct target *target;
+
+    targets_init(&targets, 2);
+    get(&targets, 0)->wanted.initcwnd = 36;
+    target = get(&targets, 1);
+    target->wanted.initcwnd = 36;
+    assert_int_equal(targets_get(&targets, &dst, &target), RIPTIDE_E_FULL);
+    target = targets_find(&targets, &(struct riptide_prefix){ AF_INET, 32, { 10, 0, 0, 1 } });
+    target->wanted.initcwnd = 0;
+    targets_push(&targets, WORK_POP, target);
+    target = get(&targets, 9);
+    assert_int_equal(targets.n, 2);
+    assert_null(targets_take(&targets, WORK_POP));
 }
 
 TEST(a_target_is_forgotten_only_when_done)
@@ -90,7 +149,7 @@ TEST(a_target_is_forgotten_only_when_done)
     TARGETS targets;
     struct target *target;
 
-    targets_init(&targets, 4, 1);
+    targets_init(&targets, 4);
     target = get(&targets, 0);
     set_base(target, 100);
     target_set_failure(target, -EINVAL, "no such device");
@@ -100,14 +159,14 @@ TEST(a_target_is_forgotten_only_when_done)
     target->kernel.exists = true;
     targets_forget_if_done(&targets, target);
     target->kernel.exists = false;
-    for (int i = 0; i < QUEUES; i++) {
-        targets_push(&targets, (enum target_queue)i, target);
+    for (int i = 0; i < WORKS; i++) {
+        targets_push(&targets, (enum work)i, target);
         targets_forget_if_done(&targets, target);
-        assert_int_equal(targets.table.n, 1);
-        assert_ptr_equal(targets_take(&targets, (enum target_queue)i), target);
+        assert_int_equal(targets.n, 1);
+        assert_ptr_equal(targets_take(&targets, (enum work)i), target);
     }
     targets_forget_if_done(&targets, target);
-    assert_int_equal(targets.table.n, 0);
+    assert_int_equal(targets.n, 0);
 }
 
 TEST(failures_are_kept_until_the_next)
@@ -115,7 +174,7 @@ TEST(failures_are_kept_until_the_next)
     TARGETS targets;
     struct target *target;
 
-    targets_init(&targets, 4, 1);
+    targets_init(&targets, 4);
     target = get(&targets, 0);
     target_set_failure(target, -EINVAL, "first");
     target_set_failure(target, -EEXIST, "second");
@@ -133,9 +192,7 @@ TEST(a_base_is_kept_while_it_stays)
     struct target *first, *second;
     const struct base *before;
 
-    targets_init(&targets, 4, 1);
-    get(&targets, 0);
-    get(&targets, 1);
+    targets_init(&targets, 4);
     first = get(&targets, 0);
     second = get(&targets, 1);
     set_base(first, 100);
@@ -153,34 +210,41 @@ TEST(a_base_is_kept_while_it_stays)
 }
 
 /* Against a walk over all of them, with targets that come and go between. */
-TEST(hosts_inside_a_prefix_are_found_without_a_walk)
+TEST(targets_inside_a_prefix_are_found_without_a_walk)
 {
     static const uint8_t lens[] = { 0, 8, 22, 24, 30, 32 };
     TARGETS targets;
     struct target *target;
 
     seed_random();
-    targets_init(&targets, 600, 1);
+    targets_init(&targets, 600);
     for (int i = 0; i < 2000; i++) {
         struct riptide_prefix dst = dst_of(below(4096));
-        const struct target_place *places;
-        uint32_t n, n_inside = 0;
+        uint32_t first, n;
 
         dst.len = lens[below(sizeof(lens))];
         prefix_truncate(&dst, dst.len);
-        if (i % 4 == 0 && targets.table.n < 600)
+        if (i % 4 == 0 && targets.n < 600)
             assert_int_equal(targets_get(&targets, &dst, &target), 0);
-        if (i % 9 == 0 && targets.table.n > 0)
-            targets_forget_if_done(&targets, targets_next(&targets, &(uint32_t){ 0 }));
-        places = targets_find_inside(&targets, &dst, &n);
-        for (uint32_t slot = 0; (target = targets_next(&targets, &slot)); slot++)
-            n_inside += target_is_host(target) &&
-                        riptide_prefix_contains(&dst, &target->wanted.dst);
-        assert_int_equal(n, n_inside);
-        for (uint32_t k = 0; k < n; k++)
-            assert_true(riptide_prefix_equal(&places[k].dst,
-                                             &targets_at(&targets, places[k].slot)->wanted.dst));
+        if (i % 9 == 0 && targets.n > 0)
+            targets_forget_if_done(&targets, targets.list[below(targets.n)]);
+        first = targets_find_inside(&targets, &dst, &n);
+        for (uint32_t k = 0; k < targets.n; k++)
+            assert_int_equal(riptide_prefix_contains(&dst, &targets.list[k]->wanted.dst),
+                             k >= first && k < first + n);
     }
+}
+
+static bool is_wanted(const struct target *target)
+{
+    return !target_state(target, &links).reason;
+}
+
+static bool is_write_due(const struct target *target)
+{
+    const struct target_state state = target_state(target, &links);
+
+    return state.is_put || state.is_delete;
 }
 
 TEST(wanted_is_a_window_with_a_base_that_works)
@@ -192,7 +256,7 @@ TEST(wanted_is_a_window_with_a_base_that_works)
                                        .base = bits & 2 ? &base : NULL,
                                        .error = bits & 4 ? 0 : -EINVAL };
 
-        assert_int_equal(target_is_wanted(&target, &links), bits == 7);
+        assert_int_equal(is_wanted(&target), bits == 7);
     }
 }
 
@@ -229,7 +293,7 @@ TEST(a_route_says_its_bases_metrics_and_ours)
                                                    .receive_bytes = RECEIVE_BYTES - 1,
                                                    .rto_min_us = cases[i].rto_min_us },
                                        .base = &base };
-        struct metrics metrics = target_metrics(&target, &links);
+        struct metrics metrics = target_state(&target, &links).metrics;
 
         if (memcmp(&metrics, &cases[i].expected, sizeof(metrics)) != 0)
             fail_msg("case %zu", i);
@@ -261,8 +325,7 @@ TEST(narrow_is_a_host_whose_connections_show_less_than_its_link_or_base)
                                                    .pmtu_bytes = cases[i].pmtu_bytes },
                                        .base = &base };
 
-        if (target_is_narrow(&target, &links) != cases[i].is_narrow ||
-            target_is_wanted(&target, &links) == cases[i].is_narrow)
+        if (is_wanted(&target) == cases[i].is_narrow)
             fail_msg("case %zu", i);
     }
 }
@@ -284,9 +347,9 @@ TEST(what_is_not_as_wanted_needs_a_write)
 {
     struct target target = settled(&plain);
 
-    assert_false(target_needs_write(&target, &links));
+    assert_false(is_write_due(&target));
     target.wanted.receive_bytes++;
-    assert_true(target_needs_write(&target, &links));
+    assert_true(is_write_due(&target));
     for (int what = 0; what < 6; what++) {
         target = settled(&plain);
         target.wanted.initcwnd += what == 0 ? 4 : 0;
@@ -295,7 +358,7 @@ TEST(what_is_not_as_wanted_needs_a_write)
         target.kernel.metrics.initrwnd -= what == 3;
         target.kernel.metrics.mtu_bytes += what == 4;
         target.kernel.metrics.rto_min_ms += what == 5;
-        if (!target_needs_write(&target, &links))
+        if (!is_write_due(&target))
             fail_msg("%d", what);
     }
     for (int why = 0; why < 3; why++) {
@@ -303,9 +366,9 @@ TEST(what_is_not_as_wanted_needs_a_write)
         target.wanted.initcwnd = why == 0 ? 0 : 36;
         target.base = why == 1 ? NULL : target.base;
         target.error = why == 2 ? -EINVAL : 0;
-        assert_true(target_needs_write(&target, &links));
+        assert_true(is_write_due(&target));
         target.kernel.exists = false;
-        assert_false(target_needs_write(&target, &links));
+        assert_false(is_write_due(&target));
     }
 }
 
@@ -345,7 +408,7 @@ TEST(a_window_moves_in_steps)
         target.kernel.metrics.initcwnd = cases[i].from;
         target.wanted.initcwnd = cases[i].to;
         target.wanted.cwnd_max = cases[i].cwnd_max;
-        if (target_needs_write(&target, &links) != cases[i].is_step)
+        if (is_write_due(&target) != cases[i].is_step)
             fail_msg("case %zu", i);
     }
 }
@@ -380,10 +443,10 @@ TEST(no_route_is_below_its_base_but_on_purpose)
                                                    .is_of_base = true,
                                                    .metrics.initcwnd = 90 } };
 
-        if (target_is_wanted(&target, &links) != (cases[i].written > 0) ||
+        if (is_wanted(&target) != (cases[i].written > 0) ||
             (cases[i].written > 0 &&
-             target_metrics(&target, &links).initcwnd != cases[i].written) ||
-            target_needs_write(&target, &links) !=
+             target_state(&target, &links).metrics.initcwnd != cases[i].written) ||
+            is_write_due(&target) !=
                 (cases[i].written > 0 || cases[i].exists))
             fail_msg("case %zu", i);
     }

@@ -63,7 +63,7 @@ struct plan {
     uint32_t scanning;       /* SCAN_...: of the present one; 0: none is running */
     bool is_all_touched[2];  /* since the family's last query */
     int64_t budget;          /* no work is begun where it is not above 0 */
-    uint32_t next_slot;      /* where the timer goes on to ask destinations again */
+    uint32_t round;          /* where the timer goes on to ask destinations again */
     uint32_t since_slow_s;   /* since flags of main were last doubted */
     bool is_claimed;         /* the namespace is claimed: rules and routes are written */
     bool has_work; /* not all that was requested has taken effect */
@@ -117,9 +117,6 @@ void plan_tick(struct plan *plan, uint32_t seconds);
 /* The target as the caller sees it. */
 void plan_describe(const struct plan *plan, const struct target *target,
                    struct riptide_route *route);
-
-/* The counters, with present values. */
-void plan_count(const struct plan *plan, struct riptide_applier_stats *stats);
 
 /* event.c: processes a notification. A malformed one counts as any change. */
 void event_follow(struct plan *plan, const struct nlmsghdr *message);

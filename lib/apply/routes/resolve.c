@@ -5,10 +5,8 @@
 #include "message.h"
 #include "prefix.h"
 
-#include <errno.h>
-
 /*
- * A destination is queried for TCP with our mark and, if this host has rules with conditions, also
+ * Destinations are queried for TCP with our mark and, if this host has rules with conditions, also
  * without the mark: that answer is the same, or our own route, or those rules depend on marks. If
  * our rule is in place and the answer is not our route, another rule decides before ours.
  */
@@ -16,32 +14,14 @@ enum { MAX_QUERIES = 2 };
 
 struct resolve {
     struct plan *plan;
-    uint32_t n_asked;
+    struct target *targets[RESOLVE_MAX_TARGETS];
+    uint32_t n_queries;  /* for each of them */
     uint32_t n_answered; /* or lost: answers arrive in the order of the queries */
-    struct {
-        struct target *target;
-        bool is_plain; /* without the mark */
-        bool is_last;  /* about this destination */
-    } asked[RESOLVE_MAX_TARGETS * MAX_QUERIES];
     /* The answers for the present destination. */
     struct base base;
     const char *reason;
     bool is_refused; /* the kernel refused one of the queries */
 };
-
-static void resolved(struct resolve *resolve, struct target *target)
-{
-    struct plan *plan = resolve->plan;
-    const char *reason = resolve->reason;
-
-    if (!reason)
-        reason = main_flags_contested(&plan->main, &resolve->base.route.dst);
-    if (target_set_base(target, &resolve->base, reason) < 0)
-        resolve->is_refused = true;
-    target->is_failed = resolve->is_refused;
-    target_set_failure(target, 0, NULL);
-    targets_push(&plan->targets, QUEUE_WRITE, target);
-}
 
 /* As base_parse; NULL stands for an answer that was too large. */
 static const char *parse(struct resolve *resolve, struct base *base, const struct target *target,
@@ -79,20 +59,28 @@ static void check_plain(struct resolve *resolve, struct target *target,
 
 static void take(struct resolve *resolve, const struct nlmsghdr *answer, int error)
 {
+    struct plan *plan = resolve->plan;
     uint32_t n = resolve->n_answered++;
-    struct target *target = resolve->asked[n].target;
+    struct target *target = resolve->targets[n / resolve->n_queries];
 
-    if (resolve->asked[n].is_plain) {
-        check_plain(resolve, target, answer);
-    } else {
+    if (n % resolve->n_queries == 0) {
         resolve->is_refused = false;
         resolve->reason = parse(resolve, &resolve->base, target, answer);
-        if (resolve->asked[n].is_last)
-            target->is_not_taken = false;
+    } else {
+        check_plain(resolve, target, answer);
     }
     resolve->is_refused |= error && !base_is_answer(error);
-    if (resolve->asked[n].is_last)
-        resolved(resolve, target);
+    if ((n + 1) % resolve->n_queries != 0)
+        return;
+    if (resolve->n_queries == 1)
+        target->is_not_taken = false;
+    if (!resolve->reason)
+        resolve->reason = main_flags_contested(&plan->main, &resolve->base.route.dst);
+    if (target_set_base(target, &resolve->base, resolve->reason) < 0)
+        resolve->is_refused = true;
+    target->is_failed = resolve->is_refused;
+    target_set_failure(target, 0, NULL);
+    targets_push(&plan->targets, WORK_WRITE, target);
 }
 
 static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
@@ -110,46 +98,34 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
         take(resolve, answer, error);
 }
 
-static void ask(struct resolve *resolve, struct netlink *channel, struct target *target,
-                bool is_plain, bool is_last)
-{
-    resolve->asked[resolve->n_asked].target = target;
-    resolve->asked[resolve->n_asked].is_plain = is_plain;
-    resolve->asked[resolve->n_asked++].is_last = is_last;
-    netlink_add(channel, message_route_query(netlink_room(channel), &target->wanted.dst,
-                                             is_plain ? 0 : resolve->plan->config.mark));
-}
-
 int resolve_batch(struct plan *plan, struct netlink *channel)
 {
-    struct resolve resolve = { .plan = plan };
-    struct target *targets[RESOLVE_MAX_TARGETS];
-    bool is_once[2];
+    const uint32_t marks[MAX_QUERIES] = { plan->config.mark, 0 };
+    struct resolve resolve = { .plan = plan, .n_queries = 1 };
     uint32_t n = 0;
     int r;
 
     for (int i = 0; i < 2; i++) {
         plan->is_all_touched[i] = false;
-        is_once[i] = rules_are_unconditional(&plan->seen[i]);
         rules_explain_mark(&plan->seen[i], plan->config.mark, plan->mark_reason[i],
                            sizeof(plan->mark_reason[i]));
+        if (!rules_are_unconditional(&plan->seen[i]))
+            resolve.n_queries = MAX_QUERIES;
     }
     while (n < RESOLVE_MAX_TARGETS && netlink_has_room(channel, MAX_QUERIES) &&
-           (targets[n] = targets_take(&plan->targets, QUEUE_ASK))) {
-        bool is_last = is_once[family_index(targets[n]->wanted.dst.family)];
-
-        ask(&resolve, channel, targets[n], false, is_last);
-        if (!is_last)
-            ask(&resolve, channel, targets[n], true, true);
+           (resolve.targets[n] = targets_take(&plan->targets, WORK_ASK))) {
+        for (uint32_t i = 0; i < resolve.n_queries; i++)
+            netlink_add(channel, message_route_query(netlink_room(channel),
+                                                     &resolve.targets[n]->wanted.dst, marks[i]));
         n++;
     }
     r = netlink_exchange(channel, on_answer, &resolve);
     plan->stats.resolved += n;
     for (uint32_t i = 0; i < n; i++) {
         if (r < 0)
-            targets_push(&plan->targets, QUEUE_ASK, targets[i]);
+            targets_push(&plan->targets, WORK_ASK, resolve.targets[i]);
         else
-            targets_forget_if_done(&plan->targets, targets[i]);
+            targets_forget_if_done(&plan->targets, resolve.targets[i]);
     }
     return r;
 }

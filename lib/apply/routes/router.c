@@ -8,19 +8,19 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     /* Temporary errors in succession after which dispatch returns them to the caller. */
     MAX_SETBACKS = 8,
     /* Notifications read in one dispatch: in a storm each arrives alone, with little work. */
     MAX_READ = 16,
+    /* What is longer ago fades from the share, as from a load average. */
+    SHARE_S = 60,
 };
 
 /* Whether there is work that can be done now. */
-static bool has_work(const struct plan *plan)
+static bool can_work(const struct plan *plan)
 {
     return plan->has_work && (plan->is_claimed || plan->config.dry_run) &&
            (plan->scanning || plan->budget > 0);
@@ -100,22 +100,11 @@ void router_count_share(struct router *router)
     uint64_t at_ns = now_ns(), ns = at_ns - share->since_ns;
 
     if (share->since_ns) {
-        share->slots[share->at].ns += ns;
-        share->slots[share->at].in_force_ns += share->is_in_force ? ns : 0;
+        share->ns += ns;
+        share->in_force_ns += share->is_in_force ? ns : 0;
     }
     share->since_ns = at_ns;
     share->is_in_force = is_in_force(router);
-}
-
-static uint64_t share_permille(const struct share *share)
-{
-    uint64_t ns = 0, in_force_ns = 0;
-
-    for (int i = 0; i < SHARE_SLOTS; i++) {
-        ns += share->slots[i].ns;
-        in_force_ns += share->slots[i].in_force_ns;
-    }
-    return ns > 0 ? in_force_ns * 1000 / ns : share->is_in_force ? 1000 : 0;
 }
 
 void router_tick(struct router *router, uint32_t seconds, bool is_by_program)
@@ -125,8 +114,8 @@ void router_tick(struct router *router, uint32_t seconds, bool is_by_program)
     router->is_by_program = is_by_program;
     plan_tick(&router->plan, seconds);
     router_count_share(router);
-    share->at = (share->at + 1) % SHARE_SLOTS;
-    share->slots[share->at].ns = share->slots[share->at].in_force_ns = 0;
+    share->ns -= share->ns / SHARE_S;
+    share->in_force_ns -= share->in_force_ns / SHARE_S;
 }
 
 int router_claim(struct router *router, struct riptide_error *error)
@@ -139,28 +128,11 @@ int router_get_fd(const struct router *router)
     return mnl_socket_get_fd(router->notifications);
 }
 
-/* Makes room by forgetting withdrawn destinations that the caller has not popped. */
-static bool drop_unpopped(struct router *router)
-{
-    const struct prefix_table *table = &router->plan.targets.table;
-    const struct riptide_route *route;
-    uint32_t n = table->n;
-
-    while (table->n == n && router_pop(router, &route) == 0)
-        ;
-    return table->n < n;
-}
-
 int router_set(struct router *router, const struct riptide_wanted *wanted)
 {
-    int r;
-
     if (wanted->initcwnd == 0 && !targets_find(&router->plan.targets, &wanted->dst))
         return 0;
-    r = plan_want(&router->plan, wanted);
-    if (r == RIPTIDE_E_FULL && drop_unpopped(router))
-        r = plan_want(&router->plan, wanted);
-    return r;
+    return plan_want(&router->plan, wanted);
 }
 
 /* Removes the rules that the plan wants removed. */
@@ -174,18 +146,20 @@ static int remove_rules(struct router *router)
     return r;
 }
 
-/* A rule that must be removed is removed before the next notification is read. */
+/*
+ * A rule that must be removed is removed before the next notification is read. Returns 1 where
+ * there may be more of them.
+ */
 static int read_notifications(struct router *router)
 {
-    int r, removed, n = 0;
+    int removed, r = 1;
 
-    do {
+    for (int n = 0; r > 0 && n < MAX_READ; n++) {
         r = watch_read(router->notifications, &router->plan);
         removed = r > 0 ? remove_rules(router) : 0;
-    } while (r > 0 && removed == 0 && ++n < MAX_READ);
-    if (r < 0)
-        return r;
-    return removed < 0 ? removed : n;
+        r = removed < 0 ? removed : r;
+    }
+    return r;
 }
 
 /* Deletes rules of ours that are out of place, as queries that match them have wrong answers. */
@@ -199,10 +173,13 @@ static int check_rules(struct router *router)
         if (!plan->own[i].is_in_place && plan->seen[i].n > 0 && plan->is_claimed)
             r = sync_clear_rules(plan, &router->channel, i);
     }
+    /* Another program may have restored them. */
+    if (router->why_paused)
+        plan_remove_rules(plan);
     return r;
 }
 
-static int read_on(struct router *router)
+static int scan(struct router *router)
 {
     int r = scan_step(&router->scan);
 
@@ -217,8 +194,8 @@ static int read_on(struct router *router)
     return router->scan.scanned & SCAN_RULES ? check_rules(router) : 0;
 }
 
-/* The last step, when all routes are right: the rules return. */
-static int settle(struct router *router)
+/* All routes are right: the rules return. */
+static int restore(struct router *router)
 {
     struct plan *plan = &router->plan;
     int r = plan->is_claimed && !router->why_paused ? sync_rules(plan, &router->channel, NULL) : 0;
@@ -228,41 +205,27 @@ static int settle(struct router *router)
     return r;
 }
 
-/* One piece of the work that is due. */
-static int go_on(struct router *router)
-{
-    struct plan *plan = &router->plan;
-
-    if (plan->scanning || plan->scan_wanted)
-        return read_on(router);
-    if (!targets_is_empty(&plan->targets, QUEUE_ASK))
-        return resolve_batch(plan, &router->channel);
-    if (!targets_is_empty(&plan->targets, QUEUE_WRITE))
-        return sync_write(plan, &router->channel);
-    return settle(router);
-}
-
 /*
- * The order of the work: first what has happened is read, and the rules of what that concerns are
- * removed; then the kernel is asked, and our routes are corrected; last the rules return. Returns
- * the number of notifications.
+ * The order of the work, of which a dispatch does one piece: read what has happened, and remove the
+ * rules of what that concerns; scan; ask the kernel; write our routes; restore the rules. Returns 1
+ * where there may be more to read.
  */
 static int work(struct router *router)
 {
-    int removed, r = 0, n = read_notifications(router);
+    struct plan *plan = &router->plan;
+    int r = read_notifications(router);
 
-    if (n < 0)
-        return n;
-    router->plan.has_work |= n == MAX_READ;
-    if (n < MAX_READ && has_work(&router->plan))
-        r = go_on(router);
-    if (r < 0)
+    if (r != 0 || !can_work(plan))
         return r;
-    /* Another program may have restored the rules. */
-    if (router->why_paused && !router->plan.scanning)
-        plan_remove_rules(&router->plan);
-    removed = remove_rules(router);
-    return removed < 0 ? removed : n;
+    if (plan->scanning || plan->scan_wanted)
+        r = scan(router);
+    else if (plan->targets.n_due[WORK_ASK] > 0)
+        r = resolve_batch(plan, &router->channel);
+    else if (plan->targets.n_due[WORK_WRITE] > 0)
+        r = sync_write(plan, &router->channel);
+    else
+        r = restore(router);
+    return r < 0 ? r : remove_rules(router);
 }
 
 int router_dispatch(struct router *router)
@@ -278,32 +241,19 @@ int router_dispatch(struct router *router)
     }
     if (r < 0)
         return r;
-    /* Without the claim there may be more to read still. */
-    return has_work(&router->plan) || r == MAX_READ ? RIPTIDE_E_MORE : 0;
+    return r > 0 || can_work(&router->plan) ? RIPTIDE_E_MORE : 0;
 }
 
-int router_pop(struct router *router,
-                                      const struct riptide_route **routep)
+int router_pop(struct router *router, const struct riptide_route **routep)
 {
     struct plan *plan = &router->plan;
-    struct target *target = targets_take(&plan->targets, QUEUE_POP);
+    struct target *target = targets_take(&plan->targets, WORK_POP);
 
     if (!target)
         return RIPTIDE_E_AGAIN;
     plan_describe(plan, target, &router->popped);
     targets_forget_if_done(&plan->targets, target);
     *routep = &router->popped;
-    return 0;
-}
-
-int router_set_paused(struct router *router, const char *why)
-{
-    router->why_paused = why;
-    if (why) {
-        plan_remove_rules(&router->plan);
-        return remove_rules(router);
-    }
-    router->plan.has_work |= router->plan.is_claimed;
     return 0;
 }
 
@@ -318,12 +268,34 @@ int router_find(const struct router *router, const struct riptide_prefix *dst,
     return 0;
 }
 
+int router_set_paused(struct router *router, const char *why)
+{
+    router->why_paused = why;
+    if (why) {
+        plan_remove_rules(&router->plan);
+        return remove_rules(router);
+    }
+    router->plan.has_work |= router->plan.is_claimed;
+    return 0;
+}
+
 void router_count(const struct router *router, struct riptide_applier_stats *stats)
 {
     const struct plan *plan = &router->plan;
+    const struct share *share = &router->share;
 
-    plan_count(plan, stats);
-    stats->in_force_permille = share_permille(&router->share);
+    *stats = plan->stats;
+    for (uint32_t i = 0; i < plan->targets.n; i++) {
+        const struct target *target = plan->targets.list[i];
+
+        stats->left_alone += target->told.state == RIPTIDE_ROUTE_LEFT_ALONE;
+        stats->routes_not_taken += target->is_not_taken;
+    }
+    stats->routes = plan->targets.n_in_kernel[0] + plan->targets.n_in_kernel[1];
+    stats->is_idle = !plan->has_work;
+    stats->in_force_permille = share->is_in_force ? 1000 : 0;
+    if (share->ns > 0)
+        stats->in_force_permille = share->in_force_ns * 1000 / share->ns;
     stats->malformed += router->channel.malformed + router->scan.dumps.malformed;
     for (int i = 0; i < 2; i++)
         stats->rules_reason[i] = router->why_paused ? router->why_paused : plan->own[i].reason;

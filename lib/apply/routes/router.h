@@ -77,15 +77,10 @@ struct scan {
     bool is_interrupted;      /* a change interrupted a dump */
 };
 
-enum { SHARE_SLOTS = 60 };
-
 /* For what share of the last minute windows were in force: see riptide_applier_stats. */
 struct share {
-    struct {
-        uint64_t ns, in_force_ns;
-    } slots[SHARE_SLOTS]; /* each about a second long */
-    uint32_t at;
-    uint64_t since_ns; /* CLOCK_BOOTTIME: the slots count the time until then; 0: not started */
+    uint64_t ns, in_force_ns;
+    uint64_t since_ns; /* CLOCK_BOOTTIME: what is before is counted; 0: not started */
     bool is_in_force;
 };
 

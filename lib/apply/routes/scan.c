@@ -153,7 +153,6 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
 static void begin(struct scan *scan)
 {
     struct plan *plan = scan->plan;
-    struct target *target;
 
     plan->scanning = plan->scan_wanted;
     plan->scan_wanted = 0;
@@ -177,22 +176,22 @@ static void begin(struct scan *scan)
     if (plan->scanning & SCAN_OURS) {
         /* The text stays, as the caller may be reading it. */
         plan->foreign[0].n = plan->foreign[1].n = 0;
-        for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++)
-            target->kernel.is_seen = false;
+        for (uint32_t i = 0; i < plan->targets.n; i++)
+            plan->targets.list[i]->kernel.is_seen = false;
     }
 }
 
 /* Our routes that were not found are written again; those that nobody wants are deleted. */
 static void end_ours(struct plan *plan)
 {
-    struct target *target;
+    for (uint32_t i = 0; i < plan->targets.n; i++) {
+        struct target *target = plan->targets.list[i];
 
-    for (uint32_t slot = 0; (target = targets_next(&plan->targets, &slot)); slot++) {
         /* In a dry run the kernel has no routes; the recorded ones stay. */
         if (!target->kernel.is_seen && !plan->config.dry_run)
             targets_set_exists(&plan->targets, target, false);
         if (target->wanted.initcwnd == 0 || target->base)
-            targets_push(&plan->targets, QUEUE_WRITE, target);
+            targets_push(&plan->targets, WORK_WRITE, target);
     }
 }
 

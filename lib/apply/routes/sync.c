@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Writes the plan to the kernel. Each function sends one batch and records the answers in the
- * targets; router.c determines the order.
- */
+/* Writes routes and rules to the kernel, and notes in the plan what it has done. */
 #include "router.h"
 
 #include "message.h"
 #include "prefix.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* One request of a batch of routes. */
 struct write {
     struct target *target;
-    bool is_put;
+    uint32_t priority; /* of the route */
     int error;
+    bool is_put;
 };
 
 struct writes {
@@ -40,93 +37,72 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
     target_set_failure(write->target, error, text[0] ? text : strerror(-error));
 }
 
-static void add(struct writes *writes, struct target *target, bool is_put)
+static void add_put(struct writes *writes, struct target *target, const struct metrics *metrics)
 {
     const struct plan *plan = writes->plan;
-    void *room = netlink_room(writes->channel);
 
-    writes->list[writes->n++] = (struct write){ .target = target, .is_put = is_put };
-    if (plan->config.dry_run)
-        return;
-    if (is_put) {
-        const struct metrics metrics = target_metrics(target, &plan->links);
-
-        netlink_add(writes->channel, message_route_put(room, &plan->identity, target->base,
-                                                       &target->wanted.dst, &metrics));
-    } else {
-        const struct route route = { .dst = target->wanted.dst,
-                                     .table = plan->config.table,
-                                     .priority = target->kernel.priority,
-                                     .protocol = plan->config.protocol };
-
-        netlink_add(writes->channel, message_route_delete(room, &route));
-    }
+    writes->list[writes->n++] = (struct write){ .target = target,
+                                                .priority = target->base->route.priority,
+                                                .is_put = true };
+    if (!plan->config.dry_run)
+        netlink_add(writes->channel,
+                    message_route_put(netlink_room(writes->channel), &plan->identity, target->base,
+                                      &target->wanted.dst, metrics));
 }
 
-/* A route of another priority is another route: it is deleted after its successor is there. */
-static void add_write(struct writes *writes, struct target *target)
+static void add_delete(struct writes *writes, struct target *target)
 {
-    bool is_put = target_is_wanted(target, &writes->plan->links);
+    const struct plan *plan = writes->plan;
+    const struct route route = { .dst = target->wanted.dst,
+                                 .table = plan->config.table,
+                                 .priority = target->kernel.priority,
+                                 .protocol = plan->config.protocol };
 
-    if (is_put)
-        add(writes, target, true);
-    if (!is_put ||
-        (target->kernel.exists && target->kernel.priority != target->base->route.priority))
-        add(writes, target, false);
-}
-
-static void note_failed(struct plan *plan, const struct write *write)
-{
-    write->target->is_failed = true;
-    targets_set_state(&plan->targets, write->target, RIPTIDE_ROUTE_FAILED);
-    /* The old route may lead elsewhere by now: no route is better than a wrong one. */
-    if (write->is_put && write->target->kernel.exists)
-        targets_push(&plan->targets, QUEUE_WRITE, write->target);
-}
-
-static void note_put(struct plan *plan, struct target *target)
-{
-    targets_set_exists(&plan->targets, target, true);
-    target->kernel.is_of_base = true;
-    target->kernel.priority = target->base->route.priority;
-    target->kernel.metrics = target_metrics(target, &plan->links);
-    targets_say_base(&plan->targets, target);
-    targets_set_state(&plan->targets, target, RIPTIDE_ROUTE_APPLIED);
-}
-
-static void note_delete(struct plan *plan, struct target *target)
-{
-    targets_set_exists(&plan->targets, target, false);
-    targets_set_state(&plan->targets, target,
-                      target->error             ? RIPTIDE_ROUTE_FAILED
-                      : target->wanted.initcwnd ? RIPTIDE_ROUTE_LEFT_ALONE
-                                                : RIPTIDE_ROUTE_WITHDRAWN);
+    writes->list[writes->n++] = (struct write){ .target = target, .priority = route.priority };
+    if (!plan->config.dry_run)
+        netlink_add(writes->channel, message_route_delete(netlink_room(writes->channel), &route));
 }
 
 static void note(struct plan *plan, const struct write *write)
 {
-    if (write->error)
-        note_failed(plan, write);
-    else if (write->is_put)
-        note_put(plan, write->target);
-    else if (!target_is_wanted(write->target, &plan->links))
-        note_delete(plan, write->target);
+    struct target *target = write->target;
+    bool is_written = write->is_put && !write->error;
+
+    target->is_failed |= write->error != 0;
+    if (is_written) {
+        targets_set_exists(&plan->targets, target, true);
+        target->kernel.is_of_base = true;
+        target->kernel.priority = write->priority;
+        target->kernel.metrics = target_state(target, &plan->links).metrics;
+    } else if (write->is_put && target->kernel.exists) {
+        /* The old route may lead elsewhere by now: no route is better than a wrong one. */
+        targets_push(&plan->targets, WORK_WRITE, target);
+    } else if (!write->error && write->priority == target->kernel.priority) {
+        targets_set_exists(&plan->targets, target, false);
+        if (target->wanted.initcwnd == 0)
+            target_set_failure(target, 0, NULL);
+    }
+    targets_tell(&plan->targets, target, &plan->links, is_written);
 }
 
-/* Whether writing could overwrite a foreign route. After a scan without any, all are queued. */
-static bool is_held(const struct plan *plan, const struct target *target)
+/* Adds what is due to a target. */
+static void add(struct writes *writes, struct target *target)
 {
-    return plan->is_claimed && target_is_wanted(target, &plan->links) &&
-           plan_foreign_reason(plan, family_index(target->wanted.dst.family));
-}
+    struct plan *plan = writes->plan;
+    const struct target_state state = target_state(target, &plan->links);
 
-/* The route is as wanted, or not needed: no base route, a window that suffices, a narrow path. */
-static void note_unwritten(struct plan *plan, struct target *target)
-{
-    if (target->wanted.initcwnd != 0 && !target->kernel.exists && target->error == 0 &&
-        (target->reason || target_is_at_base(target) || target_is_narrow(target, &plan->links)))
-        targets_set_state(&plan->targets, target, RIPTIDE_ROUTE_LEFT_ALONE);
-    targets_say_base(&plan->targets, target);
+    /* It could overwrite a foreign route. After a scan without any, all are due. */
+    if (state.is_put && plan->is_claimed &&
+        plan_foreign_reason(plan, family_index(target->wanted.dst.family)))
+        return;
+    if (state.is_put)
+        add_put(writes, target, &state.metrics);
+    if (state.is_delete)
+        add_delete(writes, target);
+    if (state.is_put || state.is_delete)
+        return;
+    if (target->wanted.initcwnd != 0)
+        targets_tell(&plan->targets, target, &plan->links, false);
     targets_forget_if_done(&plan->targets, target);
 }
 
@@ -138,25 +114,20 @@ int sync_write(struct plan *plan, struct netlink *channel)
 
     /* A target needs at most two requests. */
     while (writes.n + 2 <= BATCH_MAX_REQUESTS && netlink_has_room(channel, 2) &&
-           (target = targets_take(&plan->targets, QUEUE_WRITE))) {
-        if (is_held(plan, target))
-            continue;
-        if (target_needs_write(target, &plan->links))
-            add_write(&writes, target);
-        else
-            note_unwritten(plan, target);
-    }
+           (target = targets_take(&plan->targets, WORK_WRITE)))
+        add(&writes, target);
     r = netlink_exchange(channel, on_written, &writes);
-    if (r != 0) {
-        for (uint32_t i = 0; i < writes.n; i++)
-            targets_push(&plan->targets, QUEUE_WRITE, writes.list[i].target);
-        return r;
+    if (r == 0) {
+        plan->stats.written += writes.n;
+        plan->stats.batches += writes.n > 0;
     }
-    plan->stats.written += writes.n;
-    plan->stats.batches += writes.n > 0;
-    for (uint32_t i = 0; i < writes.n; i++)
-        note(plan, &writes.list[i]);
-    return 0;
+    for (uint32_t i = 0; i < writes.n; i++) {
+        if (r == 0)
+            note(plan, &writes.list[i]);
+        else
+            targets_push(&plan->targets, WORK_WRITE, writes.list[i].target);
+    }
+    return r;
 }
 
 /* Adds or deletes one of our rules; a missing one counts as deleted, one that is there as added. */
@@ -195,13 +166,10 @@ static int remove_lookup(struct plan *plan, struct netlink *channel, int i)
 
 int sync_remove(struct plan *plan, struct netlink *channel)
 {
-    int r, first = 0;
+    int first = plan->own[0].must_remove ? remove_lookup(plan, channel, 0) : 0;
+    int r = plan->own[1].must_remove ? remove_lookup(plan, channel, 1) : 0;
 
-    for (int i = 0; i < 2; i++) {
-        r = plan->own[i].must_remove ? remove_lookup(plan, channel, i) : 0;
-        first = first < 0 ? first : r;
-    }
-    return first;
+    return first < 0 ? first : r;
 }
 
 int sync_clear_rules(struct plan *plan, struct netlink *channel, int i)
@@ -270,9 +238,7 @@ static int place_rules(struct plan *plan, struct netlink *channel, int i,
 
 int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error *error)
 {
-    int r = 0;
+    int r = place_rules(plan, channel, 0, error);
 
-    for (int i = 0; i < 2 && r == 0; i++)
-        r = place_rules(plan, channel, i, error);
-    return r;
+    return r == 0 ? place_rules(plan, channel, 1, error) : r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The destinations of a router and their queues, linked through their slots. */
+/* The destinations of a router, sorted by address, and the one place that says what is due. */
 #include "targets.h"
 
 #include "internal.h"
@@ -7,89 +7,45 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define NONE PREFIX_TABLE_NONE
 
 enum {
-    KERNEL_INITCWND = 10,       /* TCP_INIT_CWND in include/net/tcp.h */
+    KERNEL_INITCWND = 10, /* TCP_INIT_CWND in include/net/tcp.h */
     RECEIVED_SEGMENT_BYTES = 1460,
+    FIRST_CAPACITY = 64,
 };
 
-void targets_init(struct targets *targets, uint32_t max, uint64_t seed)
+static const char is_prefix[] = "routes serve single addresses; a prefix needs the program";
+static const char no_memory[] = "no memory for its base route";
+static const char not_now[] = "";
+
+void targets_init(struct targets *targets, uint32_t max)
 {
-    *targets = (struct targets){ 0 };
-    prefix_table_init(&targets->table, sizeof(struct target), max, seed);
-    for (int queue = 0; queue < QUEUES; queue++)
-        targets->head[queue] = targets->tail[queue] = NONE;
+    *targets = (struct targets){ .max = max };
 }
 
-static void give_back(struct target *target)
+static void target_free(struct target *target)
 {
     free(target->base);
     free(target->failure);
+    free(target);
 }
 
 void targets_deinit(struct targets *targets)
 {
-    struct target *target;
-
-    for (uint32_t slot = 0; (target = targets_next(targets, &slot)); slot++)
-        give_back(target);
-    prefix_table_deinit(&targets->table);
-    free(targets->order);
+    for (uint32_t i = 0; i < targets->n; i++)
+        target_free(targets->list[i]);
+    free(targets->list);
 }
 
-struct target *targets_at(const struct targets *targets, uint32_t slot)
-{
-    return prefix_table_at(&targets->table, slot);
-}
-
-static uint32_t slot_of(const struct targets *targets, const struct target *target)
-{
-    return (uint32_t)(target - targets_at(targets, 0));
-}
-
-struct target *targets_next(const struct targets *targets, uint32_t *slot)
-{
-    *slot = prefix_table_next(&targets->table, *slot);
-    return *slot == NONE ? NULL : targets_at(targets, *slot);
-}
-
-struct target *targets_find(const struct targets *targets, const struct riptide_prefix *dst)
-{
-    uint32_t slot = prefix_table_find(&targets->table, dst);
-
-    return slot == NONE ? NULL : targets_at(targets, slot);
-}
-
-/* Targets are added by the hundred between events that need the order: so it is made late. */
-static void put_in_order(struct targets *targets)
-{
-    const struct target *target;
-
-    if (targets->is_ordered)
-        return;
-    targets->n_ordered = 0;
-    for (uint32_t slot = 0; (target = targets_next(targets, &slot)); slot++) {
-        if (target_is_host(target))
-            targets->order[targets->n_ordered++] =
-                (struct target_place){ target->wanted.dst, slot };
-    }
-    if (targets->n_ordered > 0)
-        qsort(targets->order, targets->n_ordered, sizeof(*targets->order), prefix_compare);
-    targets->is_ordered = true;
-}
-
-/* The first place that is not before `prefix`; with `is_behind`, the first behind all inside it. */
+/* The first that is not before `prefix`; with `is_behind`, the first behind all inside it. */
 static uint32_t search(const struct targets *targets, const struct riptide_prefix *prefix,
                        bool is_behind)
 {
-    uint32_t low = 0, high = targets->n_ordered;
+    uint32_t low = 0, high = targets->n;
 
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        const struct riptide_prefix *dst = &targets->order[middle].dst;
+        const struct riptide_prefix *dst = &targets->list[middle]->wanted.dst;
 
         if (prefix_compare(dst, prefix) < 0 || (is_behind && riptide_prefix_contains(prefix, dst)))
             low = middle + 1;
@@ -99,84 +55,119 @@ static uint32_t search(const struct targets *targets, const struct riptide_prefi
     return low;
 }
 
-const struct target_place *targets_find_inside(struct targets *targets,
-                                               const struct riptide_prefix *prefix, uint32_t *n)
+uint32_t targets_find_inside(const struct targets *targets, const struct riptide_prefix *prefix,
+                             uint32_t *n)
 {
-    uint32_t first;
+    uint32_t first = search(targets, prefix, false);
 
-    put_in_order(targets);
-    first = search(targets, prefix, false);
     *n = search(targets, prefix, true) - first;
-    return *n > 0 ? &targets->order[first] : NULL;
+    return first;
 }
 
-/* Makes room for the order of all targets, so that events need no memory. */
-static int grow_order(struct targets *targets)
+struct target *targets_find(const struct targets *targets, const struct riptide_prefix *dst)
 {
-    uint32_t capacity = targets->table.capacity;
-    struct target_place *order;
+    uint32_t i = search(targets, dst, false);
 
-    if (targets->order_capacity >= capacity)
+    return i < targets->n && riptide_prefix_equal(&targets->list[i]->wanted.dst, dst)
+               ? targets->list[i]
+               : NULL;
+}
+
+static void forget(struct targets *targets, uint32_t i)
+{
+    struct target *target = targets->list[i];
+
+    for (int work = 0; work < WORKS; work++) {
+        targets->n_due[work] -= target->is_due[work];
+        targets->at[work] -= targets->at[work] > i;
+    }
+    targets->n--;
+    memmove(&targets->list[i], &targets->list[i + 1], (targets->n - i) * sizeof(*targets->list));
+    target_free(target);
+}
+
+static bool is_done(const struct target *target)
+{
+    return target->wanted.initcwnd == 0 && !target->kernel.exists && !target->is_due[WORK_ASK] &&
+           !target->is_due[WORK_WRITE];
+}
+
+void targets_forget_if_done(struct targets *targets, struct target *target)
+{
+    if (is_done(target) && !target->is_due[WORK_POP])
+        forget(targets, search(targets, &target->wanted.dst, false));
+}
+
+/* Outcomes and errors: those of targets_get. */
+static int make_room(struct targets *targets)
+{
+    uint32_t capacity = targets->capacity ? 2 * targets->capacity : FIRST_CAPACITY;
+    struct target **list;
+
+    for (uint32_t i = 0; targets->n == targets->max; i++) {
+        if (i == targets->n)
+            return RIPTIDE_E_FULL;
+        if (is_done(targets->list[i]))
+            forget(targets, i);
+    }
+    if (targets->n < targets->capacity)
         return 0;
-    order = realloc(targets->order, capacity * sizeof(*order));
-    if (!order)
+    list = realloc(targets->list, capacity * sizeof(struct target *));
+    if (!list)
         return -ENOMEM;
-    targets->order = order;
-    targets->order_capacity = capacity;
+    targets->list = list;
+    targets->capacity = capacity;
     return 0;
 }
 
 int targets_get(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp)
 {
-    uint32_t n = targets->table.n, slot;
-    int r = prefix_table_insert(&targets->table, dst, &slot);
+    struct target *target = targets_find(targets, dst);
+    uint32_t i;
+    int r = target ? 0 : make_room(targets);
 
-    if (r != 0)
+    *targetp = target;
+    if (target || r != 0)
         return r;
-    *targetp = targets_at(targets, slot);
-    if (targets->table.n == n)
-        return 0;
-    if (grow_order(targets) < 0) {
-        prefix_table_remove(&targets->table, slot);
+    target = calloc(1, sizeof(*target));
+    if (!target)
         return -ENOMEM;
-    }
-    targets->is_ordered = false;
-    (*targetp)->state = RIPTIDE_ROUTE_WITHDRAWN;
+    target->wanted.dst = *dst;
+    target->reason = target_is_host(target) ? NULL : is_prefix;
+    target->told.state = RIPTIDE_ROUTE_WITHDRAWN;
+    i = search(targets, dst, false);
+    memmove(&targets->list[i + 1], &targets->list[i], (targets->n - i) * sizeof(*targets->list));
+    targets->list[i] = *targetp = target;
+    targets->n++;
     return 0;
 }
 
-void targets_push(struct targets *targets, enum target_queue queue, struct target *target)
+void targets_push(struct targets *targets, enum work work, struct target *target)
 {
-    uint32_t slot = slot_of(targets, target);
-
-    if (target->is_queued[queue])
+    if (work == WORK_ASK && !target_is_host(target))
+        work = WORK_WRITE;
+    if (target->is_due[work])
         return;
-    target->is_queued[queue] = true;
-    target->next[queue] = NONE;
-    if (targets->tail[queue] != NONE)
-        targets_at(targets, targets->tail[queue])->next[queue] = slot;
-    else
-        targets->head[queue] = slot;
-    targets->tail[queue] = slot;
+    target->is_due[work] = true;
+    /* Where nothing waits, the round begins here, without a walk. */
+    if (targets->n_due[work]++ == 0)
+        targets->at[work] = search(targets, &target->wanted.dst, false);
 }
 
-struct target *targets_take(struct targets *targets, enum target_queue queue)
+struct target *targets_take(struct targets *targets, enum work work)
 {
     struct target *target;
 
-    if (targets_is_empty(targets, queue))
+    if (targets->n_due[work] == 0)
         return NULL;
-    target = targets_at(targets, targets->head[queue]);
-    targets->head[queue] = target->next[queue];
-    if (targets->head[queue] == NONE)
-        targets->tail[queue] = NONE;
-    target->is_queued[queue] = false;
+    do {
+        if (targets->at[work] >= targets->n)
+            targets->at[work] = 0;
+        target = targets->list[targets->at[work]++];
+    } while (!target->is_due[work]);
+    target->is_due[work] = false;
+    targets->n_due[work]--;
     return target;
-}
-
-bool targets_is_empty(const struct targets *targets, enum target_queue queue)
-{
-    return targets->head[queue] == NONE;
 }
 
 void targets_set_exists(struct targets *targets, struct target *target, bool exists)
@@ -189,56 +180,33 @@ void targets_set_exists(struct targets *targets, struct target *target, bool exi
     target->is_not_taken &= exists;
 }
 
-void targets_set_state(struct targets *targets, struct target *target,
-                       enum riptide_route_state state)
+void targets_tell(struct targets *targets, struct target *target, const struct links *links,
+                  bool is_written)
 {
-    /* A repeated failure, or a reason that still holds, is not popped again. */
-    if ((state == RIPTIDE_ROUTE_FAILED || state == RIPTIDE_ROUTE_LEFT_ALONE) &&
-        target->state == (uint8_t)state && target->said.error == target->error &&
-        target->said.reason == target->reason)
-        return;
-    target->said.error = target->error;
-    target->said.reason = target->reason;
-    target->state = (uint8_t)state;
-    targets_push(targets, QUEUE_POP, target);
+    const struct target_state before = target->told, now = target_state(target, links);
+
+    target->told = now;
+    if (is_written || now.state != before.state || now.error != before.error ||
+        now.reason != before.reason || now.base_initcwnd != before.base_initcwnd)
+        targets_push(targets, WORK_POP, target);
+}
+
+void target_want(struct target *target, const struct riptide_wanted *wanted)
+{
+    target->wanted = *wanted;
+    if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
+        target->wanted.initcwnd = wanted->cwnd_max;
 }
 
 int target_set_base(struct target *target, const struct base *base, const char *reason)
 {
-    bool is_short;
-
-    if (!reason && target->base && base_equal(target->base, base)) {
-        target->reason = NULL;
+    if (!reason && target->base && base_equal(target->base, base))
         return 0;
-    }
     free(target->base);
     target->base = reason ? NULL : base_copy(base);
     target->kernel.is_of_base = false;
-    is_short = !reason && !target->base;
-    target->reason = is_short ? "no memory for its base route" : reason;
-    return is_short ? -ENOMEM : 0;
-}
-
-void targets_say_base(struct targets *targets, struct target *target)
-{
-    if (target->wanted.initcwnd == 0 ||
-        target_base_initcwnd(target) == target->said.base_initcwnd)
-        return;
-    target->said.base_initcwnd = target_base_initcwnd(target);
-    targets_push(targets, QUEUE_POP, target);
-}
-
-void targets_forget_if_done(struct targets *targets, struct target *target)
-{
-    if (target->wanted.initcwnd != 0 || target->kernel.exists)
-        return;
-    for (int queue = 0; queue < QUEUES; queue++) {
-        if (target->is_queued[queue])
-            return;
-    }
-    give_back(target);
-    targets->is_ordered = false;
-    prefix_table_remove(&targets->table, slot_of(targets, target));
+    target->reason = reason || target->base ? reason : no_memory;
+    return target->reason == no_memory ? -ENOMEM : 0;
 }
 
 void target_set_failure(struct target *target, int error, const char *text)
@@ -253,105 +221,120 @@ bool target_is_host(const struct target *target)
     return target->wanted.dst.len == prefix_family_bits(target->wanted.dst.family);
 }
 
-uint32_t target_base_initcwnd(const struct target *target)
-{
-    return target->base ? target->base->route.metrics.initcwnd : 0;
-}
-
 static bool is_within_step(uint32_t from, uint32_t to)
 {
     return (from < to ? to - from : from - to) <= window_step(from);
 }
 
-/* The window that its connections have without us. */
-static uint32_t cwnd_without_us(const struct target *target)
+/*
+ * Of the route that is wanted to a target with a base. initcwnd: at least that without us, as the
+ * owner of the base route knows the path, unless losses or a hint lowered the window (may_lower).
+ * initrwnd: the base route's, raised to the first receive window that is wanted. mtu: the base
+ * route's, or its links'. The links' MTU would apply anyway, but must be explicit for open
+ * connections when the route is deleted: the kernel then removes the route's device, and they would
+ * read the MTU of none (docs/decisions.md).
+ */
+static struct metrics wanted_metrics(const struct target *target, const struct links *links)
 {
-    uint32_t base = target_base_initcwnd(target);
-
-    return base > 0 ? base : KERNEL_INITCWND;
-}
-
-static uint32_t initcwnd_of(const struct target *target)
-{
-    uint32_t wanted = target->wanted.initcwnd, least = cwnd_without_us(target);
-
-    return target->wanted.may_lower || wanted > least ? wanted : least;
-}
-
-bool target_is_at_base(const struct target *target)
-{
-    uint32_t initcwnd, base;
-
-    if (target->wanted.initcwnd == 0 || !target->base || target->wanted.rto_min_us > 0)
-        return false;
-    base = target_base_initcwnd(target);
-    initcwnd = initcwnd_of(target);
-    return initcwnd == cwnd_without_us(target) ||
-           (!target->kernel.exists && base > 0 && initcwnd > base &&
-            is_within_step(base, initcwnd));
-}
-
-/* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
-static uint32_t base_mtu(const struct base *base, const struct links *links)
-{
-    const struct metrics *metrics = &base->route.metrics;
-
-    return metrics->mtu_bytes || metrics->locks & 1u << RTAX_MTU ? metrics->mtu_bytes
-                                                                 : links_mtu(links, base);
-}
-
-bool target_is_narrow(const struct target *target, const struct links *links)
-{
-    uint32_t pmtu_bytes = target->wanted.pmtu_bytes;
-
-    return target->wanted.initcwnd != 0 && target->base && pmtu_bytes > 0 &&
-           pmtu_bytes < base_mtu(target->base, links);
-}
-
-bool target_is_wanted(const struct target *target, const struct links *links)
-{
-    return target->wanted.initcwnd != 0 && target->base && target->error == 0 &&
-           !target_is_at_base(target) && !target_is_narrow(target, links);
-}
-
-struct metrics target_metrics(const struct target *target, const struct links *links)
-{
+    const struct riptide_wanted *wanted = &target->wanted;
     struct metrics metrics = target->base->route.metrics;
-    uint32_t rto_min_us = target->wanted.rto_min_us;
-    uint32_t received = target->wanted.receive_bytes / RECEIVED_SEGMENT_BYTES +
-                        (target->wanted.receive_bytes % RECEIVED_SEGMENT_BYTES > 0);
+    uint32_t received = wanted->receive_bytes / RECEIVED_SEGMENT_BYTES +
+                        (wanted->receive_bytes % RECEIVED_SEGMENT_BYTES > 0);
 
-    metrics.initcwnd = initcwnd_of(target);
+    if (metrics.initcwnd == 0)
+        metrics.initcwnd = KERNEL_INITCWND;
+    if (wanted->may_lower || wanted->initcwnd > metrics.initcwnd)
+        metrics.initcwnd = wanted->initcwnd;
     if (metrics.initrwnd > 0 && metrics.initrwnd < received)
         metrics.initrwnd = received;
-    metrics.mtu_bytes = base_mtu(target->base, links);
-    if (rto_min_us > 0) {
-        metrics.rto_min_ms = (rto_min_us - 1) / 1000 + 1;
+    /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
+    if (metrics.mtu_bytes == 0 && !(metrics.locks & 1u << RTAX_MTU))
+        metrics.mtu_bytes = links_mtu(links, target->base);
+    if (wanted->rto_min_us > 0) {
+        metrics.rto_min_ms = (wanted->rto_min_us - 1) / 1000 + 1;
         /* The kernel uses it only if it is locked (tcp_rto_min in include/net/tcp.h). */
         metrics.locks |= 1u << RTAX_RTO_MIN;
     }
     return metrics;
 }
 
-void target_want(struct target *target, const struct riptide_wanted *wanted)
+/*
+ * Whether the window without us suffices: no route is made for a window up to a step above that of
+ * the base route, and none stays for a window that is not above it, or not above the kernel's own
+ * where the base route names none.
+ */
+static bool is_at_base(const struct target *target, uint32_t base, uint32_t initcwnd)
 {
-    target->wanted = *wanted;
-    if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
-        target->wanted.initcwnd = wanted->cwnd_max;
+    if (target->wanted.rto_min_us > 0)
+        return false;
+    if (base == 0)
+        return initcwnd == KERNEL_INITCWND;
+    return initcwnd == base ||
+           (initcwnd > base && !target->kernel.exists && is_within_step(base, initcwnd));
 }
 
-bool target_needs_write(const struct target *target, const struct links *links)
+/* Why there must not be a route, with the number. */
+static void find_reason(const struct target *target, struct target_state *state)
+{
+    const struct riptide_wanted *wanted = &target->wanted;
+    uint32_t base = state->base_initcwnd;
+
+    if (target->error != 0)
+        state->reason = not_now;
+    else if (target->reason)
+        state->reason = target->reason;
+    else if (wanted->initcwnd == 0)
+        state->reason = target->base ? not_now : "written by another program";
+    else if (!target->base)
+        state->reason = not_now;
+    else if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < state->metrics.mtu_bytes) {
+        /* The kernel keeps what it has learned of the path with the route: with ours it would be
+         * lost at each change of a window, and cost a first flight. */
+        state->reason = "path MTU of";
+        state->number = wanted->pmtu_bytes;
+    } else if (is_at_base(target, base, state->metrics.initcwnd)) {
+        state->reason = base > 0 ? "its base route has initcwnd"
+                                 : "the kernel's own window is no smaller";
+        state->number = base;
+    }
+}
+
+/* Whether the kernel's route differs from the wanted one by more than a step of the window. */
+static bool differs(const struct target *target, const struct metrics *wanted)
 {
     const struct metrics *has = &target->kernel.metrics;
     uint32_t cwnd_max = target->wanted.cwnd_max;
-    struct metrics wanted;
 
-    if (!target_is_wanted(target, links))
-        return target->kernel.exists;
-    wanted = target_metrics(target, links);
     return !target->kernel.exists || !target->kernel.is_of_base ||
-           has->mtu_bytes != wanted.mtu_bytes || has->rto_min_ms != wanted.rto_min_ms ||
-           has->initrwnd != wanted.initrwnd ||
-           (cwnd_max > 0 && has->initcwnd > cwnd_max && has->initcwnd > wanted.initcwnd) ||
-           !is_within_step(has->initcwnd, wanted.initcwnd);
+           has->mtu_bytes != wanted->mtu_bytes || has->rto_min_ms != wanted->rto_min_ms ||
+           has->initrwnd != wanted->initrwnd ||
+           (cwnd_max > 0 && has->initcwnd > cwnd_max && has->initcwnd > wanted->initcwnd) ||
+           !is_within_step(has->initcwnd, wanted->initcwnd);
+}
+
+struct target_state target_state(const struct target *target, const struct links *links)
+{
+    struct target_state state = { .error = target->error };
+    bool exists = target->kernel.exists;
+
+    if (target->base) {
+        state.base_initcwnd = target->base->route.metrics.initcwnd;
+        state.metrics = wanted_metrics(target, links);
+    }
+    find_reason(target, &state);
+    state.is_put = !state.reason && differs(target, &state.metrics);
+    /* A route of another priority is another route: the old one goes after the new one is there. */
+    state.is_delete = exists && (state.reason || (state.is_put && target->kernel.priority !=
+                                                                      target->base->route.priority));
+    if (target->error != 0)
+        state.state = RIPTIDE_ROUTE_FAILED;
+    else if (exists)
+        state.state = RIPTIDE_ROUTE_APPLIED;
+    else if (target->wanted.initcwnd == 0)
+        state.state = RIPTIDE_ROUTE_WITHDRAWN;
+    else if (state.reason && (target->base || target->reason))
+        state.state = RIPTIDE_ROUTE_LEFT_ALONE;
+    else
+        state.state = target->told.state; /* until it was asked and written */
+    return state;
 }
