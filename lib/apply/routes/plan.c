@@ -46,7 +46,9 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
 
     if (r != 0)
         return r;
-    target_want(target, wanted);
+    target->wanted = *wanted;
+    if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
+        target->wanted.initcwnd = wanted->cwnd_max;
     begin(plan, target);
     return 0;
 }
@@ -104,23 +106,12 @@ bool plan_touch(struct plan *plan, const struct riptide_prefix *prefix)
     return is_in_kernel;
 }
 
-bool plan_touch_family(struct plan *plan, uint8_t family)
-{
-    return plan_touch(plan, &(const struct riptide_prefix){ .family = family });
-}
-
 void plan_distrust(struct plan *plan)
 {
     plan_want_scan(plan, SCAN_ALL);
-    plan_touch_family(plan, families[0]);
-    plan_touch_family(plan, families[1]);
+    for (int i = 0; i < 2; i++)
+        plan_touch(plan, &(const struct riptide_prefix){ .family = families[i] });
     plan_remove_rules(plan);
-}
-
-void plan_overrun(struct plan *plan)
-{
-    plan->stats.overruns++;
-    plan_distrust(plan);
 }
 
 /* Reads what the kernel does not announce, or what has ended. */

@@ -99,14 +99,8 @@ void plan_remove_rules(struct plan *plan);
  */
 bool plan_touch(struct plan *plan, const struct riptide_prefix *prefix);
 
-/* The same for a family as a whole. */
-bool plan_touch_family(struct plan *plan, uint8_t family);
-
 /* The same after an unknown change of anything: everything is read again. */
 void plan_distrust(struct plan *plan);
-
-/* Likewise after lost notifications, which are counted. */
-void plan_overrun(struct plan *plan);
 
 /*
  * So many seconds have passed. Refills the budget, repeats what failed, and asks a part of the

@@ -26,39 +26,24 @@ static bool can_work(const struct plan *plan)
            (plan->scanning || plan->budget > 0);
 }
 
-static void router_freep(struct router **routerp)
-{
-    router_free(*routerp);
-}
-
-static int open_sockets(struct router *router)
-{
-    int r = claim_open(&router->claim);
-
-    if (r == 0)
-        r = netlink_init(&router->channel);
-    if (r == 0)
-        r = scan_init(&router->scan, &router->plan, &router->channel);
-    return r < 0 ? r : watch_open(&router->notifications, netlink_port(&router->channel));
-}
-
 int router_new(struct router **routerp, const struct riptide_applier_config *config)
 {
-    CLEANUP(router_freep) struct router *router = NULL;
+    struct router *router = calloc(1, sizeof(*router));
     int r;
 
-    router = calloc(1, sizeof(*router));
     if (!router)
         return -ENOMEM;
     router->claim.fd = -1;
     plan_init(&router->plan, config);
-    r = open_sockets(router);
-    if (r < 0)
-        return r;
-
-    *routerp = router;
-    router = NULL;
-    return 0;
+    r = claim_open(&router->claim);
+    if (r == 0)
+        r = netlink_init(&router->channel);
+    if (r == 0)
+        r = scan_init(&router->scan, &router->plan, &router->channel);
+    if (r == 0)
+        r = watch_open(&router->notifications, netlink_port(&router->channel));
+    *routerp = r == 0 ? router : router_free(router);
+    return r;
 }
 
 struct router *router_free(struct router *router)
@@ -236,7 +221,8 @@ int router_dispatch(struct router *router)
         router->n_setbacks = 0;
     /* Answers were lost: the next scan finds out what the batch did. */
     else if (netlink_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS) {
-        plan_overrun(&router->plan);
+        router->plan.stats.overruns++;
+        plan_distrust(&router->plan);
         r = remove_rules(router);
     }
     if (r < 0)

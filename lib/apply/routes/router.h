@@ -113,20 +113,23 @@ enum { RESOLVE_MAX_TARGETS = 64 };
 /* Queries the base routes of up to RESOLVE_MAX_TARGETS. */
 int resolve_batch(struct plan *plan, struct netlink *channel);
 
-/* Writes up to a batch of routes. After an error the unwritten ones stay queued. */
+/* Writes up to a batch of routes. After an error all of it stays due. */
 int sync_write(struct plan *plan, struct netlink *channel);
 
-/* Puts the rules of every family in place, or removes those of families that cannot have any. */
+/*
+ * Puts the rules of every family in place, or removes those of families that cannot have any. After
+ * an error there are none.
+ */
 int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error *error);
+
+/* Deletes the lookup rules that the plan wants removed: local TCP uses main until sync_rules. */
+int sync_remove(struct plan *plan, struct netlink *channel);
 
 /* Deletes our rules in that family as found by the last scan, and no other rules. */
 int sync_clear_rules(struct plan *plan, struct netlink *channel, int i);
 
-/* Deletes our rules where they are in place. A flush handles failures. */
-void sync_remove_rules(const struct plan *plan, struct netlink *channel);
-
-/* Deletes the lookup rules that the plan wants removed: local TCP uses main until sync_rules. */
-int sync_remove(struct plan *plan, struct netlink *channel);
+/* Deletes our rules where we have placed them. A flush handles failures. */
+void sync_remove_rules(struct plan *plan, struct netlink *channel);
 
 /* A socket for notifications, except about changes by the socket with that port. */
 int watch_open(struct mnl_socket **socketp, uint32_t own_port);

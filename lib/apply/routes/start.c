@@ -132,14 +132,6 @@ static int clear(struct router *router, struct riptide_flush_counts *counts,
     return r == 0 ? forgotten : r;
 }
 
-/* Removes only rules that this router has put in place; others may not be ours. */
-static void give_up(struct router *router)
-{
-    sync_remove_rules(&router->plan, &router->channel);
-    router->plan.own[0] = router->plan.own[1] = (struct rule_state){ 0 };
-    router->plan.is_claimed = false;
-}
-
 static int take_over(struct router *router, bool has_rules, struct riptide_error *error)
 {
     struct riptide_flush_counts removed;
@@ -151,10 +143,8 @@ static int take_over(struct router *router, bool has_rules, struct riptide_error
         r = check_place(router, error);
     if (r == 0 && has_rules && !router->why_paused)
         r = sync_rules(&router->plan, &router->channel, error);
-    if (r < 0) {
-        give_up(router);
+    if (r < 0)
         return r;
-    }
     router->plan.is_claimed = has_rules;
     error_set(error, "%s", "");
     if (removed.rules > 0)
@@ -191,7 +181,9 @@ int router_stop(struct router *router)
 
     if (router->plan.is_claimed) {
         watch_subscribe(router->notifications, false);
-        give_up(router);
+        sync_remove_rules(&router->plan, &router->channel);
+        router->plan.own[0] = router->plan.own[1] = (struct rule_state){ 0 };
+        router->plan.is_claimed = false;
         r = flush_own(router, FLUSH_OURS, NULL, NULL);
         plan_forget_known(&router->plan);
     }

@@ -188,26 +188,12 @@ int sync_clear_rules(struct plan *plan, struct netlink *channel, int i)
     return r;
 }
 
-static void remove_rules(const struct plan *plan, struct netlink *channel, int i)
-{
-    for (enum rule_role role = RULE_LOOKUP; role >= RULE_SKIP; role--)
-        send_rule(plan, channel, RTM_DELRULE, i, &plan->own[i].place, role, plan->config.mark,
-                  NULL);
-}
-
-void sync_remove_rules(const struct plan *plan, struct netlink *channel)
-{
-    for (int i = 0; i < 2; i++) {
-        if (plan->own[i].is_in_place)
-            remove_rules(plan, channel, i);
-    }
-}
-
 /* The goto comes first, or a query in between would return our own routes. */
 static int place_rules(struct plan *plan, struct netlink *channel, int i,
                        struct riptide_error *error)
 {
     struct rule_state *state = &plan->own[i];
+    enum rule_role first = state->is_in_place ? RULE_LOOKUP : RULE_SKIP;
     int r = 0;
 
     /* No rules at all: this kernel lacks the family. */
@@ -220,25 +206,36 @@ static int place_rules(struct plan *plan, struct netlink *channel, int i,
         return remove_lookup(plan, channel, i);
     if (state->is_in_place && !state->is_removed)
         return 0;
-    if (!state->is_in_place) {
+    if (!state->is_in_place)
         state->reason = rules_place(&plan->seen[i], plan->config.rule_priority, &state->place);
-        if (state->reason)
-            return 0;
-    }
-    for (enum rule_role role = state->is_in_place ? RULE_LOOKUP : RULE_SKIP;
-         r == 0 && role <= RULE_LOOKUP; role++)
+    if (state->reason)
+        return 0;
+    for (enum rule_role role = first; r == 0 && role <= RULE_LOOKUP; role++)
         r = send_rule(plan, channel, RTM_NEWRULE, i, &state->place, role, plan->config.mark, error);
     state->is_in_place = r == 0;
     state->is_removed = false;
-    /* One of them may be in place, or both if the answer was lost. */
-    if (r < 0)
-        remove_rules(plan, channel, i);
     return r;
+}
+
+void sync_remove_rules(struct plan *plan, struct netlink *channel)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct rule_place *place = &plan->own[i].place;
+
+        for (enum rule_role role = RULE_LOOKUP; place->priority && role >= RULE_SKIP; role--)
+            send_rule(plan, channel, RTM_DELRULE, i, place, role, plan->config.mark, NULL);
+        plan->own[i].is_in_place = false;
+    }
 }
 
 int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error *error)
 {
     int r = place_rules(plan, channel, 0, error);
 
-    return r == 0 ? place_rules(plan, channel, 1, error) : r;
+    if (r == 0)
+        r = place_rules(plan, channel, 1, error);
+    /* Some may be in place, or all if the answer was lost. */
+    if (r < 0)
+        sync_remove_rules(plan, channel);
+    return r;
 }

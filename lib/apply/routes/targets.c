@@ -11,7 +11,6 @@
 enum {
     KERNEL_INITCWND = 10, /* TCP_INIT_CWND in include/net/tcp.h */
     RECEIVED_SEGMENT_BYTES = 1460,
-    FIRST_CAPACITY = 64,
 };
 
 static const char is_prefix[] = "routes serve single addresses; a prefix needs the program";
@@ -101,22 +100,16 @@ void targets_forget_if_done(struct targets *targets, struct target *target)
 /* Outcomes and errors: those of targets_get. */
 static int make_room(struct targets *targets)
 {
-    uint32_t capacity = targets->capacity ? 2 * targets->capacity : FIRST_CAPACITY;
-    struct target **list;
-
+    if (!targets->list)
+        targets->list = calloc(targets->max, sizeof(struct target *));
+    if (!targets->list)
+        return -ENOMEM;
     for (uint32_t i = 0; targets->n == targets->max; i++) {
         if (i == targets->n)
             return RIPTIDE_E_FULL;
         if (is_done(targets->list[i]))
             forget(targets, i);
     }
-    if (targets->n < targets->capacity)
-        return 0;
-    list = realloc(targets->list, capacity * sizeof(struct target *));
-    if (!list)
-        return -ENOMEM;
-    targets->list = list;
-    targets->capacity = capacity;
     return 0;
 }
 
@@ -189,13 +182,6 @@ void targets_tell(struct targets *targets, struct target *target, const struct l
     if (is_written || now.state != before.state || now.error != before.error ||
         now.reason != before.reason || now.base_initcwnd != before.base_initcwnd)
         targets_push(targets, WORK_POP, target);
-}
-
-void target_want(struct target *target, const struct riptide_wanted *wanted)
-{
-    target->wanted = *wanted;
-    if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
-        target->wanted.initcwnd = wanted->cwnd_max;
 }
 
 int target_set_base(struct target *target, const struct base *base, const char *reason)

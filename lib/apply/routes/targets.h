@@ -32,7 +32,7 @@ struct target_state {
 };
 
 struct target {
-    struct riptide_wanted wanted; /* set it by targets_want */
+    struct riptide_wanted wanted;
     struct base *base;            /* its own; NULL: left alone or not asked yet */
     const char *reason;           /* why there is no base (static); NULL: there is, or not asked */
     char *failure;                /* the kernel's text for `error`, owned; NULL: none */
@@ -51,8 +51,8 @@ struct target {
 };
 
 struct targets {
-    struct target **list; /* by address */
-    uint32_t n, capacity, max;
+    struct target **list; /* by address, with room for `max` */
+    uint32_t n, max;
     uint32_t n_due[WORKS], at[WORKS]; /* and where the round is that does it */
     uint32_t n_in_kernel[2];          /* routes of ours, for each of families[] */
 };
@@ -88,9 +88,6 @@ void targets_tell(struct targets *targets, struct target *target, const struct l
 
 /* Forgets a target that is neither wanted nor in the kernel, and for which nothing is due. */
 void targets_forget_if_done(struct targets *targets, struct target *target);
-
-/* Sets what is wanted from now on. */
-void target_want(struct target *target, const struct riptide_wanted *wanted);
 
 /*
  * Sets the base route: a copy of `base`, or none for a reason, or without one: it is not known.

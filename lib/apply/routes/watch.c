@@ -66,15 +66,14 @@ int watch_read(struct mnl_socket *socket, struct plan *plan)
 
     if (r == RIPTIDE_E_AGAIN)
         return 0;
-    if (r == -ENOBUFS)
-        plan_overrun(plan);
-    else if (r < 0 && r != -EMSGSIZE)
+    if (r < 0 && r != -ENOBUFS && r != -EMSGSIZE)
         return r;
     while ((message = netlink_next_message(&walk)))
         event_follow(plan, message);
+    plan->stats.overruns += r == -ENOBUFS;
     plan->stats.malformed += r == RIPTIDE_E_INVALID || r == -EMSGSIZE || walk.left > 0;
     /* Anything may have changed, unless another process sent it (RIPTIDE_E_INVALID). */
-    if (r == -EMSGSIZE || walk.left > 0)
+    if (r < 0 || walk.left > 0)
         plan_distrust(plan);
     return 1;
 }
