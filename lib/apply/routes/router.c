@@ -59,48 +59,34 @@ struct router *router_free(struct router *router)
     return NULL;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_BOOTTIME, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
-
-static bool is_in_force(const struct router *router)
-{
-    const struct plan *plan = &router->plan;
-
-    for (int i = 0; i < 2; i++) {
-        if (plan->targets.n_in_kernel[i] > 0 &&
-            (!plan->own[i].is_in_place || plan->own[i].is_removed))
-            return false;
-    }
-    return plan->is_claimed || router->is_by_program;
-}
-
 void router_count_share(struct router *router)
 {
+    const struct plan *plan = &router->plan;
     struct share *share = &router->share;
-    uint64_t at_ns = now_ns(), ns = at_ns - share->since_ns;
+    struct timespec now;
+    uint64_t ns;
 
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - share->since_ns;
     if (share->since_ns) {
         share->ns += ns;
         share->in_force_ns += share->is_in_force ? ns : 0;
     }
-    share->since_ns = at_ns;
-    share->is_in_force = is_in_force(router);
+    share->since_ns += ns;
+    share->is_in_force = plan->is_claimed || router->is_by_program;
+    for (int i = 0; i < 2; i++) {
+        if (plan->targets.n_in_kernel[i] > 0)
+            share->is_in_force &= plan->own[i].is_in_place && !plan->own[i].is_removed;
+    }
 }
 
 void router_tick(struct router *router, uint32_t seconds, bool is_by_program)
 {
-    struct share *share = &router->share;
-
     router->is_by_program = is_by_program;
     plan_tick(&router->plan, seconds);
     router_count_share(router);
-    share->ns -= share->ns / SHARE_S;
-    share->in_force_ns -= share->in_force_ns / SHARE_S;
+    router->share.ns -= router->share.ns / SHARE_S;
+    router->share.in_force_ns -= router->share.in_force_ns / SHARE_S;
 }
 
 int router_claim(struct router *router, struct riptide_error *error)
@@ -123,11 +109,9 @@ int router_set(struct router *router, const struct riptide_wanted *wanted)
 /* Removes the rules that the plan wants removed. */
 static int remove_rules(struct router *router)
 {
-    uint64_t before = router->plan.stats.rule_removals;
     int r = sync_remove(&router->plan, &router->channel);
 
-    if (router->plan.stats.rule_removals != before)
-        router_count_share(router);
+    router_count_share(router);
     return r;
 }
 
@@ -186,7 +170,6 @@ static int restore(struct router *router)
     int r = plan->is_claimed && !router->why_paused ? sync_rules(plan, &router->channel, NULL) : 0;
 
     plan->has_work = r != 0;
-    router_count_share(router);
     return r;
 }
 

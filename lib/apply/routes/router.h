@@ -57,7 +57,6 @@ void router_tick(struct router *router, uint32_t seconds, bool is_by_program);
 
 int router_dispatch(struct router *router);
 
-/* Also pops a target that had a state, where the window of its base route changed. */
 int router_pop(struct router *router, const struct riptide_route **routep);
 int router_find(const struct router *router, const struct riptide_prefix *dst,
                 struct riptide_route *route);
@@ -77,7 +76,7 @@ struct scan {
     bool is_interrupted;      /* a change interrupted a dump */
 };
 
-/* For what share of the last minute windows were in force: see riptide_applier_stats. */
+/* For what share of the last minute windows were in force; what is longer ago fades. */
 struct share {
     uint64_t ns, in_force_ns;
     uint64_t since_ns; /* CLOCK_BOOTTIME: what is before is counted; 0: not started */
