@@ -169,6 +169,30 @@ TEST(a_target_is_forgotten_only_when_done)
     assert_int_equal(targets.n, 0);
 }
 
+TEST(what_is_left_alone_or_not_taken_is_counted)
+{
+    TARGETS targets;
+    struct target *target;
+
+    targets_init(&targets, 4);
+    target = get(&targets, 0);
+    target->wanted.initcwnd = 36;
+    target_set_base(target, NULL, "its base route is odd");
+    for (int i = 0; i < 2; i++) {
+        targets_tell(&targets, target, &links, false);
+        assert_int_equal(targets.n_left_alone, 1);
+    }
+    assert_ptr_equal(targets_take(&targets, WORK_POP), target);
+    targets_set_exists(&targets, target, true);
+    targets_set_not_taken(&targets, target, true);
+    assert_int_equal(targets.n_not_taken, 1);
+    targets_set_exists(&targets, target, false);
+    assert_int_equal(targets.n_not_taken, 0);
+    target->wanted.initcwnd = 0;
+    targets_forget_if_done(&targets, target);
+    assert_int_equal(targets.n_left_alone, 0);
+}
+
 TEST(failures_are_kept_until_the_next)
 {
     TARGETS targets;

@@ -50,7 +50,7 @@ static void check_plain(struct resolve *resolve, struct target *target,
         reason && reason != base_malformed && base.route.table == plan->config.table;
 
     if (plan->own[i].is_in_place && !plan->own[i].is_removed)
-        target->is_not_taken = target->kernel.exists && !is_taken;
+        targets_set_not_taken(&plan->targets, target, target->kernel.exists && !is_taken);
     if (!reason && (resolve->reason || !base_equal(&resolve->base, &base)))
         reason = plan->mark_reason[i];
     if (reason && !is_taken)
@@ -73,7 +73,7 @@ static void take(struct resolve *resolve, const struct nlmsghdr *answer, int err
     if ((n + 1) % resolve->n_queries != 0)
         return;
     if (resolve->n_queries == 1)
-        target->is_not_taken = false;
+        targets_set_not_taken(&plan->targets, target, false);
     if (!resolve->reason)
         resolve->reason = main_flags_contested(&plan->main, &resolve->base.route.dst);
     if (target_set_base(target, &resolve->base, resolve->reason) < 0)

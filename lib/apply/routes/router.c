@@ -254,12 +254,8 @@ void router_count(const struct router *router, struct riptide_applier_stats *sta
     const struct share *share = &router->share;
 
     *stats = plan->stats;
-    for (uint32_t i = 0; i < plan->targets.n; i++) {
-        const struct target *target = plan->targets.list[i];
-
-        stats->left_alone += target->told.state == RIPTIDE_ROUTE_LEFT_ALONE;
-        stats->routes_not_taken += target->is_not_taken;
-    }
+    stats->left_alone = plan->targets.n_left_alone;
+    stats->routes_not_taken = plan->targets.n_not_taken;
     stats->routes = plan->targets.n_in_kernel[0] + plan->targets.n_in_kernel[1];
     stats->is_idle = !plan->has_work;
     stats->in_force_permille = share->is_in_force ? 1000 : 0;

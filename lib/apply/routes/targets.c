@@ -80,6 +80,7 @@ static void forget(struct targets *targets, uint32_t i)
         targets->n_due[work] -= target->is_due[work];
         targets->at[work] -= targets->at[work] > i;
     }
+    targets->n_left_alone -= target->told.state == RIPTIDE_ROUTE_LEFT_ALONE;
     targets->n--;
     memmove(&targets->list[i], &targets->list[i + 1], (targets->n - i) * sizeof(*targets->list));
     target_free(target);
@@ -170,7 +171,13 @@ void targets_set_exists(struct targets *targets, struct target *target, bool exi
     *n = *n + exists - target->kernel.exists;
     target->kernel.exists = exists;
     target->kernel.is_of_base &= exists;
-    target->is_not_taken &= exists;
+    targets_set_not_taken(targets, target, exists && target->is_not_taken);
+}
+
+void targets_set_not_taken(struct targets *targets, struct target *target, bool is_not_taken)
+{
+    targets->n_not_taken = targets->n_not_taken + is_not_taken - target->is_not_taken;
+    target->is_not_taken = is_not_taken;
 }
 
 void targets_tell(struct targets *targets, struct target *target, const struct links *links,
@@ -179,6 +186,8 @@ void targets_tell(struct targets *targets, struct target *target, const struct l
     const struct target_state before = target->told, now = target_state(target, links);
 
     target->told = now;
+    targets->n_left_alone += now.state == RIPTIDE_ROUTE_LEFT_ALONE;
+    targets->n_left_alone -= before.state == RIPTIDE_ROUTE_LEFT_ALONE;
     if (is_written || now.state != before.state || now.error != before.error ||
         now.reason != before.reason || now.base_initcwnd != before.base_initcwnd)
         targets_push(targets, WORK_POP, target);

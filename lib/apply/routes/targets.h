@@ -39,7 +39,7 @@ struct target {
     int error;                    /* -errno of the last write; 0: none */
     bool is_due[WORKS];
     bool is_failed;    /* a query or write was refused: the timer repeats it */
-    bool is_not_taken; /* TCP does not use its route, as another rule decides before ours */
+    bool is_not_taken; /* set by targets_set_not_taken */
     struct {
         bool exists;     /* set by targets_set_exists */
         bool is_seen;    /* by the present dump of our table */
@@ -55,6 +55,7 @@ struct targets {
     uint32_t n, max;
     uint32_t n_due[WORKS], at[WORKS]; /* and where the round is that does it */
     uint32_t n_in_kernel[2];          /* routes of ours, for each of families[] */
+    uint32_t n_left_alone, n_not_taken;
 };
 
 void targets_init(struct targets *targets, uint32_t max);
@@ -81,6 +82,9 @@ struct target *targets_take(struct targets *targets, enum work work);
 
 /* Records whether the kernel has a route of ours to it. */
 void targets_set_exists(struct targets *targets, struct target *target, bool exists);
+
+/* Records whether TCP does not use its route, as another rule decides before ours. */
+void targets_set_not_taken(struct targets *targets, struct target *target, bool is_not_taken);
 
 /* What differs from what the caller was told, and each route that was written, is due to be popped. */
 void targets_tell(struct targets *targets, struct target *target, const struct links *links,
