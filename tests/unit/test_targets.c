@@ -302,7 +302,8 @@ TEST(a_route_says_its_bases_metrics_and_ours)
         { { .mtu_bytes = 9000 }, IFINDEX, 0, { 36, 0, 9000, 0, 0 } },
         /* a lock of the mtu is left as it is */
         { { .locks = 1u << RTAX_MTU }, IFINDEX, 0, { 36, 0, 0, 0, 1u << RTAX_MTU } },
-        { { .mtu_bytes = 1400, .locks = 1u << RTAX_MTU }, 0, 0, { 36, 0, 1400, 0, 1u << RTAX_MTU } },
+        { { .mtu_bytes = 1400, .locks = 1u << RTAX_MTU },
+          0, 0, { 36, 0, 1400, 0, 1u << RTAX_MTU } },
         /* the kernel counts in ms, and heeds rto_min only with its lock */
         { { .rto_min_ms = 20 }, 0, 0, { 36, 0, 0, 20, 0 } },
         { { .rto_min_ms = 20, .locks = 1u << RTAX_MTU },

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The router: gives windows by routes. Its functions for the applier (../applier.c), which are as
- * those of apply.h; its data, and the functions that work on it. Unless stated otherwise, errors are
- * those of netlink.h. router_dispatch needs up to 48 KB of stack: a datagram of notifications has
- * 32 KB.
+ * those of apply.h; its data, and the functions that work on it. Unless stated otherwise, errors
+ * are those of netlink.h. router_dispatch needs up to 48 KB of stack: a datagram of notifications
+ * has 32 KB, a batch of writes 24.
  */
 #ifndef RIPTIDE_LIB_APPLY_ROUTER_H
 #define RIPTIDE_LIB_APPLY_ROUTER_H
@@ -24,10 +24,10 @@ struct router *router_free(struct router *router);
 int router_claim(struct router *router, struct riptide_error *error);
 
 /*
- * start.c: removes what a killed router has left, refuses to start where another
- * program uses our numbers, puts the rules in place. Without rules, for the program, that use does
- * not matter, but then routes without rules stay. Errors as riptide_applier_start, each with a line;
- * then no rule of ours remains.
+ * start.c: removes what a killed router has left, refuses to start where another program uses our
+ * numbers, puts the rules in place. Without rules, for the program, that use does not matter, but
+ * then routes without rules stay. Errors as riptide_applier_start, each with a line; then no rule
+ * of ours remains.
  */
 int router_start(struct router *router, bool has_rules, struct riptide_error *error);
 
@@ -50,8 +50,8 @@ int router_set(struct router *router, const struct riptide_wanted *wanted);
 int router_set_paused(struct router *router, const char *why);
 
 /*
- * To be called each second after the start: so many have passed. Whether windows are in force without
- * rules, by the program. See plan_tick.
+ * To be called each second after the start: so many have passed. Whether windows are in force
+ * without rules, by the program. See plan_tick.
  */
 void router_tick(struct router *router, uint32_t seconds, bool is_by_program);
 

@@ -37,30 +37,46 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
     target_set_failure(write->target, error, text[0] ? text : strerror(-error));
 }
 
-static void add_put(struct writes *writes, struct target *target, const struct metrics *metrics)
+static void add_request(struct writes *writes, const struct write *write,
+                        const struct nlmsghdr *request)
 {
-    const struct plan *plan = writes->plan;
-
-    writes->list[writes->n++] = (struct write){ .target = target,
-                                                .priority = target->base->route.priority,
-                                                .is_put = true };
-    if (!plan->config.dry_run)
-        netlink_add(writes->channel,
-                    message_route_put(netlink_room(writes->channel), &plan->identity, target->base,
-                                      &target->wanted.dst, metrics));
+    writes->list[writes->n++] = *write;
+    if (!writes->plan->config.dry_run)
+        netlink_add(writes->channel, request);
 }
 
-static void add_delete(struct writes *writes, struct target *target)
+/* Adds what is due to a target. */
+static void add(struct writes *writes, struct target *target)
 {
-    const struct plan *plan = writes->plan;
-    const struct route route = { .dst = target->wanted.dst,
-                                 .table = plan->config.table,
-                                 .priority = target->kernel.priority,
-                                 .protocol = plan->config.protocol };
+    struct plan *plan = writes->plan;
+    const struct target_state state = target_state(target, &plan->links);
+    struct write write = { .target = target };
+    const struct route old = { .dst = target->wanted.dst,
+                               .table = plan->config.table,
+                               .priority = target->kernel.priority,
+                               .protocol = plan->config.protocol };
 
-    writes->list[writes->n++] = (struct write){ .target = target, .priority = route.priority };
-    if (!plan->config.dry_run)
-        netlink_add(writes->channel, message_route_delete(netlink_room(writes->channel), &route));
+    /* It could overwrite a foreign route. After a scan without any, all are due. */
+    if (state.is_put && plan->is_claimed &&
+        plan_foreign_reason(plan, family_index(target->wanted.dst.family)))
+        return;
+    if (state.is_put) {
+        write.is_put = true;
+        write.priority = target->base->route.priority;
+        add_request(writes, &write,
+                    message_route_put(netlink_room(writes->channel), &plan->identity, target->base,
+                                      &target->wanted.dst, &state.metrics));
+    }
+    if (state.is_delete) {
+        write.is_put = false;
+        write.priority = old.priority;
+        add_request(writes, &write, message_route_delete(netlink_room(writes->channel), &old));
+    }
+    if (state.is_put || state.is_delete)
+        return;
+    if (target->wanted.initcwnd != 0)
+        targets_tell(&plan->targets, target, &plan->links, false);
+    targets_forget_if_done(&plan->targets, target);
 }
 
 static void note(struct plan *plan, const struct write *write)
@@ -83,27 +99,6 @@ static void note(struct plan *plan, const struct write *write)
             target_set_failure(target, 0, NULL);
     }
     targets_tell(&plan->targets, target, &plan->links, is_written);
-}
-
-/* Adds what is due to a target. */
-static void add(struct writes *writes, struct target *target)
-{
-    struct plan *plan = writes->plan;
-    const struct target_state state = target_state(target, &plan->links);
-
-    /* It could overwrite a foreign route. After a scan without any, all are due. */
-    if (state.is_put && plan->is_claimed &&
-        plan_foreign_reason(plan, family_index(target->wanted.dst.family)))
-        return;
-    if (state.is_put)
-        add_put(writes, target, &state.metrics);
-    if (state.is_delete)
-        add_delete(writes, target);
-    if (state.is_put || state.is_delete)
-        return;
-    if (target->wanted.initcwnd != 0)
-        targets_tell(&plan->targets, target, &plan->links, false);
-    targets_forget_if_done(&plan->targets, target);
 }
 
 int sync_write(struct plan *plan, struct netlink *channel)

@@ -319,8 +319,9 @@ struct target_state target_state(const struct target *target, const struct links
     find_reason(target, &state);
     state.is_put = !state.reason && differs(target, &state.metrics);
     /* A route of another priority is another route: the old one goes after the new one is there. */
-    state.is_delete = exists && (state.reason || (state.is_put && target->kernel.priority !=
-                                                                      target->base->route.priority));
+    state.is_delete =
+        exists && (state.reason ||
+                   (state.is_put && target->kernel.priority != target->base->route.priority));
     if (target->error != 0)
         state.state = RIPTIDE_ROUTE_FAILED;
     else if (exists)

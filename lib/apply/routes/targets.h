@@ -86,7 +86,7 @@ void targets_set_exists(struct targets *targets, struct target *target, bool exi
 /* Records whether TCP does not use its route, as another rule decides before ours. */
 void targets_set_not_taken(struct targets *targets, struct target *target, bool is_not_taken);
 
-/* What differs from what the caller was told, and each route that was written, is due to be popped. */
+/* Due to be popped is what differs from what the caller was told, and each route written. */
 void targets_tell(struct targets *targets, struct target *target, const struct links *links,
                   bool is_written);
 
