@@ -40,14 +40,15 @@ static inline bool libnl_route_can_read_via(const void *attributes, int remainin
 /* libnl loops forever at a hop of length 0, or at a last one without its padding. */
 static inline bool libnl_route_can_read_hops(const struct nlattr *multipath)
 {
-    struct hops hops = hops_of(multipath);
-    const struct rtnexthop *hop;
+    const struct rtnexthop *hop = nla_data(multipath);
+    int left = nla_len(multipath);
 
-    while ((hop = hops_next(&hops))) {
+    for (; left >= (int)sizeof(*hop) && RTNH_OK(hop, left); hop = RTNH_NEXT(hop)) {
         if (!libnl_route_can_read_via(hop + 1, hop->rtnh_len - (int)sizeof(*hop)))
             return false;
+        left -= (int)NLMSG_ALIGN(hop->rtnh_len);
     }
-    return hops.left == 0;
+    return left == 0;
 }
 
 /* NULL: libnl cannot read the message, or it is ambiguous. Free it by rtnl_route_put. */

@@ -16,7 +16,7 @@ faults=(
     control cli/request.c '"removed", text' '"removed", "::"'
     event lib/apply/routes/event.c 'plan_touch(plan, &route.dst)' '0'
     route lib/apply/routes/route.c '&route->priority' '\&route->table'
-    route lib/apply/routes/route.c 'next->rtnh_ifindex' 'next->rtnh_hops'
+    route lib/apply/routes/route.c 'bytes->rtnh_ifindex' 'bytes->rtnh_hops'
     state lib/compute/state.c 'unit > 0' 'unit > 1'
 )
 

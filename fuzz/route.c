@@ -51,24 +51,21 @@ static void check_hop(const struct route *ours, struct rtnl_route *theirs,
 }
 
 /* Whether libnl-route has exactly the hops of RTA_MULTIPATH, and each has only one meaning. */
-static bool has_hops_alone(const struct nlmsghdr *message)
+static bool has_hops_alone(const struct route *ours, const struct nlmsghdr *message)
 {
     static const int others[] = { RTA_OIF,    RTA_GATEWAY, RTA_VIA,   RTA_FLOW,
                                    RTA_NEWDST, RTA_ENCAP,   RTA_NH_ID };
-    struct nlattr *several =
-        nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), RTA_MULTIPATH);
-    const struct rtnexthop *hop;
-    struct hops hops;
+    struct hop hop = { .is_begun = false };
 
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), others[i]))
             return false;
     }
-    if (!several)
+    if (!ours->is_multipath)
         return false;
-    hops = hops_of(several);
-    while ((hop = hops_next(&hops))) {
-        if (has_twice((const struct nlattr *)(hop + 1), hop->rtnh_len - (int)sizeof(*hop)))
+    while (route_next_hop(&hop, ours, netlink_attrs(message, sizeof(struct rtmsg)))) {
+        if (has_twice((const struct nlattr *)(hop.bytes + 1),
+                      hop.bytes->rtnh_len - (int)sizeof(*hop.bytes)))
             return false;
     }
     return true;
@@ -80,7 +77,7 @@ static void check_several(const struct route *ours, struct rtnl_route *theirs,
 {
     struct hop hop = { .is_begun = false };
 
-    if (!has_hops_alone(message))
+    if (!has_hops_alone(ours, message))
         return;
     for (int i = 0; i < rtnl_route_get_nnexthops(theirs); i++) {
         struct rtnl_nexthop *their_hop = rtnl_route_nexthop_n(theirs, i);

@@ -180,23 +180,18 @@ TEST(cut_anywhere_it_is_read_to_its_end)
     }
 }
 
-/* A base of several hops, followed by a metric with the number of RTA_MULTIPATH. */
 static void put_hops(struct base *base, const uint32_t *ifindexes, size_t n)
 {
-    const struct nlattr metric = { sizeof(metric), RTA_MULTIPATH };
     struct rtnexthop hops[4] = { 0 };
     struct nlattr several = { (uint16_t)(sizeof(several) + n * sizeof(*hops)), RTA_MULTIPATH };
 
     memset(base, 0, sizeof(*base));
     base->route.dst.family = AF_INET;
-    base->is_multipath = true;
     for (size_t i = 0; i < n; i++)
         hops[i] = (struct rtnexthop){ sizeof(*hops), 0, 0, (int)ifindexes[i] };
-    memcpy(base->attrs.bytes, &several, sizeof(several));
-    memcpy(base->attrs.bytes + sizeof(several), hops, n * sizeof(*hops));
-    memcpy(base->attrs.bytes + several.nla_len, &metric, sizeof(metric));
-    base->metrics_bytes = sizeof(metric);
-    base->attrs.n_bytes = (uint32_t)(several.nla_len + sizeof(metric));
+    memcpy(base->attrs, &several, sizeof(several));
+    memcpy(base->attrs + sizeof(several), hops, n * sizeof(*hops));
+    base->n_bytes = several.nla_len;
 }
 
 TEST(hops_have_one_where_their_links_have_the_same)

@@ -78,26 +78,27 @@ static void assert_types(struct nlmsghdr *message, size_t header_n, const int *t
 
 static const struct rule_identity identity = { .table = TABLE, .protocol = PROTOCOL, .mark = MARK };
 
-static void add(struct attrs *attrs, int type, const void *payload, size_t n)
-{
-    struct bytes bytes;
-
-    bytes_begin(&bytes, 0, "", 0);
-    bytes_put(&bytes, type, payload, n);
-    assert_true(attrs_add(attrs, bytes_header(&bytes)));
-}
-
+/* Of the metrics those that we set are ours; the others are the base route's. */
 TEST(the_largest_base_fits_a_message)
 {
-    enum { HALF = ATTRS_MAX_BYTES / 2 };
+    enum { HALF = BASE_MAX_BYTES / 2 };
     static const uint8_t payload[HALF - 4] = { 0xff, 0xff };
     const struct metrics metrics = { .initcwnd = 36, .initrwnd = 1, .mtu_bytes = 1 };
     struct riptide_prefix dst = prefix("2001:db8::1");
-    struct base base = { .route = { .priority = 100, .is_onlink = true }, .metrics_bytes = HALF };
+    struct base base = { .route = { .priority = 100, .is_onlink = true } };
     struct nlmsghdr *message;
+    const struct nlattr *put;
+    struct bytes bytes;
+    size_t nest;
 
-    add(&base.attrs, RTA_ENCAP, payload, sizeof(payload));
-    add(&base.attrs, RTAX_CC_ALGO, payload, sizeof(payload));
+    bytes_begin(&bytes, 0, "", 0);
+    nest = bytes_nest(&bytes, RTA_METRICS);
+    bytes_put_u32(&bytes, RTAX_INITCWND, 10);
+    bytes_put(&bytes, RTAX_CC_ALGO, payload, HALF - 16);
+    bytes_nest_end(&bytes, nest);
+    bytes_put(&bytes, RTA_ENCAP, payload, sizeof(payload));
+    base.n_bytes = sizeof(base.attrs);
+    memcpy(base.attrs, bytes_header(&bytes), base.n_bytes);
     message = message_route_put(room(), &identity, &base, &dst, &metrics);
     assert_header(message, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE,
                   &(struct rtmsg){ .rtm_family = AF_INET6,
@@ -108,7 +109,10 @@ TEST(the_largest_base_fits_a_message)
                   RTM);
     assert_types(message, RTM, TYPES(RTA_DST, RTA_TABLE, RTA_PRIORITY, RTA_ENCAP, RTA_METRICS));
     assert_payload(find(message, RTM, RTA_ENCAP), payload, sizeof(payload));
-    assert_int_equal(mnl_attr_get_payload_len(find(message, RTM, RTA_METRICS)), HALF + 24);
+    put = find(message, RTM, RTA_METRICS);
+    assert_int_equal(mnl_attr_get_payload_len(put), HALF - 12 + 24);
+    assert_payload(netlink_find(netlink_nested(put), RTAX_CC_ALGO), payload, HALF - 16);
+    assert_payload(netlink_find(netlink_nested(put), RTAX_INITCWND), &metrics.initcwnd, 4);
 }
 
 TEST(a_query_is_for_tcp_and_has_a_mark_where_given)
@@ -155,14 +159,14 @@ TEST(a_delete_names_exactly_one_route)
                                    .rtm_protocol = PROTOCOL,
                                    .rtm_scope = RT_SCOPE_NOWHERE },
                   RTM);
-    assert_types(message, RTM, TYPES(RTA_TABLE, RTA_DST, RTA_PRIORITY));
+    assert_types(message, RTM, TYPES(RTA_DST, RTA_TABLE, RTA_PRIORITY));
     assert_int_equal(u32_of(message, RTM, RTA_TABLE), TABLE);
     assert_payload(find(message, RTM, RTA_DST), route.dst.addr, 16);
     assert_int_equal(u32_of(message, RTM, RTA_PRIORITY), 1024);
     route.dst = prefix("203.0.113.9");
     route.priority = 0;
     message = message_route_delete(room(), &route);
-    assert_types(message, RTM, TYPES(RTA_TABLE, RTA_DST));
+    assert_types(message, RTM, TYPES(RTA_DST, RTA_TABLE));
     assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
 }
 

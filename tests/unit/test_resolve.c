@@ -92,7 +92,7 @@ static void begin(struct bytes *answer, const char *match)
 
 static void put_fault(struct bytes *answer, enum fault fault)
 {
-    static const unsigned char payload[ATTRS_MAX_BYTES];
+    static const unsigned char payload[BASE_MAX_BYTES];
     const struct nlmsgerr refused = { .error = -EPERM };
 
     switch (fault) {
@@ -110,7 +110,7 @@ static void put_fault(struct bytes *answer, enum fault fault)
         bytes_put(answer, 250, payload, sizeof(payload));
         break;
     case FAULT_DEEP:
-        put_deep(answer, ATTRS_MAX_BYTES / (int)sizeof(struct nlattr));
+        put_deep(answer, BASE_MAX_BYTES / (int)sizeof(struct nlattr));
         break;
     case FAULT_REFUSED:
         bytes_begin(answer, NLMSG_ERROR, &refused, sizeof(refused));

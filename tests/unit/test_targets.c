@@ -273,7 +273,7 @@ static bool is_write_due(const struct target *target)
 
 TEST(wanted_is_a_window_with_a_base_that_works)
 {
-    struct base base = { .is_multipath = false };
+    struct base base = { .n_bytes = 0 };
 
     for (int bits = 0; bits < 8; bits++) {
         const struct target target = { .wanted.initcwnd = bits & 1 ? 36 : 0,

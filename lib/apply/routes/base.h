@@ -9,16 +9,18 @@
 
 #include "route.h"
 
+/* Enough for 64 next hops of a multipath route; a larger base route is left alone. */
+enum { BASE_MAX_BYTES = 2048 };
+
 /* Equivalent answers are equal bytes. */
 struct base {
     /*
-     * As in main, with main's prefix; without its protocol; expires_s is 0 if it expires. The
-     * ifindex is 0 for several next hops.
+     * As in main, with main's prefix; expires_s is 0 if it expires. Without its protocol, and what
+     * the kernel's answer says of itself. The ifindex is 0 for several next hops.
      */
     struct route route;
-    bool is_multipath;
-    uint32_t metrics_bytes; /* of attrs, at its end: the metrics that are not in struct metrics */
-    struct attrs attrs;     /* everything else that is copied; the last member, see base_bytes */
+    uint32_t n_bytes; /* of attrs */
+    uint8_t attrs[BASE_MAX_BYTES]; /* all attributes that are copied; the last member */
 };
 
 /* The reason that the answer does not match the query. */
@@ -31,6 +33,9 @@ extern const char *const base_malformed;
  */
 bool base_parse(struct base *base, const struct riptide_prefix *dst, const struct nlmsghdr *answer,
                 const char **reasonp);
+
+/* The copied attributes; of RTA_METRICS our route has only what is not in struct metrics. */
+struct netlink_attrs base_attrs(const struct base *base);
 
 bool base_equal(const struct base *a, const struct base *b);
 

@@ -142,12 +142,10 @@ void links_note_main(struct links *links, uint32_t ifindex, const struct riptide
 
 uint32_t links_mtu(const struct links *links, const struct base *base)
 {
-    const struct netlink_attrs attrs = { (const struct nlattr *)base->attrs.bytes,
-                                         (int)(base->attrs.n_bytes - base->metrics_bytes) };
     struct hop hop = { 0 };
     uint32_t mtu_bytes = 0, n_hops = 0, before;
 
-    while (route_next_hop(&hop, &base->route, attrs)) {
+    while (route_next_hop(&hop, &base->route, base_attrs(base))) {
         before = mtu_bytes;
         mtu_bytes = links_find(links, hop.ifindex)->mtu_bytes[family_index(base->route.dst.family)];
         if (n_hops++ > 0 && mtu_bytes != before)

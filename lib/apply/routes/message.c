@@ -13,51 +13,68 @@
 #include <string.h>
 
 /* Besides the copied attributes a route's message has less than 256 bytes. */
-_Static_assert(ATTRS_MAX_BYTES + 256 <= REQUEST_MAX_BYTES, "a route does not fit into its buffer");
+_Static_assert(BASE_MAX_BYTES + 256 <= REQUEST_MAX_BYTES, "a route does not fit into its buffer");
 
-static void put_dst(struct nlmsghdr *request, const struct riptide_prefix *dst)
+/* mnl_attr_put_u8 does not clear the padding before libmnl 1.0.5. */
+static void put_u8(struct nlmsghdr *request, uint16_t type, uint8_t value)
 {
+    netlink_put(request, type, &value, sizeof(value));
+}
+
+/* A request about the route to `dst` of that table and priority (0: none, or any). */
+static struct nlmsghdr *begin_route(void *room, uint16_t type, uint16_t flags, struct rtmsg rtm,
+                                    const struct riptide_prefix *dst, uint32_t table,
+                                    uint32_t priority)
+{
+    struct nlmsghdr *request;
+
+    rtm.rtm_family = dst->family;
+    rtm.rtm_dst_len = dst->len;
+    request = netlink_begin(room, type, flags, &rtm, sizeof(rtm));
     mnl_attr_put(request, RTA_DST, prefix_family_bits(dst->family) / 8u, dst->addr);
+    if (table)
+        mnl_attr_put_u32(request, RTA_TABLE, table);
+    if (priority)
+        mnl_attr_put_u32(request, RTA_PRIORITY, priority);
+    return request;
 }
 
 struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
                                      uint32_t mark)
 {
-    const uint8_t ip_protocol = IPPROTO_TCP;
-    const struct rtmsg rtm = {
-        .rtm_family = address->family,
-        .rtm_dst_len = prefix_family_bits(address->family),
-        /* IPv6 always reports the table, and refuses this flag. */
-        .rtm_flags =
-            RTM_F_FIB_MATCH | (address->family == AF_INET ? (uint32_t)RTM_F_LOOKUP_TABLE : 0),
-    };
-    struct nlmsghdr *request = netlink_begin(room, RTM_GETROUTE, 0, &rtm, sizeof(rtm));
+    /* IPv6 always reports the table, and refuses this flag. */
+    const uint32_t lookup_table = address->family == AF_INET ? RTM_F_LOOKUP_TABLE : 0;
+    const struct rtmsg rtm = { .rtm_flags = RTM_F_FIB_MATCH | lookup_table };
+    struct nlmsghdr *request = begin_route(room, RTM_GETROUTE, 0, rtm, address, 0, 0);
 
-    put_dst(request, address);
     if (mark)
         mnl_attr_put_u32(request, RTA_MARK, mark);
-    netlink_put(request, RTA_IP_PROTO, &ip_protocol, sizeof(ip_protocol));
+    put_u8(request, RTA_IP_PROTO, IPPROTO_TCP);
     return request;
 }
 
-static void put_copied(struct nlmsghdr *request, const uint8_t *attributes, uint32_t n_bytes)
+static void put_copy(struct nlmsghdr *request, const struct nlattr *attribute)
 {
-    memcpy(mnl_nlmsg_get_payload_tail(request), attributes, n_bytes);
-    request->nlmsg_len += n_bytes;
+    netlink_put(request, attribute->nla_type, mnl_attr_get_payload(attribute),
+                mnl_attr_get_payload_len(attribute));
 }
 
-/* Those that we do not set are at the end of what is copied. */
-static void put_metrics(struct nlmsghdr *request, const struct base *base, struct metrics own)
+/* Ours, and of the base route's those that we do not set. */
+static void put_metrics(struct nlmsghdr *request, const struct nlattr *base, struct metrics own)
 {
     struct nlattr *nest = mnl_attr_nest_start(request, RTA_METRICS);
+    struct netlink_attrs attrs = base ? netlink_nested(base) : (struct netlink_attrs){ NULL, 0 };
+    const struct nlattr *metric;
 
-    put_copied(request, base->attrs.bytes + base->attrs.n_bytes - base->metrics_bytes,
-               base->metrics_bytes);
-    for (int type = 1; type <= RTAX_MAX; type++) {
+    while ((metric = netlink_next(&attrs))) {
+        if (!metrics_at(&own, mnl_attr_get_type(metric)))
+            put_copy(request, metric);
+    }
+    for (uint16_t type = 1; type <= RTAX_MAX; type++) {
         const uint32_t *value = metrics_at(&own, type);
 
         if (value && *value)
-            mnl_attr_put_u32(request, (uint16_t)type, *value);
+            mnl_attr_put_u32(request, type, *value);
     }
     mnl_attr_nest_end(request, nest);
 }
@@ -66,60 +83,47 @@ struct nlmsghdr *message_route_put(void *room, const struct rule_identity *ident
                                    const struct base *base, const struct riptide_prefix *dst,
                                    const struct metrics *metrics)
 {
-    const struct rtmsg rtm = {
-        .rtm_family = dst->family,
-        .rtm_dst_len = dst->len,
-        .rtm_protocol = identity->protocol,
-        .rtm_scope = base->route.scope,
-        .rtm_type = RTN_UNICAST,
-        .rtm_flags = base->route.is_onlink ? RTNH_F_ONLINK : 0,
-    };
-    struct nlmsghdr *request =
-        netlink_begin(room, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtm, sizeof(rtm));
+    const struct rtmsg rtm = { .rtm_protocol = identity->protocol,
+                               .rtm_scope = base->route.scope,
+                               .rtm_type = RTN_UNICAST,
+                               .rtm_flags = base->route.is_onlink ? RTNH_F_ONLINK : 0 };
+    struct nlmsghdr *request = begin_route(room, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, rtm,
+                                           dst, identity->table, base->route.priority);
+    struct netlink_attrs attrs = base_attrs(base);
+    const struct nlattr *attribute;
 
-    put_dst(request, dst);
-    mnl_attr_put_u32(request, RTA_TABLE, identity->table);
-    if (base->route.priority)
-        mnl_attr_put_u32(request, RTA_PRIORITY, base->route.priority);
-    put_copied(request, base->attrs.bytes, base->attrs.n_bytes - base->metrics_bytes);
-    put_metrics(request, base, *metrics);
+    while ((attribute = netlink_next(&attrs))) {
+        if (mnl_attr_get_type(attribute) != RTA_METRICS)
+            put_copy(request, attribute);
+    }
+    put_metrics(request, netlink_find(base_attrs(base), RTA_METRICS), *metrics);
     return request;
 }
 
 struct nlmsghdr *message_route_delete(void *room, const struct route *route)
 {
     /* Scope "nowhere" matches any scope of an IPv4 route. */
-    const struct rtmsg rtm = {
-        .rtm_family = route->dst.family,
-        .rtm_dst_len = route->dst.len,
-        .rtm_tos = route->tos,
-        .rtm_protocol = route->protocol,
-        .rtm_scope = RT_SCOPE_NOWHERE,
-    };
-    struct nlmsghdr *request = netlink_begin(room, RTM_DELROUTE, 0, &rtm, sizeof(rtm));
+    const struct rtmsg rtm = { .rtm_tos = route->tos,
+                               .rtm_protocol = route->protocol,
+                               .rtm_scope = RT_SCOPE_NOWHERE };
 
-    mnl_attr_put_u32(request, RTA_TABLE, route->table);
-    put_dst(request, &route->dst);
-    if (route->priority)
-        mnl_attr_put_u32(request, RTA_PRIORITY, route->priority);
-    return request;
+    return begin_route(room, RTM_DELROUTE, 0, rtm, &route->dst, route->table, route->priority);
 }
 
 struct nlmsghdr *message_rule(void *room, uint16_t type, uint8_t family,
                               const struct rule_place *place, enum rule_role role,
                               const struct rule_identity *identity)
 {
-    const struct fib_rule_hdr header = { .family = family,
-                                         .action =
-                                             role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL };
-    const uint8_t ip_protocol = IPPROTO_TCP;
-    struct nlmsghdr *request = netlink_begin(
-        room, type, type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0, &header, sizeof(header));
+    const struct fib_rule_hdr header = {
+        .family = family, .action = role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL
+    };
+    uint16_t flags = type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0;
+    struct nlmsghdr *request = netlink_begin(room, type, flags, &header, sizeof(header));
 
     mnl_attr_put_u32(request, FRA_PRIORITY, place->priority);
-    netlink_put(request, FRA_PROTOCOL, &identity->protocol, sizeof(identity->protocol));
+    put_u8(request, FRA_PROTOCOL, identity->protocol);
     netlink_put(request, FRA_IIFNAME, "lo", sizeof("lo"));
-    netlink_put(request, FRA_IP_PROTO, &ip_protocol, sizeof(ip_protocol));
+    put_u8(request, FRA_IP_PROTO, IPPROTO_TCP);
     if (role == RULE_SKIP) {
         mnl_attr_put_u32(request, FRA_GOTO, place->main_priority);
         mnl_attr_put_u32(request, FRA_FWMARK, identity->mark);

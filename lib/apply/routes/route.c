@@ -7,20 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
-bool attrs_add(struct attrs *attrs, const struct nlattr *attribute)
-{
-    uint32_t padded = (uint32_t)NLA_ALIGN(attribute->nla_len);
-
-    if (padded > sizeof(attrs->bytes) - attrs->n_bytes)
-        return false;
-    memset(attrs->bytes + attrs->n_bytes, 0, padded);
-    memcpy(attrs->bytes + attrs->n_bytes, attribute, attribute->nla_len);
-    attrs->n_bytes += padded;
-    return true;
-}
-
-bool route_address_parse(struct riptide_prefix *address, uint8_t family,
-                         const struct nlattr *attribute)
+/* The address of an attribute, of RTA_VIA with its family, as a prefix of full length. */
+static bool parse_address(struct riptide_prefix *address, uint8_t family,
+                          const struct nlattr *attribute)
 {
     const uint8_t *bytes = mnl_attr_get_payload(attribute);
     int n_bytes = mnl_attr_get_payload_len(attribute);
@@ -96,7 +85,7 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
 
     switch (mnl_attr_get_type(attribute)) {
     case RTA_DST:
-        is_address = route_address_parse(&route->dst, route->dst.family, attribute);
+        is_address = parse_address(&route->dst, route->dst.family, attribute);
         route->dst.len = dst_len;
         return is_address;
     case RTA_TABLE:
@@ -107,13 +96,19 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
         return netlink_u32(attribute, &route->ifindex);
     case RTA_GATEWAY:
     case RTA_VIA:
-        return route_address_parse(&route->gateway, route->dst.family, attribute);
+        return parse_address(&route->gateway, route->dst.family, attribute);
     case RTA_PREFSRC:
-        return route_address_parse(&route->prefsrc, route->dst.family, attribute);
+        return parse_address(&route->prefsrc, route->dst.family, attribute);
     case RTA_METRICS:
         return parse_metrics(route, attribute);
     case RTA_CACHEINFO:
         return parse_expiry(route, attribute);
+    case RTA_MULTIPATH:
+        route->is_multipath = true;
+        return true;
+    case RTA_NH_ID:
+        route->has_object = true;
+        return true;
     default:
         return true;
     }
@@ -153,44 +148,30 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
     return prefix_is_valid(&route->dst) ? 0 : -EBADMSG;
 }
 
-struct hops hops_of(const struct nlattr *multipath)
-{
-    return (struct hops){ mnl_attr_get_payload(multipath), mnl_attr_get_payload_len(multipath) };
-}
-
-/* RTNH_OK reads the length of a hop before it checks whether one is left. */
-struct rtnexthop *hops_next(struct hops *hops)
-{
-    struct rtnexthop *hop = hops->next;
-
-    if (hops->left < (int)sizeof(*hop) || !RTNH_OK(hop, hops->left))
-        return NULL;
-    hops->next = RTNH_NEXT(hop);
-    hops->left -= (int)NLMSG_ALIGN(hop->rtnh_len);
-    return hop;
-}
-
 bool route_next_hop(struct hop *hop, const struct route *route, struct netlink_attrs attrs)
 {
     const struct nlattr *several, *gateway;
-    const struct rtnexthop *next;
 
     if (!hop->is_begun) {
+        *hop = (struct hop){ route->gateway, route->ifindex, .is_begun = true };
         several = netlink_find(attrs, RTA_MULTIPATH);
-        *hop = (struct hop){ route->gateway, route->ifindex, { NULL, 0 }, true };
         if (!several)
             return true;
-        hop->rest = hops_of(several);
+        hop->next = mnl_attr_get_payload(several);
+        hop->left = mnl_attr_get_payload_len(several);
     }
-    next = hops_next(&hop->rest);
-    if (!next)
+    /* RTNH_OK reads the length of a hop before it checks whether one is left. */
+    if (hop->left < (int)sizeof(*hop->next) || !RTNH_OK(hop->next, hop->left))
         return false;
-    hop->ifindex = (uint32_t)next->rtnh_ifindex;
+    hop->bytes = hop->next;
+    hop->next = RTNH_NEXT(hop->bytes);
+    hop->left -= (int)NLMSG_ALIGN(hop->bytes->rtnh_len);
+    hop->ifindex = (uint32_t)hop->bytes->rtnh_ifindex;
     hop->gateway = (struct riptide_prefix){ 0 };
-    gateway = netlink_find((struct netlink_attrs){ (const struct nlattr *)(next + 1),
-                                                   next->rtnh_len - (int)sizeof(*next) },
+    gateway = netlink_find((struct netlink_attrs){ (const struct nlattr *)(hop->bytes + 1),
+                                                   hop->bytes->rtnh_len - (int)sizeof(*hop->bytes) },
                            RTA_GATEWAY);
     if (gateway)
-        route_address_parse(&hop->gateway, route->dst.family, gateway);
+        parse_address(&hop->gateway, route->dst.family, gateway);
     return true;
 }

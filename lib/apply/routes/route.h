@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A kernel route as the values that we compare and show, and its attributes as bytes. Pure: bytes
- * in, values out. base.h decides what is copied from a base route.
- */
+/* A kernel route as the values that we compare and show. Pure: bytes in, values out. */
 #ifndef RIPTIDE_LIB_APPLY_ROUTE_H
 #define RIPTIDE_LIB_APPLY_ROUTE_H
 
@@ -13,21 +10,8 @@
 
 #define ROUTE_NEVER_S UINT32_MAX
 
-enum {
-    /* The kernel cuts a larger `mtu` down to this (ip_metrics_convert in net/ipv4/metrics.c). */
-    ROUTE_MAX_MTU_BYTES = 65535 - 15,
-    /* Enough for 64 next hops of a multipath route; a larger base route is left alone. */
-    ATTRS_MAX_BYTES = 2048,
-};
-
-/* A run of attributes, copied byte by byte. */
-struct attrs {
-    uint32_t n_bytes;
-    uint8_t bytes[ATTRS_MAX_BYTES];
-};
-
-/* Appends a copy. Returns false if it does not fit. */
-bool attrs_add(struct attrs *attrs, const struct nlattr *attribute);
+/* The kernel cuts a larger `mtu` down to this (ip_metrics_convert in net/ipv4/metrics.c). */
+enum { ROUTE_MAX_MTU_BYTES = 65535 - 15 };
 
 /* The metrics that we set or raise. 0: not set. */
 struct metrics {
@@ -57,31 +41,20 @@ struct route {
     uint8_t src_len;
     bool is_onlink; /* RTNH_F_ONLINK */
     bool is_cached; /* a cached exception, not a configured route */
+    bool is_multipath;
+    bool has_object; /* its hop is that of a next-hop object */
 };
 
 /* Unused bytes of the struct are 0. Errors: -EBADMSG, a malformed message. */
 int route_parse(struct route *route, const struct nlmsghdr *message);
 
-/* The address of an attribute, of RTA_VIA with its family, as a prefix of full length. */
-bool route_address_parse(struct riptide_prefix *address, uint8_t family,
-                         const struct nlattr *attribute);
-
-/* The hops of RTA_MULTIPATH in a row. */
-struct hops {
-    struct rtnexthop *next;
-    int left; /* bytes; above 0 after the last hop if a length was wrong */
-};
-
-struct hops hops_of(const struct nlattr *multipath);
-
-/* The next one, or NULL. */
-struct rtnexthop *hops_next(struct hops *hops);
-
 /* One of a route's next hops. */
 struct hop {
     struct riptide_prefix gateway; /* family 0: none */
     uint32_t ifindex;
-    struct hops rest; /* of several, those after this one */
+    struct rtnexthop *bytes; /* in RTA_MULTIPATH; NULL: the only hop */
+    struct rtnexthop *next;
+    int left; /* bytes from `next`; above 0 after the last hop if a length was wrong */
     bool is_begun;
 };
 
