@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "effect.h"
 #include "explanation.h"
+#include "kernel.h"
 #include "lib/internal.h"
 #include "lib/proof/verdict.h"
 #include "lib/tools.h"
@@ -112,7 +113,7 @@ static const char *explain_not_taken(const struct daemon *daemon,
     int end = snprintf(text, size, "TCP does not use %" PRIu64 " of %" PRIu64 " routes",
                        stats->routes_not_taken, stats->routes);
 
-    riptide_rules_read(&daemon->settings->applier, &rules, &n);
+    kernel_read_rules(&daemon->settings->applier, &rules, &n);
     for (size_t i = 0; i < 2; i++) {
         rule = rules_find_before(rules, n, families[i], RT_TABLE_MAIN);
         if (!rule)

@@ -5,6 +5,7 @@
  */
 #include "resolve.h"
 
+#include "kernel.h"
 #include "lib/netlink.h"
 #include "lib/tools.h"
 #include "verify/judge.h"
@@ -69,7 +70,7 @@ int resolve_find_ours(const struct riptide_applier_config *config, const struct 
     struct riptide_route *routes;
     const struct riptide_route *best = NULL;
     size_t n;
-    int r = riptide_routes_read(config, &routes, &n);
+    int r = kernel_read_routes(config, &routes, &n);
 
     if (r < 0)
         return r;
@@ -128,7 +129,7 @@ int resolve_starts(const struct riptide_applier_config *config, const struct rip
     struct start *starts = calloc(n + 1, sizeof(*starts));
     struct rule *rules = NULL;
     size_t n_rules;
-    int r = starts ? riptide_rules_read(config, &rules, &n_rules) : -ENOMEM;
+    int r = starts ? kernel_read_rules(config, &rules, &n_rules) : -ENOMEM;
 
     if (r == 0)
         r = ask_starts(config, rules, n_rules, routes, n, starts);

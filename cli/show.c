@@ -6,6 +6,7 @@
 #include "client.h"
 #include "commands.h"
 #include "explanation.h"
+#include "kernel.h"
 #include "lib/internal.h"
 #include "lib/tools.h"
 #include "log.h"
@@ -90,7 +91,7 @@ static int read_kernel(struct sides *sides, const struct command_options *option
                        const struct riptide_prefix *within)
 {
     size_t n = 0;
-    int r = riptide_routes_read(&options->settings.applier, &sides->routes, &sides->n_routes);
+    int r = kernel_read_routes(&options->settings.applier, &sides->routes, &sides->n_routes);
 
     if (r < 0)
         return r;

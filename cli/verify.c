@@ -11,6 +11,7 @@
 #include "client.h"
 #include "commands.h"
 #include "explanation.h"
+#include "kernel.h"
 #include "log.h"
 #include "resolve.h"
 
@@ -154,7 +155,7 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
         return r;
     probe_ask_route(&netlink, &evidence->probe, &evidence->answer);
     netlink_deinit(&netlink);
-    r = riptide_rules_read(&evidence->applier, rulesp, &evidence->n_rules);
+    r = kernel_read_rules(&evidence->applier, rulesp, &evidence->n_rules);
     evidence->rules = *rulesp;
     return r;
 }

@@ -114,21 +114,6 @@ struct outcomes {
 
 const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent);
 
-/*
- * Reads our routes from the kernel, sorted by destination. For tools: it dumps the whole table in
- * one call. Needs no privilege. The caller frees the array. Errors: -ENOMEM, those of the kernel.
- */
-int riptide_routes_read(const struct riptide_applier_config *config,
-                        struct riptide_route **routesp, size_t *n_routesp);
-
-/*
- * Reads the rules of both families in the kernel's order, IPv4 first; ours count as ours with any
- * mark. Needs no privilege. The caller frees the array. Errors: -ENOMEM, those of the kernel; a
- * kernel without policy rules has none.
- */
-int riptide_rules_read(const struct riptide_applier_config *config, struct rule **rulesp,
-                       size_t *n_rulesp);
-
 /* Whether the scope, whose arrays must be present, contains this connection. Pure. */
 bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample);
 

@@ -3,6 +3,7 @@
 #include "host.h"
 
 #include "client.h"
+#include "kernel.h"
 #include "lib/netlink.h"
 #include "log.h"
 #include "samples.h"
@@ -149,8 +150,8 @@ static int read_applier(struct host *host, struct riptide_error *error)
     host->conflict_error = riptide_applier_check_start(applier, &host->conflict);
     riptide_applier_free(applier);
     host->has_holder = riptide_applier_get_holder(&host->holder_pid) == 0;
-    host->rules_error = riptide_rules_read(&host->applier, &host->rules, &host->n_rules);
-    if (riptide_routes_read(&host->applier, &routes, &host->n_routes) == 0)
+    host->rules_error = kernel_read_rules(&host->applier, &host->rules, &host->n_rules);
+    if (kernel_read_routes(&host->applier, &routes, &host->n_routes) == 0)
         free(routes);
     return 0;
 }

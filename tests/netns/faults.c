@@ -15,6 +15,7 @@
  */
 #include "shim.h"
 
+#include "apply/routes/flush.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -93,32 +94,47 @@ static uint32_t count_fds(void)
     return n;
 }
 
-/* Our rules and routes, as the kernel has them: `text` has HOST_TEXT_BYTES. */
+/* Our rules, or our routes, as the kernel has them. */
+static int read_ours(uint16_t type, struct found *found)
+{
+    struct netlink netlink;
+    int r = netlink_init(&netlink);
+
+    *found = (struct found){ .type = type,
+                             .identity = { .table = applier_config.table,
+                                           .protocol = applier_config.protocol } };
+    if (r == 0)
+        r = found_read(found, &netlink);
+    netlink_deinit(&netlink);
+    return r;
+}
+
+/* `text` has HOST_TEXT_BYTES. */
 static void host_read(char *text)
 {
-    struct riptide_route *routes = NULL;
-    struct rule *rules = NULL;
-    size_t n_routes = 0, n_rules = 0;
+    struct found rules, routes = { .n_routes = 0 };
 
     *text = '\0';
-    if (riptide_rules_read(&applier_config, &rules, &n_rules) < 0 ||
-        riptide_routes_read(&applier_config, &routes, &n_routes) < 0)
+    if (read_ours(RTM_GETRULE, &rules) < 0 || read_ours(RTM_GETROUTE, &routes) < 0)
         strcat(text, "unreadable\n");
-    for (size_t i = 0; i < n_rules; i++) {
-        if (rules[i].protocol == applier_config.protocol)
-            sprintf(text + strlen(text), "rule of family %u, table %u, goto %u\n", rules[i].family,
-                    rules[i].table, rules[i].target);
+    for (uint32_t i = 0; i < rules.rules.n; i++) {
+        const struct rule *rule = &rules.rules.list[i];
+
+        if (rule->protocol == applier_config.protocol)
+            sprintf(text + strlen(text), "rule of family %u, table %u, goto %u\n", rule->family,
+                    rule->table, rule->target);
     }
-    for (size_t i = 0; i < n_routes; i++) {
+    for (uint32_t i = 0; i < routes.n_routes; i++) {
+        const struct route *route = &routes.routes[i];
         char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES];
 
-        riptide_prefix_format(&routes[i].dst, dst);
-        riptide_prefix_format(&routes[i].gateway, gateway);
+        riptide_prefix_format(&route->dst, dst);
+        riptide_prefix_format(&route->gateway, gateway);
         sprintf(text + strlen(text), "%s via %s link %u initcwnd %u\n", dst, gateway,
-                routes[i].ifindex, routes[i].initcwnd);
+                route->ifindex, route->metrics.initcwnd);
     }
-    free(rules);
-    free(routes);
+    found_deinit(&rules);
+    found_deinit(&routes);
 }
 
 /* 203.0.113.0/24 via 10.0.0.2, in a table. */
@@ -280,18 +296,16 @@ static void ask(struct run *run)
                                        .cwnd_max = 20,
                                        .until_ns = RIPTIDE_NEVER_NS };
     struct riptide_error error = { .text = "" };
-    struct riptide_route *routes = NULL;
-    struct rule *rules = NULL;
+    struct found found;
     int holder;
-    size_t n;
 
     run->has_asked = true;
     expect_line(riptide_estimator_add_hint(riptide_agent_get_estimator(run->agent), &hint, &error),
                 &error);
-    riptide_routes_read(&applier_config, &routes, &n);
-    free(routes);
-    riptide_rules_read(&applier_config, &rules, &n);
-    free(rules);
+    read_ours(RTM_GETROUTE, &found);
+    found_deinit(&found);
+    read_ours(RTM_GETRULE, &found);
+    found_deinit(&found);
     riptide_applier_get_holder(&holder);
 }
 

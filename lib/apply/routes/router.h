@@ -152,18 +152,4 @@ void router_count_share(struct router *router);
  */
 int anyip_check(struct netlink *channel, const struct rules *rules, struct riptide_error *error);
 
-enum flush_extent {
-    FLUSH_RULES, /* those of ours, by shape (rules_find_partner) or alone by our numbers; and the
-                    routes of each pair's protocol in its table */
-    FLUSH_OURS,  /* and the routes of our protocol in our table */
-    FLUSH_ALL,   /* and every other rule that looks up our table, and every route in it */
-};
-
-/*
- * flush.c: continues after an error and returns the first. `counts` and `error` may be NULL.
- * Errors: -EPERM, others of the kernel.
- */
-int flush(struct netlink *channel, const struct rule_identity *identity, enum flush_extent extent,
-          struct riptide_flush_counts *counts, struct riptide_error *error);
-
 #endif

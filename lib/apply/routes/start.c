@@ -5,25 +5,24 @@
  */
 #include "router.h"
 
+#include "flush.h"
 #include "internal.h"
-#include "tools.h"
 
 #include <errno.h>
 
-/* An interrupted scan may be incomplete: dispatch reads everything again. */
-static int scan_all(struct scan *scan)
+/* Our routes that it finds are forgotten, as a start deletes them. */
+static int scan_all(struct router *router)
 {
-    uint32_t wanted = scan->plan->scan_wanted;
     int r;
 
-    scan->plan->scan_wanted = SCAN_ALL;
+    plan_want_scan(&router->plan, SCAN_ALL);
     do
-        r = scan_step(scan);
+        r = scan_step(&router->scan);
     while (r == 0);
-    scan->plan->scan_wanted |= wanted;
+    /* Changes interrupted it, so it may be incomplete: dispatch reads everything again. */
     if (r == RIPTIDE_E_RESTARTED)
-        plan_want_scan(scan->plan, SCAN_ALL);
-    return r < 0 ? r : 0;
+        plan_want_scan(&router->plan, SCAN_ALL);
+    return r < 0 ? r : plan_forget_known(&router->plan);
 }
 
 /* Whether another program's rule has one of our numbers. */
@@ -59,7 +58,7 @@ static int look_around(struct router *router, struct riptide_error *error)
 {
     const struct plan *plan = &router->plan;
     const char *foreign;
-    int r = scan_all(&router->scan);
+    int r = scan_all(router);
 
     if (r < 0)
         return r;
@@ -101,57 +100,38 @@ static int check_place(struct router *router, struct riptide_error *error)
 
 int router_check_start(struct router *router, struct riptide_error *error)
 {
-    int forgotten, r = look_around(router, error);
+    int r = look_around(router, error);
 
-    if (r == 0)
-        r = check_place(router, error);
-    forgotten = plan_forget_known(&router->plan);
-    return r == 0 ? forgotten : r;
-}
-
-static int flush_own(struct router *router, enum flush_extent extent,
-                     struct riptide_flush_counts *counts, struct riptide_error *error)
-{
-    return flush(&router->channel, &router->plan.identity, extent, counts, error);
-}
-
-/*
- * A predecessor's rules are removed first, even if a conflict prevents the start: they lead local
- * TCP to old routes. What the scan has found of its routes is forgotten with them.
- */
-static int clear(struct router *router, struct riptide_flush_counts *counts,
-                 struct riptide_error *error)
-{
-    int forgotten, r = flush_own(router, FLUSH_RULES, counts, error);
-
-    if (r == 0)
-        r = look_around(router, error);
-    if (r == 0)
-        r = flush_own(router, FLUSH_OURS, NULL, error);
-    forgotten = plan_forget_known(&router->plan);
-    return r == 0 ? forgotten : r;
+    return r < 0 ? r : check_place(router, error);
 }
 
 static int take_over(struct router *router, bool has_rules, struct riptide_error *error)
 {
-    struct riptide_flush_counts removed;
-    int r = clear(router, &removed, error);
+    struct plan *plan = &router->plan;
+    struct flush flush = { &router->channel, plan->identity, .error = error };
+    /* Before a conflict can prevent the start: a predecessor's rules lead local TCP to old routes. */
+    int r = flush_rules(&flush);
 
+    if (r == 0)
+        r = look_around(router, error);
+    if (r == 0)
+        r = flush_routes(&flush, plan->config.table, plan->config.protocol);
     if (r == -EEXIST && !has_rules)
         r = 0;
     if (r == 0 && has_rules)
         r = check_place(router, error);
     if (r == 0 && has_rules && !router->why_paused)
-        r = sync_rules(&router->plan, &router->channel, error);
+        r = sync_rules(plan, &router->channel, error);
     if (r < 0)
         return r;
-    router->plan.is_claimed = has_rules;
+    plan->is_claimed = has_rules;
     error_set(error, "%s", "");
-    if (removed.rules > 0)
+    if (flush.counts.rules > 0)
         error_set(error,
                   "removed what one that was killed had left: rules %u, routes %u (table %u, "
                   "priority %u)",
-                  removed.rules, removed.routes, removed.table, removed.priority);
+                  flush.counts.rules, flush.counts.routes, flush.counts.table,
+                  flush.counts.priority);
     return 0;
 }
 
@@ -161,14 +141,14 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     /* Changes since the scan of the start wait as events. */
     int r = has_rules ? watch_subscribe(router->notifications, true) : 0;
 
-    if (r == 0 && !plan->config.dry_run)
+    if (r == 0 && plan->config.dry_run)
+        plan_want_scan(plan, SCAN_ALL);
+    else if (r == 0)
         r = take_over(router, has_rules, error);
     if (r < 0) {
         watch_subscribe(router->notifications, false);
         return error_fill(error, r);
     }
-    if (plan->config.dry_run)
-        plan_want_scan(plan, SCAN_ALL);
     plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost */
     router->is_by_program = !has_rules;
     router_count_share(router);
@@ -177,17 +157,19 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
 
 int router_stop(struct router *router)
 {
-    int r = 0;
+    struct plan *plan = &router->plan;
+    struct flush flush = { &router->channel, plan->identity, .error = NULL };
 
-    if (router->plan.is_claimed) {
+    if (plan->is_claimed) {
         watch_subscribe(router->notifications, false);
-        sync_remove_rules(&router->plan, &router->channel);
-        router->plan.own[0] = router->plan.own[1] = (struct rule_state){ 0 };
-        router->plan.is_claimed = false;
-        r = flush_own(router, FLUSH_OURS, NULL, NULL);
-        plan_forget_known(&router->plan);
+        sync_remove_rules(plan, &router->channel);
+        plan->own[0] = plan->own[1] = (struct rule_state){ 0 };
+        plan->is_claimed = false;
+        flush_rules(&flush);
+        flush_routes(&flush, plan->config.table, plan->config.protocol);
+        plan_forget_known(plan);
     }
     claim_close(&router->claim);
-    router->plan.has_work = false;
-    return r;
+    plan->has_work = false;
+    return flush.r;
 }
