@@ -1,67 +1,103 @@
 /* SPDX-License-Identifier: MIT */
-/* By the reader of lib/apply. */
+/* By the requests and parsers of lib/apply. */
 #include "kernel.h"
 
-#include "lib/apply/routes/flush.h"
+#include "lib/apply/routes/message.h"
 #include "lib/internal.h"
 #include "lib/prefix.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static int read_all(const struct riptide_applier_config *config, uint16_t type, struct found *found)
+/* The rules, or the routes of the table, as dumped so far. */
+struct found {
+    uint16_t type; /* RTM_GETRULE, RTM_GETROUTE */
+    uint8_t family;
+    struct rule_identity identity;
+    struct rules rules;
+    struct riptide_route *routes;
+    uint32_t n_routes, capacity;
+};
+
+static struct nlmsghdr *begin(void *userdata, void *room)
 {
-    struct netlink netlink;
+    struct found *found = userdata;
+
+    /* What an interrupted dump has shown of this family. */
+    while (found->rules.n > 0 && found->rules.list[found->rules.n - 1].family == found->family)
+        found->rules.n--;
+    while (found->n_routes > 0 && found->routes[found->n_routes - 1].dst.family == found->family)
+        found->n_routes--;
+    return message_dump(room, found->type, found->family,
+                        found->type == RTM_GETROUTE ? found->identity.table : 0);
+}
+
+static int on_message(void *userdata, const struct nlmsghdr *message)
+{
+    struct found *found = userdata;
+    struct riptide_route shown;
+    struct route route;
+
+    if (found->type == RTM_GETRULE)
+        return rules_add(&found->rules, &found->identity, message) == -ENOMEM ? -ENOMEM : 0;
+    if (route_parse(&route, message) < 0 || route.is_cached ||
+        route.table != found->identity.table || route.protocol != found->identity.protocol)
+        return 0;
+    shown = (struct riptide_route){
+        .dst = route.dst,
+        .state = RIPTIDE_ROUTE_APPLIED,
+        .initcwnd = route.metrics.initcwnd,
+        .initrwnd = route.metrics.initrwnd,
+        .gateway = route.gateway,
+        .ifindex = route.ifindex,
+    };
+    return array_append(&found->routes, &found->n_routes, &found->capacity, &shown, sizeof(shown));
+}
+
+/* A family that the kernel lacks is empty. */
+static int read_all(struct found *found, const struct riptide_applier_config *config)
+{
+    CLEANUP(netlink_deinit) struct netlink netlink;
     int r = netlink_init(&netlink);
 
-    *found = (struct found){ .type = type,
-                             .identity = { .table = config->table, .protocol = config->protocol } };
-    if (r == 0)
-        r = found_read(found, &netlink);
-    netlink_deinit(&netlink);
+    found->identity =
+        (struct rule_identity){ .table = config->table, .protocol = config->protocol };
+    for (int i = 0; i < 2 && r == 0; i++) {
+        found->family = families[i];
+        r = netlink_dump_all(&netlink, begin, on_message, found);
+        r = netlink_is_absence(r) ? 0 : r;
+    }
     return r;
 }
 
 int kernel_read_rules(const struct riptide_applier_config *config, struct rule **rulesp,
                       size_t *n_rulesp)
 {
-    CLEANUP(found_deinit) struct found found;
-    int r = read_all(config, RTM_GETRULE, &found);
+    struct found found = { .type = RTM_GETRULE };
+    int r = read_all(&found, config);
 
-    if (r < 0)
+    if (r < 0) {
+        rules_deinit(&found.rules);
         return r;
+    }
     *rulesp = found.rules.list;
     *n_rulesp = found.rules.n;
-    found.rules = (struct rules){ 0 };
     return 0;
 }
 
 int kernel_read_routes(const struct riptide_applier_config *config, struct riptide_route **routesp,
                        size_t *n_routesp)
 {
-    CLEANUP(found_deinit) struct found found;
-    struct riptide_route *routes;
-    int r = read_all(config, RTM_GETROUTE, &found);
+    struct found found = { .type = RTM_GETROUTE };
+    int r = read_all(&found, config);
 
-    if (r < 0)
+    if (r < 0) {
+        free(found.routes);
         return r;
-    routes = calloc(found.n_routes + 1, sizeof(*routes));
-    if (!routes)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < found.n_routes; i++) {
-        const struct route *route = &found.routes[i];
-
-        routes[i] = (struct riptide_route){
-            .dst = route->dst,
-            .state = RIPTIDE_ROUTE_APPLIED,
-            .initcwnd = route->metrics.initcwnd,
-            .initrwnd = route->metrics.initrwnd,
-            .gateway = route->gateway,
-            .ifindex = route->ifindex,
-        };
     }
-    qsort(routes, found.n_routes, sizeof(*routes), prefix_compare);
-    *routesp = routes;
+    if (found.n_routes > 0)
+        qsort(found.routes, found.n_routes, sizeof(*found.routes), prefix_compare);
+    *routesp = found.routes;
     *n_routesp = found.n_routes;
     return 0;
 }

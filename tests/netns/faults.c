@@ -15,7 +15,7 @@
  */
 #include "shim.h"
 
-#include "apply/routes/flush.h"
+#include "kernel.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -94,47 +94,32 @@ static uint32_t count_fds(void)
     return n;
 }
 
-/* Our rules, or our routes, as the kernel has them. */
-static int read_ours(uint16_t type, struct found *found)
-{
-    struct netlink netlink;
-    int r = netlink_init(&netlink);
-
-    *found = (struct found){ .type = type,
-                             .identity = { .table = applier_config.table,
-                                           .protocol = applier_config.protocol } };
-    if (r == 0)
-        r = found_read(found, &netlink);
-    netlink_deinit(&netlink);
-    return r;
-}
-
-/* `text` has HOST_TEXT_BYTES. */
+/* Our rules and routes, as the kernel has them: `text` has HOST_TEXT_BYTES. */
 static void host_read(char *text)
 {
-    struct found rules, routes = { .n_routes = 0 };
+    struct riptide_route *routes = NULL;
+    struct rule *rules = NULL;
+    size_t n_routes = 0, n_rules = 0;
 
     *text = '\0';
-    if (read_ours(RTM_GETRULE, &rules) < 0 || read_ours(RTM_GETROUTE, &routes) < 0)
+    if (kernel_read_rules(&applier_config, &rules, &n_rules) < 0 ||
+        kernel_read_routes(&applier_config, &routes, &n_routes) < 0)
         strcat(text, "unreadable\n");
-    for (uint32_t i = 0; i < rules.rules.n; i++) {
-        const struct rule *rule = &rules.rules.list[i];
-
-        if (rule->protocol == applier_config.protocol)
-            sprintf(text + strlen(text), "rule of family %u, table %u, goto %u\n", rule->family,
-                    rule->table, rule->target);
+    for (size_t i = 0; i < n_rules; i++) {
+        if (rules[i].protocol == applier_config.protocol)
+            sprintf(text + strlen(text), "rule of family %u, table %u, goto %u\n", rules[i].family,
+                    rules[i].table, rules[i].target);
     }
-    for (uint32_t i = 0; i < routes.n_routes; i++) {
-        const struct route *route = &routes.routes[i];
+    for (size_t i = 0; i < n_routes; i++) {
         char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES];
 
-        riptide_prefix_format(&route->dst, dst);
-        riptide_prefix_format(&route->gateway, gateway);
+        riptide_prefix_format(&routes[i].dst, dst);
+        riptide_prefix_format(&routes[i].gateway, gateway);
         sprintf(text + strlen(text), "%s via %s link %u initcwnd %u\n", dst, gateway,
-                route->ifindex, route->metrics.initcwnd);
+                routes[i].ifindex, routes[i].initcwnd);
     }
-    found_deinit(&rules);
-    found_deinit(&routes);
+    free(rules);
+    free(routes);
 }
 
 /* 203.0.113.0/24 via 10.0.0.2, in a table. */
@@ -296,16 +281,18 @@ static void ask(struct run *run)
                                        .cwnd_max = 20,
                                        .until_ns = RIPTIDE_NEVER_NS };
     struct riptide_error error = { .text = "" };
-    struct found found;
+    struct riptide_route *routes = NULL;
+    struct rule *rules = NULL;
     int holder;
+    size_t n;
 
     run->has_asked = true;
     expect_line(riptide_estimator_add_hint(riptide_agent_get_estimator(run->agent), &hint, &error),
                 &error);
-    read_ours(RTM_GETROUTE, &found);
-    found_deinit(&found);
-    read_ours(RTM_GETRULE, &found);
-    found_deinit(&found);
+    kernel_read_routes(&applier_config, &routes, &n);
+    free(routes);
+    kernel_read_rules(&applier_config, &rules, &n);
+    free(rules);
     riptide_applier_get_holder(&holder);
 }
 

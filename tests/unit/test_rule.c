@@ -106,6 +106,19 @@ static struct rule parsed_row(struct row row)
     return parsed(&bytes);
 }
 
+static struct rules rules_of(const struct row *rows)
+{
+    struct rules rules = { 0 };
+
+    for (; !rows->is_end; rows++) {
+        struct bytes bytes;
+
+        put_rule(&bytes, rows);
+        assert_int_equal(rules_add(&rules, &identity, bytes_message(&bytes)), 0);
+    }
+    return rules;
+}
+
 TEST(figures_of_rules)
 {
     struct rule rule = parsed_row((struct row)MAIN);
@@ -172,9 +185,32 @@ TEST(every_selector_makes_a_rule_conditional_and_foreign)
             put_rule(&bytes, &rows[j]);
             bytes_put(&bytes, cases[i].type, &cases[i].value, cases[i].n);
             rule = parsed(&bytes);
-            if (rule.is_unconditional || rule.role != RULE_FOREIGN)
+            /* A goto by another mark is ours, too. */
+            if (rule.is_unconditional || (rule.role == RULE_SKIP && cases[i].type == FRA_FWMARK) !=
+                                             (rule.role != RULE_FOREIGN))
                 fail_msg("attribute %d in rule %zu", cases[i].type, j);
         }
+    }
+}
+
+TEST(a_pair_is_ours_and_a_lone_rule_by_its_numbers)
+{
+    const struct row skip = SKIP_TO(100, 32766), other_skip = SKIP_TO(99, 32766);
+    const struct row lookup = LOOKUP(100), other = { 100, 7300, .is_ours = true };
+    const struct row of_main = { 100, RT_TABLE_MAIN, .is_ours = true };
+    const struct {
+        struct row row, beside;
+        bool is_ours;
+    } cases[] = {
+        { other, skip, true },    { other, other, false },   { other, other_skip, false },
+        { of_main, skip, false }, { lookup, lookup, true },  { skip, lookup, true },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        CLEANUP(rules_deinit) struct rules rules = rules_of(ROWS(cases[i].row, cases[i].beside));
+
+        if (rule_is_ours(&rules.list[1], &rules) != cases[i].is_ours)
+            fail_msg("case %zu", i);
     }
 }
 
@@ -226,19 +262,6 @@ TEST(a_list_grows_and_a_bad_rule_is_left_out)
 static const char no_main[] = "there is no unconditional rule `lookup main` that ours could precede";
 static const char not_below[] = "the rule priority is not below that of `lookup main`";
 static const char between[] = "another rule is between the rule priority and `lookup main`";
-
-static struct rules rules_of(const struct row *rows)
-{
-    struct rules rules = { 0 };
-
-    for (; !rows->is_end; rows++) {
-        struct bytes bytes;
-
-        put_rule(&bytes, rows);
-        assert_int_equal(rules_add(&rules, &identity, bytes_message(&bytes)), 0);
-    }
-    return rules;
-}
 
 static void assert_place(const struct row *rows, uint32_t wanted, uint32_t priority,
                          uint32_t main_priority)

@@ -83,7 +83,8 @@ static enum rule_role shape_of(const struct rule *rule, uint32_t conditions)
         return RULE_FOREIGN;
     if (rule->target && rule->mark && rule->mask == UINT32_MAX)
         return RULE_SKIP;
-    if (rule->table && !rule->mark && !rule->mask)
+    if (rule->table && !rule->mark && !rule->mask &&
+        (rule->table < RT_TABLE_DEFAULT || rule->table > RT_TABLE_LOCAL))
         return RULE_LOOKUP;
     return RULE_FOREIGN;
 }
@@ -95,7 +96,6 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
     struct netlink_attrs attrs;
     const struct nlattr *attribute;
     uint32_t conditions = 0;
-    bool is_own;
 
     if (message->nlmsg_type != RTM_NEWRULE || !netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
@@ -117,9 +117,8 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
         rule->table = 0;
     rule->is_unconditional = conditions == 0 && !rule->mark && !rule->mask;
     rule->shape = shape_of(rule, conditions);
-    is_own = rule->shape == RULE_SKIP ? !identity->mark || rule->mark == identity->mark
-                                      : rule->table == identity->table;
-    if (is_own && rule->protocol == identity->protocol)
+    if (rule->protocol == identity->protocol &&
+        (rule->shape == RULE_SKIP || rule->table == identity->table))
         rule->role = rule->shape;
     return 0;
 }
@@ -139,17 +138,18 @@ void rules_deinit(struct rules *rules)
     *rules = (struct rules){ 0 };
 }
 
-const struct rule *rules_find_partner(const struct rules *rules, const struct rule *rule)
+bool rule_is_ours(const struct rule *rule, const struct rules *rules)
 {
-    for (uint32_t i = 0; i < rules->n && rule->shape != RULE_FOREIGN; i++) {
+    bool has_partner = false;
+
+    for (uint32_t i = 0; i < rules->n; i++) {
         const struct rule *other = &rules->list[i];
 
-        if (other->shape != RULE_FOREIGN && other->shape != rule->shape &&
-            other->family == rule->family && other->priority == rule->priority &&
-            other->protocol == rule->protocol)
-            return other;
+        has_partner |= other->shape != RULE_FOREIGN && other->shape != rule->shape &&
+                       other->family == rule->family && other->priority == rule->priority &&
+                       other->protocol == rule->protocol;
     }
-    return NULL;
+    return rule->role != RULE_FOREIGN || (rule->shape != RULE_FOREIGN && has_partner);
 }
 
 bool rules_are_unconditional(const struct rules *rules)

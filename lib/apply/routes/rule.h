@@ -36,7 +36,7 @@ struct rule {
 /* The numbers of our rules and routes. */
 struct rule_identity {
     uint32_t table;
-    uint32_t mark; /* 0: any, for rule_parse */
+    uint32_t mark;
     uint8_t protocol;
 };
 
@@ -58,11 +58,10 @@ int rules_add(struct rules *rules, const struct rule_identity *identity,
 void rules_deinit(struct rules *rules);
 
 /*
- * The other one of a pair by shape: of the same family, priority and protocol. Such a pair is ours
- * whatever its numbers are, as no other program has a use for it. NULL: the rule is none of ours,
- * or alone.
+ * Whether one of these rules is ours, by its numbers or as one of a pair by shape, of one family,
+ * priority and protocol: no other program has a use for such a pair.
  */
-const struct rule *rules_find_partner(const struct rules *rules, const struct rule *rule);
+bool rule_is_ours(const struct rule *rule, const struct rules *rules);
 
 /* Whether all but our two match every packet: then a query with our mark and one without agree. */
 bool rules_are_unconditional(const struct rules *rules);

@@ -1,83 +1,194 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The start of a router: a predecessor's rules and routes away, a refusal where another
- * program uses our numbers, our rules; and the reverse.
+ * The start of a router: a predecessor's rules and routes away, a refusal where another program
+ * uses our numbers, our rules; the reverse; and the removal without a router.
  */
 #include "router.h"
 
-#include "flush.h"
+#include "apply/config.h"
 #include "internal.h"
+#include "message.h"
+#include "prefix.h"
 
 #include <errno.h>
 
-/* Our routes that it finds are forgotten, as a start deletes them. */
-static int scan_all(struct router *router)
+/* Dumps of a table until one shows no route to delete: the kernel may omit some meanwhile. */
+enum { MAX_DUMPS = 32 };
+
+/* Continues after an error. */
+struct removal {
+    struct router *router;
+    struct riptide_error *error;
+    struct riptide_flush_counts counts;
+    int r; /* the first error, with its line in `error` */
+    /* The present dump. */
+    uint32_t table;
+    uint8_t protocol; /* of the routes that are removed; 0: any */
+    uint8_t family;
+};
+
+static void note(struct removal *removal, int r, const char *text)
 {
+    if (r == 0 || netlink_is_absence(r) || removal->r < 0)
+        return;
+    removal->r = r;
+    error_set(removal->error, "%s", text);
+}
+
+/* Returns whether it was there: a missing one needs no deletion. */
+static bool delete(struct removal *removal, uint32_t *counter, const struct nlmsghdr *request)
+{
+    struct riptide_error text = { .text = "" };
+    int r = netlink_request(&removal->router->channel, request, &text);
+
+    if (r != -ESRCH)
+        note(removal, r, text.text);
+    *counter += r == 0;
+    return r == 0;
+}
+
+static struct nlmsghdr *begin_routes(void *userdata, void *room)
+{
+    const struct removal *removal = userdata;
+
+    return message_dump(room, RTM_GETROUTE, removal->family, removal->table);
+}
+
+static int on_route(void *userdata, const struct nlmsghdr *message)
+{
+    struct removal *removal = userdata;
+    struct route route;
+
+    if (route_parse(&route, message) == 0 && route.table == removal->table && !route.is_cached &&
+        (!removal->protocol || route.protocol == removal->protocol))
+        delete(removal, &removal->counts.routes,
+               message_route_delete(netlink_room(&removal->router->channel), &route));
+    return 0;
+}
+
+/* Those of that protocol (0: any). */
+static void remove_routes(struct removal *removal, uint32_t table, uint8_t protocol)
+{
+    uint32_t n_before;
     int r;
 
-    plan_want_scan(&router->plan, SCAN_ALL);
+    removal->table = table;
+    removal->protocol = protocol;
+    for (int i = 0; i < 2; i++) {
+        removal->family = families[i];
+        for (int n = 0; n < MAX_DUMPS; n++) {
+            n_before = removal->counts.routes;
+            r = netlink_dump_all(&removal->router->scan.dumps, begin_routes, on_route, removal);
+            if (r != -EINTR && (r < 0 || removal->counts.routes == n_before))
+                break;
+        }
+        note(removal, r, "");
+    }
+}
+
+/* Our routes that it finds are forgotten, as a start deletes them. */
+static int scan(struct router *router, uint32_t parts)
+{
+    struct plan *plan = &router->plan;
+    int r;
+
+    plan->scanning = 0;
+    plan_want_scan(plan, parts);
     do
         r = scan_step(&router->scan);
     while (r == 0);
     /* Changes interrupted it, so it may be incomplete: dispatch reads everything again. */
     if (r == RIPTIDE_E_RESTARTED)
-        plan_want_scan(&router->plan, SCAN_ALL);
-    return r < 0 ? r : plan_forget_known(&router->plan);
+        plan_want_scan(plan, SCAN_ALL);
+    return r < 0 ? r : plan_forget_known(plan);
 }
 
-/* Whether another program's rule has one of our numbers. */
-static bool is_conflict(const struct riptide_applier_config *config, const struct rules *rules,
-                        const struct rule *rule, struct riptide_error *error)
+/* The n-th rule of both families, as of the last scan; NULL: there are no more. */
+static const struct rule *rule_at(const struct plan *plan, uint32_t n)
 {
-    uint32_t priority = rule->priority;
+    const struct rules *seen = plan->seen;
 
-    if (rule->role != RULE_FOREIGN || rules_find_partner(rules, rule))
-        return false;
+    if (n < seen[0].n)
+        return &seen[0].list[n];
+    n -= seen[0].n;
+    return n < seen[1].n ? &seen[1].list[n] : NULL;
+}
+
+static bool is_ours(const struct plan *plan, const struct rule *rule)
+{
+    return rule_is_ours(rule, &plan->seen[family_index(rule->family)]);
+}
+
+static void delete_rule(struct removal *removal, const struct rule *rule)
+{
+    const struct rule_identity identity = { rule->table, rule->mark, rule->protocol };
+    const struct rule_place place = { rule->priority, rule->target };
+
+    if (removal->counts.table == 0) {
+        removal->counts.table = rule->table;
+        removal->counts.priority = rule->priority;
+    }
+    delete(removal, &removal->counts.rules,
+           message_rule(netlink_room(&removal->router->channel), RTM_DELRULE, rule->family, &place,
+                        rule->shape, &identity));
+}
+
+/* Our rules, and the routes of their protocol in the tables that they look up. */
+static void remove_rules(struct removal *removal)
+{
+    const struct plan *plan = &removal->router->plan;
+    const struct rule *rule;
+
+    note(removal, scan(removal->router, SCAN_RULES), "");
+    /* The lookups first: without them nothing refers to a table. */
+    for (uint32_t n = 0; (rule = rule_at(plan, n)); n++) {
+        if (rule->shape == RULE_LOOKUP && is_ours(plan, rule))
+            delete_rule(removal, rule);
+    }
+    for (uint32_t n = 0; (rule = rule_at(plan, n)); n++) {
+        if (rule->shape == RULE_SKIP && is_ours(plan, rule))
+            delete_rule(removal, rule);
+        else if (rule->shape == RULE_LOOKUP && is_ours(plan, rule))
+            remove_routes(removal, rule->table, rule->protocol);
+    }
+}
+
+/* The field of our configuration whose number this rule has; NULL: none. */
+static const char *number_in_use(const struct riptide_applier_config *config,
+                                 const struct rule *rule)
+{
     if (rule->mark == config->mark && rule->mask == UINT32_MAX)
-        error_set_field(error, "applier.mark",
-                        "0x%x; the rule of priority %u matches it: choose another", config->mark,
-                        priority);
-    else if (rule->table == config->table)
-        error_set_field(error, "applier.table",
-                        "%u; the rule of priority %u looks it up: choose another table",
-                        config->table, priority);
-    else if (rule->protocol == config->protocol)
-        error_set_field(error, "applier.protocol",
-                        "%u; the rule of priority %u has it: its program must use another",
-                        config->protocol, priority);
-    else if (priority == config->rule_priority && priority > 0)
-        error_set_field(error, "applier.rule_priority", "%u; another rule has it: choose another",
-                        priority);
-    else
-        return false;
-    return true;
+        return "applier.mark";
+    if (rule->table == config->table)
+        return "applier.table";
+    if (rule->protocol == config->protocol)
+        return "applier.protocol";
+    if (rule->priority == config->rule_priority && rule->priority > 0)
+        return "applier.rule_priority";
+    return NULL;
 }
 
 /* Whether another program uses our numbers. */
-static int look_around(struct router *router, struct riptide_error *error)
+static int check_numbers(struct router *router, struct riptide_error *error)
 {
     const struct plan *plan = &router->plan;
-    const char *foreign;
-    int r = scan_all(router);
+    const char *foreign = plan_foreign_reason(plan, plan->foreign[0].n > 0 ? 0 : 1);
+    const struct rule *rule;
 
-    if (r < 0)
-        return r;
-    for (int i = 0; i < 2; i++) {
-        for (uint32_t n = 0; n < plan->seen[i].n; n++) {
-            if (is_conflict(&plan->config, &plan->seen[i], &plan->seen[i].list[n], error))
-                return -EEXIST;
-        }
+    for (uint32_t n = 0; (rule = rule_at(plan, n)); n++) {
+        const char *field = is_ours(plan, rule) ? NULL : number_in_use(&plan->config, rule);
+
+        if (!field)
+            continue;
+        error_set_field(error, field, "in use by the rule of priority %u: change one of the two",
+                        rule->priority);
+        return -EEXIST;
     }
-    foreign = plan_foreign_reason(plan, plan->foreign[0].n > 0 ? 0 : 1);
     if (foreign)
         error_set_field(error, "applier.table", "%s", foreign);
     else if (plan->n_same_protocol > 0)
-        error_set_field(error, "applier.protocol",
-                        "%u; routes of main have it: their program must use another",
-                        plan->config.protocol);
-    else
-        return 0;
-    return -EEXIST;
+        error_set_field(error, "applier.protocol", "in use by routes of main: change one of the two");
+    return foreign || plan->n_same_protocol > 0 ? -EEXIST : 0;
 }
 
 /* Whether our rules have a place. A family that the kernel lacks has no rules. */
@@ -100,22 +211,29 @@ static int check_place(struct router *router, struct riptide_error *error)
 
 int router_check_start(struct router *router, struct riptide_error *error)
 {
-    int r = look_around(router, error);
+    int r = scan(router, SCAN_ALL);
 
+    if (r == 0)
+        r = check_numbers(router, error);
     return r < 0 ? r : check_place(router, error);
 }
 
 static int take_over(struct router *router, bool has_rules, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
-    struct flush flush = { &router->channel, plan->identity, .error = error };
-    /* Before a conflict can prevent the start: a predecessor's rules lead local TCP to old routes. */
-    int r = flush_rules(&flush);
+    struct removal removal = { router, error, .r = 0 };
+    const struct riptide_flush_counts *removed = &removal.counts;
+    int r;
 
+    /* Before a conflict can prevent the start: a predecessor's rules lead local TCP to old routes. */
+    remove_rules(&removal);
+    r = removal.r < 0 ? removal.r : scan(router, SCAN_ALL);
     if (r == 0)
-        r = look_around(router, error);
-    if (r == 0)
-        r = flush_routes(&flush, plan->config.table, plan->config.protocol);
+        r = check_numbers(router, error);
+    if (r == 0) {
+        remove_routes(&removal, plan->config.table, plan->config.protocol);
+        r = removal.r;
+    }
     if (r == -EEXIST && !has_rules)
         r = 0;
     if (r == 0 && has_rules)
@@ -126,12 +244,11 @@ static int take_over(struct router *router, bool has_rules, struct riptide_error
         return r;
     plan->is_claimed = has_rules;
     error_set(error, "%s", "");
-    if (flush.counts.rules > 0)
+    if (removed->rules > 0)
         error_set(error,
                   "removed what one that was killed had left: rules %u, routes %u (table %u, "
                   "priority %u)",
-                  flush.counts.rules, flush.counts.routes, flush.counts.table,
-                  flush.counts.priority);
+                  removed->rules, removed->routes, removed->table, removed->priority);
     return 0;
 }
 
@@ -158,18 +275,48 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
 int router_stop(struct router *router)
 {
     struct plan *plan = &router->plan;
-    struct flush flush = { &router->channel, plan->identity, .error = NULL };
+    struct removal removal = { router, .error = NULL };
 
     if (plan->is_claimed) {
         watch_subscribe(router->notifications, false);
         sync_remove_rules(plan, &router->channel);
         plan->own[0] = plan->own[1] = (struct rule_state){ 0 };
         plan->is_claimed = false;
-        flush_rules(&flush);
-        flush_routes(&flush, plan->config.table, plan->config.protocol);
-        plan_forget_known(plan);
+        remove_rules(&removal);
+        remove_routes(&removal, plan->config.table, plan->config.protocol);
     }
     claim_close(&router->claim);
     plan->has_work = false;
-    return flush.r;
+    return removal.r;
+}
+
+RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *config,
+                                         struct riptide_flush_counts *counts,
+                                         struct riptide_error *error)
+{
+    struct riptide_applier_config checked;
+    struct router *router = NULL;
+    struct removal removal = { .error = error };
+    int r;
+
+    error_set(error, "%s", "");
+    r = applier_config_take(&checked, config, error);
+    if (r == 0)
+        r = router_new(&router, &checked);
+    if (r < 0)
+        return error_fill(error, r);
+    removal.router = router;
+    remove_rules(&removal);
+    /* Rules of any program; without privilege one deletion fails even where there is none. */
+    for (int i = 0; i < 2; i++) {
+        while (delete(&removal, &removal.counts.rules,
+                      message_lookup_delete(netlink_room(&router->channel), families[i],
+                                            checked.table)))
+            ;
+    }
+    remove_routes(&removal, checked.table, 0);
+    router_free(router);
+    if (counts)
+        *counts = removal.counts;
+    return error_fill(error, removal.r);
 }
