@@ -28,7 +28,7 @@ static bool is_all(const struct plan *plan, uint8_t family)
     for (uint32_t i = 0; i < plan->targets.n; i++) {
         const struct target *target = plan->targets.list[i];
 
-        if (target_is_host(target) && !target->is_due[WORK_ASK] &&
+        if (target_is_host(target) && !target->must_ask &&
             (family == AF_UNSPEC || target->wanted.dst.family == family))
             return false;
     }
@@ -55,21 +55,21 @@ static void check_route(const struct plan *plan, const struct nlmsghdr *message)
         const struct target *target = plan->targets.list[i];
 
         if (target_is_host(target) && riptide_prefix_contains(&route.dst, &target->wanted.dst))
-            CASE_CHECK(target->is_due[WORK_ASK]);
+            CASE_CHECK(target->must_ask);
     }
 }
 
 /* A link is found again, and each is recorded once. */
 static void check_links(struct links *links, const struct nlmsghdr *message)
 {
-    struct link before;
+    bool is_used;
     int r;
     const struct ifinfomsg *link = nlmsg_data(message);
     const struct nlattr *mtu;
 
     if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK)
         return;
-    r = links_take(links, message, &before);
+    r = links_take(links, message, &is_used);
     for (uint32_t i = 1; i < links->n; i++)
         CASE_CHECK(links_find(links, links->list[i].ifindex) == &links->list[i]);
     if (r < 0 || message->nlmsg_type != RTM_NEWLINK || link->ifi_family != AF_UNSPEC)
@@ -134,9 +134,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     plan_init(&plan, &config);
     want_some(&plan);
     while ((message = messages_next(&bytes))) {
-        while (targets_take(&plan.targets, WORK_ASK))
-            ;
-        plan.is_all_touched[0] = plan.is_all_touched[1] = false;
+        for (uint32_t i = 0; i < plan.targets.n; i++)
+            plan.targets.list[i]->must_ask = false;
+        plan.all_touched[0] = plan.all_touched[1] = TOUCH_NONE;
         plan.scan_wanted = 0;
         event_follow(&plan, message);
         check(&plan, message);

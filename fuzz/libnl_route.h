@@ -37,20 +37,6 @@ static inline bool libnl_route_can_read_via(const void *attributes, int remainin
     return true;
 }
 
-/* libnl loops forever at a hop of length 0, or at a last one without its padding. */
-static inline bool libnl_route_can_read_hops(const struct nlattr *multipath)
-{
-    const struct rtnexthop *hop = nla_data(multipath);
-    int left = nla_len(multipath);
-
-    for (; left >= (int)sizeof(*hop) && RTNH_OK(hop, left); hop = RTNH_NEXT(hop)) {
-        if (!libnl_route_can_read_via(hop + 1, hop->rtnh_len - (int)sizeof(*hop)))
-            return false;
-        left -= (int)NLMSG_ALIGN(hop->rtnh_len);
-    }
-    return left == 0;
-}
-
 /* NULL: libnl cannot read the message, or it is ambiguous. Free it by rtnl_route_put. */
 static inline struct rtnl_route *libnl_route_read(const struct nlmsghdr *message)
 {
@@ -60,11 +46,9 @@ static inline struct rtnl_route *libnl_route_read(const struct nlmsghdr *message
 
     if (has_twice(attribute, remaining) || !libnl_route_can_read_via(attribute, remaining))
         return NULL;
-    nlmsg_for_each_attr(attribute, message, sizeof(struct rtmsg), remaining)
-    {
-        if (nla_type(attribute) == RTA_MULTIPATH && !libnl_route_can_read_hops(attribute))
-            return NULL;
-    }
+    /* libnl loops forever at a hop of length 0, or at a last one without its padding. */
+    if (nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), RTA_MULTIPATH))
+        return NULL;
     return rtnl_route_parse((struct nlmsghdr *)message, &route) == 0 ? route : NULL;
 }
 

@@ -14,9 +14,9 @@ faults=(
     config cli/values.c '"min", 60000' '"min", 3600000'
     control cli/request.c '!may_change' 'false'
     control cli/request.c '"removed", text' '"removed", "::"'
-    event lib/apply/routes/event.c 'plan_touch(plan, &route.dst)' '0'
+    event lib/apply/routes/event.c 'plan_touch(plan, &route.dst, TOUCH_BASE)' '0'
     route lib/apply/routes/route.c '&route->priority' '\&route->table'
-    route lib/apply/routes/route.c 'bytes->rtnh_ifindex' 'bytes->rtnh_hops'
+    route lib/apply/routes/route.c '&route->ifindex' '\&route->table'
     state lib/compute/state.c 'unit > 0' 'unit > 1'
 )
 

@@ -50,48 +50,6 @@ static void check_hop(const struct route *ours, struct rtnl_route *theirs,
                                                                  : rtnl_route_nh_get_via(hop));
 }
 
-/* Whether libnl-route has exactly the hops of RTA_MULTIPATH, and each has only one meaning. */
-static bool has_hops_alone(const struct route *ours, const struct nlmsghdr *message)
-{
-    static const int others[] = { RTA_OIF,    RTA_GATEWAY, RTA_VIA,   RTA_FLOW,
-                                   RTA_NEWDST, RTA_ENCAP,   RTA_NH_ID };
-    struct hop hop = { .is_begun = false };
-
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        if (nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), others[i]))
-            return false;
-    }
-    if (!ours->is_multipath)
-        return false;
-    while (route_next_hop(&hop, ours, netlink_attrs(message, sizeof(struct rtmsg)))) {
-        if (has_twice((const struct nlattr *)(hop.bytes + 1),
-                      hop.bytes->rtnh_len - (int)sizeof(*hop.bytes)))
-            return false;
-    }
-    return true;
-}
-
-/* Both have the same hops in the same order. */
-static void check_several(const struct route *ours, struct rtnl_route *theirs,
-                          const struct nlmsghdr *message)
-{
-    struct hop hop = { .is_begun = false };
-
-    if (!has_hops_alone(ours, message))
-        return;
-    for (int i = 0; i < rtnl_route_get_nnexthops(theirs); i++) {
-        struct rtnl_nexthop *their_hop = rtnl_route_nexthop_n(theirs, i);
-        struct nl_addr *gateway = rtnl_route_nh_get_gateway(their_hop);
-
-        if (gateway && nl_addr_get_len(gateway) != prefix_family_bits(ours->dst.family) / 8u)
-            gateway = NULL;
-        CASE_CHECK(route_next_hop(&hop, ours, netlink_attrs(message, sizeof(struct rtmsg))));
-        CASE_CHECK(hop.ifindex == (uint32_t)rtnl_route_nh_get_ifindex(their_hop));
-        check_address(&hop.gateway, gateway);
-    }
-    CASE_CHECK(!route_next_hop(&hop, ours, netlink_attrs(message, sizeof(struct rtmsg))));
-}
-
 static void check_route(const struct route *ours, struct rtnl_route *theirs,
                         const struct nlmsghdr *message)
 {
@@ -109,20 +67,6 @@ static void check_route(const struct route *ours, struct rtnl_route *theirs,
     check_metric(theirs, RTAX_MTU, ours->metrics.mtu_bytes);
     check_metric(theirs, RTAX_RTO_MIN, ours->metrics.rto_min_ms);
     check_hop(ours, theirs, message);
-    check_several(ours, theirs, message);
-}
-
-/* The walk over hops ends, and gateways are addresses. */
-static void check_hops(const struct route *route, const struct nlmsghdr *message)
-{
-    struct hop hop = { .is_begun = false };
-    int left = 1 + nlmsg_datalen(message);
-
-    while (route_next_hop(&hop, route, netlink_attrs(message, sizeof(struct rtmsg)))) {
-        CASE_CHECK(hop.gateway.family == 0 || prefix_is_valid(&hop.gateway));
-        CASE_CHECK(left-- > 0);
-    }
-    CASE_CHECK(!route_next_hop(&hop, route, netlink_attrs(message, sizeof(struct rtmsg))));
 }
 
 /* A deletion, read as a route, names exactly this route. */
@@ -162,7 +106,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     while ((message = messages_next(&bytes))) {
         if (route_parse(&ours, message) == 0) {
             CASE_CHECK(prefix_is_valid(&ours.dst));
-            check_hops(&ours, message);
             check_delete(&ours);
             check_dump(&ours);
             theirs = libnl_route_read(message);

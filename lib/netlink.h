@@ -116,7 +116,7 @@ enum {
     BATCH_MAX_REQUESTS = 1024,
     BATCH_MAX_BYTES = 64 * 1024,
     /* The largest request: a route with the largest possible copy of a base route. */
-    REQUEST_MAX_BYTES = 2560,
+    REQUEST_MAX_BYTES = 1536,
 };
 
 /* A buffer for one request of any size, built outside the batch. */

@@ -67,7 +67,7 @@ def test_no_event_makes_a_difference_to_routes_with(feature, capsys):
     say(capsys, f"invariant, {feature}: {figures}; it was taken {figures.n_taken} times")
     assert figures.n_events >= FEATURE_EVENTS
     assert figures.n_taken > 0.02 * figures.n_events
-    assert figures.n_ours > 0.15 * figures.n_asked  # with few hosts prefixes count more
+    assert figures.n_ours > 0.1 * figures.n_asked  # with few hosts prefixes count more
 
 
 @pytest.mark.parametrize("apply", ["program", "both"])

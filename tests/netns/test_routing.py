@@ -3,11 +3,9 @@
 initial windows. A twin without Riptide shows the right answer (twins.py); test_invariant.py draws
 random events."""
 
-import re
-
 import pytest
 from netns import BY_ROUTES, DEADLINE_S, MARK, Daemon, metric, routes, wait_until, wait_window, windows
-from routing_ask import FIRST, PEER, SECOND, WITHOUT_US, ask, families, wait_ours, way
+from routing_ask import FIRST, PEER, SECOND, ask, families, wait_ours
 from rtnetlink import routes_of_table
 from programs import Driver
 from twins import Twins, prefix_key
@@ -36,9 +34,6 @@ BASES = {
         via 10.77.7.7 dev eth0 onlink
         dev eth1 scope link
         via inet6 fd00::2 dev eth0
-        nexthop via 10.0.0.1 nexthop via 10.0.0.2 weight 3
-        mtu 1400 nexthop via 10.0.0.1 dev eth0 nexthop via 10.0.1.1 dev eth1 weight 2
-        nexthop via 10.77.7.7 dev eth0 onlink nexthop via 10.0.1.1 dev eth1
         nhid 7
         nhid 8 mtu 1400 src 10.0.0.10
         nhid 10
@@ -62,7 +57,11 @@ BASES = {
 }
 # A copy of these would lead some flows another way, or share its window with other routes.
 NOT_TO_COPY = {
-    4: "nhid 9",
+    4: """
+        nhid 9
+        nexthop via 10.0.0.1 nexthop via 10.0.0.2 weight 3
+        mtu 1400 nexthop via 10.0.0.1 dev eth0 nexthop via 10.0.1.1 dev eth1 weight 2
+    """,
     6: """
         nhid 9
         nexthop via fd00::1 nexthop via fd00::2 weight 3
@@ -152,16 +151,6 @@ STORIES = {
         ? link set far0 down
         link set far0 up
     """,
-    # The kernel distributes flows as when the link changed; in IPv6 these are several routes.
-    "hop down before a sysctl": """
-        {no_source} route replace default nexthop via {first} dev eth0 nexthop via {other} dev eth1
-        - link set far0 down
-        - sysctl ipv{family}/conf/all/ignore_routes_with_linkdown 1
-        {no_source} link set far0 up
-        - link set far0 down
-        - sysctl ipv{family}/conf/all/ignore_routes_with_linkdown 0
-        {no_source} link set far0 up
-    """,
     "dead link revived by a sysctl": """
         route add default via {other} dev eth1 metric 2000
         sysctl ipv{family}/conf/all/ignore_routes_with_linkdown 1
@@ -246,21 +235,6 @@ def test_moved_gateway_leaves_connections_and_their_window(net, family):
         connection.send(10_000)
 
 
-def test_packets_spread_over_next_hops_as_without_us(net, driver):
-    net.host.sysctl("ipv4/fib_multipath_hash_policy", 1)  # hash ports as well
-    net.host.ip("route", "replace", "default", "nexthop", "via", SECOND[4], "dev", "eth0",
-                "nexthop", "via", "10.0.1.1", "dev", "eth1", "weight", 2)
-    driver.follow(f"set {PEER[4]} 40")
-    wait_ours(net.host, PEER[4])
-    devices = set()
-    for port in range(1000, 1032):
-        flow = ("sport", port, "dport", 80)
-        devices.add(re.search(r"dev \S+", ask(net.host, PEER[4], "ipproto", "tcp", *flow)).group())
-        assert way(net.host, PEER[4], "ipproto", "tcp", *flow) == \
-            way(net.host, PEER[4], *WITHOUT_US, *flow)
-    assert devices == {"dev eth0", "dev eth1"}
-
-
 @families
 def test_forwarded_packets_and_udp_do_not_use_our_table(net, driver, family):
     net.host.sysctl(f"ipv{family}/conf/all/forwarding", 1)
@@ -312,6 +286,18 @@ def test_link_that_no_route_leads_through_touches_nothing(net, driver):
     after = driver.quiet()
     assert after["events"] > before["events"]
     assert (after["resyncs"], after["rule_removals"]) == (before["resyncs"], before["rule_removals"])
+
+
+def test_carrier_of_a_more_specific_way_is_followed_where_dead_links_are_ignored(net, driver):
+    net.host.sysctl("ipv4/conf/all/ignore_routes_with_linkdown", 1)
+    net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.1.1", "dev", "eth1")
+    net.world.ip("link", "set", "eth1", "down")
+    wait_until(lambda: "dev eth0" in ask(net.host, PEER[4], "ipproto", "tcp"), "the other way")
+    before = driver.follow(f"set {PEER[4]} 40")
+    net.world.ip("link", "set", "eth1", "up")
+    wait_until(lambda: "dev eth1" in ask(net.host, PEER[4], "ipproto", "tcp"), "this way")
+    after = driver.quiet()
+    assert after["rule_removals"] > before["rule_removals"]
 
 
 def test_a_message_about_a_link_that_moves_no_route_touches_nothing(net, driver):

@@ -97,29 +97,9 @@ struct bytes_route {
     uint32_t type, table, tos, src_len, scope, protocol, flags;
     uint32_t priority, ifindex, nh_id;
     uint32_t metrics[RTAX_MAX + 1];
-    struct {
-        uint32_t flags, weight, ifindex;
-        const char *gateway;
-    } hops[2];
+    bool is_multipath; /* with no hops */
     int32_t expires_hundredths;
 };
-
-static inline void bytes_put_hops(struct bytes *bytes, const struct bytes_route *route)
-{
-    size_t multipath = bytes_nest(bytes, RTA_MULTIPATH);
-
-    for (size_t i = 0; i < 2; i++) {
-        const struct rtnexthop hop = { .rtnh_len = sizeof(hop) + 8,
-                                       .rtnh_flags = (uint8_t)route->hops[i].flags,
-                                       .rtnh_hops = (uint8_t)(route->hops[i].weight - 1),
-                                       .rtnh_ifindex = (int)route->hops[i].ifindex };
-
-        memcpy(bytes->data + bytes_message(bytes)->nlmsg_len, &hop, sizeof(hop));
-        bytes_message(bytes)->nlmsg_len += (uint32_t)sizeof(hop);
-        bytes_put_address(bytes, RTA_GATEWAY, route->hops[i].gateway);
-    }
-    bytes_nest_end(bytes, multipath);
-}
 
 /* In the order of fib_dump_info. */
 static inline void bytes_put_route(struct bytes *bytes, const struct bytes_route *route)
@@ -162,8 +142,8 @@ static inline void bytes_put_route(struct bytes *bytes, const struct bytes_route
         bytes_put_address(bytes, RTA_GATEWAY, route->gateway);
     if (route->ifindex)
         bytes_put_u32(bytes, RTA_OIF, route->ifindex);
-    if (route->hops[0].weight)
-        bytes_put_hops(bytes, route);
+    if (route->is_multipath)
+        bytes_nest_end(bytes, bytes_nest(bytes, RTA_MULTIPATH));
     if (route->expires_hundredths)
         bytes_put(bytes, RTA_CACHEINFO, &cacheinfo, sizeof(cacheinfo));
 }

@@ -14,14 +14,6 @@ enum { UNKNOWN = 250, PAYLOAD_MAX = BASE_MAX_BYTES - 4, LEAST_LIFE_S = 90 };
 static const char malformed[] = "the kernel's answer is malformed";
 static const char no_room[] = "its base route has more attributes than fit";
 
-#define HOPS(flags, weight)                                                                        \
-    {                                                                                              \
-        { flags, weight, 3, "192.0.2.254" },                                                       \
-        {                                                                                          \
-            0, 1, 5, "198.51.100.254"                                                              \
-        }                                                                                          \
-    }
-
 static const struct bytes_route gateway = { .dst = "0.0.0.0/0",
                                             .priority = 100,
                                             .prefsrc = "192.0.2.1",
@@ -114,22 +106,6 @@ TEST(on_link_has_no_gateway)
     assert_attrs(&base, TYPES(RTA_PREFSRC, RTA_OIF));
 }
 
-TEST(several_hops_go_with_their_weights)
-{
-    const struct bytes_route route = { .dst = "10.1.0.0/16", .hops = HOPS(0, 3) };
-    struct bytes answer;
-    struct base base;
-
-    bytes_put_route(&answer, &route);
-    base = parsed(&answer, "10.1.0.1");
-    assert_true(base.route.is_multipath);
-    assert_int_equal(base.route.gateway.family, 0);
-    assert_int_equal(base.route.ifindex, 0);
-    assert_int_equal(base.n_bytes, 36);
-    assert_memory_equal(base.attrs, answer.data + bytes_message(&answer)->nlmsg_len - 36, 36);
-}
-
-/* Of the route, or of its first hop. */
 TEST(flags_of_the_moment_make_no_difference)
 {
     enum { MOMENT = RTNH_F_DEAD | RTNH_F_LINKDOWN | RTNH_F_OFFLOAD };
@@ -141,9 +117,6 @@ TEST(flags_of_the_moment_make_no_difference)
           { .gateway = "192.0.2.1", .flags = MOMENT | RTM_F_OFFLOAD }, true },
         { { .gateway = "192.0.2.1" },
           { .gateway = "192.0.2.1", .flags = RTNH_F_ONLINK | RTNH_F_LINKDOWN }, false },
-        { { .hops = HOPS(0, 3) }, { .hops = HOPS(RTNH_F_OFFLOAD | RTNH_F_UNRESOLVED, 3) }, true },
-        { { .hops = HOPS(0, 3) }, { .hops = HOPS(RTNH_F_ONLINK, 3) }, false },
-        { { .hops = HOPS(0, 3) }, { .hops = HOPS(0, 4) }, false },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -295,11 +268,10 @@ TEST(equal_is_what_means_the_same)
 TEST(what_has_no_base_has_a_reason)
 {
     /* net.ipv4.nexthop_compat_mode decides whether the kernel shows the hops of an object. */
-    static const char group[] = "its base route leads through a next-hop group";
+    static const char several[] = "its base route has several next hops";
     static const char unseen[] = "the kernel does not show the hop of its next-hop object";
     static const char locked[] = "its base route locks initcwnd or initrwnd";
     static const char large[] = "its base route has a larger mtu than can be given to another";
-    static const char down[] = "a hop of its base route is down";
     static const char table[] = "a rule sends it to another table than main";
     static const char by_packet[] = "its base route depends on tos or source";
     static const char other[] = "198.51.100.0/24", any[] = "0.0.0.0/0";
@@ -307,14 +279,10 @@ TEST(what_has_no_base_has_a_reason)
         struct bytes_route route;
         const char *dst, *reason;
     } cases[] = {
-        { { .dst = "2001:db8:97::/48", .hops = HOPS(0, 1) },
-          "2001:db8:97::1", "its base route is made of several IPv6 routes" },
-        { { .dst = "10.3.0.0/16", .hops = HOPS(RTNH_F_LINKDOWN, 3) }, "10.3.0.1", down },
-        { { .dst = "10.3.0.0/16", .hops = HOPS(RTNH_F_DEAD, 3) }, "10.3.0.1", down },
+        { { .dst = "10.3.0.0/16", .is_multipath = true }, "10.3.0.1", several },
+        { { .dst = "2001:db8:97::/48", .is_multipath = true }, "2001:db8:97::1", several },
         { { .dst = "10.3.0.0/16", .prefsrc = "192.0.2.1", .nh_id = 7 }, "10.3.0.1", unseen },
-        { { .dst = "10.3.0.0/16", .nh_id = 7, .hops = HOPS(0, 4) }, "10.3.0.1", group },
         { { .dst = "2001:db8:97::/48", .nh_id = 7 }, "2001:db8:97::1", unseen },
-        { { .dst = "2001:db8:97::/48", .nh_id = 7, .hops = HOPS(0, 4) }, "2001:db8:97::1", group },
         { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_INITCWND }, "10.6.0.1", locked },
         { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_INITRWND }, "10.6.0.1", locked },
         { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_MTU | 1u << RTAX_INITCWND },
@@ -362,36 +330,18 @@ TEST(only_unicast_is_ours)
     }
 }
 
-TEST(hops_whose_lengths_lie_are_refused)
-{
-    const struct bytes_route route = { .dst = "10.1.0.0/16", .hops = HOPS(0, 1) };
-
-    for (uint16_t len = 0; len <= 64; len++) {
-        struct bytes answer;
-
-        bytes_put_route(&answer, &route);
-        memcpy(answer.data + bytes_message(&answer)->nlmsg_len - 32, &len, sizeof(len));
-        /* A hop that ends where its gateway begins leaves bytes that are none. */
-        if (len < sizeof(struct rtnexthop) || len == 12 || len > 32)
-            assert_reason(&answer, "10.1.0.1", malformed);
-    }
-}
-
 TEST(more_attributes_than_fit_are_refused)
 {
-    static const int types[] = { RTA_ENCAP, UNKNOWN, RTA_MULTIPATH };
+    static const int types[] = { RTA_ENCAP, UNKNOWN };
     static const uint8_t payload[PAYLOAD_MAX + 4];
 
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-        /* Zeros are ignored as attributes, but are no hops. */
-        const char *no_hops = types[i] == RTA_MULTIPATH ? malformed : NULL;
-
         for (size_t n = PAYLOAD_MAX - 4; n <= PAYLOAD_MAX + 1; n++) {
             struct bytes answer;
 
             bytes_put_route(&answer, &(struct bytes_route){ .dst = "10.1.0.0/16" });
             bytes_put(&answer, types[i], payload, n);
-            assert_reason(&answer, "10.1.0.1", n > PAYLOAD_MAX ? no_room : no_hops);
+            assert_reason(&answer, "10.1.0.1", n > PAYLOAD_MAX ? no_room : NULL);
             bytes_put(&answer, RTA_PREFSRC, payload, 4);
             assert_reason(&answer, "10.1.0.1", no_room);
         }
@@ -467,7 +417,6 @@ TEST(a_cut_inside_an_attribute_is_malformed)
                                        .prefsrc = "192.0.2.1",
                                        .gateway = "192.0.2.254",
                                        .ifindex = 3,
-                                       .hops = HOPS(0, 2),
                                        .expires_hundredths = 30000 };
     struct bytes answer;
 

@@ -42,14 +42,14 @@ static void put_link(struct bytes *bytes, uint16_t type, uint8_t family, uint32_
     bytes_nest_end(bytes, spec);
 }
 
-static struct link before;
+static bool is_used;
 
 static int take(struct links *links, uint32_t ifindex, uint32_t mtu_bytes, uint32_t mtu6_bytes)
 {
     struct bytes bytes;
 
     put_link(&bytes, RTM_NEWLINK, AF_UNSPEC, ifindex, mtu_bytes, mtu6_bytes);
-    return links_take(links, bytes_message(&bytes), &before);
+    return links_take(links, bytes_message(&bytes), &is_used);
 }
 
 static int take_away(struct links *links, uint8_t family, uint32_t ifindex)
@@ -57,7 +57,7 @@ static int take_away(struct links *links, uint8_t family, uint32_t ifindex)
     struct bytes bytes;
 
     put_link(&bytes, RTM_DELLINK, family, ifindex, 1500, 1500);
-    return links_take(links, bytes_message(&bytes), &before);
+    return links_take(links, bytes_message(&bytes), &is_used);
 }
 
 static void assert_mtus(const struct links *links, uint32_t ifindex, uint32_t ipv4, uint32_t ipv6)
@@ -77,7 +77,6 @@ TEST(each_family_has_its_mtu)
     assert_mtus(&links, ETH1, 9000, 1400);
     assert_mtus(&links, LO, 0, 0);
     assert_int_equal(take(&links, ETH1, 1280, 1400), 1);
-    assert_int_equal(before.mtu_bytes[0], 9000);
     assert_mtus(&links, ETH1, 1280, 1280); /* IPv6 is about to take it over */
     assert_int_equal(take(&links, ETH1, 1280, 1280), 0);
     assert_int_equal(take(&links, ETH1, 1280, 1290), 1);
@@ -130,11 +129,11 @@ TEST(what_makes_no_sense_changes_nothing)
 
     take(&links, ETH0, 1500, 1400);
     bytes_begin(&bytes, RTM_NEWLINK, &header, sizeof(header));
-    assert_int_equal(links_take(&links, bytes_message(&bytes), &before), -EBADMSG);
+    assert_int_equal(links_take(&links, bytes_message(&bytes), &is_used), -EBADMSG);
     bytes_put_u8(&bytes, IFLA_MTU, 9);
-    assert_int_equal(links_take(&links, bytes_message(&bytes), &before), -EBADMSG);
+    assert_int_equal(links_take(&links, bytes_message(&bytes), &is_used), -EBADMSG);
     bytes_begin(&bytes, RTM_NEWLINK, &header, 4);
-    assert_int_equal(links_take(&links, bytes_message(&bytes), &before), -EBADMSG);
+    assert_int_equal(links_take(&links, bytes_message(&bytes), &is_used), -EBADMSG);
     assert_mtus(&links, ETH0, 1500, 1400);
 }
 
@@ -147,7 +146,7 @@ static int note(struct links *links, uint32_t ifindex, uint32_t flags, uint32_t 
     bytes_put_u32(&bytes, IFLA_MTU, 1500);
     if (master)
         bytes_put_u32(&bytes, IFLA_MASTER, master);
-    return links_take(links, bytes_message(&bytes), &before);
+    return links_take(links, bytes_message(&bytes), &is_used);
 }
 
 TEST(a_state_is_new_where_carrier_or_master_change)
@@ -173,76 +172,26 @@ TEST(cut_anywhere_it_is_read_to_its_end)
         LINKS links = { 0 };
         uint32_t mtu6_bytes;
 
-        links_take(&links, message, &before);
+        links_take(&links, message, &is_used);
         mtu6_bytes = links.n > 0 ? links.list[0].mtu_bytes[1] : 0;
         assert_true(mtu6_bytes == 0 || mtu6_bytes == 1400);
         free(message);
     }
 }
 
-static void put_hops(struct base *base, const uint32_t *ifindexes, size_t n)
+TEST(a_link_is_used_once_a_base_route_leaves_by_it)
 {
-    struct rtnexthop hops[4] = { 0 };
-    struct nlattr several = { (uint16_t)(sizeof(several) + n * sizeof(*hops)), RTA_MULTIPATH };
-
-    memset(base, 0, sizeof(*base));
-    base->route.dst.family = AF_INET;
-    for (size_t i = 0; i < n; i++)
-        hops[i] = (struct rtnexthop){ sizeof(*hops), 0, 0, (int)ifindexes[i] };
-    memcpy(base->attrs, &several, sizeof(several));
-    memcpy(base->attrs + sizeof(several), hops, n * sizeof(*hops));
-    base->n_bytes = several.nla_len;
-}
-
-TEST(hops_have_one_where_their_links_have_the_same)
-{
-    static const uint32_t hops[][3] = { { ETH0, ETH1, ETH0 }, { ETH0, ETH0, LO }, { LO, 99, LO } };
-    static const uint32_t expected[] = { 1500, 0, 0 };
-    LINKS links = { 0 };
-    struct base base;
-
-    take(&links, ETH0, 1500, 1280);
-    take(&links, ETH1, 1500, 1500);
-    take(&links, LO, 9000, 1500);
-    for (size_t i = 0; i < 3; i++) {
-        put_hops(&base, hops[i], 3);
-        assert_int_equal(links_mtu(&links, &base), expected[i]);
-    }
-    put_hops(&base, hops[0], 0);
-    assert_int_equal(links_mtu(&links, &base), 0);
-    base = (struct base){ .route = { .dst.family = AF_INET6, .ifindex = ETH0 } };
-    assert_int_equal(links_mtu(&links, &base), 1280);
-}
-
-static void lead(struct links *links, uint32_t ifindex, const char *text)
-{
-    const struct riptide_prefix dst = prefix(text);
-
-    links_note_main(links, ifindex, &dst);
-}
-
-TEST(a_link_has_a_few_prefixes_of_main_or_leads_anywhere)
-{
-    static const char *const dsts[] = { "10.0.0.0/24", "10.0.1.0/24", "2001:db8::/64",
-                                        "192.0.2.1/32" };
-    const struct link *link;
     LINKS links = { 0 };
 
     take(&links, ETH0, 1500, 1280);
-    take(&links, ETH1, 1500, 1280);
-    for (int i = 0; i < 8; i++)
-        lead(&links, ETH0, dsts[i % 4]);
-    lead(&links, ETH0, "10.0.0.8/29"); /* inside one of them */
-    link = links_find(&links, ETH0);
-    assert_int_equal(link->n_prefixes, 4);
-    assert_false(link->leads_anywhere || links_find(&links, ETH1)->n_prefixes);
-    take(&links, ETH0, 9000, 1280);
-    assert_int_equal(link->n_prefixes, 4);
-    lead(&links, ETH0, "0.0.0.0/0");
-    assert_true(link->leads_anywhere);
-    assert_false(links.are_unknown);
-    lead(&links, LO, "10.0.0.0/24");
-    assert_true(links.are_unknown);
-    links_begin_main(&links);
-    assert_false(link->n_prefixes || link->leads_anywhere || links.are_unknown);
+    assert_int_equal(links_use(&links, ETH0), 0);
+    assert_int_equal(links_use(&links, ETH1), 0); /* not known yet */
+    take(&links, LO, 65536, 1280);
+    assert_false(is_used);
+    assert_int_equal(take(&links, ETH1, 1500, 1280), 1);
+    assert_true(is_used);
+    assert_int_equal(take_away(&links, AF_UNSPEC, ETH0), 1);
+    assert_true(is_used);
+    take(&links, ETH0, 1500, 1280);
+    assert_false(is_used);
 }

@@ -55,7 +55,6 @@ static void set_up(struct bed *bed)
 
         assert_int_equal(targets_get(&bed->plan.targets, &dst, &bed->targets[i]), 0);
         bed->targets[i]->wanted.initcwnd = 40;
-        targets_push(&bed->plan.targets, WORK_ASK, bed->targets[i]);
     }
 }
 
@@ -170,7 +169,7 @@ static void check(uint32_t faulty, enum fault fault)
 
     set_up(&bed);
     answer_all(&bed, faulty, fault);
-    assert_int_equal(resolve_batch(&bed.plan, &bed.channel), 0);
+    assert_int_equal(resolve_targets(&bed.plan, &bed.channel, bed.targets, TARGETS), 0);
     for (uint32_t i = 0; i < TARGETS; i++) {
         const struct target *target = bed.targets[i];
 

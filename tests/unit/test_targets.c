@@ -53,7 +53,7 @@ TEST(a_new_target_waits_for_nothing)
     target = get(&targets, 0);
     assert_int_equal(target->told.state, RIPTIDE_ROUTE_WITHDRAWN);
     assert_null(target->base);
-    assert_false(target->kernel.exists);
+    assert_false(target->is_in_kernel);
     for (int work = 0; work < WORKS; work++)
         assert_null(targets_take(&targets, (enum work)work));
     target->wanted.initcwnd = 36;
@@ -69,19 +69,19 @@ TEST(each_has_its_turn_in_a_round_by_address)
 
     targets_init(&targets, 500);
     for (uint32_t i = 0; i < 1000; i++)
-        targets_push(&targets, WORK_WRITE, get(&targets, i * 7 % 500));
+        targets_push(&targets, WORK_SYNC, get(&targets, i * 7 % 500));
     targets_push(&targets, WORK_POP, get(&targets, 3));
-    again = targets_take(&targets, WORK_WRITE);
-    assert_false(again->is_due[WORK_WRITE]);
+    again = targets_take(&targets, WORK_SYNC);
+    assert_false(again->is_due[WORK_SYNC]);
     for (uint32_t i = 1; i < 500; i++) {
         struct riptide_prefix expected = dst_of(i);
 
-        targets_push(&targets, WORK_WRITE, again);
-        target = targets_take(&targets, WORK_WRITE);
+        targets_push(&targets, WORK_SYNC, again);
+        target = targets_take(&targets, WORK_SYNC);
         assert_true(riptide_prefix_equal(&target->wanted.dst, &expected));
     }
-    assert_ptr_equal(targets_take(&targets, WORK_WRITE), again);
-    assert_null(targets_take(&targets, WORK_WRITE));
+    assert_ptr_equal(targets_take(&targets, WORK_SYNC), again);
+    assert_null(targets_take(&targets, WORK_SYNC));
     assert_ptr_equal(targets_take(&targets, WORK_POP), get(&targets, 3));
 }
 
@@ -97,20 +97,20 @@ TEST(none_is_passed_over_or_taken_twice)
     for (int i = 0; i < 5000; i++) {
         target = get(&targets, below(300));
         if (below(2)) {
-            n_due += !target->is_due[WORK_ASK];
-            targets_push(&targets, WORK_ASK, target);
+            n_due += !target->is_due[WORK_SYNC];
+            targets_push(&targets, WORK_SYNC, target);
         } else {
             targets_forget_if_done(&targets, target);
         }
         if (below(4) == 0)
-            n_due -= targets_take(&targets, WORK_ASK) != NULL;
+            n_due -= targets_take(&targets, WORK_SYNC) != NULL;
     }
-    while ((target = targets_take(&targets, WORK_ASK)))
+    while ((target = targets_take(&targets, WORK_SYNC)))
         n_due--;
     assert_int_equal(n_due, 0);
 }
 
-TEST(a_prefix_is_never_asked)
+TEST(a_prefix_is_left_alone)
 {
     struct riptide_prefix dst = { AF_INET, 24, { 10 } };
     TARGETS targets;
@@ -119,9 +119,7 @@ TEST(a_prefix_is_never_asked)
     targets_init(&targets, 4);
     assert_int_equal(targets_get(&targets, &dst, &target), 0);
     target->wanted.initcwnd = 36;
-    targets_push(&targets, WORK_ASK, target);
-    assert_null(targets_take(&targets, WORK_ASK));
-    assert_ptr_equal(targets_take(&targets, WORK_WRITE), target);
+    assert_false(target_is_host(target));
     assert_int_equal(target_state(target, &links).state, RIPTIDE_ROUTE_LEFT_ALONE);
 }
 
@@ -156,9 +154,9 @@ TEST(a_target_is_forgotten_only_when_done)
     target->wanted.initcwnd = 10;
     targets_forget_if_done(&targets, target);
     target->wanted.initcwnd = 0;
-    target->kernel.exists = true;
+    target->is_in_kernel = true;
     targets_forget_if_done(&targets, target);
-    target->kernel.exists = false;
+    target->is_in_kernel = false;
     for (int i = 0; i < WORKS; i++) {
         targets_push(&targets, (enum work)i, target);
         targets_forget_if_done(&targets, target);
@@ -183,10 +181,10 @@ TEST(what_is_left_alone_or_not_taken_is_counted)
         assert_int_equal(targets.n_left_alone, 1);
     }
     assert_ptr_equal(targets_take(&targets, WORK_POP), target);
-    targets_set_exists(&targets, target, true);
+    targets_set_in_kernel(&targets, target, true);
     targets_set_not_taken(&targets, target, true);
     assert_int_equal(targets.n_not_taken, 1);
-    targets_set_exists(&targets, target, false);
+    targets_set_in_kernel(&targets, target, false);
     assert_int_equal(targets.n_not_taken, 0);
     target->wanted.initcwnd = 0;
     targets_forget_if_done(&targets, target);
@@ -222,15 +220,15 @@ TEST(a_base_is_kept_while_it_stays)
     set_base(first, 100);
     set_base(second, 100);
     before = first->base;
-    first->kernel.is_of_base = second->kernel.is_of_base = true;
+    first->is_sure = second->is_sure = true;
     set_base(second, 200);
-    assert_false(second->kernel.is_of_base);
+    assert_false(second->is_sure);
     set_base(first, 100);
     assert_ptr_equal(first->base, before);
-    assert_true(first->kernel.is_of_base);
+    assert_true(first->is_sure);
     target_set_base(first, NULL, "gone");
     assert_null(first->base);
-    assert_false(first->kernel.is_of_base);
+    assert_false(first->is_sure);
 }
 
 /* Against a walk over all of them, with targets that come and go between. */
@@ -360,10 +358,9 @@ static struct target settled(struct base *base)
 {
     return (struct target){ .wanted = { .initcwnd = 36, .receive_bytes = RECEIVE_BYTES },
                             .base = base,
-                            .kernel = { .exists = true,
-                                        .is_of_base = true,
-                                        .priority = 100,
-                                        .metrics = { .initcwnd = 36, .initrwnd = INITRWND } } };
+                            .is_in_kernel = true,
+                            .is_sure = true,
+                            .written = { .initcwnd = 36, .initrwnd = INITRWND } };
 }
 
 static struct base plain = { .route = { .priority = 100, .metrics.initrwnd = 20 } };
@@ -378,11 +375,12 @@ TEST(what_is_not_as_wanted_needs_a_write)
     for (int what = 0; what < 6; what++) {
         target = settled(&plain);
         target.wanted.initcwnd += what == 0 ? 4 : 0;
-        target.kernel.is_of_base = what != 1;
-        target.kernel.exists = what != 2;
-        target.kernel.metrics.initrwnd -= what == 3;
-        target.kernel.metrics.mtu_bytes += what == 4;
-        target.kernel.metrics.rto_min_ms += what == 5;
+        target.is_sure = what != 1;
+        target.is_in_kernel = what != 2;
+        target.is_sure &= target.is_in_kernel;
+        target.written.initrwnd -= what == 3;
+        target.written.mtu_bytes += what == 4;
+        target.written.rto_min_ms += what == 5;
         if (!is_write_due(&target))
             fail_msg("%d", what);
     }
@@ -392,7 +390,7 @@ TEST(what_is_not_as_wanted_needs_a_write)
         target.base = why == 1 ? NULL : target.base;
         target.error = why == 2 ? -EINVAL : 0;
         assert_true(is_write_due(&target));
-        target.kernel.exists = false;
+        target.is_in_kernel = target.is_sure = false;
         assert_false(is_write_due(&target));
     }
 }
@@ -430,7 +428,7 @@ TEST(a_window_moves_in_steps)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct target target = settled(&plain);
 
-        target.kernel.metrics.initcwnd = cases[i].from;
+        target.written.initcwnd = cases[i].from;
         target.wanted.initcwnd = cases[i].to;
         target.wanted.cwnd_max = cases[i].cwnd_max;
         if (is_write_due(&target) != cases[i].is_step)
@@ -464,9 +462,9 @@ TEST(no_route_is_below_its_base_but_on_purpose)
                                                    .cwnd_max = 100,
                                                    .may_lower = cases[i].may_lower,
                                                    .rto_min_us = cases[i].rto_min_us },
-                                       .kernel = { .exists = cases[i].exists,
-                                                   .is_of_base = true,
-                                                   .metrics.initcwnd = 90 } };
+                                       .is_in_kernel = cases[i].exists,
+                                       .is_sure = cases[i].exists,
+                                       .written.initcwnd = 90 };
 
         if (is_wanted(&target) != (cases[i].written > 0) ||
             (cases[i].written > 0 &&

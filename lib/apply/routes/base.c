@@ -54,20 +54,19 @@ static const char *route_reason(const struct route *route, const struct riptide_
     if (route->metrics.locks & (1u << RTAX_INITCWND | 1u << RTAX_INITRWND))
         return "its base route locks initcwnd or initrwnd";
     /*
+     * The kernel distributes flows by the state of links when one of them last changed, which no
+     * answer shows, and lists the single routes that make up an IPv6 one from that which this query
+     * selected: a copy would distribute them in another way.
+     */
+    if (route->is_multipath)
+        return "its base route has several next hops";
+    /*
      * Routes of one next-hop object share the cached route of a connection, metrics included
      * (rt_cache_route in net/ipv4/route.c, rt6_get_pcpu_route in net/ipv6/route.c): ours would give
      * its window to all other routes of the object. So the hop is copied, not the object.
      */
-    if (route->has_object && route->is_multipath)
-        return "its base route leads through a next-hop group";
     if (route->has_object && !route->ifindex && !route->gateway.family)
         return "the kernel does not show the hop of its next-hop object";
-    /*
-     * The kernel lists the siblings of an IPv6 multipath route from the one that this query
-     * selected, with that one's preference and expiry: a copy would distribute flows in another way.
-     */
-    if (route->is_multipath && route->dst.family == AF_INET6)
-        return "its base route is made of several IPv6 routes";
     return NULL;
 }
 
@@ -102,23 +101,6 @@ static bool copy_attributes(struct base *base, struct netlink_attrs attrs)
     return true;
 }
 
-/*
- * Flags that show a hop's present state are not copied. But a route with a hop that is down is left
- * alone: the kernel distributes flows over hops by the state of links at the last change of one of
- * them, which no answer shows, and would distribute those of a copy written now in another way.
- */
-static const char *clear_hops(struct base *base)
-{
-    struct hop hop = { .is_begun = false };
-
-    while (route_next_hop(&hop, &base->route, base_attrs(base)) && hop.bytes) {
-        if (hop.bytes->rtnh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN))
-            return "a hop of its base route is down";
-        hop.bytes->rtnh_flags &= RTNH_F_ONLINK;
-    }
-    return hop.left > 0 ? base_malformed : NULL;
-}
-
 bool base_parse(struct base *base, const struct riptide_prefix *dst, const struct nlmsghdr *answer,
                 const char **reasonp)
 {
@@ -135,8 +117,6 @@ bool base_parse(struct base *base, const struct riptide_prefix *dst, const struc
         reason = route_reason(route, dst);
     if (!reason && !copy_attributes(base, netlink_attrs(answer, sizeof(struct rtmsg))))
         reason = "its base route has more attributes than fit";
-    if (!reason)
-        reason = clear_hops(base);
     if (route->expires_s != ROUTE_NEVER_S)
         route->expires_s = 0;
     route->protocol = 0;

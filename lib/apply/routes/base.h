@@ -9,14 +9,14 @@
 
 #include "route.h"
 
-/* Enough for 64 next hops of a multipath route; a larger base route is left alone. */
-enum { BASE_MAX_BYTES = 2048 };
+/* A base route with more attributes, of tunnels for example, is left alone. */
+enum { BASE_MAX_BYTES = 1024 };
 
 /* Equivalent answers are equal bytes. */
 struct base {
     /*
      * As in main, with main's prefix; expires_s is 0 if it expires. Without its protocol, and what
-     * the kernel's answer says of itself. The ifindex is 0 for several next hops.
+     * the kernel's answer says of itself.
      */
     struct route route;
     uint32_t n_bytes; /* of attrs */

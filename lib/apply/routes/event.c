@@ -6,12 +6,17 @@
  */
 #include "plan.h"
 
-#include "netlink.h"
 #include "prefix.h"
 
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/netconf.h>
+
+static void touch_all(struct plan *plan, enum touch touch)
+{
+    plan_touch_family(plan, AF_INET, touch);
+    plan_touch_family(plan, AF_INET6, touch);
+}
 
 /*
  * Another program's hand in our table, or the kernel's. Ours is written again if it is still
@@ -19,13 +24,11 @@
  */
 static void follow_ours(struct plan *plan, const struct route *route)
 {
-    struct target *target = targets_find(&plan->targets, &route->dst);
     int i = family_index(route->dst.family);
 
-    if (target)
-        target->kernel.is_of_base = false;
-    plan->foreign[i].n += route->protocol != plan->config.protocol;
-    plan->own[i].must_remove |= plan->is_claimed;
+    plan_touch(plan, &route->dst, TOUCH_ROUTE);
+    plan->n_foreign[i] += route->protocol != plan->config.protocol;
+    plan->own[i].must_remove = plan->is_claimed;
     plan_want_scan(plan, SCAN_OURS);
 }
 
@@ -39,7 +42,8 @@ static void follow_main(struct plan *plan, const struct route *route,
     int i = family_index(route->dst.family);
     bool is_sure = main_flags_reason(&plan->main, i) && !plan->main.is_cut[i];
 
-    main_flags_follow(&plan->main, &plan->links, route, message);
+    if (message->nlmsg_type == RTM_NEWROUTE)
+        main_flags_follow(&plan->main, route, message->nlmsg_flags);
     if (!main_flags_reason(&plan->main, i))
         return;
     plan->own[i].must_remove = plan->is_claimed;
@@ -59,63 +63,40 @@ static int follow_route(struct plan *plan, const struct nlmsghdr *message)
     }
     if (route.table == RT_TABLE_MAIN)
         follow_main(plan, &route, message);
-    plan_touch(plan, &route.dst);
+    plan_touch(plan, &route.dst, TOUCH_BASE);
     return 0;
-}
-
-/* What vanishes from main may vanish from our table, as silently. */
-static void touch_silently(struct plan *plan, const struct riptide_prefix *prefix)
-{
-    if (plan_touch(plan, prefix))
-        plan_want_scan(plan, SCAN_OURS);
-}
-
-static void touch_family(struct plan *plan, uint8_t family)
-{
-    touch_silently(plan, &(const struct riptide_prefix){ .family = family });
-}
-
-static void touch_all(struct plan *plan)
-{
-    touch_family(plan, AF_INET);
-    touch_family(plan, AF_INET6);
-}
-
-/* What main leads through a link. While main is read, that is not all known. */
-static void touch_link(struct plan *plan, const struct link *link)
-{
-    if (plan->links.are_unknown || plan->scanning & SCAN_MAIN || link->leads_anywhere) {
-        touch_all(plan);
-        return;
-    }
-    for (uint8_t i = 0; i < link->n_prefixes; i++)
-        touch_silently(plan, &link->prefixes[i]);
-    /* A foreign route through it may have gone. */
-    if (plan->foreign[0].n > 0 || plan->foreign[1].n > 0)
-        plan_want_scan(plan, SCAN_OURS);
 }
 
 int event_follow_link(struct plan *plan, const struct nlmsghdr *message)
 {
-    struct link before;
-    int r = links_take(&plan->links, message, &before);
+    const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
+    bool is_used = false;
+    int r = links_take(&plan->links, message, &is_used);
 
-    if (r > 0)
-        touch_link(plan, &before);
-    return r < 0 ? r : 0;
+    if (r <= 0)
+        return r;
+    if (is_used)
+        plan_touch_link(plan, (uint32_t)header->ifi_index);
+    /* A route that was ignored without carrier may be used again. */
+    for (int i = 0; i < 2; i++) {
+        if (plan->main.depends_on_carrier[i])
+            plan_touch_family(plan, families[i], TOUCH_BASE);
+    }
+    return 0;
 }
 
 /* Sysctls that change answers: which links count as dead, whether the host forwards. */
 static int follow_netconf(struct plan *plan, const struct nlmsghdr *message)
 {
+    const struct netconfmsg *header = mnl_nlmsg_get_payload(message);
     int ifindex = main_flags_take_netconf(&plan->main, message);
 
     if (ifindex == 0)
         return -EBADMSG;
     if (ifindex == NETCONFA_IFINDEX_ALL)
-        touch_all(plan);
-    else if (ifindex != NETCONFA_IFINDEX_DEFAULT) /* the default for future links */
-        touch_link(plan, links_find(&plan->links, (uint32_t)ifindex));
+        touch_all(plan, TOUCH_BASE);
+    else if (plan->main.depends_on_carrier[family_index(header->ncm_family)])
+        plan_touch_family(plan, header->ncm_family, TOUCH_BASE);
     return 0;
 }
 
@@ -130,9 +111,9 @@ static int follow_address(struct plan *plan, const struct nlmsghdr *message)
     if (!netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
     if (message->nlmsg_type == RTM_DELADDR && header->ifa_scope == RT_SCOPE_LINK)
-        touch_link(plan, links_find(&plan->links, header->ifa_index));
+        plan_touch_link(plan, header->ifa_index);
     else if (message->nlmsg_type == RTM_DELADDR)
-        touch_family(plan, header->ifa_family);
+        plan_touch_family(plan, header->ifa_family, TOUCH_ROUTE);
     return 0;
 }
 
@@ -156,10 +137,10 @@ static int follow(struct plan *plan, const struct nlmsghdr *message)
         plan_want_scan(plan, SCAN_RULES);
         break;
     default:
-        /* The routes of a next-hop object lead elsewhere: by any link, through any gateway. */
-        plan->links.are_unknown = plan->main.may_fail_over = true;
+        /* The routes of a next-hop object lead elsewhere, through any gateway. */
+        plan->main.may_fail_over = true;
     }
-    touch_all(plan);
+    touch_all(plan, TOUCH_BASE);
     return 0;
 }
 
@@ -168,4 +149,7 @@ void event_follow(struct plan *plan, const struct nlmsghdr *message)
     plan->stats.events++;
     if (follow(plan, message) < 0)
         plan_distrust(plan);
+    /* A foreign route may have gone silently with whatever happened. */
+    if (plan_foreign_reason(plan, 0) || plan_foreign_reason(plan, 1))
+        plan_want_scan(plan, SCAN_OURS);
 }

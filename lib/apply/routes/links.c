@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* MTUs and state of links, from the kernel's messages about them; and main's prefixes by link. */
+/* MTUs and state of links, from the kernel's messages about them. */
 #include "links.h"
 
 #include "internal.h"
@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 
 /* What messages about a link say of it. */
-enum { STATE_BYTES = offsetof(struct link, prefixes) };
+enum { STATE_BYTES = offsetof(struct link, is_used) };
 
 void links_forget(struct links *links)
 {
@@ -82,10 +82,11 @@ static bool parse(struct link *link, const struct nlmsghdr *message, const struc
     return true;
 }
 
-int links_take(struct links *links, const struct nlmsghdr *message, struct link *before)
+int links_take(struct links *links, const struct nlmsghdr *message, bool *is_usedp)
 {
     const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
     struct link link, *known;
+    int r = 0;
 
     if (!netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
@@ -93,7 +94,7 @@ int links_take(struct links *links, const struct nlmsghdr *message, struct link 
     if (header->ifi_family != AF_UNSPEC)
         return 0;
     known = find(links, (uint32_t)header->ifi_index);
-    *before = known ? *known : (struct link){ 0 };
+    *is_usedp = known && known->is_used;
     if (message->nlmsg_type == RTM_DELLINK) {
         if (known)
             *known = links->list[--links->n];
@@ -101,55 +102,23 @@ int links_take(struct links *links, const struct nlmsghdr *message, struct link 
     }
     if (!parse(&link, message, known))
         return -EBADMSG;
-    if (!known) {
-        int r = array_append(&links->list, &links->n, &links->capacity, &link, sizeof(link));
-
-        return r < 0 ? r : 1;
-    }
     /* Promiscuous mode, an address, a name: messages about these change no route. */
-    if (memcmp(known, &link, STATE_BYTES) == 0)
+    if (known && memcmp(known, &link, STATE_BYTES) == 0)
         return 0;
-    memcpy(known, &link, STATE_BYTES);
-    return 1;
+    if (known)
+        memcpy(known, &link, STATE_BYTES);
+    else
+        r = array_append(&links->list, &links->n, &links->capacity, &link, sizeof(link));
+    return r < 0 ? r : 1;
 }
 
-void links_begin_main(struct links *links)
+int links_use(struct links *links, uint32_t ifindex)
 {
-    links->are_unknown = false;
-    for (uint32_t i = 0; i < links->n; i++) {
-        links->list[i].n_prefixes = 0;
-        links->list[i].leads_anywhere = false;
-    }
-}
-
-void links_note_main(struct links *links, uint32_t ifindex, const struct riptide_prefix *dst)
-{
+    const struct link unknown = { .ifindex = ifindex, .is_used = true };
     struct link *link = find(links, ifindex);
 
-    if (!link) {
-        links->are_unknown = true;
-        return;
-    }
-    for (uint32_t i = 0; i < link->n_prefixes; i++) {
-        if (riptide_prefix_contains(&link->prefixes[i], dst))
-            return;
-    }
-    if (link->n_prefixes < LINK_MAX_PREFIXES)
-        link->prefixes[link->n_prefixes++] = *dst;
-    else
-        link->leads_anywhere = true;
-}
-
-uint32_t links_mtu(const struct links *links, const struct base *base)
-{
-    struct hop hop = { 0 };
-    uint32_t mtu_bytes = 0, n_hops = 0, before;
-
-    while (route_next_hop(&hop, &base->route, base_attrs(base))) {
-        before = mtu_bytes;
-        mtu_bytes = links_find(links, hop.ifindex)->mtu_bytes[family_index(base->route.dst.family)];
-        if (n_hops++ > 0 && mtu_bytes != before)
-            return 0;
-    }
-    return mtu_bytes;
+    if (!link)
+        return array_append(&links->list, &links->n, &links->capacity, &unknown, sizeof(unknown));
+    link->is_used = true;
+    return 0;
 }

@@ -12,26 +12,13 @@ void main_flags_begin(struct main_flags *main)
                                  .shortest_direct = UINT8_MAX };
 }
 
-static bool is_contested(const struct main_flags *main, const struct riptide_prefix *dst)
+bool main_flags_contest(const struct main_flags *main, const struct riptide_prefix *match)
 {
-    int i = family_index(dst->family);
-
-    for (uint32_t n = 0; n < main->n_contested[i] && n < MAIN_MAX_CONTESTED; n++) {
-        if (riptide_prefix_equal(&main->contested[i][n], dst))
+    for (uint32_t n = 0; n < main->n_contested && n < MAIN_MAX_CONTESTED; n++) {
+        if (riptide_prefix_equal(&main->contested[n], match))
             return true;
     }
-    return main->n_contested[i] > MAIN_MAX_CONTESTED;
-}
-
-static void add_contested(struct main_flags *main, const struct riptide_prefix *dst)
-{
-    int i = family_index(dst->family);
-
-    if (is_contested(main, dst))
-        return;
-    if (main->n_contested[i] < MAIN_MAX_CONTESTED)
-        main->contested[i][main->n_contested[i]] = *dst;
-    main->n_contested[i]++;
+    return main->n_contested > MAIN_MAX_CONTESTED;
 }
 
 /* Each link has link-local and multicast routes, which lead to no destination of ours. */
@@ -41,74 +28,62 @@ static bool is_of_every_link(const struct riptide_prefix *dst)
            (dst->addr[0] == 0xff || (dst->addr[0] == 0xfe && (dst->addr[1] & 0xc0) == 0x80));
 }
 
-static bool depends_on_packet(const struct route *route)
+static void note_ipv6(struct main_flags *main, const struct route *route, bool has_sibling)
 {
-    return route->tos != 0 || route->src_len != 0;
-}
+    uint8_t len = route->dst.len;
 
-/* `has_sibling`: another route may have its prefix. */
-static void note_ipv6_hop(struct main_flags *main, uint8_t len, const struct hop *hop,
-                          bool has_sibling)
-{
-    if (!hop->gateway.family) {
+    if (route->is_multipath) {
+        main->may_fail_over = true;
+    } else if (!route->gateway.family) {
         if (len < main->shortest_direct)
             main->shortest_direct = len;
     } else {
         if (!main->gateway.family) {
-            main->gateway = hop->gateway;
-            main->gateway_ifindex = hop->ifindex;
+            main->gateway = route->gateway;
+            main->gateway_ifindex = route->ifindex;
         }
         if (len > main->longest_behind)
             main->longest_behind = len;
-        main->may_fail_over |= !riptide_prefix_equal(&hop->gateway, &main->gateway) ||
-                               hop->ifindex != main->gateway_ifindex;
+        main->may_fail_over |= !riptide_prefix_equal(&route->gateway, &main->gateway) ||
+                               route->ifindex != main->gateway_ifindex;
     }
     main->may_fail_over |= main->gateway.family &&
                            main->shortest_direct < main->longest_behind + has_sibling;
 }
 
 /* `has_sibling`: another route may have its prefix; `has_rival`: one has its metric as well. */
-static void note(struct main_flags *main, struct links *links, const struct route *route,
-                 const struct nlmsghdr *message, bool has_sibling, bool has_rival)
+static void note(struct main_flags *main, const struct route *route, bool has_sibling,
+                 bool has_rival)
 {
-    const struct netlink_attrs attrs = netlink_attrs(message, sizeof(struct rtmsg));
-    struct hop hop = { 0 };
-
     if (is_of_every_link(&route->dst))
         return;
-    while (route_next_hop(&hop, route, attrs)) {
-        /* A blackhole has no link. The kernel may show a group of next hops without its hops. */
-        if (hop.ifindex != 0 || route->type == RTN_UNICAST)
-            links_note_main(links, hop.ifindex, &route->dst);
-        if (route->dst.family == AF_INET6)
-            note_ipv6_hop(main, route->dst.len, &hop, has_sibling);
-    }
-    if (depends_on_packet(route))
+    if (route->dst.family == AF_INET6)
+        note_ipv6(main, route, has_sibling);
+    if (route->tos != 0 || route->src_len != 0) {
         main->depends_on_packet[family_index(route->dst.family)] = true;
-    else if (has_rival)
-        add_contested(main, &route->dst);
+    } else if (has_rival && !main_flags_contest(main, &route->dst)) {
+        if (main->n_contested < MAIN_MAX_CONTESTED)
+            main->contested[main->n_contested] = route->dst;
+        main->n_contested++;
+    }
 }
 
-void main_flags_add(struct main_flags *main, struct links *links, const struct route *route,
-                    const struct nlmsghdr *message)
+void main_flags_add(struct main_flags *main, const struct route *route)
 {
     bool has_sibling = riptide_prefix_equal(&route->dst, &main->previous.dst);
     bool has_rival = has_sibling && route->priority == main->previous.priority;
 
     main->previous = *route;
-    note(main, links, route, message, has_sibling, has_rival);
+    note(main, route, has_sibling, has_rival);
 }
 
 /*
  * NLM_F_EXCL: no other route has the prefix and metric of the new one; NLM_F_REPLACE: another was
  * replaced (fib_table_insert in net/ipv4/fib_trie.c, fib6_add_rt2node in net/ipv6/ip6_fib.c).
  */
-void main_flags_follow(struct main_flags *main, struct links *links, const struct route *route,
-                       const struct nlmsghdr *message)
+void main_flags_follow(struct main_flags *main, const struct route *route, uint16_t flags)
 {
-    if (message->nlmsg_type == RTM_NEWROUTE)
-        note(main, links, route, message, true,
-             !(message->nlmsg_flags & (NLM_F_EXCL | NLM_F_REPLACE)));
+    note(main, route, true, !(flags & (NLM_F_EXCL | NLM_F_REPLACE)));
 }
 
 int main_flags_take_netconf(struct main_flags *main, const struct nlmsghdr *message)
@@ -117,6 +92,7 @@ int main_flags_take_netconf(struct main_flags *main, const struct nlmsghdr *mess
     const struct netlink_attrs attrs = netlink_attrs(message, sizeof(*header));
     const struct nlattr *link = netlink_find(attrs, NETCONFA_IFINDEX);
     const struct nlattr *forwarding = netlink_find(attrs, NETCONFA_FORWARDING);
+    const struct nlattr *carrier = netlink_find(attrs, NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN);
     uint32_t ifindex, value;
 
     if (!link || !netlink_u32(link, &ifindex))
@@ -124,6 +100,8 @@ int main_flags_take_netconf(struct main_flags *main, const struct nlmsghdr *mess
     if ((int)ifindex == NETCONFA_IFINDEX_ALL && header->ncm_family == AF_INET6 && forwarding &&
         netlink_u32(forwarding, &value))
         main->is_forwarding = value != 0;
+    if (carrier && netlink_u32(carrier, &value) && value)
+        main->depends_on_carrier[family_index(header->ncm_family)] = true;
     return (int)ifindex;
 }
 
@@ -133,7 +111,7 @@ const char *main_flags_reason(const struct main_flags *main, int i)
         return "main has a route too large for the kernel to show, and maybe others after it";
     if (main->depends_on_packet[i])
         return "a route of main depends on tos or source";
-    if (main->n_contested[i] > MAIN_MAX_CONTESTED)
+    if (main->n_contested > MAIN_MAX_CONTESTED)
         return "main has several routes of one metric to too many prefixes";
     if (families[i] == AF_INET6 && main->may_fail_over && !main->is_forwarding)
         return "main has other IPv6 routes where a gateway does not answer";
@@ -142,11 +120,5 @@ const char *main_flags_reason(const struct main_flags *main, int i)
 
 bool main_flags_exist(const struct main_flags *main)
 {
-    return main_flags_reason(main, 0) || main_flags_reason(main, 1) || main->n_contested[0] > 0 ||
-           main->n_contested[1] > 0;
-}
-
-const char *main_flags_contested(const struct main_flags *main, const struct riptide_prefix *match)
-{
-    return is_contested(main, match) ? "several routes of main compete for it" : NULL;
+    return main_flags_reason(main, 0) || main_flags_reason(main, 1) || main->n_contested > 0;
 }

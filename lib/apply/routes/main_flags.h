@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a single query does not show of the main table: where its routes compete, and through which
- * links and gateways they lead. A scan reads all routes, notifications add to it; what has ended
- * only the next scan finds. Of bounded size, whatever main has. Pure.
+ * What a single query does not show of the main table. A scan reads all routes, notifications add
+ * to it; what has ended only the next scan finds. Of bounded size, whatever main has. Pure.
  */
 #ifndef RIPTIDE_LIB_APPLY_MAIN_FLAGS_H
 #define RIPTIDE_LIB_APPLY_MAIN_FLAGS_H
 
-#include "links.h"
+#include "route.h"
 
 enum { MAIN_MAX_CONTESTED = 16 };
 
 struct main_flags {
     /* For each of families[]. */
-    bool is_cut[2]; /* the dump ended at a route too large for the kernel to show */
+    bool is_cut[2];            /* the dump ended at a route too large for the kernel to show */
     bool depends_on_packet[2]; /* a route has a tos or a source */
-    struct riptide_prefix contested[2][MAIN_MAX_CONTESTED]; /* with several routes of one metric */
-    uint32_t n_contested[2]; /* above MAIN_MAX_CONTESTED: any other prefix as well */
+    bool depends_on_carrier[2]; /* routes by a link without carrier may be ignored */
+    /* Prefixes with several routes of one metric; with more of them, any prefix may be one. */
+    struct riptide_prefix contested[MAIN_MAX_CONTESTED];
+    uint32_t n_contested;
     /*
      * IPv6: while a gateway does not answer, a host that does not forward uses the next metric or a
      * shorter prefix instead (rt6_check_neigh in net/ipv6/route.c), and the kernel announces
@@ -35,16 +36,14 @@ struct main_flags {
 void main_flags_begin(struct main_flags *main);
 
 /* Adds a route, in the order of the dump. */
-void main_flags_add(struct main_flags *main, struct links *links, const struct route *route,
-                    const struct nlmsghdr *message);
+void main_flags_add(struct main_flags *main, const struct route *route);
 
-/* Processes a notification of a route. */
-void main_flags_follow(struct main_flags *main, struct links *links, const struct route *route,
-                       const struct nlmsghdr *message);
+/* Processes a notification of a route, with the flags of its message. */
+void main_flags_follow(struct main_flags *main, const struct route *route, uint16_t flags);
 
 /*
- * Records whether the host forwards IPv6, if the message says so. Returns the link that it is
- * about, or NETCONFA_IFINDEX_...; 0: it is malformed.
+ * Records whether the host forwards IPv6 and ignores routes without carrier, if the message says
+ * so. Returns the link that it is about, or NETCONFA_IFINDEX_...; 0: it is malformed.
  */
 int main_flags_take_netconf(struct main_flags *main, const struct nlmsghdr *message);
 
@@ -54,7 +53,7 @@ bool main_flags_exist(const struct main_flags *main);
 /* Why no destination of families[i] can have a window (static); NULL: they can. */
 const char *main_flags_reason(const struct main_flags *main, int i);
 
-/* Why a destination with the base route `match` is left alone (static); NULL: it is not. */
-const char *main_flags_contested(const struct main_flags *main, const struct riptide_prefix *match);
+/* Whether several routes of main compete for destinations with the base route `match`. */
+bool main_flags_contest(const struct main_flags *main, const struct riptide_prefix *match);
 
 #endif

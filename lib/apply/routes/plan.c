@@ -13,6 +13,10 @@ void plan_init(struct plan *plan, const struct riptide_applier_config *config)
 {
     *plan = (struct plan){ .config = *config, .identity = router_config_identity(config) };
     targets_init(&plan->targets, config->max_windows);
+    snprintf(plan->foreign_text, sizeof(plan->foreign_text),
+             "table %" PRIu32 " has routes of another protocol than %u: delete them or choose "
+             "another table",
+             config->table, config->protocol);
 }
 
 void plan_deinit(struct plan *plan)
@@ -33,9 +37,8 @@ struct rule_identity router_config_identity(const struct riptide_applier_config 
 /* The next step of a target of which something else is wanted, or that has failed. */
 static void begin(struct plan *plan, struct target *target)
 {
-    bool is_known = target->wanted.initcwnd == 0 || (target->base && target->error == 0);
-
-    targets_push(&plan->targets, is_known ? WORK_WRITE : WORK_ASK, target);
+    target->must_ask |= !target->base || target->error != 0;
+    targets_push(&plan->targets, WORK_SYNC, target);
     plan->has_work = true;
 }
 
@@ -53,23 +56,9 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
     return 0;
 }
 
-int plan_forget_known(struct plan *plan)
-{
-    struct targets known = plan->targets;
-    int r = 0;
-
-    targets_init(&plan->targets, plan->config.max_windows);
-    for (uint32_t i = 0; i < known.n && r >= 0; i++) {
-        if (known.list[i]->wanted.initcwnd != 0)
-            r = plan_want(plan, &known.list[i]->wanted);
-    }
-    targets_deinit(&known);
-    return r;
-}
-
 const char *plan_foreign_reason(const struct plan *plan, int i)
 {
-    return plan->foreign[i].n > 0 ? plan->foreign[i].text : NULL;
+    return plan->n_foreign[i] > 0 ? plan->foreign_text : NULL;
 }
 
 void plan_want_scan(struct plan *plan, uint32_t parts)
@@ -83,44 +72,60 @@ void plan_remove_rules(struct plan *plan)
     plan->own[0].must_remove = plan->own[1].must_remove = plan->is_claimed;
 }
 
-bool plan_touch(struct plan *plan, const struct riptide_prefix *prefix)
+static void touch_target(struct plan *plan, struct target *target, enum touch touch)
+{
+    plan->budget -= !target->must_ask;
+    target->must_ask = true;
+    target->is_sure &= touch < TOUCH_ROUTE;
+    targets_push(&plan->targets, WORK_SYNC, target);
+    plan->has_work = true;
+    if (target->is_in_kernel)
+        plan->own[family_index(target->wanted.dst.family)].must_remove = plan->is_claimed;
+}
+
+void plan_touch(struct plan *plan, const struct riptide_prefix *prefix, enum touch touch)
 {
     int i = family_index(prefix->family);
-    bool is_in_kernel = false;
     uint32_t first, n;
 
     /* The rule is away, and all are asked after this event as well. */
-    if (plan->is_all_touched[i])
-        return plan->targets.n_in_kernel[i] > 0;
+    if (plan->all_touched[i] >= touch)
+        return;
     first = targets_find_inside(&plan->targets, prefix, &n);
-    for (uint32_t k = first; k < first + n; k++) {
+    for (uint32_t k = first; k < first + n; k++)
+        touch_target(plan, plan->targets.list[k], touch);
+    if (prefix->len == 0)
+        plan->all_touched[i] = touch;
+}
+
+void plan_touch_family(struct plan *plan, uint8_t family, enum touch touch)
+{
+    plan_touch(plan, &(const struct riptide_prefix){ .family = family }, touch);
+}
+
+void plan_touch_link(struct plan *plan, uint32_t ifindex)
+{
+    for (uint32_t k = 0; k < plan->targets.n; k++) {
         struct target *target = plan->targets.list[k];
 
-        is_in_kernel |= target->kernel.exists;
-        plan->budget -= !target->is_due[WORK_ASK];
-        targets_push(&plan->targets, WORK_ASK, target);
+        if (target->base && target->base->route.ifindex == ifindex)
+            touch_target(plan, target, TOUCH_ROUTE);
     }
-    plan->has_work |= n > 0;
-    plan->is_all_touched[i] = prefix->len == 0;
-    plan->own[i].must_remove |= plan->is_claimed && is_in_kernel;
-    return is_in_kernel;
 }
 
 void plan_distrust(struct plan *plan)
 {
     plan_want_scan(plan, SCAN_ALL);
-    for (int i = 0; i < 2; i++)
-        plan_touch(plan, &(const struct riptide_prefix){ .family = families[i] });
+    plan_touch_family(plan, AF_INET, TOUCH_ROUTE);
+    plan_touch_family(plan, AF_INET6, TOUCH_ROUTE);
     plan_remove_rules(plan);
 }
 
 /* Reads what the kernel does not announce, or what has ended. */
 static void doubt(struct plan *plan)
 {
-    plan->since_slow_s = 0;
-    plan_want_scan(plan, SCAN_LINKS);
-    if (main_flags_exist(&plan->main) || plan->links.are_unknown)
-        plan_want_scan(plan, SCAN_MAIN);
+    plan->since_doubt_s = 0;
+    plan_want_scan(plan, SCAN_LINKS | (main_flags_exist(&plan->main) ? SCAN_MAIN : 0));
 }
 
 void plan_tick(struct plan *plan, uint32_t seconds)
@@ -133,10 +138,10 @@ void plan_tick(struct plan *plan, uint32_t seconds)
     plan->budget += (int64_t)seconds * BUDGET_PER_S;
     if (plan->budget > BUDGET_MAX)
         plan->budget = BUDGET_MAX;
-    plan->since_slow_s += seconds;
+    plan->since_doubt_s += seconds;
     if (targets->n == 0)
         return;
-    if (plan->since_slow_s >= ROUND_S)
+    if (plan->since_doubt_s >= ROUND_S)
         doubt(plan);
     for (uint32_t i = 0; i < targets->n; i++) {
         if (targets->list[i]->is_failed)
@@ -144,10 +149,12 @@ void plan_tick(struct plan *plan, uint32_t seconds)
         targets->list[i]->is_failed = false;
     }
     for (; n > 0; n--) {
+        struct target *target;
+
         plan->round = plan->round < targets->n ? plan->round : 0;
-        if (targets->list[plan->round]->wanted.initcwnd != 0)
-            targets_push(targets, WORK_ASK, targets->list[plan->round]);
-        plan->round++;
+        target = targets->list[plan->round++];
+        target->must_ask = true;
+        targets_push(targets, WORK_SYNC, target);
     }
     plan->has_work = true;
 }
@@ -160,7 +167,7 @@ void plan_describe(const struct plan *plan, const struct target *target,
     *route = (struct riptide_route){
         .dst = target->wanted.dst,
         .state = state.state,
-        .initcwnd = state.state == RIPTIDE_ROUTE_APPLIED ? target->kernel.metrics.initcwnd
+        .initcwnd = state.state == RIPTIDE_ROUTE_APPLIED ? target->written.initcwnd
                                                          : target->wanted.initcwnd,
         .initrwnd = state.metrics.initrwnd,
         .error = state.error,

@@ -33,19 +33,20 @@ enum scan_part {
     SCAN_ALL = 15,
 };
 
+/* What an event may have done to a destination. */
+enum touch {
+    TOUCH_NONE,
+    TOUCH_BASE,  /* its base route may be another; */
+    TOUCH_ROUTE, /* and our own route may be gone, or changed */
+};
+
 /* Our rules in one family. */
 struct rule_state {
     bool is_in_place;
-    bool is_removed;  /* the lookup rule was removed, the goto is in place */
-    bool must_remove; /* it must be removed before any other work */
+    bool must_remove; /* before any other work */
     struct rule_place place;
     const char *reason; /* why they cannot be in place (static); NULL: they can */
-};
-
-/* Routes of another protocol in our table: our rules would lead local TCP to them. */
-struct foreign {
-    uint32_t n;
-    char text[160]; /* the first one, and the remedy */
+    char mark_reason[96]; /* why queries with our mark and without differ, by the host's rules */
 };
 
 struct plan {
@@ -55,18 +56,18 @@ struct plan {
     struct links links;
     struct main_flags main;
     struct rules seen[2]; /* the host's rules, as of the last scan */
-    char mark_reason[2][96]; /* why queries with our mark and without differ, by these rules */
-    struct foreign foreign[2];
-    uint32_t n_same_protocol; /* routes of main with our protocol */
     struct rule_state own[2];
-    uint32_t scan_wanted;    /* SCAN_...: of the next scan */
-    uint32_t scanning;       /* SCAN_...: of the present one; 0: none is running */
-    bool is_all_touched[2];  /* since the family's last query */
-    int64_t budget;          /* no work is begun where it is not above 0 */
-    uint32_t round;          /* where the timer goes on to ask destinations again */
-    uint32_t since_slow_s;   /* since flags of main were last doubted */
-    bool is_claimed;         /* the namespace is claimed: rules and routes are written */
-    bool has_work; /* not all that was requested has taken effect */
+    uint32_t n_foreign[2];     /* routes of another protocol in our table; */
+    char foreign_text[128];     /* why it must not be looked up then */
+    uint32_t n_same_protocol;  /* routes of main with our protocol */
+    uint32_t scan_wanted;      /* SCAN_...: of the next scan */
+    uint32_t scanning;         /* SCAN_...: of the present one; 0: none is running */
+    enum touch all_touched[2]; /* since the family's last query */
+    int64_t budget;            /* no work is begun where it is not above 0 */
+    uint32_t round;            /* where the timer goes on to ask destinations again */
+    uint32_t since_doubt_s;
+    bool is_claimed; /* the namespace is claimed: rules and routes are written */
+    bool has_work;   /* not all that was requested has taken effect */
     struct riptide_applier_stats stats;
 };
 
@@ -76,9 +77,6 @@ struct rule_identity router_config_identity(const struct riptide_applier_config 
 /* Begins with a checked configuration. */
 void plan_init(struct plan *plan, const struct riptide_applier_config *config);
 void plan_deinit(struct plan *plan);
-
-/* Discards the kernel state of all destinations; their wanted windows stay. Errors: -ENOMEM. */
-int plan_forget_known(struct plan *plan);
 
 /* Records what is wanted for a destination. Outcomes and errors: those of targets_get. */
 int plan_want(struct plan *plan, const struct riptide_wanted *wanted);
@@ -93,11 +91,15 @@ void plan_want_scan(struct plan *plan, uint32_t parts);
 void plan_remove_rules(struct plan *plan);
 
 /*
- * The route to any destination inside `prefix` may have changed: they are asked again, and if one
- * of them has a route of ours, the rule of its family is removed first. That is one request, while
- * queries and writes are many, and more events may wait. Returns whether one has.
+ * So much may have happened to any destination inside `prefix`: they are asked again, and if one of
+ * them has a route of ours, the rule of its family is removed first. That is one request, while
+ * queries and writes are many, and more events may wait.
  */
-bool plan_touch(struct plan *plan, const struct riptide_prefix *prefix);
+void plan_touch(struct plan *plan, const struct riptide_prefix *prefix, enum touch touch);
+void plan_touch_family(struct plan *plan, uint8_t family, enum touch touch);
+
+/* Likewise for those whose base route leaves by that link. */
+void plan_touch_link(struct plan *plan, uint32_t ifindex);
 
 /* The same after an unknown change of anything: everything is read again. */
 void plan_distrust(struct plan *plan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queries base routes and records them in the targets. base.c interprets the answers. */
+/* Queries base routes and records them in targets. base.c interprets the answers. */
 #include "router.h"
 
 #include "message.h"
@@ -14,7 +14,7 @@ enum { MAX_QUERIES = 2 };
 
 struct resolve {
     struct plan *plan;
-    struct target *targets[RESOLVE_MAX_TARGETS];
+    struct target **targets;
     uint32_t n_queries;  /* for each of them */
     uint32_t n_answered; /* or lost: answers arrive in the order of the queries */
     /* The answers for the present destination. */
@@ -49,10 +49,10 @@ static void check_plain(struct resolve *resolve, struct target *target,
     bool is_taken =
         reason && reason != base_malformed && base.route.table == plan->config.table;
 
-    if (plan->own[i].is_in_place && !plan->own[i].is_removed)
-        targets_set_not_taken(&plan->targets, target, target->kernel.exists && !is_taken);
+    if (plan->own[i].is_in_place)
+        targets_set_not_taken(&plan->targets, target, target->is_in_kernel && !is_taken);
     if (!reason && (resolve->reason || !base_equal(&resolve->base, &base)))
-        reason = plan->mark_reason[i];
+        reason = plan->own[i].mark_reason;
     if (reason && !is_taken)
         resolve->reason = reason;
 }
@@ -74,13 +74,14 @@ static void take(struct resolve *resolve, const struct nlmsghdr *answer, int err
         return;
     if (resolve->n_queries == 1)
         targets_set_not_taken(&plan->targets, target, false);
-    if (!resolve->reason)
-        resolve->reason = main_flags_contested(&plan->main, &resolve->base.route.dst);
-    if (target_set_base(target, &resolve->base, resolve->reason) < 0)
+    if (!resolve->reason && main_flags_contest(&plan->main, &resolve->base.route.dst))
+        resolve->reason = "several routes of main compete for it";
+    if (target_set_base(target, &resolve->base, resolve->reason) < 0 ||
+        (target->base && links_use(&plan->links, target->base->route.ifindex) < 0))
         resolve->is_refused = true;
+    target->must_ask = false;
     target->is_failed = resolve->is_refused;
     target_set_failure(target, 0, NULL);
-    targets_push(&plan->targets, WORK_WRITE, target);
 }
 
 static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
@@ -98,34 +99,18 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
         take(resolve, answer, error);
 }
 
-int resolve_batch(struct plan *plan, struct netlink *channel)
+int resolve_targets(struct plan *plan, struct netlink *channel, struct target **targets,
+                    uint32_t n)
 {
     const uint32_t marks[MAX_QUERIES] = { plan->config.mark, 0 };
-    struct resolve resolve = { .plan = plan, .n_queries = 1 };
-    uint32_t n = 0;
-    int r;
+    struct resolve resolve = { .plan = plan, .targets = targets, .n_queries = 1 };
 
-    for (int i = 0; i < 2; i++) {
-        plan->is_all_touched[i] = false;
-        rules_explain_mark(&plan->seen[i], plan->config.mark, plan->mark_reason[i],
-                           sizeof(plan->mark_reason[i]));
-        if (!rules_are_unconditional(&plan->seen[i]))
-            resolve.n_queries = MAX_QUERIES;
-    }
-    while (n < RESOLVE_MAX_TARGETS && netlink_has_room(channel, MAX_QUERIES) &&
-           (resolve.targets[n] = targets_take(&plan->targets, WORK_ASK))) {
-        for (uint32_t i = 0; i < resolve.n_queries; i++)
-            netlink_add(channel, message_route_query(netlink_room(channel),
-                                                     &resolve.targets[n]->wanted.dst, marks[i]));
-        n++;
-    }
-    r = netlink_exchange(channel, on_answer, &resolve);
+    if (!rules_are_unconditional(&plan->seen[0]) || !rules_are_unconditional(&plan->seen[1]))
+        resolve.n_queries = MAX_QUERIES;
+    for (uint32_t k = 0; k < n * resolve.n_queries; k++)
+        netlink_add(channel, message_route_query(netlink_room(channel),
+                                                 &targets[k / resolve.n_queries]->wanted.dst,
+                                                 marks[k % resolve.n_queries]));
     plan->stats.resolved += n;
-    for (uint32_t i = 0; i < n; i++) {
-        if (r < 0)
-            targets_push(&plan->targets, WORK_ASK, resolve.targets[i]);
-        else
-            targets_forget_if_done(&plan->targets, resolve.targets[i]);
-    }
-    return r;
+    return netlink_exchange(channel, on_answer, &resolve);
 }

@@ -147,31 +147,3 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
         return -EBADMSG;
     return prefix_is_valid(&route->dst) ? 0 : -EBADMSG;
 }
-
-bool route_next_hop(struct hop *hop, const struct route *route, struct netlink_attrs attrs)
-{
-    const struct nlattr *several, *gateway;
-
-    if (!hop->is_begun) {
-        *hop = (struct hop){ route->gateway, route->ifindex, .is_begun = true };
-        several = netlink_find(attrs, RTA_MULTIPATH);
-        if (!several)
-            return true;
-        hop->next = mnl_attr_get_payload(several);
-        hop->left = mnl_attr_get_payload_len(several);
-    }
-    /* RTNH_OK reads the length of a hop before it checks whether one is left. */
-    if (hop->left < (int)sizeof(*hop->next) || !RTNH_OK(hop->next, hop->left))
-        return false;
-    hop->bytes = hop->next;
-    hop->next = RTNH_NEXT(hop->bytes);
-    hop->left -= (int)NLMSG_ALIGN(hop->bytes->rtnh_len);
-    hop->ifindex = (uint32_t)hop->bytes->rtnh_ifindex;
-    hop->gateway = (struct riptide_prefix){ 0 };
-    gateway = netlink_find((struct netlink_attrs){ (const struct nlattr *)(hop->bytes + 1),
-                                                   hop->bytes->rtnh_len - (int)sizeof(*hop->bytes) },
-                           RTA_GATEWAY);
-    if (gateway)
-        parse_address(&hop->gateway, route->dst.family, gateway);
-    return true;
-}

@@ -40,25 +40,12 @@ struct route {
     uint8_t tos;
     uint8_t src_len;
     bool is_onlink; /* RTNH_F_ONLINK */
+    bool is_multipath; /* it has several next hops: ifindex and gateway are 0 */
     bool is_cached; /* a cached exception, not a configured route */
-    bool is_multipath;
     bool has_object; /* its hop is that of a next-hop object */
 };
 
 /* Unused bytes of the struct are 0. Errors: -EBADMSG, a malformed message. */
 int route_parse(struct route *route, const struct nlmsghdr *message);
-
-/* One of a route's next hops. */
-struct hop {
-    struct riptide_prefix gateway; /* family 0: none */
-    uint32_t ifindex;
-    struct rtnexthop *bytes; /* in RTA_MULTIPATH; NULL: the only hop */
-    struct rtnexthop *next;
-    int left; /* bytes from `next`; above 0 after the last hop if a length was wrong */
-    bool is_begun;
-};
-
-/* The next hop from the route's attributes; `hop` begins as zeros. False after the last. */
-bool route_next_hop(struct hop *hop, const struct route *route, struct netlink_attrs attrs);
 
 #endif

@@ -76,7 +76,7 @@ void router_count_share(struct router *router)
     share->is_in_force = plan->is_claimed || router->is_by_program;
     for (int i = 0; i < 2; i++) {
         if (plan->targets.n_in_kernel[i] > 0)
-            share->is_in_force &= plan->own[i].is_in_place && !plan->own[i].is_removed;
+            share->is_in_force &= plan->own[i].is_in_place;
     }
 }
 
@@ -131,23 +131,6 @@ static int read_notifications(struct router *router)
     return r;
 }
 
-/* Deletes rules of ours that are out of place, as queries that match them have wrong answers. */
-static int check_rules(struct router *router)
-{
-    struct plan *plan = &router->plan;
-    int r = 0;
-
-    for (int i = 0; i < 2 && r == 0; i++) {
-        plan->own[i].is_in_place = rules_has_ours_in_place(&plan->seen[i]);
-        if (!plan->own[i].is_in_place && plan->seen[i].n > 0 && plan->is_claimed)
-            r = sync_clear_rules(plan, &router->channel, i);
-    }
-    /* Another program may have restored them. */
-    if (router->why_paused)
-        plan_remove_rules(plan);
-    return r;
-}
-
 static int scan(struct router *router)
 {
     int r = scan_step(&router->scan);
@@ -160,7 +143,8 @@ static int scan(struct router *router)
     if (r < 0)
         return r;
     router->plan.stats.resyncs += router->scan.scanned == SCAN_ALL;
-    return router->scan.scanned & SCAN_RULES ? check_rules(router) : 0;
+    return router->scan.scanned & SCAN_RULES ? sync_check_rules(&router->plan, &router->channel)
+                                             : 0;
 }
 
 /* All routes are right: the rules return. */
@@ -175,8 +159,8 @@ static int restore(struct router *router)
 
 /*
  * The order of the work, of which a dispatch does one piece: read what has happened, and remove the
- * rules of what that concerns; scan; ask the kernel; write our routes; restore the rules. Returns 1
- * where there may be more to read.
+ * rules of what that concerns; scan; ask the kernel and write our routes; restore the rules. Returns
+ * 1 where there may be more to read.
  */
 static int work(struct router *router)
 {
@@ -187,10 +171,8 @@ static int work(struct router *router)
         return r;
     if (plan->scanning || plan->scan_wanted)
         r = scan(router);
-    else if (plan->targets.n_due[WORK_ASK] > 0)
-        r = resolve_batch(plan, &router->channel);
-    else if (plan->targets.n_due[WORK_WRITE] > 0)
-        r = sync_write(plan, &router->channel);
+    else if (plan->targets.n_due[WORK_SYNC] > 0)
+        r = sync_targets(plan, &router->channel);
     else
         r = restore(router);
     return r < 0 ? r : remove_rules(router);

@@ -109,11 +109,18 @@ int scan_step(struct scan *scan);
 /* In a batch: without CAP_NET_ADMIN the receive buffer has no room for more answers. */
 enum { RESOLVE_MAX_TARGETS = 64 };
 
-/* Queries the base routes of up to RESOLVE_MAX_TARGETS. */
-int resolve_batch(struct plan *plan, struct netlink *channel);
+/*
+ * Asks for the base routes of n targets, at most RESOLVE_MAX_TARGETS, and sets them. Errors: those
+ * of netlink_exchange; then some are set.
+ */
+int resolve_targets(struct plan *plan, struct netlink *channel, struct target **targets,
+                    uint32_t n);
 
-/* Writes up to a batch of routes. After an error all of it stays due. */
-int sync_write(struct plan *plan, struct netlink *channel);
+/*
+ * Asks and writes a batch of the targets for which that is due. After an error all of them stay
+ * due.
+ */
+int sync_targets(struct plan *plan, struct netlink *channel);
 
 /*
  * Puts the rules of every family in place, or removes those of families that cannot have any. After
@@ -124,8 +131,11 @@ int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error 
 /* Deletes the lookup rules that the plan wants removed: local TCP uses main until sync_rules. */
 int sync_remove(struct plan *plan, struct netlink *channel);
 
-/* Deletes our rules in that family as found by the last scan, and no other rules. */
-int sync_clear_rules(struct plan *plan, struct netlink *channel, int i);
+/*
+ * After a scan of rules: deletes those of ours in a family in which they are not as we have placed
+ * them, as queries that match them have wrong answers.
+ */
+int sync_check_rules(struct plan *plan, struct netlink *channel);
 
 /* Deletes our rules where we have placed them. A flush handles failures. */
 void sync_remove_rules(struct plan *plan, struct netlink *channel);

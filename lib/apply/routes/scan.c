@@ -6,7 +6,6 @@
 #include "prefix.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 /* One dump: the parts that need it, its type; for routes the table, where OURS stands for ours. */
 struct step {
@@ -29,6 +28,7 @@ static const struct step steps[] = {
     { SCAN_RULES, RTM_GETRULE, AF_INET6, 0 },
     { SCAN_MAIN, RTM_GETROUTE, AF_INET, RT_TABLE_UNSPEC },
     { SCAN_MAIN, RTM_GETROUTE, AF_INET6, RT_TABLE_MAIN },
+    { SCAN_MAIN, RTM_GETNETCONF, AF_INET, 0 },
     { SCAN_MAIN, RTM_GETNETCONF, AF_INET6, 0 },
     { SCAN_OURS, RTM_GETROUTE, AF_INET, OURS },
     { SCAN_OURS, RTM_GETROUTE, AF_INET6, OURS },
@@ -42,59 +42,20 @@ int scan_init(struct scan *scan, struct plan *plan, struct netlink *requests)
     return netlink_init(&scan->dumps);
 }
 
-/* Whether it is beside ours, with another metric: the kernel would use the lower one. */
-static bool is_beside(const struct plan *plan, const struct target *target,
-                      const struct route *route)
-{
-    return plan->is_claimed && route->priority != target->kernel.priority &&
-           (target->wanted.initcwnd != 0 || target->kernel.exists);
-}
-
-static void note_foreign(struct plan *plan, const struct route *route)
-{
-    struct foreign *foreign = &plan->foreign[family_index(route->dst.family)];
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    if (foreign->n++ > 0)
-        return;
-    riptide_prefix_format(&route->dst, text);
-    snprintf(foreign->text, sizeof(foreign->text),
-             "table %u holds %s of protocol %u, not %u: delete it or choose another table",
-             route->table, text, route->protocol, plan->config.protocol);
-}
-
-static int on_our_route(struct scan *scan, const struct route *route)
+/* What is not a route that we have written leads local TCP elsewhere than main. */
+static void on_our_route(struct scan *scan, const struct route *route)
 {
     struct plan *plan = scan->plan;
-    struct target *target;
-    int r;
+    const struct target *target = targets_find(&plan->targets, &route->dst);
+    bool is_known = target && target->is_in_kernel && target->base &&
+                    target->base->route.priority == route->priority;
 
     if (route->protocol != plan->config.protocol)
-        note_foreign(plan, route);
-    if (route->protocol != plan->config.protocol || plan->config.dry_run)
-        return 0;
-    r = targets_get(&plan->targets, &route->dst, &target);
-    if (r < 0)
-        return r;
-    if (r == RIPTIDE_E_FULL || is_beside(plan, target, route)) {
-        /* If that fails, the next scan finds it again. */
-        if (plan->is_claimed)
-            netlink_request(scan->requests,
-                            message_route_delete(netlink_room(scan->requests), route), NULL);
-        return 0;
-    }
-    targets_set_exists(&plan->targets, target, true);
-    target->kernel.is_seen = true;
-    /* An IPv6 route stays, without its source address, when that address is removed. */
-    target->kernel.is_of_base =
-        target->kernel.is_of_base &&
-        riptide_prefix_equal(&route->gateway, &target->base->route.gateway) &&
-        riptide_prefix_equal(&route->prefsrc, &target->base->route.prefsrc) &&
-        route->ifindex == target->base->route.ifindex &&
-        route->priority == target->base->route.priority;
-    target->kernel.priority = route->priority;
-    target->kernel.metrics = route->metrics;
-    return 0;
+        plan->n_foreign[family_index(route->dst.family)]++;
+    /* If that fails, the next scan finds it again. */
+    else if (!is_known && plan->is_claimed)
+        netlink_request(scan->requests,
+                        message_route_delete(netlink_room(scan->requests), route), NULL);
 }
 
 static int on_route(struct scan *scan, const struct nlmsghdr *message)
@@ -106,14 +67,16 @@ static int on_route(struct scan *scan, const struct nlmsghdr *message)
 
     if (r < 0 || route.is_cached)
         return r;
+    if (step->table == OURS && route.table == plan->config.table)
+        on_our_route(scan, &route);
     if (step->table == OURS)
-        return route.table == plan->config.table ? on_our_route(scan, &route) : 0;
+        return 0;
     if (route.table == RT_TABLE_LOCAL)
         plan->main.is_cut[family_index(step->family)] = false;
     if (route.table != RT_TABLE_MAIN)
         return 0;
     plan->n_same_protocol += route.protocol == plan->config.protocol;
-    main_flags_add(&plan->main, &plan->links, &route, message);
+    main_flags_add(&plan->main, &route);
     return 0;
 }
 
@@ -161,49 +124,16 @@ static void begin(struct scan *scan)
     if (plan->scanning == SCAN_ALL)
         links_forget(&plan->links);
     if (plan->scanning & SCAN_RULES) {
-        for (int i = 0; i < 2; i++) {
-            /* The dump may still show a rule that is removed from now on. */
-            plan->own[i].is_removed = false;
-            rules_deinit(&plan->seen[i]);
-        }
+        rules_deinit(&plan->seen[0]);
+        rules_deinit(&plan->seen[1]);
     }
     if (plan->scanning & SCAN_MAIN) {
         plan->n_same_protocol = 0;
         main_flags_begin(&plan->main);
         plan->main.is_cut[0] = true; /* until `local` is seen */
-        links_begin_main(&plan->links);
     }
-    if (plan->scanning & SCAN_OURS) {
-        /* The text stays, as the caller may be reading it. */
-        plan->foreign[0].n = plan->foreign[1].n = 0;
-        for (uint32_t i = 0; i < plan->targets.n; i++)
-            plan->targets.list[i]->kernel.is_seen = false;
-    }
-}
-
-/* Our routes that were not found are written again; those that nobody wants are deleted. */
-static void end_ours(struct plan *plan)
-{
-    for (uint32_t i = 0; i < plan->targets.n; i++) {
-        struct target *target = plan->targets.list[i];
-
-        /* In a dry run the kernel has no routes; the recorded ones stay. */
-        if (!target->kernel.is_seen && !plan->config.dry_run)
-            targets_set_exists(&plan->targets, target, false);
-        if (target->wanted.initcwnd == 0 || target->base)
-            targets_push(&plan->targets, WORK_WRITE, target);
-    }
-}
-
-static int end(struct scan *scan)
-{
-    struct plan *plan = scan->plan;
-
-    scan->scanned = plan->scanning;
-    plan->scanning = 0;
-    if (scan->scanned & SCAN_OURS)
-        end_ours(plan);
-    return scan->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;
+    if (plan->scanning & SCAN_OURS)
+        plan->n_foreign[0] = plan->n_foreign[1] = 0;
 }
 
 static int read_step(struct scan *scan, const struct step *step)
@@ -227,8 +157,11 @@ int scan_step(struct scan *scan)
         begin(scan);
     while (scan->step < STEPS && !(steps[scan->step].parts & plan->scanning))
         scan->step++;
-    if (scan->step == STEPS)
-        return end(scan);
+    if (scan->step == STEPS) {
+        scan->scanned = plan->scanning;
+        plan->scanning = 0;
+        return scan->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;
+    }
     r = read_step(scan, &steps[scan->step]);
     if (r == 0)
         return 0;

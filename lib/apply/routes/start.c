@@ -86,7 +86,6 @@ static void remove_routes(struct removal *removal, uint32_t table, uint8_t proto
     }
 }
 
-/* Our routes that it finds are forgotten, as a start deletes them. */
 static int scan(struct router *router, uint32_t parts)
 {
     struct plan *plan = &router->plan;
@@ -100,7 +99,7 @@ static int scan(struct router *router, uint32_t parts)
     /* Changes interrupted it, so it may be incomplete: dispatch reads everything again. */
     if (r == RIPTIDE_E_RESTARTED)
         plan_want_scan(plan, SCAN_ALL);
-    return r < 0 ? r : plan_forget_known(plan);
+    return r < 0 ? r : 0;
 }
 
 /* The n-th rule of both families, as of the last scan; NULL: there are no more. */
@@ -172,7 +171,7 @@ static const char *number_in_use(const struct riptide_applier_config *config,
 static int check_numbers(struct router *router, struct riptide_error *error)
 {
     const struct plan *plan = &router->plan;
-    const char *foreign = plan_foreign_reason(plan, plan->foreign[0].n > 0 ? 0 : 1);
+    const char *foreign = plan_foreign_reason(plan, plan->n_foreign[0] > 0 ? 0 : 1);
     const struct rule *rule;
 
     for (uint32_t n = 0; (rule = rule_at(plan, n)); n++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes routes and rules to the kernel, and notes in the plan what it has done. */
+/* Brings routes and rules to what the plan says, and notes in it what that did. */
 #include "router.h"
 
 #include "message.h"
@@ -7,10 +7,12 @@
 
 #include <errno.h>
 
+/* A target needs at most two requests. */
+enum { BATCH_MAX_TARGETS = BATCH_MAX_REQUESTS / 2 };
+
 /* One request of a batch of routes. */
 struct write {
     struct target *target;
-    uint32_t priority; /* of the route */
     int error;
     bool is_put;
 };
@@ -37,46 +39,36 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
     target_set_failure(write->target, error, text[0] ? text : strerror(-error));
 }
 
-static void add_request(struct writes *writes, const struct write *write,
-                        const struct nlmsghdr *request)
-{
-    writes->list[writes->n++] = *write;
-    if (!writes->plan->config.dry_run)
-        netlink_add(writes->channel, request);
-}
-
 /* Adds what is due to a target. */
 static void add(struct writes *writes, struct target *target)
 {
     struct plan *plan = writes->plan;
     const struct target_state state = target_state(target, &plan->links);
-    struct write write = { .target = target };
-    const struct route old = { .dst = target->wanted.dst,
+    const struct route own = { .dst = target->wanted.dst,
                                .table = plan->config.table,
-                               .priority = target->kernel.priority,
                                .protocol = plan->config.protocol };
+    bool is_sent = !plan->config.dry_run;
 
-    /* It could overwrite a foreign route. After a scan without any, all are due. */
-    if (state.is_put && plan->is_claimed &&
-        plan_foreign_reason(plan, family_index(target->wanted.dst.family)))
+    /* It could overwrite a foreign route. */
+    if (state.is_put && plan_foreign_reason(plan, family_index(own.dst.family))) {
+        target->is_failed = true;
         return;
-    if (state.is_put) {
-        write.is_put = true;
-        write.priority = target->base->route.priority;
-        add_request(writes, &write,
-                    message_route_put(netlink_room(writes->channel), &plan->identity, target->base,
-                                      &target->wanted.dst, &state.metrics));
     }
     if (state.is_delete) {
-        write.is_put = false;
-        write.priority = old.priority;
-        add_request(writes, &write, message_route_delete(netlink_room(writes->channel), &old));
+        writes->list[writes->n++] = (struct write){ .target = target };
+        if (is_sent)
+            netlink_add(writes->channel,
+                        message_route_delete(netlink_room(writes->channel), &own));
     }
-    if (state.is_put || state.is_delete)
-        return;
-    if (target->wanted.initcwnd != 0)
+    if (state.is_put) {
+        writes->list[writes->n++] = (struct write){ .target = target, .is_put = true };
+        if (is_sent)
+            netlink_add(writes->channel,
+                        message_route_put(netlink_room(writes->channel), &plan->identity,
+                                          target->base, &own.dst, &state.metrics));
+    }
+    if (!state.is_delete && !state.is_put && target->wanted.initcwnd != 0)
         targets_tell(&plan->targets, target, &plan->links, false);
-    targets_forget_if_done(&plan->targets, target);
 }
 
 static void note(struct plan *plan, const struct write *write)
@@ -86,41 +78,63 @@ static void note(struct plan *plan, const struct write *write)
 
     target->is_failed |= write->error != 0;
     if (is_written) {
-        targets_set_exists(&plan->targets, target, true);
-        target->kernel.is_of_base = true;
-        target->kernel.priority = write->priority;
-        target->kernel.metrics = target_state(target, &plan->links).metrics;
-    } else if (write->is_put && target->kernel.exists) {
+        targets_set_in_kernel(&plan->targets, target, true);
+        target->written = target_state(target, &plan->links).metrics;
+    } else if (write->is_put && target->is_in_kernel) {
         /* The old route may lead elsewhere by now: no route is better than a wrong one. */
-        targets_push(&plan->targets, WORK_WRITE, target);
-    } else if (!write->error && write->priority == target->kernel.priority) {
-        targets_set_exists(&plan->targets, target, false);
+        targets_push(&plan->targets, WORK_SYNC, target);
+    } else if (!write->is_put && !write->error) {
+        targets_set_in_kernel(&plan->targets, target, false);
         if (target->wanted.initcwnd == 0)
             target_set_failure(target, 0, NULL);
     }
     targets_tell(&plan->targets, target, &plan->links, is_written);
 }
 
-int sync_write(struct plan *plan, struct netlink *channel)
+/* Writes what is due to these targets, or to as many of them as have room; the others stay due. */
+static int write_routes(struct plan *plan, struct netlink *channel, struct target **targets,
+                        uint32_t n)
 {
     struct writes writes = { .plan = plan, .channel = channel };
-    struct target *target;
     int r;
 
-    /* A target needs at most two requests. */
-    while (writes.n + 2 <= BATCH_MAX_REQUESTS && netlink_has_room(channel, 2) &&
-           (target = targets_take(&plan->targets, WORK_WRITE)))
-        add(&writes, target);
-    r = netlink_exchange(channel, on_written, &writes);
-    if (r == 0) {
-        plan->stats.written += writes.n;
-        plan->stats.batches += writes.n > 0;
-    }
-    for (uint32_t i = 0; i < writes.n; i++) {
-        if (r == 0)
-            note(plan, &writes.list[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (netlink_has_room(channel, 2))
+            add(&writes, targets[i]);
         else
-            targets_push(&plan->targets, WORK_WRITE, writes.list[i].target);
+            targets_push(&plan->targets, WORK_SYNC, targets[i]);
+    }
+    r = netlink_exchange(channel, on_written, &writes);
+    if (r < 0)
+        return r;
+    plan->stats.written += writes.n;
+    plan->stats.batches += writes.n > 0;
+    for (uint32_t i = 0; i < writes.n; i++)
+        note(plan, &writes.list[i]);
+    return 0;
+}
+
+int sync_targets(struct plan *plan, struct netlink *channel)
+{
+    struct target *targets[BATCH_MAX_TARGETS], *asked[RESOLVE_MAX_TARGETS];
+    uint32_t n = 0, n_asked = 0;
+    int r;
+
+    plan->all_touched[0] = plan->all_touched[1] = TOUCH_NONE;
+    while (n < BATCH_MAX_TARGETS && n_asked < RESOLVE_MAX_TARGETS &&
+           (targets[n] = targets_take(&plan->targets, WORK_SYNC))) {
+        if (targets[n]->must_ask && targets[n]->wanted.initcwnd != 0 && target_is_host(targets[n]))
+            asked[n_asked++] = targets[n];
+        n++;
+    }
+    r = resolve_targets(plan, channel, asked, n_asked);
+    if (r == 0)
+        r = write_routes(plan, channel, targets, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (r < 0)
+            targets_push(&plan->targets, WORK_SYNC, targets[i]);
+        else
+            targets_forget_if_done(&plan->targets, targets[i]);
     }
     return r;
 }
@@ -146,12 +160,12 @@ static int remove_lookup(struct plan *plan, struct netlink *channel, int i)
     struct rule_state *state = &plan->own[i];
     int r = 0;
 
-    if (state->is_in_place && !state->is_removed) {
+    if (state->is_in_place) {
         r = send_rule(plan, channel, RTM_DELRULE, i, &state->place, RULE_LOOKUP, plan->config.mark,
                       NULL);
         if (r < 0)
             return r;
-        state->is_removed = true;
+        state->is_in_place = false;
         plan->stats.rule_removals++;
         plan->budget -= COST_REMOVAL;
     }
@@ -167,18 +181,25 @@ int sync_remove(struct plan *plan, struct netlink *channel)
     return first < 0 ? first : r;
 }
 
-int sync_clear_rules(struct plan *plan, struct netlink *channel, int i)
+int sync_check_rules(struct plan *plan, struct netlink *channel)
 {
-    const struct rules *rules = &plan->seen[i];
     int r = 0;
 
-    for (uint32_t n = 0; n < rules->n && r == 0; n++) {
-        const struct rule *rule = &rules->list[n];
-        const struct rule_place place = { .priority = rule->priority,
-                                          .main_priority = rule->target };
+    for (int i = 0; i < 2; i++) {
+        struct rules *rules = &plan->seen[i];
 
-        if (rule->role != RULE_FOREIGN)
-            r = send_rule(plan, channel, RTM_DELRULE, i, &place, rule->role, rule->mark, NULL);
+        rules_explain_mark(rules, plan->config.mark, plan->own[i].mark_reason,
+                           sizeof(plan->own[i].mark_reason));
+        if (!plan->is_claimed || (plan->own[i].is_in_place && rules_has_ours_in_place(rules)))
+            continue;
+        plan->own[i].is_in_place = false;
+        for (uint32_t n = 0; n < rules->n && r == 0; n++) {
+            const struct rule *rule = &rules->list[n];
+            const struct rule_place place = { rule->priority, rule->target };
+
+            if (rule->role != RULE_FOREIGN)
+                r = send_rule(plan, channel, RTM_DELRULE, i, &place, rule->role, rule->mark, NULL);
+        }
     }
     return r;
 }
@@ -188,7 +209,6 @@ static int place_rules(struct plan *plan, struct netlink *channel, int i,
                        struct riptide_error *error)
 {
     struct rule_state *state = &plan->own[i];
-    enum rule_role first = state->is_in_place ? RULE_LOOKUP : RULE_SKIP;
     int r = 0;
 
     /* No rules at all: this kernel lacks the family. */
@@ -199,16 +219,14 @@ static int place_rules(struct plan *plan, struct netlink *channel, int i,
         state->reason = main_flags_reason(&plan->main, i);
     if (state->reason)
         return remove_lookup(plan, channel, i);
-    if (state->is_in_place && !state->is_removed)
+    if (state->is_in_place)
         return 0;
-    if (!state->is_in_place)
-        state->reason = rules_place(&plan->seen[i], plan->config.rule_priority, &state->place);
+    state->reason = rules_place(&plan->seen[i], plan->config.rule_priority, &state->place);
     if (state->reason)
         return 0;
-    for (enum rule_role role = first; r == 0 && role <= RULE_LOOKUP; role++)
+    for (enum rule_role role = RULE_SKIP; r == 0 && role <= RULE_LOOKUP; role++)
         r = send_rule(plan, channel, RTM_NEWRULE, i, &state->place, role, plan->config.mark, error);
     state->is_in_place = r == 0;
-    state->is_removed = false;
     return r;
 }
 

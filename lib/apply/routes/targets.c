@@ -88,8 +88,7 @@ static void forget(struct targets *targets, uint32_t i)
 
 static bool is_done(const struct target *target)
 {
-    return target->wanted.initcwnd == 0 && !target->kernel.exists && !target->is_due[WORK_ASK] &&
-           !target->is_due[WORK_WRITE];
+    return target->wanted.initcwnd == 0 && !target->is_in_kernel && !target->is_due[WORK_SYNC];
 }
 
 void targets_forget_if_done(struct targets *targets, struct target *target)
@@ -138,8 +137,6 @@ int targets_get(struct targets *targets, const struct riptide_prefix *dst, struc
 
 void targets_push(struct targets *targets, enum work work, struct target *target)
 {
-    if (work == WORK_ASK && !target_is_host(target))
-        work = WORK_WRITE;
     if (target->is_due[work])
         return;
     target->is_due[work] = true;
@@ -164,14 +161,13 @@ struct target *targets_take(struct targets *targets, enum work work)
     return target;
 }
 
-void targets_set_exists(struct targets *targets, struct target *target, bool exists)
+void targets_set_in_kernel(struct targets *targets, struct target *target, bool is_in_kernel)
 {
     uint32_t *n = &targets->n_in_kernel[family_index(target->wanted.dst.family)];
 
-    *n = *n + exists - target->kernel.exists;
-    target->kernel.exists = exists;
-    target->kernel.is_of_base &= exists;
-    targets_set_not_taken(targets, target, exists && target->is_not_taken);
+    *n = *n + is_in_kernel - target->is_in_kernel;
+    target->is_in_kernel = target->is_sure = is_in_kernel;
+    targets_set_not_taken(targets, target, is_in_kernel && target->is_not_taken);
 }
 
 void targets_set_not_taken(struct targets *targets, struct target *target, bool is_not_taken)
@@ -199,7 +195,7 @@ int target_set_base(struct target *target, const struct base *base, const char *
         return 0;
     free(target->base);
     target->base = reason ? NULL : base_copy(base);
-    target->kernel.is_of_base = false;
+    target->is_sure = false;
     target->reason = reason || target->base ? reason : no_memory;
     return target->reason == no_memory ? -ENOMEM : 0;
 }
@@ -244,7 +240,8 @@ static struct metrics wanted_metrics(const struct target *target, const struct l
         metrics.initrwnd = received;
     /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
     if (metrics.mtu_bytes == 0 && !(metrics.locks & 1u << RTAX_MTU))
-        metrics.mtu_bytes = links_mtu(links, target->base);
+        metrics.mtu_bytes = links_find(links, target->base->route.ifindex)
+                                ->mtu_bytes[family_index(target->wanted.dst.family)];
     if (wanted->rto_min_us > 0) {
         metrics.rto_min_ms = (wanted->rto_min_us - 1) / 1000 + 1;
         /* The kernel uses it only if it is locked (tcp_rto_min in include/net/tcp.h). */
@@ -265,7 +262,7 @@ static bool is_at_base(const struct target *target, uint32_t base, uint32_t init
     if (base == 0)
         return initcwnd == KERNEL_INITCWND;
     return initcwnd == base ||
-           (initcwnd > base && !target->kernel.exists && is_within_step(base, initcwnd));
+           (initcwnd > base && !target->is_in_kernel && is_within_step(base, initcwnd));
 }
 
 /* Why there must not be a route, with the number. */
@@ -274,14 +271,10 @@ static void find_reason(const struct target *target, struct target_state *state)
     const struct riptide_wanted *wanted = &target->wanted;
     uint32_t base = state->base_initcwnd;
 
-    if (target->error != 0)
+    if (target->error != 0 || wanted->initcwnd == 0)
         state->reason = not_now;
-    else if (target->reason)
-        state->reason = target->reason;
-    else if (wanted->initcwnd == 0)
-        state->reason = target->base ? not_now : "written by another program";
     else if (!target->base)
-        state->reason = not_now;
+        state->reason = target->reason ? target->reason : not_now;
     else if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < state->metrics.mtu_bytes) {
         /* The kernel keeps what it has learned of the path with the route: with ours it would be
          * lost at each change of a window, and cost a first flight. */
@@ -297,12 +290,11 @@ static void find_reason(const struct target *target, struct target_state *state)
 /* Whether the kernel's route differs from the wanted one by more than a step of the window. */
 static bool differs(const struct target *target, const struct metrics *wanted)
 {
-    const struct metrics *has = &target->kernel.metrics;
+    const struct metrics *has = &target->written;
     uint32_t cwnd_max = target->wanted.cwnd_max;
 
-    return !target->kernel.exists || !target->kernel.is_of_base ||
-           has->mtu_bytes != wanted->mtu_bytes || has->rto_min_ms != wanted->rto_min_ms ||
-           has->initrwnd != wanted->initrwnd ||
+    return !target->is_sure || has->mtu_bytes != wanted->mtu_bytes ||
+           has->rto_min_ms != wanted->rto_min_ms || has->initrwnd != wanted->initrwnd ||
            (cwnd_max > 0 && has->initcwnd > cwnd_max && has->initcwnd > wanted->initcwnd) ||
            !is_within_step(has->initcwnd, wanted->initcwnd);
 }
@@ -310,7 +302,6 @@ static bool differs(const struct target *target, const struct metrics *wanted)
 struct target_state target_state(const struct target *target, const struct links *links)
 {
     struct target_state state = { .error = target->error };
-    bool exists = target->kernel.exists;
 
     if (target->base) {
         state.base_initcwnd = target->base->route.metrics.initcwnd;
@@ -318,13 +309,11 @@ struct target_state target_state(const struct target *target, const struct links
     }
     find_reason(target, &state);
     state.is_put = !state.reason && differs(target, &state.metrics);
-    /* A route of another priority is another route: the old one goes after the new one is there. */
-    state.is_delete =
-        exists && (state.reason ||
-                   (state.is_put && target->kernel.priority != target->base->route.priority));
+    /* One of another base may have another priority, so that no put overwrites it. */
+    state.is_delete = target->is_in_kernel && (state.reason || !target->is_sure);
     if (target->error != 0)
         state.state = RIPTIDE_ROUTE_FAILED;
-    else if (exists)
+    else if (target->is_in_kernel)
         state.state = RIPTIDE_ROUTE_APPLIED;
     else if (target->wanted.initcwnd == 0)
         state.state = RIPTIDE_ROUTE_WITHDRAWN;

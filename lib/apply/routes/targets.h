@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The destinations of a router: what is wanted, what the kernel has, and what follows from both.
- * Pure except for memory; resolve.c and sync.c do the work.
+ * Pure except for memory; sync.c does the work.
  */
 #ifndef RIPTIDE_LIB_APPLY_TARGETS_H
 #define RIPTIDE_LIB_APPLY_TARGETS_H
@@ -13,16 +13,15 @@
 
 /* What may be due for a target. */
 enum work {
-    WORK_ASK,   /* its base route must be queried */
-    WORK_WRITE, /* the kernel's route may differ from the wanted one */
-    WORK_POP,   /* it waits to be popped */
+    WORK_SYNC, /* its base route must be asked, or the kernel's route may differ from the wanted */
+    WORK_POP,  /* it waits to be popped */
     WORKS,
 };
 
 /* What follows from what is wanted, the base route and the kernel's route. */
 struct target_state {
-    bool is_put;            /* the route with these metrics is due; */
-    bool is_delete;         /* then, or instead, the deletion of the kernel's route */
+    bool is_delete;         /* the deletion of the kernel's route is due; */
+    bool is_put;            /* then the route with these metrics */
     struct metrics metrics; /* where there is a base */
     enum riptide_route_state state;
     const char *reason;     /* why there must not be a route (static); NULL: one is wanted */
@@ -33,20 +32,17 @@ struct target_state {
 
 struct target {
     struct riptide_wanted wanted;
-    struct base *base;            /* its own; NULL: left alone or not asked yet */
-    const char *reason;           /* why there is no base (static); NULL: there is, or not asked */
-    char *failure;                /* the kernel's text for `error`, owned; NULL: none */
-    int error;                    /* -errno of the last write; 0: none */
+    struct base *base;  /* its own; NULL: left alone or not asked yet */
+    const char *reason; /* why there is no base (static); NULL: there is, or not asked */
+    char *failure;      /* the kernel's text for `error`, owned; NULL: none */
+    int error;          /* -errno of the last write; 0: none */
     bool is_due[WORKS];
-    bool is_failed;    /* a query or write was refused: the timer repeats it */
-    bool is_not_taken; /* set by targets_set_not_taken */
-    struct {
-        bool exists;     /* set by targets_set_exists */
-        bool is_seen;    /* by the present dump of our table */
-        bool is_of_base; /* it was written for the target's present base route */
-        uint32_t priority;
-        struct metrics metrics;
-    } kernel;
+    bool must_ask;          /* its base route is unknown, or may have changed */
+    bool is_failed;         /* a query or write was refused: the timer repeats it */
+    bool is_in_kernel;      /* a route of ours, set by targets_set_in_kernel; */
+    bool is_sure;           /* it is the one that was written, for the present base; */
+    bool is_not_taken;      /* and TCP does not use it: set by targets_set_not_taken */
+    struct metrics written; /* as it was */
     struct target_state told; /* to the caller */
 };
 
@@ -54,7 +50,7 @@ struct targets {
     struct target **list; /* by address, with room for `max` */
     uint32_t n, max;
     uint32_t n_due[WORKS], at[WORKS]; /* and where the round is that does it */
-    uint32_t n_in_kernel[2];          /* routes of ours, for each of families[] */
+    uint32_t n_in_kernel[2];          /* for each of families[] */
     uint32_t n_left_alone, n_not_taken;
 };
 
@@ -74,14 +70,14 @@ struct target *targets_find(const struct targets *targets, const struct riptide_
 uint32_t targets_find_inside(const struct targets *targets, const struct riptide_prefix *prefix,
                              uint32_t *n);
 
-/* From now on that is due. A prefix is never asked. */
+/* From now on that is due. */
 void targets_push(struct targets *targets, enum work work, struct target *target);
 
 /* The next one for which it was due, in a round of all; or NULL. */
 struct target *targets_take(struct targets *targets, enum work work);
 
 /* Records whether the kernel has a route of ours to it. */
-void targets_set_exists(struct targets *targets, struct target *target, bool exists);
+void targets_set_in_kernel(struct targets *targets, struct target *target, bool is_in_kernel);
 
 /* Records whether TCP does not use its route, as another rule decides before ours. */
 void targets_set_not_taken(struct targets *targets, struct target *target, bool is_not_taken);
@@ -94,15 +90,15 @@ void targets_tell(struct targets *targets, struct target *target, const struct l
 void targets_forget_if_done(struct targets *targets, struct target *target);
 
 /*
- * Sets the base route: a copy of `base`, or none for a reason, or without one: it is not known.
- * Errors: -ENOMEM; then it has none for that reason.
+ * Sets the base route: a copy of `base`, or none for a reason. Errors: -ENOMEM; then it has none
+ * for that reason.
  */
 int target_set_base(struct target *target, const struct base *base, const char *reason);
 
 /* The failure of the last write; error 0: none. Without memory for the text it is omitted. */
 void target_set_failure(struct target *target, int error, const char *text);
 
-/* Whether it is one address. */
+/* Whether it is one address; a prefix is never asked, and has no route. */
 bool target_is_host(const struct target *target);
 
 struct target_state target_state(const struct target *target, const struct links *links);
