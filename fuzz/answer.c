@@ -214,6 +214,7 @@ static void check_figures(const struct riptide_sample *sample, const struct rtat
     memcpy(&info, RTA_DATA(attribute), n < sizeof(info) ? n : sizeof(info));
     limited_us = info.tcpi_rwnd_limited + info.tcpi_sndbuf_limited;
     CASE_CHECK(sample->cwnd == info.tcpi_snd_cwnd && sample->cwnd > 0);
+    CASE_CHECK(sample->ssthresh_segs == info.tcpi_snd_ssthresh);
     CASE_CHECK(sample->rtt_us == info.tcpi_rtt);
     CASE_CHECK(sample->min_rtt_us == info.tcpi_min_rtt || info.tcpi_min_rtt == UINT32_MAX);
     CASE_CHECK(sample->mss_bytes == info.tcpi_snd_mss && sample->pmtu_bytes == info.tcpi_pmtu);

@@ -65,7 +65,12 @@ struct riptide_sample {
     uint32_t limited_us;
     uint64_t busy_time_us; /* time with data in flight, in steps of a jiffy; both since Linux 4.10
                             */
-    uint32_t reserved[4];  /* 0 */
+    /*
+     * Slow start threshold, segments: after a loss cubic leaves 0.7 of the window there. 2^31-1:
+     * none yet, and always with bbr.
+     */
+    uint32_t ssthresh_segs;
+    uint32_t reserved[3]; /* 0 */
 };
 
 /* Inclusive. */

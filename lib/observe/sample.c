@@ -105,6 +105,7 @@ __attribute__((always_inline)) static inline void fill(struct riptide_sample *sa
     prefix_from_address(&sample->dst, msg->idiag_family, msg->id.idiag_dst);
     sample->cookie = (uint64_t)msg->id.idiag_cookie[1] << 32 | msg->id.idiag_cookie[0];
     sample->cwnd = info->tcp.tcpi_snd_cwnd;
+    sample->ssthresh_segs = info->tcp.tcpi_snd_ssthresh;
     sample->rtt_us = info->tcp.tcpi_rtt;
     /* All ones: not measured yet. */
     sample->min_rtt_us = info->tcp.tcpi_min_rtt == UINT32_MAX ? 0 : info->tcp.tcpi_min_rtt;

@@ -51,6 +51,7 @@ static void make_info(unsigned char info[512])
     put_u32(info + 44, 250); /* last_data_sent */
     put_u32(info + 60, 1500);
     put_u32(info + 68, 50123);
+    put_u32(info + 76, 26);
     put_u32(info + 80, 37);
     put_u32(info + 100, 5);
     put_u64(info + 120, UINT64_C(5000000001));
@@ -108,6 +109,7 @@ TEST(every_field_of_5_10)
     assert_memory_equal(&sample.dst, &as_v4, sizeof(as_v4));
     assert_true(sample.cookie == UINT64_C(0x5566778811223344));
     assert_int_equal(sample.cwnd, 37);
+    assert_int_equal(sample.ssthresh_segs, 26);
     assert_int_equal(sample.rtt_us, 50123);
     assert_int_equal(sample.min_rtt_us, 49321);
     assert_int_equal(sample.mss_bytes, 1448);

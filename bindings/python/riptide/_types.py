@@ -110,6 +110,7 @@ class Sample:
     snd_wnd_bytes: int = _view("snd_wnd_bytes")  #: the peer's current receive window
     limited_us: int = _view("limited_us")  #: of busy_time_us, for the peer's window or our buffer
     busy_time_us: int = _view("busy_time_us")  #: time with unacknowledged data
+    ssthresh_segs: int = _view("ssthresh_segs")  #: slow start threshold
 
     def __init__(self, dst: PrefixLike, cwnd: int, **others: int | str) -> None:
         """Fields that are not named are 0. Errors: TypeError, ValueError, OverflowError."""
