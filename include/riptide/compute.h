@@ -42,7 +42,7 @@ struct riptide_explanation;
 struct riptide_policy_input {
     const struct riptide_estimator_config *config; /* as the estimator keeps it */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
-    uint64_t now_ns;   /* combine: of this tick */
+    uint64_t now_ns;   /* combine: of this tick; add: of the last one */
     uint64_t since_ns; /* combine: since the destination was last computed; 0: never */
     uint32_t samples;  /* combine: how many counted in this tick; up to 65535 */
     /*
@@ -103,11 +103,6 @@ struct riptide_policy {
      * Otherwise the base route's is the lower bound.
      */
     bool (*is_cut)(const void *memory);
-    /*
-     * Optional: the end of a hint has raised the window from `cwnd` segments (at least 1) between
-     * two ticks. Samples of the next ticks may be of connections that started with the old one.
-     */
-    void (*raised)(void *memory, uint32_t cwnd);
     void *user;        /* the caller's, passed to the functions in their input */
     void *reserved[4]; /* NULL */
 };

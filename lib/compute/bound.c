@@ -68,7 +68,7 @@ uint16_t bounded_cwnd(const struct riptide_estimator *estimator, struct destinat
     return limits.cwnd;
 }
 
-static void bound_destination(struct riptide_estimator *estimator, uint32_t slot)
+void bound_destination(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
 
@@ -93,17 +93,6 @@ void estimator_set_base(struct riptide_estimator *estimator, const struct riptid
     bound_destination(estimator, slot);
 }
 
-void rebound_destination(struct riptide_estimator *estimator, uint32_t slot)
-{
-    struct destination *destination = destination_at(estimator, slot);
-    const struct riptide_policy *policy = estimator->config.policy;
-    uint16_t cwnd_before = given_cwnd(destination);
-
-    bound_destination(estimator, slot);
-    if (policy->raised && given_cwnd(destination) > cwnd_before)
-        policy->raised(destination->memory, cwnd_before > 0 ? cwnd_before : KERNEL_CWND);
-}
-
 void bound_anew(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
@@ -111,7 +100,7 @@ void bound_anew(struct riptide_estimator *estimator, uint32_t slot)
     if (destination->cwnd == 0)
         return;
     destination->flags |= IS_NEWS;
-    rebound_destination(estimator, slot);
+    bound_destination(estimator, slot);
 }
 
 void bound_within(struct riptide_estimator *estimator, const struct riptide_prefix *dst)

@@ -215,7 +215,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         return RIPTIDE_E_INVALID;
     if (estimator->stats.ticks > 0)
         estimator->input.interval_ns = now_ns - estimator->now_ns;
-    estimator->now_ns = now_ns;
+    estimator->now_ns = estimator->input.now_ns = now_ns;
     hints_expire(estimator, now_ns);
 
     /* Expire first: an expired destination has no history for later samples. */

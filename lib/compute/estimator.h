@@ -248,8 +248,8 @@ struct limits limits_of(const struct riptide_estimator *estimator,
 /* The window within its limits; notes whether a hint disables it. */
 uint16_t bounded_cwnd(const struct riptide_estimator *estimator, struct destination *destination);
 
-/* Bounds it anew after a change of hints, and notifies the policy of a raise. */
-void rebound_destination(struct riptide_estimator *estimator, uint32_t slot);
+/* Bounds it anew after a change of hints. */
+void bound_destination(struct riptide_estimator *estimator, uint32_t slot);
 
 /*
  * Likewise, if it has a window; it is popped even if that stays, as the kernel's may be beyond the

@@ -168,7 +168,7 @@ static int adopt(struct load *load, const char *line, const struct riptide_prefi
                         greater(lesser(smoothed, limits.max), limits.min),
                         find_number(line, " paced=", 1, 0) > 0,
                         (uint32_t)find_number(line, " min_rtt_us=", UINT32_MAX, 0));
-    rebound_destination(estimator, slot);
+    bound_destination(estimator, slot);
     return 0;
 }
 

@@ -7,10 +7,7 @@
 
 #include "estimators.h"
 
-enum { START = 24, RTT_US = 100000, MSS_BYTES = 1000 };
-
-/* Of the path: a test that changes it restores it. */
-static uint32_t case_rtt_us = RTT_US;
+enum { START = 24, RTT_US = 100000, MSS_BYTES = 1448 };
 
 /* A busy connection of 100 ms that delivers `capacity` segments in each of its round trips. */
 static inline struct riptide_sample busy(uint32_t capacity)
@@ -18,11 +15,12 @@ static inline struct riptide_sample busy(uint32_t capacity)
     return (struct riptide_sample){
         .dst = prefix("192.0.2.1"),
         .cwnd = capacity,
-        .rtt_us = case_rtt_us,
-        .min_rtt_us = case_rtt_us,
+        .rtt_us = RTT_US,
+        .min_rtt_us = RTT_US,
         .mss_bytes = MSS_BYTES,
         .data_segs_out = 100000,
-        .delivery_rate_Bps = (uint64_t)capacity * MSS_BYTES * 1000000 / case_rtt_us,
+        .delivery_rate_Bps = (uint64_t)capacity * MSS_BYTES * 1000000 / RTT_US,
+        .busy_time_us = 100 * UINT64_C(1000000),
     };
 }
 
@@ -31,78 +29,78 @@ static inline void add(struct riptide_estimator *estimator, struct riptide_sampl
     assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
 }
 
-/* One that waits in a queue: it has met the limit of the path. */
-static inline struct riptide_sample queued(uint32_t capacity)
-{
-    struct riptide_sample sample = busy(capacity);
-
-    sample.rtt_us = RTT_US + RTT_US / 8;
-    return sample;
-}
-
-/* One that has met it by a loss, beside which nothing was seen to fit into a buffer. */
-static inline struct riptide_sample lossy(uint32_t capacity)
-{
-    struct riptide_sample sample = busy(capacity);
-
-    sample.retrans_segs = 5;
-    return sample;
-}
-
 /*
- * A connection that sent `segs`, of these `lost` twice, and closed; with `cwnd` but for what slow
- * start has added where nothing was lost.
+ * A connection of 300 ms that sent `segs`, of these `lost` twice, in its first flight, and closed.
+ * Slow start has added what arrived; of that cubic left 0.7 at the loss.
  */
 static inline struct riptide_sample closed(uint32_t cwnd, uint32_t segs, uint32_t lost)
 {
     struct riptide_sample sample = busy(cwnd);
 
-    if (lost == 0)
+    sample.ssthresh_segs = INT32_MAX;
+    if (lost > 0)
+        sample.ssthresh_segs = sample.cwnd = 7 * (cwnd + segs - lost) / 10;
+    else
         sample.cwnd += segs;
     sample.data_segs_out = segs + lost;
     sample.retrans_segs = lost;
     sample.acked_bytes = (uint64_t)segs * MSS_BYTES;
     sample.app_limited = true;
     sample.closed = true;
+    sample.busy_time_us = 300000;
     return sample;
 }
 
-/* One tick with these two samples, a second after the last; the window after it. */
-static inline uint32_t tick(struct riptide_estimator *estimator, struct riptide_sample one,
-                            struct riptide_sample other)
+/* The same one while it is open. */
+static inline struct riptide_sample opened(uint32_t cwnd, uint32_t segs, uint32_t lost)
+{
+    struct riptide_sample sample = closed(cwnd, segs, lost);
+
+    sample.closed = false;
+    return sample;
+}
+
+/* A second passes; the window after it. */
+static inline uint32_t pass(struct riptide_estimator *estimator)
 {
     struct riptide_estimator_stats stats;
 
-    add(estimator, one);
-    add(estimator, other);
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
     riptide_estimator_tick(estimator, (stats.ticks + 1) * S);
     return cwnd_of(estimator);
 }
 
-/* So many of them, which all leave that window. */
-static inline void assert_ticks(struct riptide_estimator *estimator, int n, uint32_t cwnd,
-                                struct riptide_sample one, struct riptide_sample other)
+static inline uint32_t tick(struct riptide_estimator *estimator, struct riptide_sample sample)
 {
-    for (int i = 0; i < n; i++)
-        assert_int_equal(tick(estimator, one, other), cwnd);
+    add(estimator, sample);
+    return pass(estimator);
 }
 
-/* A tick that is part of the path, and one in which a window that was given fit. */
-static inline uint32_t fit(struct riptide_estimator *estimator, struct riptide_sample path)
+/*
+ * A connection each second that fills the window, and is still open when a dump finds it: '.' fits,
+ * 'x' loses a quarter. The window after them.
+ */
+static inline uint32_t flights(struct riptide_estimator *estimator, const char *series)
 {
-    uint32_t cwnd = tick(estimator, path, path);
+    uint32_t cwnd = cwnd_of(estimator);
 
-    return tick(estimator, path, closed(cwnd, cwnd, 0));
+    for (; *series; series++)
+        cwnd = tick(estimator, opened(cwnd, cwnd, *series == 'x' ? cwnd / 4 : 0));
+    return cwnd;
 }
 
-static inline struct riptide_estimator *careful(void)
+/* After two ticks with a busy connection; with pacing or not. */
+static inline struct riptide_estimator *begun(bool can_pace)
 {
     struct riptide_estimator_config config = config_of_policy("careful");
+    struct riptide_estimator *estimator;
 
-    config.cwnd_min = 1;
-    config.cwnd_max = 1000;
-    return estimator_of_config(&config);
+    config.cwnd_max = RIPTIDE_CWND_LIMIT;
+    estimator = estimator_of_config(&config);
+    riptide_estimator_set_pacing(estimator, can_pace);
+    tick(estimator, busy(400));
+    assert_int_equal(tick(estimator, busy(400)), START);
+    return estimator;
 }
 
 #endif

@@ -1,14 +1,347 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Policy careful on literal samples and times: where it starts, what limits growth, and how long a
- * window lives.
- */
+/* Policy careful on literal samples and times; docs/policies.md has its rule. */
 #include "careful_case.h"
+#include "internal.h"
 #include "tools.h"
+
+static bool is_paced(const struct riptide_estimator *estimator)
+{
+    return explain(estimator).evidence.pacing_percent == 100;
+}
+
+/* The three series of docs/policies.md. */
+TEST(series_of_the_documentation)
+{
+    ESTIMATOR *deep = begun(true), *shallow = begun(true), *routes = begun(false);
+
+    assert_int_equal(flights(deep, "..."), 24);
+    assert_int_equal(flights(deep, "."), 48);
+    assert_int_equal(flights(deep, "...x..."), 96);
+    assert_false(is_paced(deep));
+
+    assert_int_equal(flights(shallow, "...."), 48);
+    assert_int_equal(flights(shallow, "xxx"), 48);
+    assert_false(is_paced(shallow));
+    assert_int_equal(flights(shallow, "x"), 48);
+    assert_true(is_paced(shallow));
+    assert_int_equal(flights(shallow, "...."), 54);
+    assert_int_equal(flights(shallow, "xx...xx..xxxx"), 54);
+    assert_int_equal(flights(shallow, "xxx"), 41);
+    assert_int_equal(flights(shallow, "......."), 41);
+    assert_int_equal(flights(shallow, "."), 46);
+    assert_true(is_paced(shallow));
+
+    assert_int_equal(flights(routes, "...."), 48);
+    assert_int_equal(flights(routes, "xxxx"), 36);
+    assert_int_equal(flights(routes, "........"), 41);
+    assert_int_equal(flights(routes, "xxxx"), 31);
+    assert_int_equal(flights(routes, "..............."), 31);
+    assert_int_equal(flights(routes, "."), 35);
+    assert_int_equal(flights(routes, "......."), 35);
+    assert_false(is_paced(routes));
+}
+
+/* A flight of START; what it counts as shows after three that fit: a raise, or 48 without it. */
+TEST(what_a_connection_shows_of_its_first_flight)
+{
+    enum { FITS, LOSES, SAYS_NOTHING, UNSET = INT32_MAX };
+    const struct {
+        const char *what;
+        uint32_t cwnd, segs, lost, ssthresh;
+        int kind;
+    } cases[] = {
+        { "filled", 48, 24, 0, UNSET, FITS },
+        { "any length without a loss", 300, 5000, 0, UNSET, FITS },
+        { "not filled", 40, 23, 0, UNSET, SAYS_NOTHING },
+        { "small", 24, 11, 4, 24, SAYS_NOTHING },
+        { "not filled, and lossy", 24, 12, 1, 24, LOSES },
+        { "not in flight together", 24, 200, 0, UNSET, SAYS_NOTHING },
+        { "lost one of 24", 24, 24, 1, 32, LOSES },
+        { "lost in the first flight", 33, 190, 4, 32, LOSES },
+        { "lost in the second flight, which had 48", 33, 190, 4, 33, FITS },
+        { "lost in the second flight, all there is", 33, 48, 4, 33, FITS },
+        { "lost later", 150, 700, 40, 140, FITS },
+        { "so long that windows grew again", 150, 16 * 140 + 1, 40, 140, SAYS_NOTHING },
+        { "so long that there were more losses", 33, 193, 4, 32, SAYS_NOTHING },
+        { "bbr, up to four windows", 33, 96, 4, UNSET, LOSES },
+        { "bbr, a stray loss", 33, 96, 1, UNSET, FITS },
+        { "bbr, longer", 33, 97, 9, UNSET, SAYS_NOTHING },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ESTIMATOR *estimator = begun(false);
+        struct riptide_sample sample = opened(24, cases[i].segs, cases[i].lost);
+        uint32_t cwnd = flights(estimator, "...");
+        int kind;
+
+        sample.cwnd = cases[i].cwnd;
+        sample.ssthresh_segs = cases[i].ssthresh;
+        cwnd = tick(estimator, sample);
+        kind = cwnd == 48 ? FITS : flights(estimator, ".") == 48 ? SAYS_NOTHING : LOSES;
+        if (kind != cases[i].kind)
+            fail_msg("%s: %d", cases[i].what, kind - FITS);
+    }
+}
+
+/* Many ticks with `n` connections that fill the window; `percent` of them lose half of it. */
+static uint32_t crowd(struct riptide_estimator *estimator, uint32_t n, uint32_t percent, int ticks)
+{
+    uint32_t cwnd = cwnd_of(estimator);
+
+    for (int i = 0; i < ticks; i++) {
+        for (uint32_t k = 0; k < n; k++)
+            add(estimator, closed(cwnd, cwnd, below(100) < percent ? cwnd / 2 : 0));
+        cwnd = pass(estimator);
+    }
+    return cwnd;
+}
+
+TEST(rate_of_connections_does_not_matter)
+{
+    static const uint32_t rates[] = { 1, 3, 10, 16, 30, 100, 300 }, percents[] = { 2, 6, 10 };
+
+    seed_random();
+    for (size_t i = 0; i < 3 * sizeof(rates) / sizeof(rates[0]); i++) {
+        ESTIMATOR *estimator = begun(true);
+        uint32_t n = rates[i / 3], percent = percents[i % 3];
+
+        if (crowd(estimator, n, percent, 400) < 100)
+            fail_msg("%u a tick, %u %%: %u", n, percent, cwnd_of(estimator));
+    }
+}
+
+/* Some carry other connections' losses behind their first flight, too many to know. */
+TEST(six_hundred_in_a_tick_are_as_many)
+{
+    ESTIMATOR *estimator = begun(true);
+    struct riptide_sample unclear = closed(24, 17 * 24, 9);
+
+    for (int i = 0; i < 20; i++) {
+        for (int k = 0; k < 180; k++)
+            add(estimator, unclear);
+        crowd(estimator, 420, 0, 1);
+    }
+    assert_in_range(cwnd_of(estimator), 100, RIPTIDE_CWND_LIMIT);
+}
+
+/* A path that takes 60 segments paced, and with each one more loses more often, to 110. */
+static double mean_window(uint32_t per_s)
+{
+    enum { SECONDS = 4000 };
+    ESTIMATOR *estimator = begun(true);
+    double sum = 0;
+
+    for (int s = 0; s < SECONDS; s++) {
+        uint32_t cwnd = cwnd_of(estimator), lossy = cwnd > 60 ? 2 * (cwnd - 60) : 0;
+
+        sum += crowd(estimator, per_s, 5 + (is_paced(estimator) ? lossy : cwnd), 1);
+    }
+    return sum / SECONDS;
+}
+
+TEST(windows_are_the_same_at_every_rate)
+{
+    double slow;
+
+    seed_random();
+    slow = mean_window(1);
+
+    for (uint32_t per_s = 10; per_s <= 100; per_s *= 10)
+        assert_in_range(100 * mean_window(per_s) / slow, 80, 120);
+}
+
+TEST(interval_does_not_matter)
+{
+    static const uint64_t intervals[] = { 100 * MS, S, 5 * S };
+
+    seed_random();
+    for (size_t i = 0; i < 3; i++) {
+        ESTIMATOR *estimator = begun(true);
+        uint32_t cwnd = START;
+        double sum = 0;
+
+        for (uint64_t now_ns = 2 * S; now_ns < 600 * S;) {
+            for (uint64_t k = 0; k < intervals[i] / (100 * MS); k++)
+                add(estimator, closed(cwnd, cwnd, below(100) < cwnd / 2 ? cwnd / 2 : 0));
+            now_ns += intervals[i];
+            riptide_estimator_tick(estimator, now_ns);
+            cwnd = cwnd_of(estimator);
+            sum += cwnd * (double)intervals[i] / (double)(600 * S);
+        }
+        assert_in_range(sum, 45, 75);
+    }
+}
+
+TEST(a_window_may_be_as_large_as_any)
+{
+    ESTIMATOR *estimator = begun(false);
+
+    for (int i = 0; i < 12; i++)
+        flights(estimator, "....");
+    assert_int_equal(cwnd_of(estimator), RIPTIDE_CWND_LIMIT);
+}
+
+/* Of 30 connections that fit none is of segments of the usual size. */
+TEST(small_segments_of_a_neighbour_do_not_count)
+{
+    ESTIMATOR *estimator = begun(false);
+
+    for (int i = 0; i < 40; i++) {
+        uint32_t cwnd = cwnd_of(estimator);
+        struct riptide_sample small = closed(cwnd, 114, 0);
+
+        small.mss_bytes = 88;
+        for (int k = 0; k < 30; k++)
+            add(estimator, small);
+        tick(estimator, closed(cwnd, cwnd, cwnd > 20 ? cwnd - 20 : 0));
+    }
+    assert_in_range(cwnd_of(estimator), 10, 24);
+}
+
+/* Whichever of them is seen first; what ends at a proxy on this host knows nothing of the peer. */
+TEST(connections_to_a_proxy_on_this_host_do_not_count)
+{
+    for (int is_first = 0; is_first < 2; is_first++) {
+        struct riptide_estimator_config config = config_of_policy("careful");
+        ESTIMATOR *estimator = NULL;
+
+        estimator = estimator_of_config(&config);
+        riptide_estimator_set_pacing(estimator, true);
+        for (int i = 0; i < 40; i++) {
+            uint32_t cwnd = cwnd_of(estimator);
+            struct riptide_sample local = closed(cwnd, 100, 0);
+
+            local.min_rtt_us = local.rtt_us = 40;
+            for (int k = 0; k < (i == 0 ? is_first : 20); k++)
+                add(estimator, local);
+            tick(estimator, i == 0 ? busy(400) : closed(cwnd, cwnd, cwnd > 30 ? cwnd - 30 : 0));
+        }
+        assert_int_equal(explain(estimator).evidence.min_rtt_us, RTT_US);
+        assert_true(is_paced(estimator));
+        assert_in_range(cwnd_of(estimator), 24, 48);
+    }
+}
+
+/* Those of an opening that fit end first, and raise the window. */
+TEST(who_loses_comes_late_and_counts)
+{
+    ESTIMATOR *estimator = begun(true);
+
+    flights(estimator, "...");
+    for (int i = 0; i < 4; i++)
+        add(estimator, opened(24, 24, 0));
+    assert_int_equal(pass(estimator), 48);
+    for (int i = 0; i < 4; i++)
+        add(estimator, closed(24, 24, 6));
+    pass(estimator);
+    assert_true(is_paced(estimator));
+}
+
+TEST(what_began_before_a_change_is_not_judged_by_it)
+{
+    ESTIMATOR *estimator = begun(false);
+    struct riptide_sample lasting = closed(48, 48, 0);
+
+    assert_int_equal(flights(estimator, "...."), 48);
+    lasting.busy_time_us = 3999999;
+    for (int i = 0; i < 4; i++) {
+        add(estimator, lasting);
+        add(estimator, lasting);
+        pass(estimator);
+    }
+    assert_int_equal(cwnd_of(estimator), 48);
+    add(estimator, lasting);
+    add(estimator, lasting);
+    add(estimator, lasting);
+    assert_int_equal(tick(estimator, lasting), 96);
+    assert_int_equal(flights(estimator, "xxxx"), 72);
+    for (int i = 0; i < 9; i++)
+        add(estimator, closed(96, 96, 24));
+    assert_int_equal(pass(estimator), 72);
+}
+
+TEST(an_open_connection_is_judged_once_and_when_its_flight_is_over)
+{
+    ESTIMATOR *estimator = begun(false);
+    struct riptide_sample older = opened(24, 24, 0), under_way = opened(24, 24, 0),
+                          idle = opened(24, 24, 0), lossy = opened(24, 24, 6);
+
+    older.busy_time_us = 1000001;
+    under_way.acked_bytes--;
+    idle.last_data_sent_ms = 1001;
+    lossy.acked_bytes = 0;
+    for (int i = 0; i < 10; i++) {
+        add(estimator, older);
+        add(estimator, under_way);
+        assert_int_equal(tick(estimator, idle), 24);
+    }
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(tick(estimator, lossy), 24);
+    assert_int_equal(tick(estimator, lossy), 18);
+}
+
+/* Others fill the path now and then, and a smaller window would lose as well. */
+TEST(a_paced_window_is_kept_while_fewer_than_a_third_lose)
+{
+    ESTIMATOR *estimator = begun(true);
+    uint32_t cwnd;
+
+    flights(estimator, "xxxx");
+    assert_true(is_paced(estimator));
+    for (int i = 0; i < 40; i++) {
+        cwnd = cwnd_of(estimator);
+        assert_true(flights(estimator, "x...") >= cwnd);
+    }
+    assert_in_range(cwnd_of(estimator), 100, 300);
+    for (int i = 0; i < 200; i++)
+        flights(estimator, "x.");
+    assert_int_equal(cwnd_of(estimator), START); /* and not below */
+    assert_true(is_paced(estimator));
+}
+
+TEST(a_cut_ends_at_the_lower_bound)
+{
+    ESTIMATOR *estimator = begun(false);
+
+    for (int i = 0; i < 20; i++)
+        flights(estimator, "xxxx");
+    assert_int_equal(cwnd_of(estimator), 10);
+    assert_true(explain(estimator).combined == 10);
+}
+
+TEST(paths_of_less_than_5_ms_are_not_paced)
+{
+    for (uint32_t below_us = 0; below_us < 2; below_us++) {
+        ESTIMATOR *estimator = begun(true);
+        struct riptide_sample sample = opened(24, 24, 6);
+
+        sample.min_rtt_us = PACING_RTT_MIN_US - below_us;
+        for (int i = 0; i < 5; i++)
+            tick(estimator, sample);
+        assert_int_equal(is_paced(estimator), below_us == 0);
+        assert_int_equal(cwnd_of(estimator), below_us == 0 ? 24 : 18);
+    }
+}
+
+/* Somebody has detached the program: routes give windows at once, until it is back. */
+TEST(a_window_that_is_paced_no_more_begins_where_all_begin)
+{
+    ESTIMATOR *estimator = begun(true);
+
+    flights(estimator, "....xxxx");
+    assert_true(is_paced(estimator) && cwnd_of(estimator) == 48);
+    riptide_estimator_set_pacing(estimator, false);
+    assert_int_equal(tick(estimator, busy(400)), START);
+    assert_false(is_paced(estimator));
+    assert_int_equal(flights(estimator, "...."), 27);
+    riptide_estimator_set_pacing(estimator, true);
+    assert_int_equal(flights(estimator, "xxxx"), 27);
+    assert_true(is_paced(estimator));
+}
 
 TEST(what_is_used_begins_and_what_says_nothing_is_left_out)
 {
-    ESTIMATOR *estimator = careful();
+    ESTIMATOR *estimator = estimator_of_policy("careful");
     struct riptide_sample unused = busy(500), idle = busy(500), unmeasured = busy(500);
     struct riptide_explanation explanation;
 
@@ -16,283 +349,108 @@ TEST(what_is_used_begins_and_what_says_nothing_is_left_out)
     idle.last_data_sent_ms = 401; /* twice the RTT and 200 ms are 400 */
     unmeasured.min_rtt_us = 0;
     add(estimator, unmeasured);
-    assert_int_equal(tick(estimator, unused, idle), 0);
-    add(estimator, queued(60));
+    add(estimator, unused);
+    assert_int_equal(tick(estimator, idle), 0);
+    add(estimator, busy(60));
     add(estimator, unmeasured);
-    assert_int_equal(tick(estimator, unused, idle), START);
+    add(estimator, unused);
+    assert_int_equal(tick(estimator, idle), START);
     explanation = explain(estimator);
     assert_int_equal(explanation.samples, 1);
     for (int reason = 0; reason < RIPTIDE_LEFT_OUT_REASONS; reason++)
         assert_int_equal(explanation.left_out[reason], 1);
-    assert_true(explanation.evidence.capacity == 60);
 }
 
-TEST(a_window_that_fits_doubles_where_nothing_has_met_the_limit)
+TEST(idle_connections_keep_a_window_and_silence_ends_it)
 {
-    ESTIMATOR *estimator = careful();
-
-    for (uint32_t expected = 2 * START; expected < 1000; expected *= 2)
-        assert_int_equal(fit(estimator, busy(20)), expected);
-    assert_true(explain(estimator).evidence.capacity == 0);
-}
-
-/* An eighth of 100 ms; 4 ms and 16 ms where an eighth is less, and more. */
-TEST(queue_from_an_eighth_of_the_round_trip_time_is_the_limit)
-{
-    const struct {
-        uint32_t min_rtt_us, queue_us;
-    } cases[] = { { 100000, 12500 }, { 1000, 4000 }, { 500000, 16000 } };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        for (uint32_t below_us = 0; below_us < 2; below_us++) {
-            ESTIMATOR *estimator = careful();
-            struct riptide_sample sample = busy(20);
-
-            sample.min_rtt_us = cases[i].min_rtt_us;
-            sample.rtt_us = cases[i].min_rtt_us + cases[i].queue_us - below_us;
-            sample.delivery_rate_Bps = 100000000;
-            tick(estimator, sample, sample);
-            assert_int_equal(explain(estimator).evidence.capacity > 0, below_us == 0);
-        }
-    }
-}
-
-TEST(idle_connections_keep_a_window_and_prove_nothing)
-{
-    ESTIMATOR *estimator = careful();
+    ESTIMATOR *estimator = begun(false);
     struct riptide_sample idle = busy(500), unused = busy(500);
 
     idle.last_data_sent_ms = 10000;
     unused.data_segs_out = 0;
-    assert_int_equal(fit(estimator, busy(20)), 48);
-    assert_ticks(estimator, 300, 48, idle, unused);
-    assert_ticks(estimator, 89, 48, unused, unused);
-    assert_int_equal(tick(estimator, unused, unused), 0); /* the time to live has passed */
-    assert_int_equal(tick(estimator, idle, idle), 0);
+    assert_int_equal(flights(estimator, "...."), 48);
+    for (int i = 0; i < 300; i++)
+        assert_int_equal(tick(estimator, idle), 48);
+    for (int i = 0; i < 89; i++)
+        assert_int_equal(tick(estimator, unused), 48);
+    assert_int_equal(tick(estimator, unused), 0); /* the time to live has passed */
+    assert_int_equal(tick(estimator, idle), 0);
+    assert_int_equal(tick(estimator, busy(400)), START);
 }
 
-TEST(idle_ticks_pass_for_what_counts_ticks)
-{
-    ESTIMATOR *estimator = careful();
-    struct riptide_sample path = busy(400), idle = busy(400);
-
-    idle.last_data_sent_ms = 10000;
-    assert_int_equal(fit(estimator, path), 48);
-    assert_int_equal(fit(estimator, path), 96);
-    tick(estimator, idle, idle);
-    assert_int_equal(explain(estimator).samples, 2); /* of the tick that had some */
-    /* What loses a quarter now began long after the raise: 72 fit, of 96 and not of 48. */
-    assert_int_equal(tick(estimator, path, closed(60, 96, 24)), 70);
-    tick(estimator, idle, idle);
-    tick(estimator, idle, idle);
-    /* The two ticks after a cut are over. */
-    assert_in_range(tick(estimator, path, closed(60, 70, 24)), 10, 69);
-}
-
-TEST(a_window_that_fits_doubles_up_to_what_is_derived)
-{
-    ESTIMATOR *estimator = careful();
-
-    /* Half of a window that grew without a loss; the two paths of a tick carry 600. */
-    assert_int_equal(fit(estimator, queued(300)), 48);
-    assert_int_equal(fit(estimator, queued(300)), 96);
-    assert_int_equal(fit(estimator, queued(300)), 150);
-    assert_int_equal(fit(estimator, queued(300)), 225); /* by half from there */
-}
-
-/* A path on which no burst was seen to fit. Capacity is what two connections get together. */
-TEST(a_window_that_fits_grows_to_twice_the_capacity_and_not_beyond)
-{
-    const uint32_t expected[] = { 36,  54,  81,  100, 113, 127, 143, 161, 181,
-                                  203, 229, 257, 290, 326, 367, 400, 400 };
-    ESTIMATOR *estimator = careful();
-    struct riptide_sample path = lossy(100);
-
-    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
-        uint32_t cwnd = tick(estimator, path, path);
-
-        add(estimator, path);
-        assert_in_range(tick(estimator, path, closed(cwnd, cwnd, 0)), expected[i] - 3,
-                        expected[i] + 3);
-    }
-}
-
-TEST(connections_that_open_together_share_what_is_derived)
-{
-    ESTIMATOR *estimator = careful();
-    struct riptide_sample opening = busy(20), path = queued(200);
-
-    opening.data_segs_out = 10;
-    opening.app_limited = true;
-    path.cwnd = 400; /* half of that is a burst; the two paths of a tick carry 400, and half is theirs */
-    for (int i = 0; i < 4; i++)
-        add(estimator, opening);
-    assert_int_equal(fit(estimator, path), 48);
-    assert_int_equal(explain(estimator).evidence.sharers, 4);
-    assert_int_equal(fit(estimator, path), 54); /* an eighth; 200 / 4 are less */
-    assert_int_equal(fit(estimator, path), 61);
-}
-
-TEST(silence_ends_it_and_use_does_not)
-{
-    ESTIMATOR *estimator = careful();
-    struct riptide_sample limited = busy(100);
-
-    limited.app_limited = true;
-    assert_int_equal(fit(estimator, busy(400)), 48);
-    assert_ticks(estimator, 198, 48, limited, limited);
-    riptide_estimator_tick(estimator, 289 * S);
-    assert_int_equal(cwnd_of(estimator), 48);
-    riptide_estimator_tick(estimator, 290 * S);
-    assert_int_equal(cwnd_of(estimator), 0);
-    add(estimator, limited);
-    riptide_estimator_tick(estimator, 291 * S);
-    assert_int_equal(cwnd_of(estimator), START);
-}
-
-TEST(another_path_voids_the_evidence)
+TEST(another_path_begins_anew)
 {
     const struct {
-        uint32_t min_rtt_us, rtt_us;
-        bool is_void;
+        uint32_t path_us, now_us;
+        int n; /* until it is another path; 0: it is not */
     } cases[] = {
-        { RTT_US / 2, RTT_US / 2, false },
-        { RTT_US / 2 - 1, RTT_US / 2, true },
-        { RTT_US, RTT_US * 11, false }, /* a queue */
-        { RTT_US * 10, RTT_US * 10, false },
-        { RTT_US * 10 + 10, RTT_US * 10 + 10, true },
+        { RTT_US, RTT_US / 2, 0 },
+        { RTT_US, RTT_US / 2 - 1, 1 },
+        { RTT_US, RTT_US * 10, 0 },
+        { RTT_US, RTT_US * 10 + 10, 8 },
+        { 2000, 900, 0 }, /* jitter */
+        { 2001, 1000, 1 },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        ESTIMATOR *estimator = careful();
-        struct riptide_sample moved = busy(40);
+        ESTIMATOR *estimator = begun(false);
+        struct riptide_sample sample = busy(40);
 
-        assert_int_equal(fit(estimator, busy(400)), 48);
-        tick(estimator, busy(400), busy(400));
-        moved.min_rtt_us = cases[i].min_rtt_us;
-        moved.rtt_us = cases[i].rtt_us;
-        moved.app_limited = true;
-        assert_int_equal(tick(estimator, moved, moved), cases[i].is_void ? START : 48);
-        if (cases[i].is_void)
-            assert_int_equal(explain(estimator).evidence.min_rtt_us, cases[i].min_rtt_us);
+        estimator = riptide_estimator_free(estimator);
+        estimator = estimator_of_policy("careful");
+        sample.min_rtt_us = cases[i].path_us;
+        tick(estimator, sample);
+        for (int k = 0; k < 6; k++) {
+            struct riptide_sample flight = opened(24, 24, 0);
+
+            flight.min_rtt_us = cases[i].path_us;
+            tick(estimator, flight);
+        }
+        assert_int_equal(cwnd_of(estimator), 48);
+        sample.min_rtt_us = cases[i].now_us;
+        for (int k = 1; k < 20; k++) {
+            uint32_t expected = cases[i].n > 0 && k >= cases[i].n ? START : 48;
+
+            if (tick(estimator, sample) != expected)
+                fail_msg("%u us after %u us: %u", cases[i].now_us, cases[i].path_us, cwnd_of(estimator));
+        }
     }
-}
-
-TEST(microseconds_are_no_other_path)
-{
-    const uint32_t path_us[] = { 2000, 2001 };
-
-    for (size_t i = 0; i < sizeof(path_us) / sizeof(path_us[0]); i++) {
-        ESTIMATOR *estimator = careful();
-        struct riptide_sample path = busy(400), quick = busy(400);
-
-        path.rtt_us = path.min_rtt_us = path_us[i];
-        quick.rtt_us = quick.min_rtt_us = 100;
-        assert_int_equal(fit(estimator, path), 48);
-        assert_int_equal(tick(estimator, quick, quick), path_us[i] > 2000 ? START : 48);
-    }
-}
-
-TEST(a_queue_is_no_other_path_and_a_longer_path_is_followed)
-{
-    ESTIMATOR *estimator = careful();
-    struct riptide_sample in_queue = busy(40), longer = busy(40);
-
-    in_queue.min_rtt_us = in_queue.rtt_us = 2 * RTT_US + 2;
-    longer.min_rtt_us = longer.rtt_us = 3 * RTT_US;
-    assert_int_equal(fit(estimator, busy(400)), 48);
-    for (int i = 0; i < 100; i++) {
-        tick(estimator, in_queue, in_queue);
-        assert_int_equal(tick(estimator, busy(400), busy(400)), 48);
-        assert_in_range(explain(estimator).evidence.min_rtt_us, RTT_US, RTT_US);
-    }
-    assert_ticks(estimator, 198, 48, longer, longer);
-    assert_in_range(explain(estimator).evidence.min_rtt_us, 3 * RTT_US, 3 * RTT_US);
-    assert_int_equal(tick(estimator, busy(400), busy(400)), START); /* a third: another one */
-}
-
-/* BBR's window does not show losses, so that all of the first four flights count. */
-TEST(another_path_changes_no_congestion_control)
-{
-    struct riptide_sample lost = closed(START, 3 * START, START), open = busy(400);
-    ESTIMATOR *estimator = careful();
-
-    strcpy(open.congestion_control, "bbr");
-    lost.cwnd = 2 * START;
-    tick(estimator, open, open);
-    open.min_rtt_us = open.rtt_us = RTT_US / 4;
-    assert_int_equal(tick(estimator, open, open), START);
-    assert_true(tick(estimator, lost, open) < START);
 }
 
 /* A sample does not contain the window with which its connection began; some outlive the hint. */
 TEST(the_end_of_a_hint_is_no_growth)
 {
-    const struct {
-        uint32_t cwnd_max;
-        uint64_t until_s;
-        bool is_removed; /* in the middle of the fourth tick */
-    } cases[] = {
-        { 20, 100, true },
-        { 20, 4, false },
-        { 20, 0, true },
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        ESTIMATOR *estimator = careful();
-        struct riptide_prefix dst = prefix("192.0.2.0/24");
-        struct riptide_hint hint = { .dst = dst,
-                                     .cwnd_max = cases[i].cwnd_max,
-                                     .until_ns = cases[i].until_s * S };
-
-        assert_int_equal(fit(estimator, busy(20)), 48);
-        assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
-        assert_in_range(tick(estimator, closed(20, 42, 0), closed(20, 42, 0)), 14, 20);
-        add(estimator, closed(20, 42, 0));
-        if (cases[i].is_removed)
-            assert_int_equal(riptide_estimator_remove_hint(estimator, &dst), 0);
-        assert_int_equal(tick(estimator, closed(20, 60, 0), closed(20, 60, 0)), 48);
-        assert_int_equal(tick(estimator, closed(20, 60, 0), closed(20, 60, 0)), 48);
-        /* What ends from here on began with 48. */
-        assert_int_equal(tick(estimator, closed(48, 60, 0), closed(48, 60, 0)), 96);
-    }
-}
-
-TEST(flights_are_not_judged_while_no_window_is_given)
-{
-    ESTIMATOR *estimator = careful();
-
-    assert_int_equal(fit(estimator, busy(20)), 48);
-    estimator->gives_none = true;
-    assert_ticks(estimator, 10, 48, closed(10, 60, 0), closed(10, 60, 0));
-    assert_ticks(estimator, 10, 48, closed(10, 60, 20), closed(10, 60, 20));
-    assert_int_equal(explain(estimator).samples, 2);
-    estimator->gives_none = false;
-    assert_int_equal(tick(estimator, closed(48, 60, 0), closed(48, 60, 0)), 96);
-}
-
-TEST(flights_that_were_held_out_are_not_judged_by_the_window)
-{
-    ESTIMATOR *estimator = careful();
-
-    assert_int_equal(fit(estimator, busy(20)), 48);
-    estimator->holdout = ARM_SHARE(100);
-    assert_ticks(estimator, 10, 48, closed(10, 60, 0), closed(10, 60, 0));
-    assert_ticks(estimator, 10, 48, closed(10, 60, 20), closed(10, 60, 20));
-    assert_int_equal(explain(estimator).samples, 2);
-}
-
-TEST(flights_of_a_hint_that_lost_are_judged_by_its_window)
-{
-    ESTIMATOR *estimator = careful();
-    struct riptide_prefix dst = prefix("192.0.2.1");
+    ESTIMATOR *estimator = begun(false);
+    struct riptide_prefix dst = prefix("192.0.2.0/24");
     struct riptide_hint hint = { .dst = dst, .cwnd_max = 20, .until_ns = 100 * S };
 
-    assert_int_equal(fit(estimator, busy(20)), 48);
+    assert_int_equal(flights(estimator, "...."), 48);
     assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
-    assert_int_equal(tick(estimator, busy(20), busy(20)), 20);
-    add(estimator, closed(10, 20, 5));
+    assert_int_equal(flights(estimator, "........"), 20);
+    for (int i = 0; i < 10; i++)
+        add(estimator, closed(20, 60, 0));
     assert_int_equal(riptide_estimator_remove_hint(estimator, &dst), 0);
-    /* Three quarters of 20 fit, less a thirty-second. */
-    assert_in_range(tick(estimator, closed(10, 20, 5), closed(10, 20, 5)), 10, 15);
+    for (int i = 0; i < 10; i++)
+        add(estimator, closed(20, 60, 0));
+    assert_int_equal(pass(estimator), 48);
+    /* What ends from here on began with 48. */
+    assert_int_equal(flights(estimator, "...."), 96);
+}
+
+TEST(flights_without_the_window_are_not_judged)
+{
+    for (int is_pause = 0; is_pause < 2; is_pause++) {
+        ESTIMATOR *estimator = begun(false);
+
+        assert_int_equal(flights(estimator, "...."), 48);
+        if (is_pause)
+            estimator->gives_none = true;
+        else
+            estimator->holdout = ARM_SHARE(100);
+        for (int i = 0; i < 10; i++) {
+            add(estimator, closed(10, 60, i % 2 ? 20 : 0));
+            assert_int_equal(tick(estimator, closed(10, 60, 20)), 48);
+        }
+        assert_int_equal(explain(estimator).samples, 2);
+    }
 }

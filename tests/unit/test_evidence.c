@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Policy bdp on literal samples and times, and code that it shares with careful (test_careful.c).
+ * Policy bdp on literal samples and times, and samples that no kernel shows.
  */
 #include "careful_case.h"
 #include "compute/estimator.h"
@@ -37,6 +37,7 @@ TEST(figures_that_cannot_be_true_stay_within_bounds)
         assert_in_range(cwnd_of(estimator), 10, 100);
         sample.min_rtt_us = 1;
         sample.delivery_rate_Bps = 1;
+        show(estimator, sample, UINT64_MAX / 2); /* of another path; the first has expired */
         show(estimator, sample, UINT64_MAX / 2);
         assert_in_range(cwnd_of(estimator), 10, 100);
     }
@@ -115,22 +116,6 @@ TEST(rto_min_alone_is_a_change)
     assert_int_equal(estimate->cwnd, 20);
     assert_true(estimate->rto_min_us >= 3 * RTT_US);
     assert_null(pop(estimator));
-}
-
-TEST(careful_takes_closed_ones_for_capacity_and_not_for_sharers)
-{
-    ESTIMATOR *estimator = estimator_of_policy("careful");
-    struct riptide_sample sample = busy(60);
-
-    sample.closed = true;
-    sample.data_segs_out = 60;
-    sample.retrans_segs = 1; /* it has met the path's limit */
-    add(estimator, sample);
-    sample.data_segs_out = 15; /* in its first flights */
-    for (int i = 0; i < 50; i++)
-        show(estimator, sample, S);
-    assert_true(explain(estimator).evidence.capacity == 60);
-    assert_int_equal(explain(estimator).evidence.sharers, 1);
 }
 
 TEST(bdp_sums_up_open_ones_alone)
