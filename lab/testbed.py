@@ -7,6 +7,7 @@ import json
 import subprocess
 import tempfile
 import time
+from pathlib import Path
 
 import wanbox
 from traffic import BUILD, Traffic
@@ -136,13 +137,13 @@ class Testbed:
         """Carries out Transfers; returns all results, in the order of arrival."""
         return list(self.traffic.run(transfers, limit_s))
 
-    def start_riptided(self, names, *options):
+    def start_riptided(self, names, *options, build=None):
         """Starts riptided on these hosts, waits until all answer; they end with the testbed."""
         cgroup = () if "routes" in options else ("--cgroup", self.cgroup())
         for name in names:
             with self._inside(name):
                 daemon = subprocess.Popen(
-                    [str(BUILD / "cli" / "riptided"), "--log-level", "warning", "--control",
+                    [str(Path(build or BUILD) / "cli" / "riptided"), "--log-level", "warning", "--control",
                      f"/run/riptide-{name}", "--holdout-percent", "0", *cgroup, *map(str, options)], stdin=subprocess.DEVNULL)
             self._daemons.append(daemon)
             self._stack.callback(stop_riptided, daemon)

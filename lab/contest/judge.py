@@ -16,6 +16,7 @@ class Figures(NamedTuple):
     """One arm in one cell. Times are means over the connections that open together."""
     mean_ms: Estimate
     p95_ms: Estimate
+    p99_ms: float
     cwnd: float  # mean initial window
     retrans_connections: float  # percent of connections that retransmitted
     retrans_first: float  # percent of connections that did so in their first flight
@@ -81,9 +82,17 @@ def retrans_percent(samples):
     return 100 * samples[..., 1].sum((-2, -1)) / samples[..., 3].sum((-2, -1))
 
 
-def p95(samples):
+def quantile(samples, share):
     times = samples[..., 0].reshape(*samples.shape[:-3], -1)
-    return numpy.quantile(times, 0.95, axis=-1)
+    return numpy.quantile(times, share, axis=-1)
+
+
+def p95(samples):
+    return quantile(samples, 0.95)
+
+
+def p99(samples):
+    return quantile(samples, 0.99)
 
 
 def mean(samples):
@@ -93,7 +102,7 @@ def mean(samples):
 def figures_of(samples):
     drawn = samples[resample(len(samples))]
     return Figures(interval(mean(samples), mean(drawn)), interval(p95(samples), p95(drawn)),
-                   samples[..., 4].mean(), 100 * (samples[..., 1] > 0).mean(),
+                   float(p99(samples)), samples[..., 4].mean(), 100 * (samples[..., 1] > 0).mean(),
                    100 * (samples[..., 2] > 0).mean(),
                    interval(retrans_percent(samples), retrans_percent(drawn)), len(samples))
 
@@ -104,6 +113,12 @@ def compare(cell, arm, other, statistic, combine):
     picks = resample(len(a))
     return interval(combine(statistic(a), statistic(b)),
                     combine(statistic(a[picks]), statistic(b[picks])))
+
+
+def ratios(cells, arm, statistic):
+    """The geometric mean over cells of a statistic divided by the reference's, and the worst."""
+    of_cells = [float(statistic(cell.samples[arm]) / statistic(cell.samples[REFERENCE])) for cell in cells]
+    return float(numpy.exp(numpy.mean(numpy.log(of_cells)))), max(of_cells)
 
 
 def time_ratio(cell, arm, other):

@@ -11,7 +11,8 @@ import threading
 import time
 from pathlib import Path
 
-from contest.scenes import BUSY_CONNECTIONS
+from contest.scenes import (BLOCK_S, BUSY_CELL_KB, BUSY_CONNECTIONS, BUSY_KB, SLOW_BUFFER_BYTES, SLOW_KB,
+                            SLOW_MBIT, SLOW_SHARE)
 from testbed import Testbed
 from traffic import Traffic, Transfer
 
@@ -31,6 +32,7 @@ NICE = -15
 # namespaces of the machine may contain a million sockets of other programs.
 OWN_SOCKETS = Path("/proc/sys/net/ipv4/tcp_child_ehash_entries")
 SOCKET_BUCKETS = 4096
+OTHER_BUILD = os.environ.get("RIPTIDE_OTHER_BUILD")
 COLUMNS = ("scene", "rtt_ms", "rate_mbit", "buffer_bdp", "loss_percent", "congestion", "openers",
            "object_kb", "arm", "repetition", "time_ms", "cwnd_first", "first_segs",
            "retrans_first", "retrans_segs", "data_segs", "late_ms")
@@ -38,6 +40,8 @@ COLUMNS = ("scene", "rtt_ms", "rate_mbit", "buffer_bdp", "loss_percent", "conges
 
 def expected_s(scene, repetitions, learn_s):
     """About how long a scene takes."""
+    if scene.per_s:
+        return 2 + learn_s + repetitions * BLOCK_S
     busy_bytes = 0 if scene.is_quiet else scene.busy_bytes
     transfer_s = 6 * scene.rtt_ms / 1e3 + 8 * busy_bytes * BUSY_CONNECTIONS / scene.rate_mbit / 1e6
     n_counted = repetitions * len(scene.objects_kb)
@@ -84,7 +88,8 @@ def set_arm(testbed, name, arm, *more):
     elif arm.initcwnd:
         testbed.set_route(name, "initcwnd", arm.initcwnd)
     if arm.riptided:
-        testbed.start_riptided([name], *arm.riptided, *more)
+        build = OTHER_BUILD if arm.is_other_build else None
+        testbed.start_riptided([name], *arm.riptided, *more, build=build)
 
 
 class Stage:
@@ -93,9 +98,11 @@ class Stage:
     def __init__(self, number, scene, arms, repetitions, learn_s, rng):
         self.number, self.scene, self.arms = number, scene, arms
         self._repetitions, self._learn_s, self._rng = repetitions, learn_s, rng
-        self.receiver = f"r{number}"
+        self.receiver, self.slow = f"r{number}", f"r{number}s"
         self.senders = {f"s{number}a{i}": arm for i, arm in enumerate(arms)}
         self.hosts = {self.receiver: f"10.9.{number}.1"}
+        if scene.has_slow:
+            self.hosts[self.slow] = f"10.9.{number}.2"
         self.hosts.update((name, f"10.9.{number}.{i + 10}") for i, name in enumerate(self.senders))
         self.rows = []
         self.error = None
@@ -107,16 +114,20 @@ class Stage:
             yield (f"from={name},to={self.receiver},{delay},rate={scene.rate_mbit:g}mbit,"
                    f"buffer={scene.buffer_bytes}b,{loss}")
             yield f"from={self.receiver},to={name},{delay}"
+            if scene.has_slow:
+                yield (f"from={name},to={self.slow},{delay},rate={SLOW_MBIT}mbit,"
+                       f"buffer={SLOW_BUFFER_BYTES}b,{loss}")
+                yield f"from={self.slow},to={name},{delay}"
 
     def set_up(self, testbed):
         for name, arm in self.senders.items():
-            set_arm(testbed, name, arm)
+            set_arm(testbed, name, arm, *(("--aggregate", f"10.9.{self.number}.0/30") if self.scene.has_slow else ()))
 
-    def _each_arm(self, n, n_bytes, pause_s, tag="", **options):
+    def _each_arm(self, n, n_bytes, pause_s, tag="", receiver=None, **options):
         """n transfers for each arm; the arms are first in turn."""
         names = list(self.senders)
         first = self._rng.randrange(len(names))
-        return [Transfer(name, self.receiver, n_bytes, at_s=pause_s + turn * STAGGER_S,
+        return [Transfer(name, receiver or self.receiver, n_bytes, at_s=pause_s + turn * STAGGER_S,
                          tag=f"{name} {tag}".strip().replace(" ", "/"),
                          congestion=self.scene.congestion, **options)
                 for turn, name in enumerate(names[first:] + names[:first]) for _ in range(n)]
@@ -137,6 +148,9 @@ class Stage:
             pass
 
     def _play(self):
+        if self.scene.per_s:
+            self._play_busy()
+            return
         if self.scene.cross_share:
             self._play_amid_cross_traffic()
             return
@@ -173,6 +187,26 @@ class Stage:
             plan += self._each_arm(1, n_bytes, at_s, reuse=True, idle_s=OPEN_S)
         for at_s in self._moments(SMALL_PER_S, end_s):
             plan += self._each_arm(1, SMALL_BYTES, at_s)
+        self._run(plan, end_s)
+
+    def _play_busy(self):
+        """Plays connections at random moments; as many as arrive in BLOCK_S make a repetition."""
+        plan, low_kb, high_kb = [], *BUSY_KB
+        counts = dict.fromkeys(self.scene.objects_kb, 0)
+        end_s = self._learn_s + self._repetitions * BLOCK_S
+        for at_s in self._moments(self.scene.per_s, end_s):
+            is_slow = self.scene.has_slow and self._rng.random() < SLOW_SHARE
+            object_kb, tag = SLOW_KB if is_slow else BUSY_CELL_KB, ""
+            n_bytes = round(1000 * low_kb * (high_kb / low_kb) ** self._rng.random())
+            if at_s >= self._learn_s:
+                tag = f"{counts[object_kb] // self.scene.openers} {object_kb}"
+                counts[object_kb] += 1
+            plan += self._each_arm(1, 1000 * SLOW_KB if is_slow else n_bytes, at_s, tag,
+                                   self.slow if is_slow else self.receiver)
+        self._run(plan, end_s)
+
+    def _run(self, plan, end_s):
+        """Runs a plan; results with a tag count."""
         began_s = time.monotonic()
         for result in self._traffic.run(plan, end_s + CROSS_LIMIT_S):
             name, *counted = result.tag.split("/")

@@ -9,6 +9,9 @@ PACKET_BYTES = 1500
 SEGMENT_BYTES = 1448
 BUSY_CONNECTIONS = 3
 CROSS_SHARE = 0.2
+BUSY_KB, BUSY_CELL_KB = (30, 100), 60  # of busy paths, evenly over the logarithm; how cells name them
+BLOCK_S = 2  # of arrivals: what busy paths have in place of a repetition
+SLOW_SHARE, SLOW_MBIT, SLOW_BUFFER_BYTES, SLOW_KB = 0.2, 2, 20_000, 30
 
 
 class Scene(NamedTuple):
@@ -22,6 +25,8 @@ class Scene(NamedTuple):
     objects_kb: tuple
     cross_share: float = 0  # of the path's rate, used by other connections of the same host
     is_quiet: bool = False  # all sent data is counted
+    per_s: float = 0  # connections a second, at random moments, in place of openings
+    has_slow: bool = False  # a fifth of them to clients behind a slow link, which share the window
 
     @property
     def capacity_segs(self):
@@ -42,7 +47,9 @@ class Scene(NamedTuple):
         return (f"{self.rtt_ms:g} ms, {self.rate_mbit:g} Mbit/s, {self.buffer_bdp:g} BDP,"
                 f" {self.loss_percent:g} %, {self.congestion}, {self.openers}"
                 + (", cross traffic" if self.cross_share else "")
-                + (", nothing else" if self.is_quiet else ""))
+                + (", nothing else" if self.is_quiet else "")
+                + (f", {self.per_s:g} a second" if self.per_s else "")
+                + (", a fifth of clients slow" if self.has_slow else ""))
 
 
 class Arm(NamedTuple):
@@ -52,6 +59,7 @@ class Arm(NamedTuple):
     initcwnd: int = 0
     pacing_percent: int = 0
     riptided: tuple = ()
+    is_other_build: bool = False  # riptided of the build directory $RIPTIDE_OTHER_BUILD
 
 
 CAREFUL = ("--policy", "careful")
@@ -71,6 +79,8 @@ ARMS = (
 # Played if --arms names them.
 MORE_ARMS = (
     Arm("program", riptided=(*CAREFUL, "--apply", "program")),
+    Arm("other", riptided=(*CAREFUL, "--apply", "both"), is_other_build=True),
+    Arm("other routes", riptided=(*CAREFUL, *BY_ROUTES), is_other_build=True),
 )
 
 
@@ -119,22 +129,40 @@ def short_scenes():
                 (20, 50, 0.25, "cubic", 1, (100, 200)), (20, 20, 1, "bbr", 4, (30, 100)))]
 
 
+def busy_scenes():
+    """Destinations with many connections a second, of which none is watched alone."""
+    def busy(per_s, rtt, rate, buffer, loss, congestion, has_slow=False):
+        objects = (BUSY_CELL_KB, SLOW_KB) if has_slow else (BUSY_CELL_KB,)
+        in_block = round(per_s * BLOCK_S * (SLOW_SHARE if has_slow else 1))
+        return Scene(rtt, rate, buffer, loss, congestion, in_block, objects, is_quiet=True,
+                     per_s=per_s, has_slow=has_slow)
+
+    return [busy(*path) for path in (
+        (10, 20, 20, 0.5, 0, "cubic"), (10, 100, 20, 0.1, 0, "cubic"), (10, 100, 20, 1, 0.5, "cubic"),
+        (10, 150, 20, 0.25, 0, "bbr"), (10, 50, 20, 1, 0.5, "bbr"),
+        (40, 20, 50, 0.25, 0, "cubic"), (40, 100, 50, 0.1, 0.1, "cubic"), (40, 150, 50, 1, 0, "cubic"),
+        (40, 50, 50, 0.5, 0, "bbr"), (40, 100, 50, 0.1, 0, "bbr"),
+        (100, 50, 120, 0.25, 0, "cubic"), (100, 150, 120, 0.1, 0, "cubic"), (100, 100, 120, 1, 0.5, "cubic"),
+        (100, 100, 120, 0.5, 0, "bbr"), (10, 50, 50, 1, 0, "cubic", True), (10, 50, 50, 1, 0, "bbr", True))]
+
+
 def quick_scenes():
     return [Scene(50, 20, 0.5, 0, "cubic", 1, (100,)), Scene(50, 50, 1, 0, "cubic", 8, (30,))]
 
 
-GRIDS = {"quick": quick_scenes, "some": some_scenes, "cross": cross_scenes, "short": short_scenes}
+GRIDS = {"quick": quick_scenes, "some": some_scenes, "cross": cross_scenes, "short": short_scenes, "busy": busy_scenes}
 
 
 def numbered_scenes(cells):
-    """(number, scene) of a grid, or of the scenes of "some" whose label has the regular expression.
-    Random values of a scene depend on its number in the grid. Raises ValueError if
-    there is none."""
+    """(number, scene) of a grid, or of the scenes of "some" whose label has the regular expression;
+    of another grid with "GRID:" before it. Random values of a scene depend on its number in the grid.
+    Raises ValueError if there is none."""
+    grid, _, pattern = cells.rpartition(":")
     if cells in GRIDS:
         return list(enumerate(GRIDS[cells](), 1))
     try:
-        found = [(number, scene) for number, scene in enumerate(some_scenes(), 1)
-                 if re.search(cells, scene.label())]
+        found = [(number, scene) for number, scene in enumerate(GRIDS[grid or "some"](), 1)
+                 if re.search(pattern, scene.label())]
     except re.error as error:
         raise ValueError(f"{cells}: {error}") from None
     if not found:

@@ -38,13 +38,13 @@ NEEDED = ("none", judge.REFERENCE, judge.OURS)
 def write_figures(evaluation, cells, arms):
     table = evaluation.table(
         "cells", "cell", "arm", "repetitions", "cwnd", "mean_ms", "mean_low", "mean_high", "p95_ms",
-        "p95_low", "p95_high", "retrans_connections_percent", "retrans_first_percent",
+        "p95_low", "p95_high", "p99_ms", "retrans_connections_percent", "retrans_first_percent",
         "retrans_bytes_percent", "retrans_low", "retrans_high")
     for cell in cells:
         for arm in arms:
             figures = judge.figures_of(cell.samples[arm.name])
             table.add(cell.label, arm.name, figures.repetitions, figures.cwnd, *figures.mean_ms,
-                      *figures.p95_ms, figures.retrans_connections, figures.retrans_first,
+                      *figures.p95_ms, figures.p99_ms, figures.retrans_connections, figures.retrans_first,
                       *figures.retrans_bytes)
 
 
@@ -71,12 +71,14 @@ def draw(evaluation, cells, arms):
 
 def say_arms(evaluation, cells, arms):
     evaluation.say(f"{'arm':<12} {'time saved':>10} {'retransmitted':>14} {'window':>7}"
-                   "   means of all cells")
+                   "   means of all cells; mean, p95 and p99 divided by those of 24, and the worst")
     for arm in arms:
         x, y = zip(*points(cells, arm.name))
         cwnd = sum(cell.samples[arm.name][..., 4].mean() for cell in cells) / len(cells)
         evaluation.say(f"{arm.name:<12} {sum(y) / len(y):>8.1f} % {sum(x) / len(x):>12.2f} %"
-                       f" {cwnd:>7.1f}")
+                       f" {cwnd:>7.1f}   " + ", ".join(
+                           "{:.2f} (up to {:.2f})".format(*judge.ratios(cells, arm.name, statistic))
+                           for statistic in (judge.mean, judge.p95, judge.p99)))
 
 
 def play_cells(evaluation, arms):

@@ -119,7 +119,10 @@ static void end_flight(struct path *path, struct flow *flow, double flight, doub
     flow->resent += lost;
     flow->rate = (flight - lost) / round_s;
     flow->last_sent_s = path->now_s;
+    flow->busy_s += round_s;
     if (lost > 0) {
+        /* Slow start has added those that arrived before the loss is seen. */
+        flow->ssthresh = 0.7 * (flow->cwnd + (flow->is_slow_start ? flight - lost : 0));
         flow->cwnd = fmax(2, 0.7 * flow->cwnd);
         flow->is_slow_start = false;
     } else if (flight >= flow->cwnd) {
@@ -204,6 +207,8 @@ struct riptide_sample flow_sample(const struct path *path, const struct flow *fl
         .retrans_segs = (uint32_t)fmin(flow->resent, UINT32_MAX),
         .acked_bytes = (uint64_t)((flow->sent - flow->resent) * MSS_BYTES) + 1,
         .delivery_rate_Bps = (uint64_t)(flow->rate * MSS_BYTES),
+        .busy_time_us = (uint64_t)(flow->busy_s * 1e6),
+        .ssthresh_segs = flow->ssthresh > 0 ? (uint32_t)flow->ssthresh : INT32_MAX,
         .last_data_sent_ms = (uint32_t)fmax(0, (path->now_s - flow->last_sent_s) * 1e3),
         .app_limited =
             (flow->limit > 0 && flow->limit < flow->cwnd) || (!flow->is_busy && flow->left <= 0),

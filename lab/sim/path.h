@@ -30,6 +30,8 @@ struct flow {
     double rounds;       /* so far */
     double sent, resent; /* segments */
     double rate;         /* recent delivery rate, segments per second */
+    double busy_s;       /* time with segments in flight */
+    double ssthresh;     /* segments; 0: none yet */
     double last_sent_s;
     double closes_s; /* when it closes, after its transfer */
 };
