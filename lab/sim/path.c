@@ -42,7 +42,8 @@ static struct flow *find_closed(struct path *path)
     return NULL;
 }
 
-static void open_flow(struct path *path, bool is_busy, uint32_t host, double segments, double cwnd)
+static void open_flow(struct path *path, bool is_busy, uint32_t host, double segments,
+                      struct start start)
 {
     struct flow *flow = find_closed(path);
 
@@ -54,7 +55,8 @@ static void open_flow(struct path *path, bool is_busy, uint32_t host, double seg
         .is_slow_start = true,
         .is_first = true,
         .host = host,
-        .cwnd = cwnd,
+        .is_paced = start.is_paced,
+        .cwnd = start.cwnd,
         .left = segments,
         .last_sent_s = path->now_s,
     };
@@ -77,7 +79,7 @@ void path_init(struct path *path, uint64_t seed)
     path->next_change_s = wait(&path->dice, 30);
     n_busy = 1 + (uint32_t)(dice_unit(&path->dice) * 3);
     for (uint32_t i = 0; i < n_busy; i++)
-        open_flow(path, true, i % path->hosts, 0, 10);
+        open_flow(path, true, i % path->hosts, 0, (struct start){ 10, false });
 }
 
 /* Capacity moves within a third and three times of its base; one change in ten is another route. */
@@ -91,7 +93,7 @@ static void change(struct path *path)
 }
 
 /* Objects of 20 to 200 KB; three in ten times several connections open at once. */
-static void open_group(struct path *path, const uint32_t *cwnds)
+static void open_group(struct path *path, const struct start *starts)
 {
     uint32_t host = (uint32_t)(dice_unit(&path->dice) * path->hosts), n = 1;
     double segments = ceil(dice_log(&path->dice, 14, 140));
@@ -99,7 +101,7 @@ static void open_group(struct path *path, const uint32_t *cwnds)
     if (dice_unit(&path->dice) < 0.3)
         n = 2 + (uint32_t)(dice_unit(&path->dice) * 7);
     for (uint32_t i = 0; i < n; i++)
-        open_flow(path, false, host, segments, cwnds[host]);
+        open_flow(path, false, host, segments, starts[host]);
     path->next_open_s = path->now_s + wait(&path->dice, 2);
 }
 
@@ -145,10 +147,15 @@ static bool is_sending(const struct flow *flow)
     return flow->is_open && (flow->is_busy || flow->left > 0);
 }
 
+static bool is_burst(const struct flow *flow)
+{
+    return flow->is_first && !flow->is_paced;
+}
+
 /*
- * One round trip. First flights are not paced: segments that exceed the buffer are lost. Others are
- * clocked by acknowledgements: what exceeds path and buffer together is lost, from each flow in
- * proportion.
+ * One round trip. Of first flights that leave at once, segments that exceed the buffer are lost.
+ * Others are paced, or clocked by acknowledgements: what exceeds path and buffer together is lost,
+ * from each flow in proportion.
  */
 static void run_round(struct path *path, struct score *score)
 {
@@ -156,7 +163,7 @@ static void run_round(struct path *path, struct score *score)
 
     for (size_t i = 0; i < PATH_FLOWS; i++) {
         if (is_sending(&path->flows[i]))
-            *(path->flows[i].is_first ? &first : &clocked) += flight_of(&path->flows[i]);
+            *(is_burst(&path->flows[i]) ? &first : &clocked) += flight_of(&path->flows[i]);
     }
     path->queue = fmin(path->buffer, fmax(0, clocked - bdp));
     over_first = fmax(0, path->queue + first - path->buffer);
@@ -172,7 +179,7 @@ static void run_round(struct path *path, struct score *score)
         if (!is_sending(flow))
             continue;
         flight = flight_of(flow);
-        lost = flow->is_first ? over_first * flight / first : over * flight / fmax(clocked, 1);
+        lost = is_burst(flow) ? over_first * flight / first : over * flight / fmax(clocked, 1);
         lost = fmin(ceil(lost), flight);
         if (flow->is_first && !flow->is_busy) {
             score->flights++;
@@ -183,13 +190,13 @@ static void run_round(struct path *path, struct score *score)
     }
 }
 
-void path_run(struct path *path, double end_s, const uint32_t *cwnds, struct score *score)
+void path_run(struct path *path, double end_s, const struct start *starts, struct score *score)
 {
     while (path->now_s < end_s) {
         if (path->now_s >= path->next_change_s)
             change(path);
         if (path->now_s >= path->next_open_s)
-            open_group(path, cwnds);
+            open_group(path, starts);
         run_round(path, score);
     }
 }

@@ -23,6 +23,7 @@ struct flow {
     bool is_busy; /* sends without end; else `left` segments */
     bool is_slow_start;
     bool is_first; /* it sends its first flight in the next round */
+    bool is_paced; /* over that round */
     uint32_t host;
     double cwnd;         /* segments */
     double left;         /* to send, segments */
@@ -58,8 +59,14 @@ struct path {
 
 void path_init(struct path *path, uint64_t seed);
 
-/* Simulates until `end_s`; new connections to host n start with cwnds[n]. */
-void path_run(struct path *path, double end_s, const uint32_t *cwnds, struct score *score);
+/* How new connections to a host start. */
+struct start {
+    uint32_t cwnd; /* segments */
+    bool is_paced;
+};
+
+/* Simulates until `end_s`; new connections to host n start as starts[n]. */
+void path_run(struct path *path, double end_s, const struct start *starts, struct score *score);
 
 /* The sample of a connection in a dump. */
 struct riptide_sample flow_sample(const struct path *path, const struct flow *flow);

@@ -32,15 +32,17 @@ static const struct {
     uint32_t cwnd;
     double history_weight;
     double drop_share;
+    bool can_pace;
 } contenders[] = {
-    { "10", NULL, 10, 0, 1 },
-    { "24", NULL, 24, 0, 1 },
-    { "100", NULL, 100, 0, 1 },
-    { "paper", "paper", 10, 0.5, 1 },
-    { "paper, no history", "paper", 10, 0, 1 },
-    { "paper, drop 0.3", "paper", 10, 0.5, 0.3 },
-    { "bdp", "bdp", 10, 0.5, 1 },
-    { "careful", "careful", 10, 0.5, 1 },
+    { "10", NULL, 10, 0, 1, false },
+    { "24", NULL, 24, 0, 1, false },
+    { "100", NULL, 100, 0, 1, false },
+    { "paper", "paper", 10, 0.5, 1, false },
+    { "paper, no history", "paper", 10, 0, 1, false },
+    { "paper, drop 0.3", "paper", 10, 0.5, 0.3, false },
+    { "bdp", "bdp", 10, 0.5, 1, false },
+    { "careful", "careful", 10, 0.5, 1, false },
+    { "careful, paced", "careful", 10, 0.5, 1, true },
 };
 
 static struct riptide_prefix host_of(uint32_t path, uint32_t host)
@@ -64,15 +66,16 @@ static void look(struct riptide_estimator *estimator, const struct path *path, u
 }
 
 static void ask(const struct riptide_estimator *estimator, uint32_t n, uint32_t cwnd,
-                uint32_t cwnds[PATH_HOSTS])
+                struct start starts[PATH_HOSTS])
 {
     for (uint32_t host = 0; host < PATH_HOSTS; host++) {
         struct riptide_prefix dst = host_of(n, host);
         struct riptide_estimate estimate;
 
-        cwnds[host] = cwnd;
+        starts[host] = (struct start){ cwnd, false };
         if (estimator && riptide_estimator_find(estimator, &dst, &estimate) == 0)
-            cwnds[host] = estimate.cwnd;
+            starts[host] = (struct start){ estimate.cwnd, estimate.pacing_percent > 0 &&
+                                                              estimate.pacing_percent <= 100 };
     }
 }
 
@@ -90,6 +93,7 @@ static struct score run(const struct plan *plan, size_t contender, uint64_t seed
         config.drop_share = contenders[contender].drop_share;
         if (riptide_estimator_new(&estimator, &config, NULL) != 0)
             exit(1);
+        riptide_estimator_set_pacing(estimator, contenders[contender].can_pace);
     }
     if (!paths)
         exit(1);
@@ -97,10 +101,10 @@ static struct score run(const struct plan *plan, size_t contender, uint64_t seed
         path_init(&paths[n], seed << 32 | n);
     for (uint32_t second = 1; second <= plan->seconds; second++) {
         for (uint32_t n = 0; n < plan->paths; n++) {
-            uint32_t cwnds[PATH_HOSTS];
+            struct start starts[PATH_HOSTS];
 
-            ask(estimator, n, contenders[contender].cwnd, cwnds);
-            path_run(&paths[n], second, cwnds, &score);
+            ask(estimator, n, contenders[contender].cwnd, starts);
+            path_run(&paths[n], second, starts, &score);
             if (estimator)
                 look(estimator, &paths[n], n);
         }
