@@ -52,13 +52,6 @@ const char explain_sentence[] =
     "|{?left_alone}" WITHOUT_WINDOW "|" EXPLAIN_MANAGER
     "; for its window: riptided --dry-run --once --scope {dst}]";
 
-#define EVIDENCE                                                                                   \
-    "  evidence     capacity [{window.evidence.capacity:.1}|-], "                                  \
-    "burst [{window.evidence.burst:.1}|-] segments, sharers [{window.evidence.sharers}|-], "       \
-    "brake [{window.evidence.brake:.2}|-]"                                                         \
-    "[, rtt {window.evidence.min_rtt_ms:.1} to {window.evidence.max_rtt_ms:.1} ms"                 \
-    "|, smallest rtt {window.evidence.min_rtt_ms:.1} ms]\n"
-
 #define ROUTE(name)                                                                                \
     "[{!" name "}none|{?" name ".state=" STATE_PROGRAM "}"                                         \
     "none: the window is given by the program"                                                     \
@@ -72,7 +65,9 @@ const char explain_steps[] =
     "{seen.age_s:.1} s ago{seen.left_out:left_out}\n]"
     "[{?window}  counted      {window.connections} connection[{!window.connections=1}s]"
     "{window.left_out:left_out}\n"
-    "[{?window.evidence.capacity}" EVIDENCE "|{?window.evidence.sharers}" EVIDENCE "]"
+    "[{?window.evidence.min_rtt_ms}  evidence     [capacity {window.evidence.capacity:.1} segments, "
+    "sharers {window.evidence.sharers}, ][rtt {window.evidence.min_rtt_ms:.1} to "
+    "{window.evidence.max_rtt_ms:.1} ms|smallest rtt {window.evidence.min_rtt_ms:.1} ms]\n]"
     "  combined     {window.combined:.1} segments (policy {window.policy})\n"
     "  smoothed     {window.smoothed:.1} segments"
     "[{?window.is_drop}, the drop guard discarded history]\n"

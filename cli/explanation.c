@@ -84,7 +84,7 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
     return json_pack(
         "{s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:I, "
         "s:f, s:o,"
-        " s:{s:o, s:o, s:o, s:o, s:o, s:o}}",
+        " s:{s:o, s:o, s:o, s:o}}",
         "policy", explanation->policy, "connections", (json_int_t)explanation->samples, "left_out",
         left_out_of(explanation->left_out), "combined", explanation->combined, "smoothed",
         explanation->smoothed, "is_drop", explanation->is_drop, "bounds",
@@ -97,10 +97,8 @@ json_t *explanation_window(const struct riptide_explanation *explanation, uint64
         explanation->expires_ns == RIPTIDE_NEVER_NS
             ? json_null()
             : json_real(seconds(now_ns, explanation->expires_ns)),
-        "evidence", "capacity", real_figure(explanation->evidence.capacity), "burst",
-        real_figure(explanation->evidence.burst), "sharers",
-        figure_or_null(explanation->evidence.sharers), "brake",
-        real_figure(explanation->evidence.brake), "min_rtt_ms",
+        "evidence", "capacity", real_figure(explanation->evidence.capacity), "sharers",
+        figure_or_null(explanation->evidence.sharers), "min_rtt_ms",
         milliseconds(explanation->evidence.min_rtt_us), "max_rtt_ms",
         milliseconds(explanation->evidence.max_rtt_us));
 }

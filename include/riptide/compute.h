@@ -249,14 +249,12 @@ struct riptide_explanation {
     uint64_t expires_ns;
     struct {
         double capacity;  /* segments the path delivers in its smallest round trip; 0: unknown */
-        double burst;     /* segments that the path has taken at once */
         uint32_t sharers; /* connections that open together */
         /*
          * The part of a round trip over which first flights of `cwnd` should leave, percent, a
          * multiple of ten from 50 on; RIPTIDE_AT_ONCE; 0: the policy does not determine it.
          */
         uint32_t pacing_percent;
-        double brake;        /* 1: none; after losses the usable share of the capacity */
         uint32_t min_rtt_us; /* smallest round trip time; 0: unknown */
         uint32_t max_rtt_us; /* largest; 0: unknown, always with "careful" */
     } evidence;

@@ -163,7 +163,6 @@ static void bdp_explain(const void *memory, struct riptide_explanation *explanat
 
     explanation->evidence.capacity = (double)HALVES_MAX(bdp->capacities);
     explanation->evidence.sharers = HALVES_MAX(bdp->sharers);
-    explanation->evidence.brake = 1;
     explanation->evidence.min_rtt_us = bdp->kept_min_rtt_us;
     explanation->evidence.max_rtt_us = HALVES_MAX(bdp->rtts_us);
 }

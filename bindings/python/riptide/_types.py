@@ -176,10 +176,8 @@ class Evidence:
     """A policy's evidence about a path; a member is 0 if there is none of its kind."""
 
     capacity: float  #: segments that the path delivers in its smallest round trip
-    burst: float  #: segments that its buffer has held at once
     sharers: int  #: connections that open together
     pacing_percent: int  #: as in Estimate
-    brake: float  #: after losses the window that fits, as a share of the capacity; 1: none
     min_rtt_us: int
     max_rtt_us: int
 
