@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Policy "careful": slow start and AIMD, but from connection to connection. First flights that fill
- * the window and fit raise it; where they lose, the next ones are paced; where paced ones lose, it
- * is cut. Each flight is a step of two counters (docs/policies.md). Pure.
+ * Policy "careful": slow start and AIMD, from connection to connection. First flights that fill the
+ * window and fit raise it; where they lose, the next ones are paced, or it is cut. Each flight is a
+ * step of two counters (docs/policies.md). Pure.
  */
 #include "estimator.h"
 #include "evidence.h"
@@ -48,13 +48,14 @@ enum { LOCAL_US = 1000, FAR = 8, ETHERNET_MSS_BYTES = 1460, SMALL = 20 };
 enum flight { NO_FLIGHT, CLEAN, FILLED, LOSSY };
 
 /*
- * What counters show about a first flight. An open connection counts in the interval of its begin.
+ * What counters show about a first flight. That of an open connection counts in the interval in
+ * which it ends: a round trip after its begin, two if it is paced.
  *
  * Slow start adds the segments that arrive, so losses of the first flight are seen with a window of
  * less than two of ours, and those of a later flight with two or more; of that cubic leaves 0.7 in
- * ssthresh. So it shows whose the losses were, as long as there was one time of losses: for eight
- * windows, or, as windows grow slowly behind it, sixteen ssthresh. BBR has no ssthresh: losses of
- * up to four windows count as the first flight's. Of longer connections nothing is known.
+ * ssthresh. That shows whose they were while there was one time of losses: for eight windows, or
+ * sixteen ssthresh, as windows grow slowly behind it. BBR has no ssthresh: losses of up to four
+ * windows count as the first flight's.
  */
 static enum flight first_flight_of(const struct riptide_sample *sample,
                                    const struct riptide_policy_input *input, bool is_paced)
@@ -62,13 +63,13 @@ static enum flight first_flight_of(const struct riptide_sample *sample,
     uint64_t sent = evidence_segs_sent_once(sample), lost = sample->retrans_segs;
     uint64_t window = input->cwnd, first = sent < window ? sent : window;
     uint64_t ssthresh = sample->ssthresh_segs, ago_us = UINT64_C(1000) * sample->last_data_sent_ms;
-    uint64_t interval_us = input->interval_ns / 1000;
+    uint64_t recent_us = input->interval_ns / 1000 + (is_paced ? UINT64_C(2) : 1) * sample->rtt_us;
     uint64_t least = is_paced && window > 2 * SMALL ? SMALL : (window + 1) / 2;
     bool has_ssthresh = ssthresh > 0 && ssthresh < INT32_MAX; /* TCP_INFINITE_SSTHRESH */
 
     if (window == 0 || sent < least)
         return NO_FLIGHT;
-    if (!sample->closed && (sample->busy_time_us >= interval_us || ago_us > interval_us ||
+    if (!sample->closed && (sample->busy_time_us >= recent_us || ago_us >= recent_us ||
                             (lost == 0 && sample->acked_bytes < first * sample->mss_bytes)))
         return NO_FLIGHT;
     if (lost > 0 && has_ssthresh && 10 * (ssthresh + 1) > 14 * window) /* it is rounded down */
@@ -133,8 +134,9 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     struct careful *careful = memory;
     enum riptide_left_out reason = evidence_check(sample);
     enum flight flight = first_flight_of(sample, input, careful->is_paced);
-    uint32_t since_ms = (uint32_t)(input->now_ns / 1000000) - careful->began_ms;
-    bool is_earlier = sample->closed && sample->busy_time_us / 1000 >= since_ms;
+    uint64_t seen_ns = input->now_ns + (sample->closed ? 0 : input->interval_ns); /* or later */
+    uint32_t since_ms = (uint32_t)(seen_ns / 1000000) - careful->began_ms;
+    bool is_earlier = sample->busy_time_us / 1000 >= since_ms;
 
     if (sample->min_rtt_us == 0 || reason == RIPTIDE_LEFT_OUT_UNUSED)
         return reason;
@@ -198,7 +200,6 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
         careful->wait = WAIT;
         begin(careful, input->now_ns);
     } else if (careful->is_paced && !can_pace) {
-        /* What fits at once is learned anew. */
         careful->cwnd = (float)lesser((double)careful->cwnd, START_CWND);
         careful->is_paced = false;
         begin(careful, input->now_ns);
@@ -214,11 +215,10 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
 static void careful_restore(const struct riptide_policy_input *input, void *memory, double cwnd,
                             bool is_paced, uint32_t min_rtt_us)
 {
-    bool has_lost = is_paced || cwnd < START_CWND;
-
-    (void)input;
     *(struct careful *)memory = (struct careful){ (float)cwnd, min_rtt_us, .wait = WAIT,
-                                                  .is_paced = is_paced, .has_lost = has_lost };
+                                                  .is_paced = is_paced,
+                                                  .has_lost = is_paced || cwnd < START_CWND };
+    begin(memory, input->now_ns);
 }
 
 static void careful_explain(const void *memory, struct riptide_explanation *explanation)

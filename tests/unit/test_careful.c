@@ -37,7 +37,8 @@ TEST(series_of_the_documentation)
     assert_int_equal(flights(routes, "xxxx"), 31);
     assert_int_equal(flights(routes, "..............."), 31);
     assert_int_equal(flights(routes, "."), 35);
-    assert_int_equal(flights(routes, "......."), 35);
+    assert_int_equal(flights(routes, "................"), 39);
+    assert_int_equal(flights(routes, "........"), 44);
     assert_false(is_paced(routes));
 }
 
@@ -179,6 +180,57 @@ TEST(interval_does_not_matter)
     assert_in_range(100 * mean_window_of_interval(5 * S) / of_a_second, 80, 120);
 }
 
+/*
+ * Connections that open each second and send for 700 ms, as a dump in each interval shows them, or
+ * their end if none did. A first flight ends after a round trip, paced after two. `cwnds`: the
+ * windows after each five.
+ */
+static void dump_series(uint64_t interval_ms, const char *series, uint32_t *cwnds)
+{
+    enum { N = 40, LIFE_MS = 700, FLIGHT_MS = RTT_US / 1000 };
+    ESTIMATOR *estimator = begun(true);
+    uint32_t began_with[N];
+    bool is_shown[N] = { false };
+
+    for (uint64_t now_ms = 0; now_ms <= 1000 * strlen(series); now_ms += interval_ms) {
+        for (uint64_t n = 0; n < strlen(series) && 1000 * n + 470 < now_ms; n++) {
+            uint64_t age_ms = now_ms - (1000 * n + 470);
+            bool is_under_way = age_ms < (is_paced(estimator) ? 2 : 1) * FLIGHT_MS;
+            uint32_t cwnd = began_with[n], lost = series[n] == 'x' ? cwnd / 4 : 0;
+            struct riptide_sample sample = closed(cwnd, cwnd, is_under_way ? 0 : lost);
+
+            sample.closed = age_ms >= LIFE_MS;
+            sample.busy_time_us = 1000 * (sample.closed ? LIFE_MS : age_ms);
+            if (is_under_way)
+                sample.acked_bytes = 0;
+            if (!sample.closed || !is_shown[n])
+                add(estimator, sample);
+            is_shown[n] = true;
+        }
+        if (now_ms > 0)
+            riptide_estimator_tick(estimator, 2 * S + now_ms * MS);
+        for (uint64_t n = now_ms / 1000; n < N && 1000 * n + 470 < now_ms + interval_ms; n++)
+            began_with[n] = cwnd_of(estimator);
+        if (now_ms > 0 && now_ms % 5000 == 0)
+            *cwnds++ = cwnd_of(estimator);
+    }
+}
+
+TEST(a_series_gives_the_same_windows_at_every_interval)
+{
+    static const char series[] = ".....x........xxxxx.....xxxxxxxxxx.";
+    static const uint32_t intervals_ms[] = { 50, 100, 250, 1000 };
+    static const uint32_t expected[] = { 48, 96, 192, 192, 216, 216, 162 };
+
+    for (size_t i = 0; i < sizeof(intervals_ms) / sizeof(intervals_ms[0]); i++) {
+        uint32_t cwnds[sizeof(expected) / sizeof(expected[0])] = { 0 };
+
+        dump_series(intervals_ms[i], series, cwnds);
+        for (size_t k = 0; k < sizeof(expected) / sizeof(expected[0]); k++)
+            assert_int_equal(cwnds[k], expected[k]);
+    }
+}
+
 TEST(a_window_may_be_as_large_as_any)
 {
     ESTIMATOR *estimator = begun(false);
@@ -267,15 +319,28 @@ TEST(what_began_before_a_change_is_not_judged_by_it)
     assert_int_equal(pass(estimator), 72);
 }
 
+/* Its flight was under way in the tick that raised the window. */
+TEST(an_open_connection_of_the_former_window_does_not_fit_the_next)
+{
+    ESTIMATOR *estimator = begun(false);
+    struct riptide_sample earlier = opened(48, 48, 0);
+
+    assert_int_equal(flights(estimator, "...."), 48);
+    earlier.busy_time_us = 1000000 + RTT_US / 2;
+    assert_int_equal(tick(estimator, earlier), 48);
+    assert_int_equal(flights(estimator, "..."), 48);
+    assert_int_equal(flights(estimator, "."), 96);
+}
+
 TEST(an_open_connection_is_judged_once_and_when_its_flight_is_over)
 {
     ESTIMATOR *estimator = begun(false);
     struct riptide_sample older = opened(24, 24, 0), under_way = opened(24, 24, 0),
                           idle = opened(24, 24, 0), lossy = opened(24, 24, 6);
 
-    older.busy_time_us = 1000001;
+    older.busy_time_us = 1000000 + RTT_US;
     under_way.acked_bytes--;
-    idle.last_data_sent_ms = 1001;
+    idle.last_data_sent_ms = 1000 + RTT_US / 1000;
     lossy.acked_bytes = 0;
     for (int i = 0; i < 10; i++) {
         add(estimator, older);
