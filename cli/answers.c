@@ -338,7 +338,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     json_t *window = json_null(), *seen = json_null(), *route = json_null();
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_explanation explanation;
+    struct riptide_estimate estimate;
     struct riptide_route found;
     struct riptide_prefix group;
     char dev[IF_NAMESIZE];
@@ -346,13 +346,13 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
 
     riptide_estimator_group(estimator, peer, &group);
     riptide_prefix_format(&group, dst);
-    if (riptide_estimator_explain(estimator, &group, &explanation, sizeof(explanation)) != 0) {
+    if (riptide_estimator_find(estimator, &group, &estimate) != 0) {
         /* Neither window nor connections. */
-    } else if (explanation.cwnd > 0) {
-        window = explanation_window(&explanation, now_ns);
+    } else if (estimate.cwnd > 0 || estimate.off.family) {
+        window = explanation_window(&estimate, now_ns);
     } else {
-        seen = explanation_seen(&explanation);
-        json_object_set_new(seen, "age_s", json_real(s(now_ns - explanation.updated_ns)));
+        seen = explanation_seen(&estimate);
+        json_object_set_new(seen, "age_s", json_real(s(now_ns - estimate.updated_ns)));
     }
     if (riptide_agent_find(daemon->agent, &group, &found) == 0) {
         route =

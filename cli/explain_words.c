@@ -52,6 +52,12 @@ const char explain_sentence[] =
     "|{?left_alone}" WITHOUT_WINDOW "|" EXPLAIN_MANAGER
     "; for its window: riptided --dry-run --once --scope {dst}]";
 
+#define EVIDENCE                                                                                   \
+    "[{?window.evidence.min_rtt_ms}  evidence     "                                                \
+    "[capacity {window.evidence.capacity:.1} segments, sharers {window.evidence.sharers}, ]"       \
+    "[rtt {window.evidence.min_rtt_ms:.1} to {window.evidence.max_rtt_ms:.1} ms"                   \
+    "|smallest rtt {window.evidence.min_rtt_ms:.1} ms]\n]"
+
 #define ROUTE(name)                                                                                \
     "[{!" name "}none|{?" name ".state=" STATE_PROGRAM "}"                                         \
     "none: the window is given by the program"                                                     \
@@ -65,18 +71,15 @@ const char explain_steps[] =
     "{seen.age_s:.1} s ago{seen.left_out:left_out}\n]"
     "[{?window}  counted      {window.connections} connection[{!window.connections=1}s]"
     "{window.left_out:left_out}\n"
-    "[{?window.evidence.min_rtt_ms}  evidence     [capacity {window.evidence.capacity:.1} segments, "
-    "sharers {window.evidence.sharers}, ][rtt {window.evidence.min_rtt_ms:.1} to "
-    "{window.evidence.max_rtt_ms:.1} ms|smallest rtt {window.evidence.min_rtt_ms:.1} ms]\n]"
-    "  combined     {window.combined:.1} segments (policy {window.policy})\n"
+    EVIDENCE "  combined     {window.combined:.1} segments (policy {policy})\n"
     "  smoothed     {window.smoothed:.1} segments"
     "[{?window.is_drop}, the drop guard discarded history]\n"
     "  bounds       {window.cwnd_min} to {window.cwnd_max} segments"
-    "[ by \\[prefix {window.hint}\\]]"
-    "[, base route {window.base_cwnd}][, hint at most {window.hint_cwnd_max}]"
+    "[, by the hint for {window.hint}]"
+    "[, base route {window.base_cwnd}]"
     "[{?window.bounds}; limited by: {window.bounds:list}]\n"
-    "  window       {window.cwnd} segments, computed {window.age_s:.1} s ago"
-    "[, expires in {window.expires_s:.0} s][; none is given: windows are off for {window.off}]\n"
+    "  window       [none: windows are off for {window.off}|{window.cwnd} segments], computed "
+    "{window.age_s:.1} s ago[, expires in {window.expires_s:.0} s]\n"
     "|  window       none\n]"
     "[{?daemon_is_running}  route        " ROUTE(
         "route") "]"

@@ -57,15 +57,14 @@ static json_t *left_out_of(const uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS])
                      (json_int_t)left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1]);
 }
 
-json_t *explanation_seen(const struct riptide_explanation *explanation)
+json_t *explanation_seen(const struct riptide_estimate *estimate)
 {
-    json_int_t n = explanation->samples;
+    json_int_t n = estimate->samples;
 
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
-        n += explanation->left_out[i];
+        n += estimate->left_out[i];
     return json_pack("{s:I, s:I, s:o}", "connections", n, "counted",
-                     (json_int_t)explanation->samples, "left_out",
-                     left_out_of(explanation->left_out));
+                     (json_int_t)estimate->samples, "left_out", left_out_of(estimate->left_out));
 }
 
 static json_t *bounds_that_bit(uint32_t bits)
@@ -79,28 +78,24 @@ static json_t *bounds_that_bit(uint32_t bits)
     return names;
 }
 
-json_t *explanation_window(const struct riptide_explanation *explanation, uint64_t now_ns)
+json_t *explanation_window(const struct riptide_estimate *estimate, uint64_t now_ns)
 {
     return json_pack(
-        "{s:s, s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:I, "
-        "s:f, s:o,"
+        "{s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:f, s:o,"
         " s:{s:o, s:o, s:o, s:o}}",
-        "policy", explanation->policy, "connections", (json_int_t)explanation->samples, "left_out",
-        left_out_of(explanation->left_out), "combined", explanation->combined, "smoothed",
-        explanation->smoothed, "is_drop", explanation->is_drop, "bounds",
-        bounds_that_bit(explanation->bounds), "cwnd_min", (json_int_t)explanation->cwnd_min,
-        "cwnd_max", (json_int_t)explanation->cwnd_max, "hint",
-        explanation_prefix(&explanation->hint), "off", explanation_prefix(&explanation->off),
-        "hint_cwnd_max", figure_or_null(explanation->hint_cwnd_max), "base_cwnd",
-        figure_or_null(explanation->base_cwnd), "cwnd", (json_int_t)explanation->cwnd, "age_s",
-        seconds(explanation->updated_ns, now_ns), "expires_s",
-        explanation->expires_ns == RIPTIDE_NEVER_NS
+        "connections", (json_int_t)estimate->samples, "left_out", left_out_of(estimate->left_out),
+        "combined", estimate->combined, "smoothed", estimate->smoothed, "is_drop",
+        estimate->is_drop, "bounds", bounds_that_bit(estimate->bounds), "cwnd_min",
+        (json_int_t)estimate->cwnd_min, "cwnd_max", (json_int_t)estimate->cwnd_max, "hint",
+        explanation_prefix(&estimate->hint), "off", explanation_prefix(&estimate->off),
+        "base_cwnd", figure_or_null(estimate->base_cwnd), "cwnd", (json_int_t)estimate->cwnd,
+        "age_s", seconds(estimate->updated_ns, now_ns), "expires_s",
+        estimate->expires_ns == RIPTIDE_NEVER_NS
             ? json_null()
-            : json_real(seconds(now_ns, explanation->expires_ns)),
-        "evidence", "capacity", real_figure(explanation->evidence.capacity), "sharers",
-        figure_or_null(explanation->evidence.sharers), "min_rtt_ms",
-        milliseconds(explanation->evidence.min_rtt_us), "max_rtt_ms",
-        milliseconds(explanation->evidence.max_rtt_us));
+            : json_real(seconds(now_ns, estimate->expires_ns)),
+        "evidence", "capacity", real_figure(estimate->capacity), "sharers",
+        figure_or_null(estimate->sharers), "min_rtt_ms", milliseconds(estimate->min_rtt_us),
+        "max_rtt_ms", milliseconds(estimate->max_rtt_us));
 }
 
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)

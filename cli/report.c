@@ -46,21 +46,20 @@ static enum log_level route_level(const struct settings *settings)
     return settings->applier.dry_run ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
 }
 
-static void report_applied(const struct settings *settings, const struct riptide_agent *agent,
+static void report_applied(const struct settings *settings,
                            const struct riptide_agent_event *event, const char *dst)
 {
-    const struct riptide_estimator *estimator = riptide_agent_get_estimator(agent);
+    const struct riptide_estimate *estimate = event->estimate;
     const struct riptide_route *route = event->route;
-    struct riptide_explanation explanation;
     char gateway[RIPTIDE_PREFIX_TEXT_BYTES];
     char name[IF_NAMESIZE];
     char figures[96] = "";
     char path[RIPTIDE_PREFIX_TEXT_BYTES + IF_NAMESIZE + 16] = "via several next hops";
 
-    if (riptide_estimator_explain(estimator, &route->dst, &explanation, sizeof(explanation)) == 0)
+    if (estimate)
         snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f, smoothed %.1f)",
-                 explanation.samples, explanation.samples == 1 ? "" : "s", explanation.policy,
-                 explanation.combined, explanation.smoothed);
+                 estimate->samples, estimate->samples == 1 ? "" : "s",
+                 settings->estimator.policy->name, estimate->combined, estimate->smoothed);
     if (route->backend == RIPTIDE_PROGRAM) {
         snprintf(path, sizeof(path), "by the program");
     } else if (route->ifindex) {
@@ -93,8 +92,7 @@ static void report_withdrawn(const struct settings *settings,
         log_line(route_level(settings), "%s: withdrawn%s%s", dst, *reason ? ", " : "", reason);
 }
 
-static void report_route(const struct settings *settings, const struct riptide_agent *agent,
-                         const struct riptide_agent_event *event)
+static void report_route(const struct settings *settings, const struct riptide_agent_event *event)
 {
     const struct riptide_route *route = event->route;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -103,7 +101,7 @@ static void report_route(const struct settings *settings, const struct riptide_a
     switch (route->state) {
     case RIPTIDE_ROUTE_APPLIED:
         if (route_level(settings) <= settings->log_level)
-            report_applied(settings, agent, event, dst);
+            report_applied(settings, event, dst);
         break;
     case RIPTIDE_ROUTE_WITHDRAWN:
         report_withdrawn(settings, event, dst);
@@ -258,7 +256,7 @@ void report_event(const struct settings *settings, const struct riptide_agent *a
                  (double)event->tick->interval_ns / 1e9);
         break;
     case RIPTIDE_AGENT_ROUTE:
-        report_route(settings, agent, event);
+        report_route(settings, event);
         break;
     case RIPTIDE_AGENT_FAILED:
         report_failed(event->error);

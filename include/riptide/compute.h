@@ -36,7 +36,7 @@ enum riptide_left_out {
 #define RIPTIDE_LEFT_OUT_REASONS 3
 
 struct riptide_estimator_config;
-struct riptide_explanation;
+struct riptide_estimate;
 
 /* Input of a policy's functions, beside their memory of the destination. */
 struct riptide_policy_input {
@@ -59,7 +59,7 @@ struct riptide_policy_input {
 #define RIPTIDE_NO_EVIDENCE (-1.0)
 
 /* Memory of a policy for each destination. */
-#define RIPTIDE_POLICY_MEMORY_BYTES 48
+#define RIPTIDE_POLICY_MEMORY_BYTES 40
 
 /*
  * How samples become a window: pure functions over `bytes` of memory for each destination, zero for
@@ -94,15 +94,12 @@ struct riptide_policy {
      */
     void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd,
                     bool is_paced, uint32_t min_rtt_us);
-    /* Optional: the largest delay seen on the path, for rto_min. */
-    uint32_t (*delay_us)(const void *memory);
-    /* Optional: fills the explanation's evidence; `cwnd` is set already. */
-    void (*explain)(const void *memory, struct riptide_explanation *explanation);
     /*
-     * Optional: whether losses lowered the window, so that it may be below the base route's.
-     * Otherwise the base route's is the lower bound.
+     * Optional: fills what it knows of a destination with a window: min_rtt_us, max_rtt_us,
+     * pacing_percent, capacity, sharers, and `may_lower` if losses lowered the window. Otherwise
+     * the base route's window is the lower bound.
      */
-    bool (*is_cut)(const void *memory);
+    void (*explain)(const void *memory, struct riptide_estimate *estimate);
     void *user;        /* the caller's, passed to the functions in their input */
     void *reserved[4]; /* NULL */
 };
@@ -189,31 +186,6 @@ struct riptide_estimator_config {
     uint8_t reserved[4]; /* 0 */
 };
 
-/* The window of one destination, and how it was computed. */
-struct riptide_estimate {
-    struct riptide_prefix dst;
-    uint32_t samples;    /* connections in the last tick with samples; up to 65535 */
-    double combined;     /* their windows combined, segments */
-    double smoothed;     /* with history, segments, unbounded */
-    uint32_t cwnd;       /* the result, segments; 0: withdraw, as the time to live has passed or
-                            a hint is `off` */
-    uint64_t updated_ns; /* when it was last computed */
-    uint64_t expires_ns; /* when its time to live ends without new samples */
-    uint32_t rto_min_us; /* for the route; 0: do not set it. It changes in steps of an eighth at
-                            most, up to RIPTIDE_RTO_MIN_LIMIT_US */
-    uint32_t cwnd_max;   /* upper bound in effect for it, hints included, segments */
-    bool may_lower;      /* losses or a hint lowered it: for struct riptide_wanted */
-    /*
-     * If dst is a host: the smallest path MTU that its open connections showed in the last tick
-     * with samples; 0: none.
-     */
-    uint32_t pmtu_bytes;
-    uint32_t min_rtt_us; /* smallest round trip time, from its policy's explanation; 0: unknown */
-    uint32_t pacing_percent; /* likewise; 0: not set */
-    uint32_t base_cwnd;      /* window of its base route, segments; 0: unknown */
-    uint32_t reserved[2];
-};
-
 /* Bounds that changed a window, as bits. */
 enum riptide_bound {
     RIPTIDE_BOUND_MIN = 1 << 0,      /* cwnd_min raised it */
@@ -223,41 +195,45 @@ enum riptide_bound {
     RIPTIDE_BOUND_BASE = 1 << 4,     /* the base route's initcwnd raised it */
 };
 
-/*
- * How a window was computed, figure by figure. Members of `evidence` are 0 where the policy has
- * none of that kind. Where the samples gave no window, `cwnd` and the other members of a window are
- * 0, and `left_out` counts the samples by reason.
- */
-struct riptide_explanation {
+/* The window of one destination, and why; what is not known, or not by this policy, is 0. */
+struct riptide_estimate {
     struct riptide_prefix dst;
-    const char *policy; /* its name */
-    uint32_t samples;   /* counted in the last tick with samples; up to 65535 */
-    uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of that tick, by reason - 1; up to 65535 */
-    double combined;                             /* segments, to seven digits */
-    double smoothed;                             /* segments, unbounded */
-    bool is_drop;                                /* the drop guard discarded history */
-    uint32_t bounds;                             /* enum riptide_bound: in effect */
-    struct riptide_prefix hint; /* without an end, that decides; family 0: none */
-    struct riptide_prefix off;  /* of the hint that disables it; family 0: none */
-    uint32_t cwnd_min;          /* in effect for it, */
-    uint32_t cwnd_max;          /* segments */
-    uint32_t hint_cwnd_max;     /* of the hints with an end, segments; 0: none */
-    uint32_t base_cwnd;         /* as in riptide_policy_input */
-    uint32_t cwnd;              /* the result, segments; 0: there is none */
-    uint32_t rto_min_us;        /* 0: not set */
-    uint64_t updated_ns;
-    uint64_t expires_ns;
-    struct {
-        double capacity;  /* segments the path delivers in its smallest round trip; 0: unknown */
-        uint32_t sharers; /* connections that open together */
-        /*
-         * The part of a round trip over which first flights of `cwnd` should leave, percent, a
-         * multiple of ten from 50 on; RIPTIDE_AT_ONCE; 0: the policy does not determine it.
-         */
-        uint32_t pacing_percent;
-        uint32_t min_rtt_us; /* smallest round trip time; 0: unknown */
-        uint32_t max_rtt_us; /* largest; 0: unknown, always with "careful" */
-    } evidence;
+    /*
+     * The result, segments, up to RIPTIDE_CWND_LIMIT. 0: withdraw; its time to live has passed, a
+     * hint is `off`, or its samples gave no window.
+     */
+    uint32_t cwnd;
+    uint32_t samples; /* connections that counted in the last tick with samples; up to 65535 */
+    uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* others of that tick, by reason - 1; likewise */
+    uint64_t updated_ns; /* when it was last computed; without a window: the tick of the samples */
+    uint64_t expires_ns; /* when its time to live ends without new samples */
+    double combined;     /* the policy's result, segments, to seven digits */
+    double smoothed;     /* with history, segments, unbounded */
+    bool is_drop;        /* the drop guard discarded history */
+    bool may_lower;      /* losses or a hint lowered it: for struct riptide_wanted */
+    uint32_t bounds;     /* enum riptide_bound: those that changed it */
+    uint32_t cwnd_min;   /* bounds in effect for it, hints included, segments */
+    uint32_t cwnd_max;
+    uint32_t base_cwnd; /* window of its base route, segments */
+    /* With an end if one sets cwnd_max, else the longest without an end; family 0: none. */
+    struct riptide_prefix hint;
+    struct riptide_prefix off; /* of the hint that disables the window; family 0: none */
+    uint32_t min_rtt_us;       /* smallest round trip time of the path */
+    uint32_t max_rtt_us;       /* largest; not by "careful" */
+    /*
+     * The part of a round trip over which first flights of `cwnd` should leave, percent, a multiple
+     * of ten from 50 on; or RIPTIDE_AT_ONCE.
+     */
+    uint32_t pacing_percent;
+    /*
+     * For the route; 0: do not set it. It changes in steps of an eighth at most, up to
+     * RIPTIDE_RTO_MIN_LIMIT_US.
+     */
+    uint32_t rto_min_us;
+    /* If dst is a host: the smallest path MTU of its open connections in the last tick. */
+    uint32_t pmtu_bytes;
+    uint32_t sharers; /* "bdp": connections that open together */
+    double capacity;  /* "bdp": segments that the path delivers in its smallest round trip */
 };
 
 /* Counted since riptide_estimator_new, unless said otherwise. */
@@ -336,8 +312,9 @@ int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                   const struct riptide_prefix *dst);
 
 /*
- * The estimate of destination `dst`, or of the destination of the peer `dst`, as it was popped.
- * Outcomes: RIPTIDE_E_UNKNOWN.
+ * The estimate of destination `dst`, or of that of the peer `dst`: as it was popped, or with cwnd 0
+ * why it has no window. The result of the last tick with samples is kept for the time to live,
+ * unless max_destinations is reached. Outcomes: RIPTIDE_E_UNKNOWN: neither window nor samples.
  */
 int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
@@ -349,16 +326,6 @@ int riptide_estimator_find(const struct riptide_estimator *estimator,
  */
 int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *cursor,
                            struct riptide_estimate *estimate);
-
-/*
- * Why the destination `dst`, or that of the peer `dst`, has its window, or why its samples gave
- * none. The result of the last tick with samples is kept for the time to live, unless
- * max_destinations is reached. Writes the first `size` bytes. Outcomes: RIPTIDE_E_UNKNOWN: it has
- * neither window nor samples.
- */
-int riptide_estimator_explain(const struct riptide_estimator *estimator,
-                              const struct riptide_prefix *dst,
-                              struct riptide_explanation *explanation, size_t size);
 
 /* The destinations of a state, by result of the load. */
 struct riptide_load_counts {

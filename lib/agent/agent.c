@@ -263,12 +263,13 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
     if (agent_pop_route(agent, &route) == 0) {
         agent->event.kind = RIPTIDE_AGENT_ROUTE;
         agent->event.route = route;
-        if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0)
+        if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0 &&
+            estimate_has_window(&agent->estimate))
             agent->event.estimate = &agent->estimate;
         if (agent->event.estimate && agent->estimate.cwnd == 0 &&
             route->state == RIPTIDE_ROUTE_WITHDRAWN) {
             agent->route = *route;
-            describe_off(agent, &agent->route);
+            describe_off(&agent->estimate, &agent->route);
             agent->event.route = &agent->route;
         }
     } else if (pop_applier(agent) || pop_events_error(agent)) {

@@ -113,16 +113,16 @@ static void enter(struct riptide_agent *agent, const struct riptide_sample *samp
 {
     enum book_entry entry;
     struct outcomes *outcomes = &agent->outcomes;
+    struct riptide_estimate path = { .min_rtt_us = 0 };
     struct book_line line;
-    uint32_t path_rtt_us;
 
     if (sample->acked_bytes <= (uint64_t)KERNEL_CWND * sample->mss_bytes) {
         outcomes->left_out[arm][BOOK_SMALL]++;
         return;
     }
     /* Without this sample, whose own time depends on its arm: the policy has it after the tick. */
-    path_rtt_us = estimator_min_rtt_us(agent->estimator, &sample->dst);
-    entry = book_line_of(&line, outcomes->control, sample, path_rtt_us);
+    riptide_estimator_find(agent->estimator, &sample->dst, &path);
+    entry = book_line_of(&line, outcomes->control, sample, path.min_rtt_us);
     if (entry != BOOK_ENTERED) {
         outcomes->left_out[arm][entry]++;
         return;

@@ -127,7 +127,7 @@ struct books *books_get_ended(struct outcomes *outcomes); /* NULL: no memory */
 /* tools.c */
 
 /* Sets a route's state and reason where a hint disables its window. */
-void describe_off(const struct riptide_agent *agent, struct riptide_route *route);
+void describe_off(const struct riptide_estimate *estimate, struct riptide_route *route);
 
 /* operator_text.c */
 

@@ -7,16 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-void describe_off(const struct riptide_agent *agent, struct riptide_route *route)
+void describe_off(const struct riptide_estimate *estimate, struct riptide_route *route)
 {
-    struct riptide_explanation explanation;
     char off[RIPTIDE_PREFIX_TEXT_BYTES];
 
     route->state = RIPTIDE_ROUTE_WITHDRAWN;
-    if (riptide_estimator_explain(agent->estimator, &route->dst, &explanation,
-                                  sizeof(explanation)) != 0)
-        return;
-    riptide_prefix_format(&explanation.off, off);
+    riptide_prefix_format(&estimate->off, off);
     snprintf(route->reason, sizeof(route->reason), "windows are off for %s", off);
 }
 
@@ -29,7 +25,7 @@ static void describe(const struct riptide_agent *agent, const struct riptide_est
                                      .initcwnd = estimate->cwnd,
                                      .backend = RIPTIDE_PROGRAM };
     if (estimate->cwnd == 0)
-        describe_off(agent, route);
+        describe_off(estimate, route);
     if (agent->phase == PHASE_STOPPED)
         route->state = RIPTIDE_ROUTE_WITHDRAWN;
 }
@@ -38,13 +34,15 @@ int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_p
                        struct riptide_route *route)
 {
     struct riptide_estimate estimate;
-    int r = riptide_estimator_find(agent->estimator, dst, &estimate);
+    bool has_window = riptide_estimator_find(agent->estimator, dst, &estimate) == 0 &&
+                      estimate_has_window(&estimate);
 
-    if (agent->backend != RIPTIDE_PROGRAM && (r != 0 || estimate.cwnd > 0))
+    if (agent->backend != RIPTIDE_PROGRAM && (!has_window || estimate.cwnd > 0))
         return riptide_applier_find(agent->applier, dst, RIPTIDE_ROUTES, route);
-    if (r == 0)
-        describe(agent, &estimate, route);
-    return r;
+    if (!has_window)
+        return RIPTIDE_E_UNKNOWN;
+    describe(agent, &estimate, route);
+    return 0;
 }
 
 int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,

@@ -16,7 +16,7 @@ enum { TOGETHER = RIPTIDE_POPPED_SAMPLES };
 
 static bool is_host(const struct riptide_prefix *dst)
 {
-    return prefix_is_valid(dst) && dst->len == prefix_family_bits(dst->family);
+    return prefix_is_valid(dst) && prefix_is_host(dst);
 }
 
 __attribute__((noinline, cold)) static int refuse(struct riptide_estimator *estimator, int outcome)
@@ -36,8 +36,9 @@ static const struct riptide_prefix *dst_of(const struct riptide_estimator *estim
     if (estimator->is_by_host)
         return &sample->dst;
     /* A peer that is no host has no destination, and the sample will be refused. */
-    *group = is_host(&sample->dst) ? destination_group(&estimator->config, &sample->dst)
-                                   : (struct riptide_prefix){ 0 };
+    *group = (struct riptide_prefix){ 0 };
+    if (is_host(&sample->dst))
+        riptide_estimator_group(estimator, &sample->dst, group);
     return group;
 }
 
@@ -64,8 +65,6 @@ __attribute__((noinline)) static int begin(struct riptide_estimator *estimator,
     destination = destination_at(estimator, *slotp);
     if (destination->flags & IS_TOUCHED)
         return 0;
-    if (destination->cwnd == 0)
-        destination->smoothed = NO_HISTORY;
     destination->flags |= IS_TOUCHED;
     destination->next_touched = estimator->touched;
     estimator->touched = *slotp;
@@ -139,7 +138,6 @@ __attribute__((always_inline)) static inline int add(struct riptide_estimator *e
     *cwndp = given_cwnd(destination);
     /* Losses of a held out flight are no evidence about another window. */
     estimator->input.cwnd = arm_of_sample(estimator, sample) == ARM_HOLDOUT ? 0 : *cwndp;
-    estimator->input.user = policy->user;
     reason = policy->add(&estimator->input, destination->memory, sample);
     if (reason != RIPTIDE_LEFT_OUT_NOT)
         count_left_out(estimator, destination, reason);

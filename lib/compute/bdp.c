@@ -150,21 +150,14 @@ static void bdp_restore(const struct riptide_policy_input *input, void *memory, 
     bdp->sharers[0] = 1;
 }
 
-static uint32_t bdp_delay_us(const void *memory)
+static void bdp_explain(const void *memory, struct riptide_estimate *estimate)
 {
     const struct bdp *bdp = memory;
 
-    return HALVES_MAX(bdp->rtts_us);
-}
-
-static void bdp_explain(const void *memory, struct riptide_explanation *explanation)
-{
-    const struct bdp *bdp = memory;
-
-    explanation->evidence.capacity = (double)HALVES_MAX(bdp->capacities);
-    explanation->evidence.sharers = HALVES_MAX(bdp->sharers);
-    explanation->evidence.min_rtt_us = bdp->kept_min_rtt_us;
-    explanation->evidence.max_rtt_us = HALVES_MAX(bdp->rtts_us);
+    estimate->capacity = (double)HALVES_MAX(bdp->capacities);
+    estimate->sharers = HALVES_MAX(bdp->sharers);
+    estimate->min_rtt_us = bdp->kept_min_rtt_us;
+    estimate->max_rtt_us = HALVES_MAX(bdp->rtts_us);
 }
 
 const struct riptide_policy policy_bdp = {
@@ -177,6 +170,5 @@ const struct riptide_policy policy_bdp = {
     .add = bdp_add,
     .combine = bdp_combine,
     .restore = bdp_restore,
-    .delay_us = bdp_delay_us,
     .explain = bdp_explain,
 };

@@ -221,17 +221,13 @@ static void careful_restore(const struct riptide_policy_input *input, void *memo
     begin(memory, input->now_ns);
 }
 
-static void careful_explain(const void *memory, struct riptide_explanation *explanation)
+static void careful_explain(const void *memory, struct riptide_estimate *estimate)
 {
     const struct careful *careful = memory;
 
-    explanation->evidence.min_rtt_us = careful->min_rtt_us;
-    explanation->evidence.pacing_percent = careful->is_paced ? 100 : RIPTIDE_AT_ONCE;
-}
-
-static bool careful_is_cut(const void *memory)
-{
-    return ((const struct careful *)memory)->has_lost;
+    estimate->min_rtt_us = careful->min_rtt_us;
+    estimate->pacing_percent = careful->is_paced ? 100 : RIPTIDE_AT_ONCE;
+    estimate->may_lower = careful->has_lost;
 }
 
 const struct riptide_policy policy_careful = {
@@ -246,5 +242,4 @@ const struct riptide_policy policy_careful = {
     .needs_closed = true,
     .restore = careful_restore,
     .explain = careful_explain,
-    .is_cut = careful_is_cut,
 };

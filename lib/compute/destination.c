@@ -10,25 +10,25 @@
 #include <string.h>
 #include <sys/socket.h>
 
-struct riptide_prefix destination_group(const struct riptide_estimator_config *config,
-                                        const struct riptide_prefix *peer)
+void riptide_estimator_group(const struct riptide_estimator *estimator,
+                             const struct riptide_prefix *peer, struct riptide_prefix *dst)
 {
+    const struct riptide_estimator_config *config = &estimator->config;
     const struct riptide_prefix *aggregate =
         prefix_longest_match(config->aggregates, config->n_aggregates, peer);
-    struct riptide_prefix group = *peer;
 
-    if (aggregate)
-        return *aggregate;
-    prefix_truncate(&group, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
-    return group;
+    *dst = aggregate ? *aggregate : *peer;
+    if (!aggregate)
+        prefix_truncate(dst, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
 }
 
 /* Do not pass an address of a destination: it may be in a longer aggregate. */
 bool destination_is_ours(const struct riptide_estimator *estimator,
                          const struct riptide_prefix *dst)
 {
-    struct riptide_prefix group = destination_group(&estimator->config, dst);
+    struct riptide_prefix group;
 
+    riptide_estimator_group(estimator, dst, &group);
     return riptide_prefix_equal(&group, dst) &&
            (!estimator->scope || scope_holds(estimator->scope, dst));
 }
@@ -67,11 +67,8 @@ void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
 
-    if (destination->cwnd > 0 || destination->popped_cwnd > 0 ||
+    if (is_known(destination) || destination->popped.cwnd > 0 ||
         destination->flags & (IS_TOUCHED | IS_CHANGED))
-        return;
-    destination->base_cwnd = 0;
-    if (is_windowless(destination))
         return;
     leave_share(estimator, &destination->dst);
     prefix_table_remove(&estimator->table, slot);
@@ -81,28 +78,13 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
 
-    set_window(estimator, destination, 0, destination->updated_ns);
-    destination->combined = 0;
-    /* A window that was never popped need not be withdrawn. */
-    destination->flags &= (uint8_t)~IS_NEWS;
+    estimator->n_windows -= has_window(destination);
     destination->smoothed = NO_HISTORY;
-    destination->pmtu_bytes = 0;
+    destination->samples = destination->base_cwnd = destination->pmtu_bytes = 0;
+    memset(destination->left_out, 0, sizeof(destination->left_out));
     forget_kept(estimator, destination);
-    mark_changed(estimator, slot);
+    refresh(estimator, slot);
     remove_if_unknown(estimator, slot);
-}
-
-/* All of them at once, to search once in a tick. */
-static void forget_windowless(struct riptide_estimator *estimator)
-{
-    FOR_EACH_DESTINATION(estimator, slot)
-    {
-        const struct destination *destination = destination_at(estimator, slot);
-
-        if (is_windowless(destination) && !(destination->flags & IS_TOUCHED))
-            forget(estimator, slot);
-    }
-    estimator->has_made_room = true;
 }
 
 static bool is_evidence(struct riptide_estimator *estimator, const struct riptide_sample *sample)
@@ -110,7 +92,6 @@ static bool is_evidence(struct riptide_estimator *estimator, const struct riptid
     uint64_t memory[RIPTIDE_POLICY_MEMORY_BYTES / 8] = { 0 };
 
     estimator->input.cwnd = 0;
-    estimator->input.user = estimator->config.policy->user;
     return estimator->config.policy->add(&estimator->input, memory, sample) ==
            RIPTIDE_LEFT_OUT_NOT;
 }
@@ -129,7 +110,7 @@ static double find_idleness(uint64_t age_ns, uint32_t n_connections)
  * idler than the new one, so that open connections do not take places from each other in turns, and
  * on no list: those have samples of the coming tick, or wait to be popped. NONE: there is none.
  */
-static uint32_t find_idlest(struct riptide_estimator *estimator)
+static uint32_t find_idlest(struct riptide_estimator *estimator, bool with_window)
 {
     enum { LOOKS = 16 };
     double idlest = find_idleness(0, 1);
@@ -138,10 +119,11 @@ static uint32_t find_idlest(struct riptide_estimator *estimator)
     for (int i = 0; i < LOOKS; i++) {
         uint32_t slot = estimator->hand++ % estimator->table.n;
         const struct destination *destination = destination_at(estimator, slot);
-        double idleness = find_idleness(age_ns_of(destination, estimator->now_ns),
-                                        destination->flags & IS_IDLE ? 0 : destination->samples);
+        double idleness =
+            find_idleness(age_ns_of(destination, estimator->now_ns), destination->samples);
 
-        if (!(destination->flags & (IS_TOUCHED | IS_CHANGED)) && idleness > idlest) {
+        if (!(destination->flags & (IS_TOUCHED | IS_CHANGED)) && idleness > idlest &&
+            (with_window || !has_window(destination))) {
             idlest = idleness;
             found = slot;
         }
@@ -152,15 +134,10 @@ static uint32_t find_idlest(struct riptide_estimator *estimator)
 /* Makes a place in a full table. Outcomes: RIPTIDE_E_FULL. */
 static int make_room(struct riptide_estimator *estimator, const struct riptide_sample *sample)
 {
+    uint32_t slot = find_idlest(estimator, sample && is_evidence(estimator, sample));
     struct destination *idlest;
-    uint32_t slot;
 
-    if (!estimator->has_made_room)
-        forget_windowless(estimator);
-    if (estimator->table.n < estimator->table.max)
-        return 0;
     estimator->stats.is_full = true;
-    slot = sample && is_evidence(estimator, sample) ? find_idlest(estimator) : NONE;
     if (slot == NONE)
         return RIPTIDE_E_FULL;
     if (!estimator->withdrawn)
@@ -168,9 +145,9 @@ static int make_room(struct riptide_estimator *estimator, const struct riptide_s
     if (!estimator->withdrawn)
         return -ENOMEM;
     idlest = destination_at(estimator, slot);
-    if (idlest->popped_cwnd > 0)
+    if (idlest->popped.cwnd > 0)
         estimator->withdrawn[estimator->n_withdrawn++] = idlest->dst;
-    idlest->popped_cwnd = 0;
+    idlest->popped = (struct given){ 0 };
     forget(estimator, slot);
     estimator->stats.gave_way++;
     return 0;
@@ -199,34 +176,11 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
         return r;
     ((struct share *)prefix_table_at(&estimator->shares, share_slot))->n_destinations++;
     r = prefix_table_insert(&estimator->table, dst, slotp);
-    if (r != 0)
+    if (r == 0)
+        destination_at(estimator, *slotp)->smoothed = NO_HISTORY;
+    else
         leave_share(estimator, dst);
     return r;
-}
-
-void set_window(struct riptide_estimator *estimator, struct destination *destination, uint16_t cwnd,
-                int64_t updated_ns)
-{
-    estimator->n_windows += (uint32_t)(cwnd > 0) - (uint32_t)(destination->cwnd > 0);
-    destination->cwnd = cwnd;
-    destination->updated_ns = updated_ns;
-    if (updated_ns < estimator->oldest_ns)
-        estimator->oldest_ns = updated_ns;
-}
-
-void mark_changed(struct riptide_estimator *estimator, uint32_t slot)
-{
-    struct destination *destination = destination_at(estimator, slot);
-
-    if (destination->flags & IS_CHANGED || !has_news(destination))
-        return;
-    destination->flags |= IS_CHANGED;
-    destination->next_changed = NONE;
-    if (estimator->changed_tail != NONE)
-        destination_at(estimator, estimator->changed_tail)->next_changed = slot;
-    else
-        estimator->changed_head = slot;
-    estimator->changed_tail = slot;
 }
 
 void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)

@@ -32,12 +32,12 @@ static int lay_out(struct riptide_estimator *estimator, struct riptide_error *er
                       config->hash_seed);
     estimator->is_by_host =
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
-    estimator->touched = NONE;
-    estimator->changed_head = estimator->changed_tail = NONE;
+    estimator->touched = estimator->changed = NONE;
     estimator->input.config = config;
+    estimator->input.user = config->policy->user;
     for (size_t i = 0; r == 0 && i < n_hints; i++)
         r = hints_put(estimator, &hints[i], i, error);
-    hints_link(estimator);
+    hints_changed(estimator, NULL);
     return r;
 }
 
@@ -77,14 +77,12 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
                                             const struct destination *destination, uint64_t now_ns)
 {
     struct riptide_policy_input *input = &estimator->input;
-    bool has_window = destination->cwnd > 0;
 
     input->now_ns = now_ns;
-    input->since_ns = has_window ? age_ns_of(destination, now_ns) : 0;
+    input->since_ns = has_window(destination) ? age_ns_of(destination, now_ns) : 0;
     input->samples = destination->n_counted;
     input->cwnd = destination->cwnd;
     input->base_cwnd = destination->base_cwnd;
-    input->user = estimator->config.policy->user;
     return input;
 }
 
@@ -94,7 +92,7 @@ RIPTIDE_PUBLIC void riptide_estimator_set_pacing(struct riptide_estimator *estim
 }
 
 /* Takes a destination off the touched list and discards its samples. */
-static uint32_t take_touched(struct riptide_estimator *estimator)
+static void take_touched(struct riptide_estimator *estimator)
 {
     uint32_t slot = estimator->touched;
     struct destination *destination = destination_at(estimator, slot);
@@ -104,13 +102,13 @@ static uint32_t take_touched(struct riptide_estimator *estimator)
     destination->n_counted = destination->tick_pmtu_bytes = 0;
     memset(destination->n_left_out, 0, sizeof(destination->n_left_out));
     memset(destination->memory, 0, estimator->config.policy->tick_bytes);
-    return slot;
+    remove_if_unknown(estimator, slot);
 }
 
 RIPTIDE_PUBLIC void riptide_estimator_discard(struct riptide_estimator *estimator)
 {
     while (estimator->touched != NONE)
-        remove_if_unknown(estimator, take_touched(estimator));
+        take_touched(estimator);
 }
 
 /* Algorithm 1's moving average; a first value, or one under the drop guard, is taken unchanged. */
@@ -118,62 +116,65 @@ static double smooth(const struct riptide_estimator *estimator, struct destinati
                      double combined)
 {
     double weight = estimator->config.history_weight;
-    bool has_history = destination->smoothed >= 0;
-    bool is_drop = has_history &&
-                   combined < (1 - estimator->config.drop_share) * (double)destination->combined;
+    double least = (1 - estimator->config.drop_share) * (double)destination->combined;
 
     destination->flags &= (uint8_t)~IS_DROP;
-    if (is_drop)
-        destination->flags |= IS_DROP;
-    if (!has_history || is_drop || !estimator->config.policy->is_averaged)
+    if (!has_window(destination) || !estimator->config.policy->is_averaged)
         return combined;
+    if (combined < least) {
+        destination->flags |= IS_DROP;
+        return combined;
+    }
     return weight * destination->smoothed + (1 - weight) * combined;
 }
 
-static uint32_t pacing_of(const struct riptide_estimator *estimator,
-                          const struct destination *destination)
+void set_window(struct riptide_estimator *estimator, struct destination *destination,
+                double combined, double smoothed, int64_t updated_ns)
 {
-    return estimator->input.can_pace ? evidence_of(estimator, destination).evidence.pacing_percent
-                                     : 0;
+    estimator->n_windows += !has_window(destination);
+    destination->combined = (float)combined;
+    destination->smoothed = smoothed;
+    destination->updated_ns = updated_ns;
+    if (updated_ns < estimator->oldest_ns)
+        estimator->oldest_ns = updated_ns;
 }
 
-/* Too short to be paced; the backend needs to know when this changes. */
-static bool is_short(const struct riptide_estimator *estimator,
-                     const struct destination *destination)
+static void compute(struct riptide_estimator *estimator, struct destination *destination,
+                    uint64_t now_ns)
 {
-    uint32_t us = evidence_of(estimator, destination).evidence.min_rtt_us;
-
-    return estimator->input.can_pace && us > 0 && us < PACING_RTT_MIN_US;
-}
-
-static void compute(struct riptide_estimator *estimator, uint32_t slot, uint64_t now_ns)
-{
-    struct destination *destination = destination_at(estimator, slot);
     const struct riptide_policy *policy = estimator->config.policy;
-    uint32_t rto_min_us = rto_min_of(estimator, destination);
-    uint32_t pacing_percent = pacing_of(estimator, destination);
-    bool was_short = is_short(estimator, destination);
+    /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
+    bool is_kept = policy->combines_idle && has_window(destination) &&
+                   destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] > 0;
     double combined;
 
-    /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
-    if (destination->n_counted == 0 &&
-        (destination->cwnd == 0 || destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] == 0 ||
-         !policy->combines_idle))
+    if (destination->n_counted == 0 && !is_kept)
         return;
     combined = policy->combine(input_of(estimator, destination, now_ns), destination->memory);
-    if (combined == RIPTIDE_NO_EVIDENCE)
-        return;
-    if (!(combined >= 0 && combined <= FLT_MAX)) { /* it is kept as float */
-        estimator->stats.invalid++;
-        return;
+    if (combined >= 0 && combined <= FLT_MAX) /* it is kept as float */
+        set_window(estimator, destination, combined, smooth(estimator, destination, combined),
+                   (int64_t)now_ns);
+    else
+        estimator->stats.invalid += combined != RIPTIDE_NO_EVIDENCE;
+}
+
+/* Ends the tick of the first touched destination. */
+static void turn(struct riptide_estimator *estimator, uint64_t now_ns)
+{
+    uint32_t slot = estimator->touched;
+    struct destination *destination = destination_at(estimator, slot);
+
+    compute(estimator, destination, now_ns);
+    destination->pmtu_bytes = destination->tick_pmtu_bytes;
+    destination->samples = destination->n_counted;
+    memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
+    if (!has_window(destination)) {
+        /* Its counts are kept to say why; the policy begins anew. */
+        destination->updated_ns = (int64_t)now_ns;
+        forget_kept(estimator, destination);
     }
-    destination->smoothed = smooth(estimator, destination, combined);
-    destination->combined = (float)combined;
-    set_window(estimator, destination, bounded_cwnd(estimator, destination), (int64_t)now_ns);
-    if (rto_min_of(estimator, destination) != rto_min_us ||
-        pacing_of(estimator, destination) != pacing_percent ||
-        is_short(estimator, destination) != was_short)
-        destination->flags |= IS_NEWS;
+    refresh(estimator, slot);
+    take_touched(estimator);
 }
 
 /*
@@ -191,22 +192,15 @@ static void expire(struct riptide_estimator *estimator, uint64_t now_ns)
     {
         const struct destination *destination = destination_at(estimator, slot);
 
-        if (destination->cwnd == 0 && !is_windowless(destination))
+        if (!is_known(destination))
             continue;
         if (age_ns_of(destination, now_ns) >= ttl_ns) {
-            estimator->stats.expired += destination->cwnd > 0;
+            estimator->stats.expired += has_window(destination);
             forget(estimator, slot);
         } else if (destination->updated_ns < estimator->oldest_ns) {
             estimator->oldest_ns = destination->updated_ns;
         }
     }
-}
-
-static void turn_pmtu(struct destination *destination)
-{
-    if (destination->pmtu_bytes != destination->tick_pmtu_bytes)
-        destination->flags |= IS_NEWS;
-    destination->pmtu_bytes = destination->tick_pmtu_bytes;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns)
@@ -217,32 +211,10 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         estimator->input.interval_ns = now_ns - estimator->now_ns;
     estimator->now_ns = estimator->input.now_ns = now_ns;
     hints_expire(estimator, now_ns);
-
     /* Expire first: an expired destination has no history for later samples. */
     expire(estimator, now_ns);
-    while (estimator->touched != NONE) {
-        uint32_t slot = estimator->touched;
-        struct destination *destination = destination_at(estimator, slot);
-
-        turn_pmtu(destination);
-        destination->flags &= (uint8_t)~IS_IDLE;
-        if (destination->n_counted == 0)
-            destination->flags |= IS_IDLE;
-        compute(estimator, slot, now_ns);
-        if (destination->n_counted > 0 || destination->cwnd == 0) {
-            destination->samples = destination->n_counted;
-            memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
-        }
-        if (destination->cwnd == 0) {
-            /* Its counts are kept for riptide_estimator_explain; the policy begins anew. */
-            set_window(estimator, destination, 0, (int64_t)now_ns);
-            destination->combined = NO_HISTORY;
-            forget_kept(estimator, destination);
-        }
-        mark_changed(estimator, slot);
-        remove_if_unknown(estimator, take_touched(estimator));
-    }
-    estimator->has_made_room = false;
+    while (estimator->touched != NONE)
+        turn(estimator, now_ns);
     estimator->stats.is_full &= estimator->table.n == estimator->table.max;
     estimator->stats.ticks++;
     return 0;
@@ -251,26 +223,26 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
 RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
                                          const struct riptide_estimate **estimatep)
 {
-    *estimatep = &estimator->popped;
+    struct riptide_estimate *popped = &estimator->popped;
+
+    *estimatep = popped;
     if (estimator->n_withdrawn > 0) {
-        estimator->popped = (struct riptide_estimate){
-            .dst = estimator->withdrawn[--estimator->n_withdrawn],
-        };
+        *popped =
+            (struct riptide_estimate){ .dst = estimator->withdrawn[--estimator->n_withdrawn] };
         return 0;
     }
-    while (estimator->changed_head != NONE) {
-        uint32_t slot = estimator->changed_head;
+    while (estimator->changed != NONE) {
+        uint32_t slot = estimator->changed;
         struct destination *destination = destination_at(estimator, slot);
-        bool is_to_pop = has_news(destination);
+        struct given given, before = destination->popped;
 
-        estimator->changed_head = destination->next_changed;
-        if (estimator->changed_head == NONE)
-            estimator->changed_tail = NONE;
-        destination->flags &= (uint8_t) ~(IS_CHANGED | IS_NEWS);
-        destination->popped_cwnd = given_cwnd(destination);
-        estimator->popped = destination_estimate(estimator, destination);
+        *popped = estimate_of(estimator, destination);
+        given = given_of(popped);
+        estimator->changed = destination->next_changed;
+        destination->flags &= (uint8_t)~IS_CHANGED;
+        destination->popped = given;
         remove_if_unknown(estimator, slot);
-        if (is_to_pop)
+        if (memcmp(&given, &before, sizeof(given)) != 0)
             return 0;
     }
     return RIPTIDE_E_AGAIN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of an estimator, for the files of this folder: add.c (samples), estimator.c (rounds),
- * destination.c, bound.c (limits), hints.c, explain.c and state.c (text).
+ * The data of an estimator, for the files of this folder: add.c (samples), estimator.c (ticks),
+ * destination.c (places), estimate.c (the result and its bounds), hints.c and state.c (text).
  */
 #ifndef RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 #define RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
@@ -18,42 +18,52 @@
 /* An interval that leaves no room for this default is the wrong value, not the default. */
 #define TTL_DEFAULT_NS (90 * NS_PER_S)
 
+/* The smoothed window of a destination without one. */
 enum { NO_HISTORY = -1 };
 
 /* Flags of a destination. */
 enum {
     IS_TOUCHED = 1 << 0, /* has samples of the coming tick */
     IS_CHANGED = 1 << 1, /* waits to be popped */
-    IS_NEWS = 1 << 2,    /* its rto_min, bounds or path MTU are not those popped last */
-    IS_DROP = 1 << 3,    /* the drop guard discarded its history */
-    IS_OFF = 1 << 4,     /* a hint disables its window */
-    IS_IDLE = 1 << 5,    /* its last tick had no connection that counted */
+    IS_DROP = 1 << 2,    /* the drop guard discarded its history */
+    IS_OFF = 1 << 3,     /* a hint disables its window */
 };
 
+/* What of an estimate a backend acts on: it is popped when this changes. All 0: no window. */
+struct given {
+    uint32_t rto_min_us;
+    uint16_t cwnd, cwnd_max, base_cwnd;
+    uint16_t pmtu_bytes;
+    uint16_t pacing_percent; /* the low bits, which tell its values apart */
+    bool may_lower;
+    bool is_short; /* its round trips are too short to be paced */
+};
+static_assert(sizeof(struct given) == 16, "it is compared as memory, without padding");
+
 /*
- * One destination: with a window; or windowless: its last tick with samples made no window and is
- * kept to be explained; or new. It is on up to two lists of slot numbers, `touched` and `changed`.
- * The members that a sample uses come first: with the memory of a simple policy they fill one cache
- * line; a second one would add half to the cost.
+ * A destination has a window; or it had samples that gave none, kept to say why; or it is new. It
+ * is on up to two lists of slot numbers, `touched` and `changed`. The members that a sample uses
+ * come first: with the memory of a simple policy they fill one cache line; a second one would add
+ * half to the cost.
  */
 struct destination {
     struct riptide_prefix dst;
     uint8_t flags;
-    uint16_t cwnd;       /* 0: none */
-    uint16_t pmtu_bytes; /* of a host's open connections, in the last tick with samples; 0: none */
-    uint16_t n_counted;  /* samples of the coming tick; UINT16_MAX: that many or more */
-    uint16_t popped_cwnd;
+    uint16_t cwnd;            /* the window given last, also while it is off; 0: none */
+    uint16_t n_counted;       /* samples of the coming tick; UINT16_MAX: that many or more */
     uint16_t tick_pmtu_bytes; /* as pmtu_bytes, of the coming tick */
+    uint16_t pmtu_bytes; /* of a host's open connections, in the last tick with samples; 0: none */
     uint32_t next_touched;
     uint64_t memory[RIPTIDE_POLICY_MEMORY_BYTES / 8]; /* the policy's */
-    double smoothed;                                  /* NO_HISTORY: never computed, or expired */
+    double smoothed;                                  /* NO_HISTORY: it has no window */
     int64_t updated_ns; /* negative: restored, computed before this host booted */
-    float combined;     /* NO_HISTORY: it is windowless */
+    float combined;
     uint32_t next_changed;
-    uint16_t samples;   /* of the tick of `combined` */
+    uint16_t samples;   /* that counted in the last tick with samples */
     uint16_t base_cwnd; /* window of the base route; 0: unknown */
-    uint16_t n_left_out[RIPTIDE_LEFT_OUT_REASONS];
-    uint16_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of the tick of `combined` */
+    uint16_t n_left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of the coming tick */
+    uint16_t left_out[RIPTIDE_LEFT_OUT_REASONS];   /* of the last tick with samples */
+    struct given popped;
 };
 static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of a destination");
 
@@ -61,13 +71,17 @@ static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of
 #define ASSERT_MEMORY_FITS(type)                                                                   \
     static_assert(sizeof(type) <= RIPTIDE_POLICY_MEMORY_BYTES, "memory is over its budget")
 
-/* The indices and the bound are of it and those that contain it, see hints_link. */
+/* Hints that decide for one destination; NULL: none. */
+struct hints_of {
+    const struct riptide_hint *kept; /* the longest without an end */
+    const struct riptide_hint *cap;  /* with an end: the one of the lowest cwnd_max */
+    const struct riptide_hint *off;  /* the longest with an end that disables the window */
+};
+
 struct hint {
     struct riptide_hint hint; /* begins with its prefix */
     uint32_t around;          /* the longest other one that contains it, or NONE */
-    uint32_t kept;            /* the longest without an end, or NONE */
-    uint32_t off;             /* one with an end that is `off`, or NONE */
-    uint32_t cap;             /* the lowest cwnd_max of those with an end; 0: none */
+    struct hints_of sum;      /* of it and those that contain it */
 };
 
 /* How many destinations there are within a /24, a /64, or a wider destination. */
@@ -85,23 +99,21 @@ struct riptide_estimator {
     struct prefix_table shares; /* of all destinations in the table */
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input;
-    uint64_t now_ns; /* of the last tick */
-    bool gives_none;          /* connections start without windows at present, as in a pause */
+    uint64_t now_ns;  /* of the last tick */
+    bool gives_none;  /* connections start without windows at present, as in a pause */
     uint32_t holdout; /* share of them that also start without at other times: see arm_of */
     uint64_t arms_seed;
-    uint32_t touched;
-    uint32_t changed_head, changed_tail;
+    uint32_t touched, changed; /* the first of each list, or NONE */
     uint32_t n_windows;
-    int64_t oldest_ns;          /* no destination was computed before this time */
-    bool has_made_room;         /* in the coming tick, by removing windowless ones */
-    uint32_t hand;              /* where the next search for one that gives way begins */
+    int64_t oldest_ns; /* no destination was computed before this time */
+    uint32_t hand;     /* where the next search for one that gives way begins */
     /*
      * Windows of destinations that gave way, to be withdrawn before others are popped: so there are
      * at most as many as destinations that were popped. NULL: none gave way so far.
      */
     struct riptide_prefix *withdrawn;
     uint32_t n_withdrawn;
-    struct hint *hints;         /* the configuration's and the added ones: see hints.c */
+    struct hint *hints; /* the configuration's and the added ones, sorted: see hints.c */
     uint32_t n_hints;
     struct riptide_estimate popped;
 };
@@ -116,30 +128,30 @@ static inline struct destination *destination_at(const struct riptide_estimator 
     for (uint32_t slot = prefix_table_next(&(estimator)->table, 0); (slot) != NONE;                \
          (slot) = prefix_table_next(&(estimator)->table, (slot) + 1))
 
-/* The window with which its connections start, as it is popped; 0: none. */
+static inline bool has_window(const struct destination *destination)
+{
+    return destination->smoothed >= 0;
+}
+
+/* Whether it has a window, or samples that gave none. */
+static inline bool is_known(const struct destination *destination)
+{
+    const uint16_t *left_out = destination->left_out;
+
+    return has_window(destination) ||
+           destination->samples + left_out[0] + left_out[1] + left_out[2] > 0;
+}
+
+/* The window with which its connections start; 0: none. */
 static inline uint16_t given_cwnd(const struct destination *destination)
 {
     return destination->flags & IS_OFF ? 0 : destination->cwnd;
-}
-
-/* Whether it must be popped. */
-static inline bool has_news(const struct destination *destination)
-{
-    uint16_t cwnd = given_cwnd(destination);
-
-    return cwnd != destination->popped_cwnd || (cwnd > 0 && destination->flags & IS_NEWS);
 }
 
 /* Time since it was computed. */
 static inline uint64_t age_ns_of(const struct destination *destination, uint64_t now_ns)
 {
     return now_ns - (uint64_t)destination->updated_ns;
-}
-
-/* Whether its last samples made no window and are kept to be explained. */
-static inline bool is_windowless(const struct destination *destination)
-{
-    return destination->combined < 0;
 }
 
 static inline void estimator_freep(struct riptide_estimator **estimatorp)
@@ -157,9 +169,6 @@ int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
                            struct riptide_error *error);
 
-/* What a caller's policy lacks, as text; NULL: nothing. */
-const char *policy_fault(const struct riptide_policy *policy);
-
 /* In place of the index of a hint that is not in the configuration. */
 #define ADDED SIZE_MAX
 
@@ -176,11 +185,13 @@ int bounds_check(const char *min_field, const char *max_field, size_t i, bool ha
 const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
                                             const struct destination *destination, uint64_t now_ns);
 
+/* Sets the window of a destination as computed at that time, before bounds. */
+void set_window(struct riptide_estimator *estimator, struct destination *destination,
+                double combined, double smoothed, int64_t updated_ns);
+
 /* destination.c */
 
-/* The destination of this peer; and whether `dst` is a destination, and in scope. */
-struct riptide_prefix destination_group(const struct riptide_estimator_config *config,
-                                        const struct riptide_prefix *peer);
+/* Whether `dst` is a destination of this configuration, and in scope. */
 bool destination_is_ours(const struct riptide_estimator *estimator,
                          const struct riptide_prefix *dst);
 
@@ -192,10 +203,7 @@ bool destination_is_ours(const struct riptide_estimator *estimator,
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     const struct riptide_sample *sample, uint32_t *slotp);
 
-/*
- * Removes a destination that has no window and whose last popped estimate had none; windowless ones
- * stay, to be explained.
- */
+/* Removes a destination that is not known, on no list, and without a window in the kernel. */
 void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot);
 
 /* Withdraws the window, to be popped, and discards the destination's data. */
@@ -204,59 +212,22 @@ void forget(struct riptide_estimator *estimator, uint32_t slot);
 /* Empties the policy's memory beyond the tick. */
 void forget_kept(const struct riptide_estimator *estimator, struct destination *destination);
 
-/* Queues it to be popped if its estimate has changed. */
-void mark_changed(struct riptide_estimator *estimator, uint32_t slot);
+/* estimate.c */
 
-/* Its window was computed, or found missing, at that time. */
-void set_window(struct riptide_estimator *estimator, struct destination *destination, uint16_t cwnd,
-                int64_t updated_ns);
+/* All that is known of a destination: its evidence, and the window within its bounds. */
+struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
+                                    const struct destination *destination);
 
-/* explain.c */
+/* Whether it has a window, which may be off. */
+static inline bool estimate_has_window(const struct riptide_estimate *estimate)
+{
+    return estimate->cwnd > 0 || estimate->off.family != 0;
+}
 
-/* The slot of a destination, or of a peer's destination; or NONE. */
-uint32_t find_slot(const struct riptide_estimator *estimator, const struct riptide_prefix *dst);
+struct given given_of(const struct riptide_estimate *estimate);
 
-/* The policy's evidence for its window; other members are empty except `cwnd`. */
-struct riptide_explanation evidence_of(const struct riptide_estimator *estimator,
-                                       const struct destination *destination);
-
-/* From that, the smallest round trip time of a peer's destination; 0: unknown. */
-uint32_t estimator_min_rtt_us(const struct riptide_estimator *estimator,
-                              const struct riptide_prefix *peer);
-
-/* As it is popped. */
-struct riptide_estimate destination_estimate(const struct riptide_estimator *estimator,
-                                             const struct destination *destination);
-
-/* bound.c */
-
-/* All limits on the window of one destination, and the result. */
-struct limits {
-    const struct riptide_hint *kept; /* without an end, that decides; NULL: none */
-    const struct riptide_hint *off;  /* that disables it; NULL: none */
-    uint32_t cap;                    /* of hints with an end; 0: none */
-    uint32_t min, max;
-    bool is_cut;     /* losses lowered it, even below the base route's window */
-    uint32_t most;   /* the upper bound in effect */
-    uint32_t bounds; /* enum riptide_bound: the limits that changed the window */
-    uint16_t cwnd;   /* rounded to the nearest segment */
-};
-
-struct limits limits_of(const struct riptide_estimator *estimator,
-                        const struct destination *destination);
-
-/* The window within its limits; notes whether a hint disables it. */
-uint16_t bounded_cwnd(const struct riptide_estimator *estimator, struct destination *destination);
-
-/* Bounds it anew after a change of hints. */
-void bound_destination(struct riptide_estimator *estimator, uint32_t slot);
-
-/*
- * Likewise, if it has a window; it is popped even if that stays, as the kernel's may be beyond the
- * new bound. The second function: all within that prefix.
- */
-void bound_anew(struct riptide_estimator *estimator, uint32_t slot);
-void bound_within(struct riptide_estimator *estimator, const struct riptide_prefix *dst);
+/* Bounds the window anew, and queues the destination to be popped if a backend must act. */
+void refresh(struct riptide_estimator *estimator, uint32_t slot);
 
 /* Sets the base route's window of a destination (struct riptide_route); 0: unknown. */
 void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
@@ -264,32 +235,27 @@ void estimator_set_base(struct riptide_estimator *estimator, const struct riptid
 
 /* hints.c */
 
+/* Where a hint without an end disables the window, it is `off` as well. */
+struct hints_of hints_find(const struct riptide_estimator *estimator,
+                           const struct riptide_prefix *dst);
+
 static inline bool hint_has_end(const struct riptide_hint *hint)
 {
     return hint->until_ns != 0 && hint->until_ns != RIPTIDE_NEVER_NS;
 }
 
 /*
- * Checks a hint, the i-th of the configuration or ADDED, and stores it; call hints_link after the
- * last one. Outcomes: RIPTIDE_E_FULL. Errors: -EINVAL with a line that names the field, -ENOMEM.
+ * Checks a hint, the i-th of the configuration or ADDED, and stores it; call hints_changed after
+ * the last one. Outcomes: RIPTIDE_E_FULL. Errors: -EINVAL with a line that names the field, -ENOMEM.
  */
 int hints_put(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
               struct riptide_error *error);
-void hints_link(struct riptide_estimator *estimator);
 
-/* Sets `kept`, `off` and `cap` of a destination's limits. */
-void hints_find(const struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-                struct limits *limits);
+/* Bounds the windows within `dst` anew; NULL: all. */
+void hints_changed(struct riptide_estimator *estimator, const struct riptide_prefix *dst);
 
-/* Removes hints whose end has passed, and bounds their destinations anew. */
+/* Removes hints whose end has passed. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
-
-/*
- * Its rto_min in eighths of an octave from 1 ms on, so that smaller changes do not rewrite a route;
- * at least the delay, at most RIPTIDE_RTO_MIN_LIMIT_US. 0: none.
- */
-uint32_t rto_min_of(const struct riptide_estimator *estimator,
-                    const struct destination *destination);
 
 /* state.c */
 
@@ -301,7 +267,6 @@ enum { STATE_LINE_BYTES = 320 };
 size_t state_put_head(char *at, uint64_t realtime_ns);
 size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
                       uint64_t now_ns);
-
 
 /* careful.c, bdp.c */
 

@@ -42,16 +42,24 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, false, 1, max, error);
 }
 
-/* The first hint after those of up to that prefix. */
-static uint32_t find_after(const struct riptide_estimator *estimator,
-                           const struct riptide_prefix *dst)
+/* By prefix; of two for the same one that without an end comes first. */
+static int hint_compare(const struct riptide_hint *a, const struct riptide_hint *b)
+{
+    int order = prefix_compare(a, b);
+
+    return order != 0 ? order : (int)hint_has_end(a) - (int)hint_has_end(b);
+}
+
+/* How many hints there are up to this one. */
+static uint32_t count_up_to(const struct riptide_estimator *estimator,
+                            const struct riptide_hint *hint)
 {
     uint32_t low = 0, high = estimator->n_hints;
 
     while (low < high) {
         uint32_t middle = (low + high) / 2;
 
-        if (prefix_compare(&estimator->hints[middle], dst) <= 0)
+        if (hint_compare(&estimator->hints[middle].hint, hint) <= 0)
             low = middle + 1;
         else
             high = middle;
@@ -59,17 +67,11 @@ static uint32_t find_after(const struct riptide_estimator *estimator,
     return low;
 }
 
-/* The hint of that prefix, with or without an end; or NONE. */
-static uint32_t find_exact(const struct riptide_estimator *estimator,
-                           const struct riptide_prefix *dst, bool is_with_end)
+/* The last one up to that prefix, or NONE: the one around it, or inside of that. */
+static uint32_t find_last(const struct riptide_estimator *estimator,
+                          const struct riptide_prefix *dst)
 {
-    uint32_t i = find_after(estimator, dst);
-
-    for (; i > 0 && riptide_prefix_equal(&estimator->hints[i - 1].hint.dst, dst); i--) {
-        if (hint_has_end(&estimator->hints[i - 1].hint) == is_with_end)
-            return i - 1;
-    }
-    return NONE;
+    return count_up_to(estimator, &(struct riptide_hint){ .dst = *dst, .until_ns = 1 }) - 1;
 }
 
 /* From `i` outwards: the first one that contains `dst`, or NONE. */
@@ -81,82 +83,76 @@ static uint32_t find_around(const struct riptide_estimator *estimator, uint32_t 
     return i;
 }
 
-static void link_one(struct riptide_estimator *estimator, uint32_t i)
+struct hints_of hints_find(const struct riptide_estimator *estimator,
+                           const struct riptide_prefix *dst)
 {
-    static const struct hint none = { .around = NONE, .kept = NONE, .off = NONE };
-    struct hint *at = &estimator->hints[i];
-    const struct hint *outer;
+    uint32_t i = find_around(estimator, find_last(estimator, dst), dst);
+    struct hints_of found = { NULL, NULL, NULL };
 
-    at->around = find_around(estimator, i - 1, &at->hint.dst);
-    outer = at->around == NONE ? &none : &estimator->hints[at->around];
-    at->kept = outer->kept;
-    at->off = outer->off;
-    at->cap = outer->cap;
-    if (!hint_has_end(&at->hint)) {
-        at->kept = i;
-        return;
-    }
-    if (at->hint.off)
-        at->off = i;
-    if (at->hint.cwnd_max > 0 && (at->cap == 0 || at->hint.cwnd_max < at->cap))
-        at->cap = at->hint.cwnd_max;
+    if (i != NONE)
+        found = estimator->hints[i].sum;
+    if (!found.off && found.kept && found.kept->off)
+        found.off = found.kept;
+    return found;
 }
 
-void hints_link(struct riptide_estimator *estimator)
+/* Those around it come before it. */
+static void link_one(struct riptide_estimator *estimator, uint32_t i)
+{
+    struct hint *at = &estimator->hints[i];
+    const struct riptide_hint *hint = &at->hint;
+    struct hints_of *sum = &at->sum;
+
+    at->around = find_around(estimator, i - 1, &hint->dst);
+    *sum = (struct hints_of){ NULL, NULL, NULL };
+    if (at->around != NONE)
+        *sum = estimator->hints[at->around].sum;
+    if (!hint_has_end(hint))
+        sum->kept = hint;
+    else if (hint->off)
+        sum->off = hint;
+    if (hint_has_end(hint) && hint->cwnd_max > 0 &&
+        (!sum->cap || hint->cwnd_max < sum->cap->cwnd_max))
+        sum->cap = hint;
+}
+
+void hints_changed(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
     for (uint32_t i = 0; i < estimator->n_hints; i++)
         link_one(estimator, i);
-}
-
-/* The longest one that contains `dst`, or NONE; those around it are the others that do. */
-static uint32_t find_first(const struct riptide_estimator *estimator,
-                           const struct riptide_prefix *dst)
-{
-    return find_around(estimator, find_after(estimator, dst) - 1, dst);
-}
-
-void hints_find(const struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-                struct limits *limits)
-{
-    uint32_t i = find_first(estimator, dst);
-    const struct hint *first = i == NONE ? NULL : &estimator->hints[i];
-
-    if (!first)
-        return;
-    limits->cap = first->cap;
-    if (first->kept != NONE)
-        limits->kept = &estimator->hints[first->kept].hint;
-    if (first->off != NONE)
-        limits->off = &estimator->hints[first->off].hint;
-    else if (limits->kept && limits->kept->off)
-        limits->off = limits->kept;
+    FOR_EACH_DESTINATION(estimator, slot)
+    {
+        if (!dst || riptide_prefix_contains(dst, &destination_at(estimator, slot)->dst))
+            refresh(estimator, slot);
+    }
 }
 
 int hints_put(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
               struct riptide_error *error)
 {
-    uint32_t n = estimator->n_hints, at = find_exact(estimator, &hint->dst, hint_has_end(hint));
+    uint32_t n = estimator->n_hints, at = count_up_to(estimator, hint);
+    bool is_known = at > 0 && hint_compare(&estimator->hints[at - 1].hint, hint) == 0;
     int r = hint_check(estimator, hint, i, error);
     struct hint *grown;
 
     if (r < 0)
         return r;
-    if (at != NONE && i != ADDED)
+    if (is_known && i != ADDED)
         return error_set_element(error, HINT "dst", i, "given twice");
-    if (at == NONE && n == RIPTIDE_MAX_HINTS)
-        return RIPTIDE_E_FULL;
-    if (at == NONE) {
+    if (!is_known) {
+        if (n == RIPTIDE_MAX_HINTS)
+            return RIPTIDE_E_FULL;
         grown = reallocarray(estimator->hints, n + 1, sizeof(*grown));
         if (!grown)
             return -ENOMEM;
-        estimator->hints = grown;
-        at = find_after(estimator, &hint->dst);
         memmove(&grown[at + 1], &grown[at], (n - at) * sizeof(*grown));
+        estimator->hints = grown;
         estimator->n_hints++;
+        at++;
     }
-    estimator->hints[at].hint = *hint;
+    estimator->hints[at - 1].hint = *hint;
     if (!hint_has_end(hint))
-        estimator->hints[at].hint.until_ns = RIPTIDE_NEVER_NS;
+        estimator->hints[at - 1].hint.until_ns = RIPTIDE_NEVER_NS;
     return 0;
 }
 
@@ -168,31 +164,22 @@ RIPTIDE_PUBLIC int riptide_estimator_add_hint(struct riptide_estimator *estimato
 
     error_set(error, "%s", "");
     r = hints_put(estimator, hint, ADDED, error);
-    if (r == 0) {
-        hints_link(estimator);
-        bound_within(estimator, &hint->dst);
-    }
+    if (r == 0)
+        hints_changed(estimator, &hint->dst);
     return error_fill(error, r);
-}
-
-static void drop(struct riptide_estimator *estimator, uint32_t i)
-{
-    memmove(&estimator->hints[i], &estimator->hints[i + 1],
-            (--estimator->n_hints - i) * sizeof(*estimator->hints));
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                                  const struct riptide_prefix *dst)
 {
-    uint32_t i = find_exact(estimator, dst, true);
+    /* Of two the one with an end comes last. */
+    uint32_t i = find_last(estimator, dst);
+    struct hint *hint = i == NONE ? NULL : &estimator->hints[i];
 
-    if (i == NONE)
-        i = find_exact(estimator, dst, false);
-    if (i == NONE)
+    if (!hint || !riptide_prefix_equal(&hint->hint.dst, dst))
         return RIPTIDE_E_UNKNOWN;
-    drop(estimator, i);
-    hints_link(estimator);
-    bound_within(estimator, dst);
+    memmove(hint, hint + 1, (--estimator->n_hints - i) * sizeof(*hint));
+    hints_changed(estimator, dst);
     return 0;
 }
 
@@ -205,53 +192,16 @@ int riptide_estimator_next_hint(const struct riptide_estimator *estimator, uint3
     return 0;
 }
 
-static bool has_ended(const struct riptide_hint *hint, uint64_t now_ns)
-{
-    return now_ns >= hint->until_ns;
-}
-
-static bool is_within_ended(const struct riptide_estimator *estimator,
-                            const struct riptide_prefix *dst, uint64_t now_ns)
-{
-    uint32_t i = find_first(estimator, dst);
-
-    while (i != NONE && !has_ended(&estimator->hints[i].hint, now_ns))
-        i = estimator->hints[i].around;
-    return i != NONE;
-}
-
-static void drop_ended(struct riptide_estimator *estimator, uint64_t now_ns)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < estimator->n_hints; i++) {
-        if (!has_ended(&estimator->hints[i].hint, now_ns))
-            estimator->hints[n++] = estimator->hints[i];
-    }
-    estimator->n_hints = n;
-}
-
 /* However many end together, each destination is bounded anew once. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns)
 {
-    uint64_t first_ns = RIPTIDE_NEVER_NS;
+    uint32_t n_before = estimator->n_hints, n = 0;
 
-    for (uint32_t i = 0; i < estimator->n_hints; i++) {
-        if (estimator->hints[i].hint.until_ns < first_ns)
-            first_ns = estimator->hints[i].hint.until_ns;
+    for (uint32_t i = 0; i < n_before; i++) {
+        if (now_ns < estimator->hints[i].hint.until_ns)
+            estimator->hints[n++] = estimator->hints[i];
     }
-    if (now_ns < first_ns)
-        return;
-    FOR_EACH_DESTINATION(estimator, slot)
-    {
-        if (is_within_ended(estimator, &destination_at(estimator, slot)->dst, now_ns))
-            destination_at(estimator, slot)->flags |= IS_NEWS;
-    }
-    drop_ended(estimator, now_ns);
-    hints_link(estimator);
-    FOR_EACH_DESTINATION(estimator, slot)
-    {
-        if (destination_at(estimator, slot)->flags & IS_NEWS)
-            bound_anew(estimator, slot);
-    }
+    estimator->n_hints = n;
+    if (n < n_before)
+        hints_changed(estimator, NULL);
 }

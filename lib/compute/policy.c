@@ -70,9 +70,9 @@ static void paper_restore(const struct riptide_policy_input *input, void *memory
     ((struct mean *)memory)->kept_min_rtt_us = min_rtt_us;
 }
 
-static void paper_explain(const void *memory, struct riptide_explanation *explanation)
+static void paper_explain(const void *memory, struct riptide_estimate *estimate)
 {
-    explanation->evidence.min_rtt_us = ((const struct mean *)memory)->kept_min_rtt_us;
+    estimate->min_rtt_us = ((const struct mean *)memory)->kept_min_rtt_us;
 }
 
 static const struct riptide_policy policy_paper = {

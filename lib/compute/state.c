@@ -7,10 +7,10 @@
  * destination, from which the policy restores its memory:
  *
  *     riptide state 2 saved_ns=1790000000000000000
- *     192.0.2.1 cwnd=48 samples=3 combined=48.0 smoothed=48.0625 age_ns=12 paced=1 min_rtt_us=50000
+ *     192.0.2.1 cwnd=48 samples=3 smoothed=48.0625 age_ns=12 paced=1 min_rtt_us=50000
  *
  * So that older and newer versions read it, unknown fields are skipped, and those that are missing
- * have a meaning: combined is smoothed, samples 0, paced 0, min_rtt_us 0 (unknown).
+ * have a meaning: samples 0, paced 0, min_rtt_us 0 (unknown).
  */
 #include "estimator.h"
 #include "internal.h"
@@ -31,11 +31,6 @@ static const char magic[] = "riptide state 2 saved_ns=";
 /* Windows are saved in millionths, below a million segments. Longer lines are damaged. */
 enum { MICROS = 1000000, MOST_SEGMENTS = 1000000, MOST_LINE_BYTES = 1024 };
 
-static uint64_t to_micros(double segments)
-{
-    return (uint64_t)(lesser(segments, MOST_SEGMENTS - 1) * MICROS + 0.5);
-}
-
 size_t state_put_head(char *at, uint64_t realtime_ns)
 {
     return (size_t)snprintf(at, STATE_LINE_BYTES, "%s%" PRIu64 "\n", magic, realtime_ns);
@@ -45,25 +40,20 @@ size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint3
                       uint64_t now_ns)
 {
     const struct destination *destination = destination_at(estimator, slot);
-    struct riptide_explanation by_policy = evidence_of(estimator, destination);
-    uint32_t pacing_percent = by_policy.evidence.pacing_percent;
-    bool is_paced = pacing_percent > 0 && pacing_percent != RIPTIDE_AT_ONCE;
-    uint64_t combined = to_micros((double)destination->combined);
-    uint64_t smoothed = to_micros(destination->smoothed);
+    struct riptide_estimate estimate = estimate_of(estimator, destination);
+    uint64_t micros = (uint64_t)(lesser(estimate.smoothed, MOST_SEGMENTS - 1) * MICROS + 0.5);
+    bool is_paced = estimate.pacing_percent > 0 && estimate.pacing_percent != RIPTIDE_AT_ONCE;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    if (destination->cwnd == 0)
+    if (!has_window(destination))
         return 0;
-    /* Never rounded up: a value below one half must stay below it. */
-    smoothed -= (double)smoothed / MICROS > destination->smoothed;
     riptide_prefix_format(&destination->dst, dst);
     return (size_t)snprintf(
         at, STATE_LINE_BYTES,
-        "%s cwnd=%u samples=%u combined=%" PRIu64 ".%06" PRIu64 " smoothed=%" PRIu64 ".%06" PRIu64
-        " age_ns=%" PRIu64 " paced=%d min_rtt_us=%" PRIu32 "\n",
-        dst, destination->cwnd, destination->samples, combined / MICROS, combined % MICROS,
-        smoothed / MICROS, smoothed % MICROS, age_ns_of(destination, now_ns), is_paced,
-        by_policy.evidence.min_rtt_us);
+        "%s cwnd=%u samples=%u smoothed=%" PRIu64 ".%06" PRIu64 " age_ns=%" PRIu64
+        " paced=%d min_rtt_us=%" PRIu32 "\n",
+        dst, destination->cwnd, destination->samples, micros / MICROS, micros % MICROS,
+        age_ns_of(destination, now_ns), is_paced, estimate.min_rtt_us);
 }
 
 RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *estimator,
@@ -98,24 +88,22 @@ static uint64_t find_number(const char *line, const char *name, uint64_t most, u
     return at && (*end == 0 || *end == ' ') && value <= most ? value : otherwise;
 }
 
-/* Not by strtod, which depends on the locale. */
-static bool find_segments(const char *line, const char *name, double *segments)
+/* The smoothed window, or -1. Not by strtod, which depends on the locale. */
+static double find_segments(const char *line)
 {
-    const char *at = find_value(line, name);
+    const char *at = find_value(line, " smoothed=");
+    uint64_t whole = MOST_SEGMENTS;
     uint32_t micros = 0;
-    uint64_t whole;
-    char *end;
+    const char *end = "";
 
-    if (!at)
-        return false;
-    whole = strtoull(at, &end, 10);
+    if (at)
+        whole = strtoull(at, (char **)&end, 10);
     end += *end == '.';
     for (uint32_t unit = MICROS / 10; unit > 0 && isdigit((unsigned char)*end); unit /= 10)
         micros += unit * (uint32_t)(*end++ - '0');
     if ((*end != 0 && *end != ' ') || whole >= MOST_SEGMENTS)
-        return false;
-    *segments = (double)(whole * MICROS + micros) / MICROS;
-    return true;
+        return -1;
+    return (double)(whole * MICROS + micros) / MICROS;
 }
 
 /* A line without its end was cut off, and is empty as one that is too long. Returns the next. */
@@ -139,13 +127,11 @@ struct load {
 
 /* The window of the line, as if it had been computed here at updated_ns. */
 static int adopt(struct load *load, const char *line, const struct riptide_prefix *dst,
-                 uint16_t cwnd, double smoothed, int64_t updated_ns)
+                 double smoothed, int64_t updated_ns)
 {
     struct riptide_estimator *estimator = load->estimator;
     const struct riptide_policy *policy = estimator->config.policy;
-    double combined = smoothed;
     struct destination *destination;
-    struct limits limits;
     uint32_t slot;
     int r = destination_get(estimator, dst, NULL, &slot);
 
@@ -153,22 +139,16 @@ static int adopt(struct load *load, const char *line, const struct riptide_prefi
     load->counts.loaded += r == 0;
     if (r != 0)
         return r < 0 ? r : 0;
-    find_segments(line, " combined=", &combined);
     destination = destination_at(estimator, slot);
     destination->samples = (uint16_t)find_number(line, " samples=", UINT16_MAX, 0);
     memset(destination->left_out, 0, sizeof(destination->left_out));
-    destination->combined = (float)combined;
-    destination->smoothed = smoothed;
-    set_window(estimator, destination, cwnd, updated_ns);
+    set_window(estimator, destination, smoothed, smoothed, updated_ns);
     forget_kept(estimator, destination);
-    limits = limits_of(estimator, destination);
-    /* Without hints that end, which apply again to the result. */
     if (policy->restore)
         policy->restore(input_of(estimator, destination, load->now_ns), destination->memory,
-                        greater(lesser(smoothed, limits.max), limits.min),
-                        find_number(line, " paced=", 1, 0) > 0,
+                        smoothed, find_number(line, " paced=", 1, 0) > 0,
                         (uint32_t)find_number(line, " min_rtt_us=", UINT32_MAX, 0));
-    bound_destination(estimator, slot);
+    refresh(estimator, slot);
     return 0;
 }
 
@@ -176,19 +156,17 @@ static int load_line(struct load *load, const char *line)
 {
     struct riptide_estimator *estimator = load->estimator;
     struct riptide_load_counts *counts = &load->counts;
-    uint64_t cwnd = find_number(line, " cwnd=", RIPTIDE_CWND_LIMIT, 0);
     uint64_t age_ns = find_number(line, " age_ns=", INT64_MAX, UINT64_MAX);
     /* Shortly after a reboot that is before the zero of this clock. */
     int64_t updated_ns = (int64_t)(load->now_ns - age_ns - load->passed_ns);
+    double smoothed = find_segments(line);
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     const struct destination *known;
     struct riptide_prefix dst;
-    double smoothed;
     uint32_t slot;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
-    if (riptide_prefix_parse(&dst, text) != 0 || cwnd == 0 || age_ns == UINT64_MAX ||
-        !find_segments(line, " smoothed=", &smoothed)) {
+    if (riptide_prefix_parse(&dst, text) != 0 || age_ns == UINT64_MAX || smoothed < 0) {
         counts->skipped++;
         return 0;
     }
@@ -199,10 +177,10 @@ static int load_line(struct load *load, const char *line)
         counts->expired++;
     else if (!destination_is_ours(estimator, &dst))
         counts->regrouped++;
-    else if (known && known->cwnd > 0 && known->updated_ns >= updated_ns)
+    else if (known && has_window(known) && known->updated_ns >= updated_ns)
         counts->older++;
     else
-        return adopt(load, line, &dst, (uint16_t)cwnd, smoothed, updated_ns);
+        return adopt(load, line, &dst, smoothed, updated_ns);
     return 0;
 }
 

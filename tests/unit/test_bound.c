@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits of a window: bounds, base windows, and hints by prefix with and without an end; and their
- * explanation.
+ * Limits of a window: bounds, base windows, and hints by prefix with and without an end.
  */
 #include "careful_case.h"
 #include "compute/estimator.h"
@@ -9,7 +8,7 @@
 
 #include <errno.h>
 
-static const struct riptide_explanation nothing;
+static const struct riptide_estimate nothing;
 
 static void add_hint(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd_max,
                      uint64_t until_ns)
@@ -20,26 +19,25 @@ static void add_hint(struct riptide_estimator *estimator, const char *dst, uint3
     assert_int_equal(riptide_estimator_add_hint(estimator, &hint, &error), 0);
 }
 
-TEST(explanation_holds_every_figure)
+TEST(estimate_holds_every_figure)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_prefix other = prefix("192.0.2.2");
-    struct riptide_explanation explanation = nothing;
+    struct riptide_estimate estimate = nothing;
 
     learn(estimator, 80, 1 * S);
     add_cwnd(estimator, 30);
     learn(estimator, 50, 2 * S);
-    explanation = explain(estimator);
-    assert_string_equal(explanation.policy, "paper");
-    assert_int_equal(explanation.samples, 2);
-    assert_true(explanation.combined == 40);
-    assert_true(explanation.smoothed == 60);
-    assert_int_equal(explanation.bounds, 0);
-    assert_int_equal(explanation.cwnd, 60);
-    assert_int_equal(explanation.updated_ns, 2 * S);
-    assert_int_equal(explanation.expires_ns, 92 * S);
+    estimate = explain(estimator);
+    assert_int_equal(estimate.samples, 2);
+    assert_true(estimate.combined == 40);
+    assert_true(estimate.smoothed == 60);
+    assert_int_equal(estimate.bounds, 0);
+    assert_int_equal(estimate.cwnd, 60);
+    assert_int_equal(estimate.updated_ns, 2 * S);
+    assert_int_equal(estimate.expires_ns, 92 * S);
     assert_int_equal(
-        riptide_estimator_explain(estimator, &other, &explanation, sizeof(explanation)),
+        riptide_estimator_find(estimator, &other, &estimate),
         RIPTIDE_E_UNKNOWN);
 }
 
@@ -64,16 +62,16 @@ TEST(longest_without_an_end_decides_alone)
         { .dst = prefix("192.0.2.2"), .cwnd_max = 12 },
     };
     ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.hints = hints, config.n_hints = 4);
-    struct riptide_explanation explanation;
+    struct riptide_estimate estimate;
 
     learn(estimator, 70, S);
     assert_int_equal(cwnd_of(estimator), 44);
-    explanation = explain(estimator);
-    assert_true(riptide_prefix_equal(&explanation.hint, &hints[1].dst));
-    assert_int_equal(explanation.cwnd_min, 10);
-    assert_int_equal(explanation.cwnd_max, 44);
-    assert_int_equal(explanation.off.family, 0);
-    assert_int_equal(explanation.bounds, RIPTIDE_BOUND_HINT_MAX);
+    estimate = explain(estimator);
+    assert_true(riptide_prefix_equal(&estimate.hint, &hints[1].dst));
+    assert_int_equal(estimate.cwnd_min, 10);
+    assert_int_equal(estimate.cwnd_max, 44);
+    assert_int_equal(estimate.off.family, 0);
+    assert_int_equal(estimate.bounds, RIPTIDE_BOUND_HINT_MAX);
 }
 
 /* An estimator that has seen one window of the destination, which a hint is for. */
@@ -119,8 +117,8 @@ TEST(cap_with_an_end_holds_over_all_else_and_ends)
     add_hint(estimator, "192.0.2.0/24", 15, 10 * S);
     assert_int_equal(pop(estimator)->cwnd, 15);
     assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_HINT_MAX);
-    assert_int_equal(explain(estimator).hint_cwnd_max, 15);
-    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd_max, 15);
+    assert_int_equal(explain(estimator).cwnd_max, 15);
+    assert_true(explain(estimator).hint.len == 24);
     assert_true(find_host(estimator, "192.0.2.1").may_lower);
     /* Also below the minimum for all. */
     add_hint(estimator, "192.0.0.0/8", 5, 5 * S);
@@ -134,10 +132,10 @@ TEST(cap_with_an_end_holds_over_all_else_and_ends)
 static void assert_off(struct riptide_estimator *estimator, const char *by)
 {
     struct riptide_prefix dst = by ? prefix(by) : (struct riptide_prefix){ 0 };
-    struct riptide_explanation explanation = explain(estimator);
+    struct riptide_estimate estimate = explain(estimator);
 
-    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, by ? 0 : explanation.cwnd);
-    assert_true(riptide_prefix_equal(&explanation.off, &dst));
+    assert_int_equal(estimate.cwnd == 0, by != NULL);
+    assert_true(riptide_prefix_equal(&estimate.off, &dst));
 }
 
 TEST(off_withdraws_and_goes_on_learning)
@@ -190,7 +188,7 @@ TEST(what_ends_while_off_is_not_judged_by_the_window)
     assert_int_equal(riptide_estimator_add_hint(estimator, &off, NULL), 0);
     for (int i = 0; i < 10; i++) {
         tick(estimator, closed(10, 60, 20));
-        assert_int_equal(explain(estimator).cwnd, 48);
+        assert_true(explain(estimator).smoothed == 48);
     }
     assert_int_equal(riptide_estimator_remove_hint(estimator, &off.dst), 0);
     assert_int_equal(flights(estimator, "...."), 96);
@@ -373,7 +371,7 @@ TEST(lowest_of_the_hints_counts)
     add_hint(estimator, "192.0.0.0/8", 30, 5 * S);
     add_hint(estimator, "198.51.100.0/24", 11, 50 * S);
     assert_int_equal(cwnd_of(estimator), 30);
-    assert_int_equal(explain(estimator).hint_cwnd_max, 30);
+    assert_int_equal(explain(estimator).cwnd_max, 30);
     riptide_estimator_tick(estimator, 5 * S);
     assert_int_equal(cwnd_of(estimator), 60);
     riptide_estimator_tick(estimator, 10 * S);

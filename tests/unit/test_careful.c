@@ -6,7 +6,7 @@
 
 static bool is_paced(const struct riptide_estimator *estimator)
 {
-    return explain(estimator).evidence.pacing_percent == 100;
+    return explain(estimator).pacing_percent == 100;
 }
 
 /* The three series of docs/policies.md. */
@@ -275,7 +275,7 @@ TEST(connections_to_a_proxy_on_this_host_do_not_count)
                 add(estimator, local);
             tick(estimator, i == 0 ? busy(400) : closed(cwnd, cwnd, cwnd > 30 ? cwnd - 30 : 0));
         }
-        assert_int_equal(explain(estimator).evidence.min_rtt_us, RTT_US);
+        assert_int_equal(explain(estimator).min_rtt_us, RTT_US);
         assert_true(is_paced(estimator));
         assert_in_range(cwnd_of(estimator), 24, 48);
     }
@@ -415,7 +415,7 @@ TEST(what_is_used_begins_and_what_says_nothing_is_left_out)
 {
     ESTIMATOR *estimator = estimator_of_policy("careful");
     struct riptide_sample unused = busy(500), idle = busy(500), unmeasured = busy(500);
-    struct riptide_explanation explanation;
+    struct riptide_estimate explanation;
 
     unused.data_segs_out = 0;
     idle.last_data_sent_ms = 401; /* twice the RTT and 200 ms are 400 */

@@ -84,9 +84,11 @@ static void assert_same(const struct riptide_estimator *a, const struct riptide_
 static uint16_t window_of(const struct riptide_estimator *estimator,
                           const struct riptide_prefix *host)
 {
-    struct riptide_prefix key = destination_group(&estimator->config, host);
-    uint32_t slot = prefix_table_find(&estimator->table, &key);
+    struct riptide_prefix key;
+    uint32_t slot;
 
+    riptide_estimator_group(estimator, host, &key);
+    slot = prefix_table_find(&estimator->table, &key);
     return slot == NONE ? 0 : destination_at(estimator, slot)->cwnd;
 }
 

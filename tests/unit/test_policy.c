@@ -248,7 +248,7 @@ TEST(policy_is_refused_with_one_cause)
     REFUSED_POLICY(name, "seventeen-letters", NAMES);
     REFUSED_POLICY(add, NULL, "without its functions add and combine");
     REFUSED_POLICY(combine, NULL, "without its functions add and combine");
-    REFUSED_POLICY(bytes, RIPTIDE_POLICY_MEMORY_BYTES + 1, "bytes must be at most 48");
+    REFUSED_POLICY(bytes, RIPTIDE_POLICY_MEMORY_BYTES + 1, "bytes must be at most 40");
     REFUSED_POLICY(tick_bytes, policy.bytes + 1,
                    "tick_bytes must be at most bytes, which include them");
     REFUSED_POLICY(reserved[3], &policy, "reserved must be NULL");

@@ -65,9 +65,9 @@ static void add_any(struct riptide_estimator *estimator)
 
 static uint32_t base_of(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
-    struct riptide_explanation why;
+    struct riptide_estimate why;
 
-    return riptide_estimator_explain(estimator, dst, &why, sizeof(why)) == 0 ? why.base_cwnd : 0;
+    return riptide_estimator_find(estimator, dst, &why) == 0 ? why.base_cwnd : 0;
 }
 
 static void pop_known(struct riptide_estimator *estimator, const struct riptide_estimator_config *c,

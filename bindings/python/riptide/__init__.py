@@ -19,7 +19,7 @@ from ._estimator import Estimator, explain
 from ._observer import Columns, Observer, observe, observe_columns
 from ._applier import Applier, flush
 from ._types import (AgentEvent, AgentOptions, Backend, Bound, Estimate, EstimatorOptions, EventKind,
-                     Evidence, Explanation, Filter, FlushCounts, Hint, Interval, LeftOut,
+                     Filter, FlushCounts, Hint, Interval, LeftOut,
                      LoadCounts, ObserverOptions, Route, ApplierOptions, RouteState, Sample,
                      Scope, Tick, Verdict)
 from ._values import Address, Duration, Network, PrefixLike
@@ -29,7 +29,7 @@ __version__ = _version()
 __all__ = [
     "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Backend", "Bound", "Columns",
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
-    "EstimatorOptions", "EventKind", "Evidence", "Explanation", "Filter", "FlushCounts",
+    "EstimatorOptions", "EventKind", "Filter", "FlushCounts",
     "ForkedError", "FullError", "Hint", "Interval", "InvalidError", "LeftOut", "LoadCounts",
     "Network", "Observer", "ObserverOptions", "OptionError", "OutcomeError", "PrefixLike",
     "RefusedError", "RestartedError", "Route", "RouteState", "Applier",

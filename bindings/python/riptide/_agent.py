@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator
 
 from ._calls import new_object, pop, pop_all
 from ._errors import ConcurrentUseError, UnknownError, check, has_more, new_error
-from ._estimator import Estimated, add_hint, load
+from ._estimator import Estimated, add_hint, load, read_estimate
 from ._handle import KernelHandle, Part, Waiter
 from ._native import ffi, lib
 from ._observer import Observed
 from ._applier import Applied, read_route
-from ._types import (AgentEvent, AgentOptions, Backend, Estimate, EventKind, Hint, Interval,
-                     LoadCounts, Tick, Verdict)
+from ._types import (AgentEvent, AgentOptions, Backend, EventKind, Hint, Interval, LoadCounts,
+                     Tick, Verdict)
 from ._values import PrefixLike, new_config, new_prefix, path_bytes, read, text
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _read_event(c: Any) -> AgentEvent:
         AgentEvent, c, kind=EventKind, backend=lambda _: Backend(by.backend) if by else None,
         tick=lambda tick: read(Tick, tick) if tick else None,
         route=lambda route: read_route(route) if route else None,
-        estimate=lambda estimate: read(Estimate, estimate) if estimate else None,
+        estimate=lambda estimate: read_estimate(estimate) if estimate else None,
         error=lambda error: OSError(-error, os.strerror(-error)) if error else None,
         reason=lambda reason: text(reason) if reason else None)
 

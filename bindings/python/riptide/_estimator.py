@@ -12,8 +12,8 @@ from ._errors import check, new_error
 from ._handle import Handle, Use
 from ._native import ffi, lib
 from ._observer import Observer
-from ._types import (Bound, Estimate, EstimatorOptions, Evidence, Explanation, Hint, LeftOut,
-                     LoadCounts, ObserverOptions, Sample)
+from ._types import (Bound, Estimate, EstimatorOptions, Hint, LeftOut, LoadCounts,
+                     ObserverOptions, Sample)
 from ._values import (Buffer, PrefixLike, new_config, new_prefix, options_of, path_bytes, read,
                       shown, state_buffer, vars_of, whole, write)
 
@@ -32,8 +32,8 @@ def _realtime_ns(realtime_ns: int | None) -> int:
     return whole("realtime_ns", time.time_ns() if realtime_ns is None else realtime_ns)
 
 
-def _read_estimate(c: Any) -> Estimate:
-    return read(Estimate, c)
+def read_estimate(c: Any) -> Estimate:
+    return read(Estimate, c, bounds=Bound, left_out=lambda left_out: LeftOut(*left_out))
 
 
 def add_hint(estimator: Any, hint: Hint) -> None:
@@ -55,27 +55,18 @@ class Estimated:
     _use: Use
 
     def find(self, dst: PrefixLike) -> Estimate:
-        """The present estimate for a destination, or a peer's. Errors: UnknownError."""
-        prefix, estimate = new_prefix("dst", dst), ffi.new("struct riptide_estimate *")
-        with self._use as c:
-            check(lib.riptide_estimator_find(c, prefix, estimate))
-        return _read_estimate(estimate)
-
-    def explain(self, dst: PrefixLike) -> Explanation:
-        """How the window of a destination, or a peer's, was computed; cwnd 0: why it has none.
+        """The window of a destination, or of a peer's, and why; cwnd 0: why it has none.
 
         Errors: UnknownError: neither a window nor samples within the time to live.
         """
-        prefix, explanation = new_prefix("dst", dst), ffi.new("struct riptide_explanation *")
+        prefix, estimate = new_prefix("dst", dst), ffi.new("struct riptide_estimate *")
         with self._use as c:
-            check(lib.riptide_estimator_explain(c, prefix, explanation, ffi.sizeof(explanation[0])))
-            return read(Explanation, explanation, bounds=Bound,
-                        evidence=lambda evidence: read(Evidence, evidence),
-                        left_out=lambda left_out: LeftOut(*left_out))
+            check(lib.riptide_estimator_find(c, prefix, estimate))
+        return read_estimate(estimate)
 
     def __iter__(self) -> Iterator[Estimate]:
         """Walks over windows; those that ticks change meanwhile may be missed, or seen twice."""
-        return walk(self._use, lib.riptide_estimator_next, _read_estimate)
+        return walk(self._use, lib.riptide_estimator_next, read_estimate)
 
     def stats(self) -> dict[str, Any]:
         """The counters of struct riptide_estimator_stats."""
@@ -137,11 +128,11 @@ class Estimator(Handle, Estimated):
 
     def pop(self) -> Estimate:
         """The next destination whose window has changed since it was popped. Errors: AgainError."""
-        return pop(self._use, lib.riptide_estimator_pop, _read_estimate)
+        return pop(self._use, lib.riptide_estimator_pop, read_estimate)
 
     def changes(self) -> Iterator[Estimate]:
         """Pops all of them."""
-        return pop_all(self._use, lib.riptide_estimator_pop, _read_estimate)
+        return pop_all(self._use, lib.riptide_estimator_pop, read_estimate)
 
     def add_hint(self, hint: Hint) -> None:
         """Adds a hint, with effect at once. A prefix has at most one with an end and one without,
@@ -173,7 +164,7 @@ class Estimator(Handle, Estimated):
 
 
 def explain(dst: PrefixLike, observer: ObserverOptions | None = None,
-            **options: Unpack[EstimatorOptions]) -> Explanation:
+            **options: Unpack[EstimatorOptions]) -> Estimate:
     """Explains the window of a destination, as computed from one dump of open connections.
 
     Uses the given options and defaults, and no history; Control.explain asks a running riptided,
@@ -188,4 +179,4 @@ def explain(dst: PrefixLike, observer: ObserverOptions | None = None,
             for sample in looking.dump():
                 estimator.add(sample)
         estimator.tick()
-        return estimator.explain(dst)
+        return estimator.find(dst)

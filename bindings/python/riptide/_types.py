@@ -148,40 +148,6 @@ class Sample:
         return timedelta(microseconds=self.min_rtt_us)
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """The estimate for one destination. When popped it is a change: cwnd 0 withdraws the window.
-
-    Points in time are CLOCK_BOOTTIME.
-    """
-
-    dst: Network
-    samples: int  #: connections in the last tick that had any; up to 65535
-    combined: float  #: the policy's result for them, segments
-    smoothed: float  #: with history, segments, before bounds
-    cwnd: int  #: the window, segments; 0: its time to live has passed
-    updated_ns: int
-    expires_ns: int
-    rto_min_us: int  #: for the route; 0: unchanged
-    cwnd_max: int  #: upper bound in effect for it, hints included, segments
-    may_lower: bool  #: losses or a hint have lowered it: for Applier.set
-    pmtu_bytes: int  #: smallest path MTU of a host's open connections; 0: unknown
-    min_rtt_us: int  #: smallest round trip time, from its policy; 0: unknown
-    pacing_percent: int  #: of a round trip, for the first flight; 0: not set; 2**32 - 1: at once
-    base_cwnd: int  #: the window of its base route, segments; 0: unknown
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """A policy's evidence about a path; a member is 0 if there is none of its kind."""
-
-    capacity: float  #: segments that the path delivers in its smallest round trip
-    sharers: int  #: connections that open together
-    pacing_percent: int  #: as in Estimate
-    min_rtt_us: int
-    max_rtt_us: int
-
-
 class LeftOut(NamedTuple):
     """How many connections a policy left out of a tick, by reason; up to 65535 each."""
 
@@ -191,28 +157,35 @@ class LeftOut(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """The steps to a window, figure by figure; with cwnd 0 the samples that were left out."""
+class Estimate:
+    """The window of one destination, and why. When popped it is a change: cwnd 0 withdraws it.
+
+    Points in time are CLOCK_BOOTTIME; figures that are not known, or not by this policy, are 0.
+    """
 
     dst: Network
-    policy: str
-    samples: int  #: counted in the last tick that had any
-    left_out: LeftOut  #: of that tick
-    combined: float  #: segments
-    smoothed: float  #: segments, before bounds
-    is_drop: bool  #: the drop guard discarded history
-    bounds: Bound  #: the limits that changed the window
-    hint: Network | None  #: without an end, that decides
-    off: Network | None  #: the hint that disables the window
-    cwnd_min: int  #: the lower bound in force, segments
-    cwnd_max: int
-    hint_cwnd_max: int  #: of hints with an end, segments; 0: none
-    base_cwnd: int  #: the window of its base route, segments; 0: unknown
-    cwnd: int  #: the window, segments; 0: none
-    rto_min_us: int  #: 0: unchanged
-    updated_ns: int  #: CLOCK_BOOTTIME
+    cwnd: int  #: segments; 0: its time to live has passed, a hint is off, or no sample counted
+    samples: int  #: connections that counted in the last tick with any; up to 65535
+    left_out: LeftOut  #: others of that tick
+    updated_ns: int
     expires_ns: int
-    evidence: Evidence
+    combined: float  #: the policy's result for them, segments
+    smoothed: float  #: with history, segments, before bounds
+    is_drop: bool  #: the drop guard discarded history
+    may_lower: bool  #: losses or a hint have lowered it: for Applier.set
+    bounds: Bound  #: the limits that changed the window
+    cwnd_min: int  #: bounds in force for it, hints included, segments
+    cwnd_max: int
+    base_cwnd: int  #: the window of its base route, segments
+    hint: Network | None  #: with an end if one sets cwnd_max, else the longest without an end
+    off: Network | None  #: the hint that disables the window
+    min_rtt_us: int  #: smallest round trip time
+    max_rtt_us: int  #: largest; not by "careful"
+    pacing_percent: int  #: of a round trip, for the first flight; 0: not set; 2**32 - 1: at once
+    rto_min_us: int  #: for the route; 0: unchanged
+    pmtu_bytes: int  #: smallest path MTU of a host's open connections
+    sharers: int  #: "bdp": connections that open together
+    capacity: float  #: "bdp": segments that the path delivers in its smallest round trip
 
 
 @dataclass(frozen=True)

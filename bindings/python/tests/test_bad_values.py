@@ -141,7 +141,7 @@ def calls() -> Iterator[Any]:
         yield lambda bad, call=call: call("add_hint", bad), "hint", [*TYPE, (Scope(), TypeError)]
         yield lambda bad, call=call: call("load", bad), "path", "path"
     yield lambda bad: estimator("add", bad), "sample", "sample"
-    for method, name in (("find", "dst"), ("explain", "dst")):
+    for method, name in (("find", "dst"),):
         yield lambda bad, method=method: estimator(method, bad), name, "prefix"
     yield lambda bad: estimator("tick", bad), "now_ns", "time"
     yield lambda bad: estimator("save", bad), "path", "path"

@@ -41,8 +41,8 @@ async def run(windows: dict[str, int]) -> None:
 
 
 def main() -> None:
-    explanation = riptide.explain(ip_address("203.0.113.7"), history_weight=0.75)
+    estimate = riptide.explain(ip_address("203.0.113.7"), history_weight=0.75)
     figures: tuple[int, float, riptide.Bound] = (
-        explanation.cwnd, explanation.evidence.capacity, explanation.bounds)
+        estimate.cwnd, estimate.capacity, estimate.bounds)
     print(figures)
     asyncio.run(run({}))

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* Estimates: what is known of a destination, its window within bounds and hints, and why. Pure. */
+#include "estimator.h"
+#include "internal.h"
+#include "prefix.h"
+#include "tools.h"
+
+#include <string.h>
+
+/*
+ * In eighths of an octave from 1 ms on, so that smaller changes do not rewrite a route; at least
+ * the delay, at most RIPTIDE_RTO_MIN_LIMIT_US.
+ */
+static uint32_t rto_min_of(uint32_t delay_us, uint32_t least_us)
+{
+    uint32_t us = delay_us < least_us ? least_us : delay_us, step_us = 125;
+
+    if (delay_us == 0 || least_us == 0)
+        return 0;
+    if (us > RIPTIDE_RTO_MIN_LIMIT_US)
+        return RIPTIDE_RTO_MIN_LIMIT_US;
+    while (us >= 16 * step_us)
+        step_us *= 2;
+    us = (us + step_us - 1) / step_us * step_us;
+    return us < RIPTIDE_RTO_MIN_LIMIT_US ? us : RIPTIDE_RTO_MIN_LIMIT_US;
+}
+
+/* The bounds in effect, of the configuration and of hints. Returns the bits by which they count. */
+static uint32_t find_bounds(const struct riptide_estimator *estimator,
+                            struct riptide_estimate *estimate)
+{
+    struct hints_of hints = hints_find(estimator, &estimate->dst);
+    const struct riptide_hint *kept = hints.kept, *cap = hints.cap;
+    uint32_t bits = RIPTIDE_BOUND_BASE;
+
+    if (kept)
+        estimate->hint = kept->dst;
+    if (hints.off)
+        estimate->off = hints.off->dst;
+    bits |= kept && kept->cwnd_min > 0 ? RIPTIDE_BOUND_HINT_MIN : RIPTIDE_BOUND_MIN;
+    if (kept && kept->cwnd_min > 0)
+        estimate->cwnd_min = kept->cwnd_min;
+    /* The configuration's maximum limits growth; it does not lower the window of a base route. */
+    if (kept && kept->cwnd_max > 0)
+        estimate->cwnd_max = kept->cwnd_max;
+    else if (estimate->cwnd_max < estimate->base_cwnd)
+        estimate->cwnd_max = estimate->base_cwnd;
+    if (cap && cap->cwnd_max < estimate->cwnd_max) {
+        estimate->cwnd_max = cap->cwnd_max;
+        estimate->hint = cap->dst;
+        return bits | RIPTIDE_BOUND_HINT_MAX;
+    }
+    return bits | (kept && kept->cwnd_max > 0 ? RIPTIDE_BOUND_HINT_MAX : RIPTIDE_BOUND_MAX);
+}
+
+/*
+ * The order matters. The base route's window is the lower bound, unless losses have shown it to be
+ * too large. The upper bound prevails, as a hint with an end can be below the lower one.
+ */
+static void bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate)
+{
+    enum {
+        MINS = RIPTIDE_BOUND_MIN | RIPTIDE_BOUND_HINT_MIN,
+        MAXES = RIPTIDE_BOUND_MAX | RIPTIDE_BOUND_HINT_MAX,
+    };
+    uint32_t bits = find_bounds(estimator, estimate);
+    double cwnd = estimate->smoothed;
+
+    if (cwnd < estimate->base_cwnd && !estimate->may_lower) {
+        cwnd = estimate->base_cwnd;
+        estimate->bounds |= RIPTIDE_BOUND_BASE;
+    }
+    if (cwnd < estimate->cwnd_min) {
+        cwnd = estimate->cwnd_min;
+        estimate->bounds |= bits & MINS;
+    }
+    if (cwnd > estimate->cwnd_max) {
+        cwnd = estimate->cwnd_max;
+        estimate->bounds |= bits & MAXES;
+    }
+    if (estimate->cwnd_min > estimate->cwnd_max)
+        estimate->cwnd_min = estimate->cwnd_max;
+    /* cwnd_max of the configuration does not lower a window on purpose. */
+    estimate->may_lower |= (estimate->bounds & RIPTIDE_BOUND_HINT_MAX) != 0;
+    if (estimate->off.family == 0)
+        estimate->cwnd = (uint32_t)(cwnd + 0.5);
+}
+
+/* What the policy and the hints say now. */
+static struct riptide_estimate estimate_anew(const struct riptide_estimator *estimator,
+                                             const struct destination *destination)
+{
+    const struct riptide_estimator_config *config = &estimator->config;
+    /* A window computed before this boot has no time on this clock. */
+    uint64_t updated_ns = destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
+    struct riptide_estimate estimate = {
+        .dst = destination->dst,
+        .samples = destination->samples,
+        .updated_ns = updated_ns,
+        .expires_ns = config->ttl_ns > INT64_MAX - updated_ns
+                          ? RIPTIDE_NEVER_NS
+                          : (uint64_t)destination->updated_ns + config->ttl_ns,
+        .cwnd_min = config->cwnd_min,
+        .cwnd_max = config->cwnd_max,
+        .base_cwnd = destination->base_cwnd,
+        .pmtu_bytes = destination->pmtu_bytes,
+    };
+
+    for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
+        estimate.left_out[i] = destination->left_out[i];
+    if (!has_window(destination))
+        return estimate;
+    estimate.combined = (double)destination->combined;
+    estimate.smoothed = destination->smoothed;
+    estimate.is_drop = destination->flags & IS_DROP;
+    if (config->policy->explain)
+        config->policy->explain(destination->memory, &estimate);
+    estimate.rto_min_us = rto_min_of(estimate.max_rtt_us, config->rto_min_floor_us);
+    bound(estimator, &estimate);
+    return estimate;
+}
+
+struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
+                                    const struct destination *destination)
+{
+    struct riptide_estimate estimate = estimate_anew(estimator, destination);
+
+    /* Samples since the tick may have changed what the policy says, but not the window. */
+    estimate.cwnd = given_cwnd(destination);
+    return estimate;
+}
+
+struct given given_of(const struct riptide_estimate *estimate)
+{
+    if (estimate->cwnd == 0)
+        return (struct given){ 0 };
+    return (struct given){
+        .rto_min_us = estimate->rto_min_us,
+        .cwnd = (uint16_t)estimate->cwnd,
+        .cwnd_max = (uint16_t)estimate->cwnd_max,
+        .base_cwnd = (uint16_t)estimate->base_cwnd,
+        .pmtu_bytes = (uint16_t)estimate->pmtu_bytes,
+        .pacing_percent = (uint16_t)estimate->pacing_percent,
+        .may_lower = estimate->may_lower,
+        .is_short = estimate->min_rtt_us > 0 && estimate->min_rtt_us < PACING_RTT_MIN_US,
+    };
+}
+
+void refresh(struct riptide_estimator *estimator, uint32_t slot)
+{
+    struct destination *destination = destination_at(estimator, slot);
+    struct riptide_estimate estimate = estimate_anew(estimator, destination);
+    struct given given = given_of(&estimate);
+
+    destination->flags &= (uint8_t)~IS_OFF;
+    if (estimate.off.family != 0)
+        destination->flags |= IS_OFF;
+    else
+        destination->cwnd = given.cwnd;
+    if (destination->flags & IS_CHANGED || memcmp(&given, &destination->popped, sizeof(given)) == 0)
+        return;
+    destination->flags |= IS_CHANGED;
+    destination->next_changed = estimator->changed;
+    estimator->changed = slot;
+}
+
+void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+                        uint32_t cwnd)
+{
+    uint32_t slot = prefix_table_find(&estimator->table, dst);
+
+    if (slot == NONE || !has_window(destination_at(estimator, slot)))
+        return;
+    destination_at(estimator, slot)->base_cwnd =
+        cwnd < RIPTIDE_CWND_LIMIT ? (uint16_t)cwnd : RIPTIDE_CWND_LIMIT;
+    refresh(estimator, slot);
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_find(const struct riptide_estimator *estimator,
+                                          const struct riptide_prefix *dst,
+                                          struct riptide_estimate *estimate)
+{
+    uint32_t slot = prefix_table_find(&estimator->table, dst);
+    struct riptide_prefix group;
+
+    /* Where destinations are prefixes, a peer is not one itself. */
+    if (slot == NONE && prefix_is_host(dst)) {
+        riptide_estimator_group(estimator, dst, &group);
+        slot = prefix_table_find(&estimator->table, &group);
+    }
+    if (slot == NONE || !is_known(destination_at(estimator, slot)))
+        return RIPTIDE_E_UNKNOWN;
+    *estimate = estimate_of(estimator, destination_at(estimator, slot));
+    return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_next(const struct riptide_estimator *estimator,
+                                          uint32_t *cursor, struct riptide_estimate *estimate)
+{
+    uint32_t slot = *cursor;
+
+    while ((slot = prefix_table_next(&estimator->table, slot)) != NONE &&
+           !has_window(destination_at(estimator, slot)))
+        slot++;
+    if (slot == NONE)
+        return RIPTIDE_E_DONE;
+    *estimate = estimate_of(estimator, destination_at(estimator, slot));
+    *cursor = slot + 1;
+    return 0;
+}
