@@ -17,7 +17,7 @@ faults=(
     event lib/apply/routes/event.c 'plan_touch(plan, &route.dst, TOUCH_BASE)' '0'
     route lib/apply/routes/route.c '&route->priority' '\&route->table'
     route lib/apply/routes/route.c '&route->ifindex' '\&route->table'
-    state lib/compute/state.c 'unit > 0' 'unit > 1'
+    state lib/compute/state.c 'cwnd + 0.5' 'cwnd + 1.5'
 )
 
 for ((i = 0; i < ${#faults[@]}; i += 4)); do

@@ -263,7 +263,7 @@ void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
  * Writes a line at a time, so that a file need not be in memory as a whole. Each returns the bytes
  * written, at most STATE_LINE_BYTES; 0 for a destination without a window.
  */
-enum { STATE_LINE_BYTES = 320 };
+enum { STATE_LINE_BYTES = 192 };
 size_t state_put_head(char *at, uint64_t realtime_ns);
 size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
                       uint64_t now_ns);

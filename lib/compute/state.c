@@ -4,10 +4,10 @@
  * lib/agent/state_file.c does the files.
  *
  * The first line has the version of the text and CLOCK_REALTIME of the save. Each further line is a
- * destination, from which the policy restores its memory:
+ * destination, with its window before bounds, from which the policy restores its memory:
  *
  *     riptide state 2 saved_ns=1790000000000000000
- *     192.0.2.1 cwnd=48 samples=3 smoothed=48.0625 age_ns=12 paced=1 min_rtt_us=50000
+ *     192.0.2.1 cwnd=48 samples=3 age_ns=12 paced=1 min_rtt_us=50000
  *
  * So that older and newer versions read it, unknown fields are skipped, and those that are missing
  * have a meaning: samples 0, paced 0, min_rtt_us 0 (unknown).
@@ -28,8 +28,8 @@ static const char magic[] = "riptide state 2 saved_ns=";
 /* Two wall clocks, of two hosts or before and after a reboot, may differ by this. */
 #define CLOCK_TOLERANCE_NS (10 * NS_PER_S)
 
-/* Windows are saved in millionths, below a million segments. Longer lines are damaged. */
-enum { MICROS = 1000000, MOST_SEGMENTS = 1000000, MOST_LINE_BYTES = 1024 };
+/* Longer lines are damaged. */
+enum { MOST_LINE_BYTES = 1024 };
 
 size_t state_put_head(char *at, uint64_t realtime_ns)
 {
@@ -41,7 +41,7 @@ size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint3
 {
     const struct destination *destination = destination_at(estimator, slot);
     struct riptide_estimate estimate = estimate_of(estimator, destination);
-    uint64_t micros = (uint64_t)(lesser(estimate.smoothed, MOST_SEGMENTS - 1) * MICROS + 0.5);
+    double cwnd = greater(1, lesser(estimate.smoothed, RIPTIDE_CWND_LIMIT));
     bool is_paced = estimate.pacing_percent > 0 && estimate.pacing_percent != RIPTIDE_AT_ONCE;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
@@ -50,10 +50,9 @@ size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint3
     riptide_prefix_format(&destination->dst, dst);
     return (size_t)snprintf(
         at, STATE_LINE_BYTES,
-        "%s cwnd=%u samples=%u smoothed=%" PRIu64 ".%06" PRIu64 " age_ns=%" PRIu64
-        " paced=%d min_rtt_us=%" PRIu32 "\n",
-        dst, destination->cwnd, destination->samples, micros / MICROS, micros % MICROS,
-        age_ns_of(destination, now_ns), is_paced, estimate.min_rtt_us);
+        "%s cwnd=%" PRIu32 " samples=%u age_ns=%" PRIu64 " paced=%d min_rtt_us=%" PRIu32 "\n", dst,
+        (uint32_t)(cwnd + 0.5), destination->samples, age_ns_of(destination, now_ns), is_paced,
+        estimate.min_rtt_us);
 }
 
 RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *estimator,
@@ -70,40 +69,17 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
     return n;
 }
 
-/* What is after " NAME=", which begins with a digit; or NULL. */
-static const char *find_value(const char *line, const char *name)
-{
-    const char *at = strstr(line, name);
-
-    return at && isdigit((unsigned char)at[strlen(name)]) ? at + strlen(name) : NULL;
-}
-
 /* The number after " NAME=" of at most `most`; `otherwise` if there is none. */
 static uint64_t find_number(const char *line, const char *name, uint64_t most, uint64_t otherwise)
 {
-    const char *at = find_value(line, name);
+    const char *at = strstr(line, name);
     char *end;
-    uint64_t value = at ? strtoull(at, &end, 10) : 0;
+    uint64_t value;
 
-    return at && (*end == 0 || *end == ' ') && value <= most ? value : otherwise;
-}
-
-/* The smoothed window, or -1. Not by strtod, which depends on the locale. */
-static double find_segments(const char *line)
-{
-    const char *at = find_value(line, " smoothed=");
-    uint64_t whole = MOST_SEGMENTS;
-    uint32_t micros = 0;
-    const char *end = "";
-
-    if (at)
-        whole = strtoull(at, (char **)&end, 10);
-    end += *end == '.';
-    for (uint32_t unit = MICROS / 10; unit > 0 && isdigit((unsigned char)*end); unit /= 10)
-        micros += unit * (uint32_t)(*end++ - '0');
-    if ((*end != 0 && *end != ' ') || whole >= MOST_SEGMENTS)
-        return -1;
-    return (double)(whole * MICROS + micros) / MICROS;
+    if (!at || !isdigit((unsigned char)at[strlen(name)]))
+        return otherwise;
+    value = strtoull(at + strlen(name), &end, 10);
+    return (*end == 0 || *end == ' ') && value <= most ? value : otherwise;
 }
 
 /* A line without its end was cut off, and is empty as one that is too long. Returns the next. */
@@ -127,7 +103,7 @@ struct load {
 
 /* The window of the line, as if it had been computed here at updated_ns. */
 static int adopt(struct load *load, const char *line, const struct riptide_prefix *dst,
-                 double smoothed, int64_t updated_ns)
+                 uint32_t cwnd, int64_t updated_ns)
 {
     struct riptide_estimator *estimator = load->estimator;
     const struct riptide_policy *policy = estimator->config.policy;
@@ -142,11 +118,11 @@ static int adopt(struct load *load, const char *line, const struct riptide_prefi
     destination = destination_at(estimator, slot);
     destination->samples = (uint16_t)find_number(line, " samples=", UINT16_MAX, 0);
     memset(destination->left_out, 0, sizeof(destination->left_out));
-    set_window(estimator, destination, smoothed, smoothed, updated_ns);
+    set_window(estimator, destination, cwnd, cwnd, updated_ns);
     forget_kept(estimator, destination);
     if (policy->restore)
-        policy->restore(input_of(estimator, destination, load->now_ns), destination->memory,
-                        smoothed, find_number(line, " paced=", 1, 0) > 0,
+        policy->restore(input_of(estimator, destination, load->now_ns), destination->memory, cwnd,
+                        find_number(line, " paced=", 1, 0) > 0,
                         (uint32_t)find_number(line, " min_rtt_us=", UINT32_MAX, 0));
     refresh(estimator, slot);
     return 0;
@@ -156,22 +132,22 @@ static int load_line(struct load *load, const char *line)
 {
     struct riptide_estimator *estimator = load->estimator;
     struct riptide_load_counts *counts = &load->counts;
+    uint32_t cwnd = (uint32_t)find_number(line, " cwnd=", RIPTIDE_CWND_LIMIT, 0), slot;
     uint64_t age_ns = find_number(line, " age_ns=", INT64_MAX, UINT64_MAX);
     /* Shortly after a reboot that is before the zero of this clock. */
     int64_t updated_ns = (int64_t)(load->now_ns - age_ns - load->passed_ns);
-    double smoothed = find_segments(line);
+    const struct destination *known = NULL;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    const struct destination *known;
     struct riptide_prefix dst;
-    uint32_t slot;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
-    if (riptide_prefix_parse(&dst, text) != 0 || age_ns == UINT64_MAX || smoothed < 0) {
+    if (riptide_prefix_parse(&dst, text) != 0 || cwnd == 0 || age_ns == UINT64_MAX) {
         counts->skipped++;
         return 0;
     }
     slot = prefix_table_find(&estimator->table, &dst);
-    known = slot == NONE ? NULL : destination_at(estimator, slot);
+    if (slot != NONE)
+        known = destination_at(estimator, slot);
     age_ns += load->passed_ns;
     if (age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX)
         counts->expired++;
@@ -180,7 +156,7 @@ static int load_line(struct load *load, const char *line)
     else if (known && has_window(known) && known->updated_ns >= updated_ns)
         counts->older++;
     else
-        return adopt(load, line, &dst, smoothed, updated_ns);
+        return adopt(load, line, &dst, cwnd, updated_ns);
     return 0;
 }
 

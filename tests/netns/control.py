@@ -75,7 +75,7 @@ def riptide_json(host, *arguments, check=True):
 def write_state(path, windows, age_s=1):
     """A state as lib/compute/state.c describes it, of {destination: window}."""
     lines = [f"riptide state 2 saved_ns={time.time_ns()}"]
-    lines += [f"{dst} cwnd={cwnd} samples=1 smoothed={cwnd} age_ns={int(age_s * 1e9)}"
+    lines += [f"{dst} cwnd={cwnd} samples=1 age_ns={int(age_s * 1e9)}"
               for dst, cwnd in windows.items()]
     Path(path).write_text("\n".join(lines) + "\n", encoding="ascii")
 

@@ -293,7 +293,7 @@ def test_books_that_are_not_taken_are_explained(net, cgroup, tmp_path, books, sa
 def test_a_clock_that_is_behind_loses_neither_books_nor_the_wait(net, cgroup, tmp_path):
     state = tmp_path / "state"
     ahead_ns = time.time_ns() + 60 * 10**9
-    state.write_text(f"riptide state 2 saved_ns={ahead_ns}\n203.0.113.1 cwnd=40 samples=1 smoothed=40 age_ns=1\n{BOOKS}{SHARES}"
+    state.write_text(f"riptide state 2 saved_ns={ahead_ns}\n203.0.113.1 cwnd=40 samples=1 age_ns=1\n{BOOKS}{SHARES}"
                      f"stepped_back=3 until_ns={ahead_ns + 3600 * 10**9} wait_ns={2400 * 10**9} given_ns=0 shown_ns=5\n")
     with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
                 has_rules=False) as daemon:

@@ -8,7 +8,7 @@
 
 enum { ROOM = 4096 };
 
-static const char head[] = "riptide state 2 saved_ns=0\n192.0.2.1 cwnd=48 smoothed=48 age_ns=0\n";
+static const char head[] = "riptide state 2 saved_ns=0\n192.0.2.1 cwnd=48 age_ns=0\n";
 
 static void add(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd_max,
                 uint64_t until_ns)
