@@ -125,8 +125,8 @@ void riptide_estimator_group(const struct riptide_estimator *estimator,
                              const struct riptide_prefix *peer, struct riptide_prefix *dst);
 
 /*
- * riptide_estimator_add for n samples; outcomes[i] is the one of samples[i], cwnds[i] the window of
- * its destination; 0: none. Much faster for many destinations: it fetches the memory of several at
+ * riptide_estimator_add for up to RIPTIDE_POPPED_SAMPLES samples; outcomes[i] is the one of
+ * samples[i], cwnds[i] the window of its destination; 0: none. Much faster for many destinations: it fetches the memory of several at
  * once. Errors: -ENOMEM, with a part of them added.
  */
 int riptide_estimator_add_all(struct riptide_estimator *estimator,

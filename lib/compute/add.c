@@ -9,10 +9,6 @@
 #include "tools.h"
 
 #include <string.h>
-#include <sys/socket.h>
-
-/* How many samples are processed together. */
-enum { TOGETHER = RIPTIDE_POPPED_SAMPLES };
 
 static bool is_host(const struct riptide_prefix *dst)
 {
@@ -21,10 +17,8 @@ static bool is_host(const struct riptide_prefix *dst)
 
 __attribute__((noinline, cold)) static int refuse(struct riptide_estimator *estimator, int outcome)
 {
-    if (outcome == RIPTIDE_E_INVALID)
-        estimator->stats.invalid++;
-    else if (outcome == RIPTIDE_E_FULL)
-        estimator->stats.overflow++;
+    estimator->stats.invalid += outcome == RIPTIDE_E_INVALID;
+    estimator->stats.overflow += outcome == RIPTIDE_E_FULL;
     return outcome;
 }
 
@@ -42,13 +36,7 @@ static const struct riptide_prefix *dst_of(const struct riptide_estimator *estim
     return group;
 }
 
-static bool is_at(const struct riptide_estimator *estimator, uint32_t slot,
-                  const struct riptide_prefix *dst)
-{
-    return slot != NONE && riptide_prefix_equal(&destination_at(estimator, slot)->dst, dst);
-}
-
-/* Begins a destination's tick with its first sample. *slotp: a guess of its slot; then the slot. */
+/* Begins a destination's tick with its first sample. *slotp: its slot, or NONE; then the slot. */
 __attribute__((noinline)) static int begin(struct riptide_estimator *estimator,
                                            const struct riptide_sample *sample,
                                            const struct riptide_prefix *dst, uint32_t *slotp)
@@ -58,7 +46,7 @@ __attribute__((noinline)) static int begin(struct riptide_estimator *estimator,
 
     if (!is_host(&sample->dst))
         return refuse(estimator, RIPTIDE_E_INVALID);
-    if (!is_at(estimator, *slotp, dst))
+    if (*slotp == NONE)
         r = destination_get(estimator, dst, sample, slotp);
     if (r != 0)
         return refuse(estimator, r);
@@ -69,16 +57,6 @@ __attribute__((noinline)) static int begin(struct riptide_estimator *estimator,
     destination->next_touched = estimator->touched;
     estimator->touched = *slotp;
     return 0;
-}
-
-__attribute__((noinline)) static void count_left_out(struct riptide_estimator *estimator,
-                                                     struct destination *destination,
-                                                     enum riptide_left_out reason)
-{
-    uint16_t *n = &destination->n_left_out[reason - 1];
-
-    *n = (uint16_t)(*n + (*n < UINT16_MAX));
-    estimator->stats.left_out++;
 }
 
 /*
@@ -97,77 +75,65 @@ __attribute__((noinline)) static void note_pmtu(struct destination *destination,
 }
 
 /* While no windows are given, all connections count as held out. */
-static enum arm arm_of_sample(const struct riptide_estimator *estimator,
-                              const struct riptide_sample *sample)
+static bool is_held_out(const struct riptide_estimator *estimator,
+                        const struct riptide_sample *sample)
 {
-    return estimator->gives_none ? ARM_HOLDOUT
-                                 : arm_of(sample->cookie, estimator->arms_seed, estimator->holdout);
+    return estimator->gives_none || arm_of(sample->cookie, estimator->arms_seed,
+                                           estimator->holdout) == ARM_HOLDOUT;
 }
 
 /*
  * Adds the sample to `dst`, which may be in that slot; *cwndp is its window, 0: none. The address
  * is checked only with the first sample of a tick: an equal one is as valid.
  */
-__attribute__((always_inline)) static inline int add(struct riptide_estimator *estimator,
-                                                     const struct riptide_sample *sample,
-                                                     const struct riptide_prefix *dst,
-                                                     uint32_t slot, uint16_t *cwndp)
+static inline int add(struct riptide_estimator *estimator, const struct riptide_sample *sample,
+                      const struct riptide_prefix *dst, uint32_t slot, uint16_t *cwndp)
 {
-    const struct riptide_policy *policy;
     struct destination *destination;
     enum riptide_left_out reason;
+    uint16_t *n;
+    int r;
 
     *cwndp = 0;
+    if (slot != NONE && !riptide_prefix_equal(&destination_at(estimator, slot)->dst, dst))
+        slot = NONE;
     if (sample->shown) {
-        if (is_at(estimator, slot, dst))
+        if (slot != NONE)
             *cwndp = given_cwnd(destination_at(estimator, slot));
         return RIPTIDE_E_UNKNOWN;
     }
     if (sample->cwnd - 1 >= (1u << 31) - 1) /* the window is 0, or from 2^31 on */
         return refuse(estimator, RIPTIDE_E_INVALID);
-    if (!is_at(estimator, slot, dst) || !(destination_at(estimator, slot)->flags & IS_TOUCHED)) {
+    if (slot == NONE || !(destination_at(estimator, slot)->flags & IS_TOUCHED)) {
         uint32_t begun = slot;
-        int r = begin(estimator, sample, dst, &begun);
 
+        r = begin(estimator, sample, dst, &begun);
         if (r != 0)
             return r;
         slot = begun;
     }
     destination = destination_at(estimator, slot);
-    policy = estimator->config.policy;
     *cwndp = given_cwnd(destination);
     /* Losses of a held out flight are no evidence about another window. */
-    estimator->input.cwnd = arm_of_sample(estimator, sample) == ARM_HOLDOUT ? 0 : *cwndp;
-    reason = policy->add(&estimator->input, destination->memory, sample);
-    if (reason != RIPTIDE_LEFT_OUT_NOT)
-        count_left_out(estimator, destination, reason);
-    else if (++destination->n_counted == 0)
-        destination->n_counted = UINT16_MAX;
+    estimator->input.cwnd = is_held_out(estimator, sample) ? 0 : *cwndp;
+    reason = estimator->config.policy->add(&estimator->input, destination->memory, sample);
+    n = &destination->n_samples[reason];
+    *n = (uint16_t)(*n + (*n < UINT16_MAX));
     /* An unknown MTU is 0, and 0 - 1 is larger than any value. */
     if (sample->pmtu_bytes - 1 < destination->tick_pmtu_bytes - 1u)
         note_pmtu(destination, sample);
+    estimator->stats.left_out += reason != RIPTIDE_LEFT_OUT_NOT;
     estimator->stats.samples++;
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
-                                         const struct riptide_sample *sample)
+int riptide_estimator_add_all(struct riptide_estimator *estimator,
+                              const struct riptide_sample *const *samples, size_t n, int *outcomes,
+                              uint16_t *cwnds)
 {
-    struct riptide_prefix group;
-    const struct riptide_prefix *dst = dst_of(estimator, sample, &group);
-    uint16_t cwnd;
-
-    return add(estimator, sample, dst, prefix_table_find(&estimator->table, dst), &cwnd);
-}
-
-/* Adds up to TOGETHER samples. */
-static int add_together(struct riptide_estimator *estimator,
-                        const struct riptide_sample *const *samples, size_t n, int *outcomes,
-                        uint16_t *cwnds)
-{
-    struct riptide_prefix groups[TOGETHER];
-    const struct riptide_prefix *dsts[TOGETHER];
-    uint32_t slots[TOGETHER];
+    struct riptide_prefix groups[RIPTIDE_POPPED_SAMPLES];
+    const struct riptide_prefix *dsts[RIPTIDE_POPPED_SAMPLES] = { NULL };
+    uint32_t slots[RIPTIDE_POPPED_SAMPLES];
 
     for (size_t i = 0; i < n; i++)
         dsts[i] = dst_of(estimator, samples[i], &groups[i]);
@@ -180,14 +146,11 @@ static int add_together(struct riptide_estimator *estimator,
     return 0;
 }
 
-int riptide_estimator_add_all(struct riptide_estimator *estimator,
-                              const struct riptide_sample *const *samples, size_t n, int *outcomes,
-                              uint16_t *cwnds)
+RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
+                                         const struct riptide_sample *sample)
 {
-    int r = 0;
+    uint16_t cwnd;
+    int outcome, r = riptide_estimator_add_all(estimator, &sample, 1, &outcome, &cwnd);
 
-    for (size_t i = 0; r == 0 && i < n; i += TOGETHER)
-        r = add_together(estimator, samples + i, n - i < TOGETHER ? n - i : TOGETHER, outcomes + i,
-                         cwnds + i);
-    return r;
+    return r < 0 ? r : outcome;
 }

@@ -44,22 +44,13 @@ static struct riptide_prefix share_prefix(const struct riptide_prefix *dst)
     return within;
 }
 
-/* NULL: it has no destination. */
-static struct share *find_share(struct riptide_estimator *estimator,
-                                const struct riptide_prefix *within, uint32_t *slotp)
-{
-    *slotp = prefix_table_find(&estimator->shares, within);
-    return *slotp == NONE ? NULL : prefix_table_at(&estimator->shares, *slotp);
-}
-
 static void leave_share(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
     struct riptide_prefix within = share_prefix(dst);
-    uint32_t slot;
-    struct share *share = find_share(estimator, &within, &slot);
+    uint32_t slot = prefix_table_find(&estimator->shares, &within);
+    struct share *share = prefix_table_at(&estimator->shares, slot);
 
-    /* It has one, this destination; the analyser does not know that. */
-    if (share && --share->n_destinations == 0)
+    if (--share->n_destinations == 0)
         prefix_table_remove(&estimator->shares, slot);
 }
 
@@ -80,8 +71,8 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
 
     estimator->n_windows -= has_window(destination);
     destination->smoothed = NO_HISTORY;
-    destination->samples = destination->base_cwnd = destination->pmtu_bytes = 0;
-    memset(destination->left_out, 0, sizeof(destination->left_out));
+    destination->base_cwnd = destination->pmtu_bytes = 0;
+    memset(destination->seen, 0, sizeof(destination->seen));
     forget_kept(estimator, destination);
     refresh(estimator, slot);
     remove_if_unknown(estimator, slot);
@@ -119,8 +110,8 @@ static uint32_t find_idlest(struct riptide_estimator *estimator, bool with_windo
     for (int i = 0; i < LOOKS; i++) {
         uint32_t slot = estimator->hand++ % estimator->table.n;
         const struct destination *destination = destination_at(estimator, slot);
-        double idleness =
-            find_idleness(age_ns_of(destination, estimator->now_ns), destination->samples);
+        double idleness = find_idleness(age_ns_of(destination, estimator->now_ns),
+                                        destination->seen[RIPTIDE_LEFT_OUT_NOT]);
 
         if (!(destination->flags & (IS_TOUCHED | IS_CHANGED)) && idleness > idlest &&
             (with_window || !has_window(destination))) {
@@ -153,29 +144,40 @@ static int make_room(struct riptide_estimator *estimator, const struct riptide_s
     return 0;
 }
 
+/* Takes a place of the share of that prefix. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM. */
+static int enter_share(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+{
+    uint32_t most = (estimator->table.max + 15) / 16, slot;
+    struct riptide_prefix within = share_prefix(dst);
+    int r = prefix_table_insert(&estimator->shares, &within, &slot);
+    struct share *share;
+
+    if (r != 0)
+        return r;
+    share = prefix_table_at(&estimator->shares, slot);
+    if (share->n_destinations >= most)
+        return RIPTIDE_E_FULL;
+    share->n_destinations++;
+    return 0;
+}
+
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     const struct riptide_sample *sample, uint32_t *slotp)
 {
-    uint32_t most = (estimator->table.max + 15) / 16, share_slot;
-    struct riptide_prefix within = share_prefix(dst);
-    const struct share *share = find_share(estimator, &within, &share_slot);
-    int r = 0;
+    int r;
 
     *slotp = prefix_table_find(&estimator->table, dst);
     if (*slotp != NONE)
         return 0;
-    if (share && share->n_destinations >= most) {
-        estimator->stats.over_share += sample != NULL;
-        return RIPTIDE_E_FULL;
+    r = enter_share(estimator, dst);
+    if (r != 0) {
+        estimator->stats.over_share += sample && r == RIPTIDE_E_FULL;
+        return r;
     }
     if (estimator->table.n == estimator->table.max)
         r = make_room(estimator, sample);
     if (r == 0)
-        r = prefix_table_insert(&estimator->shares, &within, &share_slot);
-    if (r != 0)
-        return r;
-    ((struct share *)prefix_table_at(&estimator->shares, share_slot))->n_destinations++;
-    r = prefix_table_insert(&estimator->table, dst, slotp);
+        r = prefix_table_insert(&estimator->table, dst, slotp);
     if (r == 0)
         destination_at(estimator, *slotp)->smoothed = NO_HISTORY;
     else

@@ -95,7 +95,7 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
     uint64_t updated_ns = destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
     struct riptide_estimate estimate = {
         .dst = destination->dst,
-        .samples = destination->samples,
+        .samples = destination->seen[RIPTIDE_LEFT_OUT_NOT],
         .updated_ns = updated_ns,
         .expires_ns = config->ttl_ns > INT64_MAX - updated_ns
                           ? RIPTIDE_NEVER_NS
@@ -107,7 +107,7 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
     };
 
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
-        estimate.left_out[i] = destination->left_out[i];
+        estimate.left_out[i] = destination->seen[1 + i];
     if (!has_window(destination))
         return estimate;
     estimate.combined = (double)destination->combined;

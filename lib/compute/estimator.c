@@ -28,7 +28,8 @@ static int lay_out(struct riptide_estimator *estimator, struct riptide_error *er
     config->n_hints = 0;
     prefix_table_init(&estimator->table, sizeof(struct destination), config->max_destinations,
                       config->hash_seed);
-    prefix_table_init(&estimator->shares, sizeof(struct share), config->max_destinations,
+    /* And one for a destination to which another one gives way. */
+    prefix_table_init(&estimator->shares, sizeof(struct share), config->max_destinations + 1,
                       config->hash_seed);
     estimator->is_by_host =
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
@@ -80,7 +81,7 @@ const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
 
     input->now_ns = now_ns;
     input->since_ns = has_window(destination) ? age_ns_of(destination, now_ns) : 0;
-    input->samples = destination->n_counted;
+    input->samples = destination->n_samples[RIPTIDE_LEFT_OUT_NOT];
     input->cwnd = destination->cwnd;
     input->base_cwnd = destination->base_cwnd;
     return input;
@@ -99,8 +100,8 @@ static void take_touched(struct riptide_estimator *estimator)
 
     estimator->touched = destination->next_touched;
     destination->flags &= (uint8_t)~IS_TOUCHED;
-    destination->n_counted = destination->tick_pmtu_bytes = 0;
-    memset(destination->n_left_out, 0, sizeof(destination->n_left_out));
+    destination->tick_pmtu_bytes = 0;
+    memset(destination->n_samples, 0, sizeof(destination->n_samples));
     memset(destination->memory, 0, estimator->config.policy->tick_bytes);
     remove_if_unknown(estimator, slot);
 }
@@ -145,10 +146,10 @@ static void compute(struct riptide_estimator *estimator, struct destination *des
     const struct riptide_policy *policy = estimator->config.policy;
     /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
     bool is_kept = policy->combines_idle && has_window(destination) &&
-                   destination->n_left_out[RIPTIDE_LEFT_OUT_IDLE - 1] > 0;
+                   destination->n_samples[RIPTIDE_LEFT_OUT_IDLE] > 0;
     double combined;
 
-    if (destination->n_counted == 0 && !is_kept)
+    if (destination->n_samples[RIPTIDE_LEFT_OUT_NOT] == 0 && !is_kept)
         return;
     combined = policy->combine(input_of(estimator, destination, now_ns), destination->memory);
     if (combined >= 0 && combined <= FLT_MAX) /* it is kept as float */
@@ -166,8 +167,7 @@ static void turn(struct riptide_estimator *estimator, uint64_t now_ns)
 
     compute(estimator, destination, now_ns);
     destination->pmtu_bytes = destination->tick_pmtu_bytes;
-    destination->samples = destination->n_counted;
-    memcpy(destination->left_out, destination->n_left_out, sizeof(destination->left_out));
+    memcpy(destination->seen, destination->n_samples, sizeof(destination->seen));
     if (!has_window(destination)) {
         /* Its counts are kept to say why; the policy begins anew. */
         destination->updated_ns = (int64_t)now_ns;

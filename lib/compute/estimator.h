@@ -21,6 +21,9 @@
 /* The smoothed window of a destination without one. */
 enum { NO_HISTORY = -1 };
 
+/* Of samples: those that count, and by reason those that a policy leaves out. */
+enum { COUNTS = 1 + RIPTIDE_LEFT_OUT_REASONS };
+
 /* Flags of a destination. */
 enum {
     IS_TOUCHED = 1 << 0, /* has samples of the coming tick */
@@ -49,20 +52,18 @@ static_assert(sizeof(struct given) == 16, "it is compared as memory, without pad
 struct destination {
     struct riptide_prefix dst;
     uint8_t flags;
-    uint16_t cwnd;            /* the window given last, also while it is off; 0: none */
-    uint16_t n_counted;       /* samples of the coming tick; UINT16_MAX: that many or more */
-    uint16_t tick_pmtu_bytes; /* as pmtu_bytes, of the coming tick */
-    uint16_t pmtu_bytes; /* of a host's open connections, in the last tick with samples; 0: none */
+    uint16_t cwnd;              /* the window given last, also while it is off; 0: none */
+    uint16_t tick_pmtu_bytes;   /* as pmtu_bytes, of the coming tick */
+    uint16_t n_samples[COUNTS]; /* of the coming tick, by enum riptide_left_out; at most 65535 */
     uint32_t next_touched;
+    uint16_t pmtu_bytes; /* of a host's open connections, in the last tick with samples; 0: none */
+    uint16_t base_cwnd;  /* window of the base route; 0: unknown */
     uint64_t memory[RIPTIDE_POLICY_MEMORY_BYTES / 8]; /* the policy's */
     double smoothed;                                  /* NO_HISTORY: it has no window */
     int64_t updated_ns; /* negative: restored, computed before this host booted */
     float combined;
     uint32_t next_changed;
-    uint16_t samples;   /* that counted in the last tick with samples */
-    uint16_t base_cwnd; /* window of the base route; 0: unknown */
-    uint16_t n_left_out[RIPTIDE_LEFT_OUT_REASONS]; /* of the coming tick */
-    uint16_t left_out[RIPTIDE_LEFT_OUT_REASONS];   /* of the last tick with samples */
+    uint16_t seen[COUNTS]; /* n_samples of the last tick with samples */
     struct given popped;
 };
 static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of a destination");
@@ -136,10 +137,9 @@ static inline bool has_window(const struct destination *destination)
 /* Whether it has a window, or samples that gave none. */
 static inline bool is_known(const struct destination *destination)
 {
-    const uint16_t *left_out = destination->left_out;
+    const uint16_t *seen = destination->seen;
 
-    return has_window(destination) ||
-           destination->samples + left_out[0] + left_out[1] + left_out[2] > 0;
+    return has_window(destination) || seen[0] + seen[1] + seen[2] + seen[3] > 0;
 }
 
 /* The window with which its connections start; 0: none. */

@@ -50,8 +50,8 @@ size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint3
     riptide_prefix_format(&destination->dst, dst);
     return (size_t)snprintf(
         at, STATE_LINE_BYTES,
-        "%s cwnd=%" PRIu32 " samples=%u age_ns=%" PRIu64 " paced=%d min_rtt_us=%" PRIu32 "\n", dst,
-        (uint32_t)(cwnd + 0.5), destination->samples, age_ns_of(destination, now_ns), is_paced,
+        "%s cwnd=%" PRIu32 " samples=%" PRIu32 " age_ns=%" PRIu64 " paced=%d min_rtt_us=%" PRIu32 "\n", dst,
+        (uint32_t)(cwnd + 0.5), estimate.samples, age_ns_of(destination, now_ns), is_paced,
         estimate.min_rtt_us);
 }
 
@@ -116,8 +116,9 @@ static int adopt(struct load *load, const char *line, const struct riptide_prefi
     if (r != 0)
         return r < 0 ? r : 0;
     destination = destination_at(estimator, slot);
-    destination->samples = (uint16_t)find_number(line, " samples=", UINT16_MAX, 0);
-    memset(destination->left_out, 0, sizeof(destination->left_out));
+    memset(destination->seen, 0, sizeof(destination->seen));
+    destination->seen[RIPTIDE_LEFT_OUT_NOT] =
+        (uint16_t)find_number(line, " samples=", UINT16_MAX, 0);
     set_window(estimator, destination, cwnd, cwnd, updated_ns);
     forget_kept(estimator, destination);
     if (policy->restore)

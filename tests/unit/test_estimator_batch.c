@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { STEPS = 2000, MOST = 40, ROOM = 1 << 16 };
+enum { STEPS = 2000, MOST = RIPTIDE_POPPED_SAMPLES, ROOM = 1 << 16 };
 
 /* Of a few hosts in both families; one in four is none, in one of the ways there are. */
 static struct riptide_sample any_sample(void)
