@@ -70,7 +70,7 @@ struct riptide_policy_input {
  * riptide_estimator_config.policy; docs/policies.md explains the built-in ones.
  */
 struct riptide_policy {
-    const char *name;  /* 1 to 16 ASCII characters without blanks */
+    const char *name;  /* 1 to 16 bytes */
     const char *help;  /* one line */
     const char *needs; /* the fields of struct riptide_sample that it reads, separated by blanks */
     size_t tick_bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The estimator's configuration: defaults and checks. bound.c checks hints. Pure. */
+/* The estimator's configuration: defaults and checks. hints.c checks hints. Pure. */
 #include "estimator.h"
 #include "internal.h"
 #include "prefix.h"
@@ -9,10 +9,6 @@
 
 /* A cwnd_max below this default is the wrong value, not the default. */
 enum { CWND_MIN_DEFAULT = 10 };
-
-#define NAME_MAX_CHARS  16
-#define TEXT(number)    #number
-#define TEXT_OF(number) TEXT(number)
 
 STRUCT_ENDS_WITH(struct riptide_estimator_config, reserved);
 
@@ -35,28 +31,19 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-/* A policy's name is one word of the lines that have it. */
-static bool is_name(const char *name)
+/* What a caller's policy lacks; NULL: nothing. */
+static const char *policy_fault(const struct riptide_policy *policy)
 {
-    size_t len = name ? strnlen(name, NAME_MAX_CHARS + 1) : 0;
+    size_t name_bytes = policy && policy->name ? strnlen(policy->name, 17) : 0;
 
-    for (size_t i = 0; i < len; i++) {
-        if (name[i] <= ' ' || name[i] > '~')
-            return false;
-    }
-    return len > 0 && len <= NAME_MAX_CHARS;
-}
-
-const char *policy_fault(const struct riptide_policy *policy)
-{
     if (!policy)
         return "not given";
-    if (!is_name(policy->name))
-        return "its name must be 1 to " TEXT_OF(NAME_MAX_CHARS) " ASCII characters without blanks";
+    if (name_bytes < 1 || name_bytes > 16)
+        return "its name must have 1 to 16 bytes";
     if (!policy->add || !policy->combine)
         return "without its functions add and combine";
     if (policy->bytes > RIPTIDE_POLICY_MEMORY_BYTES)
-        return "bytes must be at most " TEXT_OF(RIPTIDE_POLICY_MEMORY_BYTES);
+        return "bytes must be at most RIPTIDE_POLICY_MEMORY_BYTES";
     if (policy->tick_bytes > policy->bytes)
         return "tick_bytes must be at most bytes, which include them";
     return is_zero(policy->reserved, sizeof(policy->reserved)) ? NULL : "reserved must be NULL";
@@ -77,60 +64,38 @@ int bounds_check(const char *min_field, const char *max_field, size_t i, bool ha
     return 0;
 }
 
+#define REFUSE(field, unit, must_be)                                                               \
+    error_set_field(error, "estimator." #field, "%.15g" unit "; must be " must_be,                 \
+                    (double)config->field)
+
 /* Comparisons are written so that NaN fails them. */
 static int config_check(const struct riptide_estimator_config *config, struct riptide_error *error)
 {
     const char *fault = policy_fault(config->policy);
-    const struct {
-        const char *field;
-        double value;
-        const char *unit;
-        const char *must_be;
-        bool is_right;
-    } values[] = {
-#define VALUE(field, unit, must_be, is_right)                                                      \
-    { "estimator." #field, (double)config->field, unit, must_be, is_right }
-        VALUE(history_weight, "", "0 or more and below 1",
-              config->history_weight >= 0 && config->history_weight < 1),
-        VALUE(ttl_ns, " ns", "longer than the interval", config->ttl_ns > 0),
-        VALUE(prefix_len4, "", "0 to 32 bits", config->prefix_len4 <= 32),
-        VALUE(prefix_len6, "", "0 to 128 bits", config->prefix_len6 <= 128),
-        VALUE(max_destinations, "", "1 to 16777216",
-              config->max_destinations - 1 < RIPTIDE_MAX_DESTINATIONS),
-        VALUE(drop_share, "", "0 to 1", config->drop_share >= 0 && config->drop_share <= 1),
-        VALUE(rto_min_floor_us, " us", "1 ms to 60 s, or 0, which leaves rto_min unchanged",
-              config->rto_min_floor_us == 0 ||
-                  (config->rto_min_floor_us >= 1000 &&
-                   config->rto_min_floor_us <= RIPTIDE_RTO_MIN_LIMIT_US)),
-#undef VALUE
-    };
 
     if (fault)
         return error_set_field(error, "estimator.policy", "%s", fault);
     if (!is_zero(config->reserved, sizeof(config->reserved)))
         return error_set_field(error, "estimator.reserved", "must be 0");
-    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-        if (!values[i].is_right)
-            return error_set_field(error, values[i].field, "%.15g%s; must be %s", values[i].value,
-                                   values[i].unit, values[i].must_be);
-    }
+    if (!(config->history_weight >= 0 && config->history_weight < 1))
+        return REFUSE(history_weight, "", "0 or more and below 1");
+    if (config->ttl_ns == 0)
+        return REFUSE(ttl_ns, " ns", "longer than the interval");
+    if (config->prefix_len4 > 32)
+        return REFUSE(prefix_len4, "", "0 to 32 bits");
+    if (config->prefix_len6 > 128)
+        return REFUSE(prefix_len6, "", "0 to 128 bits");
+    if (config->max_destinations - 1 >= RIPTIDE_MAX_DESTINATIONS)
+        return REFUSE(max_destinations, "", "1 to 16777216");
+    if (!(config->drop_share >= 0 && config->drop_share <= 1))
+        return REFUSE(drop_share, "", "0 to 1");
+    if (config->rto_min_floor_us > 0 && (config->rto_min_floor_us < 1000 ||
+                                         config->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
+        return REFUSE(rto_min_floor_us, " us",
+                      "1 ms to 60 s, or 0, which leaves rto_min unchanged");
     return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", ADDED,
                         config->cwnd_min != CWND_MIN_DEFAULT, config->cwnd_min, config->cwnd_max,
                         error);
-}
-
-static int aggregates_check(const struct riptide_estimator_config *config,
-                            struct riptide_error *error)
-{
-    int r = array_check(config->aggregates, config->n_aggregates, RIPTIDE_MAX_PREFIXES,
-                        "estimator.aggregates", error);
-
-    for (size_t i = 0; r == 0 && i < config->n_aggregates; i++) {
-        if (!prefix_is_valid(&config->aggregates[i]))
-            r = error_set_element(error, "estimator.aggregates[]", i,
-                                  "no prefix; family AF_INET or AF_INET6, no bits after len");
-    }
-    return r;
 }
 
 int estimator_config_check(struct riptide_estimator_config *checked,
@@ -145,8 +110,10 @@ int estimator_config_check(struct riptide_estimator_config *checked,
     if (r == 0)
         r = config_check(checked, error);
     if (r == 0)
-        r = aggregates_check(checked, error);
-    return r == 0 ? array_check(checked->hints, checked->n_hints, RIPTIDE_MAX_HINTS,
-                                "estimator.hints", error)
-                  : r;
+        r = prefixes_check(checked->aggregates, checked->n_aggregates, "estimator.aggregates",
+                           "estimator.aggregates[]", error);
+    if (r == 0)
+        r = array_check(checked->hints, checked->n_hints, RIPTIDE_MAX_HINTS, "estimator.hints",
+                        error);
+    return r;
 }

@@ -53,25 +53,6 @@ bool riptide_scope_matches(const struct riptide_scope *scope, const struct ripti
 #define SCOPE       "observer.scope."
 #define ARRAY(name) scope->name, scope->n_##name, SCOPE #name, SCOPE #name "[]"
 
-static int check_prefixes(const struct riptide_prefix *prefixes, size_t n, const char *field,
-                          const char *element, struct riptide_error *error)
-{
-    int r = array_check(prefixes, n, RIPTIDE_MAX_PREFIXES, field, error);
-
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        const struct riptide_prefix *prefix = &prefixes[i];
-
-        if (!prefix_is_valid(prefix))
-            r = error_set_element(error, element, i,
-                                  "no prefix; family AF_INET or AF_INET6, no bits after len");
-        /* Samples have such peers as IPv4, so the prefix would match none. */
-        else if (prefix->family == AF_INET6 && prefix->len >= 96 &&
-                 address_is_v4_mapped(prefix->addr))
-            r = error_set_element(error, element, i, "IPv4-mapped: must be the IPv4 prefix");
-    }
-    return r;
-}
-
 static int check_ranges(const struct riptide_port_range *ranges, size_t n, const char *field,
                         const char *element, struct riptide_error *error)
 {
@@ -94,9 +75,9 @@ static int scope_check(const struct riptide_scope *scope, struct riptide_error *
                         RIPTIDE_VERSION);
         return -E2BIG;
     }
-    r = check_prefixes(ARRAY(learn), error);
+    r = prefixes_check(ARRAY(learn), error);
     if (r == 0)
-        r = check_prefixes(ARRAY(exclude), error);
+        r = prefixes_check(ARRAY(exclude), error);
     if (r == 0)
         r = check_ranges(ARRAY(local_ports), error);
     return r == 0 ? check_ranges(ARRAY(remote_ports), error) : r;

@@ -226,7 +226,7 @@ TEST(refusal_has_the_fields_own_number)
                                  "0, which leaves rto_min unchanged");
 }
 
-#define NAMES "its name must be 1 to 16 ASCII characters without blanks"
+#define NAMES "its name must have 1 to 16 bytes"
 
 #define REFUSED_POLICY(field, wrong, text)                                                         \
     do {                                                                                           \
@@ -242,13 +242,11 @@ TEST(policy_is_refused_with_one_cause)
 {
     REFUSED_POLICY(name, NULL, NAMES);
     REFUSED_POLICY(name, "", NAMES);
-    REFUSED_POLICY(name, "two words", NAMES);
-    REFUSED_POLICY(name, "x\ny", NAMES);
-    REFUSED_POLICY(name, "\xc3\xa9", NAMES);
     REFUSED_POLICY(name, "seventeen-letters", NAMES);
     REFUSED_POLICY(add, NULL, "without its functions add and combine");
     REFUSED_POLICY(combine, NULL, "without its functions add and combine");
-    REFUSED_POLICY(bytes, RIPTIDE_POLICY_MEMORY_BYTES + 1, "bytes must be at most 40");
+    REFUSED_POLICY(bytes, RIPTIDE_POLICY_MEMORY_BYTES + 1,
+                   "bytes must be at most RIPTIDE_POLICY_MEMORY_BYTES");
     REFUSED_POLICY(tick_bytes, policy.bytes + 1,
                    "tick_bytes must be at most bytes, which include them");
     REFUSED_POLICY(reserved[3], &policy, "reserved must be NULL");
