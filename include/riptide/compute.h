@@ -234,6 +234,7 @@ struct riptide_estimate {
     uint32_t pmtu_bytes;
     uint32_t sharers; /* "bdp": connections that open together */
     double capacity;  /* "bdp": segments that the path delivers in its smallest round trip */
+    uint32_t reserved[4];
 };
 
 /* Counted since riptide_estimator_new, unless said otherwise. */

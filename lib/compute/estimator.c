@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The estimator's rounds: windows are computed, expired and popped. add.c adds samples, policies
- * compute windows, bound.c limits them. Pure except for memory.
+ * The estimator's ticks: windows are computed, expired and popped. add.c adds samples, policies
+ * compute windows, estimate.c limits them. Pure except for memory.
  */
 #include "estimator.h"
 
@@ -16,16 +16,12 @@
 static int lay_out(struct riptide_estimator *estimator, struct riptide_error *error)
 {
     struct riptide_estimator_config *config = &estimator->config;
-    const struct riptide_hint *hints = config->hints;
-    size_t n_hints = config->n_hints;
     int r;
 
     estimator->aggregates =
         array_copy(config->aggregates, config->n_aggregates, sizeof(*config->aggregates));
     r = estimator->aggregates ? 0 : -ENOMEM;
     config->aggregates = estimator->aggregates;
-    config->hints = NULL;
-    config->n_hints = 0;
     prefix_table_init(&estimator->table, sizeof(struct destination), config->max_destinations,
                       config->hash_seed);
     /* And one for a destination to which another one gives way. */
@@ -36,9 +32,11 @@ static int lay_out(struct riptide_estimator *estimator, struct riptide_error *er
     estimator->touched = estimator->changed = NONE;
     estimator->input.config = config;
     estimator->input.user = config->policy->user;
-    for (size_t i = 0; r == 0 && i < n_hints; i++)
-        r = hints_put(estimator, &hints[i], i, error);
+    for (size_t i = 0; r == 0 && i < config->n_hints; i++)
+        r = hints_put(estimator, &config->hints[i], i, error);
     hints_changed(estimator, NULL);
+    config->hints = NULL;
+    config->n_hints = 0;
     return r;
 }
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The data of an estimator, for the files of this folder: add.c (samples), estimator.c (ticks),
- * destination.c (places), estimate.c (the result and its bounds), hints.c and state.c (text).
- */
+/* The data of an estimator, and what the files of this folder give each other. */
 #ifndef RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 #define RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 
@@ -44,10 +41,9 @@ struct given {
 static_assert(sizeof(struct given) == 16, "it is compared as memory, without padding");
 
 /*
- * A destination has a window; or it had samples that gave none, kept to say why; or it is new. It
- * is on up to two lists of slot numbers, `touched` and `changed`. The members that a sample uses
- * come first: with the memory of a simple policy they fill one cache line; a second one would add
- * half to the cost.
+ * It has a window; or it had samples that gave none, kept to say why; or it is new. The members
+ * that a sample uses come first: with the memory of a simple policy they fill one cache line; a
+ * second one would add half to the cost.
  */
 struct destination {
     struct riptide_prefix dst;
@@ -108,10 +104,7 @@ struct riptide_estimator {
     uint32_t n_windows;
     int64_t oldest_ns; /* no destination was computed before this time */
     uint32_t hand;     /* where the next search for one that gives way begins */
-    /*
-     * Windows of destinations that gave way, to be withdrawn before others are popped: so there are
-     * at most as many as destinations that were popped. NULL: none gave way so far.
-     */
+    /* Destinations that gave way, to be withdrawn before others are popped; NULL: none so far. */
     struct riptide_prefix *withdrawn;
     uint32_t n_withdrawn;
     struct hint *hints; /* the configuration's and the added ones, sorted: see hints.c */
@@ -161,10 +154,7 @@ static inline void estimator_freep(struct riptide_estimator **estimatorp)
 
 /* config.c */
 
-/*
- * The caller's over the defaults, its arrays not copied. Hints are not checked. Errors: -EINVAL,
- * -E2BIG, each with a line that names the field.
- */
+/* The caller's over the defaults, hints not checked. Errors: -EINVAL, -E2BIG, with a line. */
 int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
                            struct riptide_error *error);
@@ -172,16 +162,12 @@ int estimator_config_check(struct riptide_estimator_config *checked,
 /* In place of the index of a hint that is not in the configuration. */
 #define ADDED SIZE_MAX
 
-/*
- * Checks two bounds, of the i-th hint or of the configuration. If the lower one is a default, the
- * error names the upper one.
- */
+/* Of the i-th hint. Without `has_min` the lower one is a default, and the error names the other. */
 int bounds_check(const char *min_field, const char *max_field, size_t i, bool has_min, uint32_t min,
                  uint32_t max, struct riptide_error *error);
 
 /* estimator.c */
 
-/* Fills in the policy's input for this destination at `now_ns`. */
 const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
                                             const struct destination *destination, uint64_t now_ns);
 
@@ -196,9 +182,8 @@ bool destination_is_ours(const struct riptide_estimator *estimator,
                          const struct riptide_prefix *dst);
 
 /*
- * The slot of that destination, a new one if necessary; in a full table another one gives way, but
- * one with a window only for a sample that is evidence. NULL: there is no sample. Outcomes:
- * RIPTIDE_E_FULL. Errors: -ENOMEM.
+ * The slot of that destination, which may be new: in a full table another one gives way, one with a
+ * window only for a sample (or NULL) that is evidence. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
  */
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     const struct riptide_sample *sample, uint32_t *slotp);
@@ -245,8 +230,8 @@ static inline bool hint_has_end(const struct riptide_hint *hint)
 }
 
 /*
- * Checks a hint, the i-th of the configuration or ADDED, and stores it; call hints_changed after
- * the last one. Outcomes: RIPTIDE_E_FULL. Errors: -EINVAL with a line that names the field, -ENOMEM.
+ * Checks and stores the i-th hint of the configuration, or ADDED; hints_changed follows the last.
+ * Outcomes: RIPTIDE_E_FULL. Errors: -EINVAL with a line, -ENOMEM.
  */
 int hints_put(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
               struct riptide_error *error);
@@ -259,16 +244,11 @@ void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
 
 /* state.c */
 
-/*
- * Writes a line at a time, so that a file need not be in memory as a whole. Each returns the bytes
- * written, at most STATE_LINE_BYTES; 0 for a destination without a window.
- */
+/* A line at a time, up to STATE_LINE_BYTES. Return the bytes written; 0: it has no window. */
 enum { STATE_LINE_BYTES = 192 };
 size_t state_put_head(char *at, uint64_t realtime_ns);
 size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
                       uint64_t now_ns);
-
-/* careful.c, bdp.c */
 
 extern const struct riptide_policy policy_bdp, policy_careful;
 

@@ -48,11 +48,11 @@ size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint3
     if (!has_window(destination))
         return 0;
     riptide_prefix_format(&destination->dst, dst);
-    return (size_t)snprintf(
-        at, STATE_LINE_BYTES,
-        "%s cwnd=%" PRIu32 " samples=%" PRIu32 " age_ns=%" PRIu64 " paced=%d min_rtt_us=%" PRIu32 "\n", dst,
-        (uint32_t)(cwnd + 0.5), estimate.samples, age_ns_of(destination, now_ns), is_paced,
-        estimate.min_rtt_us);
+    return (size_t)snprintf(at, STATE_LINE_BYTES,
+                            "%s cwnd=%" PRIu32 " samples=%" PRIu32 " age_ns=%" PRIu64
+                            " paced=%d min_rtt_us=%" PRIu32 "\n",
+                            dst, (uint32_t)(cwnd + 0.5), estimate.samples,
+                            age_ns_of(destination, now_ns), is_paced, estimate.min_rtt_us);
 }
 
 RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *estimator,
