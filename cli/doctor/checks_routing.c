@@ -132,13 +132,12 @@ void check_daemon(const struct host *host, struct finding *finding)
 void check_numbers(const struct host *host, struct finding *finding)
 {
     const struct rules rules = { .list = host->rules, .n = (uint32_t)host->n_rules };
-    const struct rule *rule = rules_matching_mark(&rules, host->applier.mark);
     char text[96];
 
     finding_read(finding, "rules and routes; table %" PRIu32 ", protocol %u, mark 0x%" PRIx32,
                  host->applier.table, host->applier.protocol, host->applier.mark);
-    if (host->conflict_error == 0 && rule) {
-        rules_describe(text, sizeof(text), rule);
+    if (host->conflict_error == 0 &&
+        rules_explain_mark(&rules, host->applier.mark, text, sizeof(text))) {
         finding_is(finding, gives_without_routes(host) ? SEVERITY_NOTE : SEVERITY_WARNING,
                    "a rule of another program depends on our mark 0x%" PRIx32
                    ": destinations that it concerns have no route",

@@ -14,14 +14,10 @@
 #include <unistd.h>
 
 enum {
-    PID_BITS = 22,        /* of the port: PID_MAX_LIMIT; the others tell holders of one PID apart */
+    PID_BITS = 22, /* of the port: PID_MAX_LIMIT; the others tell holders of one PID apart */
     PID_MASK = (1 << PID_BITS) - 1,
     MAX_HOLDERS_OF_PID = 1 << (32 - PID_BITS),
-    /*
-     * The kernel shows a long list in parts. A socket may be missing in one reading, if another one
-     * was closed between two parts.
-     */
-    READINGS = 4,
+    READINGS = 4, /* the kernel shows the list in parts, between which a closed socket hides another */
 };
 
 /* In all inode numbers of PID namespaces (PROC_PID_INIT_INO), and in no others' groups so far. */
@@ -65,9 +61,8 @@ int claim_open(struct claim *claim)
 /* In a child by fork(2) the claim is the parent's. */
 static void drop(struct claim *claim)
 {
-    if (claim->is_held && (claim->port & PID_MASK) == (uint32_t)getpid())
+    if ((claim->port & PID_MASK) == (uint32_t)getpid())
         bind_to(claim, claim->port, 0);
-    claim->is_held = false;
 }
 
 void claim_close(struct claim *claim)
@@ -79,35 +74,30 @@ void claim_close(struct claim *claim)
     closep(&claim->fd);
 }
 
-/* One reading; 0: there is a holder other than the socket of that port. */
-static int look(FILE *sockets, uint32_t own_port, int *pidp)
+/* A holder other than the socket of that port. */
+static int find_holder(FILE *sockets, uint32_t own_port, int *pidp)
 {
     uint32_t port, groups, ours = groups_of_us();
     char line[256];
     int protocol;
 
-    /* Without the flush the stream goes back in what it has read before. */
-    if (fseek(sockets, 0, SEEK_SET) != 0 || fflush(sockets) != 0)
-        return -errno;
-    while (fgets(line, sizeof(line), sockets)) {
-        if (sscanf(line, "%*s %d %" SCNu32 " %" SCNx32, &protocol, &port, &groups) != 3 ||
-            protocol != NETLINK_USERSOCK || (groups & GROUPS_OF_CLAIM) != GROUPS_OF_CLAIM ||
-            port == own_port)
-            continue;
-        *pidp = groups == ours ? (int)(port & PID_MASK) : 0;
-        if (*pidp == 0 || kill(*pidp, 0) == 0 || errno != ESRCH)
-            return 0;
+    for (int i = 0; i < READINGS; i++) {
+        /* Without the flush the stream goes back in what it has read before. */
+        if (fseek(sockets, 0, SEEK_SET) != 0 || fflush(sockets) != 0)
+            return -errno;
+        while (fgets(line, sizeof(line), sockets)) {
+            if (sscanf(line, "%*s %d %" SCNu32 " %" SCNx32, &protocol, &port, &groups) != 3 ||
+                protocol != NETLINK_USERSOCK || (groups & GROUPS_OF_CLAIM) != GROUPS_OF_CLAIM ||
+                port == own_port)
+                continue;
+            *pidp = groups == ours ? (int)(port & PID_MASK) : 0;
+            if (*pidp == 0 || kill(*pidp, 0) == 0 || errno != ESRCH)
+                return 0;
+        }
+        if (ferror(sockets))
+            return -EIO;
     }
-    return ferror(sockets) ? -EIO : RIPTIDE_E_UNKNOWN;
-}
-
-static int find_holder(FILE *sockets, uint32_t own_port, int *pidp)
-{
-    int r = RIPTIDE_E_UNKNOWN;
-
-    for (int i = 0; i < READINGS && r == RIPTIDE_E_UNKNOWN; i++)
-        r = look(sockets, own_port, pidp);
-    return r;
+    return RIPTIDE_E_UNKNOWN;
 }
 
 int riptide_applier_get_holder(int *pidp)
@@ -120,8 +110,26 @@ int riptide_applier_get_holder(int *pidp)
     return r;
 }
 
-static int busy(int holder, struct riptide_error *error)
+int claim_take(struct claim *claim, struct riptide_error *error)
 {
+    int holder = 0, r;
+
+    if (!claim->sockets) {
+        error_set(error, "/proc is missing: who manages this network namespace cannot be seen");
+        return -ENOENT;
+    }
+    r = bind_to(claim, claim->port, groups_of_us());
+    if (r == -EPERM)
+        error_set(error, "CAP_NET_ADMIN is missing");
+    if (r < 0)
+        return r;
+    /* First the claim, then the look: of two that begin at once none misses the other. */
+    r = find_holder(claim->sockets, claim->port, &holder);
+    if (r == RIPTIDE_E_UNKNOWN)
+        return 0;
+    drop(claim);
+    if (r < 0)
+        return r;
     if (holder == 0)
         error_set(error, "a process that cannot be seen from here already manages this network "
                          "namespace; stop it first");
@@ -132,28 +140,4 @@ static int busy(int holder, struct riptide_error *error)
         error_set(error, "process %d already manages this network namespace; stop it first",
                   holder);
     return -EBUSY;
-}
-
-int claim_take(struct claim *claim, struct riptide_error *error)
-{
-    int holder = 0, r;
-
-    if (claim->is_held)
-        return 0;
-    if (!claim->sockets) {
-        error_set(error, "/proc is missing: who manages this network namespace cannot be seen");
-        return -ENOENT;
-    }
-    r = bind_to(claim, claim->port, groups_of_us());
-    if (r == -EPERM)
-        error_set(error, "CAP_NET_ADMIN is missing");
-    if (r < 0)
-        return r;
-    claim->is_held = true;
-    /* First the claim, then the look: of two that begin at once none misses the other. */
-    r = find_holder(claim->sockets, claim->port, &holder);
-    if (r == RIPTIDE_E_UNKNOWN)
-        return 0;
-    drop(claim);
-    return r < 0 ? r : busy(holder, error);
 }

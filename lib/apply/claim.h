@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The claim of a network namespace, so that only one applier gives windows to its connections.
- *
- * It is the membership of a netlink socket (NETLINK_USERSOCK) in multicast groups, which the kernel
- * grants only with CAP_NET_ADMIN over the namespace, and which ends with its socket, however the
- * process dies. Every process of the namespace can read it in /proc/net/netlink: the groups are the
- * inode number of the holder's PID namespace, and the port contains the holder's PID.
+ * The claim of a network namespace, so that only one applier gives windows to its connections: the
+ * membership of a netlink socket (NETLINK_USERSOCK) in multicast groups. The kernel grants it only
+ * with CAP_NET_ADMIN over the namespace, and ends it with its socket, however the process dies.
+ * Every process of the namespace can read it in /proc/net/netlink: the groups are the inode number
+ * of the holder's PID namespace, and the port contains the holder's PID.
  */
 #ifndef RIPTIDE_LIB_APPLY_CLAIM_H
 #define RIPTIDE_LIB_APPLY_CLAIM_H
@@ -17,17 +16,15 @@ struct claim {
     int fd;
     FILE *sockets; /* the namespace's netlink sockets; NULL: there is no /proc */
     uint32_t port;
-    bool is_held;
 };
 
 /* For the namespace of the calling thread. Errors: of open(2) and socket(2). */
 int claim_open(struct claim *claim);
 
 /*
- * Takes it, unless this object holds it. That of a process that has ended does not count, though a
- * child by fork(2) may still have its socket. Errors, each with a line: -EBUSY, which names the
- * holder where it can be seen; -EPERM, CAP_NET_ADMIN is missing; -ENOENT, there is no /proc; -EIO,
- * it cannot be read. If two take it in the same moment, both may be refused.
+ * Takes it, or keeps it. That of a process that has ended does not count, though a
+ * child by fork(2) may still have its socket. If two take it in the same moment, both may be
+ * refused. Errors, each with a line: -EBUSY, -EPERM (CAP_NET_ADMIN), -ENOENT (no /proc), -EIO.
  */
 int claim_take(struct claim *claim, struct riptide_error *error);
 

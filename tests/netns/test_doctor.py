@@ -181,7 +181,7 @@ def test_rule_that_matches_our_mark_is_named(host):
     assert severity(host, "numbers", "--mark", "0x20") == "ok"
     finding = find(host, "numbers", "--mark", "0x60")
     assert finding["severity"] == "warning" and "our mark 0x60" in finding["summary"]
-    assert finding["evidence"] == "RTM_GETRULE: IPv6 priority 102 fwmark 0x40/0x40 lookup 102"
+    assert finding["evidence"] == f"RTM_GETRULE: rule 102 (fwmark 0x40/0x40) depends on our mark 0x60: choose another"
     assert "--mark" in finding["remedy"]
 
 

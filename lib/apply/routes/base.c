@@ -70,28 +70,18 @@ static const char *route_reason(const struct route *route, const struct riptide_
     return NULL;
 }
 
-/* Of the others some do not describe the way, and some are written as we want them. */
-static bool is_copied(int type)
-{
-    switch (type) {
-    case RTA_DST:
-    case RTA_TABLE:
-    case RTA_PRIORITY:
-    case RTA_CACHEINFO:
-    case RTA_EXPIRES: /* for requests: the kernel's answers have RTA_CACHEINFO */
-    case RTA_NH_ID:
-        return false;
-    default:
-        return true;
-    }
-}
+/* What does not describe the way, or is written as we want it. */
+static const uint32_t not_copied = 1u << RTA_DST | 1u << RTA_TABLE | 1u << RTA_PRIORITY |
+                                   1u << RTA_CACHEINFO | 1u << RTA_EXPIRES | 1u << RTA_NH_ID;
 
 static bool copy_attributes(struct base *base, struct netlink_attrs attrs)
 {
     const struct nlattr *attribute;
 
     while ((attribute = netlink_next(&attrs))) {
-        if (!is_copied(mnl_attr_get_type(attribute)))
+        uint16_t type = mnl_attr_get_type(attribute);
+
+        if (type < 32 && not_copied >> type & 1)
             continue;
         if ((size_t)NLA_ALIGN(attribute->nla_len) > sizeof(base->attrs) - base->n_bytes)
             return false;

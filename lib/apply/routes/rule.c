@@ -170,26 +170,21 @@ static bool depends_on_mark(const struct rule *rule, uint32_t mark)
     return rule->role == RULE_FOREIGN && is_with != is_without;
 }
 
-const struct rule *rules_matching_mark(const struct rules *rules, uint32_t mark)
+bool rules_explain_mark(const struct rules *rules, uint32_t mark, char *text, size_t size)
 {
     for (uint32_t i = 0; i < rules->n; i++) {
-        if (depends_on_mark(&rules->list[i], mark))
-            return &rules->list[i];
-    }
-    return NULL;
-}
+        const struct rule *rule = &rules->list[i];
 
-void rules_explain_mark(const struct rules *rules, uint32_t mark, char *text, size_t size)
-{
-    const struct rule *rule = rules_matching_mark(rules, mark);
-
-    if (rule)
+        if (!depends_on_mark(rule, mark))
+            continue;
         snprintf(text, size,
                  "rule %" PRIu32 " (fwmark 0x%" PRIx32 "/0x%" PRIx32
                  ") depends on our mark 0x%" PRIx32 ": choose another",
                  rule->priority, rule->mark, rule->mask, mark);
-    else
-        snprintf(text, size, "rules of this host treat our mark 0x%" PRIx32 " differently", mark);
+        return true;
+    }
+    snprintf(text, size, "rules of this host treat our mark 0x%" PRIx32 " differently", mark);
+    return false;
 }
 
 static const struct rule *find_main(const struct rules *rules)

@@ -66,11 +66,11 @@ bool rule_is_ours(const struct rule *rule, const struct rules *rules);
 /* Whether all but our two match every packet: then a query with our mark and one without agree. */
 bool rules_are_unconditional(const struct rules *rules);
 
-/* The first rule of another program that tells that mark from none; NULL: none does. */
-const struct rule *rules_matching_mark(const struct rules *rules, uint32_t mark);
-
-/* Why queries with that mark and without may have different answers, with the rule if one is. */
-void rules_explain_mark(const struct rules *rules, uint32_t mark, char *text, size_t size);
+/*
+ * Why queries with that mark and without may have different answers. Returns whether a rule of
+ * another program, which the text names, is the reason.
+ */
+bool rules_explain_mark(const struct rules *rules, uint32_t mark, char *text, size_t size);
 
 /* The place for our rules. */
 struct rule_place {

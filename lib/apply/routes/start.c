@@ -124,7 +124,7 @@ static void delete_rule(struct removal *removal, const struct rule *rule)
     const struct rule_place place = { rule->priority, rule->target };
 
     if (removal->counts.table == 0) {
-        removal->counts.table = rule->table;
+        removal->counts.table = rule->table; /* a goto has none */
         removal->counts.priority = rule->priority;
     }
     delete(removal, &removal->counts.rules,
@@ -132,24 +132,24 @@ static void delete_rule(struct removal *removal, const struct rule *rule)
                         rule->shape, &identity));
 }
 
-/* Our rules, and the routes of their protocol in the tables that they look up. */
-static void remove_rules(struct removal *removal)
+/* Our rules, the routes of their protocol in the tables that they look up, and those in our own. */
+static int remove_ours(struct removal *removal)
 {
     const struct plan *plan = &removal->router->plan;
     const struct rule *rule;
 
     note(removal, scan(removal->router, SCAN_RULES), "");
-    /* The lookups first: without them nothing refers to a table. */
+    for (uint32_t n = 0; (rule = rule_at(plan, n)); n++) {
+        if (is_ours(plan, rule))
+            delete_rule(removal, rule);
+    }
+    /* Now nothing looks them up any more. */
     for (uint32_t n = 0; (rule = rule_at(plan, n)); n++) {
         if (rule->shape == RULE_LOOKUP && is_ours(plan, rule))
-            delete_rule(removal, rule);
-    }
-    for (uint32_t n = 0; (rule = rule_at(plan, n)); n++) {
-        if (rule->shape == RULE_SKIP && is_ours(plan, rule))
-            delete_rule(removal, rule);
-        else if (rule->shape == RULE_LOOKUP && is_ours(plan, rule))
             remove_routes(removal, rule->table, rule->protocol);
     }
+    remove_routes(removal, plan->config.table, plan->config.protocol);
+    return removal->r;
 }
 
 /* The field of our configuration whose number this rule has; NULL: none. */
@@ -168,9 +168,8 @@ static const char *number_in_use(const struct riptide_applier_config *config,
 }
 
 /* Whether another program uses our numbers. */
-static int check_numbers(struct router *router, struct riptide_error *error)
+static int check_numbers(const struct plan *plan, struct riptide_error *error)
 {
-    const struct plan *plan = &router->plan;
     const char *foreign = plan_foreign_reason(plan, plan->n_foreign[0] > 0 ? 0 : 1);
     const struct rule *rule;
 
@@ -190,16 +189,20 @@ static int check_numbers(struct router *router, struct riptide_error *error)
     return foreign || plan->n_same_protocol > 0 ? -EEXIST : 0;
 }
 
-/* Whether our rules have a place. A family that the kernel lacks has no rules. */
-static int check_place(struct router *router, struct riptide_error *error)
+int router_check_start(struct router *router, struct riptide_error *error)
 {
     const struct plan *plan = &router->plan;
-    struct rule_place place;
-    int r = anyip_check(&router->channel, &plan->seen[0], error);
+    int r = scan(router, SCAN_ALL);
 
+    if (r == 0)
+        r = check_numbers(plan, error);
+    if (r == 0)
+        r = anyip_check(&router->channel, &plan->seen[0], error);
     for (int i = 0; i < 2 && r == 0; i++) {
+        struct rule_place place;
         const char *reason = rules_place(&plan->seen[i], plan->config.rule_priority, &place);
 
+        /* A family that the kernel lacks has no rules. */
         if (reason && plan->seen[i].n > 0) {
             error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
             r = -EOPNOTSUPP;
@@ -208,40 +211,23 @@ static int check_place(struct router *router, struct riptide_error *error)
     return r;
 }
 
-int router_check_start(struct router *router, struct riptide_error *error)
-{
-    int r = scan(router, SCAN_ALL);
-
-    if (r == 0)
-        r = check_numbers(router, error);
-    return r < 0 ? r : check_place(router, error);
-}
-
+/*
+ * A predecessor's rules and routes are removed even where a conflict then prevents the start: they
+ * would lead local TCP to old routes.
+ */
 static int take_over(struct router *router, bool has_rules, struct riptide_error *error)
 {
-    struct plan *plan = &router->plan;
     struct removal removal = { router, error, .r = 0 };
     const struct riptide_flush_counts *removed = &removal.counts;
-    int r;
+    int r = remove_ours(&removal);
 
-    /* Before a conflict can prevent the start: a predecessor's rules lead local TCP to old routes. */
-    remove_rules(&removal);
-    r = removal.r < 0 ? removal.r : scan(router, SCAN_ALL);
-    if (r == 0)
-        r = check_numbers(router, error);
-    if (r == 0) {
-        remove_routes(&removal, plan->config.table, plan->config.protocol);
-        r = removal.r;
-    }
-    if (r == -EEXIST && !has_rules)
-        r = 0;
     if (r == 0 && has_rules)
-        r = check_place(router, error);
+        r = router_check_start(router, error);
     if (r == 0 && has_rules && !router->why_paused)
-        r = sync_rules(plan, &router->channel, error);
+        r = sync_rules(&router->plan, &router->channel, error);
     if (r < 0)
         return r;
-    plan->is_claimed = has_rules;
+    router->plan.is_claimed = has_rules;
     error_set(error, "%s", "");
     if (removed->rules > 0)
         error_set(error,
@@ -281,8 +267,7 @@ int router_stop(struct router *router)
         sync_remove_rules(plan, &router->channel);
         plan->own[0] = plan->own[1] = (struct rule_state){ 0 };
         plan->is_claimed = false;
-        remove_rules(&removal);
-        remove_routes(&removal, plan->config.table, plan->config.protocol);
+        remove_ours(&removal);
     }
     claim_close(&router->claim);
     plan->has_work = false;
@@ -305,7 +290,7 @@ RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *co
     if (r < 0)
         return error_fill(error, r);
     removal.router = router;
-    remove_rules(&removal);
+    remove_ours(&removal);
     /* Rules of any program; without privilege one deletion fails even where there is none. */
     for (int i = 0; i < 2; i++) {
         while (delete(&removal, &removal.counts.rules,
