@@ -61,7 +61,6 @@ static void check_route(const struct route *ours, struct rtnl_route *theirs,
     CASE_CHECK(ours->dst.len == nl_addr_get_prefixlen(rtnl_route_get_dst(theirs)));
     if (nl_addr_get_len(rtnl_route_get_dst(theirs)) > 0)
         check_address(&ours->dst, rtnl_route_get_dst(theirs));
-    check_address(&ours->prefsrc, rtnl_route_get_pref_src(theirs));
     check_metric(theirs, RTAX_INITCWND, ours->metrics.initcwnd);
     check_metric(theirs, RTAX_INITRWND, ours->metrics.initrwnd);
     check_metric(theirs, RTAX_MTU, ours->metrics.mtu_bytes);

@@ -50,7 +50,6 @@ TEST(every_figure_of_a_route)
 
     assert_prefix(&route.dst, "203.0.113.0/24");
     assert_prefix(&route.gateway, "192.0.2.254");
-    assert_prefix(&route.prefsrc, "192.0.2.1");
     assert_int_equal(route.table, 7230);
     assert_int_equal(route.priority, 100);
     assert_int_equal(route.ifindex, 3);

@@ -97,8 +97,6 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
     case RTA_GATEWAY:
     case RTA_VIA:
         return parse_address(&route->gateway, route->dst.family, attribute);
-    case RTA_PREFSRC:
-        return parse_address(&route->prefsrc, route->dst.family, attribute);
     case RTA_METRICS:
         return parse_metrics(route, attribute);
     case RTA_CACHEINFO:

@@ -28,7 +28,6 @@ uint32_t *metrics_at(struct metrics *metrics, int type);
 struct route {
     struct riptide_prefix dst;
     struct riptide_prefix gateway; /* family 0: none, or several */
-    struct riptide_prefix prefsrc; /* family 0: none */
     uint32_t table;
     uint32_t priority; /* ip(8): metric */
     uint32_t ifindex;  /* 0: several */
@@ -39,10 +38,10 @@ struct route {
     uint8_t scope;
     uint8_t tos;
     uint8_t src_len;
-    bool is_onlink; /* RTNH_F_ONLINK */
+    bool is_onlink;    /* RTNH_F_ONLINK */
     bool is_multipath; /* it has several next hops: ifindex and gateway are 0 */
-    bool is_cached; /* a cached exception, not a configured route */
-    bool has_object; /* its hop is that of a next-hop object */
+    bool is_cached;    /* a cached exception, not a configured route */
+    bool has_object;   /* its hop is that of a next-hop object */
 };
 
 /* Unused bytes of the struct are 0. Errors: -EBADMSG, a malformed message. */
