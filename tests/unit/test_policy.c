@@ -135,7 +135,7 @@ static enum riptide_left_out largest_add(const struct riptide_policy_input *inpu
 
 static double largest_combine(const struct riptide_policy_input *input, void *memory)
 {
-    *(unsigned int *)input->user += 100;
+    *(unsigned int *)input->user += input->can_pace ? 1000 : 100;
     return *(uint32_t *)memory;
 }
 
@@ -155,6 +155,9 @@ TEST(functions_of_a_host_get_its_pointer)
     learn(estimator, 61, S);
     assert_int_equal(cwnd_of(estimator), 85);
     assert_int_equal(n, 103);
+    riptide_estimator_set_pacing(estimator, true);
+    learn(estimator, 61, 2 * S);
+    assert_int_equal(n, 1104);
 }
 
 TEST(tables_are_complete)
