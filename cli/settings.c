@@ -124,7 +124,7 @@ const struct removed_key removed_keys[] = {
     { "percentile", NULL, "policies are paper, bdp and careful" },
     { "drop-share", NULL, "policy careful follows losses of first flights" },
     { "capacity-fraction", NULL, "policy careful grows while first flights fit" },
-    { "evidence", NULL, "policy bdp keeps highest values for 60 s" },
+    { "evidence", NULL, "highest values of policy bdp fade over 60 s" },
     { "paced", NULL, "pacing = auto spreads first flights" },
     { "closed-weight", NULL, "a closed connection counts as an open one" },
     { "step-segments", NULL, "a change of up to 2 segments is not written" },

@@ -59,6 +59,17 @@ TEST(bdp_is_path_rate_times_rtt_by_flows)
     assert_int_equal(explain(estimator).rto_min_us, 0);
 }
 
+TEST(bdp_fades_over_a_minute)
+{
+    ESTIMATOR *estimator = ESTIMATOR_WITH("bdp", config.cwnd_min = 1);
+
+    show(estimator, busy(60), 1 * S);
+    show(estimator, busy(10), 31 * S);
+    assert_int_equal(cwnd_of(estimator), 30);
+    show(estimator, busy(40), 32 * S);
+    assert_int_equal(cwnd_of(estimator), 40);
+}
+
 TEST(rto_min_is_the_largest_delay_in_steps)
 {
     const struct {
