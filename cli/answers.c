@@ -101,8 +101,7 @@ bool daemon_is_off(const struct daemon *daemon)
 }
 
 /* The rules are read only where there is something to explain. */
-static const char *explain_not_taken(const struct daemon *daemon,
-                                     const struct riptide_applier_stats *stats, char *text,
+static const char *explain_not_taken(const struct riptide_applier_stats *stats, char *text,
                                      size_t size)
 {
     struct rule *rules = NULL;
@@ -113,7 +112,7 @@ static const char *explain_not_taken(const struct daemon *daemon,
     int end = snprintf(text, size, "TCP does not use %" PRIu64 " of %" PRIu64 " routes",
                        stats->routes_not_taken, stats->routes);
 
-    kernel_read_rules(&daemon->settings->applier, &rules, &n);
+    kernel_read_rules(&rules, &n);
     for (size_t i = 0; i < 2; i++) {
         rule = rules_find_before(rules, n, families[i], RT_TABLE_MAIN);
         if (!rule)
@@ -148,7 +147,7 @@ static json_t *health_of(const struct daemon *daemon,
     } else if (stats.routes_not_taken > 0 && !why_no_rules &&
                (stats.backend == RIPTIDE_ROUTES || why_no_program)) {
         health = "degraded";
-        reason = explain_not_taken(daemon, &stats, text, sizeof(text));
+        reason = explain_not_taken(&stats, text, sizeof(text));
     } else if (stats.backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {
         snprintf(text, sizeof(text), "windows are given %s only: %s",
                  why_no_rules ? "by the program" : "by routes",
@@ -171,7 +170,7 @@ static json_t *health_of(const struct daemon *daemon,
                  largest);
         reason = text;
     } else if (stats.routes_not_taken > 0) { /* the program gives them */
-        reason = explain_not_taken(daemon, &stats, text, sizeof(text));
+        reason = explain_not_taken(&stats, text, sizeof(text));
     }
     return json_pack("{s:s, s:s?, s:I, s:f, s:o, s:{s:o, s:o}}", "health", health, "reason", reason,
                      "not_taken", (json_int_t)stats.routes_not_taken, "in_force_percent",

@@ -18,7 +18,6 @@ enum { EXIT_WARNINGS = 3, EXIT_ERRORS = 4 };
 const struct option_row doctor_rows[] = {
     COMMAND_ROW("cwnd-max", u32, settings.estimator.cwnd_max,
                 "riptided's largest window, segments"),
-    COMMAND_ROW("mark", mark, settings.applier.mark, "mark of riptided's route queries"),
     COMMAND_ROW("root", directory, root, "read configuration files below this directory"),
     { .name = NULL },
 };

@@ -13,7 +13,8 @@
 struct found {
     uint16_t type; /* RTM_GETRULE, RTM_GETROUTE */
     uint8_t family;
-    struct rule_identity identity;
+    uint32_t table;   /* for routes: of these */
+    uint8_t protocol; /* two alone */
     struct rules rules;
     struct riptide_route *routes;
     uint32_t n_routes, capacity;
@@ -29,7 +30,7 @@ static struct nlmsghdr *begin(void *userdata, void *room)
     while (found->n_routes > 0 && found->routes[found->n_routes - 1].dst.family == found->family)
         found->n_routes--;
     return message_dump(room, found->type, found->family,
-                        found->type == RTM_GETROUTE ? found->identity.table : 0);
+                        found->type == RTM_GETROUTE ? found->table : 0);
 }
 
 static int on_message(void *userdata, const struct nlmsghdr *message)
@@ -39,9 +40,9 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
     struct route route;
 
     if (found->type == RTM_GETRULE)
-        return rules_add(&found->rules, &found->identity, message) == -ENOMEM ? -ENOMEM : 0;
+        return rules_add(&found->rules, message) == -ENOMEM ? -ENOMEM : 0;
     if (route_parse(&route, message) < 0 || route.is_cached ||
-        route.table != found->identity.table || route.protocol != found->identity.protocol)
+        route.table != found->table || route.protocol != found->protocol)
         return 0;
     shown = (struct riptide_route){
         .dst = route.dst,
@@ -55,13 +56,11 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
 }
 
 /* A family that the kernel lacks is empty. */
-static int read_all(struct found *found, const struct riptide_applier_config *config)
+static int read_all(struct found *found)
 {
     CLEANUP(netlink_deinit) struct netlink netlink;
     int r = netlink_init(&netlink);
 
-    found->identity =
-        (struct rule_identity){ .table = config->table, .protocol = config->protocol };
     for (int i = 0; i < 2 && r == 0; i++) {
         found->family = families[i];
         r = netlink_dump_all(&netlink, begin, on_message, found);
@@ -70,11 +69,10 @@ static int read_all(struct found *found, const struct riptide_applier_config *co
     return r;
 }
 
-int kernel_read_rules(const struct riptide_applier_config *config, struct rule **rulesp,
-                      size_t *n_rulesp)
+int kernel_read_rules(struct rule **rulesp, size_t *n_rulesp)
 {
     struct found found = { .type = RTM_GETRULE };
-    int r = read_all(&found, config);
+    int r = read_all(&found);
 
     if (r < 0) {
         rules_deinit(&found.rules);
@@ -88,8 +86,10 @@ int kernel_read_rules(const struct riptide_applier_config *config, struct rule *
 int kernel_read_routes(const struct riptide_applier_config *config, struct riptide_route **routesp,
                        size_t *n_routesp)
 {
-    struct found found = { .type = RTM_GETROUTE };
-    int r = read_all(&found, config);
+    struct found found = { .type = RTM_GETROUTE,
+                           .table = config->table,
+                           .protocol = config->protocol };
+    int r = read_all(&found);
 
     if (r < 0) {
         free(found.routes);

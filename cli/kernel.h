@@ -11,11 +11,10 @@
 #include <riptide/apply.h>
 
 /*
- * The rules of both families in the kernel's order, IPv4 first; ours count as ours with any mark.
- * The caller frees the array. A kernel without policy rules has none.
+ * The rules of both families in the kernel's order, IPv4 first. The caller frees the array. A kernel
+ * without policy rules has none.
  */
-int kernel_read_rules(const struct riptide_applier_config *config, struct rule **rulesp,
-                      size_t *n_rulesp);
+int kernel_read_rules(struct rule **rulesp, size_t *n_rulesp);
 
 /* Our routes, sorted by destination. The caller frees the array. */
 int kernel_read_routes(const struct riptide_applier_config *config, struct riptide_route **routesp,

@@ -129,7 +129,7 @@ int resolve_starts(const struct riptide_applier_config *config, const struct rip
     struct start *starts = calloc(n + 1, sizeof(*starts));
     struct rule *rules = NULL;
     size_t n_rules;
-    int r = starts ? kernel_read_rules(config, &rules, &n_rules) : -ENOMEM;
+    int r = starts ? kernel_read_rules(&rules, &n_rules) : -ENOMEM;
 
     if (r == 0)
         r = ask_starts(config, rules, n_rules, routes, n, starts);

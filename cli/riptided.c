@@ -59,7 +59,7 @@ static int flush(const struct settings *settings)
     }
     if (settings->mistake.text[0])
         log_line(LOG_LEVEL_WARNING,
-                 "%s; flushing with the valid values of table and mark",
+                 "%s; flushing with the valid value of table",
                  settings->mistake.text);
     r = riptide_applier_flush(&numbers, &counts, &error);
     if (r == -EINVAL) {

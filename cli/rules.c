@@ -16,8 +16,8 @@ bool rules_are_in_place(const struct rule *rules, size_t n, uint8_t family)
     size_t n_ours = 0;
 
     for (size_t i = 0; i < n; i++)
-        n_ours += rules[i].family == family && rules[i].role != RULE_FOREIGN;
-    return n_ours == 2;
+        n_ours += rules[i].family == family && rules[i].is_ours;
+    return n_ours == 1;
 }
 
 /* On every host the table local comes first; its addresses are no destinations. */
@@ -34,7 +34,7 @@ const struct rule *rules_find_before(const struct rule *rules, size_t n, uint8_t
 
         if (rule->family != family)
             continue;
-        if (rule->role != RULE_FOREIGN)
+        if (rule->is_ours)
             return NULL;
         if (table ? rule->table == table : !is_of_local_table(rule))
             return rule;
@@ -80,7 +80,7 @@ void rules_judge_start(const struct rule *rules, size_t n, uint8_t family, uint3
     } else if (answer->table == table) {
         return;
     } else if (!rules_are_in_place(rules, n, family)) {
-        snprintf(start->text, sizeof(start->text), "our rules for IPv%c are not in place",
+        snprintf(start->text, sizeof(start->text), "our rule for IPv%c is not in place",
                  family == AF_INET ? '4' : '6');
     } else if (rule) {
         rules_describe(described, sizeof(described), rule);

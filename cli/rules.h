@@ -17,7 +17,7 @@ struct route_answer {
     uint8_t protocol;
 };
 
-/* Whether both of our rules exist. */
+/* Whether our rule exists. */
 bool rules_are_in_place(const struct rule *rules, size_t n, uint8_t family);
 
 /* The first rule of another program before ours that looks up `table` (0: any rule); NULL: none. */

@@ -59,7 +59,6 @@ const struct option_row settings_rows[] = {
         "percent of connections that keep the kernel's own window, for `riptide verdict`; needs "
         "the program"),
     ROW("apply", "table", u32, applier.table, "routing table for our routes"),
-    ROW("apply", "mark", mark, applier.mark, "mark of route queries, which skips our rule"),
     ROW("apply", "control", socket, control, "socket for `riptide`; none: no socket"),
     ROW("apply", "control-group", group, control_group,
           "group whose members may make changes by the socket, as root may"),
@@ -117,6 +116,7 @@ const struct removed_key removed_keys[] = {
     { "step-back-wait", NULL, "windows are tried again after 10 minutes, then 20, up to a day" },
     { "slices", NULL, "max-share bounds the cost of dumps" },
     { "interface", NULL, "scope, local-port and remote-port choose connections" },
+    { "mark", NULL, "route queries need no mark" },
     { "socket-mark", NULL, "scope, local-port and remote-port choose connections" },
     { "smoothing", NULL, "history-weight is the weight of history in policy paper" },
     { "window", NULL, "history-weight is the weight of history in policy paper" },
@@ -240,7 +240,6 @@ struct riptide_applier_config settings_numbers(const struct settings *settings)
 
     riptide_applier_config_init(&numbers, sizeof(numbers));
     numbers.table = settings->applier.table;
-    numbers.mark = settings->applier.mark;
     return numbers;
 }
 

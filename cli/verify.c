@@ -33,7 +33,6 @@ const struct option_row verify_rows[] = {
     COMMAND_UNSET("mark", mark, probe_mark, "set this mark on the connection (SO_MARK)"),
     COMMAND_ROW("interface", name, interface, "bind the connection to this link"),
     COMMAND_ROW("timeout", duration, timeout_ns, "how long to wait for an answer"),
-    COMMAND_ROW("router-mark", mark, settings.applier.mark, "mark of riptided's route queries"),
     { .name = NULL },
 };
 
@@ -155,7 +154,7 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
         return r;
     probe_ask_route(&netlink, &evidence->probe, &evidence->answer);
     netlink_deinit(&netlink);
-    r = kernel_read_rules(&evidence->applier, rulesp, &evidence->n_rules);
+    r = kernel_read_rules(rulesp, &evidence->n_rules);
     evidence->rules = *rulesp;
     return r;
 }

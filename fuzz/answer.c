@@ -132,10 +132,9 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *message
 
 static struct nlmsghdr *request(void *room)
 {
-    const struct rule_place place = { .priority = 5, .main_priority = 9 };
-    const struct rule_identity identity = { .table = TABLE };
+    const struct rule rule = { .family = AF_INET, .priority = 5, .table = TABLE };
 
-    return message_rule(room, RTM_NEWRULE, AF_INET, &place, RULE_LOOKUP, &identity);
+    return message_rule(room, RTM_NEWRULE, &rule);
 }
 
 static void exchange(uint32_t n_requests)

@@ -41,7 +41,6 @@ static const struct known_key known_keys[] = {
     KEY("compute", "prefix-len6", WHOLE, U8, estimator.prefix_len6),
     KEY("compute", "max-destinations", WHOLE, U32, estimator.max_destinations),
     KEY("apply", "table", WHOLE, U32, applier.table),
-    KEY("apply", "mark", WHOLE, U32, applier.mark),
     KEY_OF_PREFIX("cwnd-min", WHOLE, U32, cwnd_min),
     KEY_OF_PREFIX("cwnd-max", WHOLE, U32, cwnd_max),
 };

@@ -107,11 +107,10 @@ rule add priority 110 l3mdev
 rule add priority 200 nop
 rule add priority 201 unreachable
 rule add priority 202 prohibit
-rule add priority 32765 iif lo ipproto tcp fwmark 0x20000000 goto 32766 protocol 230
-rule add priority 32765 iif lo ipproto tcp lookup 7230 protocol 230
+rule add priority 32765 iif lo ipproto tcp lookup 7230 suppress_prefixlength 31 protocol 230
 -6 rule add priority 100 fwmark 7/0xff lookup 100
 -6 rule add priority 101 from fd00::/16 to 2001:db8::/32 lookup 100
--6 rule add priority 32765 iif lo ipproto tcp lookup 7230 protocol 230
+-6 rule add priority 32765 iif lo ipproto tcp lookup 7230 suppress_prefixlength 127 protocol 230
 """
 
 ENDINGS = """

@@ -18,7 +18,7 @@
 static bool has_rule(const struct host *host, uint8_t family, bool is_ours)
 {
     for (size_t i = 0; i < host->n_rules; i++) {
-        if (host->rules[i].family == family && (!is_ours || host->rules[i].role != RULE_FOREIGN))
+        if (host->rules[i].family == family && (!is_ours || host->rules[i].is_ours))
             return true;
     }
     return false;
@@ -131,29 +131,15 @@ void check_daemon(const struct host *host, struct finding *finding)
 
 void check_numbers(const struct host *host, struct finding *finding)
 {
-    const struct rules rules = { .list = host->rules, .n = (uint32_t)host->n_rules };
-    char text[96];
-
-    finding_read(finding, "rules and routes; table %" PRIu32 ", protocol %u, mark 0x%" PRIx32,
-                 host->applier.table, host->applier.protocol, host->applier.mark);
-    if (host->conflict_error == 0 &&
-        rules_explain_mark(&rules, host->applier.mark, text, sizeof(text))) {
-        finding_is(finding, gives_without_routes(host) ? SEVERITY_NOTE : SEVERITY_WARNING,
-                   "a rule of another program depends on our mark 0x%" PRIx32
-                   ": destinations that it concerns have no route",
-                   host->applier.mark);
-        finding_read(finding, "RTM_GETRULE: %s", text);
-        finding_do(finding, "riptided --mark N, of bits that are in no mask of `ip rule`");
-        return;
-    }
+    finding_read(finding, "rules and routes; table %" PRIu32 ", protocol %u", host->applier.table,
+                 host->applier.protocol);
     if (host->conflict_error == 0) {
-        finding_is(finding, SEVERITY_OK, "table, protocol and mark are free");
+        finding_is(finding, SEVERITY_OK, "table and protocol are free");
         return;
     }
     finding_is(finding, SEVERITY_ERROR, "a riptided could not start: %s", host->conflict.text);
     if (host->conflict_error == -EEXIST)
-        finding_do(finding, "riptided --table or --mark with another number; protocol 230 is "
-                            "Riptide's");
+        finding_do(finding, "riptided --table with another number; protocol 230 is Riptide's");
     else if (host->conflict_error == -EADDRINUSE)
         finding_do(finding, "delete one of them, or riptided --apply program, which adds no rule");
     else

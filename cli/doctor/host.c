@@ -150,7 +150,7 @@ static int read_applier(struct host *host, struct riptide_error *error)
     host->conflict_error = riptide_applier_check_start(applier, &host->conflict);
     riptide_applier_free(applier);
     host->has_holder = riptide_applier_get_holder(&host->holder_pid) == 0;
-    host->rules_error = kernel_read_rules(&host->applier, &host->rules, &host->n_rules);
+    host->rules_error = kernel_read_rules(&host->rules, &host->n_rules);
     if (kernel_read_routes(&host->applier, &routes, &host->n_routes) == 0)
         free(routes);
     return 0;

@@ -66,9 +66,7 @@ static void judge_other_route(const struct evidence *evidence, struct verdict *v
 
     rules_judge_start(evidence->rules, evidence->n_rules, probe->peer.family,
                       evidence->applier.table, answer, &start);
-    if (probe->mark == evidence->applier.mark)
-        say(verdict, "mark 0x%" PRIx32 " is the one that skips our rules", probe->mark);
-    else if (probe->interface && answer->table == RT_TABLE_MAIN &&
+    if (probe->interface && answer->table == RT_TABLE_MAIN &&
              !rules_find_before(evidence->rules, evidence->n_rules, probe->peer.family,
                                 RT_TABLE_MAIN))
         say(verdict, "it is bound to %s, and our route leads another way", probe->interface);

@@ -20,13 +20,15 @@ static void put_port(struct nlmsghdr *request, uint16_t type, uint16_t port)
 struct nlmsghdr *route_query_put(void *room, const struct probe *probe, uint32_t uid,
                                  uint32_t ifindex)
 {
-    struct nlmsghdr *request = message_route_query(room, &probe->peer, probe->mark);
+    struct nlmsghdr *request = message_route_query(room, &probe->peer, true);
     struct rtmsg *header = mnl_nlmsg_get_payload(request);
 
     if (probe->source.family) {
         header->rtm_src_len = probe->source.len;
         mnl_attr_put(request, RTA_SRC, probe->source.len / 8u, probe->source.addr);
     }
+    if (probe->mark)
+        mnl_attr_put_u32(request, RTA_MARK, probe->mark);
     put_port(request, RTA_SPORT, probe->source_port);
     put_port(request, RTA_DPORT, probe->peer_port);
     mnl_attr_put_u32(request, RTA_UID, uid);

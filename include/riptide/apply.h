@@ -6,14 +6,13 @@
  * riptide_applier_dispatch does it, in bounded pieces: the fd is readable as long as there is work,
  * and each second, for what must be looked at from time to time.
  *
- * Routes are in a table of its own. Two rules directly before `lookup main` lead TCP that this host
- * itself sends to it, and nothing else:
+ * Routes are in a table of its own. One rule of each family, directly before `lookup main`, leads
+ * TCP that this host itself sends to it, and nothing else:
  *
- *     PRIORITY: fwmark MARK iif lo ipproto tcp goto MAIN
- *     PRIORITY: iif lo ipproto tcp lookup TABLE
+ *     PRIORITY: iif lo ipproto tcp lookup TABLE suppress_prefixlength 31    (IPv6: 127)
  *
- * They copy the routes that the kernel would use without them (queried with MARK, which the first
- * rule leads around the table) and add initcwnd. They also set the MTU that the kernel would take
+ * The routes, to single addresses, copy those that the kernel would use without them, and add
+ * initcwnd. They also set the MTU that the kernel would take
  * from the link. Destinations whose route is not a plain unicast route of the main table are left
  * alone. When dispatch reads the notification of a routing change, it first removes the rule, so
  * that TCP uses main, then corrects the routes. Without dispatch TCP stays on the former next hops.
@@ -29,7 +28,7 @@
  * in place, unmaintained: TCP keeps the next hops of that moment. The claim on the namespace ends
  * with the process; the next riptide_applier_start in it first removes these rules and routes, and
  * riptide_applier_flush removes them at once. So a service manager should run flush after the
- * process (`riptided --flush` in ExecStopPost=). Where neither can run, delete the two rules with
+ * process (`riptided --flush` in ExecStopPost=). Where neither can run, delete the rules with
  * ip(8): without them the kernel does not use the table.
  */
 #ifndef RIPTIDE_APPLY_H
@@ -68,7 +67,6 @@ struct riptide_applier_config {
                                the program takes; default 16384 */
     uint64_t hash_seed;     /* as in riptide_estimator_config */
     uint32_t table;         /* our routing table; default 7230 */
-    uint32_t mark;          /* queries with this mark skip our rule; default 0x20000000 */
     uint32_t rule_priority; /* 0 (default): directly before the rule `lookup main` */
     uint8_t protocol;       /* protocol of our routes and rules; default 230 */
     bool dry_run;           /* resolve base routes, but write nothing */
@@ -198,7 +196,7 @@ struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
  * installs the rules. Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN or CAP_BPF is
  * missing, or another program is attached to the cgroup and allows no other), -EBUSY (another
  * applier holds this namespace; the line names its process),
- * -EEXIST (another program uses our table, protocol, rule priority or mark; error names the field),
+ * -EEXIST (another program uses our table, protocol or rule priority; error names the field),
  * -EOPNOTSUPP (no unconditional rule `lookup main`), -EADDRINUSE (main has a route inside a prefix
  * of type local, which the kernel would no longer use after this namespace's first IPv4 rule),
  * -E2BIG (64 programs are on the cgroup),

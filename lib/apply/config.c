@@ -19,7 +19,6 @@ RIPTIDE_PUBLIC void riptide_applier_config_init(struct riptide_applier_config *c
         .backend = RIPTIDE_AUTO,
         .max_windows = 16384,
         .table = 7230,
-        .mark = 0x20000000,
         .protocol = 230,
         .pacing = true,
     };
@@ -48,9 +47,6 @@ int applier_config_take(struct riptide_applier_config *kept,
         error_set_field(error, "applier.protocol",
                         "%u means the kernel or an operator; choose one from 5 to 255",
                         checked.protocol);
-    else if (checked.mark == 0)
-        error_set_field(error, "applier.mark",
-                        "0 marks nothing; choose a number that no rule uses");
     else if (checked.rule_priority > 32765)
         error_set_field(error, "applier.rule_priority",
                         "%u; must be 1 to 32765, or 0 for directly before main",

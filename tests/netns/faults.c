@@ -102,13 +102,13 @@ static void host_read(char *text)
     size_t n_routes = 0, n_rules = 0;
 
     *text = '\0';
-    if (kernel_read_rules(&applier_config, &rules, &n_rules) < 0 ||
+    if (kernel_read_rules(&rules, &n_rules) < 0 ||
         kernel_read_routes(&applier_config, &routes, &n_routes) < 0)
         strcat(text, "unreadable\n");
     for (size_t i = 0; i < n_rules; i++) {
         if (rules[i].protocol == applier_config.protocol)
-            sprintf(text + strlen(text), "rule of family %u, table %u, goto %u\n", rules[i].family,
-                    rules[i].table, rules[i].target);
+            sprintf(text + strlen(text), "rule of family %u, table %u\n", rules[i].family,
+                    rules[i].table);
     }
     for (size_t i = 0; i < n_routes; i++) {
         char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -291,7 +291,7 @@ static void ask(struct run *run)
                 &error);
     kernel_read_routes(&applier_config, &routes, &n);
     free(routes);
-    kernel_read_rules(&applier_config, &rules, &n);
+    kernel_read_rules(&rules, &n);
     free(rules);
     riptide_applier_get_holder(&holder);
 }

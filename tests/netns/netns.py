@@ -31,7 +31,6 @@ WITHOUT_NET_ADMIN = ("setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-
 
 TABLE = 7230
 PROTOCOL = 230
-MARK = 0x20000000
 
 CLONE_NEWNET = 0x40000000
 

@@ -6,7 +6,6 @@ together."""
 
 import ipaddress
 
-from netns import MARK
 from routing_base import (BITS, ENCAPS, GROUPS, IPV6_ALONE, MAIN, MARKS, N_LINKS, OBJECTS, OUR_TABLE, PEERS,
                           TABLES, UID, VRF, VRF_INDEX, default_line, link_lines, mac, tunnel)
 
@@ -286,7 +285,7 @@ class Routing:
         to = "all" if prefix == "default" else prefix
         return self.rng.choice((
             f"from {local}", f"fwmark {mark}", f"not fwmark {mark}", f"fwmark {mark}/0xff",
-            f"fwmark 0/{MARK:#x}", f"fwmark {MARK:#x}/{MARK:#x}", "not ipproto tcp",
+            "fwmark 0/0x20000000", "fwmark 0x40/0x40", "not ipproto tcp",
             f"oif eth{n}", f"uidrange {UID}-{UID + 5}", "uidrange 0-999", "iif lo", f"iif eth{n}",
             f"to {to}", "from all", "ipproto tcp", "ipproto udp", f"from {local} fwmark {mark}",
             "tos 0x10", "ipproto tcp dport 443", f"not from {local}"))
@@ -295,9 +294,7 @@ class Routing:
         family = self.family()
         priority = self.rng.choice((50, 100, 999, 20000, 32763, 32764, 32765, 32766, 32767, 33000,
                                     40000))
-        # At our priority `rule del` could delete our own goto.
-        gotos = ("lookup default",) if priority == 32765 else tuple(
-            f"goto {target}" for target in (32765, 32766, 33000, 40000))
+        gotos = tuple(f"goto {target}" for target in (32765, 32766, 33000, 40000))
         action = self.rng.choice((
             f"lookup {self.rng.choice(TABLES)}", f"lookup {self.rng.choice(TABLES)}",
             "lookup main", f"lookup main suppress_prefixlength {self.rng.choice((0, 8, 16, 24))}",
@@ -418,7 +415,7 @@ class Routing:
         dst = self.rng.choice([dst for dst in self.dsts if (":" in dst) == (family == 6)])
         return ["ours: " + self.rng.choice((
             f"ip -{family} rule del lookup {OUR_TABLE}",
-            f"ip -{family} rule del fwmark 0x20000000",
+            f"ip -{family} rule del pref 32765 iif lo ipproto tcp",
             f"ip -{family} route flush table {OUR_TABLE}",
             f"ip -{family} route del {dst} table {OUR_TABLE}",
             f"ip -{family} route flush proto 230"))]

@@ -62,7 +62,7 @@ def packed(address):
 
 
 def query(address, is_fib_match, source=None, oif=None, mark=None, uid=None, protocol=6):
-    """A RTM_GETROUTE for local TCP to `address`; Batch sets the sequence number."""
+    """A RTM_GETROUTE for local TCP (or of no protocol) to `address`; Batch sets the sequence number."""
     dst = packed(address)
     family = socket.AF_INET if len(dst) == 4 else socket.AF_INET6
     # IPv6 always reports the table, and refuses this flag.
@@ -75,7 +75,8 @@ def query(address, is_fib_match, source=None, oif=None, mark=None, uid=None, pro
     for kind, value in ((RTA_OIF, oif), (RTA_MARK, mark), (RTA_UID, uid)):
         if value is not None:
             body += attribute(kind, u32.pack(value))
-    body += attribute(RTA_IP_PROTO, bytes([protocol]))
+    if protocol:
+        body += attribute(RTA_IP_PROTO, bytes([protocol]))
     header = struct.pack("=BBBBBBBBI", family, 8 * len(dst), 8 * len(dst) if source else 0,
                          0, 0, 0, 0, 0, flags)
     return header + body

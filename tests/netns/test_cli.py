@@ -59,7 +59,7 @@ WRONG = {
         (["hint", "203.0.113.1", "--for", "1s", "--max", "0"], "--max"),
         (["hint", "203.0.113.1", "--max", "20", "--for", "0s"], "--for"),
         (["doctor", "--table", "0"], "table"), (["doctor", "--cwnd-max", "0"], "cwnd-max: 0"),
-        (["doctor", "--mark", "0"], "mark"), (["doctor", "everything"], "everything"),
+        (["doctor", "everything"], "everything"),
         (["verify", "203.0.113.1"], "address and a port"),
         (["verify", "203.0.113.0/24", "80"], "no IPv4 or IPv6 address"),
         *((["verify", "203.0.113.1", port], "no port") for port in ("0", "65536", "http")),

@@ -4,7 +4,7 @@
 import pytest
 
 from control import wait_rounds
-from netns import (BY_ROUTES, MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snapshot,
+from netns import (BY_ROUTES, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snapshot,
                    wait_until, wait_window)
 from test_doctor import find
 from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours, wait_ours
@@ -20,15 +20,15 @@ def refusal(host, *options):
 
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.parametrize("theirs, words", [
-    (f"route add unreachable {{net}} table {TABLE}", ("table: ", "choose another table")),
+    (f"route add unreachable {{host}} table {TABLE}", ("table: ", "choose another table")),
     (f"rule add pref 100 to {{net}} lookup {TABLE}", ("table: in use", "priority 100")),
-    (f"rule add pref 100 fwmark {MARK:#x} lookup 100", ("mark: in use", "priority 100")),
     (f"rule add pref 100 to {{net}} lookup 100 proto {PROTOCOL}", ("protocol: in use", "priority 100")),
     (f"route add unreachable {{net}} proto {PROTOCOL}", ("protocol: in use", "routes of main")),
-], ids=["routes-in-table", "rule-to-table", "mark", "rule-protocol", "route-protocol"])
+], ids=["routes-in-table", "rule-to-table", "rule-protocol", "route-protocol"])
 def test_number_in_use_is_refused_by_name(net, family, theirs, words):
     net.host.ip(f"-{family}", *theirs.format(
-        net={4: "198.51.100.0/24", 6: "2001:db8:99::/48"}[family]).split())
+        net={4: "198.51.100.0/24", 6: "2001:db8:99::/48"}[family],
+        host={4: "198.51.100.0", 6: "2001:db8:99::"}[family]).split())
     before = net.host.ip("rule") + net.host.ip("-6", "rule")
     said = refusal(net.host)
     finding = find(net.host, "numbers")
@@ -36,21 +36,8 @@ def test_number_in_use_is_refused_by_name(net, family, theirs, words):
     for word in words:
         assert word in said
     assert net.host.ip("rule") + net.host.ip("-6", "rule") == before
-    assert net.host.ip(f"-{family}", "route", "show", "table", "all").count("198.51.100.0/24" if
-                       family == 4 else "2001:db8:99::/48") == ("route" in theirs)
-
-
-def test_what_had_other_numbers_goes_with_a_flush_and_with_a_start(net):
-    before = snapshot(net.host)
-    for goes in ("flush", "start"):
-        with Daemon(net.host, *BY_ROUTES, "--mark", "0x99") as daemon:
-            daemon.kill()
-        if goes == "flush":
-            net.host.run(RIPTIDE, "flush")
-        else:
-            with Daemon(net.host, *BY_ROUTES):
-                wait_until(lambda: "0x99" not in snapshot(net.host), "the old rules gone")
-        assert snapshot(net.host) == before
+    assert net.host.ip(f"-{family}", "route", "show", "table", "all").count("198.51.100.0" if
+                       family == 4 else "2001:db8:99::") == ("route" in theirs)
 
 
 def test_once_ends_with_its_rules_in_place_whatever_moves(net):
@@ -96,8 +83,6 @@ def test_rule_of_somebody_else_to_our_table_outlives_a_lift(net, family):
 
 
 FOREIGN = {
-    "prefix": {4: "route add 203.0.113.0/24", 6: "route add 2001:db8::/64"},
-    "default": {4: "route add default", 6: "route add default"},
     "before": {4: f"route prepend {PEER[4]}", 6: f"route add {PEER[6]} metric 1"},
     "instead": {4: f"route replace {PEER[4]}", 6: f"route replace {PEER[6]}"},
 }
@@ -141,21 +126,31 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
 
 
 @families
-@pytest.mark.parametrize("mark", [MARK, 0x99], ids=["its mark", "another mark"])
-def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_us(net, family, mark):
+def test_routes_of_others_to_prefixes_in_our_table_are_not_used(net, family):
+    with Daemon.learned(net, PEER[family], *BY_ROUTES) as daemon:
+        for prefix in ("default", {4: "203.0.113.0/24", 6: "2001:db8::/64"}[family]):
+            net.host.ip(f"-{family}", "route", "add", prefix, "via", SECOND[family], "table", TABLE)
+        wait_rounds(3)
+        assert is_ours(net.host, PEER[family])
+        assert is_as_without_us(net.host, OTHER[family]) and not is_ours(net.host, OTHER[family])
+        assert "windows disabled" not in daemon.said()
+
+
+@families
+def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_us(net, family):
     """Its link goes down: IPv4 does not announce that, and main has no route there. A start that
     refuses it removes the rules of a dead predecessor."""
     net.host.ip("link", "add", "apart", "type", "veth", "peer", "name", "sink")
     net.host.ip("link", "set", "apart", "up")
     before = net.host.ip("-4", "rule") + net.host.ip("-6", "rule")
-    with Daemon.learned(net, PEER[family], *BY_ROUTES, "--mark", hex(mark)) as daemon:
-        net.host.ip(f"-{family}", "route", "add", "default", "dev", "apart", "table", TABLE)
+    with Daemon.learned(net, PEER[family], *BY_ROUTES) as daemon:
+        net.host.ip(f"-{family}", "route", "add", PEER[family], "dev", "apart", "metric", 1, "table", TABLE)
         wait_until(lambda: f"IPv{family}: windows disabled" in daemon.said(), "the warning")
         net.host.ip("link", "set", "apart", "down")
         wait_until(lambda: f"IPv{family}: windows enabled again" in daemon.said(), "the return")
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         daemon.kill()
-    net.host.ip(f"-{family}", "route", "add", "default", "via", SECOND[family], "table", TABLE)
+    net.host.ip(f"-{family}", "route", "add", OTHER[family], "via", SECOND[family], "table", TABLE)
     assert len(rules(net.host)) == 2
     assert f"table {TABLE}" in refusal(net.host)
     assert net.host.ip("-4", "rule") + net.host.ip("-6", "rule") == before

@@ -47,9 +47,9 @@ class Life:
         assert found == expected
         for family in ("-4", "-6"):
             assert self.host.ip(family, "rule").splitlines()[1:-1] == [
-                "32765:\tfrom all fwmark 0x20000000 iif lo ipproto tcp goto 32766 proto 230",
-                f"32765:\tfrom all iif lo ipproto tcp lookup {TABLE} proto {PROTOCOL}",
-                "32766:\tfrom all lookup main"][:3 if family == "-4" else 2]
+                f"32765:\tfrom all iif lo ipproto tcp lookup {TABLE} suppress_prefixlength "
+                f"{31 if family == '-4' else 127} proto {PROTOCOL}",
+                "32766:\tfrom all lookup main"][:2 if family == "-4" else 1]
         assert f"proto {PROTOCOL}" not in self.host.ip("nexthop")
 
     def disturb(self, wanted):

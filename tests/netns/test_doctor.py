@@ -64,7 +64,7 @@ def test_verdict_is_the_exit_status(host):
 def test_daemon_is_found_or_not(net):
     assert find(net.host, "daemon")["summary"].startswith("no riptided runs")
     before = snapshot(net.host)
-    with Daemon(net.host, "--mark", "0x123") as daemon:
+    with Daemon(net.host) as daemon:
         findings = doctor(net.host, prefix=AS_NOBODY)
         assert f"process {daemon.pid};" in findings["daemon"]["evidence"]
         for check in ("daemon", "numbers", "rules"):
@@ -174,15 +174,6 @@ def test_rule_that_takes_tcp_around_our_table_is_a_warning(net, family, dst, sub
         assert net.connect(dst).cwnd() == 17
         net.host.run(RIPTIDE, "pause")
         assert severity(net.host, "rules") == "note"
-
-
-def test_rule_that_matches_our_mark_is_named(host):
-    host.ip("-6", "rule", "add", "fwmark", "0x40/0x40", "lookup", "102", "pref", "102")
-    assert severity(host, "numbers", "--mark", "0x20") == "ok"
-    finding = find(host, "numbers", "--mark", "0x60")
-    assert finding["severity"] == "warning" and "our mark 0x60" in finding["summary"]
-    assert finding["evidence"] == f"RTM_GETRULE: rule 102 (fwmark 0x40/0x40) depends on our mark 0x60: choose another"
-    assert "--mark" in finding["remedy"]
 
 
 def test_first_rule_that_would_change_the_hosts_routing_is_refused(net):

@@ -11,7 +11,7 @@ import time
 
 import pytest
 from control import one_line, status, wait_rounds, write_state
-from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, MARK, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
+from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
                    WITHOUT_NET_ADMIN, Daemon, routes, rules, snapshot, wait_until,
                    wait_window, windows)
 from programs import Driver, start_agent
@@ -82,7 +82,7 @@ def test_flush_names_a_riptided_that_does_not_answer(net):
             wait_until(lambda: not rules(net.host), "no rules")
             assert time.monotonic() - began < 4  # before its timeout for an answer
             stdout, stderr = flush.communicate(timeout=60)
-            assert (flush.returncode, stdout) == (1, "removed: rules 4, routes 3\n")
+            assert (flush.returncode, stdout) == (1, "removed: rules 2, routes 3\n")
             assert not rules(net.host) and not routes(net.host)
         assert stderr == (
             f"riptide: flush: process {daemon.pid} manages this network namespace and may restore all of them (/run/riptide/control: no answer within 5 s): stop it, if it is riptided "
@@ -144,33 +144,33 @@ def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net, command, 
     assert windows(net.host, table) == expected
     done = net.host.run(*command)
     numbers = "" if table == TABLE else f" (table {table}, priority 32765)"
-    assert f"removed: rules 4, routes 3{numbers}\n" in done.stdout + done.stderr
+    assert f"removed: rules 2, routes 3{numbers}\n" in done.stdout + done.stderr
     assert snapshot(net.host) == before
     done = net.host.run(*command, "--table", table)
     assert "removed: rules 0, routes 0\n" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush"), None], ids=["riptide", "riptided", "start"])
-@pytest.mark.parametrize("edited", ["none", "table", "protocol", "mark", "rule-priority", "all"])
+@pytest.mark.parametrize("edited", ["none", "table", "protocol", "rule-priority", "all"])
 def test_what_a_dead_one_left_with_other_numbers_goes(net, command, edited):
     """A killed riptided's rules and routes are known by their shape, whatever of its numbers was edited since."""
     before = snapshot(net.host)
-    now = {"table": TABLE, "protocol": PROTOCOL, "mark": MARK, "rule-priority": 32765}
-    left = {name: {"table": 7300, "protocol": 231, "mark": 7, "rule-priority": 32000}[name]
+    now = {"table": TABLE, "protocol": PROTOCOL, "rule-priority": 32765}
+    left = {name: {"table": 7300, "protocol": 231, "rule-priority": 32000}[name]
             if edited in (name, "all") else number for name, number in now.items()}
     for family, peer, gateway in ((4, "203.0.113.1", "10.0.0.1"), (6, "2001:db8::1", "fd00::1")):
-        shape = ("priority", left["rule-priority"], "iif", "lo", "ipproto", "tcp", "protocol", left["protocol"])
-        net.host.ip(f"-{family}", "rule", "add", *shape, "fwmark", left["mark"], "goto", 32766)
-        net.host.ip(f"-{family}", "rule", "add", *shape, "lookup", left["table"])
+        net.host.ip(f"-{family}", "rule", "add", "priority", left["rule-priority"], "iif", "lo", "ipproto", "tcp",
+                    "protocol", left["protocol"], "lookup", left["table"],
+                    "suppress_prefixlength", 31 if family == 4 else 127)
         net.host.ip(f"-{family}", "route", "add", peer, "via", gateway, "table", left["table"], "proto", left["protocol"],
                     "initcwnd", 40)
     numbers = "" if left["table"] == TABLE else f" (table 7300, priority {left['rule-priority']})"
     if command:
         done = net.host.run(*command)
-        assert f"removed: rules 4, routes 2{numbers}\n" in done.stdout + done.stderr
+        assert f"removed: rules 2, routes 2{numbers}\n" in done.stdout + done.stderr
     else:
         with Daemon(net.host) as daemon:
-            assert (f"removed what one that was killed had left: rules 4, routes 2 (table {left['table']}, priority "
+            assert (f"removed what one that was killed had left: rules 2, routes 2 (table {left['table']}, priority "
                     f"{left['rule-priority']})\n") in daemon.said()
             assert len(rules(net.host)) == 2
     assert snapshot(net.host) == before
@@ -246,7 +246,7 @@ def test_what_was_stopped_says_so_and_does_not_start_again(net):
 
 
 @pytest.mark.parametrize("text, table", [
-    ("[apply]\nprotocol = 222\ntable = 99\n[none]\n\0\n[apply]\nmark = 0x123\n", 99),
+    ("[apply]\nprotocol = 222\ntable = 99\n[none]\n\0\n", 99),
     ("[observe]\nno sense\n[apply\n[apply]\ntable = 99\n", 99),
     ("[compute]\ncwnd-min = 50\ncwnd-max = 20\nhistory-weight = 9\n[apply]\ntable = 99\n", 99),
     ("[apply]\ntable = 254\n", TABLE),

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from netns import MARK, Host, join, wait_until
+from netns import Host, join, wait_until
 from routing_base import OUR_TABLE, default_line, mac
 from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query
 from programs import Driver
@@ -72,7 +72,7 @@ class Advertised:
         """The number of destinations with a difference for TCP, including lifetimes."""
         reader = Reader()
         ours, base = ([reader.read(raw, True) for raw in self.link.ask(
-            Batch([query(dst, True, mark=mark) for dst in DSTS]))] for mark in (None, MARK))
+            Batch([query(dst, True, protocol=protocol) for dst in DSTS]))] for protocol in (6, None))
         mtus = link_mtus(self.link)
         return sum(not is_alike(a, b, mtus) for a, b in zip(ours, base))
 
@@ -127,17 +127,17 @@ def test_mtu_of_a_link_that_ipv6_alone_gets_is_followed_within_a_minute(advertis
 class Asked(Side):
     """A host with several links, and queries for one destination."""
 
-    def answer(self, mark=None):
-        raw, = self.link.ask(Batch([query(DSTS[0], True, mark=mark)]))
+    def answer(self, protocol=6):
+        raw, = self.link.ask(Batch([query(DSTS[0], True, protocol=protocol)]))
         return Reader().read(raw, True)
 
     def base(self):
         """The prefix length of main's route, and its time left, 1/100 s."""
-        route, expires = self.answer(MARK)
+        route, expires = self.answer(None)
         return route.dst[2], expires
 
     def is_same(self):
-        return is_alike(self.answer(), self.answer(MARK), link_mtus(self.link))
+        return is_alike(self.answer(), self.answer(None), link_mtus(self.link))
 
     def run(self, *lines):
         for line in lines:
@@ -167,10 +167,10 @@ def test_ipv6_with_another_way_around_a_gateway_is_left_alone(asked):
         assert is_ours()
         asked.run(*FAILED)
         driver.quiet()
-        around = str(asked.answer(MARK)[0])
+        around = str(asked.answer(None)[0])
         assert asked.is_same() and not is_ours()
         asked.host.sysctl("ipv6/conf/all/forwarding", 1)
-        assert str(asked.answer(MARK)[0]) != around
+        assert str(asked.answer(None)[0]) != around
         wait_until(lambda: is_ours() and asked.is_same(), "ours")
         asked.host.sysctl("ipv6/conf/all/forwarding", 0)
         asked.run(FAILED[0].replace("add", "del"))
@@ -197,7 +197,7 @@ def test_route_in_its_last_moment_is_not_taken_for_one_that_stays(asked):
             wait_until(lambda: asked.base()[0] == 24, "its end")
             driver.later()
             assert asked.is_same(), \
-                f"turn {n}: {asked.answer()[0]}, but {asked.answer(MARK)[0]}; {driver.routes}"
+                f"turn {n}: {asked.answer()[0]}, but {asked.answer(None)[0]}; {driver.routes}"
             if n_seen and n >= 2:
                 break
     assert n_seen

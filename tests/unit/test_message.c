@@ -76,15 +76,15 @@ static void assert_types(struct nlmsghdr *message, size_t header_n, const int *t
 #define FRH sizeof(struct fib_rule_hdr)
 #define IFI sizeof(struct ifinfomsg)
 
-static const struct rule_identity identity = { .table = TABLE, .protocol = PROTOCOL, .mark = MARK };
-
 /* Of the metrics those that we set are ours; the others are the base route's. */
 TEST(the_largest_base_fits_a_message)
 {
     enum { HALF = BASE_MAX_BYTES / 2 };
     static const uint8_t payload[HALF - 4] = { 0xff, 0xff };
     const struct metrics metrics = { .initcwnd = 36, .initrwnd = 1, .mtu_bytes = 1 };
-    struct riptide_prefix dst = prefix("2001:db8::1");
+    const struct route own = { .dst = prefix("2001:db8::1"),
+                               .table = TABLE,
+                               .protocol = PROTOCOL };
     struct base base = { .route = { .priority = 100, .is_onlink = true } };
     struct nlmsghdr *message;
     const struct nlattr *put;
@@ -99,7 +99,7 @@ TEST(the_largest_base_fits_a_message)
     bytes_put(&bytes, RTA_ENCAP, payload, sizeof(payload));
     base.n_bytes = sizeof(base.attrs);
     memcpy(base.attrs, bytes_header(&bytes), base.n_bytes);
-    message = message_route_put(room(), &identity, &base, &dst, &metrics);
+    message = message_route_put(room(), &own, &base, &metrics);
     assert_header(message, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE,
                   &(struct rtmsg){ .rtm_family = AF_INET6,
                                    .rtm_dst_len = 128,
@@ -115,28 +115,27 @@ TEST(the_largest_base_fits_a_message)
     assert_payload(netlink_find(netlink_nested(put), RTAX_INITCWND), &metrics.initcwnd, 4);
 }
 
-TEST(a_query_is_for_tcp_and_has_a_mark_where_given)
+TEST(a_query_is_for_tcp_or_of_no_protocol)
 {
     struct riptide_prefix address = prefix("203.0.113.9");
-    struct nlmsghdr *message = message_route_query(room(), &address, MARK);
+    struct nlmsghdr *message = message_route_query(room(), &address, true);
 
     assert_header(message, RTM_GETROUTE, 0,
                   &(struct rtmsg){ .rtm_family = AF_INET,
                                    .rtm_dst_len = 32,
                                    .rtm_flags = RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE },
                   RTM);
-    assert_types(message, RTM, TYPES(RTA_DST, RTA_MARK, RTA_IP_PROTO));
+    assert_types(message, RTM, TYPES(RTA_DST, RTA_IP_PROTO));
     assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
-    assert_int_equal(u32_of(message, RTM, RTA_MARK), MARK);
     assert_payload(find(message, RTM, RTA_IP_PROTO), "\x06", 1);
 
     address = prefix("2001:db8::9");
-    message = message_route_query(room(), &address, 0);
+    message = message_route_query(room(), &address, false);
     assert_header(
         message, RTM_GETROUTE, 0,
         &(struct rtmsg){ .rtm_family = AF_INET6, .rtm_dst_len = 128, .rtm_flags = RTM_F_FIB_MATCH },
         RTM);
-    assert_types(message, RTM, TYPES(RTA_DST, RTA_IP_PROTO));
+    assert_types(message, RTM, TYPES(RTA_DST));
     assert_payload(find(message, RTM, RTA_DST), address.addr, 16);
 }
 
@@ -170,24 +169,19 @@ TEST(a_delete_names_exactly_one_route)
     assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
 }
 
-TEST(rules_say_nothing_more_than_they_must)
+TEST(a_rule_says_nothing_more_than_it_must)
 {
-    static const struct rule_place place = { .priority = 32765, .main_priority = 32766 };
-    struct nlmsghdr *message =
-        message_rule(room(), RTM_NEWRULE, AF_INET, &place, RULE_SKIP, &identity);
+    const struct rule rule = { .family = AF_INET6, .priority = 32765, .table = TABLE };
+    struct nlmsghdr *message = message_rule(room(), RTM_NEWRULE, &rule);
 
     assert_types(message, FRH,
-                 TYPES(FRA_PRIORITY, FRA_PROTOCOL, FRA_IIFNAME, FRA_IP_PROTO, FRA_GOTO, FRA_FWMARK,
-                       FRA_FWMASK));
+                 TYPES(FRA_PRIORITY, FRA_TABLE, FRA_PROTOCOL, FRA_IIFNAME, FRA_IP_PROTO,
+                       FRA_SUPPRESS_PREFIXLEN));
     assert_payload(find(message, FRH, FRA_IIFNAME), "lo", 3);
     assert_payload(find(message, FRH, FRA_IP_PROTO), "\6", 1);
-    assert_int_equal(u32_of(message, FRH, FRA_FWMARK), MARK);
-    assert_int_equal(u32_of(message, FRH, FRA_FWMASK), UINT32_MAX);
-    message = message_rule(room(), RTM_NEWRULE, AF_INET, &place, RULE_LOOKUP, &identity);
-    assert_types(message, FRH,
-                 TYPES(FRA_PRIORITY, FRA_PROTOCOL, FRA_IIFNAME, FRA_IP_PROTO, FRA_TABLE));
+    assert_int_equal(u32_of(message, FRH, FRA_SUPPRESS_PREFIXLEN), 127);
     assert_int_equal(message->nlmsg_flags, NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL);
-    message = message_rule(room(), RTM_DELRULE, AF_INET, &place, RULE_LOOKUP, &identity);
+    message = message_rule(room(), RTM_DELRULE, &rule);
     assert_int_equal(message->nlmsg_flags, NLM_F_REQUEST);
 }
 

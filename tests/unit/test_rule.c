@@ -12,9 +12,7 @@
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 
-enum { TABLE = 7230, MARK = 0x20000000, PROTOCOL = 230, WG = 0xca6c };
-
-static const struct rule_identity identity = { .table = TABLE, .protocol = PROTOCOL, .mark = MARK };
+enum { TABLE = 7230, PROTOCOL = 230, WG = 0xca6c };
 
 struct row {
     uint32_t priority;
@@ -22,7 +20,7 @@ struct row {
     uint32_t target; /* goto */
     uint32_t fwmark;
     uint32_t fwmask; /* 0: all bits */
-    bool is_ours; /* protocol 230 iif lo ipproto tcp */
+    bool is_ours; /* protocol 230 iif lo ipproto tcp suppress_prefixlength 31 */
     bool is_inverted;
     bool is_suppressing; /* suppress_prefixlength 0 */
     bool is_end;
@@ -42,23 +40,13 @@ struct row {
         (at), .table = RT_TABLE_MAIN                                                               \
     }
 #define MAIN MAIN_AT(32766)
-#define SKIP_TO(at, target)                                                                        \
-    {                                                                                              \
-        (at), 0, (target), .fwmark = MARK, .is_ours = true                                                   \
-    }
-#define LOOKUP(at)                                                                                 \
+#define OURS(at)                                                                                   \
     {                                                                                              \
         (at), TABLE, .is_ours = true                                                               \
     }
-#define OURS(at) SKIP_TO(at, 32766), LOOKUP(at)
 #define FOREIGN(at)                                                                                \
     {                                                                                              \
         (at), .table = 100                                                                         \
-    }
-
-#define FOREIGN_GOTO(at)                                                                           \
-    {                                                                                              \
-        (at), .target = 32766                                                                      \
     }
 
 static void put_rule(struct bytes *bytes, const struct row *row)
@@ -71,7 +59,8 @@ static void put_rule(struct bytes *bytes, const struct row *row)
 
     bytes_begin(bytes, RTM_NEWRULE, &header, sizeof(header));
     bytes_put_u32(bytes, FRA_TABLE, row->table);
-    bytes_put_u32(bytes, FRA_SUPPRESS_PREFIXLEN, row->is_suppressing ? 0 : UINT32_MAX);
+    bytes_put_u32(bytes, FRA_SUPPRESS_PREFIXLEN,
+                  row->is_ours ? 31 : row->is_suppressing ? 0 : UINT32_MAX);
     bytes_put_u8(bytes, FRA_PROTOCOL, row->is_ours ? PROTOCOL : RTPROT_KERNEL);
     if (row->is_ours)
         bytes_put(bytes, FRA_IIFNAME, "lo", 3);
@@ -94,7 +83,7 @@ static struct rule parsed(struct bytes *bytes)
     struct rule rule;
 
     memset(&rule, 0xa5, sizeof(rule));
-    assert_int_equal(rule_parse(&rule, &identity, bytes_message(bytes)), 0);
+    assert_int_equal(rule_parse(&rule, bytes_message(bytes)), 0);
     return rule;
 }
 
@@ -114,7 +103,7 @@ static struct rules rules_of(const struct row *rows)
         struct bytes bytes;
 
         put_rule(&bytes, rows);
-        assert_int_equal(rules_add(&rules, &identity, bytes_message(&bytes)), 0);
+        assert_int_equal(rules_add(&rules, bytes_message(&bytes)), 0);
     }
     return rules;
 }
@@ -129,26 +118,25 @@ TEST(figures_of_rules)
     assert_int_equal(rule.mark, 0);
     assert_int_equal(rule.suppress_prefixlength, -1);
     assert_true(rule.is_unconditional);
-    assert_int_equal(rule.role, RULE_FOREIGN);
+    assert_false(rule.is_ours);
 
     rule = parsed_row((struct row){ 9, .table = RT_TABLE_MAIN, .is_suppressing = true });
     assert_int_equal(rule.suppress_prefixlength, 0);
     assert_false(rule.is_unconditional);
 
-    rule = parsed_row((struct row)SKIP_TO(100, 32766));
+    rule = parsed_row((struct row){ 100, .target = 32766, .fwmark = WG });
     assert_int_equal(rule.priority, 100);
     assert_int_equal(rule.table, 0);
     assert_int_equal(rule.target, 32766);
-    assert_int_equal(rule.mark, MARK);
-    assert_false(rule.is_unconditional);
-    assert_int_equal(rule.role, RULE_SKIP);
+    assert_int_equal(rule.mark, WG);
+    assert_false(rule.is_unconditional || rule.is_ours);
 
-    rule = parsed_row((struct row)LOOKUP(100));
+    rule = parsed_row((struct row)OURS(100));
     assert_int_equal(rule.table, TABLE);
     assert_int_equal(rule.protocol, PROTOCOL);
-    assert_int_equal(rule.target, 0);
+    assert_int_equal(rule.suppress_prefixlength, 31);
     assert_false(rule.is_unconditional);
-    assert_int_equal(rule.role, RULE_LOOKUP);
+    assert_true(rule.is_ours);
 }
 
 /* Attributes that narrow or change what a rule does, each appended to one that is complete. */
@@ -175,43 +163,26 @@ TEST(every_selector_makes_a_rule_conditional_and_foreign)
                   { FRA_DPORT_RANGE, 80, 4 },
                   { FRA_DPORT_RANGE + 1, 0, 1 }, /* FRA_DSCP */
                   { 99, 0, 0 } };
-    static const struct row rows[] = { MAIN, LOOKUP(100), SKIP_TO(100, 32766) };
+    static const struct row rows[] = { MAIN, OURS(100) };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        for (size_t j = 0; j < 3; j++) {
+        for (size_t j = 0; j < 2; j++) {
             struct bytes bytes;
             struct rule rule;
 
             put_rule(&bytes, &rows[j]);
             bytes_put(&bytes, cases[i].type, &cases[i].value, cases[i].n);
             rule = parsed(&bytes);
-            /* A goto by another mark is ours, too. */
-            if (rule.is_unconditional || (rule.role == RULE_SKIP && cases[i].type == FRA_FWMARK) !=
-                                             (rule.role != RULE_FOREIGN))
+            if (rule.is_unconditional || rule.is_ours)
                 fail_msg("attribute %d in rule %zu", cases[i].type, j);
         }
     }
 }
 
-TEST(a_pair_is_ours_and_a_lone_rule_by_its_numbers)
+TEST(a_rule_is_ours_whatever_its_numbers_but_not_of_a_table_of_the_kernel)
 {
-    const struct row skip = SKIP_TO(100, 32766), other_skip = SKIP_TO(99, 32766);
-    const struct row lookup = LOOKUP(100), other = { 100, 7300, .is_ours = true };
-    const struct row of_main = { 100, RT_TABLE_MAIN, .is_ours = true };
-    const struct {
-        struct row row, beside;
-        bool is_ours;
-    } cases[] = {
-        { other, skip, true },    { other, other, false },   { other, other_skip, false },
-        { of_main, skip, false }, { lookup, lookup, true },  { skip, lookup, true },
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        CLEANUP(rules_deinit) struct rules rules = rules_of(ROWS(cases[i].row, cases[i].beside));
-
-        if (rule_is_ours(&rules.list[1], &rules) != cases[i].is_ours)
-            fail_msg("case %zu", i);
-    }
+    assert_true(parsed_row((struct row){ 9, 7300, .is_ours = true }).is_ours);
+    assert_false(parsed_row((struct row){ 9, RT_TABLE_MAIN, .is_ours = true }).is_ours);
 }
 
 TEST(messages_that_make_no_sense_are_refused)
@@ -226,19 +197,19 @@ TEST(messages_that_make_no_sense_are_refused)
         for (size_t n = 0; n <= 8; n++) {
             put_rule(&bytes, &(struct row)MAIN);
             bytes_put(&bytes, types[i], "\0\0\0\0\0\0\0", n);
-            assert_int_equal(rule_parse(&rule, &identity, bytes_message(&bytes)),
+            assert_int_equal(rule_parse(&rule, bytes_message(&bytes)),
                              n == 4 ? 0 : -EBADMSG);
         }
     }
     put_rule(&bytes, &(struct row)MAIN);
     bytes_put(&bytes, FRA_PROTOCOL, NULL, 0);
-    assert_int_equal(rule_parse(&rule, &identity, bytes_message(&bytes)), -EBADMSG);
+    assert_int_equal(rule_parse(&rule, bytes_message(&bytes)), -EBADMSG);
     put_rule(&bytes, &(struct row)MAIN);
     bytes_put(&bytes, FRA_IP_PROTO, NULL, 0);
-    assert_int_equal(rule_parse(&rule, &identity, bytes_message(&bytes)), -EBADMSG);
+    assert_int_equal(rule_parse(&rule, bytes_message(&bytes)), -EBADMSG);
     put_rule(&bytes, &(struct row)MAIN);
     bytes_message(&bytes)->nlmsg_type = RTM_DELRULE;
-    assert_int_equal(rule_parse(&rule, &identity, bytes_message(&bytes)), -EBADMSG);
+    assert_int_equal(rule_parse(&rule, bytes_message(&bytes)), -EBADMSG);
 }
 
 TEST(a_list_grows_and_a_bad_rule_is_left_out)
@@ -248,10 +219,10 @@ TEST(a_list_grows_and_a_bad_rule_is_left_out)
 
     for (uint32_t i = 0; i < 100; i++) {
         put_rule(&bytes, &(struct row){ i + 1, .table = 100 });
-        assert_int_equal(rules_add(&rules, &identity, bytes_message(&bytes)), 0);
+        assert_int_equal(rules_add(&rules, bytes_message(&bytes)), 0);
     }
     bytes_put(&bytes, FRA_TABLE, NULL, 0);
-    assert_int_equal(rules_add(&rules, &identity, bytes_message(&bytes)), -EBADMSG);
+    assert_int_equal(rules_add(&rules, bytes_message(&bytes)), -EBADMSG);
     assert_int_equal(rules.n, 100);
     for (uint32_t i = 0; i < 100; i++)
         assert_int_equal(rules.list[i].priority, i + 1);
@@ -263,35 +234,33 @@ static const char no_main[] = "there is no unconditional rule `lookup main` that
 static const char not_below[] = "the rule priority is not below that of `lookup main`";
 static const char between[] = "another rule is between the rule priority and `lookup main`";
 
-static void assert_place(const struct row *rows, uint32_t wanted, uint32_t priority,
-                         uint32_t main_priority)
+static void assert_place(const struct row *rows, uint32_t wanted, uint32_t expected)
 {
     CLEANUP(rules_deinit) struct rules rules = rules_of(rows);
-    struct rule_place place;
-    const char *reason = rules_place(&rules, wanted, &place);
+    uint32_t priority;
+    const char *reason = rules_place(&rules, wanted, &priority);
 
     if (reason)
         fail_msg("%s", reason);
-    assert_int_equal(place.priority, priority);
-    assert_int_equal(place.main_priority, main_priority);
+    assert_int_equal(priority, expected);
 }
 
 static void assert_no_place(const struct row *rows, uint32_t wanted, const char *expected)
 {
     CLEANUP(rules_deinit) struct rules rules = rules_of(rows);
-    struct rule_place place;
-    const char *reason = rules_place(&rules, wanted, &place);
+    uint32_t priority;
+    const char *reason = rules_place(&rules, wanted, &priority);
 
     assert_non_null(reason);
     assert_string_equal(reason, expected);
-    assert_false(rules_has_ours_in_place(&rules));
+    assert_false(rules_has_ours_in_place(&rules, TABLE));
 }
 
 static void assert_in_place(const struct row *rows, bool expected)
 {
     CLEANUP(rules_deinit) struct rules rules = rules_of(rows);
 
-    assert_int_equal(rules_has_ours_in_place(&rules), expected);
+    assert_int_equal(rules_has_ours_in_place(&rules, TABLE), expected);
 }
 
 TEST(place_behind_the_rules_of_a_vpn)
@@ -299,7 +268,7 @@ TEST(place_behind_the_rules_of_a_vpn)
     const struct row suppress = { 32764, RT_TABLE_MAIN, .is_suppressing = true };
     const struct row not_marked = { 32765, 51820, .fwmark = WG, .is_inverted = true };
 
-    assert_place(ROWS(suppress, not_marked, MAIN), 0, 32765, 32766);
+    assert_place(ROWS(suppress, not_marked, MAIN), 0, 32765);
     assert_no_place(ROWS(suppress, not_marked, MAIN), 32764, between);
     assert_in_place(ROWS(suppress, not_marked, OURS(32765), MAIN), true);
     assert_in_place(ROWS(suppress, OURS(32764), not_marked, MAIN), false);
@@ -308,15 +277,14 @@ TEST(place_behind_the_rules_of_a_vpn)
 
 TEST(main_may_stand_elsewhere)
 {
-    assert_place(ROWS(MAIN_AT(500)), 0, 499, 500);
-    assert_place(ROWS(MAIN_AT(500), FOREIGN(600)), 0, 499, 500);
-    assert_place(ROWS(MAIN_AT(500), MAIN), 0, 499, 500);
-    assert_place(ROWS(MAIN_AT(2)), 0, 1, 2);
+    assert_place(ROWS(MAIN_AT(500)), 0, 499);
+    assert_place(ROWS(MAIN_AT(500), FOREIGN(600)), 0, 499);
+    assert_place(ROWS(MAIN_AT(500), MAIN), 0, 499);
+    assert_place(ROWS(MAIN_AT(2)), 0, 1);
     assert_no_place(ROWS(MAIN_AT(500)), 500, not_below);
     assert_no_place(ROWS(MAIN_AT(1)), 0, no_main);
     assert_no_place(ROWS(MAIN_AT(0)), 0, no_main);
-    assert_in_place(ROWS(SKIP_TO(499, 500), LOOKUP(499), MAIN_AT(500)), true);
-    assert_in_place(ROWS(OURS(499), MAIN_AT(500), MAIN), false);
+    assert_in_place(ROWS(OURS(499), MAIN_AT(500)), true);
     assert_in_place(ROWS(MAIN_AT(500), OURS(32765), MAIN), false);
 }
 
@@ -327,10 +295,10 @@ TEST(there_is_no_place_without_an_unconditional_main)
     const struct row inverted = { 32766, RT_TABLE_MAIN, .is_inverted = true };
     const struct row suppressing = { 32766, RT_TABLE_MAIN, .is_suppressing = true };
     const struct row of_tcp = { 32766, RT_TABLE_MAIN, .is_ours = true };
-    struct rule_place place;
+    uint32_t priority;
 
-    assert_string_equal(rules_place(&none, 0, &place), no_main);
-    assert_false(rules_has_ours_in_place(&none));
+    assert_string_equal(rules_place(&none, 0, &priority), no_main);
+    assert_false(rules_has_ours_in_place(&none, TABLE));
     assert_no_place(ROWS(FOREIGN(100)), 0, no_main);
     assert_no_place(ROWS(marked), 0, no_main);
     assert_no_place(ROWS(inverted), 0, no_main);
@@ -342,33 +310,29 @@ TEST(there_is_no_place_without_an_unconditional_main)
 
 TEST(no_foreign_rule_may_stand_between)
 {
-    assert_place(ROWS(FOREIGN(100), MAIN), 100, 100, 32766);
-    assert_place(ROWS(FOREIGN(100), MAIN), 101, 101, 32766);
+    assert_place(ROWS(FOREIGN(100), MAIN), 100, 100);
+    assert_place(ROWS(FOREIGN(100), MAIN), 101, 101);
     assert_no_place(ROWS(FOREIGN(100), MAIN), 99, between);
-    assert_place(ROWS(FOREIGN(32765), MAIN), 0, 32765, 32766);
+    assert_place(ROWS(FOREIGN(32765), MAIN), 0, 32765);
     assert_no_place(ROWS(FOREIGN(32766), MAIN), 0, between);
-    assert_place(ROWS(MAIN, FOREIGN(32766)), 0, 32765, 32766);
+    assert_place(ROWS(MAIN, FOREIGN(32766)), 0, 32765);
     /* Ours will be gone by then. */
-    assert_place(ROWS(OURS(32000), MAIN), 100, 100, 32766);
+    assert_place(ROWS(OURS(32000), MAIN), 100, 100);
 }
 
-TEST(ours_stand_once_in_order_and_directly_before_main)
+TEST(ours_stands_once_and_directly_before_main)
 {
+    const struct row of_another_table = { 100, 7300, .is_ours = true };
+
     assert_in_place(ROWS(OURS(32765), MAIN), true);
     assert_in_place(ROWS(OURS(100), MAIN), true);
     assert_in_place(ROWS(FOREIGN(100), OURS(100), MAIN), true);
     assert_in_place(ROWS(OURS(32765), MAIN, FOREIGN(32766)), true);
-    assert_in_place(ROWS(LOOKUP(100), SKIP_TO(100, 32766), MAIN), false);
-    assert_in_place(ROWS(LOOKUP(100), MAIN), false);
-    assert_in_place(ROWS(SKIP_TO(100, 32766), MAIN), false);
+    assert_in_place(ROWS(MAIN), false);
+    assert_in_place(ROWS(of_another_table, MAIN), false);
     assert_in_place(ROWS(OURS(99), OURS(100), MAIN), false);
-    assert_in_place(ROWS(LOOKUP(99), OURS(100), MAIN), false);
-    assert_in_place(ROWS(OURS(100), MAIN, LOOKUP(32766)), false);
+    assert_in_place(ROWS(OURS(100), MAIN, OURS(32766)), false);
     assert_in_place(ROWS(OURS(100), FOREIGN(100), MAIN), false);
-    assert_in_place(ROWS(SKIP_TO(100, 32766), FOREIGN(100), LOOKUP(100), MAIN), false);
-    assert_in_place(ROWS(SKIP_TO(100, 32767), LOOKUP(100), MAIN), false);
-    assert_in_place(ROWS(LOOKUP(99), SKIP_TO(100, 32766), FOREIGN(100), MAIN), false);
-    assert_in_place(ROWS(SKIP_TO(99, 32766), FOREIGN_GOTO(100), LOOKUP(100), MAIN), false);
     assert_in_place(ROWS(MAIN, OURS(32766)), false);
 }
 
@@ -380,37 +344,5 @@ TEST(ours_are_no_target_of_somebodys_goto)
 
     assert_no_place(ROWS(to_ours, MAIN), 0, reason);
     assert_no_place(ROWS(to_ours, OURS(32765), MAIN), 0, reason);
-    assert_place(ROWS(to_ours, MAIN), 32764, 32764, 32766);
-}
-
-/* Masks of other programs: Istio, Kubernetes, VPN scripts, Cilium, Tailscale, wg-quick. */
-TEST(a_rule_that_tells_our_mark_from_none_is_named)
-{
-    static const struct {
-        struct row row;
-        bool is_named;
-    } cases[] = {
-        { { 9, 102, .fwmark = 0x40, .fwmask = 0x40 }, false },
-        { { 9, 102, .fwmark = 0x4000, .fwmask = 0x4000 }, false },
-        { { 9, 102, .fwmark = 0x10000, .fwmask = 0x10000 }, false },
-        { { 9, 102, .fwmark = 0x200, .fwmask = 0xf00 }, false },
-        { { 9, 102, .fwmark = 0x80000, .fwmask = 0xff0000 }, false },
-        { { 9, 102, .fwmark = WG }, false },
-        { { 9, 102, .fwmark = WG, .is_inverted = true }, false },
-        { { 9, 102, .fwmark = MARK, .fwmask = MARK, .is_ours = true }, true },
-        { { 9, 102, .fwmark = MARK }, true },
-        { { 9, 102, .fwmark = MARK, .is_inverted = true }, true },
-        { { 9, 102, .fwmark = MARK | WG }, false },
-        { { 9, 102, .fwmark = 0, .fwmask = MARK }, true },
-        { { 9, 102, .fwmark = 0, .fwmask = WG }, false },
-    };
-    char text[128];
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        CLEANUP(rules_deinit)
-        struct rules rules = rules_of(ROWS(OURS(8), cases[i].row, MAIN));
-
-        assert_int_equal(rules_explain_mark(&rules, MARK, text, sizeof(text)), cases[i].is_named);
-        assert_int_equal(strstr(text, "rule 9 ") != NULL, cases[i].is_named);
-    }
+    assert_place(ROWS(to_ours, MAIN), 32764, 32764);
 }

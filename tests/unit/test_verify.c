@@ -13,8 +13,7 @@
 
 static const struct rule rules[] = {
     { .family = AF_INET, .is_unconditional = true, .table = RT_TABLE_LOCAL },
-    { .family = AF_INET, .role = RULE_SKIP, .priority = 32765, .target = 32766 },
-    { .family = AF_INET, .role = RULE_LOOKUP, .priority = 32765, .table = 7230 },
+    { .family = AF_INET, .is_ours = true, .priority = 32765, .table = 7230 },
     { .family = AF_INET, .is_unconditional = true, .priority = 32766, .table = RT_TABLE_MAIN },
 };
 
@@ -149,7 +148,7 @@ TEST(rules_of_the_other_family_do_not_count)
 
     evidence.answer.table = RT_TABLE_MAIN;
     evidence.probe.peer = prefix("2001:db8::1");
-    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "rules for IPv6 are not in place");
+    assert_verdict(&evidence, VERDICT_OVERRIDDEN, "rule for IPv6 is not in place");
 }
 
 TEST(threshold_is_noted)
@@ -208,8 +207,7 @@ static const struct rule company[] = {
     { .family = AF_INET, .is_unconditional = true, .table = RT_TABLE_LOCAL },
     { .family = AF_INET, .priority = 100, .mark = 7, .target = 32766 },
     { .family = AF_INET, .priority = 32764, .table = RT_TABLE_MAIN },
-    { .family = AF_INET, .role = RULE_SKIP, .priority = 32765, .target = 32766 },
-    { .family = AF_INET, .role = RULE_LOOKUP, .priority = 32765, .table = 7230 },
+    { .family = AF_INET, .is_ours = true, .priority = 32765, .table = 7230 },
     { .family = AF_INET, .is_unconditional = true, .priority = 32766, .table = RT_TABLE_MAIN },
 };
 
@@ -222,15 +220,15 @@ TEST(start_by_answer_and_rules)
         uint32_t cwnd;
         const char *text;
     } cases[] = {
-        { { .table = 7230, .initcwnd = 40 }, 6, 40, "" },
+        { { .table = 7230, .initcwnd = 40 }, 5, 40, "" },
         { { .table = 254, .initcwnd = 17 },
-          6,
+          5,
           17,
           "a rule comes before ours: IPv4 priority 32764 lookup main suppress_prefixlength 0" },
-        { { .table = 254 }, 6, 10, "a rule comes before ours: IPv4 priority 32764 lookup main suppress_prefixlength 0" },
-        { { .table = 51820 }, 6, 10, "table 51820 answers before ours" },
-        { { .table = 254 }, 3, 10, "our rules for IPv4 are not in place" },
-        { { .error = -ENETUNREACH }, 6, 0, no_route },
+        { { .table = 254 }, 5, 10, "a rule comes before ours: IPv4 priority 32764 lookup main suppress_prefixlength 0" },
+        { { .table = 51820 }, 5, 10, "table 51820 answers before ours" },
+        { { .table = 254 }, 3, 10, "our rule for IPv4 is not in place" },
+        { { .error = -ENETUNREACH }, 5, 0, no_route },
     };
 
     snprintf(no_route, sizeof(no_route), "the kernel has no route: %s", strerror(ENETUNREACH));
@@ -245,13 +243,13 @@ TEST(start_by_answer_and_rules)
 
 TEST(rules_before_ours)
 {
-    assert_ptr_equal(rules_find_before(company, 6, AF_INET, 0), &company[1]);
-    assert_ptr_equal(rules_find_before(company, 6, AF_INET, RT_TABLE_MAIN), &company[2]);
-    assert_null(rules_find_before(company, 6, AF_INET, 7230));
-    assert_null(rules_find_before(company, 6, AF_INET6, 0));
-    assert_null(rules_find_before(rules, 4, AF_INET, 0));
-    assert_true(rules_are_in_place(company, 6, AF_INET));
-    assert_false(rules_are_in_place(company, 4, AF_INET));
+    assert_ptr_equal(rules_find_before(company, 5, AF_INET, 0), &company[1]);
+    assert_ptr_equal(rules_find_before(company, 5, AF_INET, RT_TABLE_MAIN), &company[2]);
+    assert_null(rules_find_before(company, 5, AF_INET, 7230));
+    assert_null(rules_find_before(company, 5, AF_INET6, 0));
+    assert_null(rules_find_before(rules, 3, AF_INET, 0));
+    assert_true(rules_are_in_place(company, 5, AF_INET));
+    assert_false(rules_are_in_place(company, 3, AF_INET));
 }
 
 /* wg-quick(8) has main looked up before all others, except its default route. */
@@ -260,7 +258,7 @@ TEST(main_before_ours_is_named)
     struct evidence evidence = applied();
 
     evidence.rules = company;
-    evidence.n_rules = 6;
+    evidence.n_rules = 5;
     evidence.answer.table = RT_TABLE_MAIN;
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "a rule comes before ours: IPv4 priority 32764 "
                                                   "lookup main");

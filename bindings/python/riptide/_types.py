@@ -340,11 +340,10 @@ class EstimatorOptions(TypedDict, total=False):
 class ApplierOptions(TypedDict, total=False):
     """struct riptide_applier_config."""
 
-    backend: int  # a Backend; ROUTES
+    backend: int  # a Backend; AUTO
     max_windows: int  # 16384
     hash_seed: int  # 0
     table: int  # 7230
-    mark: int  # 0x20000000
     rule_priority: int  # 0: directly before the rule `lookup main`
     protocol: int  # 230
     dry_run: bool  # resolve base routes, write nothing; False

@@ -86,7 +86,7 @@ ESTIMATOR = {
                     "float")}
 APPLIER = {"protocol": "uint8", "hash_seed": "uint64", "dry_run": "bool",
            "pacing": "bool", "cgroup": "path", "backend": "uint32",
-           **dict.fromkeys(["table", "rule_priority", "mark", "max_windows", "holdout_percent",
+           **dict.fromkeys(["table", "rule_priority", "max_windows", "holdout_percent",
                             "holdout_seed"], "uint32")}
 SCOPE = {"learn": "prefixes", "exclude": "prefixes", "local_ports": "ports",
          "remote_ports": "ports"}

@@ -27,7 +27,8 @@ static void follow_ours(struct plan *plan, const struct route *route)
     int i = family_index(route->dst.family);
 
     plan_touch(plan, &route->dst, TOUCH_ROUTE);
-    plan->n_foreign[i] += route->protocol != plan->config.protocol;
+    plan->n_foreign[i] +=
+        prefix_is_host(&route->dst) && route->protocol != plan->config.protocol;
     plan->own[i].must_remove = plan->is_claimed;
     plan_want_scan(plan, SCAN_OURS);
 }

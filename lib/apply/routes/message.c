@@ -40,16 +40,15 @@ static struct nlmsghdr *begin_route(void *room, uint16_t type, uint16_t flags, s
 }
 
 struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
-                                     uint32_t mark)
+                                     bool is_tcp)
 {
     /* IPv6 always reports the table, and refuses this flag. */
     const uint32_t lookup_table = address->family == AF_INET ? RTM_F_LOOKUP_TABLE : 0;
     const struct rtmsg rtm = { .rtm_flags = RTM_F_FIB_MATCH | lookup_table };
     struct nlmsghdr *request = begin_route(room, RTM_GETROUTE, 0, rtm, address, 0, 0);
 
-    if (mark)
-        mnl_attr_put_u32(request, RTA_MARK, mark);
-    put_u8(request, RTA_IP_PROTO, IPPROTO_TCP);
+    if (is_tcp)
+        put_u8(request, RTA_IP_PROTO, IPPROTO_TCP);
     return request;
 }
 
@@ -79,16 +78,15 @@ static void put_metrics(struct nlmsghdr *request, const struct nlattr *base, str
     mnl_attr_nest_end(request, nest);
 }
 
-struct nlmsghdr *message_route_put(void *room, const struct rule_identity *identity,
-                                   const struct base *base, const struct riptide_prefix *dst,
+struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct base *base,
                                    const struct metrics *metrics)
 {
-    const struct rtmsg rtm = { .rtm_protocol = identity->protocol,
+    const struct rtmsg rtm = { .rtm_protocol = own->protocol,
                                .rtm_scope = base->route.scope,
                                .rtm_type = RTN_UNICAST,
                                .rtm_flags = base->route.is_onlink ? RTNH_F_ONLINK : 0 };
     struct nlmsghdr *request = begin_route(room, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, rtm,
-                                           dst, identity->table, base->route.priority);
+                                           &own->dst, own->table, base->route.priority);
     struct netlink_attrs attrs = base_attrs(base);
     const struct nlattr *attribute;
 
@@ -110,27 +108,18 @@ struct nlmsghdr *message_route_delete(void *room, const struct route *route)
     return begin_route(room, RTM_DELROUTE, 0, rtm, &route->dst, route->table, route->priority);
 }
 
-struct nlmsghdr *message_rule(void *room, uint16_t type, uint8_t family,
-                              const struct rule_place *place, enum rule_role role,
-                              const struct rule_identity *identity)
+struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule)
 {
-    const struct fib_rule_hdr header = {
-        .family = family, .action = role == RULE_SKIP ? FR_ACT_GOTO : FR_ACT_TO_TBL
-    };
+    const struct fib_rule_hdr header = { .family = rule->family, .action = FR_ACT_TO_TBL };
     uint16_t flags = type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0;
     struct nlmsghdr *request = netlink_begin(room, type, flags, &header, sizeof(header));
 
-    mnl_attr_put_u32(request, FRA_PRIORITY, place->priority);
-    put_u8(request, FRA_PROTOCOL, identity->protocol);
+    mnl_attr_put_u32(request, FRA_PRIORITY, rule->priority);
+    mnl_attr_put_u32(request, FRA_TABLE, rule->table);
+    put_u8(request, FRA_PROTOCOL, rule->protocol);
     netlink_put(request, FRA_IIFNAME, "lo", sizeof("lo"));
     put_u8(request, FRA_IP_PROTO, IPPROTO_TCP);
-    if (role == RULE_SKIP) {
-        mnl_attr_put_u32(request, FRA_GOTO, place->main_priority);
-        mnl_attr_put_u32(request, FRA_FWMARK, identity->mark);
-        mnl_attr_put_u32(request, FRA_FWMASK, UINT32_MAX);
-    } else {
-        mnl_attr_put_u32(request, FRA_TABLE, identity->table);
-    }
+    mnl_attr_put_u32(request, FRA_SUPPRESS_PREFIXLEN, prefix_family_bits(rule->family) - 1u);
     return request;
 }
 

@@ -10,22 +10,19 @@
 #include "base.h"
 #include "rule.h"
 
-/* Queries the route of TCP to `address`, with that mark (0: none). */
+/* Queries the route to `address`: of TCP, or as it is without us (rule.h). */
 struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
-                                     uint32_t mark);
+                                     bool is_tcp);
 
 /* Adds a copy of the base route to `dst`, or overwrites the one of its table, dst and priority. */
-struct nlmsghdr *message_route_put(void *room, const struct rule_identity *identity,
-                                   const struct base *base, const struct riptide_prefix *dst,
+struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct base *base,
                                    const struct metrics *metrics);
 
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */
 struct nlmsghdr *message_route_delete(void *room, const struct route *route);
 
-/* Adds one of our two rules (rule.h), or deletes it by all of its attributes. */
-struct nlmsghdr *message_rule(void *room, uint16_t type, uint8_t family,
-                              const struct rule_place *place, enum rule_role role,
-                              const struct rule_identity *identity);
+/* RTM_NEWRULE, RTM_DELRULE: our rule with that family, priority, table and protocol. */
+struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule);
 
 /* Deletes the first rule of that family that looks up `table`, of any program. */
 struct nlmsghdr *message_lookup_delete(void *room, uint8_t family, uint32_t table);

@@ -11,7 +11,11 @@ enum { ROUND_S = 60 }; /* in which each destination is asked again */
 
 void plan_init(struct plan *plan, const struct riptide_applier_config *config)
 {
-    *plan = (struct plan){ .config = *config, .identity = router_config_identity(config) };
+    *plan = (struct plan){ .config = *config };
+    for (int i = 0; i < 2; i++)
+        plan->own[i].rule = (struct rule){ .family = families[i],
+                                           .table = config->table,
+                                           .protocol = config->protocol };
     targets_init(&plan->targets, config->max_windows);
     snprintf(plan->foreign_text, sizeof(plan->foreign_text),
              "table %" PRIu32 " has routes of another protocol than %u: delete them or choose "
@@ -25,13 +29,6 @@ void plan_deinit(struct plan *plan)
     links_forget(&plan->links);
     rules_deinit(&plan->seen[0]);
     rules_deinit(&plan->seen[1]);
-}
-
-struct rule_identity router_config_identity(const struct riptide_applier_config *config)
-{
-    return (struct rule_identity){ .table = config->table,
-                                   .protocol = config->protocol,
-                                   .mark = config->mark };
 }
 
 /* The next step of a target of which something else is wanted, or that has failed. */

@@ -40,24 +40,22 @@ enum touch {
     TOUCH_ROUTE, /* and our own route may be gone, or changed */
 };
 
-/* Our rules in one family. */
+/* Our rule in one family. */
 struct rule_state {
     bool is_in_place;
     bool must_remove; /* before any other work */
-    struct rule_place place;
-    const char *reason; /* why they cannot be in place (static); NULL: they can */
-    char mark_reason[96]; /* why queries with our mark and without differ, by the host's rules */
+    struct rule rule;
+    const char *reason; /* why it cannot be in place (static); NULL: it can */
 };
 
 struct plan {
     struct riptide_applier_config config;
-    struct rule_identity identity;
     struct targets targets;
     struct links links;
     struct main_flags main;
     struct rules seen[2]; /* the host's rules, as of the last scan */
     struct rule_state own[2];
-    uint32_t n_foreign[2];     /* routes of another protocol in our table; */
+    uint32_t n_foreign[2];     /* routes to hosts of another protocol in our table; */
     char foreign_text[128];     /* why it must not be looked up then */
     uint32_t n_same_protocol;  /* routes of main with our protocol */
     uint32_t scan_wanted;      /* SCAN_...: of the next scan */
@@ -70,9 +68,6 @@ struct plan {
     bool has_work;   /* not all that was requested has taken effect */
     struct riptide_applier_stats stats;
 };
-
-/* The properties by which rules and routes are ours. */
-struct rule_identity router_config_identity(const struct riptide_applier_config *config);
 
 /* Begins with a checked configuration. */
 void plan_init(struct plan *plan, const struct riptide_applier_config *config);

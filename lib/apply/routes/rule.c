@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Parses rule messages, and finds the place of our rules, which affect only this host's TCP. */
+/* Parses rule messages, and finds the place of ours, which affect only this host's TCP. */
 #include "rule.h"
 
 #include "internal.h"
 #include "netlink.h"
+#include "prefix.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,11 +33,10 @@ static bool is_loopback(const struct nlattr *name)
 static bool parse_attribute(struct rule *rule, uint32_t *conditions,
                             const struct nlattr *attribute)
 {
-    int type = mnl_attr_get_type(attribute);
     uint32_t value = 0;
     uint8_t ip_protocol;
 
-    switch (type) {
+    switch (mnl_attr_get_type(attribute)) {
     case FRA_TABLE:
         return netlink_u32(attribute, &rule->table);
     case FRA_PRIORITY:
@@ -60,13 +58,15 @@ static bool parse_attribute(struct rule *rule, uint32_t *conditions,
         *conditions |= is_loopback(attribute) ? OF_THIS_HOST : OF_OTHERS;
         return true;
     case FRA_SUPPRESS_PREFIXLEN:
+        if (!netlink_u32(attribute, &value))
+            return false;
+        rule->suppress_prefixlength = (int32_t)value;
+        return true;
     case FRA_SUPPRESS_IFGROUP:
         if (!netlink_u32(attribute, &value))
             return false;
-        /* The kernel shows unset ones as -1. */
+        /* The kernel shows an unset one as -1. */
         *conditions |= value != UINT32_MAX ? OF_OTHERS : 0;
-        if (type == FRA_SUPPRESS_PREFIXLEN)
-            rule->suppress_prefixlength = (int32_t)value;
         return true;
     case FRA_PAD:
         return true;
@@ -77,20 +77,15 @@ static bool parse_attribute(struct rule *rule, uint32_t *conditions,
 }
 
 /* A configuration has no protocol of the kernel or of an operator, so what has one is not ours. */
-static enum rule_role shape_of(const struct rule *rule, uint32_t conditions)
+static bool has_our_shape(const struct rule *rule, uint32_t conditions)
 {
-    if (rule->protocol <= RTPROT_STATIC || conditions != (OF_TCP | OF_THIS_HOST))
-        return RULE_FOREIGN;
-    if (rule->target && rule->mark && rule->mask == UINT32_MAX)
-        return RULE_SKIP;
-    if (rule->table && !rule->mark && !rule->mask &&
-        (rule->table < RT_TABLE_DEFAULT || rule->table > RT_TABLE_LOCAL))
-        return RULE_LOOKUP;
-    return RULE_FOREIGN;
+    return rule->protocol > RTPROT_STATIC && conditions == (OF_TCP | OF_THIS_HOST) &&
+           !rule->mark && !rule->mask &&
+           rule->suppress_prefixlength == prefix_family_bits(rule->family) - 1 && rule->table &&
+           (rule->table < RT_TABLE_DEFAULT || rule->table > RT_TABLE_LOCAL);
 }
 
-int rule_parse(struct rule *rule, const struct rule_identity *identity,
-               const struct nlmsghdr *message)
+int rule_parse(struct rule *rule, const struct nlmsghdr *message)
 {
     const struct fib_rule_hdr *header;
     struct netlink_attrs attrs;
@@ -115,19 +110,16 @@ int rule_parse(struct rule *rule, const struct rule_identity *identity,
         return -EBADMSG;
     if (header->action != FR_ACT_TO_TBL)
         rule->table = 0;
-    rule->is_unconditional = conditions == 0 && !rule->mark && !rule->mask;
-    rule->shape = shape_of(rule, conditions);
-    if (rule->protocol == identity->protocol &&
-        (rule->shape == RULE_SKIP || rule->table == identity->table))
-        rule->role = rule->shape;
+    rule->is_unconditional = conditions == 0 && !rule->mark && !rule->mask &&
+                             rule->suppress_prefixlength < 0;
+    rule->is_ours = has_our_shape(rule, conditions);
     return 0;
 }
 
-int rules_add(struct rules *rules, const struct rule_identity *identity,
-              const struct nlmsghdr *message)
+int rules_add(struct rules *rules, const struct nlmsghdr *message)
 {
     struct rule rule;
-    int r = rule_parse(&rule, identity, message);
+    int r = rule_parse(&rule, message);
 
     return r < 0 ? r : array_append(&rules->list, &rules->n, &rules->capacity, &rule, sizeof(rule));
 }
@@ -138,53 +130,13 @@ void rules_deinit(struct rules *rules)
     *rules = (struct rules){ 0 };
 }
 
-bool rule_is_ours(const struct rule *rule, const struct rules *rules)
-{
-    bool has_partner = false;
-
-    for (uint32_t i = 0; i < rules->n; i++) {
-        const struct rule *other = &rules->list[i];
-
-        has_partner |= other->shape != RULE_FOREIGN && other->shape != rule->shape &&
-                       other->family == rule->family && other->priority == rule->priority &&
-                       other->protocol == rule->protocol;
-    }
-    return rule->role != RULE_FOREIGN || (rule->shape != RULE_FOREIGN && has_partner);
-}
-
 bool rules_are_unconditional(const struct rules *rules)
 {
     for (uint32_t i = 0; i < rules->n; i++) {
-        if (rules->list[i].role == RULE_FOREIGN && !rules->list[i].is_unconditional)
+        if (!rules->list[i].is_ours && !rules->list[i].is_unconditional)
             return false;
     }
     return true;
-}
-
-/* An inverted rule matches the opposite, so it differs for the same pairs of marks. */
-static bool depends_on_mark(const struct rule *rule, uint32_t mark)
-{
-    bool is_with = ((mark ^ rule->mark) & rule->mask) == 0;
-    bool is_without = (rule->mark & rule->mask) == 0;
-
-    return rule->role == RULE_FOREIGN && is_with != is_without;
-}
-
-bool rules_explain_mark(const struct rules *rules, uint32_t mark, char *text, size_t size)
-{
-    for (uint32_t i = 0; i < rules->n; i++) {
-        const struct rule *rule = &rules->list[i];
-
-        if (!depends_on_mark(rule, mark))
-            continue;
-        snprintf(text, size,
-                 "rule %" PRIu32 " (fwmark 0x%" PRIx32 "/0x%" PRIx32
-                 ") depends on our mark 0x%" PRIx32 ": choose another",
-                 rule->priority, rule->mark, rule->mask, mark);
-        return true;
-    }
-    snprintf(text, size, "rules of this host treat our mark 0x%" PRIx32 " differently", mark);
-    return false;
 }
 
 static const struct rule *find_main(const struct rules *rules)
@@ -200,40 +152,38 @@ static const struct rule *find_main(const struct rules *rules)
 static bool is_led_to(const struct rules *rules, uint32_t priority)
 {
     for (uint32_t i = 0; i < rules->n; i++) {
-        if (rules->list[i].role == RULE_FOREIGN && rules->list[i].target == priority)
+        if (rules->list[i].target == priority)
             return true;
     }
     return false;
 }
 
-const char *rules_place(const struct rules *rules, uint32_t wanted, struct rule_place *place)
+const char *rules_place(const struct rules *rules, uint32_t wanted, uint32_t *priority)
 {
     const struct rule *main_rule = find_main(rules);
 
     if (!main_rule || main_rule->priority < 2)
         return "there is no unconditional rule `lookup main` that ours could precede";
-    place->main_priority = main_rule->priority;
-    place->priority = wanted ? wanted : main_rule->priority - 1;
-    if (place->priority >= main_rule->priority)
+    *priority = wanted ? wanted : main_rule->priority - 1;
+    if (*priority >= main_rule->priority)
         return "the rule priority is not below that of `lookup main`";
-    if (is_led_to(rules, place->priority))
+    if (is_led_to(rules, *priority))
         return "a goto of another rule leads to the rule priority";
     /* The kernel puts a new rule after those of the same priority. */
     for (const struct rule *rule = rules->list; rule < main_rule; rule++) {
-        if (rule->role == RULE_FOREIGN && rule->priority > place->priority)
+        if (!rule->is_ours && rule->priority > *priority)
             return "another rule is between the rule priority and `lookup main`";
     }
     return NULL;
 }
 
-bool rules_has_ours_in_place(const struct rules *rules)
+bool rules_has_ours_in_place(const struct rules *rules, uint32_t table)
 {
     const struct rule *main_rule = find_main(rules);
     uint32_t n_ours = 0;
 
     for (uint32_t i = 0; i < rules->n; i++)
-        n_ours += rules->list[i].role != RULE_FOREIGN;
-    return n_ours == 2 && main_rule && main_rule - rules->list >= 2 &&
-           main_rule[-1].role == RULE_LOOKUP && main_rule[-2].role == RULE_SKIP &&
-           main_rule[-2].target == main_rule->priority && !is_led_to(rules, main_rule[-1].priority);
+        n_ours += rules->list[i].is_ours;
+    return n_ours == 1 && main_rule && main_rule > rules->list && main_rule[-1].is_ours &&
+           main_rule[-1].table == table && !is_led_to(rules, main_rule[-1].priority);
 }

@@ -51,7 +51,7 @@ static void on_our_route(struct scan *scan, const struct route *route)
                     target->base->route.priority == route->priority;
 
     if (route->protocol != plan->config.protocol)
-        plan->n_foreign[family_index(route->dst.family)]++;
+        plan->n_foreign[family_index(route->dst.family)] += prefix_is_host(&route->dst);
     /* If that fails, the next scan finds it again. */
     else if (!is_known && plan->is_claimed)
         netlink_request(scan->requests,
@@ -90,7 +90,7 @@ static int on_object(struct scan *scan, const struct nlmsghdr *message)
         /* IPv6 MTUs change without a notification: then it is as if there had been one. */
         return event_follow_link(plan, message);
     case RTM_GETRULE:
-        return rules_add(&plan->seen[family_index(step->family)], &plan->identity, message);
+        return rules_add(&plan->seen[family_index(step->family)], message);
     case RTM_GETNETCONF:
         return main_flags_take_netconf(&plan->main, message) ? 0 : -EBADMSG;
     default:

@@ -113,25 +113,6 @@ static const struct rule *rule_at(const struct plan *plan, uint32_t n)
     return n < seen[1].n ? &seen[1].list[n] : NULL;
 }
 
-static bool is_ours(const struct plan *plan, const struct rule *rule)
-{
-    return rule_is_ours(rule, &plan->seen[family_index(rule->family)]);
-}
-
-static void delete_rule(struct removal *removal, const struct rule *rule)
-{
-    const struct rule_identity identity = { rule->table, rule->mark, rule->protocol };
-    const struct rule_place place = { rule->priority, rule->target };
-
-    if (removal->counts.table == 0) {
-        removal->counts.table = rule->table; /* a goto has none */
-        removal->counts.priority = rule->priority;
-    }
-    delete(removal, &removal->counts.rules,
-           message_rule(netlink_room(&removal->router->channel), RTM_DELRULE, rule->family, &place,
-                        rule->shape, &identity));
-}
-
 /* Our rules, the routes of their protocol in the tables that they look up, and those in our own. */
 static int remove_ours(struct removal *removal)
 {
@@ -140,13 +121,15 @@ static int remove_ours(struct removal *removal)
 
     note(removal, scan(removal->router, SCAN_RULES), "");
     for (uint32_t n = 0; (rule = rule_at(plan, n)); n++) {
-        if (is_ours(plan, rule))
-            delete_rule(removal, rule);
-    }
-    /* Now nothing looks them up any more. */
-    for (uint32_t n = 0; (rule = rule_at(plan, n)); n++) {
-        if (rule->shape == RULE_LOOKUP && is_ours(plan, rule))
-            remove_routes(removal, rule->table, rule->protocol);
+        if (!rule->is_ours)
+            continue;
+        if (removal->counts.table == 0) {
+            removal->counts.table = rule->table;
+            removal->counts.priority = rule->priority;
+        }
+        delete(removal, &removal->counts.rules,
+               message_rule(netlink_room(&removal->router->channel), RTM_DELRULE, rule));
+        remove_routes(removal, rule->table, rule->protocol);
     }
     remove_routes(removal, plan->config.table, plan->config.protocol);
     return removal->r;
@@ -156,8 +139,6 @@ static int remove_ours(struct removal *removal)
 static const char *number_in_use(const struct riptide_applier_config *config,
                                  const struct rule *rule)
 {
-    if (rule->mark == config->mark && rule->mask == UINT32_MAX)
-        return "applier.mark";
     if (rule->table == config->table)
         return "applier.table";
     if (rule->protocol == config->protocol)
@@ -174,7 +155,7 @@ static int check_numbers(const struct plan *plan, struct riptide_error *error)
     const struct rule *rule;
 
     for (uint32_t n = 0; (rule = rule_at(plan, n)); n++) {
-        const char *field = is_ours(plan, rule) ? NULL : number_in_use(&plan->config, rule);
+        const char *field = rule->is_ours ? NULL : number_in_use(&plan->config, rule);
 
         if (!field)
             continue;
@@ -199,8 +180,8 @@ int router_check_start(struct router *router, struct riptide_error *error)
     if (r == 0)
         r = anyip_check(&router->channel, &plan->seen[0], error);
     for (int i = 0; i < 2 && r == 0; i++) {
-        struct rule_place place;
-        const char *reason = rules_place(&plan->seen[i], plan->config.rule_priority, &place);
+        uint32_t priority;
+        const char *reason = rules_place(&plan->seen[i], plan->config.rule_priority, &priority);
 
         /* A family that the kernel lacks has no rules. */
         if (reason && plan->seen[i].n > 0) {

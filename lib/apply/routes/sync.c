@@ -64,8 +64,8 @@ static void add(struct writes *writes, struct target *target)
         writes->list[writes->n++] = (struct write){ .target = target, .is_put = true };
         if (is_sent)
             netlink_add(writes->channel,
-                        message_route_put(netlink_room(writes->channel), &plan->identity,
-                                          target->base, &own.dst, &state.metrics));
+                        message_route_put(netlink_room(writes->channel), &own, target->base,
+                                          &state.metrics));
     }
     if (!state.is_delete && !state.is_put && target->wanted.initcwnd != 0)
         targets_tell(&plan->targets, target, &plan->links, false);
@@ -139,30 +139,23 @@ int sync_targets(struct plan *plan, struct netlink *channel)
     return r;
 }
 
-/* Adds or deletes one of our rules; a missing one counts as deleted, one that is there as added. */
-static int send_rule(const struct plan *plan, struct netlink *channel, uint16_t type, int i,
-                     const struct rule_place *place, enum rule_role role, uint32_t mark,
+/* A missing rule counts as deleted, one that is there as added. */
+static int send_rule(struct netlink *channel, uint16_t type, const struct rule *rule,
                      struct riptide_error *error)
 {
-    struct rule_identity identity = plan->identity;
-    int r;
+    int r = netlink_request(channel, message_rule(netlink_room(channel), type, rule), error);
 
-    identity.mark = mark;
-    r = netlink_request(
-        channel, message_rule(netlink_room(channel), type, families[i], place, role, &identity),
-        error);
     return r == (type == RTM_DELRULE ? -ENOENT : -EEXIST) ? 0 : r;
 }
 
 /* A rule that could not be deleted is still in place, and does not count as removed. */
-static int remove_lookup(struct plan *plan, struct netlink *channel, int i)
+static int remove_rule(struct plan *plan, struct netlink *channel, int i)
 {
     struct rule_state *state = &plan->own[i];
     int r = 0;
 
     if (state->is_in_place) {
-        r = send_rule(plan, channel, RTM_DELRULE, i, &state->place, RULE_LOOKUP, plan->config.mark,
-                      NULL);
+        r = send_rule(channel, RTM_DELRULE, &state->rule, NULL);
         if (r < 0)
             return r;
         state->is_in_place = false;
@@ -175,8 +168,8 @@ static int remove_lookup(struct plan *plan, struct netlink *channel, int i)
 
 int sync_remove(struct plan *plan, struct netlink *channel)
 {
-    int first = plan->own[0].must_remove ? remove_lookup(plan, channel, 0) : 0;
-    int r = plan->own[1].must_remove ? remove_lookup(plan, channel, 1) : 0;
+    int first = plan->own[0].must_remove ? remove_rule(plan, channel, 0) : 0;
+    int r = plan->own[1].must_remove ? remove_rule(plan, channel, 1) : 0;
 
     return first < 0 ? first : r;
 }
@@ -185,31 +178,25 @@ int sync_check_rules(struct plan *plan, struct netlink *channel)
 {
     int r = 0;
 
-    for (int i = 0; i < 2; i++) {
-        struct rules *rules = &plan->seen[i];
+    for (int i = 0; i < 2 && plan->is_claimed; i++) {
+        const struct rules *rules = &plan->seen[i];
 
-        rules_explain_mark(rules, plan->config.mark, plan->own[i].mark_reason,
-                           sizeof(plan->own[i].mark_reason));
-        if (!plan->is_claimed || (plan->own[i].is_in_place && rules_has_ours_in_place(rules)))
+        if (plan->own[i].is_in_place && rules_has_ours_in_place(rules, plan->config.table))
             continue;
         plan->own[i].is_in_place = false;
         for (uint32_t n = 0; n < rules->n && r == 0; n++) {
-            const struct rule *rule = &rules->list[n];
-            const struct rule_place place = { rule->priority, rule->target };
-
-            if (rule->role != RULE_FOREIGN)
-                r = send_rule(plan, channel, RTM_DELRULE, i, &place, rule->role, rule->mark, NULL);
+            if (rules->list[n].is_ours)
+                r = send_rule(channel, RTM_DELRULE, &rules->list[n], NULL);
         }
     }
     return r;
 }
 
-/* The goto comes first, or a query in between would return our own routes. */
-static int place_rules(struct plan *plan, struct netlink *channel, int i,
-                       struct riptide_error *error)
+static int place_rule(struct plan *plan, struct netlink *channel, int i,
+                      struct riptide_error *error)
 {
     struct rule_state *state = &plan->own[i];
-    int r = 0;
+    int r;
 
     /* No rules at all: this kernel lacks the family. */
     if (plan->seen[i].n == 0)
@@ -218,37 +205,34 @@ static int place_rules(struct plan *plan, struct netlink *channel, int i,
     if (!state->reason)
         state->reason = main_flags_reason(&plan->main, i);
     if (state->reason)
-        return remove_lookup(plan, channel, i);
+        return remove_rule(plan, channel, i);
     if (state->is_in_place)
         return 0;
-    state->reason = rules_place(&plan->seen[i], plan->config.rule_priority, &state->place);
+    state->reason = rules_place(&plan->seen[i], plan->config.rule_priority, &state->rule.priority);
     if (state->reason)
         return 0;
-    for (enum rule_role role = RULE_SKIP; r == 0 && role <= RULE_LOOKUP; role++)
-        r = send_rule(plan, channel, RTM_NEWRULE, i, &state->place, role, plan->config.mark, error);
+    r = send_rule(channel, RTM_NEWRULE, &state->rule, error);
     state->is_in_place = r == 0;
     return r;
 }
 
-void sync_remove_rules(struct plan *plan, struct netlink *channel)
-{
-    for (int i = 0; i < 2; i++) {
-        const struct rule_place *place = &plan->own[i].place;
-
-        for (enum rule_role role = RULE_LOOKUP; place->priority && role >= RULE_SKIP; role--)
-            send_rule(plan, channel, RTM_DELRULE, i, place, role, plan->config.mark, NULL);
-        plan->own[i].is_in_place = false;
-    }
-}
-
 int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error *error)
 {
-    int r = place_rules(plan, channel, 0, error);
+    int r = place_rule(plan, channel, 0, error);
 
     if (r == 0)
-        r = place_rules(plan, channel, 1, error);
-    /* Some may be in place, or all if the answer was lost. */
+        r = place_rule(plan, channel, 1, error);
     if (r < 0)
         sync_remove_rules(plan, channel);
     return r;
+}
+
+/* Also where the answer to a request to place one was lost. */
+void sync_remove_rules(struct plan *plan, struct netlink *channel)
+{
+    for (int i = 0; i < 2; i++) {
+        if (plan->own[i].rule.priority > 0)
+            send_rule(channel, RTM_DELRULE, &plan->own[i].rule, NULL);
+        plan->own[i].is_in_place = false;
+    }
 }
