@@ -52,7 +52,6 @@ struct riptide_policy_input {
     uint32_t cwnd;
     uint32_t base_cwnd; /* window of its base route, segments; 0: unknown */
     bool can_pace;      /* riptide_estimator_set_pacing */
-    void *user;         /* user of struct riptide_policy */
 };
 
 /* combine's result for a tick without evidence: the destination stays as it was, and ages. */
@@ -62,32 +61,29 @@ struct riptide_policy_input {
 #define RIPTIDE_POLICY_MEMORY_BYTES 40
 
 /*
- * How samples become a window: pure functions over `bytes` of memory for each destination, zero for
- * a new one. The first `tick_bytes` of it are for the evidence of one tick and are zeroed for the
- * next one. The estimator smooths the result if is_averaged, rounds it to the nearest segment and
- * bounds it. A result that is neither RIPTIDE_NO_EVIDENCE nor a finite number of at least 0 leaves
- * the destination as it was and is counted as invalid. Programs can pass their own policy in
- * riptide_estimator_config.policy; docs/policies.md explains the built-in ones.
+ * How samples become a window: pure functions over RIPTIDE_POLICY_MEMORY_BYTES of memory for each
+ * destination, zero for a new one. The estimator smooths the result if is_averaged, rounds it to
+ * the nearest segment and bounds it. A result that is neither RIPTIDE_NO_EVIDENCE nor a finite
+ * number of at least 0 leaves the destination as it was and is counted as invalid. Programs can
+ * pass their own policy in riptide_estimator_config.policy, and find what they keep behind it by
+ * input->config->policy. docs/policies.md explains the built-in ones.
  */
 struct riptide_policy {
     const char *name;  /* 1 to 16 bytes */
     const char *help;  /* one line */
-    const char *needs; /* the fields of struct riptide_sample that it reads, separated by blanks */
-    size_t tick_bytes;
-    size_t bytes; /* tick_bytes included; up to RIPTIDE_POLICY_MEMORY_BYTES */
+    size_t tick_bytes; /* the first ones of the memory, zeroed after each tick */
     /* Whether history_weight averages the window with history; else the newest tick is it. */
     bool is_averaged;
+    bool needs_closed; /* learns mostly from closed connections: see destroy_events in observe.h */
     /* Counts one sample in the tick, or returns why not. Runs for every connection of the host. */
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
                                  const struct riptide_sample *sample);
-    /* The tick as one window, segments. */
-    double (*combine)(const struct riptide_policy_input *input, void *memory);
     /*
-     * Whether `combine` runs, without samples, in a tick that left out all samples of a destination
-     * with a window, some as idle: so that idle connections keep the window.
+     * The tick as one window, segments. Also of a destination with a window whose samples were all
+     * left out, some as idle: its `samples` are 0, and any result but RIPTIDE_NO_EVIDENCE keeps the
+     * window for another time to live.
      */
-    bool combines_idle;
-    bool needs_closed; /* learns mostly from closed connections: see destroy_events in observe.h */
+    double (*combine)(const struct riptide_policy_input *input, void *memory);
     /*
      * Optional: makes the memory of a loaded window of `cwnd` segments, and whether its flights are
      * paced, from the smallest round trip time (0: unknown).
@@ -100,8 +96,6 @@ struct riptide_policy {
      * the base route's window is the lower bound.
      */
     void (*explain)(const void *memory, struct riptide_estimate *estimate);
-    void *user;        /* the caller's, passed to the functions in their input */
-    void *reserved[4]; /* NULL */
 };
 
 /* The built-in policy of that name, or NULL. Static storage. */
@@ -150,7 +144,7 @@ struct riptide_estimator_config {
     uint32_t cwnd_min; /* paper: c_min; 1 to cwnd_max; default 10 */
     uint32_t cwnd_max; /* paper: c_max; up to RIPTIDE_CWND_LIMIT; default 100 */
     /*
-     * paper: t; how long a window lives without samples that count or keep it (combines_idle);
+     * paper: t; how long a window lives without samples that count or keep it;
      * default 90 s.
      */
     uint64_t ttl_ns;

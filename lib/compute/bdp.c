@@ -70,6 +70,8 @@ static double bdp_combine(const struct riptide_policy_input *input, void *memory
     struct bdp *bdp = memory;
     double left = greater(1 - (double)input->since_ns / NS_PER_S / FADE_S, 0), sharers = 1;
 
+    if (input->samples == 0)
+        return RIPTIDE_NO_EVIDENCE;
     for (size_t i = 0; i < sizeof(bdp->opening); i++)
         sharers = greater(sharers, bdp->opening[i]);
     bdp->sharers = (float)greater(sharers, left * (double)bdp->sharers);
@@ -104,10 +106,7 @@ static void bdp_explain(const void *memory, struct riptide_estimate *estimate)
 const struct riptide_policy policy_bdp = {
     .name = "bdp",
     .help = "path rate x smallest RTT / connections that open together; rto_min if configured",
-    .needs = "delivery_rate_Bps min_rtt_us rtt_us mss_bytes data_segs_out retrans_segs "
-             "last_data_sent_ms closed",
     .tick_bytes = offsetof(struct bdp, kept_capacity),
-    .bytes = sizeof(struct bdp),
     .add = bdp_add,
     .combine = bdp_combine,
     .restore = bdp_restore,

@@ -233,12 +233,8 @@ static void careful_explain(const void *memory, struct riptide_estimate *estimat
 const struct riptide_policy policy_careful = {
     .name = "careful",
     .help = "by losses of first flights: grows while they fit, paces and shrinks where they lose",
-    .needs = "cwnd ssthresh_segs min_rtt_us rtt_us mss_bytes data_segs_out retrans_segs "
-             "acked_bytes delivery_rate_Bps last_data_sent_ms busy_time_us closed",
-    .bytes = sizeof(struct careful),
     .add = careful_add,
     .combine = careful_combine,
-    .combines_idle = true,
     .needs_closed = true,
     .restore = careful_restore,
     .explain = careful_explain,

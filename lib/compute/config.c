@@ -42,11 +42,9 @@ static const char *policy_fault(const struct riptide_policy *policy)
         return "its name must have 1 to 16 bytes";
     if (!policy->add || !policy->combine)
         return "without its functions add and combine";
-    if (policy->bytes > RIPTIDE_POLICY_MEMORY_BYTES)
-        return "bytes must be at most RIPTIDE_POLICY_MEMORY_BYTES";
-    if (policy->tick_bytes > policy->bytes)
-        return "tick_bytes must be at most bytes, which include them";
-    return is_zero(policy->reserved, sizeof(policy->reserved)) ? NULL : "reserved must be NULL";
+    if (policy->tick_bytes > RIPTIDE_POLICY_MEMORY_BYTES)
+        return "tick_bytes must be at most RIPTIDE_POLICY_MEMORY_BYTES";
+    return NULL;
 }
 
 int bounds_check(const char *min_field, const char *max_field, size_t i, bool has_min, uint32_t min,

@@ -31,7 +31,6 @@ static int lay_out(struct riptide_estimator *estimator, struct riptide_error *er
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->touched = estimator->changed = NONE;
     estimator->input.config = config;
-    estimator->input.user = config->policy->user;
     for (size_t i = 0; r == 0 && i < config->n_hints; i++)
         r = hints_put(estimator, &config->hints[i], i, error);
     hints_changed(estimator, NULL);
@@ -141,15 +140,14 @@ void set_window(struct riptide_estimator *estimator, struct destination *destina
 static void compute(struct riptide_estimator *estimator, struct destination *destination,
                     uint64_t now_ns)
 {
-    const struct riptide_policy *policy = estimator->config.policy;
     /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
-    bool is_kept = policy->combines_idle && has_window(destination) &&
-                   destination->n_samples[RIPTIDE_LEFT_OUT_IDLE] > 0;
+    bool is_idle = has_window(destination) && destination->n_samples[RIPTIDE_LEFT_OUT_IDLE] > 0;
     double combined;
 
-    if (destination->n_samples[RIPTIDE_LEFT_OUT_NOT] == 0 && !is_kept)
+    if (destination->n_samples[RIPTIDE_LEFT_OUT_NOT] == 0 && !is_idle)
         return;
-    combined = policy->combine(input_of(estimator, destination, now_ns), destination->memory);
+    combined = estimator->config.policy->combine(input_of(estimator, destination, now_ns),
+                                                 destination->memory);
     if (combined >= 0 && combined <= FLT_MAX) /* it is kept as float */
         set_window(estimator, destination, combined, smooth(estimator, destination, combined),
                    (int64_t)now_ns);

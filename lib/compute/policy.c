@@ -58,7 +58,8 @@ static double paper_combine(const struct riptide_policy_input *input, void *memo
 {
     struct mean *mean = memory;
 
-    (void)input;
+    if (input->samples == 0)
+        return RIPTIDE_NO_EVIDENCE;
     mean->kept_min_rtt_us = mean->min_rtt_us;
     return (double)mean->cwnd_total / mean->n;
 }
@@ -78,9 +79,7 @@ static void paper_explain(const void *memory, struct riptide_estimate *estimate)
 static const struct riptide_policy policy_paper = {
     .name = "paper",
     .help = "mean of all open connections, moving average with history",
-    .needs = "cwnd closed min_rtt_us data_segs_out retrans_segs",
     .tick_bytes = offsetof(struct mean, kept_min_rtt_us),
-    .bytes = sizeof(struct mean),
     .is_averaged = true,
     .add = paper_add,
     .combine = paper_combine,
