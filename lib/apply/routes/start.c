@@ -260,27 +260,25 @@ RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *co
                                          struct riptide_error *error)
 {
     struct riptide_applier_config checked;
-    struct router *router = NULL;
-    struct removal removal = { .error = error };
+    struct removal removal = { .router = NULL, .error = error };
     int r;
 
     error_set(error, "%s", "");
     r = applier_config_take(&checked, config, error);
     if (r == 0)
-        r = router_new(&router, &checked);
-    if (r < 0)
+        r = router_new(&removal.router, &checked);
+    if (!removal.router)
         return error_fill(error, r);
-    removal.router = router;
     remove_ours(&removal);
     /* Rules of any program; without privilege one deletion fails even where there is none. */
     for (int i = 0; i < 2; i++) {
         while (delete(&removal, &removal.counts.rules,
-                      message_lookup_delete(netlink_room(&router->channel), families[i],
-                                            checked.table)))
+                      message_lookup_delete(netlink_room(&removal.router->channel),
+                                            families[i], checked.table)))
             ;
     }
     remove_routes(&removal, checked.table, 0);
-    router_free(router);
+    router_free(removal.router);
     if (counts)
         *counts = removal.counts;
     return error_fill(error, removal.r);
