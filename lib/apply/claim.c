@@ -31,11 +31,11 @@ static uint32_t groups_of_us(void)
     return GROUPS_OF_CLAIM | (is_known ? (uint32_t)found.st_ino : 0);
 }
 
-static int bind_to(const struct claim *claim, uint32_t port, uint32_t groups)
+static int join(const struct claim *claim, uint32_t groups)
 {
-    const struct sockaddr_nl address = {
-        .nl_family = AF_NETLINK, .nl_pid = port, .nl_groups = groups
-    };
+    const struct sockaddr_nl address = { .nl_family = AF_NETLINK,
+                                         .nl_pid = claim->port,
+                                         .nl_groups = groups };
 
     return bind(claim->fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 }
@@ -50,7 +50,7 @@ int claim_open(struct claim *claim)
     /* Any process may have a port, but not each that ends with our PID. */
     for (uint32_t i = 0; i < MAX_HOLDERS_OF_PID && r == -EADDRINUSE; i++) {
         claim->port = i << PID_BITS | (uint32_t)getpid();
-        r = bind_to(claim, claim->port, 0);
+        r = join(claim, 0);
     }
     if (r < 0)
         return r;
@@ -62,7 +62,7 @@ int claim_open(struct claim *claim)
 static void drop(struct claim *claim)
 {
     if ((claim->port & PID_MASK) == (uint32_t)getpid())
-        bind_to(claim, claim->port, 0);
+        join(claim, 0);
 }
 
 void claim_close(struct claim *claim)
@@ -118,7 +118,7 @@ int claim_take(struct claim *claim, struct riptide_error *error)
         error_set(error, "/proc is missing: who manages this network namespace cannot be seen");
         return -ENOENT;
     }
-    r = bind_to(claim, claim->port, groups_of_us());
+    r = join(claim, groups_of_us());
     if (r == -EPERM)
         error_set(error, "CAP_NET_ADMIN is missing");
     if (r < 0)
