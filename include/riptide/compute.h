@@ -84,12 +84,9 @@ struct riptide_policy {
      * window for another time to live.
      */
     double (*combine)(const struct riptide_policy_input *input, void *memory);
-    /*
-     * Optional: makes the memory of a loaded window of `cwnd` segments, and whether its flights are
-     * paced, from the smallest round trip time (0: unknown).
-     */
-    void (*restore)(const struct riptide_policy_input *input, void *memory, double cwnd,
-                    bool is_paced, uint32_t min_rtt_us);
+    /* Optional: makes the memory from `smoothed`, min_rtt_us and pacing_percent of a state. */
+    void (*restore)(const struct riptide_policy_input *input, void *memory,
+                    const struct riptide_estimate *loaded);
     /*
      * Optional: fills what it knows of a destination with a window: min_rtt_us, max_rtt_us,
      * pacing_percent, capacity, sharers, and `may_lower` if losses lowered the window. Otherwise

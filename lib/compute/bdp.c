@@ -82,15 +82,15 @@ static double bdp_combine(const struct riptide_policy_input *input, void *memory
     return (double)(bdp->kept_capacity / bdp->sharers);
 }
 
-static void bdp_restore(const struct riptide_policy_input *input, void *memory, double cwnd,
-                        bool is_paced, uint32_t min_rtt_us)
+static void bdp_restore(const struct riptide_policy_input *input, void *memory,
+                        const struct riptide_estimate *loaded)
 {
     struct bdp *bdp = memory;
 
-    (void)input, (void)is_paced;
-    bdp->kept_min_rtt_us = min_rtt_us;
-    bdp->kept_capacity = (float)cwnd;
+    (void)input;
+    bdp->kept_capacity = (float)loaded->smoothed;
     bdp->sharers = 1;
+    bdp->kept_min_rtt_us = loaded->min_rtt_us;
 }
 
 static void bdp_explain(const void *memory, struct riptide_estimate *estimate)

@@ -212,12 +212,15 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
 }
 
 /* A loaded window was proven: it stays until first flights show the contrary. */
-static void careful_restore(const struct riptide_policy_input *input, void *memory, double cwnd,
-                            bool is_paced, uint32_t min_rtt_us)
+static void careful_restore(const struct riptide_policy_input *input, void *memory,
+                            const struct riptide_estimate *loaded)
 {
-    *(struct careful *)memory = (struct careful){ (float)cwnd, min_rtt_us, .wait = WAIT,
-                                                  .is_paced = is_paced,
-                                                  .has_lost = is_paced || cwnd < START_CWND };
+    bool is_paced = loaded->pacing_percent == 100;
+
+    *(struct careful *)memory = (struct careful){
+        (float)loaded->smoothed, loaded->min_rtt_us, .wait = WAIT, .is_paced = is_paced,
+        .has_lost = is_paced || loaded->smoothed < START_CWND,
+    };
     begin(memory, input->now_ns);
 }
 

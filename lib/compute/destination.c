@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One destination of an estimator, its place in the table, and the list of those to be popped. */
+/* The places of destinations: which peers share one, and which one gives way to another. */
 #include "estimator.h"
 #include "internal.h"
 #include "observe/config.h"
@@ -48,9 +48,10 @@ static void leave_share(struct riptide_estimator *estimator, const struct riptid
 {
     struct riptide_prefix within = share_prefix(dst);
     uint32_t slot = prefix_table_find(&estimator->shares, &within);
-    struct share *share = prefix_table_at(&estimator->shares, slot);
+    struct share *share = slot == NONE ? NULL : prefix_table_at(&estimator->shares, slot);
 
-    if (--share->n_destinations == 0)
+    /* It has one, this destination; the analyser does not know that. */
+    if (share && --share->n_destinations == 0)
         prefix_table_remove(&estimator->shares, slot);
 }
 

@@ -68,7 +68,7 @@ static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of
 #define ASSERT_MEMORY_FITS(type)                                                                   \
     static_assert(sizeof(type) <= RIPTIDE_POLICY_MEMORY_BYTES, "memory is over its budget")
 
-/* Hints that decide for one destination; NULL: none. */
+/* Hints that decide for one destination, or an empty one. */
 struct hints_of {
     const struct riptide_hint *kept; /* the longest without an end */
     const struct riptide_hint *cap;  /* with an end: the one of the lowest cwnd_max */
@@ -152,8 +152,6 @@ static inline void estimator_freep(struct riptide_estimator **estimatorp)
     riptide_estimator_free(*estimatorp);
 }
 
-/* config.c */
-
 /* The caller's over the defaults, hints not checked. Errors: -EINVAL, -E2BIG, with a line. */
 int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
@@ -166,16 +164,12 @@ int estimator_config_check(struct riptide_estimator_config *checked,
 int bounds_check(const char *min_field, const char *max_field, size_t i, bool has_min, uint32_t min,
                  uint32_t max, struct riptide_error *error);
 
-/* estimator.c */
-
 const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
                                             const struct destination *destination, uint64_t now_ns);
 
 /* Sets the window of a destination as computed at that time, before bounds. */
 void set_window(struct riptide_estimator *estimator, struct destination *destination,
                 double combined, double smoothed, int64_t updated_ns);
-
-/* destination.c */
 
 /* Whether `dst` is a destination of this configuration, and in scope. */
 bool destination_is_ours(const struct riptide_estimator *estimator,
@@ -197,8 +191,6 @@ void forget(struct riptide_estimator *estimator, uint32_t slot);
 /* Empties the policy's memory beyond the tick. */
 void forget_kept(const struct riptide_estimator *estimator, struct destination *destination);
 
-/* estimate.c */
-
 /* All that is known of a destination: its evidence, and the window within its bounds. */
 struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
                                     const struct destination *destination);
@@ -217,8 +209,6 @@ void refresh(struct riptide_estimator *estimator, uint32_t slot);
 /* Sets the base route's window of a destination (struct riptide_route); 0: unknown. */
 void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                         uint32_t cwnd);
-
-/* hints.c */
 
 /* Where a hint without an end disables the window, it is `off` as well. */
 struct hints_of hints_find(const struct riptide_estimator *estimator,
@@ -241,8 +231,6 @@ void hints_changed(struct riptide_estimator *estimator, const struct riptide_pre
 
 /* Removes hints whose end has passed. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
-
-/* state.c */
 
 /* A line at a time, up to STATE_LINE_BYTES. Return the bytes written; 0: it has no window. */
 enum { STATE_LINE_BYTES = 192 };

@@ -83,15 +83,16 @@ static uint32_t find_around(const struct riptide_estimator *estimator, uint32_t 
     return i;
 }
 
+static const struct riptide_hint none;
+static const struct hints_of nothing = { &none, &none, &none };
+
 struct hints_of hints_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst)
 {
     uint32_t i = find_around(estimator, find_last(estimator, dst), dst);
-    struct hints_of found = { NULL, NULL, NULL };
+    struct hints_of found = i == NONE ? nothing : estimator->hints[i].sum;
 
-    if (i != NONE)
-        found = estimator->hints[i].sum;
-    if (!found.off && found.kept && found.kept->off)
+    if (found.off == &none && found.kept->off)
         found.off = found.kept;
     return found;
 }
@@ -104,15 +105,14 @@ static void link_one(struct riptide_estimator *estimator, uint32_t i)
     struct hints_of *sum = &at->sum;
 
     at->around = find_around(estimator, i - 1, &hint->dst);
-    *sum = (struct hints_of){ NULL, NULL, NULL };
-    if (at->around != NONE)
-        *sum = estimator->hints[at->around].sum;
-    if (!hint_has_end(hint))
+    *sum = at->around == NONE ? nothing : estimator->hints[at->around].sum;
+    if (!hint_has_end(hint)) {
         sum->kept = hint;
-    else if (hint->off)
+        return;
+    }
+    if (hint->off)
         sum->off = hint;
-    if (hint_has_end(hint) && hint->cwnd_max > 0 &&
-        (!sum->cap || hint->cwnd_max < sum->cap->cwnd_max))
+    if (hint->cwnd_max > 0 && (sum->cap == &none || hint->cwnd_max < sum->cap->cwnd_max))
         sum->cap = hint;
 }
 

@@ -64,11 +64,11 @@ static double paper_combine(const struct riptide_policy_input *input, void *memo
     return (double)mean->cwnd_total / mean->n;
 }
 
-static void paper_restore(const struct riptide_policy_input *input, void *memory, double cwnd,
-                          bool is_paced, uint32_t min_rtt_us)
+static void paper_restore(const struct riptide_policy_input *input, void *memory,
+                          const struct riptide_estimate *loaded)
 {
-    (void)input, (void)cwnd, (void)is_paced;
-    ((struct mean *)memory)->kept_min_rtt_us = min_rtt_us;
+    (void)input;
+    ((struct mean *)memory)->kept_min_rtt_us = loaded->min_rtt_us;
 }
 
 static void paper_explain(const void *memory, struct riptide_estimate *estimate)

@@ -107,6 +107,11 @@ static int adopt(struct load *load, const char *line, const struct riptide_prefi
 {
     struct riptide_estimator *estimator = load->estimator;
     const struct riptide_policy *policy = estimator->config.policy;
+    const struct riptide_estimate loaded = {
+        .smoothed = cwnd,
+        .min_rtt_us = (uint32_t)find_number(line, " min_rtt_us=", UINT32_MAX, 0),
+        .pacing_percent = find_number(line, " paced=", 1, 0) > 0 ? 100 : RIPTIDE_AT_ONCE,
+    };
     struct destination *destination;
     uint32_t slot;
     int r = destination_get(estimator, dst, NULL, &slot);
@@ -122,9 +127,8 @@ static int adopt(struct load *load, const char *line, const struct riptide_prefi
     set_window(estimator, destination, cwnd, cwnd, updated_ns);
     forget_kept(estimator, destination);
     if (policy->restore)
-        policy->restore(input_of(estimator, destination, load->now_ns), destination->memory, cwnd,
-                        find_number(line, " paced=", 1, 0) > 0,
-                        (uint32_t)find_number(line, " min_rtt_us=", UINT32_MAX, 0));
+        policy->restore(input_of(estimator, destination, load->now_ns), destination->memory,
+                        &loaded);
     refresh(estimator, slot);
     return 0;
 }
