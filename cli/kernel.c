@@ -13,8 +13,7 @@
 struct found {
     uint16_t type; /* RTM_GETRULE, RTM_GETROUTE */
     uint8_t family;
-    uint32_t table;   /* for routes: of these */
-    uint8_t protocol; /* two alone */
+    uint32_t table; /* for routes */
     struct rules rules;
     struct riptide_route *routes;
     uint32_t n_routes, capacity;
@@ -42,7 +41,7 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
     if (found->type == RTM_GETRULE)
         return rules_add(&found->rules, message) == -ENOMEM ? -ENOMEM : 0;
     if (route_parse(&route, message) < 0 || route.is_cached ||
-        route.table != found->table || route.protocol != found->protocol)
+        route.table != found->table || route.protocol != OUR_PROTOCOL)
         return 0;
     shown = (struct riptide_route){
         .dst = route.dst,
@@ -86,9 +85,7 @@ int kernel_read_rules(struct rule **rulesp, size_t *n_rulesp)
 int kernel_read_routes(const struct riptide_applier_config *config, struct riptide_route **routesp,
                        size_t *n_routesp)
 {
-    struct found found = { .type = RTM_GETROUTE,
-                           .table = config->table,
-                           .protocol = config->protocol };
+    struct found found = { .type = RTM_GETROUTE, .table = config->table };
     int r = read_all(&found);
 
     if (r < 0) {

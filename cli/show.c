@@ -274,9 +274,9 @@ static void put_row(const struct destination *row)
 
 static void print_json(const struct sides *sides, const struct riptide_applier_config *applier)
 {
-    printf("{\n  \"table\": %" PRIu32 ",\n  \"protocol\": %u,\n  \"daemon_is_running\": %s,\n"
+    printf("{\n  \"table\": %" PRIu32 ",\n  \"daemon_is_running\": %s,\n"
            "  \"daemon_is_paused\": %s,\n  \"differences\": %zu",
-           applier->table, applier->protocol, sides->is_running ? "true" : "false",
+           applier->table, sides->is_running ? "true" : "false",
            sides->is_paused ? "true" : "false", sides->n_differences);
     put_text(",\n  \"why_off\": ", sides->why_off[0] ? sides->why_off : NULL);
     fputs(",\n  \"routes\": [", stdout);

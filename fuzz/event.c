@@ -47,7 +47,7 @@ static void check_route(const struct plan *plan, const struct nlmsghdr *message)
         return;
     if (route.table == plan->config.table) {
         CASE_CHECK(plan->scan_wanted & SCAN_OURS);
-        CASE_CHECK(route.protocol == plan->config.protocol || !prefix_is_host(&route.dst) ||
+        CASE_CHECK(route.protocol == OUR_PROTOCOL || !prefix_is_host(&route.dst) ||
                    plan_foreign_reason(plan, family_index(route.dst.family)));
         return;
     }

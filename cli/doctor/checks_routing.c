@@ -131,15 +131,14 @@ void check_daemon(const struct host *host, struct finding *finding)
 
 void check_numbers(const struct host *host, struct finding *finding)
 {
-    finding_read(finding, "rules and routes; table %" PRIu32 ", protocol %u", host->applier.table,
-                 host->applier.protocol);
+    finding_read(finding, "rules and routes; table %" PRIu32, host->applier.table);
     if (host->conflict_error == 0) {
-        finding_is(finding, SEVERITY_OK, "table and protocol are free");
+        finding_is(finding, SEVERITY_OK, "the table is free");
         return;
     }
     finding_is(finding, SEVERITY_ERROR, "a riptided could not start: %s", host->conflict.text);
     if (host->conflict_error == -EEXIST)
-        finding_do(finding, "riptided --table with another number; protocol 230 is Riptide's");
+        finding_do(finding, "riptided --table with another number");
     else if (host->conflict_error == -EADDRINUSE)
         finding_do(finding, "delete one of them, or riptided --apply program, which adds no rule");
     else

@@ -67,8 +67,6 @@ struct riptide_applier_config {
                                the program takes; default 16384 */
     uint64_t hash_seed;     /* as in riptide_estimator_config */
     uint32_t table;         /* our routing table; default 7230 */
-    uint32_t rule_priority; /* 0 (default): directly before the rule `lookup main` */
-    uint8_t protocol;       /* protocol of our routes and rules; default 230 */
     bool dry_run;           /* resolve base routes, but write nothing */
     /*
      * Whether the program spreads first flights over half of a round trip, or more where
@@ -196,7 +194,7 @@ struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
  * installs the rules. Errors, each with a line in `error`: -EPERM (CAP_NET_ADMIN or CAP_BPF is
  * missing, or another program is attached to the cgroup and allows no other), -EBUSY (another
  * applier holds this namespace; the line names its process),
- * -EEXIST (another program uses our table, protocol or rule priority; error names the field),
+ * -EEXIST (another program uses our table; the line says how),
  * -EOPNOTSUPP (no unconditional rule `lookup main`), -EADDRINUSE (main has a route inside a prefix
  * of type local, which the kernel would no longer use after this namespace's first IPv4 rule),
  * -E2BIG (64 programs are on the cgroup),

@@ -19,7 +19,6 @@ RIPTIDE_PUBLIC void riptide_applier_config_init(struct riptide_applier_config *c
         .backend = RIPTIDE_AUTO,
         .max_windows = 16384,
         .table = 7230,
-        .protocol = 230,
         .pacing = true,
     };
 
@@ -43,14 +42,6 @@ int applier_config_take(struct riptide_applier_config *kept,
         (checked.table >= RT_TABLE_DEFAULT && checked.table <= RT_TABLE_LOCAL))
         error_set_field(error, "applier.table", "%u is the kernel's own; choose another",
                         checked.table);
-    else if (checked.protocol <= RTPROT_STATIC)
-        error_set_field(error, "applier.protocol",
-                        "%u means the kernel or an operator; choose one from 5 to 255",
-                        checked.protocol);
-    else if (checked.rule_priority > 32765)
-        error_set_field(error, "applier.rule_priority",
-                        "%u; must be 1 to 32765, or 0 for directly before main",
-                        checked.rule_priority);
     else if (checked.max_windows < 1 || checked.max_windows > RIPTIDE_MAX_DESTINATIONS)
         error_set_field(error, "applier.max_windows", "%u; must be 1 to %d", checked.max_windows,
                         RIPTIDE_MAX_DESTINATIONS);

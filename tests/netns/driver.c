@@ -267,8 +267,6 @@ int main(int argc, char **argv)
     config.cgroup = getenv("DRIVER_CGROUP");
     if (config.cgroup)
         config.backend = apply && !strcmp(apply, "program") ? RIPTIDE_PROGRAM : RIPTIDE_BOTH;
-    if (getenv("DRIVER_RULE_PRIORITY"))
-        config.rule_priority = (uint32_t)atoi(getenv("DRIVER_RULE_PRIORITY"));
     if (riptide_applier_new(&applier, &config, &error) < 0)
         return die("new", error.text);
     status = run(applier, is_started, argc > 1 ? atoi(argv[1]) : 0);

@@ -106,7 +106,7 @@ static void host_read(char *text)
         kernel_read_routes(&applier_config, &routes, &n_routes) < 0)
         strcat(text, "unreadable\n");
     for (size_t i = 0; i < n_rules; i++) {
-        if (rules[i].protocol == applier_config.protocol)
+        if (rules[i].protocol == OUR_PROTOCOL)
             sprintf(text + strlen(text), "rule of family %u, table %u\n", rules[i].family,
                     rules[i].table);
     }
@@ -407,7 +407,7 @@ static int flush(void)
     int r;
 
     shim_pause();
-    change_route(RTM_NEWROUTE, applier_config.table, applier_config.protocol);
+    change_route(RTM_NEWROUTE, applier_config.table, OUR_PROTOCOL);
     shim_resume();
     r = riptide_applier_flush(&applier_config, NULL, &error);
     expect_line(r, &error);

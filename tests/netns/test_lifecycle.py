@@ -151,27 +151,27 @@ def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net, command, 
 
 
 @pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush"), None], ids=["riptide", "riptided", "start"])
-@pytest.mark.parametrize("edited", ["none", "table", "protocol", "rule-priority", "all"])
+@pytest.mark.parametrize("edited", ["none", "table", "priority", "all"])
 def test_what_a_dead_one_left_with_other_numbers_goes(net, command, edited):
     """A killed riptided's rules and routes are known by their shape, whatever of its numbers was edited since."""
     before = snapshot(net.host)
-    now = {"table": TABLE, "protocol": PROTOCOL, "rule-priority": 32765}
-    left = {name: {"table": 7300, "protocol": 231, "rule-priority": 32000}[name]
+    now = {"table": TABLE, "priority": 32765}
+    left = {name: {"table": 7300, "priority": 32000}[name]
             if edited in (name, "all") else number for name, number in now.items()}
     for family, peer, gateway in ((4, "203.0.113.1", "10.0.0.1"), (6, "2001:db8::1", "fd00::1")):
-        net.host.ip(f"-{family}", "rule", "add", "priority", left["rule-priority"], "iif", "lo", "ipproto", "tcp",
-                    "protocol", left["protocol"], "lookup", left["table"],
+        net.host.ip(f"-{family}", "rule", "add", "priority", left["priority"], "iif", "lo", "ipproto", "tcp",
+                    "protocol", PROTOCOL, "lookup", left["table"],
                     "suppress_prefixlength", 31 if family == 4 else 127)
-        net.host.ip(f"-{family}", "route", "add", peer, "via", gateway, "table", left["table"], "proto", left["protocol"],
+        net.host.ip(f"-{family}", "route", "add", peer, "via", gateway, "table", left["table"], "proto", PROTOCOL,
                     "initcwnd", 40)
-    numbers = "" if left["table"] == TABLE else f" (table 7300, priority {left['rule-priority']})"
+    numbers = "" if left["table"] == TABLE else f" (table 7300, priority {left['priority']})"
     if command:
         done = net.host.run(*command)
         assert f"removed: rules 2, routes 2{numbers}\n" in done.stdout + done.stderr
     else:
         with Daemon(net.host) as daemon:
             assert (f"removed what one that was killed had left: rules 2, routes 2 (table {left['table']}, priority "
-                    f"{left['rule-priority']})\n") in daemon.said()
+                    f"{left['priority']})\n") in daemon.said()
             assert len(rules(net.host)) == 2
     assert snapshot(net.host) == before
 

@@ -63,7 +63,7 @@ class Applier(KernelHandle, Applied):
         """Claims the namespace, removes what a killed predecessor left, installs the rules.
 
         Errors: OSError (EPERM: CAP_NET_ADMIN; EBUSY: another applier holds this namespace; EEXIST:
-        another program uses our table, protocol or priority; EOPNOTSUPP: no place for a rule;
+        another program uses our table; EOPNOTSUPP: no place for a rule;
         EALREADY: it was started before; ESHUTDOWN: it was stopped).
         """
         self._start(lib.riptide_applier_start)

@@ -344,8 +344,6 @@ class ApplierOptions(TypedDict, total=False):
     max_windows: int  # 16384
     hash_seed: int  # 0
     table: int  # 7230
-    rule_priority: int  # 0: directly before the rule `lookup main`
-    protocol: int  # 230
     dry_run: bool  # resolve base routes, write nothing; False
     pacing: bool  # whether first flights are spread over a part of the round trip; True
     holdout_percent: int  # of connections keep the kernel's window; 0

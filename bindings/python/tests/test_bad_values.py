@@ -84,9 +84,9 @@ ESTIMATOR = {
     **dict.fromkeys(["ttl", "rto_min_floor"], "duration"),
     **dict.fromkeys(["history_weight", "drop_share"],
                     "float")}
-APPLIER = {"protocol": "uint8", "hash_seed": "uint64", "dry_run": "bool",
+APPLIER = {"hash_seed": "uint64", "dry_run": "bool",
            "pacing": "bool", "cgroup": "path", "backend": "uint32",
-           **dict.fromkeys(["table", "rule_priority", "max_windows", "holdout_percent",
+           **dict.fromkeys(["table", "max_windows", "holdout_percent",
                             "holdout_seed"], "uint32")}
 SCOPE = {"learn": "prefixes", "exclude": "prefixes", "local_ports": "ports",
          "remote_ports": "ports"}
@@ -161,7 +161,7 @@ def calls() -> Iterator[Any]:
     functions: list[Any] = [riptide.observe, riptide.observe_columns]
     for function in functions:
         yield from each(function, {"scope": "scope", "max_restarts": "uint32"})
-    yield from each(riptide.flush, {"table": "uint32", "protocol": "uint8"})
+    yield from each(riptide.flush, {"table": "uint32"})
 
 
 CASES = [pytest.param(call, name, kind, id=f"{number}-{name}")

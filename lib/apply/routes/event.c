@@ -28,7 +28,7 @@ static void follow_ours(struct plan *plan, const struct route *route)
 
     plan_touch(plan, &route->dst, TOUCH_ROUTE);
     plan->n_foreign[i] +=
-        prefix_is_host(&route->dst) && route->protocol != plan->config.protocol;
+        prefix_is_host(&route->dst) && route->protocol != OUR_PROTOCOL;
     plan->own[i].must_remove = plan->is_claimed;
     plan_want_scan(plan, SCAN_OURS);
 }

@@ -116,7 +116,7 @@ struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule
 
     mnl_attr_put_u32(request, FRA_PRIORITY, rule->priority);
     mnl_attr_put_u32(request, FRA_TABLE, rule->table);
-    put_u8(request, FRA_PROTOCOL, rule->protocol);
+    put_u8(request, FRA_PROTOCOL, OUR_PROTOCOL);
     netlink_put(request, FRA_IIFNAME, "lo", sizeof("lo"));
     put_u8(request, FRA_IP_PROTO, IPPROTO_TCP);
     mnl_attr_put_u32(request, FRA_SUPPRESS_PREFIXLEN, prefix_family_bits(rule->family) - 1u);

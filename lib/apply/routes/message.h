@@ -21,7 +21,7 @@ struct nlmsghdr *message_route_put(void *room, const struct route *own, const st
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */
 struct nlmsghdr *message_route_delete(void *room, const struct route *route);
 
-/* RTM_NEWRULE, RTM_DELRULE: our rule with that family, priority, table and protocol. */
+/* RTM_NEWRULE, RTM_DELRULE: our rule with that family, priority and table. */
 struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule);
 
 /* Deletes the first rule of that family that looks up `table`, of any program. */

@@ -13,14 +13,12 @@ void plan_init(struct plan *plan, const struct riptide_applier_config *config)
 {
     *plan = (struct plan){ .config = *config };
     for (int i = 0; i < 2; i++)
-        plan->own[i].rule = (struct rule){ .family = families[i],
-                                           .table = config->table,
-                                           .protocol = config->protocol };
+        plan->own[i].rule = (struct rule){ .family = families[i], .table = config->table };
     targets_init(&plan->targets, config->max_windows);
     snprintf(plan->foreign_text, sizeof(plan->foreign_text),
-             "table %" PRIu32 " has routes of another protocol than %u: delete them or choose "
+             "table %" PRIu32 " has routes of another protocol than %d: delete them or choose "
              "another table",
-             config->table, config->protocol);
+             config->table, OUR_PROTOCOL);
 }
 
 void plan_deinit(struct plan *plan)

@@ -57,7 +57,6 @@ struct plan {
     struct rule_state own[2];
     uint32_t n_foreign[2];     /* routes to hosts of another protocol in our table; */
     char foreign_text[128];     /* why it must not be looked up then */
-    uint32_t n_same_protocol;  /* routes of main with our protocol */
     uint32_t scan_wanted;      /* SCAN_...: of the next scan */
     uint32_t scanning;         /* SCAN_...: of the present one; 0: none is running */
     enum touch all_touched[2]; /* since the family's last query */

@@ -76,10 +76,9 @@ static bool parse_attribute(struct rule *rule, uint32_t *conditions,
     }
 }
 
-/* A configuration has no protocol of the kernel or of an operator, so what has one is not ours. */
 static bool has_our_shape(const struct rule *rule, uint32_t conditions)
 {
-    return rule->protocol > RTPROT_STATIC && conditions == (OF_TCP | OF_THIS_HOST) &&
+    return rule->protocol == OUR_PROTOCOL && conditions == (OF_TCP | OF_THIS_HOST) &&
            !rule->mark && !rule->mask &&
            rule->suppress_prefixlength == prefix_family_bits(rule->family) - 1 && rule->table &&
            (rule->table < RT_TABLE_DEFAULT || rule->table > RT_TABLE_LOCAL);
@@ -158,21 +157,19 @@ static bool is_led_to(const struct rules *rules, uint32_t priority)
     return false;
 }
 
-const char *rules_place(const struct rules *rules, uint32_t wanted, uint32_t *priority)
+const char *rules_place(const struct rules *rules, uint32_t *priority)
 {
     const struct rule *main_rule = find_main(rules);
 
     if (!main_rule || main_rule->priority < 2)
         return "there is no unconditional rule `lookup main` that ours could precede";
-    *priority = wanted ? wanted : main_rule->priority - 1;
-    if (*priority >= main_rule->priority)
-        return "the rule priority is not below that of `lookup main`";
+    *priority = main_rule->priority - 1;
     if (is_led_to(rules, *priority))
-        return "a goto of another rule leads to the rule priority";
+        return "a goto of another rule leads to the priority before `lookup main`";
     /* The kernel puts a new rule after those of the same priority. */
     for (const struct rule *rule = rules->list; rule < main_rule; rule++) {
         if (!rule->is_ours && rule->priority > *priority)
-            return "another rule is between the rule priority and `lookup main`";
+            return "another rule has the priority of `lookup main`, and comes before it";
     }
     return NULL;
 }

@@ -6,6 +6,9 @@
 #include <linux/netlink.h>
 #include <riptide/riptide.h>
 
+/* Of our rules and routes. */
+enum { OUR_PROTOCOL = 230 };
+
 /*
  * Ours is one for each family, directly before `lookup main`, for TCP of this host alone:
  *
@@ -13,7 +16,7 @@
  *
  * A query that names no protocol is not of TCP, so the kernel answers it as if we were not there.
  * Of our table only routes to single addresses count. No other program has a use for such a rule:
- * it is known as ours whatever its numbers are.
+ * it is known as ours whatever its table and priority are.
  */
 struct rule {
     uint8_t family; /* AF_INET or AF_INET6 */
@@ -49,11 +52,11 @@ void rules_deinit(struct rules *rules);
 bool rules_are_unconditional(const struct rules *rules);
 
 /*
- * The priority that puts a new rule directly before the unconditional `lookup main`: `wanted`, or
- * one below main's where wanted is 0. Our own rules do not count.
- * Returns NULL, or the reason (static storage) why there is no such priority.
+ * The priority that puts a new rule directly before the unconditional `lookup main`, one below
+ * main's. Our own rules do not count. Returns NULL, or the reason (static storage) why there is no
+ * such priority.
  */
-const char *rules_place(const struct rules *rules, uint32_t wanted, uint32_t *priority);
+const char *rules_place(const struct rules *rules, uint32_t *priority);
 
 /* Whether ours exists once, with that table, directly before the unconditional `lookup main`. */
 bool rules_has_ours_in_place(const struct rules *rules, uint32_t table);

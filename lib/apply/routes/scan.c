@@ -50,7 +50,7 @@ static void on_our_route(struct scan *scan, const struct route *route)
     bool is_known = target && target->is_in_kernel && target->base &&
                     target->base->route.priority == route->priority;
 
-    if (route->protocol != plan->config.protocol)
+    if (route->protocol != OUR_PROTOCOL)
         plan->n_foreign[family_index(route->dst.family)] += prefix_is_host(&route->dst);
     /* If that fails, the next scan finds it again. */
     else if (!is_known && plan->is_claimed)
@@ -75,7 +75,6 @@ static int on_route(struct scan *scan, const struct nlmsghdr *message)
         plan->main.is_cut[family_index(step->family)] = false;
     if (route.table != RT_TABLE_MAIN)
         return 0;
-    plan->n_same_protocol += route.protocol == plan->config.protocol;
     main_flags_add(&plan->main, &route);
     return 0;
 }
@@ -128,7 +127,6 @@ static void begin(struct scan *scan)
         rules_deinit(&plan->seen[1]);
     }
     if (plan->scanning & SCAN_MAIN) {
-        plan->n_same_protocol = 0;
         main_flags_begin(&plan->main);
         plan->main.is_cut[0] = true; /* until `local` is seen */
     }

@@ -113,7 +113,7 @@ static const struct rule *rule_at(const struct plan *plan, uint32_t n)
     return n < seen[1].n ? &seen[1].list[n] : NULL;
 }
 
-/* Our rules, the routes of their protocol in the tables that they look up, and those in our own. */
+/* Our rules, our routes in the tables that they look up, and those in our own. */
 static int remove_ours(struct removal *removal)
 {
     const struct plan *plan = &removal->router->plan;
@@ -129,45 +129,29 @@ static int remove_ours(struct removal *removal)
         }
         delete(removal, &removal->counts.rules,
                message_rule(netlink_room(&removal->router->channel), RTM_DELRULE, rule));
-        remove_routes(removal, rule->table, rule->protocol);
+        remove_routes(removal, rule->table, OUR_PROTOCOL);
     }
-    remove_routes(removal, plan->config.table, plan->config.protocol);
+    remove_routes(removal, plan->config.table, OUR_PROTOCOL);
     return removal->r;
 }
 
-/* The field of our configuration whose number this rule has; NULL: none. */
-static const char *number_in_use(const struct riptide_applier_config *config,
-                                 const struct rule *rule)
-{
-    if (rule->table == config->table)
-        return "applier.table";
-    if (rule->protocol == config->protocol)
-        return "applier.protocol";
-    if (rule->priority == config->rule_priority && rule->priority > 0)
-        return "applier.rule_priority";
-    return NULL;
-}
-
-/* Whether another program uses our numbers. */
-static int check_numbers(const struct plan *plan, struct riptide_error *error)
+/* Whether another program uses our table. */
+static int check_table(const struct plan *plan, struct riptide_error *error)
 {
     const char *foreign = plan_foreign_reason(plan, plan->n_foreign[0] > 0 ? 0 : 1);
     const struct rule *rule;
 
     for (uint32_t n = 0; (rule = rule_at(plan, n)); n++) {
-        const char *field = rule->is_ours ? NULL : number_in_use(&plan->config, rule);
-
-        if (!field)
+        if (rule->is_ours || rule->table != plan->config.table)
             continue;
-        error_set_field(error, field, "in use by the rule of priority %u: change one of the two",
+        error_set_field(error, "applier.table",
+                        "in use by the rule of priority %u: change one of the two",
                         rule->priority);
         return -EEXIST;
     }
     if (foreign)
         error_set_field(error, "applier.table", "%s", foreign);
-    else if (plan->n_same_protocol > 0)
-        error_set_field(error, "applier.protocol", "in use by routes of main: change one of the two");
-    return foreign || plan->n_same_protocol > 0 ? -EEXIST : 0;
+    return foreign ? -EEXIST : 0;
 }
 
 int router_check_start(struct router *router, struct riptide_error *error)
@@ -176,12 +160,12 @@ int router_check_start(struct router *router, struct riptide_error *error)
     int r = scan(router, SCAN_ALL);
 
     if (r == 0)
-        r = check_numbers(plan, error);
+        r = check_table(plan, error);
     if (r == 0)
         r = anyip_check(&router->channel, &plan->seen[0], error);
     for (int i = 0; i < 2 && r == 0; i++) {
         uint32_t priority;
-        const char *reason = rules_place(&plan->seen[i], plan->config.rule_priority, &priority);
+        const char *reason = rules_place(&plan->seen[i], &priority);
 
         /* A family that the kernel lacks has no rules. */
         if (reason && plan->seen[i].n > 0) {
@@ -249,6 +233,8 @@ int router_stop(struct router *router)
         plan->own[0] = plan->own[1] = (struct rule_state){ 0 };
         plan->is_claimed = false;
         remove_ours(&removal);
+        targets_deinit(&plan->targets);
+        targets_init(&plan->targets, plan->config.max_windows);
     }
     claim_close(&router->claim);
     plan->has_work = false;

@@ -46,7 +46,7 @@ static void add(struct writes *writes, struct target *target)
     const struct target_state state = target_state(target, &plan->links);
     const struct route own = { .dst = target->wanted.dst,
                                .table = plan->config.table,
-                               .protocol = plan->config.protocol };
+                               .protocol = OUR_PROTOCOL };
     bool is_sent = !plan->config.dry_run;
 
     /* It could overwrite a foreign route. */
@@ -208,7 +208,7 @@ static int place_rule(struct plan *plan, struct netlink *channel, int i,
         return remove_rule(plan, channel, i);
     if (state->is_in_place)
         return 0;
-    state->reason = rules_place(&plan->seen[i], plan->config.rule_priority, &state->rule.priority);
+    state->reason = rules_place(&plan->seen[i], &state->rule.priority);
     if (state->reason)
         return 0;
     r = send_rule(channel, RTM_NEWRULE, &state->rule, error);
