@@ -24,7 +24,6 @@ struct removal {
     /* The present dump. */
     uint32_t table;
     uint8_t protocol; /* of the routes that are removed; 0: any */
-    uint8_t family;
 };
 
 static void note(struct removal *removal, int r, const char *text)
@@ -47,13 +46,6 @@ static bool delete(struct removal *removal, uint32_t *counter, const struct nlms
     return r == 0;
 }
 
-static struct nlmsghdr *begin_routes(void *userdata, void *room)
-{
-    const struct removal *removal = userdata;
-
-    return message_dump(room, RTM_GETROUTE, removal->family, removal->table);
-}
-
 static int on_route(void *userdata, const struct nlmsghdr *message)
 {
     struct removal *removal = userdata;
@@ -69,20 +61,25 @@ static int on_route(void *userdata, const struct nlmsghdr *message)
 /* Those of that protocol (0: any). */
 static void remove_routes(struct removal *removal, uint32_t table, uint8_t protocol)
 {
+    struct netlink *dumps = &removal->router->scan.dumps;
     uint32_t n_before;
     int r;
 
     removal->table = table;
     removal->protocol = protocol;
     for (int i = 0; i < 2; i++) {
-        removal->family = families[i];
-        for (int n = 0; n < MAX_DUMPS; n++) {
+        r = RIPTIDE_E_RESTARTED;
+        for (int n = 0; r == RIPTIDE_E_RESTARTED && n < MAX_DUMPS; n++) {
             n_before = removal->counts.routes;
-            r = netlink_dump_all(&removal->router->scan.dumps, begin_routes, on_route, removal);
-            if (r != -EINTR && (r < 0 || removal->counts.routes == n_before))
-                break;
+            r = netlink_dump(dumps, message_dump(netlink_room(dumps), RTM_GETROUTE, families[i],
+                                                 table));
+            while (r == 0)
+                r = netlink_dump_step(dumps, on_route, removal);
+            if (r == RIPTIDE_E_DONE && removal->counts.routes > n_before)
+                r = RIPTIDE_E_RESTARTED;
         }
-        note(removal, r, "");
+        if (r != RIPTIDE_E_DONE)
+            note(removal, r < 0 ? r : -EINTR, "");
     }
 }
 
