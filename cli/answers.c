@@ -92,14 +92,6 @@ static json_t *rules_of(const struct daemon *daemon, uint8_t family)
     return json_pack("{s:b, s:s?}", "in_place", reason == NULL, "reason", reason);
 }
 
-bool daemon_is_off(const struct daemon *daemon)
-{
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
-
-    return riptide_agent_is_paused(daemon->agent) &&
-           (stats.backend == RIPTIDE_ROUTES || stats.program_reason);
-}
-
 /* The rules are read only where there is something to explain. */
 static const char *explain_not_taken(const struct riptide_applier_stats *stats, char *text,
                                      size_t size)
@@ -139,11 +131,8 @@ static json_t *health_of(const struct daemon *daemon,
     if (daemon->health.failure) {
         health = "failing";
         reason = strerror(-daemon->health.failure);
-    } else if (daemon_is_off(daemon)) {
-        health = "paused";
     } else if (riptide_agent_is_paused(daemon->agent)) {
-        health = "failing";
-        reason = "windows are given by the program: the kernel refuses to pause them";
+        health = "paused";
     } else if (stats.routes_not_taken > 0 && !why_no_rules &&
                (stats.backend == RIPTIDE_ROUTES || why_no_program)) {
         health = "degraded";
@@ -273,7 +262,7 @@ json_t *daemon_status(struct daemon *daemon)
             "s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
             "hints", (json_int_t)count_hints(known), "version", riptide_version(), "pid",
             (int)getpid(), "uptime_s", s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns),
-            "dry_run", settings->applier.dry_run, "paused", daemon_is_off(daemon), "interval_s",
+            "dry_run", settings->applier.dry_run, "paused", riptide_agent_is_paused(daemon->agent), "interval_s",
             s(settings->agent.interval_ns), "ttl_s", s(settings->estimator.ttl_ns), "policy",
             settings->estimator.policy->name, "table", (json_int_t)settings->applier.table,
             "connections", (json_int_t)daemon->health.tick.samples, "destinations",
@@ -312,20 +301,15 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_pref
 {
     const struct arm_config arms = riptide_agent_get_outcomes(daemon->agent)->arms;
     const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
-    uint32_t percent;
     struct window window;
 
     if (riptide_applier_find_window(riptide_agent_get_applier(daemon->agent), peer, &window) != 0)
         return json_null();
-    percent = window_pacing_percent(&window, daemon->settings->applier.pacing);
-    /* If the path is not known to be shorter, each handshake decides for itself. */
-    if (window.rtt_us > 0 && window.rtt_us < PACING_RTT_MIN_US)
-        percent = 0;
     return json_pack(
         "{s:s, s:I, s:o, s:b, s:I, s:s?, s:I, s:I, s:I}", "cgroup",
         stats.cgroup, "initcwnd", (json_int_t)window.initcwnd,
         "receive_bytes", figure_or_null(window.receive_bytes), "may_lower", window.may_lower,
-        "pacing_percent", (json_int_t)percent, "reason", stats.program_reason, "holdout_percent",
+        "pacing_percent", (json_int_t)window.pacing_percent, "reason", stats.program_reason, "holdout_percent",
         (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed, "given",
         (json_int_t)stats.program.given);
 }
@@ -407,8 +391,8 @@ json_t *daemon_list(struct daemon *daemon)
 
     if (is_program && daemon->settings->applier.dry_run)
         off = "a dry run";
-    return json_pack("{s:b, s:b, s:s?}", "paused", daemon_is_off(daemon), "is_by_program",
-                     is_program, "why_off", off);
+    return json_pack("{s:b, s:b, s:s?}", "paused", riptide_agent_is_paused(daemon->agent),
+                     "is_by_program", is_program, "why_off", off);
 }
 
 json_t *daemon_metrics(struct daemon *daemon)

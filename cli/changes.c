@@ -101,13 +101,8 @@ int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *er
     int r = riptide_agent_set_paused(daemon->agent, is_paused);
 
     state_save_soon(daemon);
-    if (r < 0 && (!is_paused || !daemon_is_off(daemon)))
+    if (r < 0)
         snprintf(error->text, sizeof(error->text),
-                 "windows by the program: the kernel refuses to %s them: %s; riptided tries again "
-                 "each round",
-                 is_paused ? "pause" : "resume", strerror(-r));
-    else if (r < 0)
-        snprintf(error->text, sizeof(error->text),
-                 "a rule could not be lifted: %s; `riptide flush` removes all", strerror(-r));
+                 "a rule could not be removed: %s; `riptide flush` removes all", strerror(-r));
     return r;
 }

@@ -17,8 +17,7 @@ struct histogram {
     uint64_t sum; /* in the unit of the bounds */
 };
 
-/* Bounds of windows and times: segments, and ns. Each list ends with 0. */
-extern const uint64_t metrics_window_bounds[HISTOGRAM_MAX_BOUNDS + 1];
+/* Bounds of times, ns; ends with 0. Those of windows: riptide_window_bounds. */
 extern const uint64_t metrics_duration_bounds_ns[HISTOGRAM_MAX_BOUNDS + 1];
 
 void histogram_add(struct histogram *histogram, const uint64_t *bounds, uint64_t value);

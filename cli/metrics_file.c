@@ -40,7 +40,7 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
                                    stats.backend != RIPTIDE_ROUTES && !stats.program_reason;
     metrics->is_stepped_back = outcomes->harm.until_ns > 0;
     metrics->step_backs = outcomes->harm.n;
-    for (size_t i = 0; i < WINDOW_BUCKETS; i++)
+    for (size_t i = 0; i < RIPTIDE_WINDOW_BUCKETS; i++)
         metrics->given.counts[i] = stats.program.by_cwnd[i];
     metrics->given.sum = stats.program.segments;
     memcpy(metrics->flights, outcomes->flights, sizeof(metrics->flights));
@@ -121,7 +121,7 @@ void metrics_file_event(struct metrics_file *file, const struct riptide_agent *a
         on_tick(file, agent, event->tick);
     else if (event->kind == RIPTIDE_AGENT_ROUTE && event->route->backend == RIPTIDE_ROUTES &&
              event->route->state == RIPTIDE_ROUTE_APPLIED)
-        histogram_add(&file->metrics.windows, metrics_window_bounds, event->route->initcwnd);
+        histogram_add(&file->metrics.windows, riptide_window_bounds, event->route->initcwnd);
 }
 
 void metrics_file_remove(const struct metrics_file *file)

@@ -11,9 +11,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define AND(bound) bound,
-const uint64_t metrics_window_bounds[] = { WINDOW_BOUNDS(AND) 0 };
-
 const uint64_t metrics_duration_bounds_ns[] = { 1000000,   2500000,    5000000,    10000000,
                                                 25000000,  50000000,   100000000,  250000000,
                                                 500000000, 1000000000, 2500000000, 0 };
@@ -115,7 +112,8 @@ static const struct series {
       "Of those, refused by the kernel." },
     { "riptide_route_batches_total", "", FIGURE(applier.batches),
       "Writes to the kernel, many messages each." },
-    { "riptide_routes_resolved_total", "", FIGURE(applier.resolved), "Base routes that were read." },
+    { "riptide_routes_resolved_total", "", FIGURE(applier.resolved),
+      "Base routes that were read." },
     { "riptide_routing_events_total", "", FIGURE(applier.events),
       "Notifications about routes, rules, links and addresses of others." },
     { "riptide_resyncs_total", "", FIGURE(applier.resyncs),
@@ -331,10 +329,10 @@ void metrics_print(FILE *out, const struct metrics *metrics)
         print_effect(out, metrics);
     print_histogram(out, "riptide_initcwnd_segments",
                     "Initial windows of routes, counted each time that a route was written.",
-                    &metrics->windows, metrics_window_bounds, 1);
+                    &metrics->windows, riptide_window_bounds, 1);
     print_histogram(out, "riptide_connection_initcwnd_segments",
                     "Windows that connections were given by the program.",
-                    &metrics->given, metrics_window_bounds, 1);
+                    &metrics->given, riptide_window_bounds, 1);
     print_histogram(out, "riptide_tick_duration_seconds",
                     "From the beginning of the dump until the last route was in the kernel.",
                     &metrics->durations, metrics_duration_bounds_ns, 1e9);

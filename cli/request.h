@@ -51,9 +51,6 @@ int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
                   struct riptide_error *error);
 int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error);
 
-/* Whether it is paused, with effect in all backends. */
-bool daemon_is_off(const struct daemon *daemon);
-
 /* Time until windows are tried again; 0: they are given. */
 double daemon_stepped_back_s(const struct daemon *daemon);
 /*

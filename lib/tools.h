@@ -53,9 +53,13 @@ DIR *riptide_directory_open(const char *path);
 /*
  * Whether riptide_applier_start would find a place for the rules, tested by an applier that is not
  * started. Changes nothing and needs no privilege; another one that holds the namespace is no
- * obstacle. Errors: as riptide_applier_start, each with a line in `error`, except -EPERM and -EBUSY.
+ * obstacle. Errors: as riptide_applier_start, each with a line in `error`, except -EPERM and
+ * -EBUSY.
  */
 int riptide_applier_check_start(struct riptide_applier *applier, struct riptide_error *error);
+
+/* Buckets of windows in riptide_program_counts: the largest window of each, 0 for the last. */
+extern const uint64_t riptide_window_bounds[RIPTIDE_WINDOW_BUCKETS];
 
 /* riptide_applier_find by the program, with all that the kernel has. */
 int riptide_applier_find_window(const struct riptide_applier *applier,

@@ -4,7 +4,6 @@
 
 #include "internal.h"
 
-#include <errno.h>
 #include <linux/rtnetlink.h>
 
 STRUCT_ENDS_WITH(struct riptide_applier_config, cgroup);
@@ -37,28 +36,25 @@ int applier_config_take(struct riptide_applier_config *kept,
     if (r < 0)
         return r;
     if (checked.backend > RIPTIDE_BOTH)
-        error_set_field(error, "applier.backend", "%u is no backend", checked.backend);
-    else if (checked.table == RT_TABLE_UNSPEC ||
+        return error_set_field(error, "applier.backend", "%u is no backend", checked.backend);
+    if (checked.table == RT_TABLE_UNSPEC ||
         (checked.table >= RT_TABLE_DEFAULT && checked.table <= RT_TABLE_LOCAL))
-        error_set_field(error, "applier.table", "%u is the kernel's own; choose another",
-                        checked.table);
-    else if (checked.max_windows < 1 || checked.max_windows > RIPTIDE_MAX_DESTINATIONS)
-        error_set_field(error, "applier.max_windows", "%u; must be 1 to %d", checked.max_windows,
-                        RIPTIDE_MAX_DESTINATIONS);
-    else if (checked.holdout_percent > MOST_HELD_OUT_PERCENT)
-        error_set_field(error, "applier.holdout_percent", "%u; must be 0 to 50",
-                        checked.holdout_percent);
-    else if (checked.backend == RIPTIDE_ROUTES && checked.holdout_percent > 0)
-        error_set_field(error, "applier.holdout_percent",
-                        "%u; routes cannot hold out connections, the program can",
-                        checked.holdout_percent);
-    else if (checked.backend == RIPTIDE_ROUTES && checked.cgroup)
-        error_set_field(error, "applier.cgroup",
-                        "%s; routes are for all of the host, the program is for a cgroup",
-                        checked.cgroup);
-    else {
-        *kept = checked;
-        return 0;
-    }
-    return -EINVAL;
+        return error_set_field(error, "applier.table", "%u is the kernel's own; choose another",
+                               checked.table);
+    if (checked.max_windows < 1 || checked.max_windows > RIPTIDE_MAX_DESTINATIONS)
+        return error_set_field(error, "applier.max_windows", "%u; must be 1 to %d",
+                               checked.max_windows, RIPTIDE_MAX_DESTINATIONS);
+    if (checked.holdout_percent > MOST_HELD_OUT_PERCENT)
+        return error_set_field(error, "applier.holdout_percent", "%u; must be 0 to 50",
+                               checked.holdout_percent);
+    if (checked.backend == RIPTIDE_ROUTES && checked.holdout_percent > 0)
+        return error_set_field(error, "applier.holdout_percent",
+                               "%u; routes cannot hold out connections, the program can",
+                               checked.holdout_percent);
+    if (checked.backend == RIPTIDE_ROUTES && checked.cgroup)
+        return error_set_field(error, "applier.cgroup",
+                               "%s; routes are for all of the host, the program is for a cgroup",
+                               checked.cgroup);
+    *kept = checked;
+    return 0;
 }

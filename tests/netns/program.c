@@ -100,7 +100,7 @@ static void follow(struct program *program, struct riptide_applier_config *confi
     else if (strncmp(line, "wait ", 5) == 0)
         r = set(program, line + 5);
     else if (strcmp(line, "pause") == 0 || strcmp(line, "resume") == 0)
-        r = program_set_paused(program, line[0] == 'p' ? "paused" : NULL);
+        program_set_paused(program, line[0] == 'p' ? "paused" : NULL);
     else if (strcmp(line, "stop") == 0)
         r = program_stop(program);
     else if (strcmp(line, "counts") == 0)

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -174,7 +175,7 @@ char *strdup(const char *text)
 #define WRAP(type, name, parameters, arguments, ...)                                               \
     type name parameters                                                                           \
     {                                                                                              \
-        return fails(CAN_GIVE(__VA_ARGS__)) ? -1 : REAL(name) arguments;                           \
+        return fails(CAN_GIVE(__VA_ARGS__)) ? (type)-1 : REAL(name) arguments;                     \
     }
 
 WRAP(int, socket, (int domain, int type, int protocol), (domain, type, protocol), EMFILE, ENOBUFS,
@@ -199,6 +200,9 @@ WRAP(int, fstatfs, (int fd, struct statfs *found), (fd, found), ENOMEM)
 WRAP(int, statfs, (const char *path, struct statfs *found), (path, found), ENOMEM)
 WRAP(int, fstatat, (int fd, const char *path, struct stat *found, int flags),
      (fd, path, found, flags), ENOMEM)
+WRAP(void *, mmap, (void *at, size_t n, int protection, int flags, int fd, off_t offset),
+     (at, n, protection, flags, fd, offset), EAGAIN, ENOMEM)
+WRAP(int, munmap, (void *at, size_t n), (at, n), ENOMEM)
 WRAP(int, mkostemp, (char *path, int flags), (path, flags), EMFILE, ENOSPC)
 WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode), EINTR, EIO)
 WRAP(int, fsync, (int fd), (fd), EINTR, EIO, ENOSPC)

@@ -164,63 +164,26 @@ def test_flights_are_paced_as_configured(path, cgroup, pacing):
     learned.close()
 
 
-@pytest.fixture
-def refusal(preload, tmp_path):
-    """Makes a command whose calls fail while a file exists: (file, command)."""
-    def build(*calls, error="ENOMEM"):
-        file = tmp_path / "no memory"
-        return file, ("env", preload("""
-            #include <dlfcn.h>
-            #include <errno.h>
-            #include <linux/bpf.h>
-            #include <sys/syscall.h>
-            int access(const char *path, int mode); /* unistd.h has another syscall() */
-            long syscall(long number, long a, long b, long c)
-            {
-                long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+def test_a_window_that_the_kernel_refuses_is_said_with_whose_it_is(net, daemon, preload, tmp_path):
+    refuses = tmp_path / "no memory"
+    no_memory = preload("""
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <linux/bpf.h>
+        #include <sys/syscall.h>
+        int access(const char *path, int mode); /* unistd.h has another syscall() */
+        long syscall(long number, long a, long b, long c)
+        {
+            long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
 
-                if (number == SYS_bpf && (CALLS) && access("FILE", 0) == 0) {
-                    errno = ERROR;
-                    return -1;
-                }
-                return next(number, a, b, c);
+            if (number == SYS_bpf && a == BPF_MAP_UPDATE_ELEM && access("FILE", 0) == 0) {
+                errno = ENOMEM;
+                return -1;
             }
-        """.replace("CALLS", " || ".join(f"a == BPF_MAP_{call}" for call in calls)).replace("FILE", str(file)).replace("ERROR", error)), RIPTIDED)
-    return build
-
-
-@pytest.mark.parametrize("apply", ["program", "both"])
-def test_a_pause_that_the_kernel_refuses_is_none_and_is_tried_again(net, daemon, refusal, apply):
-    net.learned("203.0.113.1", 30)
-    refuses, command = refusal("UPDATE_ELEM")
-    with daemon(apply, has_rules=apply == "both", command=command):
-        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
-        refuses.touch()
-        done = net.host.run(RIPTIDE, "pause", check=False)
-        assert (done.returncode, done.stderr) == (
-            1, "riptide: pause: windows by the program: the kernel refuses to pause them: Cannot allocate memory; "
-               "riptided tries again each round\n")
-        assert rules(net.host) == [], "those of routes are away"
-        assert net.connect("203.0.113.1").cwnd() > 10
-        assert (status()["health"], status()["paused"], riptide_json(net.host, "show")["daemon_is_paused"]) == (
-            "failing", False, False)
-        assert "windows are given by the program: the kernel refuses to pause them" in net.host.run(RIPTIDE, "status", check=False).stdout
-        refuses.unlink()
-        wait_until(lambda: net.connect("203.0.113.1").cwnd() == 10, "another try")
-        assert status()["health"] == "paused" and status()["paused"]
-        refuses.touch()
-        done = net.host.run(RIPTIDE, "resume", check=False)
-        assert (done.returncode, done.stderr) == (
-            1, "riptide: resume: windows by the program: the kernel refuses to resume them: Cannot allocate memory; "
-               "riptided tries again each round\n")
-        refuses.unlink()
-        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "another try")
-        assert status()["health"] == "ok"
-
-
-def test_a_window_that_the_kernel_refuses_is_said_with_whose_it_is(net, daemon, refusal):
-    refuses, command = refusal("UPDATE_ELEM")
-    with daemon("program", has_rules=False, command=command) as riptided:
+            return next(number, a, b, c);
+        }
+    """.replace("FILE", str(refuses)))
+    with daemon("program", has_rules=False, command=("env", no_memory, RIPTIDED)) as riptided:
         refuses.touch()
         cwnd = net.learned("203.0.113.1", 30).cwnd()
         line = f"203.0.113.1: initcwnd {cwnd} was refused: the program's map: Cannot allocate memory\n"
@@ -361,13 +324,13 @@ def test_auto_takes_routes_where_the_program_cannot_load(net, daemon):
                 in net.host.run(RIPTIDE, "doctor", check=False).stdout)
 
 
-def test_connections_alone_are_refused_where_the_program_cannot_load(net, cgroup):
+def test_the_program_alone_is_refused_where_it_cannot_load(net, cgroup):
     with cgroups.OtherProgram(cgroup, is_alone=True):
         done = net.host.run(RIPTIDED, "--apply", "program", "--cgroup", cgroup, check=False)
     assert done.returncode == 1 and f"cgroup: {cgroup}: another program is attached to it" in done.stderr
 
 
-def test_connections_alone_name_the_capability_that_they_lack(net, cgroup):
+def test_the_program_alone_names_the_capability_that_it_lacks(net, cgroup):
     prefix = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
     done = net.host.run(*prefix, RIPTIDED, "--apply", "program", "--cgroup", cgroup, check=False)
     assert done.returncode == 1

@@ -43,15 +43,59 @@ TEST(a_window_is_within_its_bound)
                                            .may_lower = true,
                                            .rto_min_us = 1,
                                            .receive_bytes = 2,
-                                           .pacing_percent = 3,
-                                           .rtt_us = 4 };
+                                           .pacing_percent = 70,
+                                           .rtt_us = 5000 };
     struct riptide_wanted bounded = wanted;
-    struct window window = window_of(&wanted, false);
-    const struct window expected = { 60, true, 1, 2, 3, 4, 0, 0 };
+    struct window window = window_of(&wanted, false, false);
+    const struct window expected = { 60, true, 1, 2, 70, 5000, 0, 0, 6 };
 
     assert_memory_equal(&window, &expected, sizeof(window));
     bounded.cwnd_max = 44;
-    assert_int_equal(window_of(&bounded, false).initcwnd, 44);
+    assert_int_equal(window_of(&bounded, false, false).initcwnd, 44);
     bounded.cwnd_max = 61;
-    assert_int_equal(window_of(&bounded, false).initcwnd, 60);
+    assert_int_equal(window_of(&bounded, false, false).initcwnd, 60);
+}
+
+TEST(beside_routes_a_window_names_that_of_the_route_and_without_it)
+{
+    const struct riptide_wanted wanted = { .initcwnd = 60 };
+    const struct riptide_wanted above = { .initcwnd = 60, .base_cwnd = 20 };
+
+    assert_int_equal(window_of(&wanted, true, true).route_cwnd_max, 66);
+    assert_int_equal(window_of(&wanted, true, true).base_cwnd, 10);
+    assert_int_equal(window_of(&above, true, true).base_cwnd, 20);
+}
+
+TEST(windows_are_counted_by_size)
+{
+    static const uint32_t cwnds[] = { 1, 10, 11, 500, 501, 65535 };
+    static const uint32_t buckets[] = { 0, 0, 1, 10, 11, 11 };
+
+    for (size_t i = 0; i < sizeof(cwnds) / sizeof(cwnds[0]); i++) {
+        const struct riptide_wanted wanted = { .initcwnd = cwnds[i] };
+
+        assert_int_equal(window_of(&wanted, true, false).bucket, buckets[i]);
+    }
+}
+
+TEST(half_of_a_round_trip_is_the_least_that_is_paced_and_short_paths_are_not)
+{
+    static const struct {
+        uint32_t percent, rtt_us;
+        bool is_pacing;
+        uint32_t expected;
+    } rows[] = {
+        { 0, 0, true, 50 },     { 0, 0, false, 0 },           { 20, 0, false, 50 },
+        { 100, 0, false, 100 }, { 100, 4999, true, 0 },       { 100, 5000, true, 100 },
+        { 101, 5000, true, 0 }, { RIPTIDE_AT_ONCE, 0, true, 0 },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct riptide_wanted wanted = { .initcwnd = 20,
+                                               .pacing_percent = rows[i].percent,
+                                               .rtt_us = rows[i].rtt_us };
+
+        assert_int_equal(window_of(&wanted, rows[i].is_pacing, false).pacing_percent,
+                         rows[i].expected);
+    }
 }

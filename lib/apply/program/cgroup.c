@@ -17,32 +17,15 @@
 /* Where service managers mount cgroup2, beside cgroup v1 in a directory of a tmpfs there. */
 #define USUAL "/sys/fs/cgroup"
 
-/* Opens a directory of cgroup2. Errors: -EINVAL: it is none; those of openat(2). */
-static int open_at(int at_fd, const char *path)
-{
-    CLEANUP(closep) int fd = openat(at_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct statfs found;
-    int opened = fd;
-
-    if (fd < 0)
-        return -errno;
-    if (fstatfs(fd, &found) < 0 || found.f_type != CGROUP2_SUPER_MAGIC)
-        return -EINVAL;
-    fd = -1;
-    return opened;
-}
-
 /* A mount that has no place in a tree, so that nobody else sees it. Needs CAP_SYS_ADMIN. */
 static int mount_privately(void)
 {
     CLEANUP(closep) int context_fd = (int)syscall(SYS_fsopen, "cgroup2", FSOPEN_CLOEXEC);
-    CLEANUP(closep) int fd = -1;
 
     if (context_fd < 0 ||
         syscall(SYS_fsconfig, context_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-        return -errno;
-    fd = (int)syscall(SYS_fsmount, context_fd, FSMOUNT_CLOEXEC, 0);
-    return fd < 0 ? -errno : open_at(fd, ".");
+        return -1;
+    return (int)syscall(SYS_fsmount, context_fd, FSMOUNT_CLOEXEC, 0);
 }
 
 /* The path from the root of cgroup2, if it is in /sys/fs/cgroup, and that is hidden by sysfs. */
@@ -58,18 +41,24 @@ static const char *hidden_name(const char *path)
     return *path ? path : ".";
 }
 
-int cgroup_open(struct cgroup *cgroup, struct riptide_error *error)
+int cgroup_open(const struct cgroup *cgroup, struct riptide_error *error)
 {
-    closep(&cgroup->fd);
-    cgroup->fd = open_at(cgroup->at_fd, cgroup->name);
-    if (cgroup->fd >= 0)
-        return 0;
-    if (cgroup->fd == -EINVAL)
+    CLEANUP(closep) int fd =
+        openat(cgroup->at_fd, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int opened = fd, r = -errno;
+    struct statfs found;
+
+    if (fd >= 0 && fstatfs(fd, &found) == 0 && found.f_type == CGROUP2_SUPER_MAGIC) {
+        fd = -1;
+        return opened;
+    }
+    if (fd >= 0)
         return error_set_field(error, "cgroup", "%s is no directory of cgroup2", cgroup->path);
-    if (cgroup->fd != -ENOENT)
-        return error_set_field(error, "cgroup", "%s: %s", cgroup->path, strerror(-cgroup->fd));
-    error_set_field(error, "cgroup", "%s is not there: make it first", cgroup->path);
-    return -ENOENT;
+    if (r == -ENOENT)
+        error_set_field(error, "cgroup", "%s is not there: make it first", cgroup->path);
+    else
+        error_set_field(error, "cgroup", "%s: %s", cgroup->path, strerror(-r));
+    return r == -ENOENT ? r : -EINVAL;
 }
 
 int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_error *error)
@@ -77,40 +66,32 @@ int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_error *e
     struct statfs found;
     bool is_beside_v1 = statfs(USUAL, &found) == 0 && found.f_type == TMPFS_MAGIC;
     const char *usual = is_beside_v1 ? USUAL "/unified" : USUAL, *hidden;
-    int r;
+    CLEANUP(closep) int fd = -1;
 
-    *cgroup = (struct cgroup){ .path = strdup(path ? path : usual), .at_fd = AT_FDCWD, .fd = -1 };
+    *cgroup = (struct cgroup){ .path = strdup(path ? path : usual), .at_fd = AT_FDCWD };
     if (!cgroup->path)
         return -ENOMEM;
     cgroup->name = cgroup->path;
     hidden = path ? hidden_name(cgroup->path) : ".";
-    r = cgroup_open(cgroup, error);
-    if (r == 0 || !hidden)
-        return r;
-    cgroup->name = hidden;
-    cgroup->at_fd = mount_privately();
-    if (cgroup->at_fd < 0)
-        return error_set_field(error, "cgroup",
-                               "no cgroup2 is mounted here: `ip netns exec` hides it; nsenter "
-                               "--net and riptided@.service do not");
-    return cgroup_open(cgroup, error);
+    fd = cgroup_open(cgroup, error);
+    if (fd < 0 && hidden) {
+        cgroup->name = hidden;
+        cgroup->at_fd = mount_privately();
+        if (cgroup->at_fd < 0)
+            return error_set_field(error, "cgroup",
+                                   "no cgroup2 is mounted here: `ip netns exec` hides it; nsenter "
+                                   "--net and riptided@.service do not");
+        fd = cgroup_open(cgroup, error);
+    }
+    return fd < 0 ? fd : 0;
 }
 
-bool cgroup_is_removed(const struct cgroup *cgroup)
+bool cgroup_is(const struct cgroup *cgroup, uint64_t id)
 {
-    struct stat held, found;
+    struct stat found;
 
-    if (fstat(cgroup->fd, &held) < 0)
-        return true;
     /* Without the permission to look, assumes that it is still there. */
     if (fstatat(cgroup->at_fd, cgroup->name, &found, 0) < 0)
-        return errno == ENOENT || errno == ENOTDIR;
-    return held.st_dev != found.st_dev || held.st_ino != found.st_ino;
-}
-
-void cgroup_close(struct cgroup *cgroup)
-{
-    closep(&cgroup->fd);
-    closep(&cgroup->at_fd);
-    free(cgroup->path);
+        return errno != ENOENT && errno != ENOTDIR;
+    return found.st_ino == id;
 }

@@ -19,7 +19,7 @@ SECTION = struct.Struct("<IIQQQQIIQQ")  # Elf64_Shdr
 SYMBOL_BYTES = 24
 SMALL_STORES = {0x62, 0x6a, 0x72, 0x63, 0x6b, 0x73}  # BPF_ST and BPF_STX of 32, 16, 8 bits
 STACK = 10  # the register
-MAPS = ["windows", "settings", "counts"]  # as in program.h
+MAPS = ["windows", "common"]  # as in program.h
 PSEUDO_MAP_FD = 1  # BPF_PSEUDO_MAP_FD, as source register
 HEADER = """\
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */

@@ -49,7 +49,7 @@ static __u64 (*const get_netns_cookie)(void *ctx) = (void *)BPF_FUNC_get_netns_c
 static __u64 (*const get_socket_cookie)(void *ctx) = (void *)BPF_FUNC_get_socket_cookie;
 
 /* Names of the maps; the loader puts their fds in place of the names. */
-extern char windows, settings, counts;
+extern char windows, common;
 
 /* Without CAP_PERFMON nothing smaller than 64 bits is written to the stack: see embed.py. */
 INLINE long set_option(struct bpf_sock_ops *ctx, int level, int name, __u64 value)
@@ -57,20 +57,12 @@ INLINE long set_option(struct bpf_sock_ops *ctx, int level, int name, __u64 valu
     return set_sockopt(ctx, level, name, &value, sizeof(__u32));
 }
 
-/* Before Linux 6.1 programs cannot read these options, and get `otherwise`. */
-INLINE __u32 get_option(struct bpf_sock_ops *ctx, int level, int name, __u32 otherwise)
+/* Before Linux 6.1 programs cannot read these options, and get 0. */
+INLINE __u32 get_option(struct bpf_sock_ops *ctx, int level, int name)
 {
     __u64 value = 0;
 
-    return get_sockopt(ctx, level, name, &value, sizeof(__u32)) ? otherwise : (__u32)value;
-}
-
-/* The only element of a map. */
-INLINE void *only_one(void *map)
-{
-    __u64 key = 0;
-
-    return map_lookup(map, &key);
+    return get_sockopt(ctx, level, name, &value, sizeof(__u32)) ? 0 : (__u32)value;
 }
 
 INLINE void add(__u64 *count, __u64 n)
@@ -79,51 +71,25 @@ INLINE void add(__u64 *count, __u64 n)
 }
 
 /*
- * Reads a member of the context. In C the compiler would merge the loads of two branches into one
- * at a variable offset, and the verifier allows only constant offsets.
+ * Decides by family, because remote_ip4 is not 0 on IPv6 sockets. Volatile: of the loads of two
+ * branches the compiler would make one at a variable offset, which the verifier does not allow.
  */
-#define READ(context, member)                                                                      \
-    ({                                                                                             \
-        __u64 value_;                                                                              \
-                                                                                                   \
-        __asm__ volatile("%0 = *(u32 *)(%1 + %2)"                                                  \
-                         : "=r"(value_)                                                            \
-                         : "r"(context), "i"(__builtin_offsetof(struct bpf_sock_ops, member)));    \
-        (__u32) value_;                                                                            \
-    })
-
-/*
- * Without CAP_PERFMON the verifier refuses an index if it knows different values of it on different
- * branches. Adding a difference of two reads, which is always 0, makes the index unknown to it.
- */
-INLINE void count_given(struct bpf_sock_ops *ctx, struct window_counts *count, __u32 cwnd)
-{
-    __u32 hidden = cwnd + READ(ctx, family) - READ(ctx, family);
-
-    add(&count->given, 1);
-    add(&count->by_cwnd[window_bucket(hidden)], 1);
-    add(&count->segments, cwnd);
-}
-
-/* Decides by family, because remote_ip4 is not 0 on IPv6 sockets. */
-INLINE struct window *find_window(struct bpf_sock_ops *ctx)
+INLINE struct window *find_window(const volatile struct bpf_sock_ops *ctx)
 {
     __u64 key[3]; /* struct window_key */
 
     key[0] = (32 + 32) | (__u64)AF_INET << 32;
-    key[1] = READ(ctx, remote_ip4);
+    key[1] = ctx->remote_ip4;
     key[2] = 0;
     if (ctx->family == AF_INET6) {
-        key[1] = READ(ctx, remote_ip6[0]) | (__u64)READ(ctx, remote_ip6[1]) << 32;
-        key[2] = READ(ctx, remote_ip6[2]) | (__u64)READ(ctx, remote_ip6[3]) << 32;
+        key[1] = ctx->remote_ip6[0] | (__u64)ctx->remote_ip6[1] << 32;
+        key[2] = ctx->remote_ip6[2] | (__u64)ctx->remote_ip6[3] << 32;
         if (key[1] || (__u32)key[2] != __builtin_bswap32(0xffff)) {
             key[0] = (32 + 128) | (__u64)AF_INET6 << 32;
         } else { /* IPv4-mapped */
             key[1] = key[2] >> 32;
             key[2] = 0;
         }
-    } else if (ctx->family != AF_INET) {
-        return 0;
     }
     return map_lookup(&windows, key);
 }
@@ -135,9 +101,9 @@ INLINE struct window *find_window(struct bpf_sock_ops *ctx)
  */
 INLINE void open_receive_window(struct bpf_sock_ops *ctx, __u32 bytes)
 {
-    __u32 before = get_option(ctx, SOL_SOCKET, SO_RCVLOWAT, 0);
+    __u32 before = get_option(ctx, SOL_SOCKET, SO_RCVLOWAT);
 
-    if (before && !get_option(ctx, SOL_TCP, TCP_WINDOW_CLAMP, 0) &&
+    if (before && !get_option(ctx, SOL_TCP, TCP_WINDOW_CLAMP) &&
         set_option(ctx, SOL_SOCKET, SO_RCVLOWAT, bytes) == 0)
         set_option(ctx, SOL_SOCKET, SO_RCVLOWAT, before);
 }
@@ -154,7 +120,7 @@ INLINE __u64 round_trip_us(const struct bpf_sock_ops *ctx, const struct window *
  */
 INLINE int take_rate_down(struct bpf_sock_ops *ctx, __u64 limit)
 {
-    if (get_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, 0) != NO_LIMIT)
+    if (get_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE) != NO_LIMIT)
         return 0;
     set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, limit < NO_LIMIT ? (__u32)limit : NO_LIMIT - 1);
     set_option(ctx, SOL_SOCKET, SO_MAX_PACING_RATE, NO_LIMIT);
@@ -167,7 +133,7 @@ INLINE int take_rate_down(struct bpf_sock_ops *ctx, __u64 limit)
  * undone if the program ends. The callback for header options shows that. As a greeting or a TLS
  * handshake may precede the data, each flight that begins in the first ten segments is paced.
  */
-INLINE void pace(struct bpf_sock_ops *ctx, struct window_counts *count, __u32 percent)
+INLINE void pace(struct bpf_sock_ops *ctx, const struct window *window, struct window_counts *count)
 {
     __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
     __u32 is_theirs = callbacks & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
@@ -175,7 +141,7 @@ INLINE void pace(struct bpf_sock_ops *ctx, struct window_counts *count, __u32 pe
     if (!take_rate_down(ctx, NO_LIMIT))
         return;
     add(&count->paced, 1);
-    if (percent == TCP_PACING_PERCENT && ctx->srtt_us)
+    if (window->pacing_percent == TCP_PACING_PERCENT && ctx->srtt_us)
         return;
     set_option(ctx, SOL_TCP, TCP_SAVE_SYN, is_theirs ? CALLED_BY_OTHERS : CALLED_BY_US);
     if (!is_theirs)
@@ -183,21 +149,20 @@ INLINE void pace(struct bpf_sock_ops *ctx, struct window_counts *count, __u32 pe
 }
 
 /* Computes the rate from the present congestion window, as idling may have reduced it. */
-INLINE void begin_flight(struct bpf_sock_ops *ctx, const struct window *window,
-                         const struct window_settings *set)
+INLINE void begin_flight(struct bpf_sock_ops *ctx, const struct window *window)
 {
-    __u32 percent = window_pacing_percent(window, set->is_pacing);
     __u64 rtt_us = round_trip_us(ctx, window);
 
-    if (percent && rtt_us)
-        take_rate_down(ctx, (__u64)ctx->snd_cwnd * ctx->mss_cache * 100000000 / (rtt_us * percent));
+    if (window->pacing_percent && rtt_us)
+        take_rate_down(ctx, (__u64)ctx->snd_cwnd * ctx->mss_cache * 100000000 /
+                                (rtt_us * window->pacing_percent));
 }
 
 /* Whether pace() marked the connection; after its first ten segments removes mark and callback. */
 INLINE int is_awaited(struct bpf_sock_ops *ctx)
 {
     __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
-    __u32 note = get_option(ctx, SOL_TCP, TCP_SAVE_SYN, NO_NOTE);
+    __u32 note = get_option(ctx, SOL_TCP, TCP_SAVE_SYN);
 
     if (note == NO_NOTE || ctx->data_segs_out < UNPACED_SEGS)
         return note != NO_NOTE;
@@ -207,23 +172,23 @@ INLINE int is_awaited(struct bpf_sock_ops *ctx)
     return 1;
 }
 
-INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
-                        const struct window_settings *set, struct window_counts *count,
-                        int is_held_out)
+/* Gives the window that the connection would have without a route of ours. */
+INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window,
+                     struct window_counts *count)
 {
-    __u32 cwnd = window->initcwnd;
-    __u32 percent = window_pacing_percent(window, set->is_pacing);
+    add(&count->held_out, 1);
+    /* After two lost SYNs TCP starts with one segment, as it should. */
+    if (ctx->total_retrans <= 1 && ctx->snd_cwnd <= window->route_cwnd_max)
+        set_option(ctx, SOL_TCP, TCP_BPF_IW, window->base_cwnd);
+}
+
+INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
+                        struct window_counts *count)
+{
     __u64 rtt_us = round_trip_us(ctx, window);
     /* snd_cwnd is the initcwnd of the route, or 10; without a route of ours it would be this. */
     __u32 base_cwnd = ctx->snd_cwnd <= window->route_cwnd_max ? window->base_cwnd : ctx->snd_cwnd;
 
-    if (is_held_out) {
-        add(&count->held_out, 1);
-        /* After two lost SYNs TCP starts with one segment, as it should. */
-        if (ctx->total_retrans <= 1 && base_cwnd != ctx->snd_cwnd)
-            set_option(ctx, SOL_TCP, TCP_BPF_IW, base_cwnd);
-        return;
-    }
     if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
         set_option(ctx, SOL_TCP, TCP_SAVE_SYN, NO_NOTE);
     if (ctx->total_retrans > 1) {
@@ -232,24 +197,22 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
     }
     if (window->rto_min_us)
         set_option(ctx, SOL_TCP, TCP_BPF_RTO_MIN, window->rto_min_us);
-    if (base_cwnd > cwnd && !window->may_lower) {
+    if (base_cwnd > window->initcwnd && !window->may_lower) {
         add(&count->kept, 1);
         return;
     }
-    /* Our own route may be larger by up to a step: keeps its window, as with routes alone. */
-    if (ctx->snd_cwnd > cwnd && !window->may_lower)
-        cwnd = ctx->snd_cwnd;
-    if (percent && !rtt_us) {
+    if (window->pacing_percent && !rtt_us) {
         add(&count->refused, 1);
         return;
     }
-    if (set_option(ctx, SOL_TCP, TCP_BPF_IW, cwnd))
+    if (set_option(ctx, SOL_TCP, TCP_BPF_IW, window->initcwnd))
         return;
-    count_given(ctx, count, cwnd);
-    /* On short paths pacing only costs time. Either RTT suffices: a queue lengthens a handshake. */
-    if (percent && rtt_us >= PACING_RTT_MIN_US &&
-        (!window->rtt_us || window->rtt_us >= PACING_RTT_MIN_US))
-        pace(ctx, count, percent);
+    add(&count->given, 1);
+    add(&count->segments, window->initcwnd);
+    if (window->bucket < WINDOW_BUCKETS)
+        add(&count->by_cwnd[window->bucket], 1);
+    if (window->pacing_percent && rtt_us >= PACING_RTT_MIN_US)
+        pace(ctx, window, count);
 }
 
 /*
@@ -272,9 +235,9 @@ INLINE void open_connection(struct bpf_sock_ops *ctx, const struct window *windo
 
 __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
 {
-    const struct window_settings *set;
+    struct window_common *all;
     const struct window *window;
-    struct window_counts *count;
+    __u64 first = 0;
     int is_established = ctx->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
                          ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
     int is_data = ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB, is_held_out;
@@ -287,28 +250,26 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
                !(ctx->op == BPF_SOCK_OPS_RETRANS_CB && ctx->state == BPF_TCP_SYN_SENT)) {
         return 1;
     }
-    set = only_one(&settings);
-    if (!set || set->netns_cookie != get_netns_cookie(ctx))
+    all = map_lookup(&common, &first);
+    if (!all || all->netns_cookie != get_netns_cookie(ctx))
         return 1;
     /* Only now: the mark may be that of another riptided on the cgroup. */
     if (is_data && !is_awaited(ctx))
         return 1;
-    if (set->is_paused)
+    if (all->is_paused)
         return 1;
     window = find_window(ctx);
     if (!window)
         return 1;
-    /* Only now: a verifier that follows wrong guesses reads a window that is known to be none. */
-    count = only_one(&counts);
-    if (!count)
-        return 1;
     is_held_out =
-        set->holdout && arm_of(get_socket_cookie(ctx), set->seed, set->holdout) == ARM_HOLDOUT;
-    if (is_established)
-        established(ctx, window, set, count, is_held_out);
-    else if (is_data && !is_held_out && !ctx->packets_out)
-        begin_flight(ctx, window, set);
+        all->holdout && arm_of(get_socket_cookie(ctx), all->seed, all->holdout) == ARM_HOLDOUT;
+    if (is_established && is_held_out)
+        hold_out(ctx, window, &all->counts);
+    else if (is_established)
+        established(ctx, window, &all->counts);
     else if (!is_data && !is_held_out)
         open_connection(ctx, window);
+    else if (!is_held_out && !ctx->packets_out)
+        begin_flight(ctx, window);
     return 1;
 }

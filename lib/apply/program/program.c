@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,8 +24,8 @@
 enum { LOG_BYTES = 4096 };
 
 /*
- * To the kernel all after the member `last` is 0, whatever the compiler leaves in a union behind the
- * member that is named.
+ * To the kernel all after the member `last` is 0, whatever the compiler leaves in a union behind
+ * the member that is named.
  */
 #define BPF(command, last, ...)                                                                    \
     call(command, &(union bpf_attr){ __VA_ARGS__ }, STRUCT_END(union bpf_attr, last))
@@ -42,15 +43,10 @@ static int call(enum bpf_cmd command, union bpf_attr *attr, size_t size)
     return (int)r;
 }
 
-static uint64_t address_of(const void *pointer)
-{
-    return (uintptr_t)pointer;
-}
-
 int map_element(enum bpf_cmd command, int map_fd, const void *key, const void *value)
 {
-    return BPF(command, value, .map_fd = (uint32_t)map_fd, .key = address_of(key),
-               .value = address_of(value));
+    return BPF(command, value, .map_fd = (uint32_t)map_fd, .key = (uintptr_t)key,
+               .value = (uintptr_t)value);
 }
 
 /* With a log for the message; without a trace, which before Linux 6.4 would fill it. */
@@ -60,8 +56,8 @@ static int load_code(const struct bpf_insn *code, size_t n, char log[LOG_BYTES])
 
     return BPF(BPF_PROG_LOAD, expected_attach_type, .prog_type = BPF_PROG_TYPE_SOCK_OPS,
                .expected_attach_type = BPF_CGROUP_SOCK_OPS, .prog_name = "riptide",
-               .license = address_of("Dual MIT/GPL"), .insns = address_of(code),
-               .insn_cnt = (uint32_t)n, .log_level = LOG_STATS, .log_buf = address_of(log),
+               .license = (uintptr_t)"Dual MIT/GPL", .insns = (uintptr_t)code,
+               .insn_cnt = (uint32_t)n, .log_level = LOG_STATS, .log_buf = (uintptr_t)log,
                .log_size = LOG_BYTES);
 }
 
@@ -70,46 +66,56 @@ static int get_info(int fd, void *info, size_t size)
     return BPF(BPF_OBJ_GET_INFO_BY_FD, info,
                .info = { .bpf_fd = (uint32_t)fd,
                          .info_len = (uint32_t)size,
-                         .info = address_of(info) });
+                         .info = (uintptr_t)info });
 }
 
-/* Whether it is attached to an existing cgroup, as our link. */
+/* Whether it is attached, as our link, to the cgroup that has the path now. */
 static bool is_attached(const struct program *program)
 {
     struct bpf_link_info link = { 0 };
     struct bpf_prog_info info = { 0 };
 
-    return get_info(program->link_fd, &link, sizeof(link)) == 0 && link.cgroup.cgroup_id != 0 &&
-           get_info(program->program_fd, &info, sizeof(info)) == 0 && link.prog_id == info.id;
+    return get_info(program->fds[FD_LINK], &link, sizeof(link)) == 0 &&
+           get_info(program->fds[FD_PROGRAM], &info, sizeof(info)) == 0 &&
+           link.prog_id == info.id && cgroup_is(&program->cgroup, link.cgroup.cgroup_id);
 }
 
 /* Even if a child of fork(2) has a copy of the fd. Since Linux 5.9. */
 static int detach(const struct program *program)
 {
     return BPF(BPF_LINK_DETACH, link_detach,
-               .link_detach = { .link_fd = (uint32_t)program->link_fd });
+               .link_detach = { .link_fd = (uint32_t)program->fds[FD_LINK] });
 }
 
 static int create_maps(struct program *program)
 {
+    struct window_common *common;
+    int *fds = program->fds;
+
     /* One window more, as the trie adds a window before it frees the one that this replaces. */
-    program->maps[MAP_WINDOWS] =
+    fds[FD_WINDOWS] =
         BPF(BPF_MAP_CREATE, map_name, .map_type = BPF_MAP_TYPE_LPM_TRIE,
             .map_name = "riptide_windows", .key_size = sizeof(struct window_key),
             .value_size = sizeof(struct window), .max_entries = program->max_windows + 1,
             .map_flags = BPF_F_NO_PREALLOC);
-    program->maps[MAP_SETTINGS] =
-        BPF(BPF_MAP_CREATE, map_name, .map_type = BPF_MAP_TYPE_ARRAY, .map_name = "riptide_set",
-            .key_size = sizeof(uint32_t), .value_size = sizeof(struct window_settings),
-            .max_entries = 1);
-    program->maps[MAP_COUNTS] =
-        BPF(BPF_MAP_CREATE, map_name, .map_type = BPF_MAP_TYPE_ARRAY,
-            .map_name = "riptide_counts", .key_size = sizeof(uint32_t),
-            .value_size = sizeof(struct window_counts), .max_entries = 1);
-    for (int map = 0; map < MAPS; map++) {
-        if (program->maps[map] < 0)
-            return program->maps[map];
-    }
+    if (fds[FD_WINDOWS] < 0)
+        return fds[FD_WINDOWS];
+    fds[FD_COMMON] = BPF(BPF_MAP_CREATE, map_name, .map_type = BPF_MAP_TYPE_ARRAY,
+                         .map_name = "riptide_common", .key_size = sizeof(uint32_t),
+                         .value_size = sizeof(*common), .max_entries = 1,
+                         .map_flags = BPF_F_MMAPABLE);
+    if (fds[FD_COMMON] < 0)
+        return fds[FD_COMMON];
+    common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE, MAP_SHARED, fds[FD_COMMON], 0);
+    if (common == MAP_FAILED)
+        return -errno;
+    *common = (struct window_common){
+        .netns_cookie = program->netns_cookie,
+        .is_paused = program->why_paused != NULL,
+        .holdout = ARM_SHARE(program->config->holdout_percent),
+        .seed = program->config->holdout_seed,
+    };
+    program->common = common;
     return 0;
 }
 
@@ -117,7 +123,7 @@ static int create_maps(struct program *program)
  * Since Linux 6.1 programs can read SO_MAX_PACING_RATE, but loading one does not show whether it
  * can. A helper of the same release shows it, also in older kernels with the BPF of a later one.
  */
-static bool is_before_6_1(void)
+static bool can_read_pacing(void)
 {
     enum { KTIME_GET_TAI_NS = 208 };
     static const struct bpf_insn code[] = {
@@ -128,7 +134,7 @@ static bool is_before_6_1(void)
     char log[LOG_BYTES] = "";
     CLEANUP(closep) int fd = load_code(code, sizeof(code) / sizeof(code[0]), log);
 
-    return fd == -EOPNOTSUPP;
+    return fd != -EOPNOTSUPP;
 }
 
 static int load(struct program *program, struct riptide_error *error)
@@ -137,17 +143,16 @@ static int load(struct program *program, struct riptide_error *error)
     char log[LOG_BYTES] = "";
     int r = create_maps(program);
 
-    if (r == 0) {
-        memcpy(code, program_code, sizeof(code));
-        for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++) {
-            if (code[i].src_reg == BPF_PSEUDO_MAP_FD && code[i].code == (BPF_LD | BPF_IMM | BPF_DW))
-                code[i].imm = program->maps[code[i].imm];
-        }
-        r = load_code(code, sizeof(code) / sizeof(code[0]), log);
+    memcpy(code, program_code, sizeof(code));
+    for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++) {
+        if (code[i].src_reg == BPF_PSEUDO_MAP_FD && code[i].code == (BPF_LD | BPF_IMM | BPF_DW))
+            code[i].imm = program->fds[code[i].imm];
     }
+    if (r == 0)
+        r = load_code(code, sizeof(code) / sizeof(code[0]), log);
     if (r >= 0) {
-        program->program_fd = r;
-        program->is_before_6_1 = is_before_6_1();
+        program->fds[FD_PROGRAM] = r;
+        program->can_pace &= can_read_pacing();
         return 0;
     }
     log[strcspn(log, "\n")] = '\0'; /* the other lines are the place, and statistics */
@@ -163,27 +168,29 @@ static int load(struct program *program, struct riptide_error *error)
 
 static int attach(struct program *program, struct riptide_error *error)
 {
-    const char *path = program->cgroup.path;
-    int fd = BPF(BPF_LINK_CREATE, link_create.attach_type,
-                 .link_create = { .prog_fd = (uint32_t)program->program_fd,
-                                  .target_fd = (uint32_t)program->cgroup.fd,
-                                  .attach_type = BPF_CGROUP_SOCK_OPS });
+    CLEANUP(closep) int cgroup_fd = cgroup_open(&program->cgroup, error);
+    const char *why;
+    int fd;
 
+    if (cgroup_fd < 0)
+        return cgroup_fd;
+    fd = BPF(BPF_LINK_CREATE, link_create.attach_type,
+             .link_create = { .prog_fd = (uint32_t)program->fds[FD_PROGRAM],
+                              .target_fd = (uint32_t)cgroup_fd,
+                              .attach_type = BPF_CGROUP_SOCK_OPS });
+    if (fd >= 0) {
+        closep(&program->fds[FD_LINK]);
+        program->fds[FD_LINK] = fd;
+        return 0;
+    }
+    why = strerror(-fd);
     if (fd == -EPERM)
-        error_set_field(error, "cgroup",
-                        "%s: another program is attached to it, or above it, and allows no other; "
-                        "detach that program, or name another cgroup",
-                        path);
+        why = "another program is attached to it, or above it, and allows no other; detach that "
+              "program, or name another cgroup";
     else if (fd == -E2BIG)
-        error_set_field(error, "cgroup",
-                        "%s: 64 programs are on it, the most that the kernel takes", path);
-    else if (fd < 0)
-        error_set_field(error, "cgroup", "%s: %s", path, strerror(-fd));
-    if (fd < 0)
-        return fd;
-    closep(&program->link_fd);
-    program->link_fd = fd;
-    return 0;
+        why = "64 programs are on it, the most that the kernel takes";
+    error_set_field(error, "cgroup", "%s: %s", program->cgroup.path, why);
+    return fd;
 }
 
 /* Of the thread's network namespace, unique until reboot. */
@@ -200,32 +207,13 @@ static int read_netns_cookie(uint64_t *cookiep, struct riptide_error *error)
     return -EOPNOTSUPP;
 }
 
-static int write_settings(struct program *program)
-{
-    const struct riptide_applier_config *config = program->config;
-    const uint32_t key = 0;
-    const struct window_settings settings = {
-        .netns_cookie = program->netns_cookie,
-        .is_paused = program->why_paused != NULL,
-        .is_pacing = config->pacing,
-        .holdout = ARM_SHARE(config->holdout_percent),
-        .seed = config->holdout_seed,
-    };
-    int fd = program->maps[MAP_SETTINGS], r = 0;
-
-    if (fd >= 0)
-        r = map_element(BPF_MAP_UPDATE_ELEM, fd, &key, &settings);
-    if (r == 0)
-        program->why_off = program->why_paused;
-    return r;
-}
-
 static void close_all(struct program *program)
 {
-    closep(&program->link_fd);
-    closep(&program->program_fd);
-    for (int map = 0; map < MAPS; map++)
-        closep(&program->maps[map]);
+    if (program->common)
+        munmap(program->common, sizeof(*program->common));
+    program->common = NULL;
+    for (int i = 0; i < FDS; i++)
+        closep(&program->fds[i]);
 }
 
 int program_new(struct program **programp, const struct riptide_applier_config *config,
@@ -234,15 +222,12 @@ int program_new(struct program **programp, const struct riptide_applier_config *
     struct program *program = malloc(sizeof(*program));
     int r;
 
-    error_set(error, "%s", "");
     if (!program)
-        return error_fill(error, -ENOMEM);
-    *program = (struct program){ .pid = getpid(),
-                                 .config = config,
+        return -ENOMEM;
+    *program = (struct program){ .config = config,
                                  .max_windows = max_windows,
-                                 .maps = { -1, -1, -1 },
-                                 .program_fd = -1,
-                                 .link_fd = -1 };
+                                 .can_pace = config->pacing,
+                                 .fds = { -1, -1, -1, -1 } };
     r = cgroup_find(&program->cgroup, config->cgroup, error);
     if (r == 0)
         r = read_netns_cookie(&program->netns_cookie, error);
@@ -250,17 +235,16 @@ int program_new(struct program **programp, const struct riptide_applier_config *
         *programp = program;
     else
         program_free(program);
-    return error_fill(error, r);
+    return r;
 }
 
 struct program *program_free(struct program *program)
 {
     if (!program)
         return NULL;
-    if (!is_forked(program->pid, NULL))
-        program_stop(program);
     close_all(program);
-    cgroup_close(&program->cgroup);
+    closep(&program->cgroup.at_fd);
+    free(program->cgroup.path);
     free(program->queue);
     free(program);
     return NULL;
@@ -270,33 +254,29 @@ int program_start(struct program *program, struct riptide_error *error)
 {
     int r;
 
-    error_set(error, "%s", "");
     if (program->config->dry_run)
         return 0;
     r = load(program, error);
     if (r == 0)
-        r = write_settings(program);
-    if (r == 0)
         r = attach(program, error);
     if (r < 0)
         program_stop(program);
-    return error_fill(error, r);
+    return r;
 }
 
 int program_stop(struct program *program)
 {
-    int r = 0;
+    int r = program->fds[FD_LINK] >= 0 ? detach(program) : 0;
 
-    if (program->link_fd >= 0 && is_attached(program))
-        r = detach(program);
     close_all(program);
     return r;
 }
 
-int program_set_paused(struct program *program, const char *why)
+void program_set_paused(struct program *program, const char *why)
 {
     program->why_paused = why;
-    return write_settings(program);
+    if (program->common)
+        program->common->is_paused = why != NULL;
 }
 
 void program_check(struct program *program)
@@ -305,16 +285,12 @@ void program_check(struct program *program)
     int r;
 
     windows_retry(program);
-    if (program->why_off != program->why_paused)
-        write_settings(program);
-    if (program->link_fd < 0 || (is_attached(program) && !cgroup_is_removed(&program->cgroup))) {
+    if (program->fds[FD_LINK] < 0 || is_attached(program)) {
         program->reason = NULL;
         return;
     }
     detach(program);
-    r = cgroup_open(&program->cgroup, why);
-    if (r == 0)
-        r = attach(program, why);
+    r = attach(program, why);
     if (r == 0)
         error_set(why, "the program was detached from %s, or replaced there; it is attached again",
                   program->cgroup.path);
@@ -328,19 +304,17 @@ void program_check(struct program *program)
 
 const char *program_get_reason(const struct program *program)
 {
-    return program->why_off ? program->why_off : program->reason;
+    return program->why_paused ? program->why_paused : program->reason;
 }
 
 _Static_assert(sizeof(struct riptide_program_counts) == sizeof(struct window_counts), "same");
 
 void program_count(const struct program *program, struct riptide_applier_stats *stats)
 {
-    const uint32_t key = 0;
-
-    map_element(BPF_MAP_LOOKUP_ELEM, program->maps[MAP_COUNTS], &key, &stats->program);
+    if (program->common)
+        memcpy(&stats->program, &program->common->counts, sizeof(stats->program));
     stats->program_reason = program_get_reason(program);
     /* Also in a pause, as windows are learned for after it. */
-    stats->can_pace =
-        program->config->pacing && !program->is_before_6_1 && !program->is_detached;
+    stats->can_pace = program->can_pace && !program->is_detached;
     stats->cgroup = program->cgroup.path;
 }

@@ -12,27 +12,25 @@
 
 #include <linux/bpf.h>
 #include <riptide/apply.h>
-#include <sys/types.h>
 
 /* The directory of cgroup2 whose connections the program serves. */
 struct cgroup {
     char *path;       /* as if /sys/fs/cgroup were not hidden */
     const char *name; /* seen from at_fd */
     int at_fd;        /* where it is hidden: the root of cgroup2; else AT_FDCWD */
-    int fd;           /* negative: gone */
 };
 
 /*
  * cgroup.c: finds `path`; NULL: the root of cgroup2. Where this mount namespace hides it, as `ip
- * netns exec` does by a /sys of its own, it makes a mount that nobody else sees. cgroup_open opens
- * the one that was made anew. Errors, each with a line: -ENOENT, not final; -EINVAL, -ENOMEM.
+ * netns exec` does by a /sys of its own, it makes a mount that nobody else sees. cgroup_open
+ * returns an fd, also of a directory that was made anew. Errors, each with a line: -ENOENT, not
+ * final; -EINVAL, -ENOMEM.
  */
 int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_error *error);
-int cgroup_open(struct cgroup *cgroup, struct riptide_error *error);
+int cgroup_open(const struct cgroup *cgroup, struct riptide_error *error);
 
-/* Open sockets can keep a removed cgroup and the program on it alive. */
-bool cgroup_is_removed(const struct cgroup *cgroup);
-void cgroup_close(struct cgroup *cgroup);
+/* Whether the directory is still the cgroup with this number. */
+bool cgroup_is(const struct cgroup *cgroup, uint64_t id);
 
 /* A window that is wanted, and the kernel's answer. */
 struct queued {
@@ -41,22 +39,21 @@ struct queued {
     int told;  /* the error, as last popped; 1: none was */
 };
 
-enum { MAP_WINDOWS, MAP_SETTINGS, MAP_COUNTS, MAPS };
+enum { FD_WINDOWS, FD_COMMON, FD_PROGRAM, FD_LINK, FDS };
 
 struct program {
-    pid_t pid; /* of the process that made it */
     const struct riptide_applier_config *config;
     uint32_t max_windows;
     bool is_beside_routes; /* routes of ours may have a window larger by window_step */
+    bool can_pace;         /* as configured; since the load, if this kernel can */
+    bool is_detached;      /* as last found */
     uint64_t netns_cookie;
     struct cgroup cgroup;
-    int maps[MAPS], program_fd, link_fd; /* -1: not loaded, not attached */
-    bool is_before_6_1;                  /* this Linux, which paces nothing; set by the load */
-    bool is_detached;                    /* as last found */
-    const char *why_paused;              /* as wanted; NULL: windows are wanted */
-    const char *why_off;                 /* as the kernel has it */
-    struct riptide_error whys[2];        /* in turn: another reason has another address */
-    const char *reason;                  /* one of them; NULL: there is none */
+    int fds[FDS];                 /* -1: not loaded, not attached */
+    struct window_common *common; /* memory of the map; NULL: not loaded */
+    const char *why_paused;       /* NULL: windows are wanted */
+    struct riptide_error whys[2]; /* in turn: another reason has another address */
+    const char *reason;           /* one of them, why it was not attached; NULL: it was */
     /* In the order of setting; the kernel has answered the first n_tried. */
     struct queued *queue;
     uint32_t n_popped, n_tried, n_queued, capacity;
@@ -64,24 +61,24 @@ struct program {
 };
 
 /*
- * For connections of the thread's network namespace. Opens config->cgroup and changes nothing; the
- * configuration stays the caller's. Errors, each with a line: as cgroup_find, -EOPNOTSUPP (a kernel
- * before 5.15).
+ * For connections of the thread's network namespace. Looks for config->cgroup and changes nothing;
+ * the configuration stays the caller's. Errors, each with a line: as cgroup_find, -EOPNOTSUPP (a
+ * kernel before 5.15).
  */
 int program_new(struct program **programp, const struct riptide_applier_config *config,
                 uint32_t max_windows, struct riptide_error *error);
 
-/* Detaches it, whoever has its fds, and closes; in a child of fork(2) it only closes. */
+/* Only closes: what the program has ends with the last copy of its fds. */
 struct program *program_free(struct program *program);
 
 /* Loads and attaches it. Errors, each with a line: those of bpf(2), -EOPNOTSUPP for EINVAL. */
 int program_start(struct program *program, struct riptide_error *error);
 
-/* Undoes a start; another may follow. Errors: those of bpf(2). */
+/* Undoes a start, whoever has copies of its fds; another may follow. Errors: those of bpf(2). */
 int program_stop(struct program *program);
 
-/* For the reason `why`, the caller's; NULL: no pause. Errors: bpf(2)'s; a check tries again. */
-int program_set_paused(struct program *program, const char *why);
+/* For the reason `why`, the caller's; NULL: no pause. */
+void program_set_paused(struct program *program, const char *why);
 
 /*
  * Each second or so: lets refused windows wait again, and attaches the program again after it was
@@ -116,6 +113,6 @@ int windows_find(const struct program *program, const struct riptide_prefix *dst
 
 /* Key and value of a wanted window in the map. Pure. */
 struct window_key window_key_of(const struct riptide_prefix *dst);
-struct window window_of(const struct riptide_wanted *wanted, bool is_beside_routes);
+struct window window_of(const struct riptide_wanted *wanted, bool is_pacing, bool is_beside_routes);
 
 #endif

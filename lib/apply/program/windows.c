@@ -4,11 +4,14 @@
 #include "internal.h"
 #include "prefix.h"
 #include "prefix_table.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { MAX_WRITTEN = 64, MAX_OUTCOMES = 512 /* that nobody pops */ };
+
+const uint64_t riptide_window_bounds[] = { 10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500, 0 };
 
 struct window_key window_key_of(const struct riptide_prefix *dst)
 {
@@ -18,7 +21,21 @@ struct window_key window_key_of(const struct riptide_prefix *dst)
     return key;
 }
 
-struct window window_of(const struct riptide_wanted *wanted, bool is_beside_routes)
+/*
+ * The part of a round trip over which the first flight leaves; 0: at once. On short paths pacing
+ * only costs time. What the program knows is a handshake's, which a queue lengthens.
+ */
+static uint32_t pacing_percent_of(const struct riptide_wanted *wanted, bool is_pacing)
+{
+    const bool is_short = wanted->rtt_us > 0 && wanted->rtt_us < PACING_RTT_MIN_US;
+    const uint32_t percent = wanted->pacing_percent;
+
+    if (is_short || percent > 100 || (percent == 0 && !is_pacing))
+        return 0;
+    return percent < TCP_PACING_PERCENT ? TCP_PACING_PERCENT : percent;
+}
+
+struct window window_of(const struct riptide_wanted *wanted, bool is_pacing, bool is_beside_routes)
 {
     uint32_t max = wanted->cwnd_max;
     struct window window = {
@@ -26,10 +43,13 @@ struct window window_of(const struct riptide_wanted *wanted, bool is_beside_rout
         .may_lower = wanted->may_lower,
         .rto_min_us = wanted->rto_min_us,
         .receive_bytes = wanted->receive_bytes,
-        .pacing_percent = wanted->pacing_percent,
+        .pacing_percent = pacing_percent_of(wanted, is_pacing),
         .rtt_us = wanted->rtt_us,
     };
 
+    while (riptide_window_bounds[window.bucket] &&
+           window.initcwnd > riptide_window_bounds[window.bucket])
+        window.bucket++;
     if (is_beside_routes) {
         window.route_cwnd_max = window.initcwnd + window_step(window.initcwnd);
         window.base_cwnd = wanted->base_cwnd > 0 ? wanted->base_cwnd : KERNEL_CWND;
@@ -48,14 +68,15 @@ int windows_set(struct program *program, const struct riptide_wanted *wanted)
 static void write_window(const struct program *program, struct queued *queued)
 {
     const struct window_key key = window_key_of(&queued->wanted.dst);
-    const struct window window = window_of(&queued->wanted, program->is_beside_routes);
+    const struct window window =
+        window_of(&queued->wanted, program->config->pacing, program->is_beside_routes);
     bool is_wanted = window.initcwnd > 0;
 
     queued->error = 0;
     if (program->config->dry_run)
         return;
     queued->error = map_element(is_wanted ? BPF_MAP_UPDATE_ELEM : BPF_MAP_DELETE_ELEM,
-                                program->maps[MAP_WINDOWS], &key, is_wanted ? &window : NULL);
+                                program->fds[FD_WINDOWS], &key, is_wanted ? &window : NULL);
     /* It was to be removed, and does not exist. */
     if (queued->error == -ENOENT)
         queued->error = queued->told = 0;
@@ -66,6 +87,7 @@ int windows_dispatch(struct program *program)
     for (int i = 0; i < MAX_WRITTEN && program->n_tried < program->n_queued; i++) {
         struct queued *queued = &program->queue[program->n_tried++];
 
+        /* What was written before the last retry waits only to be popped. */
         if (queued->error != 0)
             write_window(program, queued);
     }
@@ -98,38 +120,29 @@ int windows_pop(struct program *program, const struct riptide_route **routep)
     return 0;
 }
 
-/* Of a refused window nothing is left to do where a newer one of its destination was set. */
-static void drop_replaced(struct program *program)
+void windows_retry(struct program *program)
 {
+    uint32_t first = program->n_queued, slot;
     struct prefix_table newer;
 
     prefix_table_init(&newer, sizeof(struct riptide_prefix), UINT32_MAX,
                       program->config->hash_seed);
     for (uint32_t i = program->n_queued; i-- > 0;) {
-        struct queued *queued = &program->queue[i];
-        uint32_t n = newer.n, slot;
+        const struct queued *queued = &program->queue[i];
+        uint32_t n = newer.n;
+        bool is_replaced =
+            prefix_table_insert(&newer, &queued->wanted.dst, &slot) == 0 && newer.n == n;
+        bool is_unpopped = queued->told != 0 && i + MAX_OUTCOMES >= program->n_tried;
 
-        if (prefix_table_insert(&newer, &queued->wanted.dst, &slot) == 0 && newer.n == n &&
-            i < program->n_tried)
-            queued->error = queued->told = 0;
+        if (queued->error == 0 ? is_unpopped : !is_replaced)
+            program->queue[--first] = *queued;
     }
     prefix_table_deinit(&newer);
-}
-
-void windows_retry(struct program *program)
-{
-    uint32_t n = 0;
-
-    drop_replaced(program);
-    for (uint32_t i = 0; i < program->n_queued; i++) {
-        const struct queued *queued = &program->queue[i];
-
-        /* What is written and not popped stays as well; a dispatch passes over it. */
-        if (queued->error != 0 || (queued->told != 0 && program->n_tried - i <= MAX_OUTCOMES))
-            program->queue[n++] = *queued;
-    }
-    program->n_queued = n;
+    program->n_queued -= first;
     program->n_tried = program->n_popped = 0;
+    if (first > 0)
+        memmove(program->queue, program->queue + first,
+                program->n_queued * sizeof(*program->queue));
 }
 
 int windows_find(const struct program *program, const struct riptide_prefix *dst,
@@ -138,7 +151,7 @@ int windows_find(const struct program *program, const struct riptide_prefix *dst
     const struct window_key key = window_key_of(dst);
 
     if (!program ||
-        map_element(BPF_MAP_LOOKUP_ELEM, program->maps[MAP_WINDOWS], &key, window) < 0)
+        map_element(BPF_MAP_LOOKUP_ELEM, program->fds[FD_WINDOWS], &key, window) < 0)
         return RIPTIDE_E_UNKNOWN;
     return 0;
 }
