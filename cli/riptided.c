@@ -23,7 +23,8 @@ static void print_help(void)
     settings_init(&defaults);
     printf("Usage: riptided [OPTION]...\n\n"
            "Learns initial TCP windows from open connections and gives them to the kernel.\n"
-           "On SIGTERM, SIGINT or SIGHUP it removes its routes and rules. Needs CAP_NET_ADMIN.\n\n");
+           "On SIGTERM, SIGINT or SIGHUP it removes its routes and rules. Needs CAP_NET_ADMIN.\n"
+           "\n");
     options_print_help(stdout, settings_rows, &defaults);
     printf("\nPolicies:\n");
     for (size_t i = 0; riptide_policy_get(i); i++)
@@ -99,8 +100,8 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     log_init("riptided");
     r = settings_load(&settings, argc, argv, &error);
-    /* A program would end with it, and with the program what needs it. */
-    if (settings.once && settings.applier.backend == RIPTIDE_AUTO) {
+    /* A program would end with it, and with the program what needs it. A dry run ends nothing. */
+    if (settings.once && !settings.applier.dry_run && settings.applier.backend == RIPTIDE_AUTO) {
         settings.applier.backend = RIPTIDE_ROUTES;
         settings.applier.holdout_percent = 0;
         settings.applier.cgroup = NULL;

@@ -24,6 +24,16 @@ def test_routes_are_beside_the_program_where_idle_connections_restart(net, cgrou
         assert f'riptide_apply_info{{asked="auto",by="{by}"}} 1\n' in net.host.run(RIPTIDE, "metrics").stdout
 
 
+@pytest.mark.parametrize("after_idle, beside", [(1, ", and by routes"), (0, "")], ids=["both", "program"])
+def test_a_dry_run_of_one_round_says_what_auto_would_choose(net, cgroup, after_idle, beside):
+    net.host.sysctl("ipv4/tcp_slow_start_after_idle", after_idle)
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    said = net.host.run(RIPTIDED, "--dry-run", "--once", "--cgroup", cgroup, "--policy", "paper", "--prefix-len4", 24).stderr
+    assert (f"windows would be given by the program{beside}, if the kernel takes the program, "
+            "which a dry run does not load (--apply auto)\n") in said
+    assert f"would set 203.0.113.0/24 initcwnd {cwnd} " in said
+
+
 def test_routes_that_cannot_start_leave_the_program_alone(net, cgroup):
     """Both at the operator's word are refused."""
     net.learned("203.0.113.1", 30)

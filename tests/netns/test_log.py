@@ -55,7 +55,7 @@ def test_storm_of_messages_is_not_written(storm):
 @pytest.mark.parametrize("policy", ["paper", "bdp", "careful"])
 def test_figure_is_named_for_its_policy(net, policy):
     with net.learned("203.0.113.1", 60).busy():
-        done = net.host.run(RIPTIDED, "--dry-run", "--once", "--policy", policy, "--cwnd-min", 12)
+        done = net.host.run(RIPTIDED, *BY_ROUTES, "--dry-run", "--once", "--policy", policy, "--cwnd-min", 12)
     (line,) = set_lines(done.stderr)
     assert re.search(rf"\(1 connection, {policy} [0-9.]+, smoothed [0-9.]+\)", line), line
 
@@ -99,5 +99,5 @@ def test_routes_are_named_by_debug_and_a_dry_run_alone(storm):
             wait_until(lambda: status()["routes"] == STORM, "all routes")
             daemon.stop()
             assert len(set_lines(daemon.said())) == n_lines
-    said = storm.host.run(RIPTIDED, "--dry-run", "--once", "--policy", "paper", "--cwnd-min", 12).stderr
+    said = storm.host.run(RIPTIDED, *BY_ROUTES, "--dry-run", "--once", "--policy", "paper", "--cwnd-min", 12).stderr
     assert len(set_lines(said)) == STORM and "more like it" not in said
