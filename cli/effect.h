@@ -29,8 +29,8 @@ json_t *effect_document(const char *reason, const struct books *books,
 
 #define EFFECT_SENTENCE                                                                            \
     "[{class}: ]"                                                                                  \
-    "[{?verdict=few}too few connections yet: {connections} with a window and {held_out} held out; "     \
-    "{needed} of each are needed, in classes that have two of each"                                \
+    "[{?verdict=few}too few connections yet: {connections} with a window and {held_out} held "     \
+    "out; {needed} of each are needed, in classes that have two of each"                           \
     "|{?verdict=void}void: {share_percent.estimate:.1} % " EFFECT_RANGE(                           \
         "share_percent", ".1") " of all that counted were held out, not {holdout_percent} %: a "   \
                                "condition leaves out more of one "                                 \

@@ -239,8 +239,8 @@ static void find_refused(const struct host *host, struct finding *finding)
                                           : "they start with the window of their own route");
     finding_read(finding, "riptided's show; the first is %s: %s", dst, connections->refused.reason);
     finding_do(finding,
-               "ip route add GATEWAY dev LINK, both as `ip route get %s` prints them, if main lacks "
-               "that route to the gateway's link; else report it, with that command's output",
+               "ip route add GATEWAY dev LINK, both as `ip route get %s` prints them, if main "
+               "lacks that route to the gateway's link; else report it, with that command's output",
                dst);
 }
 
