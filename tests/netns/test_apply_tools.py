@@ -128,7 +128,7 @@ def test_explain_says_of_no_short_path_that_it_is_paced(net, daemon):
         assert (status()["apply"]["given"], status()["apply"]["paced"]) == (1, 0)
 
 
-def test_a_destination_whose_route_is_left_alone_has_its_window_per_connection(net, cgroup, daemon):
+def test_a_destination_whose_route_is_left_alone_has_its_window_by_the_program(net, cgroup, daemon):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     net.learned("203.0.113.2", 30)
     net.host.ip("rule", "add", "to", "203.0.113.1", "lookup", "100")
@@ -205,7 +205,7 @@ def test_explain_says_which_of_both_windows_it_is(net, daemon):
     ("program", "riptided gives no window until `riptide resume`\n"),
     ("both", "riptided keeps its rules removed, and gives no window by the program, until `riptide resume`"
              "; its routes are in table 7230, to which no rule refers\n")])
-def test_flush_pauses_windows_per_connection_and_says_so(net, daemon, apply, paused):
+def test_flush_pauses_the_program_and_says_so(net, daemon, apply, paused):
     net.learned("203.0.113.1", 30)
     with daemon(apply, has_rules=apply == "both"):
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
@@ -214,7 +214,7 @@ def test_flush_pauses_windows_per_connection_and_says_so(net, daemon, apply, pau
 
 
 @pytest.mark.parametrize("apply", ["program", "both"])
-def test_flush_names_who_goes_on_per_connection(net, daemon, apply):
+def test_flush_names_whose_program_goes_on(net, daemon, apply):
     net.learned("203.0.113.1", 30)
     with daemon(apply, has_rules=apply == "both") as riptided:
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
@@ -227,7 +227,7 @@ def test_flush_names_who_goes_on_per_connection(net, daemon, apply):
             assert net.connect("203.0.113.1").cwnd() > 10
 
 
-def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, daemon):
+def test_explain_says_that_it_is_given_by_the_program_and_when_not(net, cgroup, daemon):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
 
     def explain():
@@ -256,7 +256,7 @@ def test_explain_says_that_it_is_given_per_connection_and_when_not(net, cgroup, 
         assert done.stderr == ""
 
 
-def test_a_dry_run_says_what_it_would_give_per_connection(net, cgroup):
+def test_a_dry_run_says_what_it_would_give_by_the_program(net, cgroup):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--dry-run", has_rules=False) as one:
         wait_until(lambda: "would set" in one.said(), "a window")
@@ -276,7 +276,7 @@ def test_verify_names_max_destinations(net, daemon):
     assert done.returncode == 4 and "or --max-destinations is reached" in done.stdout
 
 
-def test_explain_and_show_name_who_goes_on_per_connection(net, daemon):
+def test_explain_and_show_name_whose_program_goes_on(net, daemon):
     net.learned("203.0.113.1", 30)
     with daemon("program", has_rules=False) as riptided:
         # Those that open with 10 segments before it lower the mean.

@@ -126,7 +126,7 @@ def test_agent_that_embeds_the_library_is_no_riptided(net, host):
     assert "riptided" not in finding["remedy"]
 
 
-def test_agent_that_embeds_the_library_gives_windows_per_connection(net, cgroup):
+def test_agent_that_embeds_the_library_gives_windows_by_the_program(net, cgroup):
     net.host.sysctl("ipv4/tcp_congestion_control", "reno")
     hidden = ("setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", "--")
     agent = Program(net.host, "containers", "--cgroup", cgroup, f"/run/netns/{net.host.name}")
@@ -311,7 +311,7 @@ def test_pacing(net):
     assert severity(net.host, "pacing") == "ok"
 
 
-def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
+def test_windows_by_the_program_need_no_rule_or_route(net, cgroup):
     net.host.sysctl("ipv4/tcp_congestion_control", "reno")
     below = cgroup / "below"
     below.mkdir()
@@ -358,7 +358,7 @@ def test_windows_per_connection_need_no_rule_or_route(net, cgroup):
         assert off["summary"].startswith("a riptided runs and its rules are in place: by routes, not by the program: cgroup: ")
 
 
-def test_with_both_what_no_route_gives_is_given_per_connection(net, cgroup):
+def test_with_both_what_no_route_gives_is_given_by_the_program(net, cgroup):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     net.learned("203.0.113.2", 30)
     net.host.ip("route", "add", "203.0.113.1", "via", "10.0.0.1", "table", "100")

@@ -83,7 +83,7 @@ def test_requests_that_the_kernel_refuses(connected, tmp_path, error):
 @pytest.mark.parametrize("plan", [("allocation", "ENOMEM"), *(("call", error) for error in (
     "EPERM", "ENOMEM", "EBUSY", "ENOSPC", "EMFILE", "EAGAIN"))], ids=" ".join)
 @pytest.mark.parametrize("apply", ["both", "program"])
-def test_windows_per_connection(connected, cgroup, tmp_path, plan, apply):
+def test_windows_by_the_program(connected, cgroup, tmp_path, plan, apply):
     fail_each(connected, tmp_path, 10, *plan, 1,
               environment=[f"FAULTS_CGROUP={cgroup}", f"FAULTS_APPLY={apply}"])
 

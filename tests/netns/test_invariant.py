@@ -71,7 +71,7 @@ def test_no_event_makes_a_difference_to_routes_with(feature, capsys):
 
 
 @pytest.mark.parametrize("apply", ["program", "both"])
-def test_no_event_makes_a_difference_with_windows_per_connection(apply, cgroup, monkeypatch, capsys):
+def test_no_event_makes_a_difference_with_windows_by_the_program(apply, cgroup, monkeypatch, capsys):
     """With connections only there is never a difference. Later changes by the kernel itself may
     reach one twin before the other, and the first query after an event sees that: 10 of 9,586;
     without any window 9 of 4,764 over the same events, five of them after the same one."""

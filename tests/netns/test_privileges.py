@@ -82,7 +82,7 @@ def test_one_capability_is_kept_and_enough_for_routes(net, state, tmp_path, name
 
 
 @pytest.mark.parametrize("name, number", [("other", 0), ("riptide", 4711)])
-def test_windows_per_connection_keep_the_second_capability(net, cgroup, tmp_path, name, number):
+def test_windows_by_the_program_keep_the_second_capability(net, cgroup, tmp_path, name, number):
     with account(name, 4711, tmp_path), Daemon(
             net.host, "--apply", "program", "--cgroup", cgroup, has_rules=False) as daemon:
         wait_until(lambda: status(daemon.pid)["NoNewPrivs"] == [1], "privileges dropped")

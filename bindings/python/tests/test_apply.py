@@ -217,7 +217,7 @@ def test_agent_sets_no_more_routes_than_max_windows(net: Network) -> None:
         assert len(windows(net.host)) == 1 and agent.estimator.stats()["destinations"] == 3
 
 
-def test_agent_gives_windows_per_connection(net: Network, tmp_path: Path) -> None:
+def test_agent_gives_windows_by_the_program(net: Network, tmp_path: Path) -> None:
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     with cgroups.mounted(tmp_path) as root, cgroups.made(root) as cgroup, net.host.entered():
         with riptide.Agent(interval=0.05, estimator=PAPER, applier={
