@@ -195,11 +195,12 @@ struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
  * the cgroup and allows no other), -EBUSY (another applier holds this namespace; the line names its
  * process), -EEXIST (another program uses our table; the line says how), -EOPNOTSUPP (no
  * unconditional rule `lookup main`), -EADDRINUSE (main has a route inside a prefix of type local,
- * which the kernel would no longer use after this namespace's first IPv4 rule), -E2BIG (64 programs are on the cgroup), -EALREADY (it was started before, and goes
- * on), -ESHUTDOWN (it was stopped), -ENOMEM, -ECHILD, those of bpf(2), but -EOPNOTSUPP instead of
- * EINVAL, others of the kernel. After an error of the program RIPTIDE_AUTO chooses routes, after
- * one of routes the program. Where our table contains another program's route, a predecessor's
- * rules are removed all the same: they would lead local TCP to that route.
+ * which the kernel would no longer use after this namespace's first IPv4 rule), -E2BIG (64
+ * programs are on the cgroup), -EALREADY (it was started before, and goes on), -ESHUTDOWN (it was
+ * stopped), -ENOMEM, -ECHILD, those of bpf(2), but -EOPNOTSUPP instead of EINVAL, others of the
+ * kernel. After an error of the program RIPTIDE_AUTO chooses routes, after one of routes the
+ * program. Where our table contains another program's route, a predecessor's rules are removed all
+ * the same: they would lead local TCP to that route.
  *
  * A start that has failed can be tried again; after another error than -EBUSY the claim may stay
  * until then, or until riptide_applier_stop or riptide_applier_free.
