@@ -5,14 +5,13 @@
  * windows have their own files. Pure. docs/policies.md says when to use which.
  */
 #include "estimator.h"
-#include "evidence.h"
 #include "internal.h"
 #include "tools.h"
 
 #include <string.h>
 
 /*
- * Paper, Algorithm 1: the average of all current windows of the group. The round trip time serves
+ * Paper, Algorithm 1: the average of all open connections of the group. The round trip time serves
  * pacing of first flights and does not affect the window.
  */
 struct mean {
@@ -24,28 +23,14 @@ struct mean {
 };
 ASSERT_MEMORY_FITS(struct mean);
 
-/*
- * Whether a closed connection has used its window. Open ones always count, as in Algorithm 1; but
- * closed ones are many and mostly small, and would only return the window that they were given. One
- * that grew did so in slow start, to at most twice the data in flight (tcp_is_cwnd_limited in
- * include/net/tcp.h).
- */
-__attribute__((noinline)) static bool has_used_window(const struct riptide_policy_input *input,
-                                                      const struct riptide_sample *sample)
-{
-    uint32_t given = input->cwnd > 0 ? input->cwnd : KERNEL_CWND;
-
-    return evidence_segs_sent_once(sample) >=
-           (sample->cwnd > given ? (sample->cwnd + 1) / 2 : sample->cwnd);
-}
-
 static enum riptide_left_out paper_add(const struct riptide_policy_input *input, void *memory,
                                        const struct riptide_sample *sample)
 {
     struct mean *mean = memory;
 
-    if (sample->closed && !has_used_window(input, sample))
-        return RIPTIDE_LEFT_OUT_UNUSED;
+    (void)input;
+    if (sample->closed)
+        return RIPTIDE_LEFT_OUT_IDLE;
     mean->cwnd_total += sample->cwnd;
     mean->n++;
     /* 0 (none) minus 1 is larger than any value. */

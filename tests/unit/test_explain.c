@@ -136,12 +136,12 @@ TEST(window_comes_and_goes_between_samples_that_are_left_out)
     assert_int_equal(explain(estimator).cwnd, 0);
     show(estimator, used, 2 * S);
     assert_int_equal(explain(estimator).cwnd, 30);
-    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 0);
+    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 0);
     assert_int_equal(pop(estimator)->cwnd, 30);
     add_unused(estimator, "192.0.2.1");
     riptide_estimator_tick(estimator, 92 * S);
     assert_int_equal(explain(estimator).cwnd, 0);
-    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 1);
+    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 1);
     assert_int_equal(pop(estimator)->cwnd, 0);
     assert_null(pop(estimator));
     assert_true(is_explained(estimator, "192.0.2.1"));

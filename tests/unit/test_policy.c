@@ -8,55 +8,20 @@
 
 #include <errno.h>
 
-static struct riptide_sample sample_of(uint32_t cwnd, uint32_t data_segs_out, bool closed)
-{
-    return (struct riptide_sample){
-        .dst = prefix("192.0.2.1"),
-        .cwnd = cwnd,
-        .data_segs_out = data_segs_out,
-        .acked_bytes = UINT64_C(1000) * data_segs_out + 1,
-        .closed = closed,
-    };
-}
-
-/* What closed connections alone lead to, 0: nothing; `given` is the window that they began with. */
-static uint32_t window_of_closed(uint32_t given, uint32_t cwnd, uint32_t data_segs_out)
-{
-    struct riptide_sample closed = sample_of(cwnd, data_segs_out, true);
-    struct riptide_sample open = sample_of(given, 1, false);
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.history_weight = 0);
-
-    if (given > 0)
-        riptide_estimator_add(estimator, &open);
-    riptide_estimator_tick(estimator, S);
-    show(estimator, closed, 2 * S);
-    return find_host(estimator, "192.0.2.1").updated_ns == 2 * S ? cwnd_of(estimator) : 0;
-}
-
-TEST(closed_ones_count_where_they_used_their_windows)
-{
-    const struct {
-        uint32_t given, cwnd, data_segs_out, expected;
-    } cases[] = {
-        { 0, 10, 9, 0 }, /* never filled its window */
-        { 37, 37, 14, 0 }, { 37, 37, 37, 37 },
-        { 0, 40, 35, 40 }, /* 35 segments over 10: flights of 10, 20 and 5 */
-        { 20, 60, 14, 0 }, /* given at a time when the window was larger than it is now */
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(window_of_closed(cases[i].given, cases[i].cwnd, cases[i].data_segs_out),
-                         cases[i].expected);
-}
-
-TEST(segments_sent_again_fill_no_window)
+TEST(paper_counts_open_ones_alone)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_sample sample = sample_of(10, 12, true);
+    struct riptide_sample closed = {
+        .dst = prefix("192.0.2.1"), .cwnd = 80, .data_segs_out = 500, .closed = true
+    };
 
-    sample.retrans_segs = 3;
-    show(estimator, sample, S);
-    assert_int_equal(cwnd_of(estimator), 0);
+    riptide_estimator_add(estimator, &closed);
+    learn(estimator, 30, 1 * S);
+    assert_int_equal(cwnd_of(estimator), 30);
+    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 1);
+    /* They do not keep the window either. */
+    show(estimator, closed, 2 * S);
+    assert_int_equal(explain(estimator).updated_ns, 1 * S);
 }
 
 TEST(drop_guard_lets_history_hold_nothing_up)
@@ -77,13 +42,14 @@ TEST(drop_guard_lets_history_hold_nothing_up)
 
 static struct riptide_sample measured(uint32_t min_rtt_us)
 {
-    struct riptide_sample sample = sample_of(30, 100, false);
-
-    sample.rtt_us = 3 * min_rtt_us;
-    sample.min_rtt_us = min_rtt_us;
-    sample.mss_bytes = 1000;
-    sample.delivery_rate_Bps = 1000000;
-    return sample;
+    return (struct riptide_sample){ .dst = prefix("192.0.2.1"),
+                                    .cwnd = 30,
+                                    .data_segs_out = 100,
+                                    .acked_bytes = 100001,
+                                    .rtt_us = 3 * min_rtt_us,
+                                    .min_rtt_us = min_rtt_us,
+                                    .mss_bytes = 1000,
+                                    .delivery_rate_Bps = 1000000 };
 }
 
 TEST(each_policy_knows_the_smallest_round_trip_time)
