@@ -259,7 +259,8 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
 
 /*
  * Adds a sample to the coming tick. Outcomes: RIPTIDE_E_FULL, RIPTIDE_E_INVALID; both are counted
- * and change nothing else; RIPTIDE_E_UNKNOWN: the sample is `shown`, and skipped. Errors: -ENOMEM.
+ * and change nothing else; RIPTIDE_E_UNKNOWN: the sample is `closed` and `shown`, and skipped.
+ * Errors: -ENOMEM.
  */
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 

@@ -57,7 +57,7 @@ struct riptide_sample {
     uint32_t mark;          /* firewall mark (SO_MARK) */
     bool has_mark;          /* the kernel shows marks only to CAP_NET_ADMIN */
     bool closed;            /* its state when it closed; see destroy_events */
-    bool shown;             /* closed, and counted before by a dump: RIPTIDE_DESTROY_EVENTS_ALL */
+    bool shown;             /* by an earlier dump; if closed: RIPTIDE_DESTROY_EVENTS_ALL */
     uint32_t snd_wnd_bytes; /* the peer's present receive window; Linux 5.4 */
     /*
      * Part of busy_time_us spent waiting for the peer's window or the send buffer; at most 2^32-1.
@@ -116,7 +116,7 @@ enum riptide_destroy_events {
     RIPTIDE_DESTROY_EVENTS_NO,
     RIPTIDE_DESTROY_EVENTS_YES,
     /*
-     * Also those that a dump has counted before, with `shown` set; left_out_seen counts them as
+     * Also those that a dump has shown before, with `shown` set; left_out_seen counts them as
      * well.
      */
     RIPTIDE_DESTROY_EVENTS_ALL,

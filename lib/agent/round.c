@@ -198,7 +198,7 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
     int r;
 
     for (size_t i = 0; config->on_sample && i < n; i++) {
-        if (!samples[i]->shown)
+        if (!samples[i]->closed || !samples[i]->shown)
             config->on_sample(config->user, samples[i]);
     }
     r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes, cwnds);

@@ -97,7 +97,7 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     *cwndp = 0;
     if (slot != NONE && !riptide_prefix_equal(&destination_at(estimator, slot)->dst, dst))
         slot = NONE;
-    if (sample->shown) {
+    if (sample->closed && sample->shown) {
         if (slot != NONE)
             *cwndp = given_cwnd(destination_at(estimator, slot));
         return RIPTIDE_E_UNKNOWN;

@@ -49,7 +49,8 @@ enum flight { NO_FLIGHT, CLEAN, FILLED, LOSSY };
 
 /*
  * What counters show about a first flight. That of an open connection counts in the interval in
- * which it ends: a round trip after its begin, two if it is paced.
+ * which it ends: that of its begin, or the next one if it was under way at the dump between them.
+ * Its age is known as long as it has not paused; one that has sent more than three windows may have.
  *
  * Slow start adds the segments that arrive, so losses of the first flight are seen with a window of
  * less than two of ours, and those of a later flight with two or more; of that cubic leaves 0.7 in
@@ -62,14 +63,16 @@ static enum flight first_flight_of(const struct riptide_sample *sample,
 {
     uint64_t sent = evidence_segs_sent_once(sample), lost = sample->retrans_segs;
     uint64_t window = input->cwnd, first = sent < window ? sent : window;
-    uint64_t ssthresh = sample->ssthresh_segs, ago_us = UINT64_C(1000) * sample->last_data_sent_ms;
-    uint64_t recent_us = input->interval_ns / 1000 + (is_paced ? UINT64_C(2) : 1) * sample->rtt_us;
+    uint64_t ssthresh = sample->ssthresh_segs, interval_us = input->interval_ns / 1000;
+    uint64_t age_us = sample->busy_time_us + UINT64_C(1000) * sample->last_data_sent_ms;
+    uint64_t flight_us = (is_paced ? UINT64_C(2) : 1) * sample->rtt_us;
     uint64_t least = is_paced && window > 2 * SMALL ? SMALL : (window + 1) / 2;
     bool has_ssthresh = ssthresh > 0 && ssthresh < INT32_MAX; /* TCP_INFINITE_SSTHRESH */
 
     if (window == 0 || sent < least)
         return NO_FLIGHT;
-    if (!sample->closed && (sample->busy_time_us >= recent_us || ago_us >= recent_us ||
+    if (!sample->closed && (age_us >= interval_us + flight_us ||
+                            (sample->shown && (age_us < interval_us || sent > 3 * window)) ||
                             (lost == 0 && sample->acked_bytes < first * sample->mss_bytes)))
         return NO_FLIGHT;
     if (lost > 0 && has_ssthresh && 10 * (ssthresh + 1) > 14 * window) /* it is rounded down */
@@ -136,7 +139,7 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     enum flight flight = first_flight_of(sample, input, careful->is_paced);
     uint64_t seen_ns = input->now_ns + (sample->closed ? 0 : input->interval_ns); /* or later */
     uint32_t since_ms = (uint32_t)(seen_ns / 1000000) - careful->began_ms;
-    bool is_earlier = sample->busy_time_us / 1000 >= since_ms;
+    bool is_earlier = sample->busy_time_us / 1000 + sample->last_data_sent_ms >= since_ms;
 
     if (sample->min_rtt_us == 0 || reason == RIPTIDE_LEFT_OUT_UNUSED)
         return reason;

@@ -222,18 +222,20 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
     struct riptide_sample *sample = &observer->samples[observer->next];
     enum sample_verdict verdict =
         sample_parse(sample, NLMSG_DATA(message), NLMSG_PAYLOAD(message, 0));
+    bool is_wanted_again = false;
     uint64_t *counter = (void *)((char *)stats + counters[verdict]);
 
     stats->sockets++;
     stats->closed += is_closed;
     if (verdict == SAMPLE_OK) {
         sample->closed = is_closed;
+        sample->shown = seen_contains(&observer->seen, sample->cookie);
         counter = left_out(observer, sample);
-        sample->shown = is_closed && counter == &stats->left_out_seen &&
-                        observer->config.destroy_events == RIPTIDE_DESTROY_EVENTS_ALL;
+        is_wanted_again = is_closed && counter == &stats->left_out_seen &&
+                          observer->config.destroy_events == RIPTIDE_DESTROY_EVENTS_ALL;
     }
     ++*(counter ? counter : &stats->samples);
-    return !counter || (verdict == SAMPLE_OK && sample->shown);
+    return !counter || is_wanted_again;
 }
 
 static int pop_open(struct riptide_observer *observer)

@@ -7,7 +7,7 @@
  *     deaf    does not look at the observer until the next line; answered "deaf"
  *     stats   reads until nothing is left; answered "stats NAME=NUMBER ..."
  *
- * Lines out besides: "ready", "open COOKIE DST CWND SEGMENTS" and "closed COOKIE ..." for each
+ * Lines out besides: "ready", "open COOKIE DST CWND SEGMENTS SHOWN" and "closed COOKIE ..." for each
  * sample, "restarted". End of input ends it. Its loop hears of changes alone, as riptide.h says one
  * works; where the fd is readable and no edge has told of it, "stalled" is the answer.
  *
@@ -34,8 +34,9 @@ static void print(const struct riptide_sample *const *samples, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         riptide_prefix_format(&samples[i]->dst, dst);
-        printf("%s %" PRIu64 " %s %u %u\n", samples[i]->closed ? "closed" : "open",
-               samples[i]->cookie, dst, samples[i]->cwnd, samples[i]->data_segs_out);
+        printf("%s %" PRIu64 " %s %u %u %u\n", samples[i]->closed ? "closed" : "open",
+               samples[i]->cookie, dst, samples[i]->cwnd, samples[i]->data_segs_out,
+               samples[i]->shown);
     }
 }
 

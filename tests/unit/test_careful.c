@@ -203,6 +203,7 @@ static void dump_series(uint64_t interval_ms, const char *series, uint32_t *cwnd
             sample.busy_time_us = 1000 * (sample.closed ? LIFE_MS : age_ms);
             if (is_under_way)
                 sample.acked_bytes = 0;
+            sample.shown = is_shown[n];
             if (!sample.closed || !is_shown[n])
                 add(estimator, sample);
             is_shown[n] = true;
@@ -336,13 +337,18 @@ TEST(an_open_connection_is_judged_once_and_when_its_flight_is_over)
 {
     ESTIMATOR *estimator = begun(false);
     struct riptide_sample older = opened(24, 24, 0), under_way = opened(24, 24, 0),
-                          idle = opened(24, 24, 0), lossy = opened(24, 24, 6);
+                          idle = opened(24, 24, 0), lossy = opened(24, 24, 6),
+                          pausing = opened(24, 24, 6), long_lived = opened(24, 73, 6);
 
     older.busy_time_us = 1000000 + RTT_US;
     under_way.acked_bytes--;
     idle.last_data_sent_ms = 1000 + RTT_US / 1000;
     lossy.acked_bytes = 0;
+    pausing.shown = long_lived.shown = true;
+    long_lived.busy_time_us = 1000000;
     for (int i = 0; i < 10; i++) {
+        add(estimator, pausing);
+        add(estimator, long_lived);
         add(estimator, older);
         add(estimator, under_way);
         assert_int_equal(tick(estimator, idle), 24);

@@ -106,7 +106,7 @@ class Sample:
     mark: int = _view("mark")
     has_mark: bool = _view("has_mark")  #: the kernel shows marks only with CAP_NET_ADMIN
     closed: bool = _view("closed")  #: as it was when it closed; see destroy_events
-    shown: bool = _view("shown")  #: closed, and a dump has shown it; destroy_events=2
+    shown: bool = _view("shown")  #: by an earlier dump; if closed: destroy_events=2
     snd_wnd_bytes: int = _view("snd_wnd_bytes")  #: the peer's current receive window
     limited_us: int = _view("limited_us")  #: of busy_time_us, for the peer's window or our buffer
     busy_time_us: int = _view("busy_time_us")  #: time with unacknowledged data
