@@ -46,8 +46,8 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
     shown = (struct riptide_route){
         .dst = route.dst,
         .state = RIPTIDE_ROUTE_APPLIED,
-        .initcwnd = route.metrics.initcwnd,
-        .initrwnd = route.metrics.initrwnd,
+        .initcwnd = route.metrics.of[RTAX_INITCWND],
+        .initrwnd = route.metrics.of[RTAX_INITRWND],
         .gateway = route.gateway,
         .ifindex = route.ifindex,
     };

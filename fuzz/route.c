@@ -61,10 +61,11 @@ static void check_route(const struct route *ours, struct rtnl_route *theirs,
     CASE_CHECK(ours->dst.len == nl_addr_get_prefixlen(rtnl_route_get_dst(theirs)));
     if (nl_addr_get_len(rtnl_route_get_dst(theirs)) > 0)
         check_address(&ours->dst, rtnl_route_get_dst(theirs));
-    check_metric(theirs, RTAX_INITCWND, ours->metrics.initcwnd);
-    check_metric(theirs, RTAX_INITRWND, ours->metrics.initrwnd);
-    check_metric(theirs, RTAX_MTU, ours->metrics.mtu_bytes);
-    check_metric(theirs, RTAX_RTO_MIN, ours->metrics.rto_min_ms);
+    check_address(&ours->prefsrc, rtnl_route_get_pref_src(theirs));
+    check_metric(theirs, RTAX_INITCWND, ours->metrics.of[RTAX_INITCWND]);
+    check_metric(theirs, RTAX_INITRWND, ours->metrics.of[RTAX_INITRWND]);
+    check_metric(theirs, RTAX_MTU, ours->metrics.of[RTAX_MTU]);
+    check_metric(theirs, RTAX_RTO_MIN, ours->metrics.of[RTAX_RTO_MIN]);
     check_hop(ours, theirs, message);
 }
 

@@ -115,8 +115,8 @@ enum {
     /* Requests in one batch: their answers, if all are errors, must fit the receive buffer. */
     BATCH_MAX_REQUESTS = 1024,
     BATCH_MAX_BYTES = 64 * 1024,
-    /* The largest request: a route with the largest possible copy of a base route. */
-    REQUEST_MAX_BYTES = 1536,
+    /* Above the largest request: a route with all metrics. */
+    REQUEST_MAX_BYTES = 512,
 };
 
 /* A buffer for one request of any size, built outside the batch. */

@@ -52,7 +52,7 @@ void route_query_read(const struct nlmsghdr *message, struct route_answer *answe
         .match = route.dst,
         .table = route.table,
         .protocol = route.protocol,
-        .initcwnd = route.metrics.initcwnd,
+        .initcwnd = route.metrics.of[RTAX_INITCWND],
         .ifindex = route.ifindex,
     };
 }

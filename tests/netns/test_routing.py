@@ -28,7 +28,7 @@ BASES = {
         via 10.0.0.1 src 10.0.1.10
         via 10.0.0.1 rto_min 50ms
         via 10.0.0.1 rtt 40ms rttvar 20ms ssthresh 80 reordering 5 hoplimit 9 quickack 1
-        via 10.0.0.1 congctl reno features ecn
+        via 10.0.0.1 features ecn
         via 10.0.0.1 initcwnd 30 initrwnd 20
         via 10.0.1.1 metric 50
         via 10.77.7.7 dev eth0 onlink
@@ -45,7 +45,7 @@ BASES = {
         via fd00::1 src fd00:0:0:1::10
         via fd00::1 rto_min 50ms
         via fd00::1 rtt 40ms rttvar 20ms ssthresh 80 reordering 5 hoplimit 9 quickack 1
-        via fd00::1 congctl reno features ecn
+        via fd00::1 features ecn
         via fd00::1 initcwnd 30 initrwnd 20
         via fd00::1 pref high
         via fd00:0:0:1::1 metric 50
@@ -59,11 +59,14 @@ BASES = {
 NOT_TO_COPY = {
     4: """
         nhid 9
+        via 10.0.0.1 congctl reno
+        via 10.0.0.1 realm 7
         nexthop via 10.0.0.1 nexthop via 10.0.0.2 weight 3
         mtu 1400 nexthop via 10.0.0.1 dev eth0 nexthop via 10.0.1.1 dev eth1 weight 2
     """,
     6: """
         nhid 9
+        via fd00::1 congctl reno
         nexthop via fd00::1 nexthop via fd00::2 weight 3
         mtu 1400 nexthop via fd00::1 dev eth0 nexthop via fd00:0:0:1::1 dev eth1 weight 2
     """,

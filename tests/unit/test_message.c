@@ -76,30 +76,19 @@ static void assert_types(struct nlmsghdr *message, size_t header_n, const int *t
 #define FRH sizeof(struct fib_rule_hdr)
 #define IFI sizeof(struct ifinfomsg)
 
-/* Of the metrics those that we set are ours; the others are the base route's. */
-TEST(the_largest_base_fits_a_message)
+TEST(a_route_is_a_copy_with_the_given_metrics)
 {
-    enum { HALF = BASE_MAX_BYTES / 2 };
-    static const uint8_t payload[HALF - 4] = { 0xff, 0xff };
-    const struct metrics metrics = { .initcwnd = 36, .initrwnd = 1, .mtu_bytes = 1 };
-    const struct route own = { .dst = prefix("2001:db8::1"),
-                               .table = TABLE,
-                               .protocol = PROTOCOL };
-    struct base base = { .route = { .priority = 100, .is_onlink = true } };
-    struct nlmsghdr *message;
+    const struct metrics metrics = { .of = { [RTAX_INITCWND] = 36, [RTAX_ADVMSS] = 1300 } };
+    struct route own = { .dst = prefix("2001:db8::1"), .table = TABLE, .protocol = PROTOCOL };
+    struct route base = { .gateway = prefix("fe80::2"),
+                          .prefsrc = prefix("2001:db8::9"),
+                          .priority = 100,
+                          .ifindex = 3,
+                          .pref = 1,
+                          .is_onlink = true };
+    struct nlmsghdr *message = message_route_put(room(), &own, &base, &metrics);
     const struct nlattr *put;
-    struct bytes bytes;
-    size_t nest;
 
-    bytes_begin(&bytes, 0, "", 0);
-    nest = bytes_nest(&bytes, RTA_METRICS);
-    bytes_put_u32(&bytes, RTAX_INITCWND, 10);
-    bytes_put(&bytes, RTAX_CC_ALGO, payload, HALF - 16);
-    bytes_nest_end(&bytes, nest);
-    bytes_put(&bytes, RTA_ENCAP, payload, sizeof(payload));
-    base.n_bytes = sizeof(base.attrs);
-    memcpy(base.attrs, bytes_header(&bytes), base.n_bytes);
-    message = message_route_put(room(), &own, &base, &metrics);
     assert_header(message, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE,
                   &(struct rtmsg){ .rtm_family = AF_INET6,
                                    .rtm_dst_len = 128,
@@ -107,12 +96,33 @@ TEST(the_largest_base_fits_a_message)
                                    .rtm_type = RTN_UNICAST,
                                    .rtm_flags = RTNH_F_ONLINK },
                   RTM);
-    assert_types(message, RTM, TYPES(RTA_DST, RTA_TABLE, RTA_PRIORITY, RTA_ENCAP, RTA_METRICS));
-    assert_payload(find(message, RTM, RTA_ENCAP), payload, sizeof(payload));
+    assert_types(message, RTM,
+                 TYPES(RTA_DST, RTA_TABLE, RTA_PRIORITY, RTA_OIF, RTA_GATEWAY, RTA_PREFSRC,
+                       RTA_PREF, RTA_METRICS));
+    assert_payload(find(message, RTM, RTA_GATEWAY), base.gateway.addr, 16);
+    assert_payload(find(message, RTM, RTA_PREFSRC), base.prefsrc.addr, 16);
     put = find(message, RTM, RTA_METRICS);
-    assert_int_equal(mnl_attr_get_payload_len(put), HALF - 12 + 24);
-    assert_payload(netlink_find(netlink_nested(put), RTAX_CC_ALGO), payload, HALF - 16);
-    assert_payload(netlink_find(netlink_nested(put), RTAX_INITCWND), &metrics.initcwnd, 4);
+    assert_int_equal(mnl_attr_get_payload_len(put), 16);
+    assert_payload(netlink_find(netlink_nested(put), RTAX_INITCWND), &metrics.of[RTAX_INITCWND], 4);
+
+    own.dst = prefix("203.0.113.9");
+    base.prefsrc.family = 0;
+    base.pref = 0;
+    message = message_route_put(room(), &own, &base, &metrics);
+    assert_types(message, RTM,
+                 TYPES(RTA_DST, RTA_TABLE, RTA_PRIORITY, RTA_OIF, RTA_VIA, RTA_METRICS));
+    assert_int_equal(mnl_attr_get_payload_len(find(message, RTM, RTA_VIA)), 18);
+}
+
+TEST(a_route_with_all_metrics_fits_a_message)
+{
+    struct route own = { .dst = prefix("2001:db8::1"), .table = TABLE };
+    struct route base = { .gateway = own.dst, .prefsrc = own.dst, .priority = 1, .ifindex = 1 };
+    struct metrics metrics;
+
+    memset(&metrics, 0xff, sizeof(metrics));
+    base.pref = 1;
+    assert_true(message_route_put(room(), &own, &base, &metrics)->nlmsg_len <= REQUEST_MAX_BYTES);
 }
 
 TEST(a_query_is_for_tcp_or_of_no_protocol)
@@ -147,7 +157,7 @@ TEST(a_delete_names_exactly_one_route)
         .priority = 1024,
         .tos = 4,
         .protocol = PROTOCOL,
-        .metrics.initcwnd = 36,
+        .metrics.of[RTAX_INITCWND] = 36,
     };
     struct nlmsghdr *message = message_route_delete(room(), &route);
 

@@ -50,17 +50,19 @@ TEST(every_figure_of_a_route)
 
     assert_prefix(&route.dst, "203.0.113.0/24");
     assert_prefix(&route.gateway, "192.0.2.254");
+    assert_prefix(&route.prefsrc, "192.0.2.1");
     assert_int_equal(route.table, 7230);
     assert_int_equal(route.priority, 100);
     assert_int_equal(route.ifindex, 3);
-    assert_int_equal(route.metrics.initcwnd, 36);
-    assert_int_equal(route.metrics.initrwnd, 101);
-    assert_int_equal(route.metrics.mtu_bytes, 1400);
+    assert_int_equal(route.metrics.of[RTAX_INITCWND], 36);
+    assert_int_equal(route.metrics.of[RTAX_INITRWND], 101);
+    assert_int_equal(route.metrics.of[RTAX_MTU], 1400);
     assert_int_equal(route.protocol, 230);
     assert_int_equal(route.type, RTN_UNICAST);
     assert_int_equal(route.tos, 8);
     assert_int_equal(route.src_len, 16);
     assert_true(route.is_cached);
+    assert_false(route.has_others);
 }
 
 TEST(what_is_not_said_is_nothing)
@@ -69,7 +71,7 @@ TEST(what_is_not_said_is_nothing)
 
     assert_prefix(&route.dst, "0.0.0.0/0");
     assert_int_equal(route.gateway.family, 0);
-    assert_int_equal(route.metrics.initcwnd, 0);
+    assert_int_equal(route.metrics.of[RTAX_INITCWND], 0);
     assert_false(route.is_cached);
     route = parsed(&(struct bytes_route){ .dst = "::/0", .gateway = "fe80::2" });
     assert_prefix(&route.dst, "::/0");

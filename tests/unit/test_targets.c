@@ -15,6 +15,12 @@ enum { INITRWND = 100, IFINDEX = 3, LINK_BYTES = 1500, RECEIVE_BYTES = INITRWND 
 static struct link one_link = { .ifindex = IFINDEX, .mtu_bytes = { LINK_BYTES, 1280 } };
 static const struct links links = { .list = &one_link, .n = 1, .capacity = 1 };
 
+#define METRICS(cwnd, rwnd, mtu, rto_min, lock)                                                    \
+    {                                                                                              \
+        .of = { [RTAX_INITCWND] = (cwnd), [RTAX_INITRWND] = (rwnd), [RTAX_MTU] = (mtu),            \
+                [RTAX_RTO_MIN] = (rto_min), [RTAX_LOCK] = (lock) }                                 \
+    }
+
 /* Those that are freed where they go out of scope. */
 #define TARGETS CLEANUP(targets_deinit) struct targets
 
@@ -35,13 +41,13 @@ static struct target *get(struct targets *targets, uint32_t i)
 /* A base that differs from others by its priority alone. */
 static void set_base(struct target *target, uint32_t priority)
 {
-    struct base base;
+    struct route base;
 
     memset(&base, 0, sizeof(base));
-    base.route.dst = (struct riptide_prefix){ AF_INET, 8, { 10 } };
-    base.route.priority = priority;
-    base.route.ifindex = IFINDEX;
-    assert_int_equal(target_set_base(target, &base, NULL), 0);
+    base.dst = (struct riptide_prefix){ AF_INET, 8, { 10 } };
+    base.priority = priority;
+    base.ifindex = IFINDEX;
+    assert_true(target_set_base(target, &base, NULL));
 }
 
 TEST(a_new_target_waits_for_nothing)
@@ -52,7 +58,7 @@ TEST(a_new_target_waits_for_nothing)
     targets_init(&targets, 4);
     target = get(&targets, 0);
     assert_int_equal(target->told.state, RIPTIDE_ROUTE_WITHDRAWN);
-    assert_null(target->base);
+    assert_false(target->has_base);
     assert_false(target->is_in_kernel);
     for (int work = 0; work < WORKS; work++)
         assert_null(targets_take(&targets, (enum work)work));
@@ -212,22 +218,19 @@ TEST(a_base_is_kept_while_it_stays)
 {
     TARGETS targets;
     struct target *first, *second;
-    const struct base *before;
 
     targets_init(&targets, 4);
     first = get(&targets, 0);
     second = get(&targets, 1);
     set_base(first, 100);
     set_base(second, 100);
-    before = first->base;
     first->is_sure = second->is_sure = true;
     set_base(second, 200);
     assert_false(second->is_sure);
     set_base(first, 100);
-    assert_ptr_equal(first->base, before);
     assert_true(first->is_sure);
     target_set_base(first, NULL, "gone");
-    assert_null(first->base);
+    assert_false(first->has_base);
     assert_false(first->is_sure);
 }
 
@@ -271,11 +274,9 @@ static bool is_write_due(const struct target *target)
 
 TEST(wanted_is_a_window_with_a_base_that_works)
 {
-    struct base base = { .n_bytes = 0 };
-
     for (int bits = 0; bits < 8; bits++) {
         const struct target target = { .wanted.initcwnd = bits & 1 ? 36 : 0,
-                                       .base = bits & 2 ? &base : NULL,
+                                       .has_base = bits & 2,
                                        .error = bits & 4 ? 0 : -EINVAL };
 
         assert_int_equal(is_wanted(&target), bits == 7);
@@ -289,33 +290,32 @@ TEST(a_route_says_its_bases_metrics_and_ours)
         uint32_t ifindex, rto_min_us;
         struct metrics expected;
     } cases[] = {
-        { { 0 }, 0, 0, { 36, 0, 0, 0, 0 } },
+        { { { 0 } }, 0, 0, METRICS(36, 0, 0, 0, 0) },
         /* initrwnd is raised to the wanted bytes, and is not introduced */
-        { { .initrwnd = 1 }, 0, 0, { 36, 100, 0, 0, 0 } },
-        { { .initrwnd = 101 }, 0, 0, { 36, 101, 0, 0, 0 } },
-        { { .initrwnd = UINT32_MAX }, 0, 0, { 36, UINT32_MAX, 0, 0, 0 } },
+        { { .of = { [RTAX_INITRWND] = 1 } }, 0, 0, METRICS(36, 100, 0, 0, 0) },
+        { { .of = { [RTAX_INITRWND] = 101 } }, 0, 0, METRICS(36, 101, 0, 0, 0) },
+        { { .of = { [RTAX_INITRWND] = UINT32_MAX } }, 0, 0, METRICS(36, UINT32_MAX, 0, 0, 0) },
         /* the mtu of the base, or else of its link */
-        { { .mtu_bytes = 1400 }, 0, 0, { 36, 0, 1400, 0, 0 } },
-        { { 0 }, IFINDEX, 0, { 36, 0, LINK_BYTES, 0, 0 } },
-        { { .mtu_bytes = 9000 }, IFINDEX, 0, { 36, 0, 9000, 0, 0 } },
+        { { .of = { [RTAX_MTU] = 1400 } }, 0, 0, METRICS(36, 0, 1400, 0, 0) },
+        { { { 0 } }, IFINDEX, 0, METRICS(36, 0, LINK_BYTES, 0, 0) },
+        { { .of = { [RTAX_MTU] = 9000 } }, IFINDEX, 0, METRICS(36, 0, 9000, 0, 0) },
         /* a lock of the mtu is left as it is */
-        { { .locks = 1u << RTAX_MTU }, IFINDEX, 0, { 36, 0, 0, 0, 1u << RTAX_MTU } },
-        { { .mtu_bytes = 1400, .locks = 1u << RTAX_MTU },
-          0, 0, { 36, 0, 1400, 0, 1u << RTAX_MTU } },
+        { { .of = { [RTAX_LOCK] = 1u << RTAX_MTU } }, IFINDEX, 0, METRICS(36, 0, 0, 0, 1u << RTAX_MTU) },
+        { { .of = { [RTAX_MTU] = 1400, [RTAX_LOCK] = 1u << RTAX_MTU } },
+          0, 0, METRICS(36, 0, 1400, 0, 1u << RTAX_MTU) },
         /* the kernel counts in ms, and heeds rto_min only with its lock */
-        { { .rto_min_ms = 20 }, 0, 0, { 36, 0, 0, 20, 0 } },
-        { { .rto_min_ms = 20, .locks = 1u << RTAX_MTU },
-          0, 49001, { 36, 0, 0, 50, 1u << RTAX_MTU | 1u << RTAX_RTO_MIN } },
+        { { .of = { [RTAX_RTO_MIN] = 20 } }, 0, 0, METRICS(36, 0, 0, 20, 0) },
+        { { .of = { [RTAX_RTO_MIN] = 20, [RTAX_LOCK] = 1u << RTAX_MTU } },
+          0, 49001, METRICS(36, 0, 0, 50, 1u << RTAX_MTU | 1u << RTAX_RTO_MIN) },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct base base = { .route = { .dst.family = AF_INET,
-                                        .ifindex = cases[i].ifindex,
-                                        .metrics = cases[i].base } };
+        const struct route base = { .ifindex = cases[i].ifindex, .metrics = cases[i].base };
         const struct target target = { .wanted = { .initcwnd = 36,
                                                    .receive_bytes = RECEIVE_BYTES - 1,
                                                    .rto_min_us = cases[i].rto_min_us },
-                                       .base = &base };
+                                       .has_base = true,
+                                       .base = base };
         struct metrics metrics = target_state(&target, &links).metrics;
 
         if (memcmp(&metrics, &cases[i].expected, sizeof(metrics)) != 0)
@@ -331,22 +331,21 @@ TEST(narrow_is_a_host_whose_connections_show_less_than_its_link_or_base)
         uint8_t len;
         bool is_narrow;
     } cases[] = {
-        { { 0 }, IFINDEX, 0, 32, false },          { { 0 }, IFINDEX, 1300, 32, true },
-        { { 0 }, IFINDEX, LINK_BYTES, 32, false }, { { 0 }, IFINDEX, 9000, 32, false },
-        { { 0 }, 0, 1300, 32, false },
-        { { .mtu_bytes = 1300 }, IFINDEX, 1300, 32, false },
-        { { .mtu_bytes = 1400 }, IFINDEX, 1300, 32, true },
-        { { .locks = 1u << RTAX_MTU }, IFINDEX, 552, 32, false },
+        { { { 0 } }, IFINDEX, 0, 32, false },          { { { 0 } }, IFINDEX, 1300, 32, true },
+        { { { 0 } }, IFINDEX, LINK_BYTES, 32, false }, { { { 0 } }, IFINDEX, 9000, 32, false },
+        { { { 0 } }, 0, 1300, 32, false },
+        { { .of = { [RTAX_MTU] = 1300 } }, IFINDEX, 1300, 32, false },
+        { { .of = { [RTAX_MTU] = 1400 } }, IFINDEX, 1300, 32, true },
+        { { .of = { [RTAX_LOCK] = 1u << RTAX_MTU } }, IFINDEX, 552, 32, false },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct base base = { .route = { .dst.family = AF_INET,
-                                        .ifindex = cases[i].ifindex,
-                                        .metrics = cases[i].base } };
+        const struct route base = { .ifindex = cases[i].ifindex, .metrics = cases[i].base };
         const struct target target = { .wanted = { .dst = { AF_INET, cases[i].len, { 10 } },
                                                    .initcwnd = 36,
                                                    .pmtu_bytes = cases[i].pmtu_bytes },
-                                       .base = &base };
+                                       .has_base = true,
+                                       .base = base };
 
         if (is_wanted(&target) == cases[i].is_narrow)
             fail_msg("case %zu", i);
@@ -354,40 +353,39 @@ TEST(narrow_is_a_host_whose_connections_show_less_than_its_link_or_base)
 }
 
 /* In the kernel exactly as it is wanted. */
-static struct target settled(struct base *base)
+static struct target settled(void)
 {
     return (struct target){ .wanted = { .initcwnd = 36, .receive_bytes = RECEIVE_BYTES },
-                            .base = base,
+                            .has_base = true,
+                            .base = { .priority = 100, .metrics.of[RTAX_INITRWND] = 20 },
                             .is_in_kernel = true,
                             .is_sure = true,
-                            .written = { .initcwnd = 36, .initrwnd = INITRWND } };
+                            .written = METRICS(36, INITRWND, 0, 0, 0) };
 }
-
-static struct base plain = { .route = { .priority = 100, .metrics.initrwnd = 20 } };
 
 TEST(what_is_not_as_wanted_needs_a_write)
 {
-    struct target target = settled(&plain);
+    struct target target = settled();
 
     assert_false(is_write_due(&target));
     target.wanted.receive_bytes++;
     assert_true(is_write_due(&target));
     for (int what = 0; what < 6; what++) {
-        target = settled(&plain);
+        target = settled();
         target.wanted.initcwnd += what == 0 ? 4 : 0;
         target.is_sure = what != 1;
         target.is_in_kernel = what != 2;
         target.is_sure &= target.is_in_kernel;
-        target.written.initrwnd -= what == 3;
-        target.written.mtu_bytes += what == 4;
-        target.written.rto_min_ms += what == 5;
+        target.written.of[RTAX_INITRWND] -= what == 3;
+        target.written.of[RTAX_MTU] += what == 4;
+        target.written.of[RTAX_RTO_MIN] += what == 5;
         if (!is_write_due(&target))
             fail_msg("%d", what);
     }
     for (int why = 0; why < 3; why++) {
-        target = settled(&plain);
+        target = settled();
         target.wanted.initcwnd = why == 0 ? 0 : 36;
-        target.base = why == 1 ? NULL : target.base;
+        target.has_base = why != 1;
         target.error = why == 2 ? -EINVAL : 0;
         assert_true(is_write_due(&target));
         target.is_in_kernel = target.is_sure = false;
@@ -426,9 +424,9 @@ TEST(a_window_moves_in_steps)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct target target = settled(&plain);
+        struct target target = settled();
 
-        target.written.initcwnd = cases[i].from;
+        target.written.of[RTAX_INITCWND] = cases[i].from;
         target.wanted.initcwnd = cases[i].to;
         target.wanted.cwnd_max = cases[i].cwnd_max;
         if (is_write_due(&target) != cases[i].is_step)
@@ -456,19 +454,19 @@ TEST(no_route_is_below_its_base_but_on_purpose)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct base base = { .route.metrics.initcwnd = cases[i].of_base };
-        const struct target target = { .base = &base,
+        const struct target target = { .has_base = true,
+                                       .base.metrics.of[RTAX_INITCWND] = cases[i].of_base,
                                        .wanted = { .initcwnd = cases[i].initcwnd,
                                                    .cwnd_max = 100,
                                                    .may_lower = cases[i].may_lower,
                                                    .rto_min_us = cases[i].rto_min_us },
                                        .is_in_kernel = cases[i].exists,
                                        .is_sure = cases[i].exists,
-                                       .written.initcwnd = 90 };
+                                       .written.of[RTAX_INITCWND] = 90 };
 
         if (is_wanted(&target) != (cases[i].written > 0) ||
             (cases[i].written > 0 &&
-             target_state(&target, &links).metrics.initcwnd != cases[i].written) ||
+             target_state(&target, &links).metrics.of[RTAX_INITCWND] != cases[i].written) ||
             is_write_due(&target) !=
                 (cases[i].written > 0 || cases[i].exists))
             fail_msg("case %zu", i);

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Decides which routes are copied, and which of their attributes. */
+/* Decides which routes are copied. */
 #include "base.h"
 
 #include "prefix.h"
 
 #include <errno.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 
 /* Ours has no lifetime: in the time in which all are asked again, and before it ends, it goes. */
 enum { LEAST_LIFE_S = 90 };
@@ -48,10 +44,10 @@ static const char *route_reason(const struct route *route, const struct riptide_
     if (route->expires_s < LEAST_LIFE_S)
         return "its base route is about to expire";
     /* When the MTU of a link grows, IPv6 updates routes that had the link's (rt6_mtu_change). */
-    if (route->metrics.mtu_bytes > ROUTE_MAX_MTU_BYTES)
+    if (route->metrics.of[RTAX_MTU] > ROUTE_MAX_MTU_BYTES)
         return "its base route has a larger mtu than can be given to another";
     /* The owner locked a metric that we would set: left alone. */
-    if (route->metrics.locks & (1u << RTAX_INITCWND | 1u << RTAX_INITRWND))
+    if (route->metrics.of[RTAX_LOCK] & (1u << RTAX_INITCWND | 1u << RTAX_INITRWND))
         return "its base route locks initcwnd or initrwnd";
     /*
      * The kernel distributes flows by the state of links when one of them last changed, which no
@@ -67,73 +63,23 @@ static const char *route_reason(const struct route *route, const struct riptide_
      */
     if (route->has_object && !route->ifindex && !route->gateway.family)
         return "the kernel does not show the hop of its next-hop object";
+    if (route->has_others)
+        return "its base route has an attribute that is not copied";
     return NULL;
 }
 
-/* What does not describe the way, or is written as we want it. */
-static const uint32_t not_copied = 1u << RTA_DST | 1u << RTA_TABLE | 1u << RTA_PRIORITY |
-                                   1u << RTA_CACHEINFO | 1u << RTA_EXPIRES | 1u << RTA_NH_ID;
-
-static bool copy_attributes(struct base *base, struct netlink_attrs attrs)
+const char *base_parse(struct route *base, const struct riptide_prefix *dst,
+                       const struct nlmsghdr *answer)
 {
-    const struct nlattr *attribute;
-
-    while ((attribute = netlink_next(&attrs))) {
-        uint16_t type = mnl_attr_get_type(attribute);
-
-        if (type < 32 && not_copied >> type & 1)
-            continue;
-        if ((size_t)NLA_ALIGN(attribute->nla_len) > sizeof(base->attrs) - base->n_bytes)
-            return false;
-        memcpy(base->attrs + base->n_bytes, attribute, attribute->nla_len);
-        base->n_bytes += (uint32_t)NLA_ALIGN(attribute->nla_len);
-    }
-    return true;
-}
-
-bool base_parse(struct base *base, const struct riptide_prefix *dst, const struct nlmsghdr *answer,
-                const char **reasonp)
-{
-    struct route *route = &base->route;
     const char *reason;
 
-    /* Clears padding as well, as base_equal compares bytes. */
-    memset(base, 0, sizeof(*base));
     if (answer->nlmsg_type == NLMSG_ERROR)
-        reason = error_reason(answer);
-    else if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(route, answer) < 0)
-        reason = base_malformed;
-    else
-        reason = route_reason(route, dst);
-    if (!reason && !copy_attributes(base, netlink_attrs(answer, sizeof(struct rtmsg))))
-        reason = "its base route has more attributes than fit";
-    if (route->expires_s != ROUTE_NEVER_S)
-        route->expires_s = 0;
-    route->protocol = 0;
-    route->is_cached = route->has_object = false;
-    *reasonp = reason;
-    return reason == NULL;
-}
-
-struct netlink_attrs base_attrs(const struct base *base)
-{
-    return (struct netlink_attrs){ (const struct nlattr *)base->attrs, (int)base->n_bytes };
-}
-
-/* Without the unused part of attrs. */
-static size_t base_bytes(const struct base *base)
-{
-    return offsetof(struct base, attrs) + base->n_bytes;
-}
-
-bool base_equal(const struct base *a, const struct base *b)
-{
-    return base_bytes(a) == base_bytes(b) && memcmp(a, b, base_bytes(a)) == 0;
-}
-
-struct base *base_copy(const struct base *base)
-{
-    struct base *copy = malloc(base_bytes(base));
-
-    return copy ? memcpy(copy, base, base_bytes(base)) : NULL;
+        return error_reason(answer);
+    if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(base, answer) < 0)
+        return base_malformed;
+    reason = route_reason(base, dst);
+    base->expires_s = 0;
+    base->protocol = 0;
+    base->is_cached = base->has_object = false;
+    return reason;
 }

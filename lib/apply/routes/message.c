@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests, built with libmnl. Only a route with many hops comes near the size of a room. */
+/* Requests, built with libmnl. */
 #include "message.h"
 
 #include "internal.h"
@@ -11,9 +11,6 @@
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <string.h>
-
-/* Besides the copied attributes a route's message has less than 256 bytes. */
-_Static_assert(BASE_MAX_BYTES + 256 <= REQUEST_MAX_BYTES, "a route does not fit into its buffer");
 
 /* mnl_attr_put_u8 does not clear the padding before libmnl 1.0.5. */
 static void put_u8(struct nlmsghdr *request, uint16_t type, uint8_t value)
@@ -52,49 +49,49 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
     return request;
 }
 
-static void put_copy(struct nlmsghdr *request, const struct nlattr *attribute)
+/* RTA_VIA is for an IPv4 route with a gateway of IPv6. */
+static void put_gateway(struct nlmsghdr *request, uint8_t family,
+                        const struct riptide_prefix *gateway)
 {
-    netlink_put(request, attribute->nla_type, mnl_attr_get_payload(attribute),
-                mnl_attr_get_payload_len(attribute));
+    uint32_t n_bytes = prefix_family_bits(gateway->family) / 8u;
+    uint16_t via_family = gateway->family;
+    uint8_t via[sizeof(via_family) + sizeof(gateway->addr)];
+
+    if (family == gateway->family) {
+        mnl_attr_put(request, RTA_GATEWAY, n_bytes, gateway->addr);
+        return;
+    }
+    memcpy(via, &via_family, sizeof(via_family));
+    memcpy(via + sizeof(via_family), gateway->addr, n_bytes);
+    netlink_put(request, RTA_VIA, via, sizeof(via_family) + n_bytes);
 }
 
-/* Ours, and of the base route's those that we do not set. */
-static void put_metrics(struct nlmsghdr *request, const struct nlattr *base, struct metrics own)
-{
-    struct nlattr *nest = mnl_attr_nest_start(request, RTA_METRICS);
-    struct netlink_attrs attrs = base ? netlink_nested(base) : (struct netlink_attrs){ NULL, 0 };
-    const struct nlattr *metric;
-
-    while ((metric = netlink_next(&attrs))) {
-        if (!metrics_at(&own, mnl_attr_get_type(metric)))
-            put_copy(request, metric);
-    }
-    for (uint16_t type = 1; type <= RTAX_MAX; type++) {
-        const uint32_t *value = metrics_at(&own, type);
-
-        if (value && *value)
-            mnl_attr_put_u32(request, type, *value);
-    }
-    mnl_attr_nest_end(request, nest);
-}
-
-struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct base *base,
+struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct route *base,
                                    const struct metrics *metrics)
 {
     const struct rtmsg rtm = { .rtm_protocol = own->protocol,
-                               .rtm_scope = base->route.scope,
+                               .rtm_scope = base->scope,
                                .rtm_type = RTN_UNICAST,
-                               .rtm_flags = base->route.is_onlink ? RTNH_F_ONLINK : 0 };
+                               .rtm_flags = base->is_onlink ? RTNH_F_ONLINK : 0 };
     struct nlmsghdr *request = begin_route(room, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, rtm,
-                                           &own->dst, own->table, base->route.priority);
-    struct netlink_attrs attrs = base_attrs(base);
-    const struct nlattr *attribute;
+                                           &own->dst, own->table, base->priority);
+    struct nlattr *nest;
 
-    while ((attribute = netlink_next(&attrs))) {
-        if (mnl_attr_get_type(attribute) != RTA_METRICS)
-            put_copy(request, attribute);
+    if (base->ifindex)
+        mnl_attr_put_u32(request, RTA_OIF, base->ifindex);
+    if (base->gateway.family)
+        put_gateway(request, own->dst.family, &base->gateway);
+    if (base->prefsrc.family)
+        mnl_attr_put(request, RTA_PREFSRC, prefix_family_bits(base->prefsrc.family) / 8u,
+                     base->prefsrc.addr);
+    if (base->pref)
+        put_u8(request, RTA_PREF, base->pref);
+    nest = mnl_attr_nest_start(request, RTA_METRICS);
+    for (uint16_t type = 1; type <= RTAX_MAX; type++) {
+        if (metrics->of[type])
+            mnl_attr_put_u32(request, type, metrics->of[type]);
     }
-    put_metrics(request, netlink_find(base_attrs(base), RTA_METRICS), *metrics);
+    mnl_attr_nest_end(request, nest);
     return request;
 }
 

@@ -15,7 +15,7 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
                                      bool is_tcp);
 
 /* Adds a copy of the base route to `dst`, or overwrites the one of its table, dst and priority. */
-struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct base *base,
+struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct route *base,
                                    const struct metrics *metrics);
 
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */

@@ -32,7 +32,7 @@ void plan_deinit(struct plan *plan)
 /* The next step of a target of which something else is wanted, or that has failed. */
 static void begin(struct plan *plan, struct target *target)
 {
-    target->must_ask |= !target->base || target->error != 0;
+    target->must_ask |= !target->has_base || target->error != 0;
     targets_push(&plan->targets, WORK_SYNC, target);
     plan->has_work = true;
 }
@@ -103,7 +103,7 @@ void plan_touch_link(struct plan *plan, uint32_t ifindex)
     for (uint32_t k = 0; k < plan->targets.n; k++) {
         struct target *target = plan->targets.list[k];
 
-        if (target->base && target->base->route.ifindex == ifindex)
+        if (target->has_base && target->base.ifindex == ifindex)
             touch_target(plan, target, TOUCH_ROUTE);
     }
 }
@@ -162,16 +162,16 @@ void plan_describe(const struct plan *plan, const struct target *target,
     *route = (struct riptide_route){
         .dst = target->wanted.dst,
         .state = state.state,
-        .initcwnd = state.state == RIPTIDE_ROUTE_APPLIED ? target->written.initcwnd
+        .initcwnd = state.state == RIPTIDE_ROUTE_APPLIED ? target->written.of[RTAX_INITCWND]
                                                          : target->wanted.initcwnd,
-        .initrwnd = state.metrics.initrwnd,
+        .initrwnd = state.metrics.of[RTAX_INITRWND],
         .error = state.error,
         .backend = RIPTIDE_ROUTES,
         .base_initcwnd = state.base_initcwnd,
     };
-    if (target->base) {
-        route->gateway = target->base->route.gateway;
-        route->ifindex = target->base->route.ifindex;
+    if (target->has_base) {
+        route->gateway = target->base.gateway;
+        route->ifindex = target->base.ifindex;
     }
     if (state.state == RIPTIDE_ROUTE_APPLIED || !state.reason)
         return;

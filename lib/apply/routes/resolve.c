@@ -18,7 +18,7 @@ struct resolve {
     uint32_t n_queries;  /* for each of them */
     uint32_t n_answered; /* or lost: answers arrive in the order of the queries */
     /* For the present destination. */
-    struct base base;
+    struct route base;
     const char *reason; /* why there is none; NULL: there is */
 };
 
@@ -29,9 +29,8 @@ static void take_base(struct resolve *resolve, const struct target *target,
     struct plan *plan = resolve->plan;
     const char **reason = &resolve->reason;
 
-    *reason = base_malformed;
-    if (answer && base_parse(&resolve->base, &target->wanted.dst, answer, reason) &&
-        main_flags_contest(&plan->main, &resolve->base.route.dst))
+    *reason = answer ? base_parse(&resolve->base, &target->wanted.dst, answer) : base_malformed;
+    if (!*reason && main_flags_contest(&plan->main, &resolve->base.dst))
         *reason = "several routes of main compete for it";
     plan->stats.malformed += *reason == base_malformed;
 }
@@ -60,8 +59,8 @@ static void take(struct resolve *resolve, const struct nlmsghdr *answer, int err
     }
     take_base(resolve, target, answer);
     target->is_failed = error && !base_is_answer(error);
-    if (target_set_base(target, &resolve->base, resolve->reason) < 0 ||
-        (target->base && links_use(&plan->links, target->base->route.ifindex) < 0))
+    if (target_set_base(target, &resolve->base, resolve->reason) &&
+        links_use(&plan->links, target->base.ifindex) < 0)
         target->is_failed = true;
     target->must_ask = false;
     if (resolve->n_queries == 1)

@@ -33,33 +33,17 @@ static bool parse_address(struct riptide_prefix *address, uint8_t family,
     return true;
 }
 
-uint32_t *metrics_at(struct metrics *metrics, int type)
-{
-    switch (type) {
-    case RTAX_INITCWND:
-        return &metrics->initcwnd;
-    case RTAX_INITRWND:
-        return &metrics->initrwnd;
-    case RTAX_MTU:
-        return &metrics->mtu_bytes;
-    case RTAX_RTO_MIN:
-        return &metrics->rto_min_ms;
-    case RTAX_LOCK:
-        return &metrics->locks;
-    default:
-        return NULL;
-    }
-}
-
 static bool parse_metrics(struct route *route, const struct nlattr *metrics)
 {
     struct netlink_attrs attrs = netlink_nested(metrics);
     const struct nlattr *metric;
 
     while ((metric = netlink_next(&attrs))) {
-        uint32_t *value = metrics_at(&route->metrics, mnl_attr_get_type(metric));
+        int type = mnl_attr_get_type(metric);
 
-        if (value && !netlink_u32(metric, value))
+        if (type > RTAX_MAX || type == RTAX_CC_ALGO)
+            route->has_others = true;
+        else if (!netlink_u32(metric, &route->metrics.of[type]))
             return false;
     }
     return attrs.left == 0;
@@ -97,6 +81,13 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
     case RTA_GATEWAY:
     case RTA_VIA:
         return parse_address(&route->gateway, route->dst.family, attribute);
+    case RTA_PREFSRC:
+        return parse_address(&route->prefsrc, route->dst.family, attribute);
+    case RTA_PREF:
+        if (mnl_attr_get_payload_len(attribute) < 1)
+            return false;
+        route->pref = mnl_attr_get_u8(attribute);
+        return true;
     case RTA_METRICS:
         return parse_metrics(route, attribute);
     case RTA_CACHEINFO:
@@ -108,6 +99,7 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
         route->has_object = true;
         return true;
     default:
+        route->has_others = true;
         return true;
     }
 }

@@ -13,24 +13,18 @@
 /* The kernel cuts a larger `mtu` down to this (ip_metrics_convert in net/ipv4/metrics.c). */
 enum { ROUTE_MAX_MTU_BYTES = 65535 - 15 };
 
-/* The metrics that we set or raise. 0: not set. */
+/* By RTAX_...; 0: not set. initcwnd and initrwnd are segments, mtu bytes, rto_min ms. */
 struct metrics {
-    uint32_t initcwnd; /* segments */
-    uint32_t initrwnd; /* segments */
-    uint32_t mtu_bytes;
-    uint32_t rto_min_ms;
-    uint32_t locks; /* of all metrics, as bits */
+    uint32_t of[RTAX_MAX + 1];
 };
-
-/* The member for RTAX_...; NULL: none. */
-uint32_t *metrics_at(struct metrics *metrics, int type);
 
 struct route {
     struct riptide_prefix dst;
-    struct riptide_prefix gateway; /* family 0: none, or several */
+    struct riptide_prefix gateway; /* family 0: none */
+    struct riptide_prefix prefsrc; /* family 0: none */
     uint32_t table;
     uint32_t priority; /* ip(8): metric */
-    uint32_t ifindex;  /* 0: several */
+    uint32_t ifindex;
     struct metrics metrics;
     uint32_t expires_s; /* IPv6: seconds until it expires, rounded down; or ROUTE_NEVER_S */
     uint8_t protocol;
@@ -38,10 +32,12 @@ struct route {
     uint8_t scope;
     uint8_t tos;
     uint8_t src_len;
+    uint8_t pref;      /* IPv6: RTA_PREF */
     bool is_onlink;    /* RTNH_F_ONLINK */
     bool is_multipath; /* it has several next hops: ifindex and gateway are 0 */
     bool is_cached;    /* a cached exception, not a configured route */
     bool has_object;   /* its hop is that of a next-hop object */
+    bool has_others;   /* attributes or metrics that are not here, of tunnels for example */
 };
 
 /* Unused bytes of the struct are 0. Errors: -EBADMSG, a malformed message. */

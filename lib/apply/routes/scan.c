@@ -47,8 +47,8 @@ static void on_our_route(struct scan *scan, const struct route *route)
 {
     struct plan *plan = scan->plan;
     const struct target *target = targets_find(&plan->targets, &route->dst);
-    bool is_known = target && target->is_in_kernel && target->base &&
-                    target->base->route.priority == route->priority;
+    bool is_known = target && target->is_in_kernel && target->has_base &&
+                    target->base.priority == route->priority;
 
     if (route->protocol != OUR_PROTOCOL)
         plan->n_foreign[family_index(route->dst.family)] += prefix_is_host(&route->dst);

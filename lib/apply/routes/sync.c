@@ -64,7 +64,7 @@ static void add(struct writes *writes, struct target *target)
         writes->list[writes->n++] = (struct write){ .target = target, .is_put = true };
         if (is_sent)
             netlink_add(writes->channel,
-                        message_route_put(netlink_room(writes->channel), &own, target->base,
+                        message_route_put(netlink_room(writes->channel), &own, &target->base,
                                           &state.metrics));
     }
     if (!state.is_delete && !state.is_put && target->wanted.initcwnd != 0)

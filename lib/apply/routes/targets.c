@@ -14,7 +14,6 @@ enum {
 };
 
 static const char is_prefix[] = "routes serve single addresses; a prefix needs the program";
-static const char no_memory[] = "no memory for its base route";
 static const char not_now[] = "";
 
 void targets_init(struct targets *targets, uint32_t max)
@@ -24,7 +23,6 @@ void targets_init(struct targets *targets, uint32_t max)
 
 static void target_free(struct target *target)
 {
-    free(target->base);
     free(target->failure);
     free(target);
 }
@@ -189,15 +187,16 @@ void targets_tell(struct targets *targets, struct target *target, const struct l
         targets_push(targets, WORK_POP, target);
 }
 
-int target_set_base(struct target *target, const struct base *base, const char *reason)
+bool target_set_base(struct target *target, const struct route *base, const char *reason)
 {
-    if (!reason && target->base && base_equal(target->base, base))
-        return 0;
-    free(target->base);
-    target->base = reason ? NULL : base_copy(base);
-    target->is_sure = false;
-    target->reason = reason || target->base ? reason : no_memory;
-    return target->reason == no_memory ? -ENOMEM : 0;
+    bool is_same = target->has_base && !reason && !memcmp(&target->base, base, sizeof(*base));
+
+    target->is_sure &= is_same;
+    target->has_base = !reason;
+    target->reason = reason;
+    if (!reason)
+        target->base = *base;
+    return target->has_base;
 }
 
 void target_set_failure(struct target *target, int error, const char *text)
@@ -228,24 +227,24 @@ static bool is_within_step(uint32_t from, uint32_t to)
 static struct metrics wanted_metrics(const struct target *target, const struct links *links)
 {
     const struct riptide_wanted *wanted = &target->wanted;
-    struct metrics metrics = target->base->route.metrics;
+    struct metrics metrics = target->base.metrics;
     uint32_t received = wanted->receive_bytes / RECEIVED_SEGMENT_BYTES +
                         (wanted->receive_bytes % RECEIVED_SEGMENT_BYTES > 0);
 
-    if (metrics.initcwnd == 0)
-        metrics.initcwnd = KERNEL_INITCWND;
-    if (wanted->may_lower || wanted->initcwnd > metrics.initcwnd)
-        metrics.initcwnd = wanted->initcwnd;
-    if (metrics.initrwnd > 0 && metrics.initrwnd < received)
-        metrics.initrwnd = received;
+    if (metrics.of[RTAX_INITCWND] == 0)
+        metrics.of[RTAX_INITCWND] = KERNEL_INITCWND;
+    if (wanted->may_lower || wanted->initcwnd > metrics.of[RTAX_INITCWND])
+        metrics.of[RTAX_INITCWND] = wanted->initcwnd;
+    if (metrics.of[RTAX_INITRWND] > 0 && metrics.of[RTAX_INITRWND] < received)
+        metrics.of[RTAX_INITRWND] = received;
     /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
-    if (metrics.mtu_bytes == 0 && !(metrics.locks & 1u << RTAX_MTU))
-        metrics.mtu_bytes = links_find(links, target->base->route.ifindex)
+    if (metrics.of[RTAX_MTU] == 0 && !(metrics.of[RTAX_LOCK] & 1u << RTAX_MTU))
+        metrics.of[RTAX_MTU] = links_find(links, target->base.ifindex)
                                 ->mtu_bytes[family_index(target->wanted.dst.family)];
     if (wanted->rto_min_us > 0) {
-        metrics.rto_min_ms = (wanted->rto_min_us - 1) / 1000 + 1;
+        metrics.of[RTAX_RTO_MIN] = (wanted->rto_min_us - 1) / 1000 + 1;
         /* The kernel uses it only if it is locked (tcp_rto_min in include/net/tcp.h). */
-        metrics.locks |= 1u << RTAX_RTO_MIN;
+        metrics.of[RTAX_LOCK] |= 1u << RTAX_RTO_MIN;
     }
     return metrics;
 }
@@ -273,14 +272,14 @@ static void find_reason(const struct target *target, struct target_state *state)
 
     if (target->error != 0 || wanted->initcwnd == 0)
         state->reason = not_now;
-    else if (!target->base)
+    else if (!target->has_base)
         state->reason = target->reason ? target->reason : not_now;
-    else if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < state->metrics.mtu_bytes) {
+    else if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < state->metrics.of[RTAX_MTU]) {
         /* The kernel keeps what it has learned of the path with the route: with ours it would be
          * lost at each change of a window, and cost a first flight. */
         state->reason = "path MTU of";
         state->number = wanted->pmtu_bytes;
-    } else if (is_at_base(target, base, state->metrics.initcwnd)) {
+    } else if (is_at_base(target, base, state->metrics.of[RTAX_INITCWND])) {
         state->reason = base > 0 ? "its base route has initcwnd"
                                  : "the kernel's own window is no smaller";
         state->number = base;
@@ -293,18 +292,18 @@ static bool differs(const struct target *target, const struct metrics *wanted)
     const struct metrics *has = &target->written;
     uint32_t cwnd_max = target->wanted.cwnd_max;
 
-    return !target->is_sure || has->mtu_bytes != wanted->mtu_bytes ||
-           has->rto_min_ms != wanted->rto_min_ms || has->initrwnd != wanted->initrwnd ||
-           (cwnd_max > 0 && has->initcwnd > cwnd_max && has->initcwnd > wanted->initcwnd) ||
-           !is_within_step(has->initcwnd, wanted->initcwnd);
+    return !target->is_sure || has->of[RTAX_MTU] != wanted->of[RTAX_MTU] ||
+           has->of[RTAX_RTO_MIN] != wanted->of[RTAX_RTO_MIN] || has->of[RTAX_INITRWND] != wanted->of[RTAX_INITRWND] ||
+           (cwnd_max > 0 && has->of[RTAX_INITCWND] > cwnd_max && has->of[RTAX_INITCWND] > wanted->of[RTAX_INITCWND]) ||
+           !is_within_step(has->of[RTAX_INITCWND], wanted->of[RTAX_INITCWND]);
 }
 
 struct target_state target_state(const struct target *target, const struct links *links)
 {
     struct target_state state = { .error = target->error };
 
-    if (target->base) {
-        state.base_initcwnd = target->base->route.metrics.initcwnd;
+    if (target->has_base) {
+        state.base_initcwnd = target->base.metrics.of[RTAX_INITCWND];
         state.metrics = wanted_metrics(target, links);
     }
     find_reason(target, &state);
@@ -317,7 +316,7 @@ struct target_state target_state(const struct target *target, const struct links
         state.state = RIPTIDE_ROUTE_APPLIED;
     else if (target->wanted.initcwnd == 0)
         state.state = RIPTIDE_ROUTE_WITHDRAWN;
-    else if (state.reason && (target->base || target->reason))
+    else if (state.reason && (target->has_base || target->reason))
         state.state = RIPTIDE_ROUTE_LEFT_ALONE;
     else
         state.state = target->told.state; /* until it was asked and written */

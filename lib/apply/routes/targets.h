@@ -32,7 +32,8 @@ struct target_state {
 
 struct target {
     struct riptide_wanted wanted;
-    struct base *base;  /* its own; NULL: left alone or not asked yet */
+    bool has_base;      /* else it is left alone or was not asked yet */
+    struct route base;
     const char *reason; /* why there is no base (static); NULL: there is, or not asked */
     char *failure;      /* the kernel's text for `error`, owned; NULL: none */
     int error;          /* -errno of the last write; 0: none */
@@ -89,11 +90,8 @@ void targets_tell(struct targets *targets, struct target *target, const struct l
 /* Forgets a target that is neither wanted nor in the kernel, and for which nothing is due. */
 void targets_forget_if_done(struct targets *targets, struct target *target);
 
-/*
- * Sets the base route: a copy of `base`, or none for a reason. Errors: -ENOMEM; then it has none
- * for that reason.
- */
-int target_set_base(struct target *target, const struct base *base, const char *reason);
+/* Sets the base route, or for a reason none; returns whether there is one. */
+bool target_set_base(struct target *target, const struct route *base, const char *reason);
 
 /* The failure of the last write; error 0: none. Without memory for the text it is omitted. */
 void target_set_failure(struct target *target, int error, const char *text);
