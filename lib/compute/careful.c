@@ -50,7 +50,7 @@ enum flight { NO_FLIGHT, CLEAN, FILLED, LOSSY };
 /*
  * What counters show about a first flight. That of an open connection counts in the interval in
  * which it ends: that of its begin, or the next one if it was under way at the dump between them.
- * Its age is known as long as it has not paused; one that has sent more than three windows may have.
+ * Its age is known unless it has paused, as one may have that has sent more than three windows.
  *
  * Slow start adds the segments that arrive, so losses of the first flight are seen with a window of
  * less than two of ours, and those of a later flight with two or more; of that cubic leaves 0.7 in
