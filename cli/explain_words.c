@@ -63,7 +63,7 @@ const char explain_sentence[] =
     "none: the window is given by the program"                                                     \
     "|{!" name ".state=applied}{" name ".state}:[ {" name ".reason}]"                              \
     "|{" name ".dst} initcwnd {" name ".initcwnd}[ via {" name ".gateway}]"                        \
-    "[ dev {" name ".dev}| via several next hops]]\n"
+    "[ dev {" name ".dev}]]\n"
 
 const char explain_steps[] =
     "{dst}[{!is_itself}, counted as {destination}]\n"

@@ -54,7 +54,7 @@ static void report_applied(const struct settings *settings,
     char gateway[RIPTIDE_PREFIX_TEXT_BYTES];
     char name[IF_NAMESIZE];
     char figures[96] = "";
-    char path[RIPTIDE_PREFIX_TEXT_BYTES + IF_NAMESIZE + 16] = "via several next hops";
+    char path[RIPTIDE_PREFIX_TEXT_BYTES + IF_NAMESIZE + 16] = "";
 
     if (estimate)
         snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f, smoothed %.1f)",

@@ -106,8 +106,8 @@ struct riptide_route {
                                       requested one */
     uint32_t initrwnd;             /* segments; 0: not set by the route */
     uint32_t base_initcwnd;        /* segments, of the base route; 0: not set or unknown */
-    struct riptide_prefix gateway; /* family 0: on link or several next hops */
-    uint32_t ifindex;              /* 0: several next hops */
+    struct riptide_prefix gateway; /* family 0: on link */
+    uint32_t ifindex;              /* 0: no route */
     int error;                     /* -errno where FAILED, else 0 */
     char reason[96];               /* one line; empty where the request has been fulfilled */
     uint32_t backend;              /* whose outcome it is: RIPTIDE_ROUTES or RIPTIDE_PROGRAM */

@@ -375,8 +375,11 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
         current.rules_reason[0] = current.rules_reason[1] = "windows are given by the program";
     current.backend = applier->backend;
     current.why = applier->why.text[0] ? applier->why.text : NULL;
-    if (applier->program)
+    current.is_idle |= !has_routes(applier);
+    if (applier->program) {
         program_count(applier->program, &current);
-    current.is_idle = (current.is_idle || !has_routes(applier)) && !applier->has_work;
+        current.is_idle &= applier->program->n_tried == applier->program->n_queued;
+    }
+    current.is_idle &= applier->phase != PHASE_STARTED || !applier->has_work;
     struct_give(stats, size, &current, sizeof(current));
 }

@@ -17,7 +17,8 @@ enum {
     PID_BITS = 22, /* of the port: PID_MAX_LIMIT; the others tell holders of one PID apart */
     PID_MASK = (1 << PID_BITS) - 1,
     MAX_HOLDERS_OF_PID = 1 << (32 - PID_BITS),
-    READINGS = 4, /* the kernel shows the list in parts, between which a closed socket hides another */
+    /* The kernel shows the list in parts, between which a closed socket hides another. */
+    READINGS = 4,
 };
 
 /* In all inode numbers of PID namespaces (PROC_PID_INIT_INO), and in no others' groups so far. */

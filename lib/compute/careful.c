@@ -66,7 +66,7 @@ static enum flight first_flight_of(const struct riptide_sample *sample,
     uint64_t ssthresh = sample->ssthresh_segs, interval_us = input->interval_ns / 1000;
     uint64_t age_us = sample->busy_time_us + UINT64_C(1000) * sample->last_data_sent_ms;
     uint64_t flight_us = (is_paced ? UINT64_C(2) : 1) * sample->rtt_us;
-    uint64_t least = is_paced && window > 2 * SMALL ? SMALL : (window + 1) / 2;
+    uint64_t least = is_paced && window > UINT64_C(2) * SMALL ? SMALL : (window + 1) / 2;
     bool has_ssthresh = ssthresh > 0 && ssthresh < INT32_MAX; /* TCP_INFINITE_SSTHRESH */
 
     if (window == 0 || sent < least)
@@ -92,14 +92,14 @@ static enum flight first_flight_of(const struct riptide_sample *sample,
 static bool is_of_path(struct careful *careful, const struct riptide_sample *sample)
 {
     uint64_t now_us = sample->min_rtt_us, kept_us = careful->min_rtt_us;
-    bool is_longer = kept_us > 0 && now_us > 2 * LOCAL_US && now_us > 10 * kept_us;
+    bool is_longer = kept_us > 0 && now_us > UINT64_C(2) * LOCAL_US && now_us > 10 * kept_us;
 
     if (now_us < LOCAL_US && 10 * now_us < kept_us)
         return false;
     careful->n_far = is_longer ? (uint8_t)(careful->n_far + 1) : 0;
     if (is_longer && kept_us >= LOCAL_US && careful->n_far < FAR)
         return false;
-    if (is_longer || (kept_us > 2 * LOCAL_US && 2 * now_us < kept_us))
+    if (is_longer || (kept_us > UINT64_C(2) * LOCAL_US && 2 * now_us < kept_us))
         *careful = (struct careful){ 0 };
     if (careful->min_rtt_us == 0 || now_us < careful->min_rtt_us)
         careful->min_rtt_us = sample->min_rtt_us;

@@ -54,19 +54,6 @@ def test_are_as_large_after_a_new_window_and_after_withdrawal(net, driver, famil
         assert segments_of(connection) == SEGMENTS
 
 
-def test_are_as_large_behind_several_hops_of_equal_links(net, driver):
-    net.host.ip("route", "replace", "default", "nexthop", "via", "10.0.0.1", "dev", "eth0",
-                "nexthop", "via", "10.0.1.1", "dev", "eth1")
-    give(net.host, driver, PEER[4], 20)
-    connection = net.connect(PEER[4])
-    assert segments_of(connection) == SEGMENTS
-    give(net.host, driver, PEER[4], 40)
-    assert mtu_of(connection, 4) == LINK_BYTES
-    net.host.ip("link", "set", "eth1", "mtu", str(NARROW_BYTES))
-    driver.quiet()
-    assert "mtu" not in str(routes(net.host)[PEER[4]]["metrics"])
-
-
 @families
 def test_fit_a_link_whose_mtu_changes(net, driver, family):
     """As without us, once Riptide has followed."""

@@ -159,8 +159,8 @@ static int restore(struct router *router)
 
 /*
  * The order of the work, of which a dispatch does one piece: read what has happened, and remove the
- * rules of what that concerns; scan; ask the kernel and write our routes; restore the rules. Returns
- * 1 where there may be more to read.
+ * rules of what that concerns; scan; ask the kernel and write our routes; restore the rules.
+ * Returns 1 where there may be more to read.
  */
 static int work(struct router *router)
 {

@@ -290,12 +290,13 @@ static void find_reason(const struct target *target, struct target_state *state)
 static bool differs(const struct target *target, const struct metrics *wanted)
 {
     const struct metrics *has = &target->written;
+    uint32_t from = has->of[RTAX_INITCWND], to = wanted->of[RTAX_INITCWND];
     uint32_t cwnd_max = target->wanted.cwnd_max;
 
     return !target->is_sure || has->of[RTAX_MTU] != wanted->of[RTAX_MTU] ||
-           has->of[RTAX_RTO_MIN] != wanted->of[RTAX_RTO_MIN] || has->of[RTAX_INITRWND] != wanted->of[RTAX_INITRWND] ||
-           (cwnd_max > 0 && has->of[RTAX_INITCWND] > cwnd_max && has->of[RTAX_INITCWND] > wanted->of[RTAX_INITCWND]) ||
-           !is_within_step(has->of[RTAX_INITCWND], wanted->of[RTAX_INITCWND]);
+           has->of[RTAX_RTO_MIN] != wanted->of[RTAX_RTO_MIN] ||
+           has->of[RTAX_INITRWND] != wanted->of[RTAX_INITRWND] ||
+           (cwnd_max > 0 && from > cwnd_max && from > to) || !is_within_step(from, to);
 }
 
 struct target_state target_state(const struct target *target, const struct links *links)
