@@ -28,7 +28,7 @@ static bool is_all(const struct plan *plan, uint8_t family)
     for (uint32_t i = 0; i < plan->targets.n; i++) {
         const struct target *target = plan->targets.list[i];
 
-        if (target_is_host(target) && !target->must_ask &&
+        if (prefix_is_host(&target->wanted.dst) && !target->must_ask &&
             (family == AF_UNSPEC || target->wanted.dst.family == family))
             return false;
     }
@@ -54,7 +54,7 @@ static void check_route(const struct plan *plan, const struct nlmsghdr *message)
     for (uint32_t i = 0; i < plan->targets.n; i++) {
         const struct target *target = plan->targets.list[i];
 
-        if (target_is_host(target) && riptide_prefix_contains(&route.dst, &target->wanted.dst))
+        if (prefix_is_host(&target->wanted.dst) && riptide_prefix_contains(&route.dst, &target->wanted.dst))
             CASE_CHECK(target->must_ask);
     }
 }

@@ -125,7 +125,7 @@ TEST(a_prefix_is_left_alone)
     targets_init(&targets, 4);
     assert_int_equal(targets_get(&targets, &dst, &target), 0);
     target->wanted.initcwnd = 36;
-    assert_false(target_is_host(target));
+    assert_false(prefix_is_host(&target->wanted.dst));
     assert_int_equal(target_state(target, &links).state, RIPTIDE_ROUTE_LEFT_ALONE);
 }
 

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     /* Temporary errors in succession after which dispatch returns them to the caller. */
@@ -39,7 +38,7 @@ int router_new(struct router **routerp, const struct riptide_applier_config *con
     if (r == 0)
         r = netlink_init(&router->channel);
     if (r == 0)
-        r = scan_init(&router->scan, &router->plan, &router->channel);
+        r = netlink_init(&router->scan.dumps);
     if (r == 0)
         r = watch_open(&router->notifications, netlink_port(&router->channel));
     *routerp = r == 0 ? router : router_free(router);
@@ -59,34 +58,19 @@ struct router *router_free(struct router *router)
     return NULL;
 }
 
-void router_count_share(struct router *router)
-{
-    const struct plan *plan = &router->plan;
-    struct share *share = &router->share;
-    struct timespec now;
-    uint64_t ns;
-
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - share->since_ns;
-    if (share->since_ns) {
-        share->ns += ns;
-        share->in_force_ns += share->is_in_force ? ns : 0;
-    }
-    share->since_ns += ns;
-    share->is_in_force = plan->is_claimed || router->is_by_program;
-    for (int i = 0; i < 2; i++) {
-        if (plan->targets.n_in_kernel[i] > 0)
-            share->is_in_force &= plan->own[i].is_in_place;
-    }
-}
-
+/* The share of what has passed since the start; of more than SHARE_S it fades. */
 void router_tick(struct router *router, uint32_t seconds, bool is_by_program)
 {
-    router->is_by_program = is_by_program;
-    plan_tick(&router->plan, seconds);
-    router_count_share(router);
-    router->share.ns -= router->share.ns / SHARE_S;
-    router->share.in_force_ns -= router->share.in_force_ns / SHARE_S;
+    struct plan *plan = &router->plan;
+    bool is_in_force = plan->is_claimed || is_by_program;
+
+    plan_tick(plan, seconds);
+    for (int i = 0; i < 2; i++) {
+        if (plan->targets.n_in_kernel[i] > 0)
+            is_in_force &= plan->own[i].is_in_place;
+    }
+    router->n_ticks += router->n_ticks < SHARE_S;
+    router->in_force += ((is_in_force ? 1.0 : 0.0) - router->in_force) / router->n_ticks;
 }
 
 int router_claim(struct router *router, struct riptide_error *error)
@@ -106,15 +90,6 @@ int router_set(struct router *router, const struct riptide_wanted *wanted)
     return plan_want(&router->plan, wanted);
 }
 
-/* Removes the rules that the plan wants removed. */
-static int remove_rules(struct router *router)
-{
-    int r = sync_remove(&router->plan, &router->channel);
-
-    router_count_share(router);
-    return r;
-}
-
 /*
  * A rule that must be removed is removed before the next notification is read. Returns 1 where
  * there may be more of them.
@@ -125,26 +100,10 @@ static int read_notifications(struct router *router)
 
     for (int n = 0; r > 0 && n < MAX_READ; n++) {
         r = watch_read(router->notifications, &router->plan);
-        removed = r > 0 ? remove_rules(router) : 0;
+        removed = r > 0 ? sync_remove(&router->plan, &router->channel) : 0;
         r = removed < 0 ? removed : r;
     }
     return r;
-}
-
-static int scan(struct router *router)
-{
-    int r = scan_step(&router->scan);
-
-    if (r == 0)
-        return 0;
-    /* A change may have been missed: everything is scanned again. */
-    if (r != RIPTIDE_E_DONE)
-        plan_distrust(&router->plan);
-    if (r < 0)
-        return r;
-    router->plan.stats.resyncs += router->scan.scanned == SCAN_ALL;
-    return router->scan.scanned & SCAN_RULES ? sync_check_rules(&router->plan, &router->channel)
-                                             : 0;
 }
 
 /* All routes are right: the rules return. */
@@ -170,12 +129,12 @@ static int work(struct router *router)
     if (r != 0 || !can_work(plan))
         return r;
     if (plan->scanning || plan->scan_wanted)
-        r = scan(router);
+        r = scan_step(router);
     else if (plan->targets.n_due[WORK_SYNC] > 0)
         r = sync_targets(plan, &router->channel);
     else
         r = restore(router);
-    return r < 0 ? r : remove_rules(router);
+    return r < 0 ? r : sync_remove(&router->plan, &router->channel);
 }
 
 int router_dispatch(struct router *router)
@@ -188,7 +147,7 @@ int router_dispatch(struct router *router)
     else if (netlink_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS) {
         router->plan.stats.overruns++;
         plan_distrust(&router->plan);
-        r = remove_rules(router);
+        r = sync_remove(&router->plan, &router->channel);
     }
     if (r < 0)
         return r;
@@ -224,7 +183,7 @@ int router_set_paused(struct router *router, const char *why)
     router->why_paused = why;
     if (why) {
         plan_remove_rules(&router->plan);
-        return remove_rules(router);
+        return sync_remove(&router->plan, &router->channel);
     }
     router->plan.has_work |= router->plan.is_claimed;
     return 0;
@@ -233,16 +192,13 @@ int router_set_paused(struct router *router, const char *why)
 void router_count(const struct router *router, struct riptide_applier_stats *stats)
 {
     const struct plan *plan = &router->plan;
-    const struct share *share = &router->share;
 
     *stats = plan->stats;
     stats->left_alone = plan->targets.n_left_alone;
     stats->routes_not_taken = plan->targets.n_not_taken;
     stats->routes = plan->targets.n_in_kernel[0] + plan->targets.n_in_kernel[1];
     stats->is_idle = !plan->has_work;
-    stats->in_force_permille = share->is_in_force ? 1000 : 0;
-    if (share->ns > 0)
-        stats->in_force_permille = share->in_force_ns * 1000 / share->ns;
+    stats->in_force_permille = (uint64_t)(1000 * router->in_force + 0.5);
     stats->malformed += router->channel.malformed + router->scan.dumps.malformed;
     for (int i = 0; i < 2; i++)
         stats->rules_reason[i] = router->why_paused ? router->why_paused : plan->own[i].reason;

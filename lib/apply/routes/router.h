@@ -63,23 +63,13 @@ int router_find(const struct router *router, const struct riptide_prefix *dst,
 /* Adds what concerns routes, rules_reason included. */
 void router_count(const struct router *router, struct riptide_applier_stats *stats);
 
-/* scan.c: reads the kernel's state into a plan: links, rules, main, our routes. */
+/* scan.c: reads the kernel's state into the plan: links, rules, main, our routes. */
 struct scan {
-    struct plan *plan;
-    struct netlink *requests; /* to delete other programs' routes */
-    struct netlink dumps;     /* another socket, as requests must not wait for a dump */
-    uint32_t scanned;         /* SCAN_...: of the last one that has ended */
-    uint32_t n_messages;      /* read so far */
-    uint32_t step;            /* the present dump */
-    bool is_asked;            /* its request was sent */
-    bool is_interrupted;      /* a change interrupted a dump */
-};
-
-/* For what share of the last minute windows were in force; what is longer ago fades. */
-struct share {
-    uint64_t ns, in_force_ns;
-    uint64_t since_ns; /* CLOCK_BOOTTIME: what is before is counted; 0: not started */
-    bool is_in_force;
+    struct netlink dumps; /* a socket of its own, as requests must not wait for a dump */
+    uint32_t n_messages;  /* read so far */
+    uint32_t step;        /* the present dump */
+    bool is_asked;        /* its request was sent */
+    bool is_interrupted;  /* a change interrupted a dump */
 };
 
 struct router {
@@ -90,20 +80,17 @@ struct router {
     const char *why_paused; /* the text given to router_set_paused; NULL: it is not */
     struct claim claim;     /* of the namespace; not taken with dry_run */
     uint32_t n_setbacks;    /* successive dispatches that began anew after a temporary error */
-    bool is_by_program;     /* see router_tick */
-    struct share share;
+    uint32_t n_ticks;       /* since the start, up to SHARE_S */
+    double in_force;        /* the share of them with windows in force */
     struct riptide_route popped;
 };
 
-/* `plan` and `requests` must outlive the scan. */
-int scan_init(struct scan *scan, struct plan *plan, struct netlink *requests);
-
 /*
- * Reads one netlink buffer of a scan; begins that which the plan wants if none is running. Returns
- * RIPTIDE_E_DONE at its end, RIPTIDE_E_RESTARTED if changes interrupted a dump, so that its result
- * may be incomplete.
+ * Reads one netlink buffer of a scan; begins that which the plan wants if none is running. What it
+ * misses, as changes interrupt it, another scan finds, which it requests. After one of rules
+ * sync_check_rules follows.
  */
-int scan_step(struct scan *scan);
+int scan_step(struct router *router);
 
 /* In a batch: without CAP_NET_ADMIN the receive buffer has no room for more answers. */
 enum { RESOLVE_MAX_TARGETS = 64 };
@@ -150,9 +137,6 @@ int watch_subscribe(struct mnl_socket *socket, bool is_on);
 
 /* Reads one buffer of notifications. Returns 1 where there was one. */
 int watch_read(struct mnl_socket *socket, struct plan *plan);
-
-/* Counts the time since the last call; to be called where rules come and go as well. */
-void router_count_share(struct router *router);
 
 /*
  * anyip.c: whether the namespace's first rule would change the routing of all its packets. `rules`

@@ -36,16 +36,10 @@ static const struct step steps[] = {
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
 
-int scan_init(struct scan *scan, struct plan *plan, struct netlink *requests)
-{
-    *scan = (struct scan){ .plan = plan, .requests = requests };
-    return netlink_init(&scan->dumps);
-}
-
 /* What is not a route that we have written leads local TCP elsewhere than main. */
-static void on_our_route(struct scan *scan, const struct route *route)
+static void on_our_route(struct router *router, const struct route *route)
 {
-    struct plan *plan = scan->plan;
+    struct plan *plan = &router->plan;
     const struct target *target = targets_find(&plan->targets, &route->dst);
     bool is_known = target && target->is_in_kernel && target->has_base &&
                     target->base.priority == route->priority;
@@ -54,35 +48,34 @@ static void on_our_route(struct scan *scan, const struct route *route)
         plan->n_foreign[family_index(route->dst.family)] += prefix_is_host(&route->dst);
     /* If that fails, the next scan finds it again. */
     else if (!is_known && plan->is_claimed)
-        netlink_request(scan->requests,
-                        message_route_delete(netlink_room(scan->requests), route), NULL);
+        netlink_request(&router->channel,
+                        message_route_delete(netlink_room(&router->channel), route), NULL);
 }
 
-static int on_route(struct scan *scan, const struct nlmsghdr *message)
+static int on_route(struct router *router, const struct nlmsghdr *message)
 {
-    const struct step *step = &steps[scan->step];
-    struct plan *plan = scan->plan;
+    const struct step *step = &steps[router->scan.step];
+    struct plan *plan = &router->plan;
     struct route route;
     int r = route_parse(&route, message);
 
     if (r < 0 || route.is_cached)
         return r;
     if (step->table == OURS && route.table == plan->config.table)
-        on_our_route(scan, &route);
+        on_our_route(router, &route);
     if (step->table == OURS)
         return 0;
     if (route.table == RT_TABLE_LOCAL)
         plan->main.is_cut[family_index(step->family)] = false;
-    if (route.table != RT_TABLE_MAIN)
-        return 0;
-    main_flags_add(&plan->main, &route);
+    if (route.table == RT_TABLE_MAIN)
+        main_flags_add(&plan->main, &route);
     return 0;
 }
 
-static int on_object(struct scan *scan, const struct nlmsghdr *message)
+static int on_object(struct router *router, const struct nlmsghdr *message)
 {
-    const struct step *step = &steps[scan->step];
-    struct plan *plan = scan->plan;
+    const struct step *step = &steps[router->scan.step];
+    struct plan *plan = &router->plan;
 
     switch (step->type) {
     case RTM_GETLINK:
@@ -93,28 +86,26 @@ static int on_object(struct scan *scan, const struct nlmsghdr *message)
     case RTM_GETNETCONF:
         return main_flags_take_netconf(&plan->main, message) ? 0 : -EBADMSG;
     default:
-        return on_route(scan, message);
+        return on_route(router, message);
     }
 }
 
 static int on_message(void *userdata, const struct nlmsghdr *message)
 {
-    struct scan *scan = userdata;
-    int r = on_object(scan, message);
+    struct router *router = userdata;
+    int r = on_object(router, message);
 
-    scan->plan->budget -= scan->n_messages++ % MESSAGES_PER_COST == 0;
+    router->plan.budget -= router->scan.n_messages++ % MESSAGES_PER_COST == 0;
     /* One malformed message does not affect the others. */
-    if (r == -EBADMSG) {
-        scan->plan->stats.malformed++;
-        return 0;
-    }
-    return r;
+    router->plan.stats.malformed += r == -EBADMSG;
+    return r == -EBADMSG ? 0 : r;
 }
 
 /* What this scan does not find does not exist. */
-static void begin(struct scan *scan)
+static void begin(struct router *router)
 {
-    struct plan *plan = scan->plan;
+    struct plan *plan = &router->plan;
+    struct scan *scan = &router->scan;
 
     plan->scanning = plan->scan_wanted;
     plan->scan_wanted = 0;
@@ -134,39 +125,47 @@ static void begin(struct scan *scan)
         plan->n_foreign[0] = plan->n_foreign[1] = 0;
 }
 
-static int read_step(struct scan *scan, const struct step *step)
+static int end(struct router *router)
 {
-    uint32_t table = step->table == OURS ? scan->plan->config.table : step->table;
-    int r = 0;
+    struct plan *plan = &router->plan;
+    uint32_t scanned = plan->scanning;
 
-    if (!scan->is_asked)
-        r = netlink_dump(&scan->dumps, message_dump(netlink_room(&scan->dumps), step->type,
-                                                    step->family, table));
-    scan->is_asked = r == 0;
-    return r < 0 ? r : netlink_dump_step(&scan->dumps, on_message, scan);
+    plan->scanning = 0;
+    plan->stats.resyncs += scanned == SCAN_ALL;
+    /* A change may have been missed: everything is scanned again. */
+    if (router->scan.is_interrupted)
+        plan_distrust(plan);
+    return scanned & SCAN_RULES ? sync_check_rules(plan, &router->channel) : 0;
 }
 
-int scan_step(struct scan *scan)
+int scan_step(struct router *router)
 {
-    struct plan *plan = scan->plan;
-    int r;
+    struct plan *plan = &router->plan;
+    struct scan *scan = &router->scan;
+    const struct step *step;
+    int r = 0;
 
     if (!plan->scanning)
-        begin(scan);
+        begin(router);
     while (scan->step < STEPS && !(steps[scan->step].parts & plan->scanning))
         scan->step++;
-    if (scan->step == STEPS) {
-        scan->scanned = plan->scanning;
-        plan->scanning = 0;
-        return scan->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;
-    }
-    r = read_step(scan, &steps[scan->step]);
+    if (scan->step == STEPS)
+        return end(router);
+    step = &steps[scan->step];
+    if (!scan->is_asked)
+        r = netlink_dump(&scan->dumps,
+                         message_dump(netlink_room(&scan->dumps), step->type, step->family,
+                                      step->table == OURS ? plan->config.table : step->table));
+    scan->is_asked = r == 0;
+    if (r == 0)
+        r = netlink_dump_step(&scan->dumps, on_message, router);
     if (r == 0)
         return 0;
-    if (r == -EMSGSIZE)
-        plan->main.is_cut[family_index(steps[scan->step].family)] = true;
-    else if (r < 0 && !netlink_is_absence(r)) {
+    if (r == -EMSGSIZE) {
+        plan->main.is_cut[family_index(step->family)] = true;
+    } else if (r < 0 && !netlink_is_absence(r)) {
         plan->scanning = 0;
+        plan_distrust(plan);
         return r;
     }
     scan->is_interrupted |= r == RIPTIDE_E_RESTARTED;

@@ -91,12 +91,9 @@ static int scan(struct router *router, uint32_t parts)
     plan->scanning = 0;
     plan_want_scan(plan, parts);
     do
-        r = scan_step(&router->scan);
-    while (r == 0);
-    /* Changes interrupted it, so it may be incomplete: dispatch reads everything again. */
-    if (r == RIPTIDE_E_RESTARTED)
-        plan_want_scan(plan, SCAN_ALL);
-    return r < 0 ? r : 0;
+        r = scan_step(router);
+    while (r == 0 && plan->scanning);
+    return r;
 }
 
 /* The n-th rule of both families, as of the last scan; NULL: there are no more. */
@@ -214,8 +211,7 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
         return error_fill(error, r);
     }
     plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost */
-    router->is_by_program = !has_rules;
-    router_count_share(router);
+    router->in_force = 1;
     return 0;
 }
 
@@ -227,7 +223,6 @@ int router_stop(struct router *router)
     if (plan->is_claimed) {
         watch_subscribe(router->notifications, false);
         sync_remove_rules(plan, &router->channel);
-        plan->own[0] = plan->own[1] = (struct rule_state){ 0 };
         plan->is_claimed = false;
         remove_ours(&removal);
         targets_deinit(&plan->targets);

@@ -124,7 +124,7 @@ int targets_get(struct targets *targets, const struct riptide_prefix *dst, struc
     if (!target)
         return -ENOMEM;
     target->wanted.dst = *dst;
-    target->reason = target_is_host(target) ? NULL : is_prefix;
+    target->reason = prefix_is_host(dst) ? NULL : is_prefix;
     target->told.state = RIPTIDE_ROUTE_WITHDRAWN;
     i = search(targets, dst, false);
     memmove(&targets->list[i + 1], &targets->list[i], (targets->n - i) * sizeof(*targets->list));
@@ -204,11 +204,6 @@ void target_set_failure(struct target *target, int error, const char *text)
     free(target->failure);
     target->error = error;
     target->failure = error ? strdup(text) : NULL;
-}
-
-bool target_is_host(const struct target *target)
-{
-    return target->wanted.dst.len == prefix_family_bits(target->wanted.dst.family);
 }
 
 static bool is_within_step(uint32_t from, uint32_t to)

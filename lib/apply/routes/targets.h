@@ -60,7 +60,7 @@ void targets_deinit(struct targets *targets);
 
 /*
  * The target of that prefix, added if missing; where there is no room, in place of one that only
- * waits to be popped. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
+ * waits to be popped. Only a single address is asked. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
  */
 int targets_get(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp);
 
@@ -95,9 +95,6 @@ bool target_set_base(struct target *target, const struct route *base, const char
 
 /* The failure of the last write; error 0: none. Without memory for the text it is omitted. */
 void target_set_failure(struct target *target, int error, const char *text);
-
-/* Whether it is one address; a prefix is never asked, and has no route. */
-bool target_is_host(const struct target *target);
 
 struct target_state target_state(const struct target *target, const struct links *links);
 
