@@ -353,6 +353,8 @@ int riptide_applier_find_window(const struct riptide_applier *applier,
 int riptide_applier_check_start(struct riptide_applier *applier, struct riptide_error *error)
 {
     error_set(error, "%s", "");
+    if (is_forked(applier->pid, error))
+        return -ECHILD;
     return error_fill(error, router_check_start(applier->router, error));
 }
 

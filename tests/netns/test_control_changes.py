@@ -174,9 +174,9 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
         wait_window(net.host, "203.0.113.2")
         assert rules(net.host) == []
         for n in range(3):  # another program restores them
-            for family in ("-4", "-6")[:n + 1]:
+            for family, length in (("-4", 31), ("-6", 127))[:n + 1]:
                 net.host.ip(family, "rule", "add", "pref", 32765, "iif", "lo", "ipproto", "tcp",
-                            "lookup", 7230, "protocol", 230)
+                            "lookup", 7230, "protocol", 230, "suppress_prefixlength", length)
             wait_until(lambda: not rules(net.host), "the end of the rules that came back")
         assert riptide_json(net.host, "resume") == {"paused": False, "stepped_back_s": 0}
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")

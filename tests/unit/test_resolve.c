@@ -56,7 +56,7 @@ static void set_up(struct bed *bed)
 
 static void tear_down(struct bed *bed)
 {
-    targets_deinit(&bed->plan.targets);
+    plan_deinit(&bed->plan);
     netlink_deinit(&bed->channel);
     close(bed->kernel);
 }
