@@ -131,7 +131,7 @@ static int end(struct router *router)
     uint32_t scanned = plan->scanning;
 
     plan->scanning = 0;
-    plan->stats.resyncs += scanned == SCAN_ALL;
+    plan->stats.resyncs += scanned == SCAN_ALL && plan->is_claimed;
     /* A change may have been missed: everything is scanned again. */
     if (router->scan.is_interrupted)
         plan_distrust(plan);
