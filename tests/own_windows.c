@@ -10,10 +10,19 @@
 #include <poll.h>
 #include <riptide/apply.h>
 #include <riptide/observe.h>
+#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
 enum { MAX_CWND = 40 };
+
+static volatile sig_atomic_t has_ended;
+
+static void end(int signal)
+{
+    (void)signal;
+    has_ended = 1;
+}
 
 static void learn(struct riptide_applier *applier, const struct riptide_sample *sample)
 {
@@ -61,7 +70,9 @@ int main(int argc, char **argv)
         errx(1, "%s", error.text);
     fds[0].fd = riptide_observer_get_fd(observer);
     fds[1].fd = riptide_applier_get_fd(applier);
-    while (r >= 0 && poll(fds, 2, 1000) >= 0) {
+    signal(SIGINT, end);
+    signal(SIGTERM, end);
+    while (r >= 0 && !has_ended && poll(fds, 2, 1000) >= 0) {
         if (time(NULL) != second) {
             second = time(NULL);
             riptide_observer_start(observer);
@@ -73,5 +84,7 @@ int main(int argc, char **argv)
         while (riptide_applier_pop(applier, &route) == 0)
             report(route);
     }
-    return 1;
+    /* Else its routes stay, and no longer follow those that they copy. */
+    riptide_applier_stop(applier);
+    return r < 0;
 }

@@ -280,8 +280,8 @@ struct riptide_wanted {
  * is reached, events of any destination that wait for riptide_applier_pop are dropped, until a
  * withdrawn destination can be replaced: so pop first. Outcomes: RIPTIDE_E_FULL (max_windows; with
  * RIPTIDE_BOTH the program takes it, which is no overflow), RIPTIDE_E_INVALID (no prefix, a window
- * beyond RIPTIDE_CWND_LIMIT, a timeout beyond RIPTIDE_RTO_MIN_LIMIT_US, `reserved` not 0). Errors:
- * -ENOMEM, -ECHILD, -ESHUTDOWN.
+ * or base_cwnd beyond RIPTIDE_CWND_LIMIT, pacing_percent beyond 100, a timeout beyond
+ * RIPTIDE_RTO_MIN_LIMIT_US, `reserved` not 0). Errors: -ENOMEM, -ECHILD, -ESHUTDOWN.
  */
 int riptide_applier_set(struct riptide_applier *applier, const struct riptide_wanted *wanted);
 

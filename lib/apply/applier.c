@@ -52,6 +52,9 @@ static void set_work(struct riptide_applier *applier, bool has_work)
 /* Without the program AUTO goes on, for the reason `why`; to others that is the error. */
 static int take_program(struct riptide_applier *applier, int r, struct riptide_error *error)
 {
+    /* A success may have left the line of a first try. */
+    if (r == 0)
+        error_set(&applier->why, "%s", "");
     if (r == 0)
         return 0;
     error_fill(&applier->why, r);
@@ -261,7 +264,8 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     if (r < 0)
         return r;
     if (!prefix_is_valid(&wanted->dst) || wanted->initcwnd > RIPTIDE_CWND_LIMIT ||
-        wanted->rto_min_us > RIPTIDE_RTO_MIN_LIMIT_US ||
+        wanted->base_cwnd > RIPTIDE_CWND_LIMIT || wanted->rto_min_us > RIPTIDE_RTO_MIN_LIMIT_US ||
+        (wanted->pacing_percent > 100 && wanted->pacing_percent != RIPTIDE_AT_ONCE) ||
         !is_zero(wanted->reserved, sizeof(wanted->reserved)))
         return RIPTIDE_E_INVALID;
     if (!applier->has_work)

@@ -112,8 +112,9 @@ static int follow_line(struct riptide_applier *applier, struct input *input, con
     char word[LINE_BYTES];
     struct riptide_wanted wanted = { .initcwnd = 0 };
 
-    if (sscanf(line, "set %255s %u %u %u %u", word, &wanted.initcwnd, &wanted.cwnd_max,
-               &wanted.rto_min_us, &wanted.pmtu_bytes) >= 2 &&
+    if (sscanf(line, "set %255s %u %u %u %u %u %u", word, &wanted.initcwnd, &wanted.cwnd_max,
+               &wanted.rto_min_us, &wanted.pmtu_bytes, &wanted.base_cwnd,
+               &wanted.pacing_percent) >= 2 &&
         riptide_prefix_parse(&wanted.dst, word) == 0)
         return riptide_applier_set(applier, &wanted);
     if (strcmp(line, "start") == 0)

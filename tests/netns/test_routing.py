@@ -5,7 +5,7 @@ random events."""
 
 import pytest
 from netns import BY_ROUTES, DEADLINE_S, Daemon, metric, routes, wait_until, wait_window, windows
-from routing_ask import FIRST, PEER, SECOND, ask, families, wait_ours
+from routing_ask import FIRST, PEER, SECOND, ask, families, is_ours, wait_ours
 from rtnetlink import routes_of_table
 from programs import Driver
 from twins import Twins, prefix_key
@@ -299,6 +299,24 @@ def test_carrier_of_a_more_specific_way_is_followed_where_dead_links_are_ignored
     assert after["rule_removals"] > before["rule_removals"]
 
 
+def test_address_that_no_route_has_as_its_source_touches_nothing(net, driver):
+    before = driver.follow(f"set {PEER[4]} 40", f"set {PEER[6]} 40")
+    for address in ("10.0.1.77/32", "fd00:0:0:1::77/128"):
+        for verb in ("add", "del"):
+            net.host.ip("addr", verb, address, "dev", "eth1")
+    after = driver.quiet()
+    assert after["events"] > before["events"]
+    assert after["rule_removals"] == before["rule_removals"]
+
+
+def test_rule_for_udp_alone_leaves_windows(net, driver):
+    for family in (4, 6):
+        net.host.ip(f"-{family}", "route", "add", "default", "via", SECOND[family], "table", 100)
+        net.host.ip(f"-{family}", "rule", "add", "pref", 90, "ipproto", "udp", "lookup", 100)
+    driver.follow(f"set {PEER[4]} 40", f"set {PEER[6]} 40")
+    assert is_ours(net.host, PEER[4]) and is_ours(net.host, PEER[6])
+
+
 def test_a_message_about_a_link_that_moves_no_route_touches_nothing(net, driver):
     before = driver.follow(f"set {PEER[4]} 40")
     for words in (("promisc", "on"), ("promisc", "off"), ("alias", "uplink"), ("txqueuelen", "1234")):
@@ -321,7 +339,12 @@ def test_rto_min_in_us_is_rounded_up_to_what_the_kernel_keeps(net, driver, famil
     driver.follow(f"set {PEER[family]} 50 0 7000")
     ours = routes(net.host)[PEER[family]]
     assert (metric(ours, "initcwnd"), metric(ours, "rto_min")) == (200, 7)
-    if family == 4:  # a mistake of units would be minutes
-        driver.send([f"set {PEER[4]} 80 0 60000001"])
-        assert driver.process.wait(DEADLINE_S) == 1
-        assert windows(net.host)[PEER[4]] == 200
+
+
+@pytest.mark.parametrize("numbers", ["80 0 60000001", "80 0 0 0 65536", "80 0 0 0 0 101", "65536"],
+                         ids=["rto_min", "base", "pacing", "window"])
+def test_window_beyond_limits_is_refused(net, driver, numbers):
+    driver.follow(f"set {PEER[4]} 40")
+    driver.send([f"set {PEER[4]} {numbers}"])
+    assert driver.process.wait(DEADLINE_S) == 1
+    assert windows(net.host)[PEER[4]] == 40

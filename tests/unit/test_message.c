@@ -125,7 +125,7 @@ TEST(a_route_with_all_metrics_fits_a_message)
     assert_true(message_route_put(room(), &own, &base, &metrics)->nlmsg_len <= REQUEST_MAX_BYTES);
 }
 
-TEST(a_query_is_for_tcp_or_of_no_protocol)
+TEST(a_query_is_of_tcp_or_of_what_passes_our_rule_by)
 {
     struct riptide_prefix address = prefix("203.0.113.9");
     struct nlmsghdr *message = message_route_query(room(), &address, true);
@@ -138,6 +138,8 @@ TEST(a_query_is_for_tcp_or_of_no_protocol)
     assert_types(message, RTM, TYPES(RTA_DST, RTA_IP_PROTO));
     assert_payload(find(message, RTM, RTA_DST), "\xcb\0\x71\x09", 4);
     assert_payload(find(message, RTM, RTA_IP_PROTO), "\x06", 1);
+    message = message_route_query(room(), &address, false);
+    assert_payload(find(message, RTM, RTA_IP_PROTO), "\x01", 1);
 
     address = prefix("2001:db8::9");
     message = message_route_query(room(), &address, false);

@@ -77,7 +77,7 @@ int event_follow_link(struct plan *plan, const struct nlmsghdr *message)
     if (r <= 0)
         return r;
     if (is_used)
-        plan_touch_link(plan, (uint32_t)header->ifi_index);
+        plan_touch_link(plan, (uint32_t)header->ifi_index, NULL);
     /* A route that was ignored without carrier may be used again. */
     for (int i = 0; i < 2; i++) {
         if (plan->main.depends_on_carrier[i])
@@ -102,19 +102,27 @@ static int follow_netconf(struct plan *plan, const struct nlmsghdr *message)
 }
 
 /*
- * Routes may have any address as their source, except link-local ones, which come and go often.
- * Routes that come with a new one have their own notifications.
+ * With an address routes that have it as their source go silently, with the last IPv4 address of a
+ * link all routes by it. Routes that come with a new one have their own notifications.
  */
 static int follow_address(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
+    struct netlink_attrs attrs = netlink_attrs(message, sizeof(*header));
+    struct riptide_prefix source = { .family = 0 };
+    const struct nlattr *address;
 
     if (!netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
-    if (message->nlmsg_type == RTM_DELADDR && header->ifa_scope == RT_SCOPE_LINK)
-        plan_touch_link(plan, header->ifa_index);
-    else if (message->nlmsg_type == RTM_DELADDR)
-        plan_touch_family(plan, header->ifa_family, TOUCH_ROUTE);
+    if (message->nlmsg_type != RTM_DELADDR)
+        return 0;
+    address = netlink_find(attrs, IFA_LOCAL);
+    if (!address)
+        address = netlink_find(attrs, IFA_ADDRESS);
+    if (!address || mnl_attr_get_payload_len(address) * 8 != prefix_family_bits(header->ifa_family))
+        return -EBADMSG;
+    prefix_from_address(&source, header->ifa_family, mnl_attr_get_payload(address));
+    plan_touch_link(plan, header->ifa_index, &source);
     return 0;
 }
 

@@ -44,8 +44,9 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
     const struct rtmsg rtm = { .rtm_flags = RTM_F_FIB_MATCH | lookup_table };
     struct nlmsghdr *request = begin_route(room, RTM_GETROUTE, 0, rtm, address, 0, 0);
 
-    if (is_tcp)
-        put_u8(request, RTA_IP_PROTO, IPPROTO_TCP);
+    /* IPv4 takes a query without a protocol for one of UDP, of which other rules may be. */
+    if (is_tcp || address->family == AF_INET)
+        put_u8(request, RTA_IP_PROTO, is_tcp ? IPPROTO_TCP : IPPROTO_ICMP);
     return request;
 }
 

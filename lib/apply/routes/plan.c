@@ -98,12 +98,14 @@ void plan_touch_family(struct plan *plan, uint8_t family, enum touch touch)
     plan_touch(plan, &(const struct riptide_prefix){ .family = family }, touch);
 }
 
-void plan_touch_link(struct plan *plan, uint32_t ifindex)
+void plan_touch_link(struct plan *plan, uint32_t ifindex, const struct riptide_prefix *source)
 {
     for (uint32_t k = 0; k < plan->targets.n; k++) {
         struct target *target = plan->targets.list[k];
 
-        if (target->has_base && target->base.ifindex == ifindex)
+        if (target->has_base &&
+            (target->base.ifindex == ifindex ||
+             (source && riptide_prefix_equal(&target->base.prefsrc, source))))
             touch_target(plan, target, TOUCH_ROUTE);
     }
 }

@@ -92,8 +92,8 @@ void plan_remove_rules(struct plan *plan);
 void plan_touch(struct plan *plan, const struct riptide_prefix *prefix, enum touch touch);
 void plan_touch_family(struct plan *plan, uint8_t family, enum touch touch);
 
-/* Likewise for those whose base route leaves by that link. */
-void plan_touch_link(struct plan *plan, uint32_t ifindex);
+/* Likewise for those whose base route leaves by that link, or has that source (NULL: none). */
+void plan_touch_link(struct plan *plan, uint32_t ifindex, const struct riptide_prefix *source);
 
 /* The same after an unknown change of anything: everything is read again. */
 void plan_distrust(struct plan *plan);

@@ -14,7 +14,7 @@ enum { OUR_PROTOCOL = 230 };
  *
  *     iif lo ipproto tcp lookup TABLE suppress_prefixlength 31    (IPv6: 127)
  *
- * A query that names no protocol is not of TCP, so the kernel answers it as if we were not there.
+ * A query of another protocol passes it by: the kernel answers it as if we were not there.
  * Of our table only routes to single addresses count. No other program has a use for such a rule:
  * it is known as ours whatever its table and priority are.
  */
