@@ -258,7 +258,7 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
                                        const struct riptide_wanted *wanted)
 {
     bool is_paced = wanted->pacing_percent > 0 && wanted->pacing_percent != RIPTIDE_AT_ONCE;
-    struct riptide_wanted by_route = *wanted;
+    struct riptide_wanted bounded = *wanted, by_route;
     int r = check(applier, NULL);
 
     if (r < 0)
@@ -270,12 +270,15 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
         return RIPTIDE_E_INVALID;
     if (!applier->has_work)
         set_work(applier, true);
+    if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
+        bounded.initcwnd = wanted->cwnd_max;
+    by_route = bounded;
     /* It also gives its window outside the program's cgroup, and after the process was killed. */
     if (is_paced && by_route.initcwnd > UNPACED_CWND)
         by_route.initcwnd = UNPACED_CWND;
     if (has_routes(applier))
         r = router_set(applier->router, &by_route);
-    return r < 0 || !applier->program ? r : windows_set(applier->program, wanted);
+    return r < 0 || !applier->program ? r : windows_set(applier->program, &bounded);
 }
 
 RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, bool is_paused)

@@ -270,6 +270,13 @@ def test_no_route_gets_or_keeps_more_than_its_bound(net, driver, family):
         assert windows(net.host)[PEER[family]] == expected, line
 
 
+def test_program_gives_no_more_than_the_bound_and_says_so(net, cgroup):
+    with Driver(net.host, prefix=("env", "DRIVER_APPLY=program", f"DRIVER_CGROUP={cgroup}")) as driver:
+        driver.follow(f"set {PEER[4]} 50 20")
+        assert driver.routes[PEER[4]].split()[2:] == ["applied", "20"]
+        assert net.connect(PEER[4]).cwnd() == 20
+
+
 def test_link_that_no_route_leads_through_touches_nothing(net, driver):
     net.host.batch("route add 198.18.0.0/24 nexthop via 10.0.0.1 nexthop via 10.0.0.2\n"
                    "route add blackhole 198.18.1.0/24\n"

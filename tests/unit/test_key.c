@@ -45,15 +45,10 @@ TEST(a_window_is_within_its_bound)
                                            .receive_bytes = 2,
                                            .pacing_percent = 70,
                                            .rtt_us = 5000 };
-    struct riptide_wanted bounded = wanted;
     struct window window = window_of(&wanted, false, false);
     const struct window expected = { 60, true, 1, 2, 70, 5000, 0, 0, 6 };
 
     assert_memory_equal(&window, &expected, sizeof(window));
-    bounded.cwnd_max = 44;
-    assert_int_equal(window_of(&bounded, false, false).initcwnd, 44);
-    bounded.cwnd_max = 61;
-    assert_int_equal(window_of(&bounded, false, false).initcwnd, 60);
 }
 
 TEST(beside_routes_a_window_names_that_of_the_route_and_without_it)

@@ -37,9 +37,8 @@ static uint32_t pacing_percent_of(const struct riptide_wanted *wanted, bool is_p
 
 struct window window_of(const struct riptide_wanted *wanted, bool is_pacing, bool is_beside_routes)
 {
-    uint32_t max = wanted->cwnd_max;
     struct window window = {
-        .initcwnd = max > 0 && wanted->initcwnd > max ? max : wanted->initcwnd,
+        .initcwnd = wanted->initcwnd,
         .may_lower = wanted->may_lower,
         .rto_min_us = wanted->rto_min_us,
         .receive_bytes = wanted->receive_bytes,

@@ -45,8 +45,6 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
     if (r != 0)
         return r;
     target->wanted = *wanted;
-    if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
-        target->wanted.initcwnd = wanted->cwnd_max;
     begin(plan, target);
     return 0;
 }
