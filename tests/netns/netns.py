@@ -214,6 +214,13 @@ class Network:
         self.connections.append(connection)
         return connection
 
+    def starts(self, address, **options):
+        """The window of a new connection, which ends at once: it lowers no mean of open ones."""
+        connection = self.connect(address, **options)
+        cwnd = connection.cwnd()
+        self.reset(connection)
+        return cwnd
+
     def learned(self, address, cwnd=20, **options):
         """A connection that has grown, by traffic, to a window of at least cwnd."""
         connection = self.connect(address, **options)

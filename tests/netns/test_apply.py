@@ -23,7 +23,7 @@ def test_a_daemon_gives_what_it_has_learned(net, daemon, apply, by, n_rules, pas
         # Without routes nobody reads changes of routing, which would fill their queue.
         assert (0 in subscriptions(one.pid)) == (n_rules > 0)
         assert (snapshot(net.host) == before) == (n_rules == 0)
-        wait_until(lambda: net.connect("203.0.113.1", passive=passive).cwnd() == cwnd, "the window")
+        wait_until(lambda: net.starts("203.0.113.1", passive=passive) == cwnd, "the window")
         assert status()["apply"]["by"] == by
         assert len(rules(net.host)) == n_rules
         assert (status()["apply"]["given"] > 0) == (by != "routes")

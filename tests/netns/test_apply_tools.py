@@ -49,7 +49,7 @@ def test_verify_proves_it(net, cgroup, daemon, apply):
         server.listen()
         words = (RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1])
         wait_until(lambda: status()["destinations"], "a destination")
-        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
+        wait_until(lambda: net.starts("203.0.113.1") == cwnd, "the window")
         said = net.host.run(*words).stdout
         assert said.startswith(f"applied: 203.0.113.1 port {words[-1]} starts with {cwnd} segments")
         assert f"\n  program     gives {cwnd}\n" in said
@@ -106,7 +106,7 @@ def test_verify_does_not_judge_windows_of_who_cannot_be_asked(net, daemon):
     with net.world.socket(socket.AF_INET) as server, daemon("program", "--control", "none", has_rules=False):
         server.bind(("", 0))
         server.listen()
-        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
+        wait_until(lambda: net.starts("203.0.113.1") == cwnd, "the window")
         done = net.host.run(RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1], "--json", check=False)
     found = said_json(done, "verify")
     assert (done.returncode, found["verdict"], found["connection"]["cwnd"]) == (5, "unknown", cwnd)
@@ -137,7 +137,7 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_by_the_program(n
     def said(*words):
         return net.host.run(RIPTIDE, *words).stdout
     with daemon("both"):
-        wait_until(lambda: net.connect("203.0.113.1").cwnd() == cwnd, "the window")
+        wait_until(lambda: net.starts("203.0.113.1") == cwnd, "the window")
         wait_window(net.host, "203.0.113.2")
         explained = said("explain", "203.0.113.1")
         assert "\n  route        left alone: " in explained
