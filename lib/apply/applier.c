@@ -52,11 +52,11 @@ static void set_work(struct riptide_applier *applier, bool has_work)
 /* Without the program AUTO goes on, for the reason `why`; to others that is the error. */
 static int take_program(struct riptide_applier *applier, int r, struct riptide_error *error)
 {
-    /* A success may have left the line of a first try. */
-    if (r == 0)
+    if (r == 0) {
+        /* The line of a first try, elsewhere. */
         error_set(&applier->why, "%s", "");
-    if (r == 0)
         return 0;
+    }
     error_fill(&applier->why, r);
     if (applier->config.backend == RIPTIDE_AUTO) {
         applier->program = program_free(applier->program);
@@ -250,9 +250,6 @@ RIPTIDE_PUBLIC int riptide_applier_get_fd(const struct riptide_applier *applier)
     return applier->epoll_fd;
 }
 
-/* The most that a route gives where a window fits only when paced. */
-enum { UNPACED_CWND = 24 };
-
 /* Routes first: after a failure the caller sets both again, and the router finds no difference. */
 RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
                                        const struct riptide_wanted *wanted)
@@ -274,8 +271,8 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
         bounded.initcwnd = wanted->cwnd_max;
     by_route = bounded;
     /* It also gives its window outside the program's cgroup, and after the process was killed. */
-    if (is_paced && by_route.initcwnd > UNPACED_CWND)
-        by_route.initcwnd = UNPACED_CWND;
+    if (is_paced && by_route.initcwnd > START_CWND)
+        by_route.initcwnd = START_CWND;
     if (has_routes(applier))
         r = router_set(applier->router, &by_route);
     return r < 0 || !applier->program ? r : windows_set(applier->program, &bounded);

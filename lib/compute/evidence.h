@@ -5,12 +5,6 @@
 
 #include <riptide/compute.h>
 
-/*
- * An initial window in wide use, and harmless: used while first flights have shown nothing, and by
- * routes where the known window fits only when paced.
- */
-enum { START_CWND = 24 };
-
 /* Left out if not used, idle, or without the figures of a rate. */
 enum riptide_left_out evidence_check(const struct riptide_sample *sample);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptided beside other programs: an error names each of our numbers that another program uses."""
+"""riptided beside other programs: an error says where another program uses our table."""
 
 import pytest
 

@@ -19,7 +19,7 @@ static void *room(void)
     return &room;
 }
 
-enum { TABLE = 7230, PROTOCOL = 230, MARK = 0x20000000 };
+enum { TABLE = 7230, PROTOCOL = 230 };
 
 static const struct nlattr *find(const struct nlmsghdr *message, size_t header_n,
                                          uint16_t type)

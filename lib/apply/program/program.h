@@ -111,7 +111,7 @@ void windows_retry(struct program *program);
 int windows_find(const struct program *program, const struct riptide_prefix *dst,
                  struct window *window);
 
-/* Key and value of a wanted window in the map. Pure. */
+/* entry.c, pure: key and value of a wanted window in the map. */
 struct window_key window_key_of(const struct riptide_prefix *dst);
 struct window window_of(const struct riptide_wanted *wanted, bool is_pacing, bool is_beside_routes);
 

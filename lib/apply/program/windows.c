@@ -11,51 +11,6 @@
 
 enum { MAX_WRITTEN = 64, MAX_OUTCOMES = 512 /* that nobody pops */ };
 
-const uint64_t riptide_window_bounds[] = { 10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500, 0 };
-
-struct window_key window_key_of(const struct riptide_prefix *dst)
-{
-    struct window_key key = { .prefix_bits = 32u + dst->len, .family = dst->family };
-
-    memcpy(key.address, dst->addr, sizeof(key.address));
-    return key;
-}
-
-/*
- * The part of a round trip over which the first flight leaves; 0: at once. On short paths pacing
- * only costs time. What the program knows is a handshake's, which a queue lengthens.
- */
-static uint32_t pacing_percent_of(const struct riptide_wanted *wanted, bool is_pacing)
-{
-    const bool is_short = wanted->rtt_us > 0 && wanted->rtt_us < PACING_RTT_MIN_US;
-    const uint32_t percent = wanted->pacing_percent;
-
-    if (is_short || percent > 100 || (percent == 0 && !is_pacing))
-        return 0;
-    return percent < TCP_PACING_PERCENT ? TCP_PACING_PERCENT : percent;
-}
-
-struct window window_of(const struct riptide_wanted *wanted, bool is_pacing, bool is_beside_routes)
-{
-    struct window window = {
-        .initcwnd = wanted->initcwnd,
-        .may_lower = wanted->may_lower,
-        .rto_min_us = wanted->rto_min_us,
-        .receive_bytes = wanted->receive_bytes,
-        .pacing_percent = pacing_percent_of(wanted, is_pacing),
-        .rtt_us = wanted->rtt_us,
-    };
-
-    while (riptide_window_bounds[window.bucket] &&
-           window.initcwnd > riptide_window_bounds[window.bucket])
-        window.bucket++;
-    if (is_beside_routes) {
-        window.route_cwnd_max = window.initcwnd + window_step(window.initcwnd);
-        window.base_cwnd = wanted->base_cwnd > 0 ? wanted->base_cwnd : KERNEL_CWND;
-    }
-    return window;
-}
-
 int windows_set(struct program *program, const struct riptide_wanted *wanted)
 {
     const struct queued added = { .wanted = *wanted, .error = 1, .told = 1 };

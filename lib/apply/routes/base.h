@@ -15,8 +15,8 @@ extern const char *const base_malformed;
  * Reads the kernel's answer to a query for the host `dst` with RTM_F_FIB_MATCH |
  * RTM_F_LOOKUP_TABLE: a route, or the error that a query for a blackhole gets. The base is as in
  * main, with main's prefix, but without its protocol and lifetime, so that equivalent answers are
- * equal bytes. Returns the reason (static storage) unless that is a plain unicast route of main
- * that does not end soon, and NULL.
+ * equal bytes. Returns NULL, or the reason (static storage) why there is none: that is no plain
+ * unicast route of main, or ends soon.
  */
 const char *base_parse(struct route *base, const struct riptide_prefix *dst,
                        const struct nlmsghdr *answer);

@@ -25,7 +25,7 @@ int router_claim(struct router *router, struct riptide_error *error);
 
 /*
  * start.c: removes what a killed router has left, refuses to start where another program uses our
- * numbers, puts the rules in place. Without rules, for the program, that use does not matter.
+ * table, puts the rules in place. Without rules, for the program, that use does not matter.
  * Errors as riptide_applier_start, each with a line; then no rule of ours remains.
  */
 int router_start(struct router *router, bool has_rules, struct riptide_error *error);

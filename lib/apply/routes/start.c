@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The start of a router: a predecessor's rules and routes away, a refusal where another program
- * uses our numbers, our rules; the reverse; and the removal without a router.
+ * uses our table, our rules; the reverse; and the removal without a router.
  */
 #include "router.h"
 

@@ -4,14 +4,12 @@
 
 #include "internal.h"
 #include "prefix.h"
+#include "proof/arm.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum {
-    KERNEL_INITCWND = 10, /* TCP_INIT_CWND in include/net/tcp.h */
-    RECEIVED_SEGMENT_BYTES = 1460,
-};
+enum { RECEIVED_SEGMENT_BYTES = 1460 };
 
 static const char is_prefix[] = "routes serve single addresses; a prefix needs the program";
 static const char not_now[] = "";
@@ -195,7 +193,7 @@ bool target_set_base(struct target *target, const struct route *base, const char
     target->has_base = !reason;
     target->reason = reason;
     if (!reason)
-        target->base = *base;
+        memcpy(&target->base, base, sizeof(*base)); /* with its padding, for the comparison */
     return target->has_base;
 }
 
@@ -227,7 +225,7 @@ static struct metrics wanted_metrics(const struct target *target, const struct l
                         (wanted->receive_bytes % RECEIVED_SEGMENT_BYTES > 0);
 
     if (metrics.of[RTAX_INITCWND] == 0)
-        metrics.of[RTAX_INITCWND] = KERNEL_INITCWND;
+        metrics.of[RTAX_INITCWND] = KERNEL_CWND;
     if (wanted->may_lower || wanted->initcwnd > metrics.of[RTAX_INITCWND])
         metrics.of[RTAX_INITCWND] = wanted->initcwnd;
     if (metrics.of[RTAX_INITRWND] > 0 && metrics.of[RTAX_INITRWND] < received)
@@ -254,7 +252,7 @@ static bool is_at_base(const struct target *target, uint32_t base, uint32_t init
     if (target->wanted.rto_min_us > 0)
         return false;
     if (base == 0)
-        return initcwnd == KERNEL_INITCWND;
+        return initcwnd == KERNEL_CWND;
     return initcwnd == base ||
            (initcwnd > base && !target->is_in_kernel && is_within_step(base, initcwnd));
 }
