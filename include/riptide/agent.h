@@ -59,13 +59,6 @@ struct riptide_agent_config {
      * cheaper. The share in use is observe_mean_ns / interval_ns of a tick.
      */
     double max_share;
-    /*
-     * Called by riptide_agent_dispatch with `user` and each sample of the observer, before the
-     * agent counts it; NULL (default): not called. The sample is valid until this function returns,
-     * which must not use the agent. Where a dump begins anew, its samples come again.
-     */
-    void (*on_sample)(void *user, const struct riptide_sample *sample);
-    void *user;
 };
 
 /* One round of the three stages. */

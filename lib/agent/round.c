@@ -192,15 +192,10 @@ static void count_sample(struct riptide_tick *tick, const struct riptide_sample 
 static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
                    const struct riptide_sample *const *samples, size_t n)
 {
-    const struct riptide_agent_config *config = &agent->stages.agent;
     uint16_t cwnds[RIPTIDE_POPPED_SAMPLES];
     int outcomes[RIPTIDE_POPPED_SAMPLES];
     int r;
 
-    for (size_t i = 0; config->on_sample && i < n; i++) {
-        if (!samples[i]->closed || !samples[i]->shown)
-            config->on_sample(config->user, samples[i]);
-    }
     r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes, cwnds);
     if (r < 0)
         return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two threads that embed the library, as its header allows: each has an agent of its own, and after
- * some rounds they hand their agents over to one another. Each agent shows its samples, and gets one
- * of the host's own. Changes nothing; needs no privilege.
+ * some rounds they hand their agents over to one another. Each agent gets a sample of the host's
+ * own. Changes nothing; needs no privilege.
  */
 #include <err.h>
 #include <poll.h>
@@ -16,15 +16,9 @@
 enum { THREADS = 2, ROUNDS = 5, INTERVAL_NS = 10 * 1000 * 1000 };
 
 static struct riptide_agent *agents[THREADS];
-static uint64_t n_shown[THREADS]; /* samples of the round that is under way */
 static pthread_barrier_t exchange; /* each has let go the one that it had */
 
-static void count_shown(void *user, const struct riptide_sample *sample)
-{
-    *(uint64_t *)user += sample->cwnd > 0 && !sample->closed;
-}
-
-static struct riptide_agent *start_agent(uint64_t *n_shownp)
+static struct riptide_agent *start_agent(void)
 {
     const struct riptide_sample own = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } },
                                         .cwnd = 33,
@@ -43,20 +37,18 @@ static struct riptide_agent *start_agent(uint64_t *n_shownp)
     config.interval_ns = INTERVAL_NS;
     config.estimator = &estimator;
     config.applier = &applier;
-    config.on_sample = count_shown;
-    config.user = n_shownp;
     if (riptide_agent_new(&agent, &config, &error) < 0 || riptide_agent_start(agent, &error) < 0 ||
         riptide_agent_add(agent, &own) < 0)
         errx(EXIT_FAILURE, "%s", error.text);
     return agent;
 }
 
-/* Prints what the last round knew and was shown. */
-static void serve(struct riptide_agent *agent, uint64_t *n_shownp)
+/* Prints what the last round knew. */
+static void serve(struct riptide_agent *agent)
 {
     struct pollfd fd = { .fd = riptide_agent_get_fd(agent), .events = POLLIN };
     const struct riptide_agent_event *event;
-    uint64_t destinations = 0, shown = 0;
+    uint64_t destinations = 0;
 
     for (int rounds = 0; rounds < ROUNDS;) {
         int r = poll(&fd, 1, -1) == 1 ? riptide_agent_dispatch(agent) : 0;
@@ -67,24 +59,21 @@ static void serve(struct riptide_agent *agent, uint64_t *n_shownp)
             if (event->kind != RIPTIDE_AGENT_TICK)
                 continue;
             destinations = event->tick->destinations;
-            shown = *n_shownp;
-            *n_shownp = 0;
             rounds++;
         }
     }
-    printf("destinations %llu, shown %llu\n", (unsigned long long)destinations,
-           (unsigned long long)shown);
+    printf("destinations %llu\n", (unsigned long long)destinations);
 }
 
 static void *run(void *numberp)
 {
     size_t number = *(const size_t *)numberp;
 
-    agents[number] = start_agent(&n_shown[number]);
-    serve(agents[number], &n_shown[number]);
+    agents[number] = start_agent();
+    serve(agents[number]);
     pthread_barrier_wait(&exchange);
     number = THREADS - 1 - number;
-    serve(agents[number], &n_shown[number]);
+    serve(agents[number]);
     riptide_agent_free(agents[number]);
     return NULL;
 }

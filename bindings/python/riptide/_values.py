@@ -191,7 +191,7 @@ def write(c: Any, values: Mapping[str, Any], keep: list[Any], path: str = "") ->
     type_ = ffi.typeof(c)
     struct = type_.item if type_.kind == "pointer" else type_
     fields = {name: field for name, field in struct.fields
-              if name not in ("size", "reserved", "on_sample", "user") and not name.startswith("n_")}
+              if name not in ("size", "reserved") and not name.startswith("n_")}
     # In other structs these are figures and points in time.
     units = tuple(UNITS) if "size" in dict(struct.fields) else ()
     durations = {name[:-3]: name for name in fields if name.endswith(units)}

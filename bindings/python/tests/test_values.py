@@ -101,7 +101,7 @@ def test_dataclasses_have_each_field_of_their_structs(cls: Any, struct: Any) -> 
 def test_options_are_all_that_the_configurations_have(options: Any, stage: Any) -> None:
     names = [name for name, _ in ffi.typeof(f"struct riptide_{stage}_config").fields]
     expected = {name[:-3] if name.endswith(("_ns", "_us")) else name for name in names}
-    expected -= {"size", "reserved", "on_sample", "user", *(name for name in names if name.startswith("n_"))}
+    expected -= {"size", "reserved", *(name for name in names if name.startswith("n_"))}
     assert set(options.__annotations__) == expected
 
 
