@@ -45,9 +45,7 @@ static void check_route(const struct plan *plan, const struct nlmsghdr *message)
     if (route.is_cached)
         return;
     if (route.table == plan->config.table) {
-        CASE_CHECK(plan->scan_wanted & SCAN_OURS);
-        CASE_CHECK(route.protocol == OUR_PROTOCOL || !prefix_is_host(&route.dst) ||
-                   plan_foreign_reason(plan, family_index(route.dst.family)));
+        CASE_CHECK(plan->scan_wanted & SCAN_ROUTES);
         return;
     }
     for (uint32_t i = 0; i < plan->targets.n; i++) {
@@ -59,7 +57,7 @@ static void check_route(const struct plan *plan, const struct nlmsghdr *message)
 }
 
 /* A link is found again, and each is recorded once. */
-static void check_links(struct links *links, const struct nlmsghdr *message)
+static void check_links(struct routing *routing, const struct nlmsghdr *message)
 {
     bool is_used;
     int r;
@@ -68,14 +66,14 @@ static void check_links(struct links *links, const struct nlmsghdr *message)
 
     if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK)
         return;
-    r = links_take(links, message, &is_used);
-    for (uint32_t i = 1; i < links->n; i++)
-        CASE_CHECK(links_find(links, links->list[i].ifindex) == &links->list[i]);
+    r = routing_take_link(routing, message, &is_used);
+    for (uint32_t i = 1; i < routing->n_links; i++)
+        CASE_CHECK(routing_find_link(routing, routing->links[i].ifindex) == &routing->links[i]);
     if (r < 0 || message->nlmsg_type != RTM_NEWLINK || link->ifi_family != AF_UNSPEC)
         return;
     mtu = find(message, sizeof(*link), IFLA_MTU);
     CASE_CHECK(mtu && nla_len(mtu) == sizeof(uint32_t));
-    CASE_CHECK(links_find(links, (uint32_t)link->ifi_index)->mtu_bytes[0] ==
+    CASE_CHECK(routing_find_link(routing, (uint32_t)link->ifi_index)->mtu_bytes[0] ==
                (nla_get_u32(mtu) > 65520 ? 0 : nla_get_u32(mtu)));
 }
 
@@ -122,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct case_bytes bytes = { data, n };
     struct riptide_applier_config config;
-    struct links links = { 0 };
+    struct routing routing = { 0 };
     struct nlmsghdr *message;
     struct plan plan;
 
@@ -136,10 +134,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         plan.scan_wanted = 0;
         event_follow(&plan, message);
         check(&plan, message);
-        check_links(&links, message);
+        check_links(&routing, message);
         free(message);
     }
-    links_forget(&links);
+    routing_deinit(&routing);
     plan_deinit(&plan);
     return 0;
 }

@@ -35,19 +35,17 @@ static void check_metric(struct rtnl_route *theirs, int metric, uint32_t ours)
 static void check_hop(const struct route *ours, struct rtnl_route *theirs,
                       const struct nlmsghdr *message)
 {
-    bool has_both = nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), RTA_VIA) &&
-                    nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), RTA_GATEWAY);
     struct rtnl_nexthop *hop;
 
-    if (has_both ||
+    /* A hop of the other family is not copied, and not read. */
+    if (nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), RTA_VIA) ||
         nlmsg_find_attr((struct nlmsghdr *)message, sizeof(struct rtmsg), RTA_MULTIPATH))
         return;
     hop = rtnl_route_get_nnexthops(theirs) == 1 ? rtnl_route_nexthop_n(theirs, 0) : NULL;
     if (!hop)
         return;
     CASE_CHECK(ours->ifindex == (uint32_t)rtnl_route_nh_get_ifindex(hop));
-    check_address(&ours->gateway, rtnl_route_nh_get_gateway(hop) ? rtnl_route_nh_get_gateway(hop)
-                                                                 : rtnl_route_nh_get_via(hop));
+    check_address(&ours->gateway, rtnl_route_nh_get_gateway(hop));
 }
 
 static void check_route(const struct route *ours, struct rtnl_route *theirs,

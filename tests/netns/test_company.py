@@ -104,7 +104,7 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
         wait_until(lambda: f"IPv{family}: windows disabled" in daemon.said(), "the line that says so")
         line = [line for line in daemon.said().splitlines() if ": windows disabled" in line]
         assert len(line) == 1
-        for word in (f"table {TABLE}", "another protocol", "delete them", "choose another table"):
+        for word in ("riptide's table", "another protocol", "delete them", "choose another table"):
             assert word in line[0]
         for dst in (PEER[family], OTHER[family]):
             assert is_as_without_us(net.host, dst) and not is_ours(net.host, dst)

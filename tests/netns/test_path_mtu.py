@@ -68,7 +68,7 @@ def test_where_a_path_is_narrow_there_is_no_route_until_its_connections_end(net,
     assert not starts_small(first)
     first.grow(40)
     with Daemon(net.host, *BY_ROUTES) as daemon, first.busy():
-        why = f"path MTU of {NARROW_BYTES}"
+        why = "its path MTU is smaller than that of its route"
         wait_until(lambda: left_alone(net.host, FAR[family]) == why, "no route")
         assert windows(net.host) == {} and f"{FAR[family]}: left alone: {why}\n" in daemon.said()
         assert starts_small(connect(family))  # the kernel keeps what it knows
@@ -105,7 +105,7 @@ def test_connection_by_another_link_costs_no_segments_and_only_a_route(net, cgro
             listener = socket.create_server((peer, 0))
         other.connect(listener.getsockname())
         assert tcp_info(other).mss_bytes < full_bytes
-        wait_until(lambda: left_alone(net.host, peer) == "path MTU of 1280", "no route")
+        wait_until(lambda: left_alone(net.host, peer) == "its path MTU is smaller than that of its route", "no route")
         assert "mtu 1280" not in net.host.ip("route", "show", "table", "7230")
         assert tcp_info(net.connect(peer).near).mss_bytes == full_bytes
         assert (net.connect(peer).cwnd() > 10) == (apply == "both")

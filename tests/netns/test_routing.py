@@ -33,10 +33,8 @@ BASES = {
         via 10.0.1.1 metric 50
         via 10.77.7.7 dev eth0 onlink
         dev eth1 scope link
-        via inet6 fd00::2 dev eth0
         nhid 7
         nhid 8 mtu 1400 src 10.0.0.10
-        nhid 10
     """,
     6: """
         via fd00::1
@@ -47,7 +45,6 @@ BASES = {
         via fd00::1 rtt 40ms rttvar 20ms ssthresh 80 reordering 5 hoplimit 9 quickack 1
         via fd00::1 features ecn
         via fd00::1 initcwnd 30 initrwnd 20
-        via fd00::1 pref high
         via fd00:0:0:1::1 metric 50
         via fd77::7 dev eth0 onlink
         dev eth1
@@ -61,11 +58,14 @@ NOT_TO_COPY = {
         nhid 9
         via 10.0.0.1 congctl reno
         via 10.0.0.1 realm 7
+        via inet6 fd00::2 dev eth0
+        nhid 10
         nexthop via 10.0.0.1 nexthop via 10.0.0.2 weight 3
         mtu 1400 nexthop via 10.0.0.1 dev eth0 nexthop via 10.0.1.1 dev eth1 weight 2
     """,
     6: """
         nhid 9
+        via fd00::1 pref high
         via fd00::1 congctl reno
         nexthop via fd00::1 nexthop via fd00::2 weight 3
         mtu 1400 nexthop via fd00::1 dev eth0 nexthop via fd00:0:0:1::1 dev eth1 weight 2
@@ -118,7 +118,7 @@ STORIES = {
     """,
     # The kernel falls back from the first to the second, but not from a copy of the first.
     "competing routes": """
-        - route append default via {second} dev eth0
+        ? route append default via {second} dev eth0
         ~ route del default via {second}
     """,
     "somebody's hand": """

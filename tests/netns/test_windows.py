@@ -61,7 +61,7 @@ def test_host_tuned_by_its_owner_is_not_slowed_down(net, family):
         wait_left_alone()
         assert windows(net.host) == {}
         assert net.connect(PEER[family]).cwnd() == 32
-        reason = "left alone: its base route has initcwnd 32"
+        reason = "left alone: the initcwnd of its base route is no smaller"
         assert reason in daemon.said() and " initcwnd 24" not in daemon.said()
         assert verdict(net.host, PEER[family])["verdict"] == (
             f"no route: {reason}; connections start with 32 segments")

@@ -4,7 +4,7 @@
  * them, and answers without a base route, some of which no kernel sends. test_route.c checks route
  * messages in general.
  */
-#include "apply/routes/base.h"
+#include "apply/routes/route.h"
 #include "bytes.h"
 
 #include <errno.h>

@@ -84,7 +84,6 @@ TEST(a_route_is_a_copy_with_the_given_metrics)
                           .prefsrc = prefix("2001:db8::9"),
                           .priority = 100,
                           .ifindex = 3,
-                          .pref = 1,
                           .is_onlink = true };
     struct nlmsghdr *message = message_route_put(room(), &own, &base, &metrics);
     const struct nlattr *put;
@@ -98,20 +97,12 @@ TEST(a_route_is_a_copy_with_the_given_metrics)
                   RTM);
     assert_types(message, RTM,
                  TYPES(RTA_DST, RTA_TABLE, RTA_PRIORITY, RTA_OIF, RTA_GATEWAY, RTA_PREFSRC,
-                       RTA_PREF, RTA_METRICS));
+                       RTA_METRICS));
     assert_payload(find(message, RTM, RTA_GATEWAY), base.gateway.addr, 16);
     assert_payload(find(message, RTM, RTA_PREFSRC), base.prefsrc.addr, 16);
     put = find(message, RTM, RTA_METRICS);
     assert_int_equal(mnl_attr_get_payload_len(put), 16);
     assert_payload(netlink_find(netlink_nested(put), RTAX_INITCWND), &metrics.of[RTAX_INITCWND], 4);
-
-    own.dst = prefix("203.0.113.9");
-    base.prefsrc.family = 0;
-    base.pref = 0;
-    message = message_route_put(room(), &own, &base, &metrics);
-    assert_types(message, RTM,
-                 TYPES(RTA_DST, RTA_TABLE, RTA_PRIORITY, RTA_OIF, RTA_VIA, RTA_METRICS));
-    assert_int_equal(mnl_attr_get_payload_len(find(message, RTM, RTA_VIA)), 18);
 }
 
 TEST(a_route_with_all_metrics_fits_a_message)
@@ -121,7 +112,6 @@ TEST(a_route_with_all_metrics_fits_a_message)
     struct metrics metrics;
 
     memset(&metrics, 0xff, sizeof(metrics));
-    base.pref = 1;
     assert_true(message_route_put(room(), &own, &base, &metrics)->nlmsg_len <= REQUEST_MAX_BYTES);
 }
 

@@ -13,7 +13,7 @@ enum { INITRWND = 100, IFINDEX = 3, LINK_BYTES = 1500, RECEIVE_BYTES = INITRWND 
 
 /* One link, which the bases below lead through where they have an ifindex. */
 static struct link one_link = { .ifindex = IFINDEX, .mtu_bytes = { LINK_BYTES, 1280 } };
-static const struct links links = { .list = &one_link, .n = 1, .capacity = 1 };
+static const struct routing routing = { .links = &one_link, .n_links = 1 };
 
 #define METRICS(cwnd, rwnd, mtu, rto_min, lock)                                                    \
     {                                                                                              \
@@ -126,7 +126,7 @@ TEST(a_prefix_is_left_alone)
     assert_int_equal(targets_get(&targets, &dst, &target), 0);
     target->wanted.initcwnd = 36;
     assert_false(prefix_is_host(&target->wanted.dst));
-    assert_int_equal(target_state(target, &links).state, RIPTIDE_ROUTE_LEFT_ALONE);
+    assert_int_equal(target_state(target, &routing).state, RIPTIDE_ROUTE_LEFT_ALONE);
 }
 
 TEST(what_waits_only_to_be_popped_makes_room)
@@ -183,7 +183,7 @@ TEST(what_is_left_alone_or_not_taken_is_counted)
     target->wanted.initcwnd = 36;
     target_set_base(target, NULL, "its base route is odd");
     for (int i = 0; i < 2; i++) {
-        targets_tell(&targets, target, &links, false);
+        targets_tell(&targets, target, &routing, false);
         assert_int_equal(targets.n_left_alone, 1);
     }
     assert_ptr_equal(targets_take(&targets, WORK_POP), target);
@@ -262,12 +262,12 @@ TEST(targets_inside_a_prefix_are_found_without_a_walk)
 
 static bool is_wanted(const struct target *target)
 {
-    return !target_state(target, &links).reason;
+    return !target_state(target, &routing).reason;
 }
 
 static bool is_write_due(const struct target *target)
 {
-    const struct target_state state = target_state(target, &links);
+    const struct target_state state = target_state(target, &routing);
 
     return state.is_put || state.is_delete;
 }
@@ -316,7 +316,7 @@ TEST(a_route_says_its_bases_metrics_and_ours)
                                                    .rto_min_us = cases[i].rto_min_us },
                                        .has_base = true,
                                        .base = base };
-        struct metrics metrics = target_state(&target, &links).metrics;
+        struct metrics metrics = target_state(&target, &routing).metrics;
 
         if (memcmp(&metrics, &cases[i].expected, sizeof(metrics)) != 0)
             fail_msg("case %zu", i);
@@ -466,7 +466,7 @@ TEST(no_route_is_below_its_base_but_on_purpose)
 
         if (is_wanted(&target) != (cases[i].written > 0) ||
             (cases[i].written > 0 &&
-             target_state(&target, &links).metrics.of[RTAX_INITCWND] != cases[i].written) ||
+             target_state(&target, &routing).metrics.of[RTAX_INITCWND] != cases[i].written) ||
             is_write_due(&target) !=
                 (cases[i].written > 0 || cases[i].exists))
             fail_msg("case %zu", i);

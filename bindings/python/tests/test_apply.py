@@ -91,7 +91,7 @@ def test_no_route_where_the_path_mtu_is_smaller(net: Network) -> None:
     with net.host.entered(), riptide.Applier(backend=riptide.Backend.ROUTES) as applier:
         applier.start()
         applier.set("203.0.113.7", 50, pmtu_bytes=1400)
-        assert [change.reason for change in settle(applier)] == ["path MTU of 1400"]
+        assert [change.reason for change in settle(applier)] == ["its path MTU is smaller than that of its route"]
         assert routes(net.host) == {}
 
 

@@ -19,52 +19,29 @@ static void touch_all(struct plan *plan, enum touch touch)
 }
 
 /*
- * Another program's hand in our table, or the kernel's. Ours is written again if it is still
- * wanted; to a foreign one our rules would lead local TCP: nothing is written in its family.
+ * A flag that is new may be wrong, as the message does not tell which route was replaced: routes
+ * are read once. So they are after another program's hand in our table, or the kernel's: ours is
+ * written again if it is still wanted, and to a foreign one our rule would lead local TCP.
  */
-static void follow_ours(struct plan *plan, const struct route *route)
-{
-    int i = family_index(route->dst.family);
-
-    plan_touch(plan, &route->dst, TOUCH_ROUTE);
-    plan->n_foreign[i] +=
-        prefix_is_host(&route->dst) && route->protocol != OUR_PROTOCOL;
-    plan->own[i].must_remove = plan->is_claimed;
-    plan_want_scan(plan, SCAN_OURS);
-}
-
-/*
- * A new flag may be wrong, as the message does not tell which route was replaced: main is read
- * once. A route that could not be shown may have gone with any change.
- */
-static void follow_main(struct plan *plan, const struct route *route,
-                        const struct nlmsghdr *message)
-{
-    int i = family_index(route->dst.family);
-    bool is_sure = main_flags_reason(&plan->main, i) && !plan->main.is_cut[i];
-
-    if (message->nlmsg_type == RTM_NEWROUTE)
-        main_flags_follow(&plan->main, route, message->nlmsg_flags);
-    if (!main_flags_reason(&plan->main, i))
-        return;
-    plan->own[i].must_remove = plan->is_claimed;
-    plan_want_scan(plan, is_sure ? 0 : SCAN_MAIN);
-}
-
 static int follow_route(struct plan *plan, const struct nlmsghdr *message)
 {
     struct route route;
-    int r = route_parse(&route, message);
+    const char *reason;
+    bool is_ours;
+    int i, r = route_parse(&route, message);
 
     if (r < 0 || route.is_cached)
         return r;
-    if (route.table == plan->config.table) {
-        follow_ours(plan, &route);
-        return 0;
+    i = family_index(route.dst.family);
+    is_ours = route.table == plan->config.table;
+    reason = routing_reason(&plan->routing, i);
+    if (route.table == RT_TABLE_MAIN && message->nlmsg_type == RTM_NEWROUTE)
+        routing_follow(&plan->routing, &route, message->nlmsg_flags);
+    plan_touch(plan, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE);
+    if (is_ours || routing_reason(&plan->routing, i) != reason) {
+        plan->own[i].must_remove = plan->is_claimed;
+        plan_want_scan(plan, SCAN_ROUTES);
     }
-    if (route.table == RT_TABLE_MAIN)
-        follow_main(plan, &route, message);
-    plan_touch(plan, &route.dst, TOUCH_BASE);
     return 0;
 }
 
@@ -72,7 +49,7 @@ int event_follow_link(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
     bool is_used = false;
-    int r = links_take(&plan->links, message, &is_used);
+    int r = routing_take_link(&plan->routing, message, &is_used);
 
     if (r <= 0)
         return r;
@@ -80,7 +57,7 @@ int event_follow_link(struct plan *plan, const struct nlmsghdr *message)
         plan_touch_link(plan, (uint32_t)header->ifi_index, NULL);
     /* A route that was ignored without carrier may be used again. */
     for (int i = 0; i < 2; i++) {
-        if (plan->main.depends_on_carrier[i])
+        if (plan->routing.depends_on_carrier[i])
             plan_touch_family(plan, families[i], TOUCH_BASE);
     }
     return 0;
@@ -90,13 +67,13 @@ int event_follow_link(struct plan *plan, const struct nlmsghdr *message)
 static int follow_netconf(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct netconfmsg *header = mnl_nlmsg_get_payload(message);
-    int ifindex = main_flags_take_netconf(&plan->main, message);
+    int ifindex = routing_take_netconf(&plan->routing, message);
 
     if (ifindex == 0)
         return -EBADMSG;
     if (ifindex == NETCONFA_IFINDEX_ALL)
         touch_all(plan, TOUCH_BASE);
-    else if (plan->main.depends_on_carrier[family_index(header->ncm_family)])
+    else if (plan->routing.depends_on_carrier[family_index(header->ncm_family)])
         plan_touch_family(plan, header->ncm_family, TOUCH_BASE);
     return 0;
 }
@@ -147,7 +124,7 @@ static int follow(struct plan *plan, const struct nlmsghdr *message)
         break;
     default:
         /* The routes of a next-hop object lead elsewhere, through any gateway. */
-        plan->main.may_fail_over = true;
+        plan->routing.may_fail_over = true;
     }
     touch_all(plan, TOUCH_BASE);
     return 0;
@@ -159,6 +136,6 @@ void event_follow(struct plan *plan, const struct nlmsghdr *message)
     if (follow(plan, message) < 0)
         plan_distrust(plan);
     /* A foreign route may have gone silently with whatever happened. */
-    if (plan_foreign_reason(plan, 0) || plan_foreign_reason(plan, 1))
-        plan_want_scan(plan, SCAN_OURS);
+    if (plan->routing.has_foreign[0] || plan->routing.has_foreign[1])
+        plan_want_scan(plan, SCAN_ROUTES);
 }

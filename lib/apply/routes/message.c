@@ -50,21 +50,11 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
     return request;
 }
 
-/* RTA_VIA is for an IPv4 route with a gateway of IPv6. */
-static void put_gateway(struct nlmsghdr *request, uint8_t family,
-                        const struct riptide_prefix *gateway)
+static void put_address(struct nlmsghdr *request, uint16_t type,
+                        const struct riptide_prefix *address)
 {
-    uint32_t n_bytes = prefix_family_bits(gateway->family) / 8u;
-    uint16_t via_family = gateway->family;
-    uint8_t via[sizeof(via_family) + sizeof(gateway->addr)];
-
-    if (family == gateway->family) {
-        mnl_attr_put(request, RTA_GATEWAY, n_bytes, gateway->addr);
-        return;
-    }
-    memcpy(via, &via_family, sizeof(via_family));
-    memcpy(via + sizeof(via_family), gateway->addr, n_bytes);
-    netlink_put(request, RTA_VIA, via, sizeof(via_family) + n_bytes);
+    if (address->family)
+        mnl_attr_put(request, type, prefix_family_bits(address->family) / 8u, address->addr);
 }
 
 struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct route *base,
@@ -80,13 +70,8 @@ struct nlmsghdr *message_route_put(void *room, const struct route *own, const st
 
     if (base->ifindex)
         mnl_attr_put_u32(request, RTA_OIF, base->ifindex);
-    if (base->gateway.family)
-        put_gateway(request, own->dst.family, &base->gateway);
-    if (base->prefsrc.family)
-        mnl_attr_put(request, RTA_PREFSRC, prefix_family_bits(base->prefsrc.family) / 8u,
-                     base->prefsrc.addr);
-    if (base->pref)
-        put_u8(request, RTA_PREF, base->pref);
+    put_address(request, RTA_GATEWAY, &base->gateway);
+    put_address(request, RTA_PREFSRC, &base->prefsrc);
     nest = mnl_attr_nest_start(request, RTA_METRICS);
     for (uint16_t type = 1; type <= RTAX_MAX; type++) {
         if (metrics->of[type])

@@ -7,7 +7,7 @@
 #define RIPTIDE_LIB_APPLY_MESSAGE_H
 
 #include "../../netlink.h"
-#include "base.h"
+#include "route.h"
 #include "rule.h"
 
 /* Queries the route to `address`: of TCP, or as it is without us (rule.h). */

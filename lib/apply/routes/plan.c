@@ -4,7 +4,6 @@
 
 #include "prefix.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 enum { ROUND_S = 60 }; /* in which each destination is asked again */
@@ -15,16 +14,12 @@ void plan_init(struct plan *plan, const struct riptide_applier_config *config)
     for (int i = 0; i < 2; i++)
         plan->own[i].rule = (struct rule){ .family = families[i], .table = config->table };
     targets_init(&plan->targets, config->max_windows);
-    snprintf(plan->foreign_text, sizeof(plan->foreign_text),
-             "table %" PRIu32 " has routes of another protocol than %d: delete them or choose "
-             "another table",
-             config->table, OUR_PROTOCOL);
 }
 
 void plan_deinit(struct plan *plan)
 {
     targets_deinit(&plan->targets);
-    links_forget(&plan->links);
+    routing_deinit(&plan->routing);
     rules_deinit(&plan->seen[0]);
     rules_deinit(&plan->seen[1]);
 }
@@ -47,11 +42,6 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
     target->wanted = *wanted;
     begin(plan, target);
     return 0;
-}
-
-const char *plan_foreign_reason(const struct plan *plan, int i)
-{
-    return plan->n_foreign[i] > 0 ? plan->foreign_text : NULL;
 }
 
 void plan_want_scan(struct plan *plan, uint32_t parts)
@@ -119,8 +109,10 @@ void plan_distrust(struct plan *plan)
 /* Reads what the kernel does not announce, or what has ended. */
 static void doubt(struct plan *plan)
 {
+    bool has_flags = routing_reason(&plan->routing, 0) || routing_reason(&plan->routing, 1);
+
     plan->since_doubt_s = 0;
-    plan_want_scan(plan, SCAN_LINKS | (main_flags_exist(&plan->main) ? SCAN_MAIN : 0));
+    plan_want_scan(plan, SCAN_LINKS | (has_flags ? SCAN_ROUTES : 0));
 }
 
 void plan_tick(struct plan *plan, uint32_t seconds)
@@ -157,7 +149,7 @@ void plan_tick(struct plan *plan, uint32_t seconds)
 void plan_describe(const struct plan *plan, const struct target *target,
                    struct riptide_route *route)
 {
-    const struct target_state state = target_state(target, &plan->links);
+    const struct target_state state = target_state(target, &plan->routing);
 
     *route = (struct riptide_route){
         .dst = target->wanted.dst,
@@ -175,9 +167,6 @@ void plan_describe(const struct plan *plan, const struct target *target,
     }
     if (state.state == RIPTIDE_ROUTE_APPLIED || !state.reason)
         return;
-    if (state.number > 0)
-        snprintf(route->reason, sizeof(route->reason), "%s %" PRIu32, state.reason, state.number);
-    else
-        snprintf(route->reason, sizeof(route->reason), "%s",
-                 target->failure ? target->failure : state.reason);
+    snprintf(route->reason, sizeof(route->reason), "%s",
+             target->failure ? target->failure : state.reason);
 }

@@ -6,7 +6,6 @@
 #ifndef RIPTIDE_LIB_APPLY_PLAN_H
 #define RIPTIDE_LIB_APPLY_PLAN_H
 
-#include "main_flags.h"
 #include "rule.h"
 #include "targets.h"
 
@@ -28,9 +27,8 @@ enum {
 enum scan_part {
     SCAN_LINKS = 1,
     SCAN_RULES = 2,
-    SCAN_MAIN = 4,
-    SCAN_OURS = 8, /* our own table */
-    SCAN_ALL = 15,
+    SCAN_ROUTES = 4, /* of main and of our table, and sysctls */
+    SCAN_ALL = 7,
 };
 
 /* What an event may have done to a destination. */
@@ -51,12 +49,9 @@ struct rule_state {
 struct plan {
     struct riptide_applier_config config;
     struct targets targets;
-    struct links links;
-    struct main_flags main;
+    struct routing routing;
     struct rules seen[2]; /* the host's rules, as of the last scan */
     struct rule_state own[2];
-    uint32_t n_foreign[2];     /* routes to hosts of another protocol in our table; */
-    char foreign_text[128];     /* why it must not be looked up then */
     uint32_t scan_wanted;      /* SCAN_...: of the next scan */
     uint32_t scanning;         /* SCAN_...: of the present one; 0: none is running */
     enum touch all_touched[2]; /* since the family's last query */
@@ -74,9 +69,6 @@ void plan_deinit(struct plan *plan);
 
 /* Records what is wanted for a destination. Outcomes and errors: those of targets_get. */
 int plan_want(struct plan *plan, const struct riptide_wanted *wanted);
-
-/* Why our table must not be looked up in families[i], owned by the plan; NULL: no reason. */
-const char *plan_foreign_reason(const struct plan *plan, int i);
 
 /* Requests a scan of these parts, before any destination is asked again. */
 void plan_want_scan(struct plan *plan, uint32_t parts);
@@ -111,7 +103,7 @@ void plan_describe(const struct plan *plan, const struct target *target,
 /* event.c: processes a notification. A malformed one counts as any change. */
 void event_follow(struct plan *plan, const struct nlmsghdr *message);
 
-/* Likewise a message about a link, of a dump as well. Errors: those of links_take. */
+/* Likewise a message about a link, of a dump as well. Errors: those of routing_take_link. */
 int event_follow_link(struct plan *plan, const struct nlmsghdr *message);
 
 #endif

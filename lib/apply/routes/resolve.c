@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queries base routes and records them in targets. base.c interprets the answers. */
+/* Queries base routes and records them in targets. route.c interprets the answers. */
 #include "router.h"
 
 #include "message.h"
@@ -17,27 +17,26 @@ struct resolve {
     struct target **targets;
     uint32_t n_queries;  /* for each of them */
     uint32_t n_answered; /* or lost: answers arrive in the order of the queries */
-    /* For the present destination. */
-    struct route base;
-    const char *reason; /* why there is none; NULL: there is */
 };
 
 /* NULL stands for an answer that was too large. */
-static void take_base(struct resolve *resolve, const struct target *target,
-                      const struct nlmsghdr *answer)
+static void take_base(struct plan *plan, struct target *target, const struct nlmsghdr *answer,
+                      int error)
 {
-    struct plan *plan = resolve->plan;
-    const char **reason = &resolve->reason;
+    struct route base;
+    const char *reason = answer ? base_parse(&base, &target->wanted.dst, answer) : base_malformed;
 
-    *reason = answer ? base_parse(&resolve->base, &target->wanted.dst, answer) : base_malformed;
-    if (!*reason && main_flags_contest(&plan->main, &resolve->base.dst))
-        *reason = "several routes of main compete for it";
-    plan->stats.malformed += *reason == base_malformed;
+    plan->stats.malformed += reason == base_malformed;
+    target->is_failed = error && !base_is_answer(error);
+    if (target_set_base(target, &base, reason) &&
+        routing_use_link(&plan->routing, target->base.ifindex) < 0)
+        target->is_failed = true;
+    target->must_ask = false;
+    target_set_failure(target, 0, NULL);
 }
 
-static void take_tcp(struct resolve *resolve, struct target *target, const struct nlmsghdr *answer)
+static void take_tcp(struct plan *plan, struct target *target, const struct nlmsghdr *answer)
 {
-    struct plan *plan = resolve->plan;
     struct route route = { .table = 0 };
 
     if (answer && answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) < 0)
@@ -49,23 +48,16 @@ static void take_tcp(struct resolve *resolve, struct target *target, const struc
 
 static void take(struct resolve *resolve, const struct nlmsghdr *answer, int error)
 {
-    struct plan *plan = resolve->plan;
     uint32_t n = resolve->n_answered++;
     struct target *target = resolve->targets[n / resolve->n_queries];
 
     if (n % resolve->n_queries > 0) {
-        take_tcp(resolve, target, answer);
+        take_tcp(resolve->plan, target, answer);
         return;
     }
-    take_base(resolve, target, answer);
-    target->is_failed = error && !base_is_answer(error);
-    if (target_set_base(target, &resolve->base, resolve->reason) &&
-        links_use(&plan->links, target->base.ifindex) < 0)
-        target->is_failed = true;
-    target->must_ask = false;
+    take_base(resolve->plan, target, answer, error);
     if (resolve->n_queries == 1)
-        targets_set_not_taken(&plan->targets, target, false);
-    target_set_failure(target, 0, NULL);
+        targets_set_not_taken(&resolve->plan->targets, target, false);
 }
 
 static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,

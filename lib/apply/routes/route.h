@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A kernel route as the values that we compare and show. Pure: bytes in, values out. */
+/*
+ * A kernel route as the values that we compare and show, and base routes: those that the kernel
+ * would use for a destination without ours, which our route copies. Pure: bytes in, values out.
+ */
 #ifndef RIPTIDE_LIB_APPLY_ROUTE_H
 #define RIPTIDE_LIB_APPLY_ROUTE_H
 
@@ -20,7 +23,7 @@ struct metrics {
 
 struct route {
     struct riptide_prefix dst;
-    struct riptide_prefix gateway; /* family 0: none */
+    struct riptide_prefix gateway; /* of its family; family 0: none */
     struct riptide_prefix prefsrc; /* family 0: none */
     uint32_t table;
     uint32_t priority; /* ip(8): metric */
@@ -32,7 +35,6 @@ struct route {
     uint8_t scope;
     uint8_t tos;
     uint8_t src_len;
-    uint8_t pref;      /* IPv6: RTA_PREF */
     bool is_onlink;    /* RTNH_F_ONLINK */
     bool is_multipath; /* it has several next hops: ifindex and gateway are 0 */
     bool is_cached;    /* a cached exception, not a configured route */
@@ -42,5 +44,20 @@ struct route {
 
 /* Unused bytes of the struct are 0. Errors: -EBADMSG, a malformed message. */
 int route_parse(struct route *route, const struct nlmsghdr *message);
+
+/* The reason that the answer does not match the query. */
+extern const char *const base_malformed;
+
+/*
+ * Reads the kernel's answer to a query for the host `dst` with RTM_F_FIB_MATCH |
+ * RTM_F_LOOKUP_TABLE: a route, or the error that a query for a blackhole gets. The base is as in
+ * main, with main's prefix, but without its protocol and lifetime, so that equivalent answers are
+ * equal bytes. Returns NULL, or the reason (static) why there is none.
+ */
+const char *base_parse(struct route *base, const struct riptide_prefix *dst,
+                       const struct nlmsghdr *answer);
+
+/* Whether this error of a query is an answer: the destination is unreachable or prohibited. */
+bool base_is_answer(int error);
 
 #endif

@@ -63,7 +63,7 @@ int router_find(const struct router *router, const struct riptide_prefix *dst,
 /* Adds what concerns routes, rules_reason included. */
 void router_count(const struct router *router, struct riptide_applier_stats *stats);
 
-/* scan.c: reads the kernel's state into the plan: links, rules, main, our routes. */
+/* scan.c: reads the kernel's state into the plan. */
 struct scan {
     struct netlink dumps; /* a socket of its own, as requests must not wait for a dump */
     uint32_t n_messages;  /* read so far */
@@ -137,12 +137,5 @@ int watch_subscribe(struct mnl_socket *socket, bool is_on);
 
 /* Reads one buffer of notifications. Returns 1 where there was one. */
 int watch_read(struct mnl_socket *socket, struct plan *plan);
-
-/*
- * anyip.c: whether the namespace's first rule would change the routing of all its packets. `rules`
- * are the IPv4 rules of now. Errors: -EADDRINUSE, it would, with a line in `error`; those of
- * netlink_dump_all.
- */
-int anyip_check(struct netlink *channel, const struct rules *rules, struct riptide_error *error);
 
 #endif

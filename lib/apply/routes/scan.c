@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* One dump: the parts that need it, its type; for routes the table, where OURS stands for ours. */
+/* One dump: the parts that need it, its type; for routes the table (RT_TABLE_UNSPEC: all). */
 struct step {
     uint32_t parts;
     uint16_t type;
@@ -15,26 +15,26 @@ struct step {
     uint32_t table;
 };
 
-#define OURS UINT32_MAX
-
 /*
- * Ordered so that what a dump depends on is read before. A dump of one table ends without an error
- * at a route larger than any buffer. A dump of all tables shows `local` after main, with the host's
- * own addresses: these prove that it came to the end.
+ * Ordered so that what a dump depends on is read before. An IPv4 dump ends without an error at a
+ * route larger than any buffer. One of all tables shows `local` after main, with the host's own
+ * addresses: these prove that it came to the end.
  */
 static const struct step steps[] = {
     { SCAN_LINKS, RTM_GETLINK, AF_UNSPEC, 0 },
     { SCAN_RULES, RTM_GETRULE, AF_INET, 0 },
     { SCAN_RULES, RTM_GETRULE, AF_INET6, 0 },
-    { SCAN_MAIN, RTM_GETROUTE, AF_INET, RT_TABLE_UNSPEC },
-    { SCAN_MAIN, RTM_GETROUTE, AF_INET6, RT_TABLE_MAIN },
-    { SCAN_MAIN, RTM_GETNETCONF, AF_INET, 0 },
-    { SCAN_MAIN, RTM_GETNETCONF, AF_INET6, 0 },
-    { SCAN_OURS, RTM_GETROUTE, AF_INET, OURS },
-    { SCAN_OURS, RTM_GETROUTE, AF_INET6, OURS },
+    { SCAN_ROUTES, RTM_GETROUTE, AF_INET, RT_TABLE_LOCAL },
+    { SCAN_ROUTES, RTM_GETROUTE, AF_INET, RT_TABLE_UNSPEC },
+    { SCAN_ROUTES, RTM_GETROUTE, AF_INET6, RT_TABLE_UNSPEC },
+    { SCAN_ROUTES, RTM_GETNETCONF, AF_INET, 0 },
+    { SCAN_ROUTES, RTM_GETNETCONF, AF_INET6, 0 },
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+
+static const char is_cut[] =
+    "main has a route too large for the kernel to show, and maybe others after it";
 
 /* What is not a route that we have written leads local TCP elsewhere than main. */
 static void on_our_route(struct router *router, const struct route *route)
@@ -45,7 +45,7 @@ static void on_our_route(struct router *router, const struct route *route)
                     target->base.priority == route->priority;
 
     if (route->protocol != OUR_PROTOCOL)
-        plan->n_foreign[family_index(route->dst.family)] += prefix_is_host(&route->dst);
+        plan->routing.has_foreign[family_index(route->dst.family)] |= prefix_is_host(&route->dst);
     /* If that fails, the next scan finds it again. */
     else if (!is_known && plan->is_claimed)
         netlink_request(&router->channel,
@@ -54,21 +54,21 @@ static void on_our_route(struct router *router, const struct route *route)
 
 static int on_route(struct router *router, const struct nlmsghdr *message)
 {
-    const struct step *step = &steps[router->scan.step];
     struct plan *plan = &router->plan;
     struct route route;
     int r = route_parse(&route, message);
 
     if (r < 0 || route.is_cached)
         return r;
-    if (step->table == OURS && route.table == plan->config.table)
+    if (steps[router->scan.step].table == RT_TABLE_LOCAL)
+        return routing_add_local(&plan->routing, &route);
+    if (route.table == plan->config.table)
         on_our_route(router, &route);
-    if (step->table == OURS)
-        return 0;
-    if (route.table == RT_TABLE_LOCAL)
-        plan->main.is_cut[family_index(step->family)] = false;
-    if (route.table == RT_TABLE_MAIN)
-        main_flags_add(&plan->main, &route);
+    else if (route.table == RT_TABLE_MAIN)
+        routing_add(&plan->routing, &route);
+    else if (route.table == RT_TABLE_LOCAL && route.dst.family == AF_INET &&
+             plan->routing.reason[0] == is_cut)
+        plan->routing.reason[0] = NULL;
     return 0;
 }
 
@@ -84,7 +84,7 @@ static int on_object(struct router *router, const struct nlmsghdr *message)
     case RTM_GETRULE:
         return rules_add(&plan->seen[family_index(step->family)], message);
     case RTM_GETNETCONF:
-        return main_flags_take_netconf(&plan->main, message) ? 0 : -EBADMSG;
+        return routing_take_netconf(&plan->routing, message) ? 0 : -EBADMSG;
     default:
         return on_route(router, message);
     }
@@ -112,17 +112,15 @@ static void begin(struct router *router)
     scan->is_asked = scan->is_interrupted = false;
     scan->step = 0;
     if (plan->scanning == SCAN_ALL)
-        links_forget(&plan->links);
+        plan->routing.n_links = 0;
     if (plan->scanning & SCAN_RULES) {
         rules_deinit(&plan->seen[0]);
         rules_deinit(&plan->seen[1]);
     }
-    if (plan->scanning & SCAN_MAIN) {
-        main_flags_begin(&plan->main);
-        plan->main.is_cut[0] = true; /* until `local` is seen */
+    if (plan->scanning & SCAN_ROUTES) {
+        routing_begin_routes(&plan->routing);
+        plan->routing.reason[0] = is_cut; /* until `local` is seen after main */
     }
-    if (plan->scanning & SCAN_OURS)
-        plan->n_foreign[0] = plan->n_foreign[1] = 0;
 }
 
 static int end(struct router *router)
@@ -155,14 +153,14 @@ int scan_step(struct router *router)
     if (!scan->is_asked)
         r = netlink_dump(&scan->dumps,
                          message_dump(netlink_room(&scan->dumps), step->type, step->family,
-                                      step->table == OURS ? plan->config.table : step->table));
+                                      step->table));
     scan->is_asked = r == 0;
     if (r == 0)
         r = netlink_dump_step(&scan->dumps, on_message, router);
     if (r == 0)
         return 0;
     if (r == -EMSGSIZE) {
-        plan->main.is_cut[family_index(step->family)] = true;
+        plan->routing.reason[family_index(step->family)] = is_cut;
     } else if (r < 0 && !netlink_is_absence(r)) {
         plan->scanning = 0;
         plan_distrust(plan);

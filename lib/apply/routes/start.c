@@ -132,7 +132,6 @@ static int remove_ours(struct removal *removal)
 /* Whether another program uses our table. */
 static int check_table(const struct plan *plan, struct riptide_error *error)
 {
-    const char *foreign = plan_foreign_reason(plan, plan->n_foreign[0] > 0 ? 0 : 1);
     const struct rule *rule;
 
     for (uint32_t n = 0; (rule = rule_at(plan, n)); n++) {
@@ -143,9 +142,35 @@ static int check_table(const struct plan *plan, struct riptide_error *error)
                         rule->priority);
         return -EEXIST;
     }
-    if (foreign)
-        error_set_field(error, "applier.table", "%s", foreign);
-    return foreign ? -EEXIST : 0;
+    if (!plan->routing.has_foreign[0] && !plan->routing.has_foreign[1])
+        return 0;
+    error_set_field(error, "applier.table",
+                    "table %u has routes of another protocol than %d: delete them, or choose "
+                    "another table",
+                    plan->config.table, OUR_PROTOCOL);
+    return -EEXIST;
+}
+
+/*
+ * Whether the namespace's first rule would change the routing of all its packets (routing.h).
+ * local, main and default are there from the beginning: with another rule the tables are split.
+ * Where they were split and have no rule any more, one of the two is without effect already.
+ */
+static int check_anyip(const struct plan *plan, struct riptide_error *error)
+{
+    char around[RIPTIDE_PREFIX_TEXT_BYTES], inside[RIPTIDE_PREFIX_TEXT_BYTES];
+    const struct rules *rules = &plan->seen[0];
+
+    if (!plan->routing.inside.family || rules->n > 3 || rules->n == 0 ||
+        rules->list[0].table != RT_TABLE_LOCAL)
+        return 0;
+    riptide_prefix_format(&plan->routing.around, around);
+    riptide_prefix_format(&plan->routing.inside, inside);
+    error_set(error,
+              "our rules would be the first of this namespace, after which the kernel no longer "
+              "uses %s of main, inside local %s: delete one of the two",
+              inside, around);
+    return -EADDRINUSE;
 }
 
 int router_check_start(struct router *router, struct riptide_error *error)
@@ -156,7 +181,7 @@ int router_check_start(struct router *router, struct riptide_error *error)
     if (r == 0)
         r = check_table(plan, error);
     if (r == 0)
-        r = anyip_check(&router->channel, &plan->seen[0], error);
+        r = check_anyip(plan, error);
     for (int i = 0; i < 2 && r == 0; i++) {
         uint32_t priority;
         const char *reason = rules_place(&plan->seen[i], &priority);

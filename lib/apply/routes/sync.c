@@ -43,14 +43,14 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
 static void add(struct writes *writes, struct target *target)
 {
     struct plan *plan = writes->plan;
-    const struct target_state state = target_state(target, &plan->links);
+    const struct target_state state = target_state(target, &plan->routing);
     const struct route own = { .dst = target->wanted.dst,
                                .table = plan->config.table,
                                .protocol = OUR_PROTOCOL };
     bool is_sent = !plan->config.dry_run;
 
     /* It could overwrite a foreign route. */
-    if (state.is_put && plan_foreign_reason(plan, family_index(own.dst.family))) {
+    if (state.is_put && plan->routing.has_foreign[family_index(own.dst.family)]) {
         target->is_failed = true;
         return;
     }
@@ -68,7 +68,7 @@ static void add(struct writes *writes, struct target *target)
                                           &state.metrics));
     }
     if (!state.is_delete && !state.is_put && target->wanted.initcwnd != 0)
-        targets_tell(&plan->targets, target, &plan->links, false);
+        targets_tell(&plan->targets, target, &plan->routing, false);
 }
 
 static void note(struct plan *plan, const struct write *write)
@@ -79,7 +79,7 @@ static void note(struct plan *plan, const struct write *write)
     target->is_failed |= write->error != 0;
     if (is_written) {
         targets_set_in_kernel(&plan->targets, target, true);
-        target->written = target_state(target, &plan->links).metrics;
+        target->written = target_state(target, &plan->routing).metrics;
     } else if (write->is_put && target->is_in_kernel) {
         /* The old route may lead elsewhere by now: no route is better than a wrong one. */
         targets_push(&plan->targets, WORK_SYNC, target);
@@ -88,7 +88,7 @@ static void note(struct plan *plan, const struct write *write)
         if (target->wanted.initcwnd == 0)
             target_set_failure(target, 0, NULL);
     }
-    targets_tell(&plan->targets, target, &plan->links, is_written);
+    targets_tell(&plan->targets, target, &plan->routing, is_written);
 }
 
 /* Writes what is due to these targets, or to as many of them as have room; the others stay due. */
@@ -203,9 +203,7 @@ static int place_rule(struct plan *plan, struct netlink *channel, int i,
     /* No rules at all: this kernel lacks the family. */
     if (plan->seen[i].n == 0)
         return 0;
-    state->reason = plan_foreign_reason(plan, i);
-    if (!state->reason)
-        state->reason = main_flags_reason(&plan->main, i);
+    state->reason = routing_reason(&plan->routing, i);
     if (state->reason)
         return remove_rule(plan, channel, i);
     if (state->is_in_place)

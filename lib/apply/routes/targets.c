@@ -172,10 +172,10 @@ void targets_set_not_taken(struct targets *targets, struct target *target, bool 
     target->is_not_taken = is_not_taken;
 }
 
-void targets_tell(struct targets *targets, struct target *target, const struct links *links,
+void targets_tell(struct targets *targets, struct target *target, const struct routing *routing,
                   bool is_written)
 {
-    const struct target_state before = target->told, now = target_state(target, links);
+    const struct target_state before = target->told, now = target_state(target, routing);
 
     target->told = now;
     targets->n_left_alone += now.state == RIPTIDE_ROUTE_LEFT_ALONE;
@@ -217,7 +217,7 @@ static bool is_within_step(uint32_t from, uint32_t to)
  * connections when the route is deleted: the kernel then removes the route's device, and they would
  * read the MTU of none (docs/decisions.md).
  */
-static struct metrics wanted_metrics(const struct target *target, const struct links *links)
+static struct metrics wanted_metrics(const struct target *target, const struct routing *routing)
 {
     const struct riptide_wanted *wanted = &target->wanted;
     struct metrics metrics = target->base.metrics;
@@ -232,8 +232,8 @@ static struct metrics wanted_metrics(const struct target *target, const struct l
         metrics.of[RTAX_INITRWND] = received;
     /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
     if (metrics.of[RTAX_MTU] == 0 && !(metrics.of[RTAX_LOCK] & 1u << RTAX_MTU))
-        metrics.of[RTAX_MTU] = links_find(links, target->base.ifindex)
-                                ->mtu_bytes[family_index(target->wanted.dst.family)];
+        metrics.of[RTAX_MTU] = routing_find_link(routing, target->base.ifindex)
+                                   ->mtu_bytes[family_index(target->wanted.dst.family)];
     if (wanted->rto_min_us > 0) {
         metrics.of[RTAX_RTO_MIN] = (wanted->rto_min_us - 1) / 1000 + 1;
         /* The kernel uses it only if it is locked (tcp_rto_min in include/net/tcp.h). */
@@ -257,7 +257,7 @@ static bool is_at_base(const struct target *target, uint32_t base, uint32_t init
            (initcwnd > base && !target->is_in_kernel && is_within_step(base, initcwnd));
 }
 
-/* Why there must not be a route, with the number. */
+/* Why there must not be a route. */
 static void find_reason(const struct target *target, struct target_state *state)
 {
     const struct riptide_wanted *wanted = &target->wanted;
@@ -267,16 +267,15 @@ static void find_reason(const struct target *target, struct target_state *state)
         state->reason = not_now;
     else if (!target->has_base)
         state->reason = target->reason ? target->reason : not_now;
-    else if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < state->metrics.of[RTAX_MTU]) {
-        /* The kernel keeps what it has learned of the path with the route: with ours it would be
-         * lost at each change of a window, and cost a first flight. */
-        state->reason = "path MTU of";
-        state->number = wanted->pmtu_bytes;
-    } else if (is_at_base(target, base, state->metrics.of[RTAX_INITCWND])) {
-        state->reason = base > 0 ? "its base route has initcwnd"
+    /*
+     * The kernel keeps what it has learned of the path with the route: with ours it would be lost
+     * at each change of a window, and cost a first flight.
+     */
+    else if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < state->metrics.of[RTAX_MTU])
+        state->reason = "its path MTU is smaller than that of its route";
+    else if (is_at_base(target, base, state->metrics.of[RTAX_INITCWND]))
+        state->reason = base > 0 ? "the initcwnd of its base route is no smaller"
                                  : "the kernel's own window is no smaller";
-        state->number = base;
-    }
 }
 
 /* Whether the kernel's route differs from the wanted one by more than a step of the window. */
@@ -292,13 +291,13 @@ static bool differs(const struct target *target, const struct metrics *wanted)
            (cwnd_max > 0 && from > cwnd_max && from > to) || !is_within_step(from, to);
 }
 
-struct target_state target_state(const struct target *target, const struct links *links)
+struct target_state target_state(const struct target *target, const struct routing *routing)
 {
     struct target_state state = { .error = target->error };
 
     if (target->has_base) {
         state.base_initcwnd = target->base.metrics.of[RTAX_INITCWND];
-        state.metrics = wanted_metrics(target, links);
+        state.metrics = wanted_metrics(target, routing);
     }
     find_reason(target, &state);
     state.is_put = !state.reason && differs(target, &state.metrics);

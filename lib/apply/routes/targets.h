@@ -6,8 +6,7 @@
 #ifndef RIPTIDE_LIB_APPLY_TARGETS_H
 #define RIPTIDE_LIB_APPLY_TARGETS_H
 
-#include "base.h"
-#include "links.h"
+#include "routing.h"
 
 #include <riptide/apply.h>
 
@@ -25,7 +24,6 @@ struct target_state {
     struct metrics metrics; /* where there is a base */
     enum riptide_route_state state;
     const char *reason;     /* why there must not be a route (static); NULL: one is wanted */
-    uint32_t number;        /* completes the reason's text; 0: nothing does */
     int error;              /* of the last write */
     uint32_t base_initcwnd; /* segments; 0: not set or unknown */
 };
@@ -84,7 +82,7 @@ void targets_set_in_kernel(struct targets *targets, struct target *target, bool 
 void targets_set_not_taken(struct targets *targets, struct target *target, bool is_not_taken);
 
 /* Due to be popped is what differs from what the caller was told, and each route written. */
-void targets_tell(struct targets *targets, struct target *target, const struct links *links,
+void targets_tell(struct targets *targets, struct target *target, const struct routing *routing,
                   bool is_written);
 
 /* Forgets a target that is neither wanted nor in the kernel, and for which nothing is due. */
@@ -96,6 +94,6 @@ bool target_set_base(struct target *target, const struct route *base, const char
 /* The failure of the last write; error 0: none. Without memory for the text it is omitted. */
 void target_set_failure(struct target *target, int error, const char *text);
 
-struct target_state target_state(const struct target *target, const struct links *links);
+struct target_state target_state(const struct target *target, const struct routing *routing);
 
 #endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a query for one destination does not show: flags of the host's routes, and its links. A scan
+ * reads both, notifications add to them; what has ended only the next scan finds. Its size depends
+ * on the number of links, not of routes. Pure except for memory.
+ */
+#ifndef RIPTIDE_LIB_APPLY_ROUTING_H
+#define RIPTIDE_LIB_APPLY_ROUTING_H
+
+#include "route.h"
+
+struct link {
+    uint32_t ifindex;
+    uint32_t mtu_bytes[2]; /* for each of families[]; 0: none, or more than a route can have */
+    uint32_t flags;        /* IFF_UP, IFF_RUNNING, IFF_LOWER_UP, */
+    uint32_t master;       /* and 0 or its master */
+    bool is_used;          /* a base route left by it: its changes concern us */
+};
+
+struct routing {
+    struct link *links;
+    uint32_t n_links, links_capacity;
+    /* For each of families[]. */
+    const char *reason[2];      /* why no destination can have a window (static); NULL: it can */
+    bool has_foreign[2];        /* our table has a route of another protocol to a host */
+    bool depends_on_carrier[2]; /* routes by a link without carrier may be ignored */
+    /*
+     * IPv6: while a gateway does not answer, a host that does not forward uses the next metric or a
+     * shorter prefix instead (rt6_check_neigh in net/ipv6/route.c), and the kernel announces
+     * neither the beginning nor the end. So there must be no other way to anything behind a
+     * gateway: no second gateway, and no route without one to a shorter or the same prefix.
+     */
+    bool may_fail_over, is_forwarding;
+    struct riptide_prefix gateway; /* the first one; family 0: none */
+    uint32_t gateway_ifindex;
+    uint8_t longest_behind, shortest_direct; /* prefix lengths of routes with a gateway, without */
+    struct route previous; /* of main in the dump, to detect several routes of one metric */
+    /*
+     * Until a namespace gets its first IPv4 rule, its tables local and main are one trie, in which
+     * the longest prefix wins. The first rule splits them for good (fib_unmerge in
+     * net/ipv4/fib_frontend.c); then a prefix of type local (AnyIP) wins over main's routes inside.
+     */
+    struct riptide_prefix *anyip;
+    uint32_t n_anyip, anyip_capacity;
+    struct riptide_prefix around, inside; /* one of them, and a route of main; family 0: none */
+};
+
+void routing_deinit(struct routing *routing);
+
+/* Forgets what is known of routes, before a scan of them. */
+void routing_begin_routes(struct routing *routing);
+
+/* Adds a route of local, before those of main. Errors: -ENOMEM. */
+int routing_add_local(struct routing *routing, const struct route *route);
+
+/* Adds a route of main, in the order of the dump. */
+void routing_add(struct routing *routing, const struct route *route);
+
+/* Likewise a new one that was announced, with the flags of the message. */
+void routing_follow(struct routing *routing, const struct route *route, uint16_t flags);
+
+/*
+ * Whether the host forwards IPv6, and ignores routes without carrier, if the message says so.
+ * Returns the link that it is about, or NETCONFA_IFINDEX_...; 0: it is malformed.
+ */
+int routing_take_netconf(struct routing *routing, const struct nlmsghdr *message);
+
+/* Why no destination of families[i] can have a window (static); NULL: it can. */
+const char *routing_reason(const struct routing *routing, int i);
+
+/*
+ * Processes a message about an added, changed or removed link. Returns 1 if routes may have come or
+ * gone with the change, or have another MTU. Errors: -EBADMSG, -ENOMEM.
+ */
+int routing_take_link(struct routing *routing, const struct nlmsghdr *message, bool *is_usedp);
+
+/* An unknown link is one without MTU. */
+const struct link *routing_find_link(const struct routing *routing, uint32_t ifindex);
+
+/* A base route leaves by that link. Errors: -ENOMEM. */
+int routing_use_link(struct routing *routing, uint32_t ifindex);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lib/apply/routes/routing: what begins with a notification, and what may have ended; link messages
+ * in the order of the kernel's rtnl_fill_ifinfo, and the MTU that base routes have from their links.
+ */
+#include "apply/routes/routing.h"
+#include "bytes.h"
+#include "internal.h"
+
+#include <errno.h>
+#include <linux/if.h>
+#include <linux/if_link.h>
+#include <linux/ipv6.h>
+#include <linux/netconf.h>
+#include <linux/rtnetlink.h>
+
+enum {
+    ADDED = NLM_F_CREATE | NLM_F_EXCL,
+    APPENDED = NLM_F_CREATE | NLM_F_APPEND,
+    PREPENDED = NLM_F_CREATE,
+    REPLACED = NLM_F_REPLACE,
+    IFINDEX = 3,
+};
+
+static struct routing host;
+
+static void follow(uint16_t type, int how, const char *text, uint8_t tos, const char *gateway)
+{
+    const struct bytes_route said = { .dst = text, .tos = tos, .ifindex = IFINDEX, .gateway = gateway };
+    struct bytes message;
+    struct route route;
+
+    bytes_put_route(&message, &said);
+    bytes_message(&message)->nlmsg_type = type;
+    bytes_message(&message)->nlmsg_flags = (uint16_t)how;
+    assert_int_equal(route_parse(&route, bytes_message(&message)), 0);
+    if (type == RTM_NEWROUTE)
+        routing_follow(&host, &route, bytes_message(&message)->nlmsg_flags);
+}
+
+TEST(a_route_beside_another_of_its_metric_is_a_flag_of_its_family)
+{
+    static const struct {
+        int how;
+        bool is_contest;
+    } cases[] = { { ADDED, false }, { REPLACED, false }, { APPENDED, true }, { PREPENDED, true } };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        host = (struct routing){ 0 };
+        follow(RTM_NEWROUTE, cases[i].how, "203.0.113.0/24", 0, "192.0.2.1");
+        assert_int_equal(routing_reason(&host, 0) != NULL, cases[i].is_contest);
+        assert_null(routing_reason(&host, 1));
+    }
+}
+
+TEST(a_route_for_some_packets_is_a_flag_of_its_family)
+{
+    host = (struct routing){ 0 };
+    follow(RTM_NEWROUTE, ADDED, "203.0.113.0/24", 8, "192.0.2.1");
+    assert_non_null(routing_reason(&host, 0));
+    assert_null(routing_reason(&host, 1));
+    follow(RTM_DELROUTE, 0, "203.0.113.0/24", 8, "192.0.2.1");
+    assert_non_null(routing_reason(&host, 0)); /* until main is read */
+    routing_begin_routes(&host);
+    assert_null(routing_reason(&host, 0));
+}
+
+static int netconf(uint8_t family, int32_t ifindex, uint32_t forwarding)
+{
+    const struct netconfmsg header = { .ncm_family = family };
+    struct bytes message;
+
+    bytes_begin(&message, RTM_NEWNETCONF, &header, sizeof(header));
+    if (ifindex)
+        bytes_put_u32(&message, NETCONFA_IFINDEX, (uint32_t)ifindex);
+    bytes_put_u32(&message, NETCONFA_FORWARDING, forwarding);
+    return routing_take_netconf(&host, bytes_message(&message));
+}
+
+TEST(ipv6_must_have_no_other_way_to_what_is_behind_a_gateway)
+{
+    static const struct {
+        const char *text, *gateway; /* NULL: none */
+        bool is_other;
+    } cases[] = {
+        { "2001:db8::/32", "2001:db8::1", false }, { "2001:db8:1::/48", "2001:db8::2", true },
+        { "2001:db8:5::/64", NULL, false },        { "2001:db8::/32", NULL, true },
+        { "203.0.113.0/24", "192.0.2.1", false },  { "fe80::/10", NULL, false },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        host = (struct routing){ 0 };
+        routing_begin_routes(&host);
+        follow(RTM_NEWROUTE, ADDED, "2001:db8:1::/48", 0, "2001:db8::1");
+        assert_null(routing_reason(&host, 1));
+        follow(RTM_NEWROUTE, ADDED, cases[i].text, 0, cases[i].gateway);
+        assert_int_equal(routing_reason(&host, 1) != NULL, cases[i].is_other);
+        assert_null(routing_reason(&host, 0));
+        assert_int_equal(netconf(AF_INET, NETCONFA_IFINDEX_ALL, 1), NETCONFA_IFINDEX_ALL);
+        assert_int_equal(netconf(AF_INET6, IFINDEX, 1), IFINDEX);
+        assert_int_equal(netconf(AF_INET6, 0, 1), 0);
+        assert_int_equal(routing_reason(&host, 1) != NULL, cases[i].is_other);
+        assert_int_equal(netconf(AF_INET6, NETCONFA_IFINDEX_ALL, 1), NETCONFA_IFINDEX_ALL);
+        assert_null(routing_reason(&host, 1));
+    }
+}
+
+enum { ETH0 = 2, ETH1 = 7, LO = 1 };
+
+/* Those that are forgotten where they go out of scope. */
+#define ROUTING CLEANUP(routing_deinit) struct routing
+
+/* A message about a link; mtu6_bytes 0: one that IPv6 is not on. */
+static void put_link(struct bytes *bytes, uint16_t type, uint8_t family, uint32_t ifindex,
+                     uint32_t mtu_bytes, uint32_t mtu6_bytes)
+{
+    const struct ifinfomsg header = { .ifi_family = family, .ifi_index = (int)ifindex };
+    const int32_t settings[] = {
+        [DEVCONF_HOPLIMIT] = 64, [DEVCONF_MTU6] = (int32_t)mtu6_bytes, [DEVCONF_ACCEPT_RA] = 1
+    };
+    size_t spec, ipv6;
+
+    bytes_begin(bytes, type, &header, sizeof(header));
+    bytes_put(bytes, IFLA_IFNAME, "eth", 4);
+    bytes_put_u32(bytes, IFLA_MTU, mtu_bytes);
+    spec = bytes_nest(bytes, IFLA_AF_SPEC | NLA_F_NESTED);
+    bytes_put(bytes, AF_INET, "", 0);
+    if (mtu6_bytes) {
+        ipv6 = bytes_nest(bytes, AF_INET6 | NLA_F_NESTED);
+        bytes_put_u32(bytes, IFLA_INET6_FLAGS, 0);
+        bytes_put(bytes, IFLA_INET6_CONF, settings, sizeof(settings));
+        bytes_nest_end(bytes, ipv6);
+    }
+    bytes_nest_end(bytes, spec);
+}
+
+static bool is_used;
+
+static int take(struct routing *routing, uint32_t ifindex, uint32_t mtu_bytes, uint32_t mtu6_bytes)
+{
+    struct bytes bytes;
+
+    put_link(&bytes, RTM_NEWLINK, AF_UNSPEC, ifindex, mtu_bytes, mtu6_bytes);
+    return routing_take_link(routing, bytes_message(&bytes), &is_used);
+}
+
+static int take_away(struct routing *routing, uint8_t family, uint32_t ifindex)
+{
+    struct bytes bytes;
+
+    put_link(&bytes, RTM_DELLINK, family, ifindex, 1500, 1500);
+    return routing_take_link(routing, bytes_message(&bytes), &is_used);
+}
+
+static void assert_mtus(const struct routing *routing, uint32_t ifindex, uint32_t ipv4, uint32_t ipv6)
+{
+    assert_int_equal(routing_find_link(routing, ifindex)->mtu_bytes[0], ipv4);
+    assert_int_equal(routing_find_link(routing, ifindex)->mtu_bytes[1], ipv6);
+}
+
+TEST(each_family_has_its_mtu)
+{
+    ROUTING routing = { 0 };
+
+    assert_mtus(&routing, ETH0, 0, 0);
+    assert_int_equal(take(&routing, ETH1, 9000, 1400), 1);
+    assert_int_equal(take(&routing, ETH0, 1500, 0), 1);
+    assert_mtus(&routing, ETH0, 1500, 0);
+    assert_mtus(&routing, ETH1, 9000, 1400);
+    assert_mtus(&routing, LO, 0, 0);
+    assert_int_equal(take(&routing, ETH1, 1280, 1400), 1);
+    assert_mtus(&routing, ETH1, 1280, 1280); /* IPv6 is about to take it over */
+    assert_int_equal(take(&routing, ETH1, 1280, 1280), 0);
+    assert_int_equal(take(&routing, ETH1, 1280, 1290), 1);
+    routing_deinit(&routing);
+    assert_mtus(&routing, ETH1, 0, 0);
+}
+
+TEST(what_a_route_cannot_say_is_none)
+{
+    ROUTING routing = { 0 };
+
+    assert_int_equal(take(&routing, LO, 65536, 65536), 1);
+    assert_mtus(&routing, LO, 0, 0);
+    assert_int_equal(take(&routing, LO, 1500, 65536), 1);
+    assert_mtus(&routing, LO, 1500, 1500);
+    assert_int_equal(take(&routing, ETH0, 65520, 65521), 1);
+    assert_mtus(&routing, ETH0, 65520, 0);
+}
+
+TEST(many_links_are_found_in_whatever_order_they_come)
+{
+    ROUTING routing = { 0 };
+
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(take(&routing, 1 + i * 7 % 1000, 1000 + i * 7 % 1000, 0), 1);
+    for (uint32_t i = 0; i < 1000; i += 2)
+        assert_int_equal(take_away(&routing, AF_UNSPEC, 1 + i), 1);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_mtus(&routing, 1 + i, i % 2 ? 1000 + i : 0, 0);
+    assert_int_equal(routing.n_links, 500);
+}
+
+/* A port that leaves its bridge is a link all the same. */
+TEST(what_a_bridge_says_of_its_ports_is_passed_by)
+{
+    ROUTING routing = { 0 };
+
+    take(&routing, ETH0, 1500, 1500);
+    assert_int_equal(take_away(&routing, AF_BRIDGE, ETH0), 0);
+    assert_mtus(&routing, ETH0, 1500, 1500);
+    assert_int_equal(take_away(&routing, AF_UNSPEC, ETH0), 1);
+    assert_mtus(&routing, ETH0, 0, 0);
+}
+
+TEST(what_makes_no_sense_changes_nothing)
+{
+    const struct ifinfomsg header = { .ifi_index = ETH0 };
+    ROUTING routing = { 0 };
+    struct bytes bytes;
+
+    take(&routing, ETH0, 1500, 1400);
+    bytes_begin(&bytes, RTM_NEWLINK, &header, sizeof(header));
+    assert_int_equal(routing_take_link(&routing, bytes_message(&bytes), &is_used), -EBADMSG);
+    bytes_put_u8(&bytes, IFLA_MTU, 9);
+    assert_int_equal(routing_take_link(&routing, bytes_message(&bytes), &is_used), -EBADMSG);
+    bytes_begin(&bytes, RTM_NEWLINK, &header, 4);
+    assert_int_equal(routing_take_link(&routing, bytes_message(&bytes), &is_used), -EBADMSG);
+    assert_mtus(&routing, ETH0, 1500, 1400);
+}
+
+static int note(struct routing *routing, uint32_t ifindex, uint32_t flags, uint32_t master)
+{
+    const struct ifinfomsg header = { .ifi_index = (int)ifindex, .ifi_flags = flags };
+    struct bytes bytes;
+
+    bytes_begin(&bytes, RTM_NEWLINK, &header, sizeof(header));
+    bytes_put_u32(&bytes, IFLA_MTU, 1500);
+    if (master)
+        bytes_put_u32(&bytes, IFLA_MASTER, master);
+    return routing_take_link(routing, bytes_message(&bytes), &is_used);
+}
+
+TEST(a_state_is_new_where_carrier_or_master_change)
+{
+    ROUTING routing = { 0 };
+
+    assert_int_equal(note(&routing, ETH0, 0, 0), 1);
+    assert_int_equal(note(&routing, ETH0, IFF_UP | IFF_RUNNING, 0), 1);
+    assert_int_equal(note(&routing, ETH0, IFF_UP | IFF_RUNNING | IFF_PROMISC, 0), 0);
+    assert_int_equal(note(&routing, ETH0, IFF_UP, 0), 1);
+    assert_int_equal(note(&routing, ETH0, IFF_UP, 7), 1);
+    assert_int_equal(note(&routing, ETH0, IFF_UP, 7), 0);
+}
+
+/* Whatever is missing at the end is not read. */
+TEST(cut_anywhere_it_is_read_to_its_end)
+{
+    struct bytes bytes;
+
+    put_link(&bytes, RTM_NEWLINK, AF_UNSPEC, ETH0, 1500, 1400);
+    for (size_t n = NLMSG_HDRLEN; n < bytes_message(&bytes)->nlmsg_len; n++) {
+        struct nlmsghdr *message = bytes_cut(&bytes, n);
+        ROUTING routing = { 0 };
+        uint32_t mtu6_bytes;
+
+        routing_take_link(&routing, message, &is_used);
+        mtu6_bytes = routing.n_links > 0 ? routing.links[0].mtu_bytes[1] : 0;
+        assert_true(mtu6_bytes == 0 || mtu6_bytes == 1400);
+        free(message);
+    }
+}
+
+TEST(a_link_is_used_once_a_base_route_leaves_by_it)
+{
+    ROUTING routing = { 0 };
+
+    take(&routing, ETH0, 1500, 1280);
+    assert_int_equal(routing_use_link(&routing, ETH0), 0);
+    assert_int_equal(routing_use_link(&routing, ETH1), 0); /* not known yet */
+    take(&routing, LO, 65536, 1280);
+    assert_false(is_used);
+    assert_int_equal(take(&routing, ETH1, 1500, 1280), 1);
+    assert_true(is_used);
+    assert_int_equal(take_away(&routing, AF_UNSPEC, ETH0), 1);
+    assert_true(is_used);
+    take(&routing, ETH0, 1500, 1280);
+    assert_false(is_used);
+}
