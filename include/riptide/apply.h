@@ -336,10 +336,10 @@ struct riptide_flush_counts {
 };
 
 /*
- * In the network namespace of the calling thread: removes every rule that looks up config->table
- * and every route in it, of any process; and each pair of rules of our shape, whatever its numbers,
- * with the routes in its table that have its protocol. `counts` and `error` may be NULL. Errors:
- * -EPERM (CAP_NET_ADMIN), those of the kernel, after all else is removed.
+ * In the network namespace of the calling thread: removes each rule of our shape, whatever its
+ * numbers, and the routes of our protocol in its table and in config->table, of any process.
+ * `counts` and `error` may be NULL. Errors: -EPERM (CAP_NET_ADMIN), those of the kernel, after all
+ * else is removed.
  */
 int riptide_applier_flush(const struct riptide_applier_config *config,
                           struct riptide_flush_counts *counts, struct riptide_error *error);

@@ -206,9 +206,4 @@ TEST(dumps_and_short_deletes)
     message = message_dump(room(), RTM_GETNETCONF, AF_INET6, 0);
     assert_header(message, RTM_GETNETCONF, NLM_F_DUMP,
                   &(struct netconfmsg){ .ncm_family = AF_INET6 }, sizeof(struct netconfmsg));
-    message = message_lookup_delete(room(), AF_INET, TABLE);
-    assert_header(message, RTM_DELRULE, 0,
-                  &(struct fib_rule_hdr){ .family = AF_INET, .action = FR_ACT_TO_TBL }, FRH);
-    assert_types(message, FRH, TYPES(FRA_TABLE));
-    assert_int_equal(u32_of(message, FRH, FRA_TABLE), TABLE);
 }

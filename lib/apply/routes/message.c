@@ -106,15 +106,6 @@ struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule
     return request;
 }
 
-struct nlmsghdr *message_lookup_delete(void *room, uint8_t family, uint32_t table)
-{
-    const struct fib_rule_hdr header = { .family = family, .action = FR_ACT_TO_TBL };
-    struct nlmsghdr *request = netlink_begin(room, RTM_DELRULE, 0, &header, sizeof(header));
-
-    mnl_attr_put_u32(request, FRA_TABLE, table);
-    return request;
-}
-
 struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table)
 {
     /* Each begins with the family. Strict checking refuses a header of another size. */

@@ -24,9 +24,6 @@ struct nlmsghdr *message_route_delete(void *room, const struct route *route);
 /* RTM_NEWRULE, RTM_DELRULE: our rule with that family, priority and table. */
 struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule);
 
-/* Deletes the first rule of that family that looks up `table`, of any program. */
-struct nlmsghdr *message_lookup_delete(void *room, uint8_t family, uint32_t table);
-
 /* Dumps all objects of a type RTM_GET...; routes only of that table (0: any). */
 struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table);
 

@@ -21,9 +21,7 @@ struct removal {
     struct riptide_error *error;
     struct riptide_flush_counts counts;
     int r; /* the first error, with its line in `error` */
-    /* The present dump. */
-    uint32_t table;
-    uint8_t protocol; /* of the routes that are removed; 0: any */
+    uint32_t table; /* of the present dump */
 };
 
 static void note(struct removal *removal, int r, const char *text)
@@ -34,8 +32,8 @@ static void note(struct removal *removal, int r, const char *text)
     error_set(removal->error, "%s", text);
 }
 
-/* Returns whether it was there: a missing one needs no deletion. */
-static bool delete(struct removal *removal, uint32_t *counter, const struct nlmsghdr *request)
+/* A missing one needs no deletion. */
+static void delete(struct removal *removal, uint32_t *counter, const struct nlmsghdr *request)
 {
     struct riptide_error text = { .text = "" };
     int r = netlink_request(&removal->router->channel, request, &text);
@@ -43,7 +41,6 @@ static bool delete(struct removal *removal, uint32_t *counter, const struct nlms
     if (r != -ESRCH)
         note(removal, r, text.text);
     *counter += r == 0;
-    return r == 0;
 }
 
 static int on_route(void *userdata, const struct nlmsghdr *message)
@@ -52,21 +49,19 @@ static int on_route(void *userdata, const struct nlmsghdr *message)
     struct route route;
 
     if (route_parse(&route, message) == 0 && route.table == removal->table && !route.is_cached &&
-        (!removal->protocol || route.protocol == removal->protocol))
+        route.protocol == OUR_PROTOCOL)
         delete(removal, &removal->counts.routes,
                message_route_delete(netlink_room(&removal->router->channel), &route));
     return 0;
 }
 
-/* Those of that protocol (0: any). */
-static void remove_routes(struct removal *removal, uint32_t table, uint8_t protocol)
+static void remove_routes(struct removal *removal, uint32_t table)
 {
     struct netlink *dumps = &removal->router->scan.dumps;
     uint32_t n_before;
     int r;
 
     removal->table = table;
-    removal->protocol = protocol;
     for (int i = 0; i < 2; i++) {
         r = RIPTIDE_E_RESTARTED;
         for (int n = 0; r == RIPTIDE_E_RESTARTED && n < MAX_DUMPS; n++) {
@@ -123,9 +118,9 @@ static int remove_ours(struct removal *removal)
         }
         delete(removal, &removal->counts.rules,
                message_rule(netlink_room(&removal->router->channel), RTM_DELRULE, rule));
-        remove_routes(removal, rule->table, OUR_PROTOCOL);
+        remove_routes(removal, rule->table);
     }
-    remove_routes(removal, plan->config.table, OUR_PROTOCOL);
+    remove_routes(removal, plan->config.table);
     return removal->r;
 }
 
@@ -273,14 +268,6 @@ RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *co
     if (!removal.router)
         return error_fill(error, r);
     remove_ours(&removal);
-    /* Rules of any program; without privilege one deletion fails even where there is none. */
-    for (int i = 0; i < 2; i++) {
-        while (delete(&removal, &removal.counts.rules,
-                      message_lookup_delete(netlink_room(&removal.router->channel),
-                                            families[i], checked.table)))
-            ;
-    }
-    remove_routes(&removal, checked.table, 0);
     router_free(removal.router);
     if (counts)
         *counts = removal.counts;
