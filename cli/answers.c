@@ -46,6 +46,9 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
         health->late_max_ns = event->tick->late_ns;
 }
 
+/* Peers' segments, in which the program asks for their first flights. */
+enum { PEER_MSS_BYTES = 1460 };
+
 static json_t *effect_of(const struct daemon *daemon)
 {
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
@@ -57,7 +60,7 @@ static json_t *effect_of(const struct daemon *daemon)
 
 double daemon_stepped_back_s(const struct daemon *daemon)
 {
-    uint64_t until_ns = riptide_agent_get_outcomes(daemon->agent)->harm.until_ns;
+    uint64_t until_ns = riptide_agent_get_stats(daemon->agent)->suspended_until_ns;
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
 
     return until_ns > now_ns ? (double)(until_ns - now_ns) / 1e9 : 0;
@@ -66,7 +69,7 @@ double daemon_stepped_back_s(const struct daemon *daemon)
 /* The backend, and the counters of windows by the program. */
 static json_t *apply_of(const struct daemon *daemon)
 {
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
+    const struct riptide_applier_stats stats = *riptide_agent_get_stats(daemon->agent)->applier;
     const struct riptide_program_counts counts = stats.program;
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
 
@@ -85,7 +88,7 @@ static json_t *apply_of(const struct daemon *daemon)
 static json_t *rules_of(const struct daemon *daemon, uint8_t family)
 {
     const char *reason =
-        riptide_agent_read_applier(daemon->agent).rules_reason[family_index(family)];
+        riptide_agent_get_stats(daemon->agent)->applier->rules_reason[family_index(family)];
 
     if (daemon->settings->applier.dry_run)
         reason = "dry run: no rule is written";
@@ -118,10 +121,11 @@ static const char *explain_not_taken(const struct riptide_applier_stats *stats, 
 }
 
 /* One word, and the reason if something configured is missing. */
-static json_t *health_of(const struct daemon *daemon,
-                         const struct riptide_estimator_stats *estimator)
+static json_t *health_of(const struct daemon *daemon)
 {
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
+    const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
+    const struct riptide_estimator_stats *estimator = agent->estimator;
+    const struct riptide_applier_stats stats = *agent->applier;
     const char *why_no_program = stats.program_reason, *why_no_rules = NULL;
     const char *health = "ok", *reason = NULL;
     char text[256];
@@ -131,7 +135,7 @@ static json_t *health_of(const struct daemon *daemon,
     if (daemon->health.failure) {
         health = "failing";
         reason = strerror(-daemon->health.failure);
-    } else if (riptide_agent_is_paused(daemon->agent)) {
+    } else if (agent->is_paused) {
         health = "paused";
     } else if (stats.routes_not_taken > 0 && !why_no_rules &&
                (stats.backend == RIPTIDE_ROUTES || why_no_program)) {
@@ -218,23 +222,22 @@ static json_t *messages_of(void)
 
 json_t *daemon_hints(struct daemon *daemon)
 {
-    const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     json_t *hints = json_array();
     struct riptide_hint hint;
     uint32_t cursor = 0;
 
-    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0)
+    while (riptide_agent_next_hint(daemon->agent, &cursor, &hint) == 0)
         json_array_append_new(hints, explanation_hint(&hint, now_ns));
     return json_pack("{s:o}", "hints", hints);
 }
 
-static uint32_t count_hints(const struct riptide_estimator *estimator)
+static uint32_t count_hints(const struct riptide_agent *agent)
 {
     struct riptide_hint hint;
     uint32_t n = 0;
 
-    while (riptide_estimator_next_hint(estimator, &n, &hint) == 0)
+    while (riptide_agent_next_hint(agent, &n, &hint) == 0)
         continue;
     return n;
 }
@@ -242,121 +245,129 @@ static uint32_t count_hints(const struct riptide_estimator *estimator)
 json_t *daemon_status(struct daemon *daemon)
 {
     const struct settings *settings = daemon->settings;
-    const struct riptide_estimator *known = riptide_agent_get_estimator(daemon->agent);
-    struct riptide_observer_stats observer;
-    struct riptide_estimator_stats estimator;
-    struct riptide_applier_stats applier;
+    json_t *status = health_of(daemon);
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
+    const struct riptide_observer_stats *observer = stats->observer;
+    const struct riptide_estimator_stats *estimator = stats->estimator;
+    const struct riptide_applier_stats *applier = stats->applier;
     char largest[RIPTIDE_PREFIX_TEXT_BYTES];
-    json_t *status;
 
-    riptide_observer_get_stats(riptide_agent_get_observer(daemon->agent), &observer,
-                               sizeof(observer));
-    riptide_estimator_get_stats(known, &estimator, sizeof(estimator));
-    riptide_prefix_format(&estimator.largest, largest);
-    status = health_of(daemon, &estimator);
-    riptide_applier_get_stats(riptide_agent_get_applier(daemon->agent), &applier, sizeof(applier));
+    riptide_prefix_format(&estimator->largest, largest);
     json_object_update_new(
         status,
         json_pack(
             "{s:I, s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:{s:s, s:I}, s:I, "
             "s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
-            "hints", (json_int_t)count_hints(known), "version", riptide_version(), "pid",
+            "hints", (json_int_t)count_hints(daemon->agent), "version", riptide_version(), "pid",
             (int)getpid(), "uptime_s", s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns),
-            "dry_run", settings->applier.dry_run, "paused", riptide_agent_is_paused(daemon->agent), "interval_s",
+            "dry_run", settings->applier.dry_run, "paused", stats->is_paused, "interval_s",
             s(settings->agent.interval_ns), "ttl_s", s(settings->estimator.ttl_ns), "policy",
             settings->estimator.policy->name, "table", (json_int_t)settings->applier.table,
             "connections", (json_int_t)daemon->health.tick.samples, "destinations",
-            (json_int_t)estimator.destinations, "max_destinations",
+            (json_int_t)estimator->destinations, "max_destinations",
             (json_int_t)settings->estimator.max_destinations, "largest", "prefix", largest,
-            "destinations", (json_int_t)estimator.largest_destinations, "routes",
-            (json_int_t)applier.routes,
-            "left_alone", (json_int_t)applier.left_alone, "max_routes",
+            "destinations", (json_int_t)estimator->largest_destinations, "routes",
+            (json_int_t)applier->routes,
+            "left_alone", (json_int_t)applier->left_alone, "max_routes",
             (json_int_t)settings->applier.max_windows, "clients",
             (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
-            "counters", "routes_written", (json_int_t)applier.written,
-            "routes_refused", (json_int_t)applier.failed, "resyncs", (json_int_t)applier.resyncs,
-            "lifts", (json_int_t)applier.rule_removals, "overruns", (json_int_t)applier.overruns,
-            "dumps", (json_int_t)observer.dumps, "dumps_failed", (json_int_t)observer.failures,
-            "over_share", (json_int_t)estimator.over_share, "gave_way", (json_int_t)estimator.gave_way,
+            "counters", "routes_written", (json_int_t)applier->written,
+            "routes_refused", (json_int_t)applier->failed, "resyncs", (json_int_t)applier->resyncs,
+            "lifts", (json_int_t)applier->rule_removals, "overruns", (json_int_t)applier->overruns,
+            "dumps", (json_int_t)observer->dumps, "dumps_failed", (json_int_t)observer->failures,
+            "over_share", (json_int_t)estimator->over_share, "gave_way", (json_int_t)estimator->gave_way,
             "messages", messages_of()));
     return status;
 }
 
+/* What a list shows of a destination: its route, or what the program has. */
+static const struct riptide_route *shown_of(const struct riptide_window *window)
+{
+    return window->route ? window->route : window->program;
+}
+
 bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *row)
 {
-    if (riptide_agent_next(daemon->agent, cursor, &row->route) != 0)
-        return false;
-    row->estimate = (struct riptide_estimate){ .cwnd = 0 };
-    riptide_estimator_find(riptide_agent_get_estimator(daemon->agent), &row->route.dst,
-                           &row->estimate);
-    row->initrwnd = riptide_agent_read_applier(daemon->agent).backend != RIPTIDE_ROUTES &&
-                            row->route.state != RIPTIDE_ROUTE_WITHDRAWN && row->estimate.cwnd > 0
+    const struct riptide_window *window;
+
+    do {
+        if (riptide_agent_next(daemon->agent, cursor, &window) != 0)
+            return false;
+    } while (!shown_of(window));
+    row->route = *shown_of(window);
+    row->estimate = window->estimate ? *window->estimate : (struct riptide_estimate){ .cwnd = 0 };
+    row->initrwnd = window->program && row->route.state != RIPTIDE_ROUTE_WITHDRAWN &&
+                            row->estimate.cwnd > 0
                         ? row->estimate.cwnd_max
                         : 0;
     return true;
 }
 
-/* The map's window for new connections to the peer, independent of routes. */
-static json_t *program_of(const struct daemon *daemon, const struct riptide_prefix *peer)
+/* The program's window for new connections to the peer, independent of routes. */
+static json_t *program_of(const struct daemon *daemon, const struct riptide_window *window)
 {
     const struct arm_config arms = riptide_agent_get_outcomes(daemon->agent)->arms;
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
-    struct window window;
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    const struct riptide_estimate *estimate = window->estimate;
+    uint32_t pacing_percent;
 
-    if (riptide_applier_find_window(riptide_agent_get_applier(daemon->agent), peer, &window) != 0)
+    if (!window->program || window->program->state != RIPTIDE_ROUTE_APPLIED || !estimate)
         return json_null();
+    pacing_percent = estimate->pacing_percent == RIPTIDE_AT_ONCE ? 0 : estimate->pacing_percent;
     return json_pack(
-        "{s:s, s:I, s:o, s:b, s:I, s:s?, s:I, s:I, s:I}", "cgroup",
-        stats.cgroup, "initcwnd", (json_int_t)window.initcwnd,
-        "receive_bytes", figure_or_null(window.receive_bytes), "may_lower", window.may_lower,
-        "pacing_percent", (json_int_t)window.pacing_percent, "reason", stats.program_reason, "holdout_percent",
+        "{s:s, s:I, s:I, s:b, s:I, s:s?, s:I, s:I, s:I}", "cgroup", stats->cgroup, "initcwnd",
+        (json_int_t)window->program->initcwnd, "receive_bytes",
+        (json_int_t)estimate->cwnd_max * PEER_MSS_BYTES, "may_lower", estimate->may_lower, "pacing_percent",
+        (json_int_t)pacing_percent, "reason", stats->program_reason, "holdout_percent",
         (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed, "given",
-        (json_int_t)stats.program.given);
+        (json_int_t)stats->program.given);
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
 {
     const struct settings *settings = daemon->settings;
-    const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
     json_t *window = json_null(), *seen = json_null(), *route = json_null();
+    const struct riptide_window nothing = { .estimate = NULL }, *found = &nothing;
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
+    const struct riptide_applier_stats *stats;
+    const struct riptide_estimate *estimate;
+    const struct riptide_route *shown;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_estimate estimate;
-    struct riptide_route found;
     struct riptide_prefix group;
     char dev[IF_NAMESIZE];
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
 
-    riptide_estimator_group(estimator, peer, &group);
+    riptide_agent_group(daemon->agent, peer, &group);
     riptide_prefix_format(&group, dst);
-    if (riptide_estimator_find(estimator, &group, &estimate) != 0) {
-        /* Neither window nor connections. */
-    } else if (estimate.cwnd > 0 || estimate.off.family) {
-        window = explanation_window(&estimate, now_ns);
-    } else {
-        seen = explanation_seen(&estimate);
-        json_object_set_new(seen, "age_s", json_real(s(now_ns - estimate.updated_ns)));
+    stats = riptide_agent_get_stats(daemon->agent)->applier;
+    riptide_agent_find(daemon->agent, &group, &found);
+    estimate = found->estimate;
+    if (estimate && (estimate->cwnd > 0 || estimate->off.family)) {
+        window = explanation_window(estimate, now_ns);
+    } else if (estimate) {
+        seen = explanation_seen(estimate);
+        json_object_set_new(seen, "age_s", json_real(s(now_ns - estimate->updated_ns)));
     }
-    if (riptide_agent_find(daemon->agent, &group, &found) == 0) {
-        route =
-            explanation_route(&found, found.ifindex ? log_device_name(found.ifindex, dev) : NULL);
-        if (found.backend == RIPTIDE_PROGRAM && found.state == RIPTIDE_ROUTE_APPLIED &&
-            stats.program_reason)
-            json_object_set_new(route, "reason", json_string(stats.program_reason));
+    shown = shown_of(found);
+    if (shown) {
+        route = explanation_route(shown,
+                                  shown->ifindex ? log_device_name(shown->ifindex, dev) : NULL);
+        if (shown->backend == RIPTIDE_PROGRAM && shown->state == RIPTIDE_ROUTE_APPLIED &&
+            stats->program_reason)
+            json_object_set_new(route, "reason", json_string(stats->program_reason));
     }
     return json_pack(
         "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:{s:s, s:s?}}", "destination", dst,
         "in_scope", settings_have_peer(settings, peer), "policy", settings->estimator.policy->name,
-        "dry_run", settings->applier.dry_run, "window", window, "seen", seen, "route",
-        route, "program", program_of(daemon, peer), "rules",
-        rules_of(daemon, peer->family), "apply", "by", backend_text(stats.backend), "why",
-        stats.why);
+        "dry_run", settings->applier.dry_run, "window", window, "seen", seen, "route", route,
+        "program", program_of(daemon, found), "rules", rules_of(daemon, peer->family), "apply",
+        "by", backend_text(stats->backend), "why", stats->why);
 }
 
 /* Why nothing is compared, and the remedy; NULL: it is. */
 static const char *why_no_books(const struct daemon *daemon)
 {
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
+    const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
+    const struct riptide_applier_stats stats = *agent->applier;
 
     if (daemon->settings->applier.dry_run)
         return "a dry run gives no window";
@@ -385,13 +396,14 @@ json_t *daemon_verdict(struct daemon *daemon)
 
 json_t *daemon_list(struct daemon *daemon)
 {
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
+    const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
+    const struct riptide_applier_stats stats = *agent->applier;
     bool is_program = stats.backend != RIPTIDE_ROUTES;
     const char *off = stats.program_reason;
 
     if (is_program && daemon->settings->applier.dry_run)
         off = "a dry run";
-    return json_pack("{s:b, s:b, s:s?}", "paused", riptide_agent_is_paused(daemon->agent),
+    return json_pack("{s:b, s:b, s:s?}", "paused", agent->is_paused,
                      "is_by_program", is_program, "why_off", off);
 }
 

@@ -11,14 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint32_t count_destinations(const struct riptide_estimator *estimator,
-                                   const struct riptide_prefix *within)
+static uint32_t count_destinations(struct riptide_agent *agent, const struct riptide_prefix *within)
 {
-    struct riptide_estimate estimate;
+    const struct riptide_window *window;
     uint32_t cursor = 0, n = 0;
 
-    while (riptide_estimator_next(estimator, &cursor, &estimate) == 0)
-        n += riptide_prefix_contains(within, &estimate.dst);
+    while (riptide_agent_next(agent, &cursor, &window) == 0)
+        n += riptide_prefix_contains(within, &window->dst);
     return n;
 }
 
@@ -30,7 +29,7 @@ static int check_hinted(const struct daemon *daemon, const struct riptide_prefix
     char text[RIPTIDE_PREFIX_TEXT_BYTES], whole[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix group;
 
-    riptide_estimator_group(riptide_agent_get_estimator(daemon->agent), dst, &group);
+    riptide_agent_group(daemon->agent, dst, &group);
     if (group.len >= dst->len)
         return 0;
     for (size_t i = 0; i < config->n_aggregates; i++) {
@@ -52,11 +51,11 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_n
 
     if (r < 0)
         return r;
-    *destinations = count_destinations(riptide_agent_get_estimator(daemon->agent), &hint->dst);
+    *destinations = count_destinations(daemon->agent, &hint->dst);
     if (hint->cwnd_max > 0)
         snprintf(max, sizeof(max), "at most %" PRIu32, hint->cwnd_max);
     hint->until_ns = clock_read_ns(CLOCK_BOOTTIME) + for_ns;
-    r = riptide_estimator_add_hint(riptide_agent_get_estimator(daemon->agent), hint, error);
+    r = riptide_agent_set_hint(daemon->agent, hint, error);
     if (r == RIPTIDE_E_FULL)
         snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
     riptide_prefix_format(&hint->dst, dst);
@@ -71,20 +70,19 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_n
 int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
                   struct riptide_error *error)
 {
-    struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
     bool has_section = false, has_end = false;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_hint hint;
     uint32_t cursor = 0;
 
-    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0) {
+    while (riptide_agent_next_hint(daemon->agent, &cursor, &hint) == 0) {
         if (!riptide_prefix_equal(&hint.dst, dst))
             continue;
         has_section |= hint.until_ns == RIPTIDE_NEVER_NS;
         has_end |= hint.until_ns != RIPTIDE_NEVER_NS;
     }
     riptide_prefix_format(dst, text);
-    if (has_end && riptide_estimator_remove_hint(estimator, dst) == 0) {
+    if (has_end && riptide_agent_remove_hint(daemon->agent, dst) == 0) {
         state_save_soon(daemon);
         log_line(LOG_LEVEL_INFO, "hint: %s: removed", text);
         return 0;

@@ -51,9 +51,9 @@ static void on_signal(struct daemon *daemon)
 }
 
 /* With many routes a round can end before its routes are written: later ones go on with it. */
-static bool has_applied(const struct riptide_agent *agent)
+static bool has_applied(struct riptide_agent *agent)
 {
-    return riptide_agent_read_applier(agent).is_idle > 0;
+    return riptide_agent_get_stats(agent)->applier->is_idle > 0;
 }
 
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
@@ -136,7 +136,7 @@ static void run(struct daemon *daemon)
 static int finish(const struct daemon *daemon)
 {
     const struct riptide_applier_config *applier = &daemon->settings->applier;
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(daemon->agent);
+    const struct riptide_applier_stats stats = *riptide_agent_get_stats(daemon->agent)->applier;
     int status = daemon->ending == ENDING_FAILED ? EXIT_FAILURE : EXIT_SUCCESS;
     int r;
 
@@ -200,7 +200,7 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
     int status;
 
     open_control(daemon, privileges);
-    has_program = riptide_agent_read_applier(daemon->agent).backend != RIPTIDE_ROUTES;
+    has_program = riptide_agent_get_stats(daemon->agent)->applier->backend != RIPTIDE_ROUTES;
     if (privileges_drop(privileges, !is_dry, !is_dry && has_program, &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;

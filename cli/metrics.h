@@ -60,14 +60,14 @@ struct metrics_file {
 };
 
 /* Counts the event; at the end of a tick writes the file if it is due, and this is no dry run. */
-void metrics_file_event(struct metrics_file *file, const struct riptide_agent *agent,
+void metrics_file_event(struct metrics_file *file, struct riptide_agent *agent,
                         const struct riptide_agent_event *event);
 
 /* Removes the file, so that no reader takes the daemon for running. */
 void metrics_file_remove(const struct metrics_file *file);
 
 /* The metrics of now, in memory that the caller frees. Errors: -ENOMEM. */
-int metrics_file_text(struct metrics_file *file, const struct riptide_agent *agent, char **textp,
+int metrics_file_text(struct metrics_file *file, struct riptide_agent *agent, char **textp,
                       size_t *sizep);
 
 #endif

@@ -20,16 +20,15 @@ static uint64_t find_interval_ns(const struct settings *settings)
     return 15 * (round_ns < NS_PER_S ? round_ns : NS_PER_S);
 }
 
-static void collect(struct metrics_file *file, const struct riptide_agent *agent)
+static void collect(struct metrics_file *file, struct riptide_agent *agent)
 {
     struct metrics *metrics = &file->metrics;
-    const struct riptide_estimator *estimator = riptide_agent_get_estimator(agent);
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
+    const struct riptide_agent_stats *counted = riptide_agent_get_stats(agent);
+    const struct riptide_applier_stats stats = *counted->applier;
     const struct outcomes *outcomes = riptide_agent_get_outcomes(agent);
 
-    riptide_observer_get_stats(riptide_agent_get_observer(agent), &metrics->observer,
-                               sizeof(metrics->observer));
-    riptide_estimator_get_stats(estimator, &metrics->estimator, sizeof(metrics->estimator));
+    metrics->observer = *counted->observer;
+    metrics->estimator = *counted->estimator;
     metrics->applier = stats;
     for (size_t i = 0; i < 2; i++)
         metrics->are_rules_in_place[i] =
@@ -38,7 +37,7 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     metrics->by = backend_text(stats.backend);
     metrics->is_program_in_place = !file->settings->applier.dry_run &&
                                    stats.backend != RIPTIDE_ROUTES && !stats.program_reason;
-    metrics->is_stepped_back = outcomes->harm.until_ns > 0;
+    metrics->is_stepped_back = counted->suspended_until_ns > 0;
     metrics->step_backs = outcomes->harm.n;
     for (size_t i = 0; i < RIPTIDE_WINDOW_BUCKETS; i++)
         metrics->given.counts[i] = stats.program.by_cwnd[i];
@@ -57,7 +56,7 @@ static void collect(struct metrics_file *file, const struct riptide_agent *agent
     metrics->max_windows = file->settings->applier.max_windows;
 }
 
-int metrics_file_text(struct metrics_file *file, const struct riptide_agent *agent, char **textp,
+int metrics_file_text(struct metrics_file *file, struct riptide_agent *agent, char **textp,
                       size_t *sizep)
 {
     char *text = NULL;
@@ -76,7 +75,7 @@ int metrics_file_text(struct metrics_file *file, const struct riptide_agent *age
 }
 
 /* Not synced: after a crash of the machine the content is useless. Readable by all. */
-static void write_metrics(struct metrics_file *file, const struct riptide_agent *agent)
+static void write_metrics(struct metrics_file *file, struct riptide_agent *agent)
 {
     const char *path = file->settings->metrics;
     struct riptide_error error = { .text = "" };
@@ -98,7 +97,7 @@ static void write_metrics(struct metrics_file *file, const struct riptide_agent 
     file->is_there = r == 0 || (file->is_there && r != -EINVAL);
 }
 
-static void on_tick(struct metrics_file *file, const struct riptide_agent *agent,
+static void on_tick(struct metrics_file *file, struct riptide_agent *agent,
                     const struct riptide_tick *tick)
 {
     file->metrics.overflow += tick->overflow;
@@ -114,14 +113,15 @@ static void on_tick(struct metrics_file *file, const struct riptide_agent *agent
     write_metrics(file, agent);
 }
 
-void metrics_file_event(struct metrics_file *file, const struct riptide_agent *agent,
+void metrics_file_event(struct metrics_file *file, struct riptide_agent *agent,
                         const struct riptide_agent_event *event)
 {
     if (event->kind == RIPTIDE_AGENT_TICK)
         on_tick(file, agent, event->tick);
-    else if (event->kind == RIPTIDE_AGENT_ROUTE && event->route->backend == RIPTIDE_ROUTES &&
-             event->route->state == RIPTIDE_ROUTE_APPLIED)
-        histogram_add(&file->metrics.windows, riptide_window_bounds, event->route->initcwnd);
+    else if (event->kind == RIPTIDE_AGENT_WINDOW &&
+             event->outcome->backend == RIPTIDE_ROUTES &&
+             event->outcome->state == RIPTIDE_ROUTE_APPLIED)
+        histogram_add(&file->metrics.windows, riptide_window_bounds, event->outcome->initcwnd);
 }
 
 void metrics_file_remove(const struct metrics_file *file)

@@ -11,18 +11,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static void report_filter(const struct riptide_agent *agent)
+static void report_filter(struct riptide_agent *agent)
 {
-    struct riptide_observer_stats stats;
-
-    riptide_observer_get_stats(riptide_agent_get_observer(agent), &stats, sizeof(stats));
-    if (stats.filter == RIPTIDE_FILTER_PARTIAL)
+    if (riptide_agent_get_stats(agent)->observer->filter == RIPTIDE_FILTER_PARTIAL)
         log_line(LOG_LEVEL_WARNING,
                  "too many prefixes in --scope and --exclude for the kernel's filter: it filters "
                  "by wider prefixes, and riptided drops the rest");
 }
 
-void report_start(const struct settings *settings, const struct riptide_agent *agent)
+void report_start(const struct settings *settings, struct riptide_agent *agent)
 {
     char *text = NULL;
     size_t size;
@@ -47,10 +44,9 @@ static enum log_level route_level(const struct settings *settings)
 }
 
 static void report_applied(const struct settings *settings,
-                           const struct riptide_agent_event *event, const char *dst)
+                           const struct riptide_estimate *estimate,
+                           const struct riptide_route *route, const char *dst)
 {
-    const struct riptide_estimate *estimate = event->estimate;
-    const struct riptide_route *route = event->route;
     char gateway[RIPTIDE_PREFIX_TEXT_BYTES];
     char name[IF_NAMESIZE];
     char figures[96] = "";
@@ -78,12 +74,13 @@ static void report_applied(const struct settings *settings,
 
 /* Without a reason the estimator has withdrawn the window, or it is no longer wanted. */
 static void report_withdrawn(const struct settings *settings,
-                             const struct riptide_agent_event *event, const char *dst)
+                             const struct riptide_estimate *estimate,
+                             const struct riptide_route *route, const char *dst)
 {
-    const char *reason = event->route->reason;
+    const char *reason = route->reason;
 
-    if (!*reason && !event->estimate)
-        reason = settings_have_peer(settings, &event->route->dst)
+    if (!*reason && (!estimate || estimate->cwnd == 0))
+        reason = settings_have_peer(settings, &route->dst)
                      ? "no connection for the time to live"
                      : "no longer in scope";
     if (settings->applier.dry_run)
@@ -94,17 +91,18 @@ static void report_withdrawn(const struct settings *settings,
 
 static void report_route(const struct settings *settings, const struct riptide_agent_event *event)
 {
-    const struct riptide_route *route = event->route;
+    const struct riptide_window *window = event->window;
+    const struct riptide_route *route = event->outcome;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     riptide_prefix_format(&route->dst, dst);
     switch (route->state) {
     case RIPTIDE_ROUTE_APPLIED:
         if (route_level(settings) <= settings->log_level)
-            report_applied(settings, event, dst);
+            report_applied(settings, window->estimate, route, dst);
         break;
     case RIPTIDE_ROUTE_WITHDRAWN:
-        report_withdrawn(settings, event, dst);
+        report_withdrawn(settings, window->estimate, route, dst);
         break;
     case RIPTIDE_ROUTE_LEFT_ALONE:
         log_line(LOG_LEVEL_INFO, "%s: left alone: %s", dst, route->reason);
@@ -191,14 +189,13 @@ static void report_none(const struct settings *settings, const struct riptide_ti
 }
 
 /* Each once at its beginning, not in each round. */
-static void report_full(const struct settings *settings, const struct riptide_agent *agent,
+static void report_full(const struct settings *settings, struct riptide_agent *agent,
                         const struct riptide_tick *tick)
 {
     static bool is_full_said, is_refusal_said;
-    struct riptide_estimator_stats stats;
+    const struct riptide_estimator_stats stats = *riptide_agent_get_stats(agent)->estimator;
     char largest[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    riptide_estimator_get_stats(riptide_agent_get_estimator(agent), &stats, sizeof(stats));
     riptide_prefix_format(&stats.largest, largest);
     if (stats.is_full && !is_full_said)
         log_line(LOG_LEVEL_WARNING,
@@ -232,14 +229,12 @@ static void report_share(const struct settings *settings, const struct riptide_t
     is_said = is_exceeded;
 }
 
-void report_event(const struct settings *settings, const struct riptide_agent *agent,
+void report_event(const struct settings *settings, struct riptide_agent *agent,
                   const struct riptide_agent_event *event)
 {
-    bool is_paused = riptide_agent_is_paused(agent);
-
     switch (event->kind) {
     case RIPTIDE_AGENT_RULES:
-        report_rules(event, is_paused);
+        report_rules(event, riptide_agent_get_stats(agent)->is_paused);
         break;
     case RIPTIDE_AGENT_TICK:
         report_full(settings, agent, event->tick);
@@ -255,14 +250,14 @@ void report_event(const struct settings *settings, const struct riptide_agent *a
                  event->tick->closed, (double)event->tick->observe_cpu_ns / 1e6,
                  (double)event->tick->interval_ns / 1e9);
         break;
-    case RIPTIDE_AGENT_ROUTE:
+    case RIPTIDE_AGENT_WINDOW:
         report_route(settings, event);
         break;
     case RIPTIDE_AGENT_FAILED:
         report_failed(event->error);
         break;
     case RIPTIDE_AGENT_BACKEND:
-        report_backend(settings, event, is_paused);
+        report_backend(settings, event, riptide_agent_get_stats(agent)->is_paused);
         break;
     case RIPTIDE_AGENT_DESTROY_EVENTS:
         report_destroy_events(event->error);

@@ -47,12 +47,12 @@ void state_remove_left(const struct daemon *daemon)
     remove_left(daemon->settings->metrics);
 }
 
-static void report_hints(const struct riptide_estimator *estimator)
+static void report_hints(struct riptide_agent *agent)
 {
     struct riptide_hint hint;
     uint32_t cursor = 0, n = 0;
 
-    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0)
+    while (riptide_agent_next_hint(agent, &cursor, &hint) == 0)
         n += hint.until_ns != RIPTIDE_NEVER_NS;
     if (n > 0)
         log_line(LOG_LEVEL_INFO, "hints that go on from before the start: %" PRIu32, n);
@@ -80,10 +80,10 @@ void state_load(const struct daemon *daemon)
     else
         log_line(r == -ENOENT ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s; starting empty",
                  log_error_text(&error, r));
-    if (riptide_agent_is_paused(daemon->agent))
+    if (riptide_agent_get_stats(daemon->agent)->is_paused)
         log_line(LOG_LEVEL_WARNING,
                  "paused, as before the start: windows are disabled until `riptide resume`");
-    report_hints(riptide_agent_get_estimator(daemon->agent));
+    report_hints(daemon->agent);
 }
 
 void state_save_soon(struct daemon *daemon)

@@ -7,7 +7,6 @@
 #define RIPTIDE_LIB_TOOLS_H
 
 #include "apply/routes/rule.h"
-#include "apply/program/window.h"
 #include "prefix.h"
 #include "proof/books.h"
 #include "proof/harm.h"
@@ -36,9 +35,6 @@ int riptide_state_read(struct riptide_agent *agent, const char *path,
                        struct riptide_load_counts *counts, struct riptide_error *outcomes,
                        struct riptide_error *error);
 
-/* Whether a pause was asked for, which its backends may not have carried out yet. */
-bool riptide_agent_is_paused(const struct riptide_agent *agent);
-
 /*
  * Reads a regular file of at most max_bytes: the bytes and a terminating zero, which the caller
  * frees. Errors, each with a line: -EINVAL (not a regular file, or larger), -ENOMEM, those of
@@ -61,29 +57,17 @@ int riptide_applier_check_start(struct riptide_applier *applier, struct riptide_
 /* Buckets of windows in riptide_program_counts: the largest window of each, 0 for the last. */
 extern const uint64_t riptide_window_bounds[RIPTIDE_WINDOW_BUCKETS];
 
-/* riptide_applier_find by the program, with all that the kernel has. */
-int riptide_applier_find_window(const struct riptide_applier *applier,
-                                const struct riptide_prefix *dst, struct window *window);
-
 /*
  * The process that holds the thread's namespace (lib/apply/claim.h); 0: not visible from here.
  * Outcomes: RIPTIDE_E_UNKNOWN: none. Errors: of open(2); -EIO.
  */
 int riptide_applier_get_holder(int *pidp);
 
-/*
- * A destination's route or window of the agent, as it would be popped; and a walk over all, as
- * riptide_estimator_next.
- */
-int riptide_agent_find(const struct riptide_agent *agent, const struct riptide_prefix *dst,
-                       struct riptide_route *route);
-int riptide_agent_next(const struct riptide_agent *agent, uint32_t *cursor,
-                       struct riptide_route *route);
-
-/*
- * The stats of its applier, whose reasons are those of the agent: while windows are suspended, why.
- */
-struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_agent *agent);
+/* riptide_estimator_next_hint and _group, of an agent. */
+int riptide_agent_next_hint(const struct riptide_agent *agent, uint32_t *cursor,
+                            struct riptide_hint *hint);
+void riptide_agent_group(const struct riptide_agent *agent, const struct riptide_prefix *peer,
+                         struct riptide_prefix *dst);
 
 /*
  * For destinations with a window: closed connections that sent at most two windows, so were only in

@@ -31,9 +31,9 @@ int main(void)
     while (!has_ticked && poll(&fd, 1, 5000) == 1 && riptide_agent_dispatch(agent) >= 0) {
         while (!has_ticked && riptide_agent_pop(agent, &event) == 0) {
             has_ticked = event->kind == RIPTIDE_AGENT_TICK;
-            if (event->kind == RIPTIDE_AGENT_ROUTE && event->route->backend == RIPTIDE_ROUTES) {
-                riptide_prefix_format(&event->route->dst, dst);
-                printf("%s %u\n", dst, event->route->initcwnd);
+            if (event->kind == RIPTIDE_AGENT_WINDOW && event->window->route == event->outcome) {
+                riptide_prefix_format(&event->window->dst, dst);
+                printf("%s %u\n", dst, event->outcome->initcwnd);
             }
         }
     }

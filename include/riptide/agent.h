@@ -101,13 +101,24 @@ struct riptide_verdict {
     struct riptide_interval share;
 };
 
+/*
+ * One destination: its window and why, and what the kernel has of it. Pointers belong to the agent,
+ * until the next pop, find or next.
+ */
+struct riptide_window {
+    struct riptide_prefix dst;
+    const struct riptide_estimate *estimate; /* NULL: the destination is forgotten */
+    const struct riptide_route *route;       /* by routes; NULL: there is none */
+    const struct riptide_route *program;     /* by the program; NULL: there is none */
+};
+
 enum riptide_agent_event_kind {
     /*
      * A round is complete: `tick`. Its windows are in the kernel, except routes in a storm of route
      * changes: then TCP uses main until the storm ends.
      */
     RIPTIDE_AGENT_TICK,
-    RIPTIDE_AGENT_ROUTE,  /* a destination's route changed: `route`, `estimate` */
+    RIPTIDE_AGENT_WINDOW, /* a backend's `outcome` for the destination of `window` */
     RIPTIDE_AGENT_FAILED, /* a dump was given up; the next round tries again: `error` */
     RIPTIDE_AGENT_RULES,  /* the rules were removed or are back: `family`, `reason` */
     /*
@@ -122,12 +133,22 @@ enum riptide_agent_event_kind {
 struct riptide_agent_event {
     enum riptide_agent_event_kind kind;
     const struct riptide_tick *tick;
-    const struct riptide_route *route;
-    const struct riptide_estimate *estimate; /* NULL where the destination is forgotten */
-    int error;                               /* -errno */
-    uint8_t family;                          /* AF_INET or AF_INET6 */
-    const char *reason;                      /* as in riptide_applier_stats; NULL: they are back */
-    enum riptide_backend backend;            /* of RIPTIDE_AGENT_BACKEND alone */
+    const struct riptide_window *window;
+    const struct riptide_route *outcome; /* the window's `route` or `program` */
+    int error;                           /* -errno */
+    uint8_t family;                      /* AF_INET or AF_INET6 */
+    const char *reason;                  /* as in riptide_applier_stats; NULL: they are back */
+    enum riptide_backend backend;        /* of RIPTIDE_AGENT_BACKEND alone */
+};
+
+/* Pointers belong to the agent, until the next riptide_agent_get_stats. */
+struct riptide_agent_stats {
+    const struct riptide_observer_stats *observer;
+    const struct riptide_estimator_stats *estimator;
+    /* With reasons as the agent knows them: while windows are suspended, why. */
+    const struct riptide_applier_stats *applier;
+    uint64_t suspended_until_ns; /* windows are tried again then; 0: they are not suspended */
+    bool is_paused;              /* as requested; the backends may not have carried it out yet */
 };
 
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
@@ -201,8 +222,32 @@ int riptide_state_load(struct riptide_estimator *estimator, const char *path,
 #define RIPTIDE_STATE_MODE      0600u
 #define RIPTIDE_STATE_MAX_BYTES ((size_t)1 << 30)
 
+/*
+ * A destination, or that of a peer: also one without a window (estimate->cwnd 0) whose connections
+ * were seen within the time to live. Outcomes: RIPTIDE_E_UNKNOWN.
+ */
+int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
+                       const struct riptide_window **windowp);
+
+/*
+ * Walks over destinations with a window, as riptide_estimator_next; the agent may be dispatched in
+ * between. Outcomes: RIPTIDE_E_DONE after the last.
+ */
+int riptide_agent_next(struct riptide_agent *agent, uint32_t *cursor,
+                       const struct riptide_window **windowp);
+
+/*
+ * riptide_estimator_add_hint and _remove_hint; windows change at the end of the round. Also before
+ * the start. Errors, outcomes: as those; -ESHUTDOWN.
+ */
+int riptide_agent_set_hint(struct riptide_agent *agent, const struct riptide_hint *hint,
+                           struct riptide_error *error);
+int riptide_agent_remove_hint(struct riptide_agent *agent, const struct riptide_prefix *dst);
+
 /* riptide_applier_set_paused on the agent's applier, with the errors of that. */
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
+
+const struct riptide_agent_stats *riptide_agent_get_stats(struct riptide_agent *agent);
 
 /*
  * Outcomes: RIPTIDE_E_UNKNOWN, with nothing written: fewer than 20 connections of either group yet,
@@ -211,14 +256,8 @@ int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 int riptide_agent_get_verdict(const struct riptide_agent *agent, struct riptide_verdict *verdict,
                               size_t size);
 
-/*
- * The stages of the agent, to read their counters. They belong to the agent. A caller may add hints
- * to the estimator, remove them, and load states into it, best before the start; they take effect
- * at the end of the round. Call no other function that changes a stage.
- */
-const struct riptide_observer *riptide_agent_get_observer(const struct riptide_agent *agent);
+/* The agent's estimator, for riptide_state_save and _load alone. */
 struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent);
-const struct riptide_applier *riptide_agent_get_applier(const struct riptide_agent *agent);
 
 #ifdef __cplusplus
 }

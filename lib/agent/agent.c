@@ -105,9 +105,10 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     return NULL;
 }
 
-/* After riptide_agent_stop nothing would carry out a request. */
-static int check_not_stopped(const struct riptide_agent *agent, struct riptide_error *error)
+int agent_check(const struct riptide_agent *agent, struct riptide_error *error)
 {
+    if (is_forked(agent->pid, error))
+        return -ECHILD;
     if (agent->phase != PHASE_STOPPED)
         return 0;
     error_set(error, "the agent has stopped; a new one is needed");
@@ -116,11 +117,8 @@ static int check_not_stopped(const struct riptide_agent *agent, struct riptide_e
 
 RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error)
 {
-    int r;
+    int r = agent_check(agent, error);
 
-    if (is_forked(agent->pid, error))
-        return -ECHILD;
-    r = check_not_stopped(agent, error);
     if (r == 0 && agent->is_started) {
         error_set(error, "it was started before");
         r = -EALREADY;
@@ -176,7 +174,7 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 {
     struct epoll_event events[4];
     bool is_more = false;
-    int n, r = is_forked(agent->pid, NULL) ? -ECHILD : check_not_stopped(agent, NULL);
+    int n, r = agent_check(agent, NULL);
 
     if (r < 0)
         return r;
@@ -261,17 +259,9 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
     agent->event = (struct riptide_agent_event){ 0 };
     agent->is_popped = true;
     if (agent_pop_route(agent, &route) == 0) {
-        agent->event.kind = RIPTIDE_AGENT_ROUTE;
-        agent->event.route = route;
-        if (riptide_estimator_find(agent->estimator, &route->dst, &agent->estimate) == 0 &&
-            estimate_has_window(&agent->estimate))
-            agent->event.estimate = &agent->estimate;
-        if (agent->event.estimate && agent->estimate.cwnd == 0 &&
-            route->state == RIPTIDE_ROUTE_WITHDRAWN) {
-            agent->route = *route;
-            describe_off(&agent->estimate, &agent->route);
-            agent->event.route = &agent->route;
-        }
+        agent->event.kind = RIPTIDE_AGENT_WINDOW;
+        agent->event.window = &agent->window;
+        agent->event.outcome = window_give(agent, route);
     } else if (pop_applier(agent) || pop_events_error(agent)) {
         *eventp = &agent->event;
         return 0;
@@ -293,7 +283,7 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
 RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
                                      const struct riptide_sample *sample)
 {
-    int r = check_not_stopped(agent, NULL);
+    int r = agent_check(agent, NULL);
 
     return r < 0 ? r : round_add(agent, sample);
 }
@@ -306,7 +296,7 @@ int agent_apply_pause(struct riptide_agent *agent)
 
 RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)
 {
-    int r = is_forked(agent->pid, NULL) ? -ECHILD : check_not_stopped(agent, NULL);
+    int r = agent_check(agent, NULL);
 
     if (r < 0)
         return r;
@@ -314,22 +304,10 @@ RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is
     return agent_apply_pause(agent);
 }
 
-RIPTIDE_PUBLIC const struct riptide_observer *
-riptide_agent_get_observer(const struct riptide_agent *agent)
-{
-    return agent->observer;
-}
-
 RIPTIDE_PUBLIC struct riptide_estimator *
 riptide_agent_get_estimator(const struct riptide_agent *agent)
 {
     return agent->estimator;
-}
-
-RIPTIDE_PUBLIC const struct riptide_applier *
-riptide_agent_get_applier(const struct riptide_agent *agent)
-{
-    return agent->applier;
 }
 
 STRUCT_ENDS_WITH(struct riptide_verdict, share);

@@ -77,9 +77,17 @@ struct riptide_agent {
     const char *reasons[2];     /* why rules are not in place, as last popped */
     int events_error;           /* why there are no destroy events, as last popped */
     int failure;
+    /* What the last call has given to the caller. */
     struct riptide_estimate estimate;
-    struct riptide_route route;
+    struct riptide_route route, program;
+    struct riptide_window window;
     struct riptide_agent_event event;
+    struct agent_stats {
+        struct riptide_observer_stats observer;
+        struct riptide_estimator_stats estimator;
+        struct riptide_applier_stats applier;
+        struct riptide_agent_stats given;
+    } stats;
 };
 
 /* Rounds before the first entry: older connections have other windows than their arm's. */
@@ -92,6 +100,9 @@ enum { BOOKS_WAIT = 10, FLIGHTS_WAIT = 3 };
 enum { RECENT = 20000 };
 
 /* agent.c */
+
+/* Whether a call can have an effect. Errors: -ECHILD, -ESHUTDOWN, with a line. */
+int agent_check(const struct riptide_agent *agent, struct riptide_error *error);
 
 /* Pauses the applier while a pause was asked for or windows are suspended. */
 int agent_apply_pause(struct riptide_agent *agent);
@@ -124,10 +135,17 @@ void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sa
 void books_end(struct outcomes *outcomes);
 struct books *books_get_ended(struct outcomes *outcomes); /* NULL: no memory */
 
-/* tools.c */
+/* window.c */
 
-/* Sets a route's state and reason where a hint disables its window. */
-void describe_off(const struct riptide_estimate *estimate, struct riptide_route *route);
+/* Fills agent->window: what is known of a destination. */
+void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst);
+
+/* Likewise, with an outcome that the applier has popped, which it returns, in place of a found one. */
+const struct riptide_route *window_give(struct riptide_agent *agent,
+                                        const struct riptide_route *popped);
+
+/* The stats of its applier, with the agent's reasons: while windows are suspended, why. */
+struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_agent *agent);
 
 /* operator_text.c */
 

@@ -348,12 +348,6 @@ RIPTIDE_PUBLIC int riptide_applier_find(const struct riptide_applier *applier,
     return 0;
 }
 
-int riptide_applier_find_window(const struct riptide_applier *applier,
-                                const struct riptide_prefix *dst, struct window *window)
-{
-    return windows_find(applier->program, dst, window);
-}
-
 int riptide_applier_check_start(struct riptide_applier *applier, struct riptide_error *error)
 {
     error_set(error, "%s", "");

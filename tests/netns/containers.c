@@ -96,9 +96,9 @@ static void serve(struct container *container)
         while (riptide_agent_pop(container->agent, &event) == 0) {
             if (event->kind == RIPTIDE_AGENT_TICK)
                 is_gone |= !is_there(container);
-            if (event->kind == RIPTIDE_AGENT_ROUTE) {
-                riptide_prefix_format(&event->route->dst, dst);
-                printf("%s: %s %u\n", container->path, dst, event->route->initcwnd);
+            if (event->kind == RIPTIDE_AGENT_WINDOW) {
+                riptide_prefix_format(&event->window->dst, dst);
+                printf("%s: %s %u\n", container->path, dst, event->outcome->initcwnd);
             }
         }
     } while (r == RIPTIDE_E_MORE);

@@ -181,15 +181,14 @@ static void all_read(const struct run *run, char *text)
     static const char *const peers[] = { "203.0.113.1", "203.0.113.2", "198.51.100.1",
                                          "2001:db8::1", "2001:db8::2" };
     struct riptide_prefix dst;
-    struct riptide_route route;
+    const struct riptide_window *window;
 
     host_read(text);
     for (size_t i = 0; run->agent && i < sizeof(peers) / sizeof(peers[0]); i++) {
         riptide_prefix_parse(&dst, peers[i]);
-        if (riptide_applier_find(riptide_agent_get_applier(run->agent), &dst, RIPTIDE_PROGRAM,
-                                 &route) == 0)
+        if (riptide_agent_find(run->agent, &dst, &window) == 0 && window->program)
             sprintf(text + strlen(text), "%s by the program initcwnd %u\n", peers[i],
-                    route.initcwnd);
+                    window->program->initcwnd);
     }
 }
 
@@ -287,8 +286,7 @@ static void ask(struct run *run)
     size_t n;
 
     run->has_asked = true;
-    expect_line(riptide_estimator_add_hint(riptide_agent_get_estimator(run->agent), &hint, &error),
-                &error);
+    expect_line(riptide_agent_set_hint(run->agent, &hint, &error), &error);
     kernel_read_routes(&applier_config, &routes, &n);
     free(routes);
     kernel_read_rules(&rules, &n);

@@ -25,9 +25,9 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 async def adapt(agent: riptide.Agent) -> None:
     """Runs the agent and says what it changes."""
     async for event in agent:
-        if event.route:
-            print(f"{event.route.dst}: {event.route.state.name.lower()} "
-                  f"initcwnd {event.route.initcwnd} {event.route.reason}".rstrip(), flush=True)
+        if event.outcome:
+            print(f"{event.outcome.dst}: {event.outcome.state.name.lower()} "
+                  f"initcwnd {event.outcome.initcwnd} {event.outcome.reason}".rstrip(), flush=True)
         elif event.error:
             print(f"a round failed: {event.error.strerror}", flush=True)
 

@@ -21,7 +21,7 @@ from ._applier import Applier, flush
 from ._types import (AgentEvent, AgentOptions, Backend, Bound, Estimate, EstimatorOptions, EventKind,
                      Filter, FlushCounts, Hint, Interval, LeftOut,
                      LoadCounts, ObserverOptions, Route, ApplierOptions, RouteState, Sample,
-                     Scope, Tick, Verdict)
+                     Scope, Tick, Verdict, Window)
 from ._values import Address, Duration, Network, PrefixLike
 
 __version__ = _version()
@@ -33,6 +33,6 @@ __all__ = [
     "ForkedError", "FullError", "Hint", "Interval", "InvalidError", "LeftOut", "LoadCounts",
     "Network", "Observer", "ObserverOptions", "OptionError", "OutcomeError", "PrefixLike",
     "RefusedError", "RestartedError", "Route", "RouteState", "Applier",
-    "ApplierOptions", "Sample", "Scope", "Tick", "UnknownError", "Verdict", "explain", "flush",
+    "ApplierOptions", "Sample", "Scope", "Tick", "UnknownError", "Verdict", "Window", "explain", "flush",
     "observe", "observe_columns",
 ]

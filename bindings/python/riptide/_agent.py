@@ -8,16 +8,16 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator
 
-from ._calls import new_object, pop, pop_all
+from ._calls import new_object, pop, pop_all, walk
 from ._errors import ConcurrentUseError, UnknownError, check, has_more, new_error
-from ._estimator import Estimated, add_hint, load, read_estimate
-from ._handle import KernelHandle, Part, Waiter
+from ._estimator import load, new_hint, read_estimate
+from ._handle import KernelHandle, Waiter
 from ._native import ffi, lib
-from ._observer import Observed
-from ._applier import Applied, read_route
+from ._applier import read_route
 from ._types import (AgentEvent, AgentOptions, Backend, EventKind, Hint, Interval, LoadCounts,
-                     Tick, Verdict)
-from ._values import PrefixLike, new_config, new_prefix, path_bytes, read, text
+                     Tick, Verdict, Window)
+from ._values import (PrefixLike, network, new_config, new_prefix, path_bytes, read, read_members,
+                      text)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,13 +25,21 @@ if TYPE_CHECKING:
 CONFIG = "struct riptide_agent_config *"
 
 
+def _read_window(c: Any) -> Window:
+    def route(given: Any) -> Any:
+        return read_route(given) if given else None
+    return read(Window, c, dst=network, route=route, program=route,
+                estimate=lambda estimate: read_estimate(estimate) if estimate else None)
+
+
 def _read_event(c: Any) -> AgentEvent:
-    by = c if c.kind == lib.RIPTIDE_AGENT_BACKEND else c.route
+    has_backend = c.kind == lib.RIPTIDE_AGENT_BACKEND
     return read(
-        AgentEvent, c, kind=EventKind, backend=lambda _: Backend(by.backend) if by else None,
+        AgentEvent, c, kind=EventKind,
+        backend=lambda backend: Backend(backend) if has_backend else None,
+        outcome=lambda route: read_route(route) if route else None,
         tick=lambda tick: read(Tick, tick) if tick else None,
-        route=lambda route: read_route(route) if route else None,
-        estimate=lambda estimate: read_estimate(estimate) if estimate else None,
+        window=lambda window: _read_window(window) if window else None,
         error=lambda error: OSError(-error, os.strerror(-error)) if error else None,
         reason=lambda reason: text(reason) if reason else None)
 
@@ -57,7 +65,6 @@ class Agent(KernelHandle):
     With another event loop call dispatch() whenever fileno() is readable, then events(). close()
     removes rules and routes, unless told to leave them. An agent that is dropped without close()
     leaves them too, until the next start() or flush(), but gives no more windows by the program.
-    `observer`, `estimator` and `applier` read the three stages.
 
     Errors: OptionError and other OSErrors, TypeError, ValueError, OverflowError.
     """
@@ -66,10 +73,6 @@ class Agent(KernelHandle):
         keep: list[Any] = []
         config = new_config(CONFIG, options, keep)
         super().__init__(new_object(lib.riptide_agent_new, config, lib.riptide_agent_free))
-        self.observer, self.estimator, self.applier = Observed(), Estimated(), Applied()
-        self.observer._use = Part(self._guard, lib.riptide_agent_get_observer)
-        self.estimator._use = Part(self._guard, lib.riptide_agent_get_estimator)
-        self.applier._use = Part(self._guard, lib.riptide_agent_get_applier)
 
     def close(self, leave_routes: bool = False) -> None:
         """Removes rules and routes and frees the agent. After an OSError it is closed as well."""
@@ -170,17 +173,36 @@ class Agent(KernelHandle):
         return read(Verdict, found, time=interval, rounds_saved=interval, again=interval,
                     share=interval)
 
-    def add_hint(self, hint: Hint) -> None:
-        """As Estimator.add_hint; takes effect at the end of the round."""
+    def find(self, dst: PrefixLike) -> Window:
+        """The window of a destination, or of a peer's, why, and what the kernel has of it.
+
+        Errors: UnknownError: neither a window nor samples within the time to live.
+        """
+        prefix, window = new_prefix("dst", dst), ffi.new("struct riptide_window **")
         with self._use as c:
-            add_hint(lib.riptide_agent_get_estimator(c), hint)
+            check(lib.riptide_agent_find(c, prefix, window))
+            return _read_window(window[0])
+
+    def windows(self) -> Iterator[Window]:
+        """Walks over windows; those that rounds change meanwhile may be missed, or seen twice."""
+        return walk(self._use, lib.riptide_agent_next, lambda item: _read_window(item[0]))
+
+    def stats(self) -> dict[str, Any]:
+        """The members of struct riptide_agent_stats, with those of the stages as dicts."""
+        with self._use as c:
+            return read_members(lib.riptide_agent_get_stats(c))
+
+    def set_hint(self, hint: Hint) -> None:
+        """As Estimator.add_hint; takes effect at the end of the round."""
+        c_hint, error = new_hint(hint), new_error()
+        with self._use as c:
+            check(lib.riptide_agent_set_hint(c, c_hint, error), error)
 
     def remove_hint(self, dst: PrefixLike) -> None:
         """As Estimator.remove_hint; takes effect at the end of the round."""
         prefix = new_prefix("dst", dst)
         with self._use as c:
-            estimator = lib.riptide_agent_get_estimator(c)
-            check(lib.riptide_estimator_remove_hint(estimator, prefix))
+            check(lib.riptide_agent_remove_hint(c, prefix))
 
     def load(self, path: str | os.PathLike[str]) -> LoadCounts:
         """As Estimator.load. Call it before start()."""

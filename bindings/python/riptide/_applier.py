@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from ._calls import counters, new_object, pop, pop_all
 from ._errors import InvalidError, check, has_more, new_error
-from ._handle import KernelHandle, Use
+from ._handle import KernelHandle
 from ._native import ffi, lib
 from ._types import Backend, FlushCounts, Route, ApplierOptions, RouteState
 from ._values import Duration, PrefixLike, address, duration_us, new_config, read, write
@@ -22,22 +22,7 @@ def read_route(c: Any) -> Route:
     return read(Route, c, state=RouteState, gateway=address, backend=Backend)
 
 
-class Applied:
-    """The readable properties of an applier, whether of an Applier or of an Agent."""
-
-    _use: Use
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether every set has taken effect and the rules are in place, or removed by pause()."""
-        return bool(self.stats()["is_idle"])
-
-    def stats(self) -> dict[str, Any]:
-        """The members of struct riptide_applier_stats."""
-        return counters(self._use, lib.riptide_applier_get_stats)
-
-
-class Applier(KernelHandle, Applied):
+class Applier(KernelHandle):
     """Gives windows by routes, by the program, or by both. Needs CAP_NET_ADMIN.
 
     Call start(), then set(); and whenever fileno() is readable dispatch(), which carries out the
@@ -119,6 +104,15 @@ class Applier(KernelHandle, Applied):
     def changes(self) -> Iterator[Route]:
         """Pops all of them."""
         return pop_all(self._use, lib.riptide_applier_pop, read_route)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every set has taken effect and the rules are in place, or removed by pause()."""
+        return bool(self.stats()["is_idle"])
+
+    def stats(self) -> dict[str, Any]:
+        """The members of struct riptide_applier_stats."""
+        return counters(self._use, lib.riptide_applier_get_stats)
 
 
 def flush(**options: Unpack[ApplierOptions]) -> FlushCounts:

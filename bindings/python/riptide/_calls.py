@@ -53,7 +53,8 @@ def walk(use: Use, step: Callable[[Any, Any, Any], int], read: Callable[[Any], T
         with use as c:
             if step(c, cursor, item) == lib.RIPTIDE_E_DONE:
                 return
-        yield read(item)
+            found = read(item)
+        yield found
 
 
 def counters(use: Use, get: Callable[[Any, Any, int], None]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from ._calls import counters, new_object, pop, pop_all, walk
 from ._errors import check, new_error
-from ._handle import Handle, Use
+from ._handle import Handle
 from ._native import ffi, lib
 from ._observer import Observer
 from ._types import (Bound, Estimate, EstimatorOptions, Hint, LeftOut, LoadCounts,
@@ -36,10 +36,10 @@ def read_estimate(c: Any) -> Estimate:
     return read(Estimate, c, bounds=Bound, left_out=lambda left_out: LeftOut(*left_out))
 
 
-def add_hint(estimator: Any, hint: Hint) -> None:
-    c, error = ffi.new("struct riptide_hint *"), new_error()
+def new_hint(hint: Hint) -> Any:
+    c = ffi.new("struct riptide_hint *")
     write(c, vars_of("hint", hint), [], "hint.")
-    check(lib.riptide_estimator_add_hint(estimator, c, error), error)
+    return c
 
 
 def load(function: Callable[..., int], *arguments: Any) -> LoadCounts:
@@ -49,46 +49,7 @@ def load(function: Callable[..., int], *arguments: Any) -> LoadCounts:
     return read(LoadCounts, counts)
 
 
-class Estimated:
-    """The readable properties of an estimator, whether of an Estimator or of an Agent."""
-
-    _use: Use
-
-    def find(self, dst: PrefixLike) -> Estimate:
-        """The window of a destination, or of a peer's, and why; cwnd 0: why it has none.
-
-        Errors: UnknownError: neither a window nor samples within the time to live.
-        """
-        prefix, estimate = new_prefix("dst", dst), ffi.new("struct riptide_estimate *")
-        with self._use as c:
-            check(lib.riptide_estimator_find(c, prefix, estimate))
-        return read_estimate(estimate)
-
-    def __iter__(self) -> Iterator[Estimate]:
-        """Walks over windows; those that ticks change meanwhile may be missed, or seen twice."""
-        return walk(self._use, lib.riptide_estimator_next, read_estimate)
-
-    def stats(self) -> dict[str, Any]:
-        """The counters of struct riptide_estimator_stats."""
-        return counters(self._use, lib.riptide_estimator_get_stats)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Saves the state to a file, whole or not at all. Errors: OSError."""
-        error = new_error()
-        with self._use as c:
-            check(lib.riptide_state_save(c, path_bytes(path), error), error)
-
-    def save_bytes(self, now_ns: int | None = None, realtime_ns: int | None = None) -> bytes:
-        """The state as text in bytes, at these times of CLOCK_BOOTTIME and CLOCK_REALTIME."""
-        times = _now_ns(now_ns), _realtime_ns(realtime_ns)
-        with self._use as c:
-            most = lib.riptide_estimator_save(c, *times, ffi.NULL, 0)
-            state = ffi.new("char[]", most)
-            n_bytes = lib.riptide_estimator_save(c, *times, state, most)
-        return bytes(ffi.buffer(state, n_bytes))
-
-
-class Estimator(Handle, Estimated):
+class Estimator(Handle):
     """Computes a window for each destination from samples. Pure: the caller gives the time.
 
         for sample in riptide.observe():
@@ -138,14 +99,48 @@ class Estimator(Handle, Estimated):
         """Adds a hint, with effect at once. A prefix has at most one with an end and one without,
         which it replaces. Errors: OSError (EINVAL), FullError (2048 hints).
         """
+        c_hint, error = new_hint(hint), new_error()
         with self._use as c:
-            add_hint(c, hint)
+            check(lib.riptide_estimator_add_hint(c, c_hint, error), error)
 
     def remove_hint(self, dst: PrefixLike) -> None:
         """Removes the hint for exactly this prefix. Errors: UnknownError: there is none."""
         prefix = new_prefix("dst", dst)
         with self._use as c:
             check(lib.riptide_estimator_remove_hint(c, prefix))
+
+    def find(self, dst: PrefixLike) -> Estimate:
+        """The window of a destination, or of a peer's, and why; cwnd 0: why it has none.
+
+        Errors: UnknownError: neither a window nor samples within the time to live.
+        """
+        prefix, estimate = new_prefix("dst", dst), ffi.new("struct riptide_estimate *")
+        with self._use as c:
+            check(lib.riptide_estimator_find(c, prefix, estimate))
+        return read_estimate(estimate)
+
+    def __iter__(self) -> Iterator[Estimate]:
+        """Walks over windows; those that ticks change meanwhile may be missed, or seen twice."""
+        return walk(self._use, lib.riptide_estimator_next, read_estimate)
+
+    def stats(self) -> dict[str, Any]:
+        """The counters of struct riptide_estimator_stats."""
+        return counters(self._use, lib.riptide_estimator_get_stats)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Saves the state to a file, whole or not at all. Errors: OSError."""
+        error = new_error()
+        with self._use as c:
+            check(lib.riptide_state_save(c, path_bytes(path), error), error)
+
+    def save_bytes(self, now_ns: int | None = None, realtime_ns: int | None = None) -> bytes:
+        """The state as text in bytes, at these times of CLOCK_BOOTTIME and CLOCK_REALTIME."""
+        times = _now_ns(now_ns), _realtime_ns(realtime_ns)
+        with self._use as c:
+            most = lib.riptide_estimator_save(c, *times, ffi.NULL, 0)
+            state = ffi.new("char[]", most)
+            n_bytes = lib.riptide_estimator_save(c, *times, state, most)
+        return bytes(ffi.buffer(state, n_bytes))
 
     def load(self, path: str | os.PathLike[str]) -> LoadCounts:
         """Merges a file's state, of another host or a predecessor; the newer window counts.

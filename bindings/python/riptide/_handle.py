@@ -119,23 +119,6 @@ class Guard:
         return c, result
 
 
-class Part:
-    """A part of a guarded object, such as an agent's stage, which `get` returns."""
-
-    def __init__(self, whole: Use, get: Callable[[Any], Any]) -> None:
-        self.whole = whole
-        self.get = get
-
-    def enter(self, frame: FrameType) -> Any:
-        return self.get(self.whole.enter(frame))
-
-    def __enter__(self) -> Any:
-        return self.enter(sys._getframe(1))
-
-    def __exit__(self, *failure: object) -> None:
-        self.whole.__exit__(*failure)
-
-
 class Handle:
     """A context manager around an object that close() frees.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, Tuple
 
 from ._calls import counters, new_object
 from ._errors import check, has_more
-from ._handle import Handle, Use
+from ._handle import Handle
 from ._native import ffi, lib
 from ._types import Filter, ObserverOptions, Sample
 from ._values import Address, new_config, text
@@ -82,28 +82,7 @@ class Columns(Dict[str, Any]):
         return other
 
 
-class Observed:
-    """The readable properties of an observer, whether of an Observer or of an Agent."""
-
-    _use: Use
-
-    @property
-    def filter(self) -> Filter:
-        """How much of the scope the kernel applies."""
-        return Filter(self.stats()["filter"])
-
-    @property
-    def events_error(self) -> OSError | None:
-        """Why there are no destroy events, although they were requested; None: there are."""
-        error = self.stats()["events_error"]
-        return OSError(-error, os.strerror(-error)) if error else None
-
-    def stats(self) -> dict[str, int]:
-        """The counters of struct riptide_observer_stats, since the observer was made."""
-        return counters(self._use, lib.riptide_observer_get_stats)
-
-
-class Observer(Handle, Observed):
+class Observer(Handle):
     """Dumps TCP connections that are established, or closing with data in flight.
 
     They are of the network namespace in which the constructor is called. dump() waits; an event
@@ -159,6 +138,21 @@ class Observer(Handle, Observed):
     def dump_columns(self) -> Columns:
         """Dumps all connections as columns of numbers. Errors: as dump."""
         return Columns(self._dump())
+
+    @property
+    def filter(self) -> Filter:
+        """How much of the scope the kernel applies."""
+        return Filter(self.stats()["filter"])
+
+    @property
+    def events_error(self) -> OSError | None:
+        """Why there are no destroy events, although they were requested; None: there are."""
+        error = self.stats()["events_error"]
+        return OSError(-error, os.strerror(-error)) if error else None
+
+    def stats(self) -> dict[str, int]:
+        """The counters of struct riptide_observer_stats, since the observer was made."""
+        return counters(self._use, lib.riptide_observer_get_stats)
 
     def _dump(self) -> Any:
         with self._use as c:

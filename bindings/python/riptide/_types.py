@@ -61,7 +61,7 @@ class EventKind(enum.IntEnum):
     """Kinds of an agent's events."""
 
     TICK = lib.RIPTIDE_AGENT_TICK
-    ROUTE = lib.RIPTIDE_AGENT_ROUTE
+    WINDOW = lib.RIPTIDE_AGENT_WINDOW
     FAILED = lib.RIPTIDE_AGENT_FAILED
     RULES = lib.RIPTIDE_AGENT_RULES
     BACKEND = lib.RIPTIDE_AGENT_BACKEND
@@ -238,6 +238,16 @@ class Route:
 
 
 @dataclass(frozen=True)
+class Window:
+    """One destination: its window and why, and what the kernel has of it."""
+
+    dst: Network
+    estimate: Estimate | None  #: None: the destination is forgotten
+    route: Route | None  #: by routes; None: there is none
+    program: Route | None  #: by the program; None: there is none
+
+
+@dataclass(frozen=True)
 class FlushCounts:
     """What flush() removed."""
 
@@ -272,12 +282,12 @@ class AgentEvent:
 
     kind: EventKind
     tick: Tick | None  #: TICK
-    route: Route | None  #: ROUTE
-    estimate: Estimate | None  #: ROUTE; None: the destination is forgotten
+    window: Window | None  #: WINDOW
+    outcome: Route | None  #: WINDOW; its route or program
     error: OSError | None  #: FAILED, DESTROY_EVENTS; None: they arrive again
     family: int  #: RULES
     reason: str | None  #: RULES, BACKEND; None: windows are given again
-    backend: Backend | None  #: BACKEND; with ROUTE that of the route
+    backend: Backend | None  #: BACKEND
 
 
 @dataclass(frozen=True)

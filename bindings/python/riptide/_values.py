@@ -162,7 +162,7 @@ def _read_member(value: Any) -> Any:
     if not isinstance(value, ffi.CData):
         return value
     type_ = ffi.typeof(value)
-    if type_.kind == "struct":
+    if type_.kind == "struct" or (type_.kind == "pointer" and type_.item.kind == "struct"):
         return read_members(value)
     if type_.kind == "array":
         return tuple(map(_read_member, value))

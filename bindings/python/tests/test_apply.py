@@ -190,16 +190,22 @@ def test_asyncio_agent(net: Network) -> None:
 
         seen = asyncio.run(both())
         assert len(turns) > 5, "the loop was held up"
-        route = next(event for event in seen if event.kind == EventKind.ROUTE)
-        assert route.route.dst == route.estimate.dst == ip_network("203.0.113.7")
-        assert route.route.initcwnd == route.estimate.cwnd == min(cwnd, 100)
+        window = next(event for event in seen if event.kind == EventKind.WINDOW).window
+        assert window.dst == window.route.dst == window.estimate.dst == ip_network("203.0.113.7")
+        assert window.route.initcwnd == window.estimate.cwnd == min(cwnd, 100)
         assert windows(net.host) == {"203.0.113.7": min(cwnd, 100)}
         tick = seen[-1].tick
         assert (tick.samples, tick.destinations, tick.changes) == (1, 1, 1)
-        assert agent.estimator.find("203.0.113.7").samples == 1
+        found = agent.find("203.0.113.7")
+        assert found.estimate and found.estimate.samples == 1
+        assert [window.route for window in agent.windows()] == [found.route]
+        with pytest.raises(riptide.UnknownError):
+            agent.find("203.0.113.8")
         with pytest.raises(riptide.UnknownError):  # by routes none is held out
             agent.verdict()
-        assert agent.observer.stats()["samples"] == 1 == agent.estimator.stats()["samples"]
+        stats = agent.stats()
+        assert stats["observer"]["samples"] == 1 == stats["estimator"]["samples"]
+        assert stats["applier"]["routes"] == 1 and not stats["is_paused"]
     assert windows(net.host) == {} and rules(net.host) == []
 
 
@@ -214,7 +220,7 @@ def test_agent_sets_no_more_routes_than_max_windows(net: Network) -> None:
                                            applier={"max_windows": 1}) as agent:
         agent.start()
         run_round(agent)
-        assert len(windows(net.host)) == 1 and agent.estimator.stats()["destinations"] == 3
+        assert len(windows(net.host)) == 1 and agent.stats()["estimator"]["destinations"] == 3
 
 
 def test_agent_gives_windows_by_the_program(net: Network, tmp_path: Path) -> None:
@@ -224,10 +230,11 @@ def test_agent_gives_windows_by_the_program(net: Network, tmp_path: Path) -> Non
                 "backend": riptide.Backend.PROGRAM, "cgroup": cgroup}) as agent:
             agent.start()
             *_, event = asyncio.run(asyncio.wait_for(
-                until(agent, lambda e: e.kind == EventKind.ROUTE), DEADLINE_S))
-            assert event.route.backend is riptide.Backend.PROGRAM
-            assert event.route.initcwnd == cwnd == net.connect("203.0.113.1").cwnd()
-            assert event.backend is event.route.backend
+                until(agent, lambda e: e.kind == EventKind.WINDOW), DEADLINE_S))
+            assert event.outcome.backend is riptide.Backend.PROGRAM
+            assert event.outcome == event.window.program
+            assert event.outcome.initcwnd == cwnd == net.connect("203.0.113.1").cwnd()
+            assert event.window.route is None
             *_, event = asyncio.run(asyncio.wait_for(
                 until(agent, lambda e: e.kind == EventKind.TICK), DEADLINE_S))
             assert event.backend is None
@@ -260,7 +267,7 @@ def test_one_process_serves_two_namespaces(net: Network, tmp_path: Path) -> None
             third.start()
         assert refused.value.errno == errno.EBUSY
         first.close()
-        asyncio.run(asyncio.wait_for(until(second, lambda e: e.kind == EventKind.ROUTE), DEADLINE_S))
+        asyncio.run(asyncio.wait_for(until(second, lambda e: e.kind == EventKind.WINDOW), DEADLINE_S))
         assert net.connect("203.0.113.1").cwnd() == cwnd
         second.close()
         assert net.connect("203.0.113.1").cwnd() == 10
@@ -282,7 +289,7 @@ def test_start_that_was_refused_is_tried_again(net: Network, tmp_path: Path) -> 
                 assert len(os.listdir("/proc/self/fd")) == before
             agent.start()
             asyncio.run(asyncio.wait_for(
-                until(agent, lambda e: e.kind == EventKind.ROUTE), DEADLINE_S))
+                until(agent, lambda e: e.kind == EventKind.WINDOW), DEADLINE_S))
             assert net.connect("203.0.113.1").cwnd() == cwnd
 
 
@@ -293,7 +300,7 @@ def test_agent_can_be_paused_and_hinted(net: Network) -> None:
         run_round(agent)
         assert windows(net.host) == {"203.0.113.7": cwnd}
         in_an_hour_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) + 3600 * 10**9
-        agent.add_hint(riptide.Hint("203.0.113.0/24", cwnd_max=15, until_ns=in_an_hour_ns))
+        agent.set_hint(riptide.Hint("203.0.113.0/24", cwnd_max=15, until_ns=in_an_hour_ns))
         wait_until(lambda: run_round(agent) or windows(net.host) == {"203.0.113.7": 15}, "the hint")
         agent.pause()
         assert rules(net.host) == []
@@ -314,14 +321,11 @@ def test_agent_goes_on_from_a_state(net: Network, tmp_path: Path) -> None:
         before.tick()
         before.save(tmp_path / "state")
     options: riptide.AgentOptions = {"interval": 0.05, "estimator": PAPER}
-    with net.host.entered(), riptide.Agent(**options) as agent, riptide.Agent(**options) as second:
+    with net.host.entered(), riptide.Agent(**options) as agent:
         assert agent.load(tmp_path / "state").loaded == 1
         agent.start()
         run_round(agent)
         assert windows(net.host) == {"203.0.113.99": 33}
-        agent.estimator.save(tmp_path / "again")
-        assert second.load(tmp_path / "again").loaded == 1
-        assert [estimate.cwnd for estimate in second.estimator] == [33]
 
 
 def test_agent_that_is_broken_off_in_a_task_leaves_the_loop_alone(net: Network) -> None:

@@ -133,16 +133,17 @@ def calls() -> Iterator[Any]:
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
     hint_calls: list[Callable[[Hint], Any]] = [
-        lambda hint: riptide.Estimator(hints=[hint]), partial(estimator, "add_hint"), partial(agent, "add_hint")]
+        lambda hint: riptide.Estimator(hints=[hint]), partial(estimator, "add_hint"), partial(agent, "set_hint")]
     for take in hint_calls:
         yield lambda bad, take=take: take(Hint(bad)), "dst", "prefix"
         yield from each(lambda take=take, **bad: take(Hint("10.0.0.0/8", **bad)), HINT)
-    for call in estimator, agent:
-        yield lambda bad, call=call: call("add_hint", bad), "hint", [*TYPE, (Scope(), TypeError)]
+    for call, method in (estimator, "add_hint"), (agent, "set_hint"):
+        yield (lambda bad, call=call, method=method: call(method, bad), "hint",
+               [*TYPE, (Scope(), TypeError)])
         yield lambda bad, call=call: call("load", bad), "path", "path"
     yield lambda bad: estimator("add", bad), "sample", "sample"
-    for method, name in (("find", "dst"),):
-        yield lambda bad, method=method: estimator(method, bad), name, "prefix"
+    for call in estimator, agent:
+        yield lambda bad, call=call: call("find", bad), "dst", "prefix"
     yield lambda bad: estimator("tick", bad), "now_ns", "time"
     yield lambda bad: estimator("save", bad), "path", "path"
     yield lambda bad: estimator("save_bytes", bad), "now_ns", "time"

@@ -104,7 +104,7 @@ def test_any_call_goes_on_after_an_interrupt_at_any_step() -> None:
     with riptide.Estimator() as estimator, riptide.Agent() as agent:
         calls: list[Callable[[], Any]] = [
             estimator.stats, lambda: list(estimator.changes()), lambda: list(estimator),
-            agent.applier.stats, lambda: list(agent.events()), agent.fileno]
+            agent.stats, lambda: list(agent.events()), agent.fileno]
         for call in calls:
             for _ in interrupted_at_each_step(call):
                 call()

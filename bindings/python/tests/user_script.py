@@ -36,8 +36,8 @@ async def run(windows: dict[str, int]) -> None:
     with riptide.Agent(interval=1, estimator=options, observer={"scope": scope}) as agent:
         agent.start()
         async for event in agent:
-            if event.route is not None and event.route.state is riptide.RouteState.APPLIED:
-                windows[str(event.route.dst)] = event.route.initcwnd
+            if event.window is not None and event.window.estimate is not None:
+                windows[str(event.window.dst)] = event.window.estimate.cwnd
 
 
 def main() -> None:

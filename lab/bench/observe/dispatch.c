@@ -81,18 +81,11 @@ static void print(struct times *times)
            times->us[times->n - 1]);
 }
 
-static uint64_t count_dumps(const struct riptide_agent *agent)
-{
-    struct riptide_observer_stats stats;
-
-    riptide_observer_get_stats(riptide_agent_get_observer(agent), &stats, sizeof(stats));
-    return stats.dumps;
-}
-
 /* One dispatch with its pops. Returns whether a round has ended. */
 static bool dispatch(struct riptide_agent *agent, uint64_t rounds)
 {
-    enum part part = count_dumps(agent) == rounds ? DUMP : APPLY;
+    bool is_dumping = riptide_agent_get_stats(agent)->observer->dumps == rounds;
+    enum part part = is_dumping ? DUMP : APPLY;
     double wall_us = clock_us(CLOCK_MONOTONIC), own_us = clock_us(CLOCK_THREAD_CPUTIME_ID);
     const struct riptide_agent_event *event;
     bool is_round = false;
@@ -104,7 +97,7 @@ static bool dispatch(struct riptide_agent *agent, uint64_t rounds)
         if (event->kind == RIPTIDE_AGENT_FAILED)
             die("dump", strerror(-event->error));
         n_applied +=
-            event->kind == RIPTIDE_AGENT_ROUTE && event->route->state == RIPTIDE_ROUTE_APPLIED;
+            event->kind == RIPTIDE_AGENT_WINDOW && event->outcome->state == RIPTIDE_ROUTE_APPLIED;
         is_round |= event->kind == RIPTIDE_AGENT_TICK;
     }
     note(&own[part], clock_us(CLOCK_THREAD_CPUTIME_ID) - own_us);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* What an agent knows: one destination, all of them, and the counters of its stages. */
+#include "agent/parts.h"
+
+#include "compute/estimator.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A hint, not the backend, has withdrawn it. */
+static void describe_off(const struct riptide_estimate *estimate, struct riptide_route *given)
+{
+    char off[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    if (estimate->off.family == 0)
+        return;
+    riptide_prefix_format(&estimate->off, off);
+    snprintf(given->reason, sizeof(given->reason), "windows are off for %s", off);
+}
+
+/* Fills what one backend has of a destination. Returns it, or NULL. */
+static const struct riptide_route *find_given(const struct riptide_agent *agent,
+                                              const struct riptide_prefix *dst,
+                                              const struct riptide_estimate *estimate,
+                                              enum riptide_backend backend,
+                                              struct riptide_route *given)
+{
+    bool is_off = estimate && estimate->off.family != 0;
+    /* A dry run has no map, which would have the window. */
+    bool would_have = backend == RIPTIDE_PROGRAM && agent->stages.applier.dry_run && estimate &&
+                      estimate->cwnd > 0;
+
+    if (riptide_applier_find(agent->applier, dst, backend, given) != 0) {
+        if (!is_off && !would_have)
+            return NULL;
+        *given = (struct riptide_route){
+            .dst = *dst,
+            .state = is_off ? RIPTIDE_ROUTE_WITHDRAWN : RIPTIDE_ROUTE_APPLIED,
+            .initcwnd = estimate->cwnd,
+            .backend = backend,
+        };
+    }
+    if (is_off && given->state == RIPTIDE_ROUTE_WITHDRAWN)
+        describe_off(estimate, given);
+    return given;
+}
+
+void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst)
+{
+    struct riptide_window *window = &agent->window;
+    bool has_program = agent->backend != RIPTIDE_ROUTES && agent->phase != PHASE_STOPPED;
+
+    *window = (struct riptide_window){ .dst = *dst };
+    if (riptide_estimator_find(agent->estimator, dst, &agent->estimate) == 0) {
+        window->estimate = &agent->estimate;
+        window->dst = agent->estimate.dst;
+    }
+    if (agent->backend != RIPTIDE_PROGRAM)
+        window->route =
+            find_given(agent, &window->dst, window->estimate, RIPTIDE_ROUTES, &agent->route);
+    if (has_program)
+        window->program =
+            find_given(agent, &window->dst, window->estimate, RIPTIDE_PROGRAM, &agent->program);
+}
+
+const struct riptide_route *window_give(struct riptide_agent *agent,
+                                        const struct riptide_route *popped)
+{
+    bool is_route = popped->backend == RIPTIDE_ROUTES;
+    struct riptide_route *given = is_route ? &agent->route : &agent->program;
+    const struct riptide_route outcome = *popped;
+    struct riptide_window *window = &agent->window;
+
+    window_fill(agent, &outcome.dst);
+    *given = outcome;
+    *(is_route ? &window->route : &window->program) = given;
+    if (given->state == RIPTIDE_ROUTE_WITHDRAWN && window->estimate)
+        describe_off(window->estimate, given);
+    return given;
+}
+
+RIPTIDE_PUBLIC int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
+                                      const struct riptide_window **windowp)
+{
+    window_fill(agent, dst);
+    if (!agent->window.estimate && !agent->window.route && !agent->window.program)
+        return RIPTIDE_E_UNKNOWN;
+    *windowp = &agent->window;
+    return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_agent_next(struct riptide_agent *agent, uint32_t *cursor,
+                                      const struct riptide_window **windowp)
+{
+    struct riptide_estimate estimate;
+    int r = riptide_estimator_next(agent->estimator, cursor, &estimate);
+
+    if (r != 0)
+        return r;
+    window_fill(agent, &estimate.dst);
+    *windowp = &agent->window;
+    return 0;
+}
+
+/* The applier knows of a pause alone. */
+static void explain_suspension(const struct riptide_agent *agent, const char **reasonp)
+{
+    if (*reasonp && strcmp(*reasonp, "paused") == 0)
+        *reasonp = agent->outcomes.why_back;
+}
+
+struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_agent *agent)
+{
+    struct riptide_applier_stats stats;
+
+    riptide_applier_get_stats(agent->applier, &stats, sizeof(stats));
+    if (agent->outcomes.harm.until_ns == 0 || agent->is_paused)
+        return stats;
+    explain_suspension(agent, &stats.rules_reason[0]);
+    explain_suspension(agent, &stats.rules_reason[1]);
+    explain_suspension(agent, &stats.program_reason);
+    return stats;
+}
+
+RIPTIDE_PUBLIC const struct riptide_agent_stats *
+riptide_agent_get_stats(struct riptide_agent *agent)
+{
+    struct agent_stats *stats = &agent->stats;
+
+    riptide_observer_get_stats(agent->observer, &stats->observer, sizeof(stats->observer));
+    riptide_estimator_get_stats(agent->estimator, &stats->estimator, sizeof(stats->estimator));
+    stats->applier = riptide_agent_read_applier(agent);
+    stats->given = (struct riptide_agent_stats){
+        .observer = &stats->observer,
+        .estimator = &stats->estimator,
+        .applier = &stats->applier,
+        .suspended_until_ns = agent->outcomes.harm.until_ns,
+        .is_paused = agent->is_paused,
+    };
+    return &stats->given;
+}
+
+RIPTIDE_PUBLIC int riptide_agent_set_hint(struct riptide_agent *agent,
+                                          const struct riptide_hint *hint,
+                                          struct riptide_error *error)
+{
+    int r = agent_check(agent, error);
+
+    return r < 0 ? r : riptide_estimator_add_hint(agent->estimator, hint, error);
+}
+
+RIPTIDE_PUBLIC int riptide_agent_remove_hint(struct riptide_agent *agent,
+                                             const struct riptide_prefix *dst)
+{
+    int r = agent_check(agent, NULL);
+
+    return r < 0 ? r : riptide_estimator_remove_hint(agent->estimator, dst);
+}
+
+int riptide_agent_next_hint(const struct riptide_agent *agent, uint32_t *cursor,
+                            struct riptide_hint *hint)
+{
+    return riptide_estimator_next_hint(agent->estimator, cursor, hint);
+}
+
+void riptide_agent_group(const struct riptide_agent *agent, const struct riptide_prefix *peer,
+                         struct riptide_prefix *dst)
+{
+    riptide_estimator_group(agent->estimator, peer, dst);
+}
+
+const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent)
+{
+    return &agent->outcomes;
+}
