@@ -54,9 +54,9 @@ const char explain_sentence[] =
 
 #define EVIDENCE                                                                                   \
     "[{?window.evidence.min_rtt_ms}  evidence     "                                                \
-    "[capacity {window.evidence.capacity:.1} segments, sharers {window.evidence.sharers}, ]"       \
-    "[rtt {window.evidence.min_rtt_ms:.1} to {window.evidence.max_rtt_ms:.1} ms"                   \
-    "|smallest rtt {window.evidence.min_rtt_ms:.1} ms]\n]"
+    "smallest rtt {window.evidence.min_rtt_ms:.1} ms"                                              \
+    "[, {window.evidence.fitting} of {window.evidence.wait} flights that fit to grow, against it " \
+    "{window.evidence.against} of 16]\n]"
 
 #define ROUTE(name)                                                                                \
     "[{!" name "}none|{?" name ".state=" STATE_PROGRAM "}"                                         \
@@ -72,8 +72,7 @@ const char explain_steps[] =
     "[{?window}  counted      {window.connections} connection[{!window.connections=1}s]"
     "{window.left_out:left_out}\n"
     EVIDENCE "  combined     {window.combined:.1} segments (policy {policy})\n"
-    "  smoothed     {window.smoothed:.1} segments"
-    "[{?window.is_drop}, the drop guard discarded history]\n"
+    "  smoothed     {window.smoothed:.1} segments\n"
     "  bounds       {window.cwnd_min} to {window.cwnd_max} segments"
     "[, by the hint for {window.hint}]"
     "[, base route {window.base_cwnd}]"

@@ -34,17 +34,6 @@ json_t *explanation_prefix(const struct riptide_prefix *prefix)
     return json_string(text);
 }
 
-static json_t *real_figure(double value)
-{
-    return value > 0 ? json_real(value) : json_null();
-}
-
-/* Likewise, in milliseconds. */
-static json_t *milliseconds(uint32_t us)
-{
-    return us ? json_real(us / MS_PER_S) : json_null();
-}
-
 static double seconds(uint64_t from_ns, uint64_t to_ns)
 {
     return to_ns > from_ns ? (double)(to_ns - from_ns) / NS_PER_S : 0;
@@ -78,24 +67,36 @@ static json_t *bounds_that_bit(uint32_t bits)
     return names;
 }
 
+/* The path, and a policy's counters of first flights. */
+static json_t *evidence_of(const struct riptide_estimate *estimate)
+{
+    json_t *evidence =
+        json_pack("{s:o, s:o}", "min_rtt_ms",
+                  estimate->min_rtt_us ? json_real(estimate->min_rtt_us / MS_PER_S) : json_null(),
+                  "wait", figure_or_null(estimate->wait));
+
+    json_object_set_new(evidence, "fitting",
+                        estimate->wait ? json_integer(estimate->fitting) : json_null());
+    json_object_set_new(evidence, "against",
+                        estimate->wait ? json_integer(estimate->against) : json_null());
+    return evidence;
+}
+
 json_t *explanation_window(const struct riptide_estimate *estimate, uint64_t now_ns)
 {
     return json_pack(
-        "{s:I, s:o, s:f, s:f, s:b, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:f, s:o,"
-        " s:{s:o, s:o, s:o, s:o}}",
+        "{s:I, s:o, s:f, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:f, s:o, s:o}",
         "connections", (json_int_t)estimate->samples, "left_out", left_out_of(estimate->left_out),
-        "combined", estimate->combined, "smoothed", estimate->smoothed, "is_drop",
-        estimate->is_drop, "bounds", bounds_that_bit(estimate->bounds), "cwnd_min",
-        (json_int_t)estimate->cwnd_min, "cwnd_max", (json_int_t)estimate->cwnd_max, "hint",
-        explanation_prefix(&estimate->hint), "off", explanation_prefix(&estimate->off),
-        "base_cwnd", figure_or_null(estimate->base_cwnd), "cwnd", (json_int_t)estimate->cwnd,
-        "age_s", seconds(estimate->updated_ns, now_ns), "expires_s",
+        "combined", estimate->combined, "smoothed", estimate->smoothed, "bounds",
+        bounds_that_bit(estimate->bounds), "cwnd_min", (json_int_t)estimate->cwnd_min, "cwnd_max",
+        (json_int_t)estimate->cwnd_max, "hint", explanation_prefix(&estimate->hint), "off",
+        explanation_prefix(&estimate->off), "base_cwnd", figure_or_null(estimate->base_cwnd),
+        "cwnd", (json_int_t)estimate->cwnd, "age_s", seconds(estimate->updated_ns, now_ns),
+        "expires_s",
         estimate->expires_ns == RIPTIDE_NEVER_NS
             ? json_null()
             : json_real(seconds(now_ns, estimate->expires_ns)),
-        "evidence", "capacity", real_figure(estimate->capacity), "sharers",
-        figure_or_null(estimate->sharers), "min_rtt_ms", milliseconds(estimate->min_rtt_us),
-        "max_rtt_ms", milliseconds(estimate->max_rtt_us));
+        "evidence", evidence_of(estimate));
 }
 
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)

@@ -29,6 +29,7 @@ RIPTIDE_PUBLIC const char *riptide_strerror(int r)
         [RIPTIDE_E_INVALID] = "the value is impossible",
         [RIPTIDE_E_UNKNOWN] = "nothing is known about it",
         [RIPTIDE_E_MORE] = "there may be more to do",
+        [RIPTIDE_E_LEFT_OUT] = "no evidence for the policy",
     };
 
     if (r < 0)

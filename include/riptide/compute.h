@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compute: from samples to one initial window per destination.
- *
- * Pure: no system call, no clock. Time is an argument, so a test or a simulation can run a year in
- * a millisecond. A tick:
+ * Compute: from samples to one initial window per destination. Pure: no system call, no clock; time
+ * is an argument. A tick:
  *
  *     for each sample: riptide_estimator_add(estimator, sample)
  *     riptide_estimator_tick(estimator, now_ns)
@@ -23,6 +21,8 @@ extern "C" {
 #endif
 
 struct riptide_estimator;
+struct riptide_estimator_config;
+struct riptide_estimate;
 
 /* Why a policy left a sample out. */
 enum riptide_left_out {
@@ -35,21 +35,16 @@ enum riptide_left_out {
 /* How many reasons there are: from RIPTIDE_LEFT_OUT_UNUSED on. */
 #define RIPTIDE_LEFT_OUT_REASONS 3
 
-struct riptide_estimator_config;
-struct riptide_estimate;
-
 /* Input of a policy's functions, beside their memory of the destination. */
 struct riptide_policy_input {
     const struct riptide_estimator_config *config; /* as the estimator keeps it */
+    const struct riptide_prefix *dst;              /* the destination */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
-    uint64_t now_ns;   /* combine: of this tick; add: of the last one */
-    uint64_t since_ns; /* combine: since the destination was last computed; 0: never */
-    uint32_t samples;  /* combine: how many counted in this tick; up to 65535 */
-    /*
-     * The destination's present window, segments; 0: none. add: 0 also for a connection that
-     * started without it: held out, or while windows are disabled.
-     */
-    uint32_t cwnd;
+    uint64_t now_ns;    /* combine: of this tick; add: of the last one */
+    uint64_t since_ns;  /* combine: since the destination was last computed; 0: never */
+    uint32_t samples;   /* combine: how many counted in this tick; up to 65535 */
+    uint32_t cwnd;      /* segments with which connections to it start; 0: without a window. add: of
+                           this one, so 0 if it was held out, or windows were disabled */
     uint32_t base_cwnd; /* window of its base route, segments; 0: unknown */
     bool can_pace;      /* riptide_estimator_set_pacing */
 };
@@ -57,24 +52,23 @@ struct riptide_policy_input {
 /* combine's result for a tick without evidence: the destination stays as it was, and ages. */
 #define RIPTIDE_NO_EVIDENCE (-1.0)
 
-/* Memory of a policy for each destination. */
-#define RIPTIDE_POLICY_MEMORY_BYTES 40
+/* The most memory that a policy can have for each destination. */
+#define RIPTIDE_POLICY_MEMORY_BYTES 256
 
 /*
- * How samples become a window: pure functions over RIPTIDE_POLICY_MEMORY_BYTES of memory for each
- * destination, zero for a new one. The estimator smooths the result if is_averaged, rounds it to
- * the nearest segment and bounds it. A result that is neither RIPTIDE_NO_EVIDENCE nor a finite
- * number of at least 0 leaves the destination as it was and is counted as invalid. Programs can
- * pass their own policy in riptide_estimator_config.policy, and find what they keep behind it by
- * input->config->policy. docs/policies.md explains the built-in ones.
+ * How samples become a window: pure functions over memory for each destination, zero for a new one
+ * and aligned to 8 bytes. The estimator averages the result if is_averaged, rounds it to the
+ * nearest segment and bounds it. A result that is neither RIPTIDE_NO_EVIDENCE nor a finite number
+ * of at least 0 changes nothing and is counted as invalid. Programs can pass their own policy, and
+ * find what they keep behind it by input->config->policy. docs/policies.md explains the built-in
+ * ones.
  */
 struct riptide_policy {
-    const char *name;  /* 1 to 16 bytes */
-    const char *help;  /* one line */
-    size_t tick_bytes; /* the first ones of the memory, zeroed after each tick */
-    /* Whether history_weight averages the window with history; else the newest tick is it. */
-    bool is_averaged;
-    bool needs_closed; /* learns mostly from closed connections: see destroy_events in observe.h */
+    const char *name;    /* 1 to 16 bytes, not that of a built-in one */
+    size_t memory_bytes; /* up to RIPTIDE_POLICY_MEMORY_BYTES; beyond 40 destinations grow by it */
+    size_t tick_bytes;   /* the first ones of the memory, zeroed after each tick */
+    bool is_averaged;    /* history_weight averages the window with history */
+    bool needs_closed;   /* learns mostly from closed connections: destroy_events in observe.h */
     /* Counts one sample in the tick, or returns why not. Runs for every connection of the host. */
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
                                  const struct riptide_sample *sample);
@@ -88,14 +82,14 @@ struct riptide_policy {
     void (*restore)(const struct riptide_policy_input *input, void *memory,
                     const struct riptide_estimate *loaded);
     /*
-     * Optional: fills what it knows of a destination with a window: min_rtt_us, max_rtt_us,
-     * pacing_percent, capacity, sharers, and `may_lower` if losses lowered the window. Otherwise
-     * the base route's window is the lower bound.
+     * Optional: fills what it knows of a destination with a window: min_rtt_us, pacing_percent,
+     * fitting, wait, against, rto_min_us (the largest delay of the path; the estimator rounds it),
+     * and may_lower if losses lowered the window; else that of the base route is the lower bound.
      */
     void (*explain)(const void *memory, struct riptide_estimate *estimate);
 };
 
-/* The built-in policy of that name, or NULL. Static storage. */
+/* The built-in policy of that name ("careful", "paper", "bdp"), or NULL. Static storage. */
 const struct riptide_policy *riptide_policy_find(const char *name);
 
 /*
@@ -105,13 +99,13 @@ const struct riptide_policy *riptide_policy_find(const char *name);
  * the longest alone decides, and cwnd_max may be above the configuration's.
  *
  * One with an end only lowers: of all that contain a destination the lowest cwnd_max counts, also
- * below cwnd_min and over longer hints without an end, and so does each `off`. It is for knowledge
- * of the caller that connections do not show (paper, Sec. V: "higher level information"), such as
- * traffic that is about to move to these destinations. After it all is as before.
+ * below cwnd_min and over longer hints without an end, and so does each `off`. It is for what
+ * connections do not show (paper, Sec. V), such as traffic that is about to move. After it all is
+ * as before.
  */
 struct riptide_hint {
     struct riptide_prefix dst;
-    bool off;          /* no windows: they are learned, and withdrawn as long as it is in force */
+    bool off;          /* no windows: they are learned, but not given, as long as it is in force */
     uint32_t cwnd_min; /* segments; without an end only */
     uint32_t cwnd_max; /* segments */
     uint32_t reserved; /* 0 */
@@ -124,47 +118,38 @@ struct riptide_hint {
 struct riptide_estimator_config {
     size_t size; /* of this struct, as the caller was compiled */
     /*
-     * Must outlive the estimator. Default "careful", which learns from first flights. It needs
+     * Must outlive the estimator. Default "careful", which learns from first flights: it needs
      * congestion_control of the observer, which is on by default, and destroy_events, which an
-     * agent turns on; for an observer alone set both. Without destroy events "careful" starts with
-     * a window of 24 and only shrinks it after losses; it then saves 13.7 % of the time instead of
-     * 21.7 % (one run of `./dev lab duel`).
+     * agent turns on, and an observer alone does not. Without these it only shrinks from 24, and
+     * saved 13.7 % of the time instead of 21.7 % (`./dev lab duel`).
      */
     const struct riptide_policy *policy;
     /*
-     * Weight of history in the moving average of policies that have one (is_averaged): from 0 (only
-     * the newest tick) to below 1; default 0.5. The paper (Sec. III-B) calls it alpha in its text:
-     * alpha for history, 1 - alpha for the new value. Its Table I calls alpha the weight of the
-     * newest data; that alpha is 1 - history_weight.
+     * Weight of history in the moving average, 0 to below 1; default 0.5. The paper's alpha in its
+     * text (Sec. III-B), and 1 - alpha of its Table I.
      */
     double history_weight;
-    uint32_t cwnd_min; /* paper: c_min; 1 to cwnd_max; default 10 */
+    uint32_t cwnd_min; /* paper: c_min; segments, 1 to cwnd_max; default 10 */
     uint32_t cwnd_max; /* paper: c_max; up to RIPTIDE_CWND_LIMIT; default 100 */
-    /*
-     * paper: t; how long a window lives without samples that count or keep it;
-     * default 90 s.
-     */
-    uint64_t ttl_ns;
+    uint64_t ttl_ns;   /* paper: t; life of a window without samples that count or keep it; 90 s */
     /*
      * What counts as one destination: the longest of `aggregates` that contains the peer, else the
-     * peer's first prefix_len4 or prefix_len6 bits. Default: no aggregates, 32 and 128: each host
-     * is a destination.
+     * peer's first prefix_len4 or prefix_len6 bits. Default: none, 32 and 128, so each host.
      */
     uint8_t prefix_len4;
     uint8_t prefix_len6;
     const struct riptide_prefix *aggregates;
-    size_t n_aggregates;       /* up to RIPTIDE_MAX_PREFIXES */
+    size_t n_aggregates; /* up to RIPTIDE_MAX_PREFIXES */
     /*
      * Kept at most, 1 to RIPTIDE_MAX_DESTINATIONS; default 16384; of one /64 or /24 a sixteenth.
-     * When full, one that would miss its window least gives way to a new one, and is withdrawn:
-     * with few connections for the time since them. Those of the last tick do not, unless idle.
+     * When full, the one that would miss its window least gives way to a new one: with few
+     * connections for the time since them. Those of the last tick do not, unless idle.
      */
     uint32_t max_destinations;
     uint64_t hash_seed; /* random where peers are not trusted; it changes no result; default 0 */
     /*
      * The drop guard (paper, Sec. V): where the combined window falls by more than this share from
-     * one tick to the next, history is discarded, so that it does not delay the fall. 0 to 1;
-     * default 1: never.
+     * one tick to the next, history is discarded. 0 to 1; default 1: never.
      */
     double drop_share;
     const struct riptide_hint *hints; /* without an end, each prefix once; default: none */
@@ -189,10 +174,7 @@ enum riptide_bound {
 /* The window of one destination, and why; what is not known, or not by this policy, is 0. */
 struct riptide_estimate {
     struct riptide_prefix dst;
-    /*
-     * The result, segments, up to RIPTIDE_CWND_LIMIT. 0: withdraw; its time to live has passed, a
-     * hint is `off`, or its samples gave no window.
-     */
+    /* Segments, up to RIPTIDE_CWND_LIMIT. 0: withdraw; it expired, is off, or no sample counted. */
     uint32_t cwnd;
     uint32_t samples; /* connections that counted in the last tick with samples; up to 65535 */
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* others of that tick, by reason - 1; likewise */
@@ -200,7 +182,6 @@ struct riptide_estimate {
     uint64_t expires_ns; /* when its time to live ends without new samples */
     double combined;     /* the policy's result, segments, to seven digits */
     double smoothed;     /* with history, segments, unbounded */
-    bool is_drop;        /* the drop guard discarded history */
     bool may_lower;      /* losses or a hint lowered it: for struct riptide_wanted */
     uint32_t bounds;     /* enum riptide_bound: those that changed it */
     uint32_t cwnd_min;   /* bounds in effect for it, hints included, segments */
@@ -210,21 +191,17 @@ struct riptide_estimate {
     struct riptide_prefix hint;
     struct riptide_prefix off; /* of the hint that disables the window; family 0: none */
     uint32_t min_rtt_us;       /* smallest round trip time of the path */
-    uint32_t max_rtt_us;       /* largest; not by "careful" */
     /*
      * The part of a round trip over which first flights of `cwnd` should leave, percent, a multiple
      * of ten from 50 on; or RIPTIDE_AT_ONCE.
      */
     uint32_t pacing_percent;
-    /*
-     * For the route; 0: do not set it. It changes in steps of an eighth at most, up to
-     * RIPTIDE_RTO_MIN_LIMIT_US.
-     */
-    uint32_t rto_min_us;
+    /* "careful": flights that filled the window and fit, less lossy ones; at `wait` it grows. */
+    uint32_t fitting, wait;
+    uint32_t against; /* how much lossy flights speak against the window; at 16 it is too large */
+    uint32_t rto_min_us; /* for the route, up to RIPTIDE_RTO_MIN_LIMIT_US; 0: do not set it */
     /* If dst is a host: the smallest path MTU of its open connections in the last tick. */
     uint32_t pmtu_bytes;
-    uint32_t sharers; /* "bdp": connections that open together */
-    double capacity;  /* "bdp": segments that the path delivers in its smallest round trip */
     uint32_t reserved[4];
 };
 
@@ -233,8 +210,8 @@ struct riptide_estimator_stats {
     uint64_t destinations; /* at present: that have a window */
     uint64_t samples;      /* added */
     uint64_t left_out;     /* of those, without evidence for the policy */
-    uint64_t invalid;  /* samples refused (no address, window 0 or from 2^31), policy results too */
-    uint64_t overflow; /* samples refused for max_destinations */
+    uint64_t invalid;    /* samples refused (no address, window 0 or from 2^31); policy results */
+    uint64_t overflow;   /* samples refused for max_destinations */
     uint64_t over_share; /* of those, as one /64 or /24 has a sixteenth of max_destinations */
     uint64_t gave_way;   /* destinations that gave their place to another one */
     uint64_t expired;    /* destinations whose time to live passed */
@@ -248,8 +225,8 @@ struct riptide_estimator_stats {
 void riptide_estimator_config_init(struct riptide_estimator_config *config, size_t size);
 
 /*
- * NULL: the default configuration.
- * Errors: -EINVAL (error names the field and its range), -ENOMEM. `error` may be NULL.
+ * NULL: the default configuration. `error` may be NULL.
+ * Errors: -EINVAL (names the field and its range), -ENOMEM.
  */
 int riptide_estimator_new(struct riptide_estimator **estimatorp,
                           const struct riptide_estimator_config *config,
@@ -258,9 +235,9 @@ int riptide_estimator_new(struct riptide_estimator **estimatorp,
 struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estimator);
 
 /*
- * Adds a sample to the coming tick. Outcomes: RIPTIDE_E_FULL, RIPTIDE_E_INVALID; both are counted
- * and change nothing else; RIPTIDE_E_UNKNOWN: the sample is `closed` and `shown`, and skipped.
- * Errors: -ENOMEM.
+ * Adds a sample to the coming tick. Outcomes, each counted: RIPTIDE_E_LEFT_OUT: it is no evidence
+ * for the policy, but may keep a window alive; or it is `closed` and `shown`, and skipped, as it
+ * counted while it was open. RIPTIDE_E_FULL, RIPTIDE_E_INVALID: refused. Errors: -ENOMEM.
  */
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 
@@ -275,47 +252,46 @@ void riptide_estimator_discard(struct riptide_estimator *estimator);
 
 /*
  * One round of Algorithm 1: computes every destination with samples, withdraws those whose time to
- * live has passed at now_ns. Changed windows wait to be popped; a destination that changes again
- * before it is popped is popped once, with its newest window. Outcomes: RIPTIDE_E_INVALID where
- * now_ns is before the last tick's, or 292 years from boot; nothing changes then.
+ * live has passed at now_ns. Changed windows wait to be popped; one that changes again before that
+ * is popped once, the newest. Outcomes: RIPTIDE_E_INVALID, nothing changes: now_ns is before the
+ * last tick's, or 292 years from boot.
  */
 int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns);
 
 /*
  * Takes the next destination whose window differs from the one popped last (cwnd 0: withdrawn; of
- * one that gave its place to another only `dst` is set).
- * Outcomes: RIPTIDE_E_AGAIN where there is none.
+ * one that gave way to another only `dst` is set). Outcomes: RIPTIDE_E_AGAIN: there is none.
  */
 int riptide_estimator_pop(struct riptide_estimator *estimator,
                           const struct riptide_estimate **estimatep);
 
 /*
  * Adds a hint, with effect at once: changed windows wait to be popped. A prefix has at most one
- * with an end and one without, which it replaces. Errors: -EINVAL (`error`, which may be NULL,
- * names the field), -ENOMEM. Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
+ * with an end and one without, which it replaces. `error` may be NULL. Errors: -EINVAL (names the
+ * field). Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
  */
 int riptide_estimator_add_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
 
 /*
  * Removes the hint of exactly that prefix, the one with an end if there is one; with effect at
- * once, as above. Outcomes: RIPTIDE_E_UNKNOWN where there is none.
+ * once. Outcomes: RIPTIDE_E_UNKNOWN: there is none.
  */
 int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                   const struct riptide_prefix *dst);
 
 /*
  * The estimate of destination `dst`, or of that of the peer `dst`: as it was popped, or with cwnd 0
- * why it has no window. The result of the last tick with samples is kept for the time to live,
- * unless max_destinations is reached. Outcomes: RIPTIDE_E_UNKNOWN: neither window nor samples.
+ * why it has no window, for the time to live after its samples, unless another one needs the place.
+ * Outcomes: RIPTIDE_E_UNKNOWN: neither window nor samples.
  */
 int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
 
 /*
- * Walks over all destinations with a window, also those whose window a hint disables (cwnd 0):
- * *cursor begins at 0; do not change it in between. Ticks may run meanwhile; destinations that they
- * add or remove may be missed, or occur twice. Outcomes: RIPTIDE_E_DONE after the last.
+ * Walks over all destinations with a window, or one that a hint disables (cwnd 0): *cursor begins
+ * at 0; do not change it in between. Destinations that ticks add or remove meanwhile may be missed,
+ * or occur twice. Outcomes: RIPTIDE_E_DONE after the last.
  */
 int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *cursor,
                            struct riptide_estimate *estimate);
@@ -333,23 +309,22 @@ struct riptide_load_counts {
 
 /*
  * Writes the state as text, which the next process, another host, or an estimator with another
- * configuration can load: a line with the version and a line for each destination. now_ns is the
+ * configuration can load: a line with the version and one for each destination. now_ns is the
  * estimator's clock, realtime_ns CLOCK_REALTIME at the same moment. Returns the number of bytes
  * written; where `size` may be too small, it writes nothing and returns a sufficient size.
  *
- * Lifetimes are kept by the wall clock, the only one that continues through a reboot. If it jumps
- * forward in between, windows live shorter; if it jumps back, they live longer, but at most the
- * time to live from the load on. A state from more than 10 s in the future is refused.
+ * Lifetimes are kept by the wall clock, which continues through a reboot. If it jumps forward in
+ * between, windows live shorter; if it jumps back, longer, but at most the time to live from the
+ * load on. A state from more than 10 s in the future is refused.
  */
 size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
                               uint64_t realtime_ns, char *text, size_t size);
 
 /*
- * Loads the destinations of a state, each with its age by now; for a known destination the newer
- * window wins. Loaded windows wait to be popped. `counts` and `error` may be NULL. Outcomes:
- * RIPTIDE_E_INVALID where now_ns is before the last tick's. Errors: -EINVAL with a line in `error`
- * and nothing changed (not a state, of another version, from the future); -ENOMEM, with a part of
- * it loaded.
+ * Loads the destinations of a state, each with its age by now, to be popped; for a known one the
+ * newer window wins. `counts` and `error` may be NULL. Outcomes: RIPTIDE_E_INVALID: now_ns is
+ * before the last tick's. Errors: -EINVAL with a line in `error` and nothing changed (not a state,
+ * of another version, from the future); -ENOMEM, with a part of it loaded.
  */
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                            uint64_t realtime_ns, const char *text, size_t size,

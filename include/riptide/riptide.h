@@ -83,6 +83,7 @@ enum riptide_outcome {
     RIPTIDE_E_INVALID,   /* the value is impossible (a window of 0, time that runs backwards) */
     RIPTIDE_E_UNKNOWN,   /* the destination has no data */
     RIPTIDE_E_MORE,      /* there may be more work: pop, and dispatch again */
+    RIPTIDE_E_LEFT_OUT,  /* the sample is no evidence for the policy */
 };
 
 /*

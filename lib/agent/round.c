@@ -184,8 +184,11 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
 static void count_sample(struct riptide_tick *tick, const struct riptide_sample *sample,
                          int outcome)
 {
-    tick->samples += outcome == 0;
-    tick->closed += outcome == 0 && sample->closed;
+    bool is_shown_before = sample->closed && sample->shown;
+    bool is_added = (outcome == 0 || outcome == RIPTIDE_E_LEFT_OUT) && !is_shown_before;
+
+    tick->samples += is_added;
+    tick->closed += is_added && sample->closed;
     tick->overflow += outcome == RIPTIDE_E_FULL;
 }
 

@@ -36,17 +36,15 @@ static const struct riptide_prefix *dst_of(const struct riptide_estimator *estim
     return group;
 }
 
-/* Begins a destination's tick with its first sample. *slotp: its slot, or NONE; then the slot. */
+/* Begins the tick of the sample's destination; *slotp: its slot, or NONE, then its new one. */
 __attribute__((noinline)) static int begin(struct riptide_estimator *estimator,
                                            const struct riptide_sample *sample,
                                            const struct riptide_prefix *dst, uint32_t *slotp)
 {
     struct destination *destination;
-    int r = 0;
+    int r = is_host(&sample->dst) ? 0 : RIPTIDE_E_INVALID;
 
-    if (!is_host(&sample->dst))
-        return refuse(estimator, RIPTIDE_E_INVALID);
-    if (*slotp == NONE)
+    if (r == 0 && *slotp == NONE)
         r = destination_get(estimator, dst, sample, slotp);
     if (r != 0)
         return refuse(estimator, r);
@@ -92,39 +90,36 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     struct destination *destination;
     enum riptide_left_out reason;
     uint16_t *n;
-    int r;
 
-    *cwndp = 0;
     if (slot != NONE && !riptide_prefix_equal(&destination_at(estimator, slot)->dst, dst))
-        slot = NONE;
-    if (sample->closed && sample->shown) {
-        if (slot != NONE)
-            *cwndp = given_cwnd(destination_at(estimator, slot));
-        return RIPTIDE_E_UNKNOWN;
-    }
+        slot = prefix_table_find(&estimator->table, dst);
+    *cwndp = slot == NONE ? 0 : destination_at(estimator, slot)->cwnd;
+    if (sample->closed && sample->shown)
+        return RIPTIDE_E_LEFT_OUT;
     if (sample->cwnd - 1 >= (1u << 31) - 1) /* the window is 0, or from 2^31 on */
         return refuse(estimator, RIPTIDE_E_INVALID);
     if (slot == NONE || !(destination_at(estimator, slot)->flags & IS_TOUCHED)) {
-        uint32_t begun = slot;
+        int r = begin(estimator, sample, dst, &slot);
 
-        r = begin(estimator, sample, dst, &begun);
         if (r != 0)
             return r;
-        slot = begun;
     }
     destination = destination_at(estimator, slot);
-    *cwndp = given_cwnd(destination);
     /* Losses of a held out flight are no evidence about another window. */
     estimator->input.cwnd = is_held_out(estimator, sample) ? 0 : *cwndp;
-    reason = estimator->config.policy->add(&estimator->input, destination->memory, sample);
+    estimator->input.dst = &destination->dst;
+    reason = estimator->config.policy->add(&estimator->input, memory_of(estimator, destination),
+                                           sample);
     n = &destination->n_samples[reason];
     *n = (uint16_t)(*n + (*n < UINT16_MAX));
     /* An unknown MTU is 0, and 0 - 1 is larger than any value. */
     if (sample->pmtu_bytes - 1 < destination->tick_pmtu_bytes - 1u)
         note_pmtu(destination, sample);
-    estimator->stats.left_out += reason != RIPTIDE_LEFT_OUT_NOT;
     estimator->stats.samples++;
-    return 0;
+    if (reason == RIPTIDE_LEFT_OUT_NOT)
+        return 0;
+    estimator->stats.left_out++;
+    return RIPTIDE_E_LEFT_OUT;
 }
 
 int riptide_estimator_add_all(struct riptide_estimator *estimator,

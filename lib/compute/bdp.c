@@ -29,7 +29,6 @@ struct bdp {
     float sharers;
     uint32_t kept_min_rtt_us;
 };
-ASSERT_MEMORY_FITS(struct bdp);
 
 /* Counts a connection that is still in the first flights that its window allowed. */
 static void count_opening(struct bdp *bdp, const struct riptide_sample *sample, uint32_t cwnd)
@@ -97,15 +96,13 @@ static void bdp_explain(const void *memory, struct riptide_estimate *estimate)
 {
     const struct bdp *bdp = memory;
 
-    estimate->capacity = (double)bdp->kept_capacity;
-    estimate->sharers = (uint32_t)(bdp->sharers + 0.5f);
     estimate->min_rtt_us = bdp->kept_min_rtt_us;
-    estimate->max_rtt_us = (uint32_t)lesser((double)bdp->kept_rtt_us, UINT32_MAX);
+    estimate->rto_min_us = (uint32_t)lesser((double)bdp->kept_rtt_us, UINT32_MAX);
 }
 
 const struct riptide_policy policy_bdp = {
     .name = "bdp",
-    .help = "path rate x smallest RTT / connections that open together; rto_min if configured",
+    .memory_bytes = sizeof(struct bdp),
     .tick_bytes = offsetof(struct bdp, kept_capacity),
     .add = bdp_add,
     .combine = bdp_combine,

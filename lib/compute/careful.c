@@ -206,7 +206,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
         careful->cwnd = (float)lesser((double)careful->cwnd, START_CWND);
         careful->is_paced = false;
         begin(careful, input->now_ns);
-    } else if (careful->against >= TOO_LARGE) {
+    } else if (careful->against >= TOO_LARGE && input->cwnd > 0) { /* 0: windows are off */
         lower(careful, input, can_pace);
     } else if (careful->fitting >= careful->wait && since_ms >= 1000u * careful->wait) {
         raise(careful, input);
@@ -234,11 +234,14 @@ static void careful_explain(const void *memory, struct riptide_estimate *estimat
     estimate->min_rtt_us = careful->min_rtt_us;
     estimate->pacing_percent = careful->is_paced ? 100 : RIPTIDE_AT_ONCE;
     estimate->may_lower = careful->has_lost;
+    estimate->fitting = careful->fitting;
+    estimate->wait = careful->wait;
+    estimate->against = careful->against;
 }
 
 const struct riptide_policy policy_careful = {
     .name = "careful",
-    .help = "by losses of first flights: grows while they fit, paces and shrinks where they lose",
+    .memory_bytes = sizeof(struct careful),
     .add = careful_add,
     .combine = careful_combine,
     .needs_closed = true,

@@ -7,9 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* A cwnd_max below this default is the wrong value, not the default. */
-enum { CWND_MIN_DEFAULT = 10 };
-
 STRUCT_ENDS_WITH(struct riptide_estimator_config, reserved);
 
 RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_config *config,
@@ -19,7 +16,7 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
         .size = size,
         .policy = riptide_policy_find("careful"),
         .history_weight = 0.5,
-        .cwnd_min = CWND_MIN_DEFAULT,
+        .cwnd_min = 10,
         .cwnd_max = 100,
         .ttl_ns = TTL_DEFAULT_NS,
         .prefix_len4 = 32,
@@ -35,30 +32,35 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
 static const char *policy_fault(const struct riptide_policy *policy)
 {
     size_t name_bytes = policy && policy->name ? strnlen(policy->name, 17) : 0;
+    const struct riptide_policy *built_in;
 
     if (!policy)
         return "not given";
     if (name_bytes < 1 || name_bytes > 16)
         return "its name must have 1 to 16 bytes";
+    built_in = riptide_policy_find(policy->name);
     if (!policy->add || !policy->combine)
         return "without its functions add and combine";
-    if (policy->tick_bytes > RIPTIDE_POLICY_MEMORY_BYTES)
-        return "tick_bytes must be at most RIPTIDE_POLICY_MEMORY_BYTES";
+    if (policy->memory_bytes > RIPTIDE_POLICY_MEMORY_BYTES)
+        return "memory_bytes must be at most 256";
+    if (policy->tick_bytes > policy->memory_bytes)
+        return "tick_bytes must be at most memory_bytes";
+    if (built_in && built_in != policy)
+        return "its name is that of a built-in one";
     return NULL;
 }
 
-int bounds_check(const char *min_field, const char *max_field, size_t i, bool has_min, uint32_t min,
-                 uint32_t max, struct riptide_error *error)
+int bounds_check(const char *min_field, const char *max_field, size_t i, uint32_t min, uint32_t max,
+                 struct riptide_error *error)
 {
     if (max < 1 || max > RIPTIDE_CWND_LIMIT)
         return error_set_element(error, max_field, i, "%u; must be 1 to %d segments", max,
                                  RIPTIDE_CWND_LIMIT);
-    if (!has_min && min > max)
+    if (min < 1)
+        return error_set_element(error, min_field, i, "0; must be 1 to the largest window, %u", max);
+    if (min > max)
         return error_set_element(error, max_field, i, "%u; below the smallest window, %u segments",
                                  max, min);
-    if (min < 1 || min > max)
-        return error_set_element(error, min_field, i,
-                                 "%u; must be 1 to the largest window, %u segments", min, max);
     return 0;
 }
 
@@ -91,9 +93,8 @@ static int config_check(const struct riptide_estimator_config *config, struct ri
                                          config->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
         return REFUSE(rto_min_floor_us, " us",
                       "1 ms to 60 s, or 0, which leaves rto_min unchanged");
-    return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", ADDED,
-                        config->cwnd_min != CWND_MIN_DEFAULT, config->cwnd_min, config->cwnd_max,
-                        error);
+    return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", ADDED, config->cwnd_min,
+                        config->cwnd_max, error);
 }
 
 int estimator_config_check(struct riptide_estimator_config *checked,

@@ -55,6 +55,13 @@ static void leave_share(struct riptide_estimator *estimator, const struct riptid
         prefix_table_remove(&estimator->shares, slot);
 }
 
+bool is_known(const struct destination *destination)
+{
+    static const uint16_t nothing[COUNTS];
+
+    return has_window(destination) || memcmp(destination->seen, nothing, sizeof(nothing)) != 0;
+}
+
 void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
@@ -83,6 +90,7 @@ static bool is_evidence(struct riptide_estimator *estimator, const struct riptid
 {
     uint64_t memory[RIPTIDE_POLICY_MEMORY_BYTES / 8] = { 0 };
 
+    estimator->input.dst = &sample->dst;
     estimator->input.cwnd = 0;
     return estimator->config.policy->add(&estimator->input, memory, sample) ==
            RIPTIDE_LEFT_OUT_NOT;
@@ -111,7 +119,7 @@ static uint32_t find_idlest(struct riptide_estimator *estimator, bool with_windo
     for (int i = 0; i < LOOKS; i++) {
         uint32_t slot = estimator->hand++ % estimator->table.n;
         const struct destination *destination = destination_at(estimator, slot);
-        double idleness = find_idleness(age_ns_of(destination, estimator->now_ns),
+        double idleness = find_idleness(age_ns_of(destination, estimator->input.now_ns),
                                         destination->seen[RIPTIDE_LEFT_OUT_NOT]);
 
         if (!(destination->flags & (IS_TOUCHED | IS_CHANGED)) && idleness > idlest &&
@@ -132,13 +140,11 @@ static int make_room(struct riptide_estimator *estimator, const struct riptide_s
     estimator->stats.is_full = true;
     if (slot == NONE)
         return RIPTIDE_E_FULL;
-    if (!estimator->withdrawn)
-        estimator->withdrawn = calloc(estimator->table.max, sizeof(*estimator->withdrawn));
-    if (!estimator->withdrawn)
-        return -ENOMEM;
     idlest = destination_at(estimator, slot);
-    if (idlest->popped.cwnd > 0)
-        estimator->withdrawn[estimator->n_withdrawn++] = idlest->dst;
+    if (idlest->popped.cwnd > 0 &&
+        array_append(&estimator->withdrawn, &estimator->n_withdrawn,
+                     &estimator->withdrawn_capacity, &idlest->dst, sizeof(idlest->dst)) != 0)
+        return -ENOMEM;
     idlest->popped = (struct given){ 0 };
     forget(estimator, slot);
     estimator->stats.gave_way++;
@@ -188,8 +194,8 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
 
 void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
 {
-    size_t tick_bytes = estimator->config.policy->tick_bytes;
+    const struct riptide_policy *policy = estimator->config.policy;
 
-    memset((unsigned char *)destination->memory + tick_bytes, 0,
-           sizeof(destination->memory) - tick_bytes);
+    memset((unsigned char *)memory_of(estimator, destination) + policy->tick_bytes, 0,
+           policy->memory_bytes - policy->tick_bytes);
 }

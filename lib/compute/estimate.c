@@ -13,16 +13,14 @@
  */
 static uint32_t rto_min_of(uint32_t delay_us, uint32_t least_us)
 {
-    uint32_t us = delay_us < least_us ? least_us : delay_us, step_us = 125;
+    uint64_t us = delay_us < least_us ? least_us : delay_us, step_us = 125;
 
     if (delay_us == 0 || least_us == 0)
         return 0;
-    if (us > RIPTIDE_RTO_MIN_LIMIT_US)
-        return RIPTIDE_RTO_MIN_LIMIT_US;
     while (us >= 16 * step_us)
         step_us *= 2;
     us = (us + step_us - 1) / step_us * step_us;
-    return us < RIPTIDE_RTO_MIN_LIMIT_US ? us : RIPTIDE_RTO_MIN_LIMIT_US;
+    return us < RIPTIDE_RTO_MIN_LIMIT_US ? (uint32_t)us : RIPTIDE_RTO_MIN_LIMIT_US;
 }
 
 /*
@@ -75,7 +73,7 @@ static void bound(const struct riptide_estimator *estimator, struct riptide_esti
 
 /* What the policy and the hints say now. */
 static struct riptide_estimate estimate_anew(const struct riptide_estimator *estimator,
-                                             const struct destination *destination)
+                                             struct destination *destination)
 {
     const struct riptide_estimator_config *config = &estimator->config;
     /* A window computed before this boot has no time on this clock. */
@@ -99,21 +97,20 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
         return estimate;
     estimate.combined = (double)destination->combined;
     estimate.smoothed = destination->smoothed;
-    estimate.is_drop = destination->flags & IS_DROP;
     if (config->policy->explain)
-        config->policy->explain(destination->memory, &estimate);
-    estimate.rto_min_us = rto_min_of(estimate.max_rtt_us, config->rto_min_floor_us);
+        config->policy->explain(memory_of(estimator, destination), &estimate);
+    estimate.rto_min_us = rto_min_of(estimate.rto_min_us, config->rto_min_floor_us);
     bound(estimator, &estimate);
     return estimate;
 }
 
 struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
-                                    const struct destination *destination)
+                                    struct destination *destination)
 {
     struct riptide_estimate estimate = estimate_anew(estimator, destination);
 
     /* Samples since the tick may have changed what the policy says, but not the window. */
-    estimate.cwnd = given_cwnd(destination);
+    estimate.cwnd = destination->cwnd;
     return estimate;
 }
 
@@ -139,11 +136,7 @@ void refresh(struct riptide_estimator *estimator, uint32_t slot)
     struct riptide_estimate estimate = estimate_anew(estimator, destination);
     struct given given = given_of(&estimate);
 
-    destination->flags &= (uint8_t)~IS_OFF;
-    if (estimate.off.family != 0)
-        destination->flags |= IS_OFF;
-    else
-        destination->cwnd = given.cwnd;
+    destination->cwnd = given.cwnd;
     if (destination->flags & IS_CHANGED || memcmp(&given, &destination->popped, sizeof(given)) == 0)
         return;
     destination->flags |= IS_CHANGED;

@@ -16,17 +16,24 @@
 static int lay_out(struct riptide_estimator *estimator, struct riptide_error *error)
 {
     struct riptide_estimator_config *config = &estimator->config;
-    int r;
+    size_t memory_bytes = config->policy->memory_bytes, entry_bytes = sizeof(struct destination);
+    int r = 0;
 
-    estimator->aggregates =
-        array_copy(config->aggregates, config->n_aggregates, sizeof(*config->aggregates));
-    r = estimator->aggregates ? 0 : -ENOMEM;
-    config->aggregates = estimator->aggregates;
-    prefix_table_init(&estimator->table, sizeof(struct destination), config->max_destinations,
-                      config->hash_seed);
+    estimator->memory_at = offsetof(struct destination, memory);
+    if (memory_bytes > SMALL_MEMORY_BYTES) {
+        estimator->memory_at = entry_bytes;
+        entry_bytes += (memory_bytes + 7) / 8 * 8;
+    }
+    prefix_table_init(&estimator->table, entry_bytes, config->max_destinations, config->hash_seed);
     /* And one for a destination to which another one gives way. */
     prefix_table_init(&estimator->shares, sizeof(struct share), config->max_destinations + 1,
                       config->hash_seed);
+    estimator->aggregates =
+        array_copy(config->aggregates, config->n_aggregates, sizeof(*config->aggregates));
+    estimator->hints = malloc(RIPTIDE_MAX_HINTS * sizeof(*estimator->hints));
+    if (!estimator->aggregates || !estimator->hints)
+        return -ENOMEM;
+    config->aggregates = estimator->aggregates;
     estimator->is_by_host =
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->touched = estimator->changed = NONE;
@@ -72,12 +79,12 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
 }
 
 const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
-                                            const struct destination *destination, uint64_t now_ns)
+                                            const struct destination *destination)
 {
     struct riptide_policy_input *input = &estimator->input;
 
-    input->now_ns = now_ns;
-    input->since_ns = has_window(destination) ? age_ns_of(destination, now_ns) : 0;
+    input->dst = &destination->dst;
+    input->since_ns = has_window(destination) ? age_ns_of(destination, input->now_ns) : 0;
     input->samples = destination->n_samples[RIPTIDE_LEFT_OUT_NOT];
     input->cwnd = destination->cwnd;
     input->base_cwnd = destination->base_cwnd;
@@ -99,7 +106,7 @@ static void take_touched(struct riptide_estimator *estimator)
     destination->flags &= (uint8_t)~IS_TOUCHED;
     destination->tick_pmtu_bytes = 0;
     memset(destination->n_samples, 0, sizeof(destination->n_samples));
-    memset(destination->memory, 0, estimator->config.policy->tick_bytes);
+    memset(memory_of(estimator, destination), 0, estimator->config.policy->tick_bytes);
     remove_if_unknown(estimator, slot);
 }
 
@@ -110,19 +117,14 @@ RIPTIDE_PUBLIC void riptide_estimator_discard(struct riptide_estimator *estimato
 }
 
 /* Algorithm 1's moving average; a first value, or one under the drop guard, is taken unchanged. */
-static double smooth(const struct riptide_estimator *estimator, struct destination *destination,
-                     double combined)
+static double smooth(const struct riptide_estimator *estimator,
+                     const struct destination *destination, double combined)
 {
     double weight = estimator->config.history_weight;
     double least = (1 - estimator->config.drop_share) * (double)destination->combined;
 
-    destination->flags &= (uint8_t)~IS_DROP;
-    if (!has_window(destination) || !estimator->config.policy->is_averaged)
+    if (!has_window(destination) || !estimator->config.policy->is_averaged || combined < least)
         return combined;
-    if (combined < least) {
-        destination->flags |= IS_DROP;
-        return combined;
-    }
     return weight * destination->smoothed + (1 - weight) * combined;
 }
 
@@ -137,8 +139,7 @@ void set_window(struct riptide_estimator *estimator, struct destination *destina
         estimator->oldest_ns = updated_ns;
 }
 
-static void compute(struct riptide_estimator *estimator, struct destination *destination,
-                    uint64_t now_ns)
+static void compute(struct riptide_estimator *estimator, struct destination *destination)
 {
     /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
     bool is_idle = has_window(destination) && destination->n_samples[RIPTIDE_LEFT_OUT_IDLE] > 0;
@@ -146,27 +147,27 @@ static void compute(struct riptide_estimator *estimator, struct destination *des
 
     if (destination->n_samples[RIPTIDE_LEFT_OUT_NOT] == 0 && !is_idle)
         return;
-    combined = estimator->config.policy->combine(input_of(estimator, destination, now_ns),
-                                                 destination->memory);
+    combined = estimator->config.policy->combine(input_of(estimator, destination),
+                                                 memory_of(estimator, destination));
     if (combined >= 0 && combined <= FLT_MAX) /* it is kept as float */
         set_window(estimator, destination, combined, smooth(estimator, destination, combined),
-                   (int64_t)now_ns);
+                   (int64_t)estimator->input.now_ns);
     else
         estimator->stats.invalid += combined != RIPTIDE_NO_EVIDENCE;
 }
 
 /* Ends the tick of the first touched destination. */
-static void turn(struct riptide_estimator *estimator, uint64_t now_ns)
+static void turn(struct riptide_estimator *estimator)
 {
     uint32_t slot = estimator->touched;
     struct destination *destination = destination_at(estimator, slot);
 
-    compute(estimator, destination, now_ns);
+    compute(estimator, destination);
     destination->pmtu_bytes = destination->tick_pmtu_bytes;
     memcpy(destination->seen, destination->n_samples, sizeof(destination->seen));
     if (!has_window(destination)) {
         /* Its counts are kept to say why; the policy begins anew. */
-        destination->updated_ns = (int64_t)now_ns;
+        destination->updated_ns = (int64_t)estimator->input.now_ns;
         forget_kept(estimator, destination);
     }
     refresh(estimator, slot);
@@ -201,16 +202,18 @@ static void expire(struct riptide_estimator *estimator, uint64_t now_ns)
 
 RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns)
 {
-    if (now_ns < estimator->now_ns || now_ns > INT64_MAX)
+    struct riptide_policy_input *input = &estimator->input;
+
+    if (now_ns < input->now_ns || now_ns > INT64_MAX)
         return RIPTIDE_E_INVALID;
     if (estimator->stats.ticks > 0)
-        estimator->input.interval_ns = now_ns - estimator->now_ns;
-    estimator->now_ns = estimator->input.now_ns = now_ns;
+        input->interval_ns = now_ns - input->now_ns;
+    input->now_ns = now_ns;
     hints_expire(estimator, now_ns);
     /* Expire first: an expired destination has no history for later samples. */
     expire(estimator, now_ns);
     while (estimator->touched != NONE)
-        turn(estimator, now_ns);
+        turn(estimator);
     estimator->stats.is_full &= estimator->table.n == estimator->table.max;
     estimator->stats.ticks++;
     return 0;

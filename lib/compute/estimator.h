@@ -21,12 +21,13 @@ enum { NO_HISTORY = -1 };
 /* Of samples: those that count, and by reason those that a policy leaves out. */
 enum { COUNTS = 1 + RIPTIDE_LEFT_OUT_REASONS };
 
+/* Of a policy's memory: what fits into a destination. The built-in ones need no more. */
+enum { SMALL_MEMORY_BYTES = 40 };
+
 /* Flags of a destination. */
 enum {
     IS_TOUCHED = 1 << 0, /* has samples of the coming tick */
     IS_CHANGED = 1 << 1, /* waits to be popped */
-    IS_DROP = 1 << 2,    /* the drop guard discarded its history */
-    IS_OFF = 1 << 3,     /* a hint disables its window */
 };
 
 /* What of an estimate a backend acts on: it is popped when this changes. All 0: no window. */
@@ -48,13 +49,13 @@ static_assert(sizeof(struct given) == 16, "it is compared as memory, without pad
 struct destination {
     struct riptide_prefix dst;
     uint8_t flags;
-    uint16_t cwnd;              /* the window given last, also while it is off; 0: none */
+    uint16_t cwnd;              /* with which its connections start; 0: none, or it is off */
     uint16_t tick_pmtu_bytes;   /* as pmtu_bytes, of the coming tick */
     uint16_t n_samples[COUNTS]; /* of the coming tick, by enum riptide_left_out; at most 65535 */
     uint32_t next_touched;
     uint16_t pmtu_bytes; /* of a host's open connections, in the last tick with samples; 0: none */
     uint16_t base_cwnd;  /* window of the base route; 0: unknown */
-    uint64_t memory[RIPTIDE_POLICY_MEMORY_BYTES / 8]; /* the policy's */
+    uint64_t memory[SMALL_MEMORY_BYTES / 8]; /* the policy's; a larger one is behind this struct */
     double smoothed;                                  /* NO_HISTORY: it has no window */
     int64_t updated_ns; /* negative: restored, computed before this host booted */
     float combined;
@@ -63,10 +64,6 @@ struct destination {
     struct given popped;
 };
 static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of a destination");
-
-/* For the files of policies. */
-#define ASSERT_MEMORY_FITS(type)                                                                   \
-    static_assert(sizeof(type) <= RIPTIDE_POLICY_MEMORY_BYTES, "memory is over its budget")
 
 /* Hints that decide for one destination, or an empty one. */
 struct hints_of {
@@ -78,7 +75,6 @@ struct hints_of {
 struct hint {
     struct riptide_hint hint; /* begins with its prefix */
     uint32_t around;          /* the longest other one that contains it, or NONE */
-    struct hints_of sum;      /* of it and those that contain it */
 };
 
 /* How many destinations there are within a /24, a /64, or a wider destination. */
@@ -92,11 +88,11 @@ struct riptide_estimator {
     void *aggregates;                       /* the configuration's */
     const struct riptide_scope *scope;      /* the observer's; NULL: everything */
     bool is_by_host;                        /* every destination is one host */
+    size_t memory_at;                       /* offset of the policy's memory in a destination */
     struct prefix_table table;
     struct prefix_table shares; /* of all destinations in the table */
     struct riptide_estimator_stats stats;
-    struct riptide_policy_input input;
-    uint64_t now_ns;  /* of the last tick */
+    struct riptide_policy_input input; /* its now_ns: of the last tick, or load */
     bool gives_none;  /* connections start without windows at present, as in a pause */
     uint32_t holdout; /* share of them that also start without at other times: see arm_of */
     uint64_t arms_seed;
@@ -106,8 +102,8 @@ struct riptide_estimator {
     uint32_t hand;     /* where the next search for one that gives way begins */
     /* Destinations that gave way, to be withdrawn before others are popped; NULL: none so far. */
     struct riptide_prefix *withdrawn;
-    uint32_t n_withdrawn;
-    struct hint *hints; /* the configuration's and the added ones, sorted: see hints.c */
+    uint32_t n_withdrawn, withdrawn_capacity;
+    struct hint *hints; /* RIPTIDE_MAX_HINTS; the configuration's and the added ones, sorted */
     uint32_t n_hints;
     struct riptide_estimate popped;
 };
@@ -116,6 +112,13 @@ static inline struct destination *destination_at(const struct riptide_estimator 
                                                  uint32_t slot)
 {
     return prefix_table_at(&estimator->table, slot);
+}
+
+/* The policy's memory. */
+static inline void *memory_of(const struct riptide_estimator *estimator,
+                              struct destination *destination)
+{
+    return (unsigned char *)destination + estimator->memory_at;
 }
 
 #define FOR_EACH_DESTINATION(estimator, slot)                                                      \
@@ -127,21 +130,6 @@ static inline bool has_window(const struct destination *destination)
     return destination->smoothed >= 0;
 }
 
-/* Whether it has a window, or samples that gave none. */
-static inline bool is_known(const struct destination *destination)
-{
-    const uint16_t *seen = destination->seen;
-
-    return has_window(destination) || seen[0] + seen[1] + seen[2] + seen[3] > 0;
-}
-
-/* The window with which its connections start; 0: none. */
-static inline uint16_t given_cwnd(const struct destination *destination)
-{
-    return destination->flags & IS_OFF ? 0 : destination->cwnd;
-}
-
-/* Time since it was computed. */
 static inline uint64_t age_ns_of(const struct destination *destination, uint64_t now_ns)
 {
     return now_ns - (uint64_t)destination->updated_ns;
@@ -160,12 +148,12 @@ int estimator_config_check(struct riptide_estimator_config *checked,
 /* In place of the index of a hint that is not in the configuration. */
 #define ADDED SIZE_MAX
 
-/* Of the i-th hint. Without `has_min` the lower one is a default, and the error names the other. */
-int bounds_check(const char *min_field, const char *max_field, size_t i, bool has_min, uint32_t min,
-                 uint32_t max, struct riptide_error *error);
+/* The bounds of the i-th hint, or ADDED. Errors: -EINVAL with a line. */
+int bounds_check(const char *min_field, const char *max_field, size_t i, uint32_t min, uint32_t max,
+                 struct riptide_error *error);
 
 const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
-                                            const struct destination *destination, uint64_t now_ns);
+                                            const struct destination *destination);
 
 /* Sets the window of a destination as computed at that time, before bounds. */
 void set_window(struct riptide_estimator *estimator, struct destination *destination,
@@ -182,6 +170,9 @@ bool destination_is_ours(const struct riptide_estimator *estimator,
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     const struct riptide_sample *sample, uint32_t *slotp);
 
+/* Whether it has a window, or samples that gave none. */
+bool is_known(const struct destination *destination);
+
 /* Removes a destination that is not known, on no list, and without a window in the kernel. */
 void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot);
 
@@ -193,7 +184,7 @@ void forget_kept(const struct riptide_estimator *estimator, struct destination *
 
 /* All that is known of a destination: its evidence, and the window within its bounds. */
 struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
-                                    const struct destination *destination);
+                                    struct destination *destination);
 
 /* Whether it has a window, which may be off. */
 static inline bool estimate_has_window(const struct riptide_estimate *estimate)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The hints of an estimator: an array in the order of addresses, searched by halves. Each has the
- * sum of those that contain it, so the longest one that contains a destination has it all. Pure
- * except for memory.
+ * index of the one around it, so those that contain a destination are a chain. Pure except for
+ * memory.
  */
 #include "estimator.h"
 #include "internal.h"
 #include "prefix.h"
+#include "tools.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define HINT "estimator.hints[]."
@@ -27,19 +27,18 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     if (hint->reserved != 0)
         return error_set_element(error, HINT "reserved", i, "must be 0");
     if (!hint_has_end(hint))
-        return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, hint->cwnd_min > 0, min, max,
-                            error);
+        return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, min, max, error);
     if (i != ADDED)
         return error_set_element(error, HINT "until_ns", i,
                                  "must be 0: hints of the configuration have no end");
-    if (hint->until_ns <= estimator->now_ns)
+    if (hint->until_ns <= estimator->input.now_ns)
         return error_set_element(error, HINT "until_ns", i, "has passed already");
     if (hint->cwnd_min > 0)
         return error_set_element(error, HINT "cwnd_min", i,
                                  "must be 0: a hint with an end only lowers windows");
     if (hint->cwnd_max == 0 && !hint->off)
         return error_set_element(error, HINT "cwnd_max", i, "0, and not off: it has no effect");
-    return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, false, 1, max, error);
+    return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, 1, max, error);
 }
 
 /* By prefix; of two for the same one that without an end comes first. */
@@ -83,43 +82,37 @@ static uint32_t find_around(const struct riptide_estimator *estimator, uint32_t 
     return i;
 }
 
-static const struct riptide_hint none;
-static const struct hints_of nothing = { &none, &none, &none };
-
 struct hints_of hints_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst)
 {
+    static const struct riptide_hint none;
+    struct hints_of found = { &none, &none, &none };
     uint32_t i = find_around(estimator, find_last(estimator, dst), dst);
-    struct hints_of found = i == NONE ? nothing : estimator->hints[i].sum;
 
+    for (; i != NONE; i = estimator->hints[i].around) {
+        const struct riptide_hint *hint = &estimator->hints[i].hint;
+
+        if (!hint_has_end(hint)) {
+            if (found.kept == &none)
+                found.kept = hint;
+            continue;
+        }
+        if (hint->off && found.off == &none)
+            found.off = hint;
+        if (hint->cwnd_max > 0 && (found.cap == &none || hint->cwnd_max < found.cap->cwnd_max))
+            found.cap = hint;
+    }
     if (found.off == &none && found.kept->off)
         found.off = found.kept;
     return found;
 }
 
-/* Those around it come before it. */
-static void link_one(struct riptide_estimator *estimator, uint32_t i)
-{
-    struct hint *at = &estimator->hints[i];
-    const struct riptide_hint *hint = &at->hint;
-    struct hints_of *sum = &at->sum;
-
-    at->around = find_around(estimator, i - 1, &hint->dst);
-    *sum = at->around == NONE ? nothing : estimator->hints[at->around].sum;
-    if (!hint_has_end(hint)) {
-        sum->kept = hint;
-        return;
-    }
-    if (hint->off)
-        sum->off = hint;
-    if (hint->cwnd_max > 0 && (sum->cap == &none || hint->cwnd_max < sum->cap->cwnd_max))
-        sum->cap = hint;
-}
-
 void hints_changed(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
+    /* Those around one come before it. */
     for (uint32_t i = 0; i < estimator->n_hints; i++)
-        link_one(estimator, i);
+        estimator->hints[i].around =
+            find_around(estimator, i - 1, &estimator->hints[i].hint.dst);
     FOR_EACH_DESTINATION(estimator, slot)
     {
         if (!dst || riptide_prefix_contains(dst, &destination_at(estimator, slot)->dst))
@@ -130,29 +123,24 @@ void hints_changed(struct riptide_estimator *estimator, const struct riptide_pre
 int hints_put(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
               struct riptide_error *error)
 {
-    uint32_t n = estimator->n_hints, at = count_up_to(estimator, hint);
-    bool is_known = at > 0 && hint_compare(&estimator->hints[at - 1].hint, hint) == 0;
+    uint32_t after = count_up_to(estimator, hint);
+    struct hint *at = &estimator->hints[after];
+    bool is_known = after > 0 && hint_compare(&at[-1].hint, hint) == 0;
     int r = hint_check(estimator, hint, i, error);
-    struct hint *grown;
 
     if (r < 0)
         return r;
     if (is_known && i != ADDED)
         return error_set_element(error, HINT "dst", i, "given twice");
-    if (!is_known) {
-        if (n == RIPTIDE_MAX_HINTS)
-            return RIPTIDE_E_FULL;
-        grown = reallocarray(estimator->hints, n + 1, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        memmove(&grown[at + 1], &grown[at], (n - at) * sizeof(*grown));
-        estimator->hints = grown;
-        estimator->n_hints++;
-        at++;
-    }
-    estimator->hints[at - 1].hint = *hint;
+    if (!is_known && estimator->n_hints == RIPTIDE_MAX_HINTS)
+        return RIPTIDE_E_FULL;
+    if (is_known)
+        at--;
+    else
+        memmove(at + 1, at, (estimator->n_hints++ - after) * sizeof(*at));
+    at->hint = *hint;
     if (!hint_has_end(hint))
-        estimator->hints[at - 1].hint.until_ns = RIPTIDE_NEVER_NS;
+        at->hint.until_ns = RIPTIDE_NEVER_NS;
     return 0;
 }
 
@@ -166,7 +154,7 @@ RIPTIDE_PUBLIC int riptide_estimator_add_hint(struct riptide_estimator *estimato
     r = hints_put(estimator, hint, ADDED, error);
     if (r == 0)
         hints_changed(estimator, &hint->dst);
-    return error_fill(error, r);
+    return r;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estimator,

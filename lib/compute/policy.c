@@ -21,7 +21,6 @@ struct mean {
     /* kept */
     uint32_t kept_min_rtt_us;
 };
-ASSERT_MEMORY_FITS(struct mean);
 
 static enum riptide_left_out paper_add(const struct riptide_policy_input *input, void *memory,
                                        const struct riptide_sample *sample)
@@ -63,7 +62,7 @@ static void paper_explain(const void *memory, struct riptide_estimate *estimate)
 
 static const struct riptide_policy policy_paper = {
     .name = "paper",
-    .help = "mean of all open connections, moving average with history",
+    .memory_bytes = sizeof(struct mean),
     .tick_bytes = offsetof(struct mean, kept_min_rtt_us),
     .is_averaged = true,
     .add = paper_add,

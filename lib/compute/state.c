@@ -39,7 +39,7 @@ size_t state_put_head(char *at, uint64_t realtime_ns)
 size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
                       uint64_t now_ns)
 {
-    const struct destination *destination = destination_at(estimator, slot);
+    struct destination *destination = destination_at(estimator, slot);
     struct riptide_estimate estimate = estimate_of(estimator, destination);
     double cwnd = greater(1, lesser(estimate.smoothed, RIPTIDE_CWND_LIMIT));
     bool is_paced = estimate.pacing_percent > 0 && estimate.pacing_percent != RIPTIDE_AT_ONCE;
@@ -93,19 +93,10 @@ static const char *next_line(const char *at, const char *end, char line[MOST_LIN
     return newline ? newline + 1 : end;
 }
 
-/* A load under way. */
-struct load {
-    struct riptide_estimator *estimator;
-    uint64_t passed_ns; /* since the state was saved, at most INT64_MAX */
-    uint64_t now_ns;
-    struct riptide_load_counts counts;
-};
-
-/* The window of the line, as if it had been computed here at updated_ns. */
-static int adopt(struct load *load, const char *line, const struct riptide_prefix *dst,
-                 uint32_t cwnd, int64_t updated_ns)
+/* The window of the line, as if it had been computed here at updated_ns. As destination_get. */
+static int adopt(struct riptide_estimator *estimator, const char *line,
+                 const struct riptide_prefix *dst, uint32_t cwnd, int64_t updated_ns)
 {
-    struct riptide_estimator *estimator = load->estimator;
     const struct riptide_policy *policy = estimator->config.policy;
     const struct riptide_estimate loaded = {
         .smoothed = cwnd,
@@ -116,10 +107,8 @@ static int adopt(struct load *load, const char *line, const struct riptide_prefi
     uint32_t slot;
     int r = destination_get(estimator, dst, NULL, &slot);
 
-    load->counts.overflow += r == RIPTIDE_E_FULL;
-    load->counts.loaded += r == 0;
     if (r != 0)
-        return r < 0 ? r : 0;
+        return r;
     destination = destination_at(estimator, slot);
     memset(destination->seen, 0, sizeof(destination->seen));
     destination->seen[RIPTIDE_LEFT_OUT_NOT] =
@@ -127,59 +116,52 @@ static int adopt(struct load *load, const char *line, const struct riptide_prefi
     set_window(estimator, destination, cwnd, cwnd, updated_ns);
     forget_kept(estimator, destination);
     if (policy->restore)
-        policy->restore(input_of(estimator, destination, load->now_ns), destination->memory,
+        policy->restore(input_of(estimator, destination), memory_of(estimator, destination),
                         &loaded);
     refresh(estimator, slot);
     return 0;
 }
 
-static int load_line(struct load *load, const char *line)
+/* Loads one destination of a state that was saved so long ago. */
+static int load_line(struct riptide_estimator *estimator, const char *line, uint64_t passed_ns,
+                     struct riptide_load_counts *counts)
 {
-    struct riptide_estimator *estimator = load->estimator;
-    struct riptide_load_counts *counts = &load->counts;
     uint32_t cwnd = (uint32_t)find_number(line, " cwnd=", RIPTIDE_CWND_LIMIT, 0), slot;
-    uint64_t age_ns = find_number(line, " age_ns=", INT64_MAX, UINT64_MAX);
+    uint64_t saved_age_ns = find_number(line, " age_ns=", INT64_MAX, UINT64_MAX);
+    uint64_t age_ns = saved_age_ns + passed_ns;
     /* Shortly after a reboot that is before the zero of this clock. */
-    int64_t updated_ns = (int64_t)(load->now_ns - age_ns - load->passed_ns);
-    const struct destination *known = NULL;
+    int64_t updated_ns = (int64_t)(estimator->input.now_ns - age_ns);
+    uint32_t *count = &counts->loaded;
+    const struct destination *known;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix dst;
+    int r = 0;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
-    if (riptide_prefix_parse(&dst, text) != 0 || cwnd == 0 || age_ns == UINT64_MAX) {
+    if (riptide_prefix_parse(&dst, text) != 0 || cwnd == 0 || saved_age_ns == UINT64_MAX) {
         counts->skipped++;
         return 0;
     }
     slot = prefix_table_find(&estimator->table, &dst);
-    if (slot != NONE)
-        known = destination_at(estimator, slot);
-    age_ns += load->passed_ns;
+    known = slot == NONE ? NULL : destination_at(estimator, slot);
     if (age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX)
-        counts->expired++;
+        count = &counts->expired;
     else if (!destination_is_ours(estimator, &dst))
-        counts->regrouped++;
+        count = &counts->regrouped;
     else if (known && has_window(known) && known->updated_ns >= updated_ns)
-        counts->older++;
+        count = &counts->older;
     else
-        return adopt(load, line, &dst, cwnd, updated_ns);
-    return 0;
+        r = adopt(estimator, line, &dst, cwnd, updated_ns);
+    if (r == RIPTIDE_E_FULL)
+        count = &counts->overflow;
+    ++*count;
+    return r < 0 ? r : 0;
 }
 
-RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
-                                          uint64_t realtime_ns, const char *text, size_t size,
-                                          struct riptide_load_counts *counts,
-                                          struct riptide_error *error)
+/* Whether the first line is that of a state which can be loaded at that time. */
+static bool head_check(const char *line, uint64_t saved_ns, uint64_t realtime_ns,
+                       struct riptide_error *error)
 {
-    struct load load = { .estimator = estimator, .now_ns = now_ns };
-    const char *end = text + size;
-    char line[MOST_LINE_BYTES];
-    uint64_t saved_ns;
-    int r = -EINVAL;
-
-    if (now_ns < estimator->now_ns || now_ns > INT64_MAX)
-        return RIPTIDE_E_INVALID;
-    text = next_line(text, end, line);
-    saved_ns = find_number(line, " saved_ns=", UINT64_MAX, 0);
     if (strncmp(line, "riptide", strlen("riptide")) != 0)
         error_set(error, "state: the first line is not that of a riptide state");
     else if (strncmp(line, magic, strlen(magic)) != 0)
@@ -188,20 +170,39 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
         error_set(error, "state: saved %llu s ahead of this clock",
                   (unsigned long long)((saved_ns - realtime_ns) / NS_PER_S));
     else
-        r = 0;
-    if (realtime_ns > saved_ns)
-        load.passed_ns = realtime_ns - saved_ns < INT64_MAX ? realtime_ns - saved_ns : INT64_MAX;
+        return true;
+    return false;
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
+                                          uint64_t realtime_ns, const char *text, size_t size,
+                                          struct riptide_load_counts *counts,
+                                          struct riptide_error *error)
+{
+    struct riptide_load_counts all = { 0 };
+    const char *end = text + size;
+    char line[MOST_LINE_BYTES];
+    uint64_t saved_ns, passed_ns;
+    int r = 0;
+
+    if (now_ns < estimator->input.now_ns || now_ns > INT64_MAX)
+        return RIPTIDE_E_INVALID;
+    text = next_line(text, end, line);
+    saved_ns = find_number(line, " saved_ns=", UINT64_MAX, 0);
+    if (!head_check(line, saved_ns, realtime_ns, error))
+        return -EINVAL;
+    passed_ns = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
+    if (passed_ns > INT64_MAX)
+        passed_ns = INT64_MAX;
+    estimator->input.now_ns = now_ns;
     while (r == 0 && text < end) {
         text = next_line(text, end, line);
         /* The rest belongs to the agent. */
         if (strncmp(line, "riptide ", strlen("riptide ")) == 0)
             break;
-        r = load_line(&load, line);
+        r = load_line(estimator, line, passed_ns, &all);
     }
-    if (r < 0)
-        return r;
-    estimator->now_ns = now_ns;
-    if (counts)
-        *counts = load.counts;
-    return 0;
+    if (r == 0 && counts)
+        *counts = all;
+    return r;
 }

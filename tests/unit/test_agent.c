@@ -93,7 +93,7 @@ TEST(each_value_out_of_range_is_refused)
 
     init(&configs);
     configs.estimator.cwnd_min = 0;
-    assert_not_new(&configs, "estimator.cwnd_min: 0; must be 1 to the largest window, 100 segments");
+    assert_not_new(&configs, "estimator.cwnd_min: 0; must be 1 to the largest window, 100");
     configs.estimator.cwnd_min = 10;
     configs.agent.interval_ns = 1;
     assert_not_new(&configs, "interval_ns: must be 10 ms to one hour");
@@ -320,7 +320,7 @@ static void assert_taken(struct riptide_agent *agent, bool is_taken)
                                 "192.0.2.1 cwnd=48 age_ns=0\n";
     struct riptide_load_counts counts;
 
-    assert_int_equal(riptide_agent_add(agent, &sample), is_taken ? 0 : RIPTIDE_E_UNKNOWN);
+    assert_int_equal(riptide_agent_add(agent, &sample), is_taken ? RIPTIDE_E_LEFT_OUT : RIPTIDE_E_UNKNOWN);
     assert_int_equal(riptide_estimator_load(riptide_agent_get_estimator(agent),
                                             read_clock(CLOCK_BOOTTIME), 0, state,
                                             sizeof(state) - 1, &counts, NULL),

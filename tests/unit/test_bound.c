@@ -310,7 +310,7 @@ TEST(hints_of_a_configuration_are_refused_by_name)
     } cases[] = {
         { { .dst = dst, .cwnd_max = 9 }, "cwnd_max: 9; below the smallest window, 10 segments" },
         { { .dst = dst, .cwnd_min = 101 },
-          "cwnd_min: 101; must be 1 to the largest window, 100 segments" },
+          "cwnd_max: 100; below the smallest window, 101 segments" },
         { { .dst = dst, .cwnd_max = 65536 }, "cwnd_max: 65536; must be 1 to 65535 segments" },
         { { .dst = dst, .cwnd_max = 20, .until_ns = S },
           "until_ns: must be 0: hints of the configuration have no end" },

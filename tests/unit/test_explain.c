@@ -155,19 +155,19 @@ TEST(what_is_only_explained_takes_nobodys_place)
 {
     ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = 3);
 
-    assert_int_equal(add_unused(estimator, "192.0.1.1"), 0);
-    assert_int_equal(add_unused(estimator, "192.0.2.1"), 0);
-    assert_int_equal(add_unused(estimator, "192.0.3.1"), 0);
+    assert_int_equal(add_unused(estimator, "192.0.1.1"), RIPTIDE_E_LEFT_OUT);
+    assert_int_equal(add_unused(estimator, "192.0.2.1"), RIPTIDE_E_LEFT_OUT);
+    assert_int_equal(add_unused(estimator, "192.0.3.1"), RIPTIDE_E_LEFT_OUT);
     riptide_estimator_tick(estimator, 1 * S);
-    assert_int_equal(add_unused(estimator, "192.0.4.1"), 0);
-    assert_int_equal(add_unused(estimator, "192.0.5.1"), 0);
-    assert_int_equal(add_unused(estimator, "192.0.6.1"), 0);
+    assert_int_equal(add_unused(estimator, "192.0.4.1"), RIPTIDE_E_LEFT_OUT);
+    assert_int_equal(add_unused(estimator, "192.0.5.1"), RIPTIDE_E_LEFT_OUT);
+    assert_int_equal(add_unused(estimator, "192.0.6.1"), RIPTIDE_E_LEFT_OUT);
     assert_int_equal(add_unused(estimator, "192.0.7.1"), RIPTIDE_E_FULL);
     riptide_estimator_tick(estimator, 2 * S);
     /* The one not sampled for longest goes first, whatever the order before. */
-    assert_int_equal(add_unused(estimator, "192.0.4.1"), 0);
-    assert_int_equal(add_unused(estimator, "192.0.6.1"), 0);
-    assert_int_equal(add_unused(estimator, "192.0.8.1"), 0);
+    assert_int_equal(add_unused(estimator, "192.0.4.1"), RIPTIDE_E_LEFT_OUT);
+    assert_int_equal(add_unused(estimator, "192.0.6.1"), RIPTIDE_E_LEFT_OUT);
+    assert_int_equal(add_unused(estimator, "192.0.8.1"), RIPTIDE_E_LEFT_OUT);
     assert_int_equal(add_unused(estimator, "192.0.9.1"), RIPTIDE_E_FULL);
     riptide_estimator_tick(estimator, 3 * S);
     assert_true(is_explained(estimator, "192.0.4.1"));

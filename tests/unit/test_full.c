@@ -84,8 +84,8 @@ TEST(one_prefix_has_a_sixteenth)
 
 TEST(sixteenth_of_a_24_and_wider_destinations)
 {
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.max_destinations = 32);
-    ESTIMATOR *wide = ESTIMATOR_WITH("paper", config.max_destinations = 32, config.prefix_len4 = 16);
+    ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = 32);
+    ESTIMATOR *wide = ESTIMATOR_WITH("careful", config.max_destinations = 32, config.prefix_len4 = 16);
 
     assert_int_equal(connect_to(estimator, prefix("192.0.2.1"), 1), 0);
     assert_int_equal(connect_to(estimator, prefix("192.0.2.2"), 1), 0);

@@ -66,14 +66,14 @@ TEST(line_keeps_its_reason_where_a_value_is_too_long)
 
 TEST(each_result_has_words_of_its_own)
 {
-    for (int i = RIPTIDE_E_AGAIN; i <= RIPTIDE_E_MORE; i++) {
+    for (int i = RIPTIDE_E_AGAIN; i <= RIPTIDE_E_LEFT_OUT; i++) {
         assert_string_not_equal(riptide_strerror(i), "no known outcome");
         for (int j = 0; j < i; j++)
             assert_string_not_equal(riptide_strerror(i), riptide_strerror(j));
     }
     assert_string_equal(riptide_strerror(0), "success");
     assert_string_equal(riptide_strerror(-ENOENT), strerror(ENOENT));
-    assert_string_equal(riptide_strerror(RIPTIDE_E_MORE + 1), "no known outcome");
+    assert_string_equal(riptide_strerror(RIPTIDE_E_LEFT_OUT + 1), "no known outcome");
     assert_string_equal(riptide_strerror(INT_MAX), "no known outcome");
     assert_non_null(riptide_strerror(INT_MIN));
 }

@@ -70,7 +70,7 @@ def version() -> str:
     return found
 
 
-#: Without RIPTIDE_E_MORE, which is no exception: see has_more.
+#: Without RIPTIDE_E_MORE and RIPTIDE_E_LEFT_OUT, which are no exceptions: see has_more, Estimator.add.
 OUTCOMES = {
     lib.RIPTIDE_E_AGAIN: AgainError,
     lib.RIPTIDE_E_DONE: DoneError,

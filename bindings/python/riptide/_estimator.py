@@ -67,12 +67,18 @@ class Estimator(Handle):
         config = new_config(CONFIG, options, keep)
         super().__init__(new_object(lib.riptide_estimator_new, config, lib.riptide_estimator_free))
 
-    def add(self, sample: Sample) -> None:
-        """Adds a sample to the next tick. Errors: FullError, InvalidError; both are counted."""
+    def add(self, sample: Sample) -> bool:
+        """Adds a sample to the next tick. Returns whether it is evidence for the policy.
+
+        Errors: FullError, InvalidError; both are counted.
+        """
         if not isinstance(sample, Sample):
             raise TypeError(f"sample: not a Sample: {shown(sample)}")
         with self._use as c:
-            check(lib.riptide_estimator_add(c, ffi.addressof(sample.c)))
+            result = lib.riptide_estimator_add(c, ffi.addressof(sample.c))
+        if result != lib.RIPTIDE_E_LEFT_OUT:
+            check(result)
+        return bool(result == 0)
 
     def discard(self) -> None:
         """Discards the samples added since the last tick."""

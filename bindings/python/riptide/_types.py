@@ -171,7 +171,6 @@ class Estimate:
     expires_ns: int
     combined: float  #: the policy's result for them, segments
     smoothed: float  #: with history, segments, before bounds
-    is_drop: bool  #: the drop guard discarded history
     may_lower: bool  #: losses or a hint have lowered it: for Applier.set
     bounds: Bound  #: the limits that changed the window
     cwnd_min: int  #: bounds in force for it, hints included, segments
@@ -180,12 +179,12 @@ class Estimate:
     hint: Network | None  #: with an end if one sets cwnd_max, else the longest without an end
     off: Network | None  #: the hint that disables the window
     min_rtt_us: int  #: smallest round trip time
-    max_rtt_us: int  #: largest; not by "careful"
     pacing_percent: int  #: of a round trip, for the first flight; 0: not set; 2**32 - 1: at once
+    fitting: int  #: "careful": flights that filled the window and fit, less lossy ones
+    wait: int  #: at which `fitting` raises the window
+    against: int  #: how much lossy flights speak against the window; at 16 it is too large
     rto_min_us: int  #: for the route; 0: unchanged
     pmtu_bytes: int  #: smallest path MTU of a host's open connections
-    sharers: int  #: "bdp": connections that open together
-    capacity: float  #: "bdp": segments that the path delivers in its smallest round trip
 
 
 @dataclass(frozen=True)
