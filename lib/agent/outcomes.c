@@ -3,7 +3,6 @@
 #include "agent/parts.h"
 
 #include "compute/estimator.h"
-#include "compute/evidence.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

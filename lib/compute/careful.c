@@ -5,7 +5,6 @@
  * step of two counters (docs/policies.md). Pure.
  */
 #include "estimator.h"
-#include "evidence.h"
 #include "internal.h"
 
 struct careful {

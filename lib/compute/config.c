@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The estimator's configuration: defaults and checks. hints.c checks hints. Pure. */
+/* The estimator's configuration: defaults and checks. bounds.c checks hints. Pure. */
 #include "estimator.h"
 #include "internal.h"
 #include "prefix.h"

@@ -23,54 +23,6 @@ static uint32_t rto_min_of(uint32_t delay_us, uint32_t least_us)
     return us < RIPTIDE_RTO_MIN_LIMIT_US ? (uint32_t)us : RIPTIDE_RTO_MIN_LIMIT_US;
 }
 
-/*
- * The order matters. The base route's window is the lower bound, unless losses have shown it to be
- * too large. The upper bound prevails, as a hint with an end can be below the lower one.
- */
-static void bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate)
-{
-    struct hints_of hints = hints_find(estimator, &estimate->dst);
-    uint32_t min_bit = RIPTIDE_BOUND_MIN, max_bit = RIPTIDE_BOUND_MAX;
-    double cwnd = estimate->smoothed;
-
-    estimate->off = hints.off->dst;
-    estimate->hint = hints.kept->dst;
-    if (hints.kept->cwnd_min > 0) {
-        estimate->cwnd_min = hints.kept->cwnd_min;
-        min_bit = RIPTIDE_BOUND_HINT_MIN;
-    }
-    /* The configuration's maximum limits growth; it does not lower the window of a base route. */
-    if (estimate->cwnd_max < estimate->base_cwnd)
-        estimate->cwnd_max = estimate->base_cwnd;
-    if (hints.kept->cwnd_max > 0) {
-        estimate->cwnd_max = hints.kept->cwnd_max;
-        max_bit = RIPTIDE_BOUND_HINT_MAX;
-    }
-    if (hints.cap->cwnd_max > 0 && hints.cap->cwnd_max < estimate->cwnd_max) {
-        estimate->cwnd_max = hints.cap->cwnd_max;
-        estimate->hint = hints.cap->dst;
-        max_bit = RIPTIDE_BOUND_HINT_MAX;
-    }
-    if (cwnd < estimate->base_cwnd && !estimate->may_lower) {
-        cwnd = estimate->base_cwnd;
-        estimate->bounds |= RIPTIDE_BOUND_BASE;
-    }
-    if (cwnd < estimate->cwnd_min) {
-        cwnd = estimate->cwnd_min;
-        estimate->bounds |= min_bit;
-    }
-    if (cwnd > estimate->cwnd_max) {
-        cwnd = estimate->cwnd_max;
-        estimate->bounds |= max_bit;
-        /* cwnd_max of the configuration does not lower a window on purpose. */
-        estimate->may_lower |= max_bit == RIPTIDE_BOUND_HINT_MAX;
-    }
-    if (estimate->cwnd_min > estimate->cwnd_max)
-        estimate->cwnd_min = estimate->cwnd_max;
-    if (estimate->off.family == 0)
-        estimate->cwnd = (uint32_t)(cwnd + 0.5);
-}
-
 /* What the policy and the hints say now. */
 static struct riptide_estimate estimate_anew(const struct riptide_estimator *estimator,
                                              struct destination *destination)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The estimator's ticks: windows are computed, expired and popped. add.c adds samples, policies
- * compute windows, estimate.c limits them. Pure except for memory.
+ * The estimator's ticks: windows are computed, expired and popped. destination.c adds samples,
+ * policies compute windows, bounds.c limits them. Pure except for memory.
  */
 #include "estimator.h"
 
@@ -36,7 +36,7 @@ static int lay_out(struct riptide_estimator *estimator, struct riptide_error *er
     config->aggregates = estimator->aggregates;
     estimator->is_by_host =
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
-    estimator->touched = estimator->changed = NONE;
+    estimator->changed = NONE;
     estimator->input.config = config;
     for (size_t i = 0; r == 0 && i < config->n_hints; i++)
         r = hints_put(estimator, &config->hints[i], i, error);
@@ -96,13 +96,10 @@ RIPTIDE_PUBLIC void riptide_estimator_set_pacing(struct riptide_estimator *estim
     estimator->input.can_pace = can_pace;
 }
 
-/* Takes a destination off the touched list and discards its samples. */
-static void take_touched(struct riptide_estimator *estimator)
+static void discard(struct riptide_estimator *estimator, uint32_t slot)
 {
-    uint32_t slot = estimator->touched;
     struct destination *destination = destination_at(estimator, slot);
 
-    estimator->touched = destination->next_touched;
     destination->flags &= (uint8_t)~IS_TOUCHED;
     destination->tick_pmtu_bytes = 0;
     memset(destination->n_samples, 0, sizeof(destination->n_samples));
@@ -112,8 +109,8 @@ static void take_touched(struct riptide_estimator *estimator)
 
 RIPTIDE_PUBLIC void riptide_estimator_discard(struct riptide_estimator *estimator)
 {
-    while (estimator->touched != NONE)
-        take_touched(estimator);
+    FOR_EACH_DESTINATION(estimator, slot)
+    discard(estimator, slot);
 }
 
 /* Algorithm 1's moving average; a first value, or one under the drop guard, is taken unchanged. */
@@ -135,8 +132,6 @@ void set_window(struct riptide_estimator *estimator, struct destination *destina
     destination->combined = (float)combined;
     destination->smoothed = smoothed;
     destination->updated_ns = updated_ns;
-    if (updated_ns < estimator->oldest_ns)
-        estimator->oldest_ns = updated_ns;
 }
 
 static void compute(struct riptide_estimator *estimator, struct destination *destination)
@@ -156,10 +151,9 @@ static void compute(struct riptide_estimator *estimator, struct destination *des
         estimator->stats.invalid += combined != RIPTIDE_NO_EVIDENCE;
 }
 
-/* Ends the tick of the first touched destination. */
-static void turn(struct riptide_estimator *estimator)
+/* Ends the tick of a destination that has samples. */
+static void turn(struct riptide_estimator *estimator, uint32_t slot)
 {
-    uint32_t slot = estimator->touched;
     struct destination *destination = destination_at(estimator, slot);
 
     compute(estimator, destination);
@@ -171,33 +165,7 @@ static void turn(struct riptide_estimator *estimator)
         forget_kept(estimator, destination);
     }
     refresh(estimator, slot);
-    take_touched(estimator);
-}
-
-/*
- * Withdraws destinations whose time to live has passed. It visits all, but not before the oldest
- * can have expired: on a host whose connections stay open that is once in a time to live.
- */
-static void expire(struct riptide_estimator *estimator, uint64_t now_ns)
-{
-    uint64_t ttl_ns = estimator->config.ttl_ns;
-
-    if (now_ns - (uint64_t)estimator->oldest_ns < ttl_ns)
-        return;
-    estimator->oldest_ns = (int64_t)now_ns;
-    FOR_EACH_DESTINATION(estimator, slot)
-    {
-        const struct destination *destination = destination_at(estimator, slot);
-
-        if (!is_known(destination))
-            continue;
-        if (age_ns_of(destination, now_ns) >= ttl_ns) {
-            estimator->stats.expired += has_window(destination);
-            forget(estimator, slot);
-        } else if (destination->updated_ns < estimator->oldest_ns) {
-            estimator->oldest_ns = destination->updated_ns;
-        }
-    }
+    discard(estimator, slot);
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns)
@@ -210,10 +178,19 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         input->interval_ns = now_ns - input->now_ns;
     input->now_ns = now_ns;
     hints_expire(estimator, now_ns);
-    /* Expire first: an expired destination has no history for later samples. */
-    expire(estimator, now_ns);
-    while (estimator->touched != NONE)
-        turn(estimator);
+    FOR_EACH_DESTINATION(estimator, slot)
+    {
+        const struct destination *destination = destination_at(estimator, slot);
+        bool is_touched = destination->flags & IS_TOUCHED;
+
+        /* Expire first: an expired destination has no history for later samples. */
+        if (age_ns_of(destination, now_ns) >= estimator->config.ttl_ns && is_known(destination)) {
+            estimator->stats.expired += has_window(destination);
+            forget(estimator, slot);
+        }
+        if (is_touched)
+            turn(estimator, slot);
+    }
     estimator->stats.is_full &= estimator->table.n == estimator->table.max;
     estimator->stats.ticks++;
     return 0;

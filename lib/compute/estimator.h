@@ -52,7 +52,6 @@ struct destination {
     uint16_t cwnd;              /* with which its connections start; 0: none, or it is off */
     uint16_t tick_pmtu_bytes;   /* as pmtu_bytes, of the coming tick */
     uint16_t n_samples[COUNTS]; /* of the coming tick, by enum riptide_left_out; at most 65535 */
-    uint32_t next_touched;
     uint16_t pmtu_bytes; /* of a host's open connections, in the last tick with samples; 0: none */
     uint16_t base_cwnd;  /* window of the base route; 0: unknown */
     uint64_t memory[SMALL_MEMORY_BYTES / 8]; /* the policy's; a larger one is behind this struct */
@@ -65,16 +64,13 @@ struct destination {
 };
 static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of a destination");
 
-/* Hints that decide for one destination, or an empty one. */
-struct hints_of {
-    const struct riptide_hint *kept; /* the longest without an end */
-    const struct riptide_hint *cap;  /* with an end: the one of the lowest cwnd_max */
-    const struct riptide_hint *off;  /* the longest with an end that disables the window */
-};
-
 struct hint {
     struct riptide_hint hint; /* begins with its prefix */
     uint32_t around;          /* the longest other one that contains it, or NONE */
+    /* Of it and those around it, what decides within it; NULL: none. */
+    const struct riptide_hint *kept; /* the longest without an end */
+    const struct riptide_hint *cap;  /* with an end: the one of the lowest cwnd_max */
+    const struct riptide_hint *off;  /* the longest with an end that disables windows */
 };
 
 /* How many destinations there are within a /24, a /64, or a wider destination. */
@@ -96,9 +92,8 @@ struct riptide_estimator {
     bool gives_none;  /* connections start without windows at present, as in a pause */
     uint32_t holdout; /* share of them that also start without at other times: see arm_of */
     uint64_t arms_seed;
-    uint32_t touched, changed; /* the first of each list, or NONE */
+    uint32_t changed; /* the first of those that wait to be popped, or NONE */
     uint32_t n_windows;
-    int64_t oldest_ns; /* no destination was computed before this time */
     uint32_t hand;     /* where the next search for one that gives way begins */
     /* Destinations that gave way, to be withdrawn before others are popped; NULL: none so far. */
     struct riptide_prefix *withdrawn;
@@ -201,9 +196,8 @@ void refresh(struct riptide_estimator *estimator, uint32_t slot);
 void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                         uint32_t cwnd);
 
-/* Where a hint without an end disables the window, it is `off` as well. */
-struct hints_of hints_find(const struct riptide_estimator *estimator,
-                           const struct riptide_prefix *dst);
+/* Bounds `smoothed` of an estimate by the configuration, hints and the base route. */
+void bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate);
 
 static inline bool hint_has_end(const struct riptide_hint *hint)
 {
@@ -229,6 +223,35 @@ size_t state_put_head(char *at, uint64_t realtime_ns);
 size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
                       uint64_t now_ns);
 
-extern const struct riptide_policy policy_bdp, policy_careful;
+/* For policies: whether a sample is evidence of its path at present. */
+/* The kernel's smallest retransmission timeout, TCP_RTO_MIN in include/net/tcp.h. */
+enum { RTO_MIN_US = 200000 };
+
+/*
+ * Left out if not used, idle, or without the figures of a rate. Idle is about one RTO, after which
+ * the next transmission shrinks the window (tcp_cwnd_restart).
+ */
+static inline enum riptide_left_out evidence_check(const struct riptide_sample *sample)
+{
+    uint64_t idle_us = UINT64_C(1000) * sample->last_data_sent_ms;
+
+    if (sample->data_segs_out == 0)
+        return RIPTIDE_LEFT_OUT_UNUSED;
+    if (idle_us > UINT64_C(2) * sample->rtt_us + RTO_MIN_US)
+        return RIPTIDE_LEFT_OUT_IDLE;
+    if (sample->mss_bytes == 0 || sample->min_rtt_us == 0 || sample->delivery_rate_Bps == 0)
+        return RIPTIDE_LEFT_OUT_UNMEASURED;
+    return RIPTIDE_LEFT_OUT_NOT;
+}
+
+/* Segments with data, without retransmissions, which data_segs_out includes. */
+static inline uint32_t evidence_segs_sent_once(const struct riptide_sample *sample)
+{
+    uint32_t sent = sample->data_segs_out, again = sample->retrans_segs;
+
+    return sent > again ? sent - again : 0;
+}
+
+extern const struct riptide_policy policy_careful;
 
 #endif

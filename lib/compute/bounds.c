@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hints of an estimator: an array in the order of addresses, searched by halves. Each has the
- * index of the one around it, so those that contain a destination are a chain. Pure except for
- * memory.
+ * Bounds of windows, and hints: an array in the order of addresses, searched by halves. Each has
+ * what decides within it, so that the longest one around a destination has all. Pure.
  */
 #include "estimator.h"
 #include "internal.h"
@@ -82,37 +81,95 @@ static uint32_t find_around(const struct riptide_estimator *estimator, uint32_t 
     return i;
 }
 
-struct hints_of hints_find(const struct riptide_estimator *estimator,
-                           const struct riptide_prefix *dst)
+/* The bounds in effect for a destination; returns those that are hints', as bits. */
+static uint32_t find_bounds(const struct riptide_estimator *estimator,
+                            struct riptide_estimate *estimate)
 {
-    static const struct riptide_hint none;
-    struct hints_of found = { &none, &none, &none };
-    uint32_t i = find_around(estimator, find_last(estimator, dst), dst);
+    static const struct hint none;
+    uint32_t i = find_around(estimator, find_last(estimator, &estimate->dst), &estimate->dst);
+    const struct hint *within = i == NONE ? &none : &estimator->hints[i];
+    const struct riptide_hint *kept = within->kept, *cap = within->cap;
+    uint32_t bits = 0;
 
-    for (; i != NONE; i = estimator->hints[i].around) {
-        const struct riptide_hint *hint = &estimator->hints[i].hint;
-
-        if (!hint_has_end(hint)) {
-            if (found.kept == &none)
-                found.kept = hint;
-            continue;
+    if (within->off)
+        estimate->off = within->off->dst;
+    else if (kept && kept->off)
+        estimate->off = kept->dst;
+    /* The configuration's maximum limits growth; it does not lower the window of a base route. */
+    if (estimate->cwnd_max < estimate->base_cwnd)
+        estimate->cwnd_max = estimate->base_cwnd;
+    if (kept) {
+        estimate->hint = kept->dst;
+        if (kept->cwnd_min > 0) {
+            estimate->cwnd_min = kept->cwnd_min;
+            bits |= RIPTIDE_BOUND_HINT_MIN;
         }
-        if (hint->off && found.off == &none)
-            found.off = hint;
-        if (hint->cwnd_max > 0 && (found.cap == &none || hint->cwnd_max < found.cap->cwnd_max))
-            found.cap = hint;
+        if (kept->cwnd_max > 0) {
+            estimate->cwnd_max = kept->cwnd_max;
+            bits |= RIPTIDE_BOUND_HINT_MAX;
+        }
     }
-    if (found.off == &none && found.kept->off)
-        found.off = found.kept;
-    return found;
+    if (cap && cap->cwnd_max < estimate->cwnd_max) {
+        estimate->hint = cap->dst;
+        estimate->cwnd_max = cap->cwnd_max;
+        bits |= RIPTIDE_BOUND_HINT_MAX;
+    }
+    return bits;
+}
+
+/*
+ * The order matters. The base route's window is the lower bound, unless losses have shown it to be
+ * too large. The upper bound prevails, as a hint with an end can be below the lower one.
+ */
+void bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate)
+{
+    uint32_t of_hints = find_bounds(estimator, estimate);
+    double cwnd = estimate->smoothed;
+
+    if (cwnd < estimate->base_cwnd && !estimate->may_lower) {
+        cwnd = estimate->base_cwnd;
+        estimate->bounds |= RIPTIDE_BOUND_BASE;
+    }
+    if (cwnd < estimate->cwnd_min) {
+        cwnd = estimate->cwnd_min;
+        estimate->bounds |= of_hints & RIPTIDE_BOUND_HINT_MIN ? RIPTIDE_BOUND_HINT_MIN
+                                                              : RIPTIDE_BOUND_MIN;
+    }
+    if (cwnd > estimate->cwnd_max) {
+        cwnd = estimate->cwnd_max;
+        estimate->bounds |= of_hints & RIPTIDE_BOUND_HINT_MAX ? RIPTIDE_BOUND_HINT_MAX
+                                                              : RIPTIDE_BOUND_MAX;
+        /* cwnd_max of the configuration does not lower a window on purpose. */
+        estimate->may_lower |= (of_hints & RIPTIDE_BOUND_HINT_MAX) > 0;
+    }
+    if (estimate->cwnd_min > estimate->cwnd_max)
+        estimate->cwnd_min = estimate->cwnd_max;
+    if (estimate->off.family == 0)
+        estimate->cwnd = (uint32_t)(cwnd + 0.5);
+}
+
+/* Those around it come before it. */
+static void link_one(struct riptide_estimator *estimator, uint32_t i)
+{
+    struct riptide_hint own = estimator->hints[i].hint;
+    uint32_t around = find_around(estimator, i - 1, &own.dst);
+    struct hint *at = &estimator->hints[i];
+
+    *at = around == NONE ? (struct hint){ .cap = NULL } : estimator->hints[around];
+    at->hint = own;
+    at->around = around;
+    if (!hint_has_end(&own))
+        at->kept = &at->hint;
+    else if (own.off)
+        at->off = &at->hint;
+    if (hint_has_end(&own) && own.cwnd_max > 0 && (!at->cap || own.cwnd_max < at->cap->cwnd_max))
+        at->cap = &at->hint;
 }
 
 void hints_changed(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
-    /* Those around one come before it. */
     for (uint32_t i = 0; i < estimator->n_hints; i++)
-        estimator->hints[i].around =
-            find_around(estimator, i - 1, &estimator->hints[i].hint.dst);
+        link_one(estimator, i);
     FOR_EACH_DESTINATION(estimator, slot)
     {
         if (!dst || riptide_prefix_contains(dst, &destination_at(estimator, slot)->dst))
