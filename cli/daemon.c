@@ -133,16 +133,18 @@ static void run(struct daemon *daemon)
 }
 
 /* Without a daemon to maintain them, routes are removed, except with --once. */
-static int finish(const struct daemon *daemon)
+static int finish(struct daemon *daemon)
 {
     const struct riptide_applier_config *applier = &daemon->settings->applier;
     const struct riptide_applier_stats stats = *riptide_agent_get_stats(daemon->agent)->applier;
     int status = daemon->ending == ENDING_FAILED ? EXIT_FAILURE : EXIT_SUCCESS;
+    struct riptide_error error = { .text = "" };
     int r;
 
     if (applier->dry_run)
         return status;
     if (daemon->ending == ENDING_ONCE) {
+        state_save(daemon, true);
         log_line(LOG_LEVEL_WARNING,
                  "the rule and its routes (%" PRIu64
                  ") stay, unmaintained, until `riptide flush --table %" PRIu32 "`",
@@ -150,13 +152,12 @@ static int finish(const struct daemon *daemon)
         return status;
     }
     metrics_file_remove(&daemon->metrics);
-    r = riptide_agent_stop(daemon->agent);
-    if (r < 0) {
-        log_line(LOG_LEVEL_ERROR,
-                 "some routes or rules could not be withdrawn: %s; see `riptide show`",
-                 strerror(-r));
+    r = riptide_agent_stop(daemon->agent, &error);
+    if (r < 0 && !error.field) {
+        log_line(LOG_LEVEL_ERROR, "%s; see `riptide show`", error.text);
         return EXIT_FAILURE;
     }
+    state_note_saved(daemon, r, &error);
     if (stats.backend == RIPTIDE_PROGRAM)
         log_line(LOG_LEVEL_INFO, "program: ended");
     else
@@ -197,7 +198,6 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
     const struct settings *settings = daemon->settings;
     bool is_dry = settings->applier.dry_run, has_program;
     struct riptide_error error;
-    int status;
 
     open_control(daemon, privileges);
     has_program = riptide_agent_get_stats(daemon->agent)->applier->backend != RIPTIDE_ROUTES;
@@ -209,9 +209,7 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
     }
     run(daemon);
     service_stopping(&daemon->service);
-    status = finish(daemon);
-    state_save(daemon, true);
-    return status;
+    return finish(daemon);
 }
 
 /* From an agent to an exit status. */
@@ -230,10 +228,9 @@ static int serve(struct daemon *daemon)
         return refuse(daemon->settings, &error, r);
     if (error.text[0])
         log_line(LOG_LEVEL_WARNING, "%s", error.text);
-    /* After the start, which has chosen the backend: by routes there are no books. */
-    state_load(daemon);
-    if (!daemon->settings->applier.dry_run)
-        state_remove_left(daemon);
+    state_report(daemon);
+    if (daemon->settings->metrics && !daemon->settings->applier.dry_run)
+        riptide_file_remove_left(daemon->settings->metrics);
     return live(daemon, &privileges);
 }
 

@@ -60,24 +60,14 @@ void report_event(const struct settings *settings, struct riptide_agent *agent,
 /* Records the effect of an event on the daemon's state. */
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event);
 
-/*
- * Call it after the agent has started, which has chosen the backend, and before the first round.
- * Without a valid file the start is empty.
- */
-void state_load(const struct daemon *daemon);
+/* Logs what the start has loaded. */
+void state_report(const struct daemon *daemon);
 
-/*
- * Removes temporary files of a riptided that was killed while it wrote state or metrics
- * (riptide_file_write). Call it with the claim on the namespace, so that no other process is
- * writing them.
- */
-void state_remove_left(const struct daemon *daemon);
-
-/*
- * Logs once when it fails, and once when it works again; a dry run saves none. `is_synced`: waits
- * for the disk.
- */
+/* Saves the state; `is_synced`: waits for the disk. */
 void state_save(struct daemon *daemon, bool is_synced);
+
+/* Logs once that it was not saved, and once that it is again. */
+void state_note_saved(struct daemon *daemon, int r, const struct riptide_error *error);
 
 /* With the next round: what has changed must outlive a crash. */
 void state_save_soon(struct daemon *daemon);

@@ -74,6 +74,11 @@ int metrics_file_text(struct metrics_file *file, struct riptide_agent *agent, ch
     return 0;
 }
 
+static void put(struct writer *writer, const void *text)
+{
+    writer_put(writer, text, strlen(text));
+}
+
 /* Not synced: after a crash of the machine the content is useless. Readable by all. */
 static void write_metrics(struct metrics_file *file, struct riptide_agent *agent)
 {
@@ -84,7 +89,7 @@ static void write_metrics(struct metrics_file *file, struct riptide_agent *agent
     int r = metrics_file_text(file, agent, &text, &size);
 
     if (r == 0) {
-        r = riptide_file_write(path, text, size, 0644, false, &error);
+        r = riptide_file_write(path, 0644, false, put, text, &error);
         free(text);
     }
     if (r < 0 && !file->is_failing)

@@ -192,6 +192,8 @@ void settings_link(struct settings *settings)
     settings->agent.observer = &settings->observer;
     settings->agent.estimator = &settings->estimator;
     settings->agent.applier = &settings->applier;
+    if (settings->state && strcmp(settings->state, "none"))
+        settings->agent.state = settings->state;
     /* The default has no effect by routes alone, where another value is refused. */
     if (settings->applier.backend == RIPTIDE_ROUTES &&
         settings->applier.holdout_percent == HOLDOUT_PERCENT)

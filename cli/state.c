@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading and saving the state, and the log lines about it. The library does the files. */
+/* When the state is saved, and the log lines about it. The agent does the file. */
 #include "daemon.h"
 
 #include "lib/tools.h"
@@ -14,39 +14,6 @@
 /* The most that a power failure may lose. */
 #define SAVE_INTERVAL_NS UINT64_C(60000000000)
 
-/* NULL: no state is saved. */
-static const char *find_path(const struct daemon *daemon)
-{
-    const char *path = daemon->settings->state;
-
-    return path && strcmp(path, "none") ? path : NULL;
-}
-
-/* Not glob(3): its home directories would link resolvers into a static riptided. */
-static void remove_left(const char *path)
-{
-    DIR *dir = path ? riptide_directory_open(path) : NULL;
-    const char *slash = path ? strrchr(path, '/') : NULL, *name = slash ? slash + 1 : path;
-    size_t n = path ? strlen(name) : 0;
-    const struct dirent *entry;
-
-    while (dir && (entry = readdir(dir))) {
-        if (!strncmp(entry->d_name, name, n) && !strncmp(entry->d_name + n, ".tmp-", 5) &&
-            strlen(entry->d_name + n + 5) == 6) {
-            /* NOLINTNEXTLINE(clang-analyzer-unix.StdCLibraryFunctions): dirfd cannot fail here */
-            unlinkat(dirfd(dir), entry->d_name, 0);
-        }
-    }
-    if (dir)
-        closedir(dir);
-}
-
-void state_remove_left(const struct daemon *daemon)
-{
-    remove_left(find_path(daemon));
-    remove_left(daemon->settings->metrics);
-}
-
 static void report_hints(struct riptide_agent *agent)
 {
     struct riptide_hint hint;
@@ -58,29 +25,15 @@ static void report_hints(struct riptide_agent *agent)
         log_line(LOG_LEVEL_INFO, "hints that go on from before the start: %" PRIu32, n);
 }
 
-void state_load(const struct daemon *daemon)
+void state_report(const struct daemon *daemon)
 {
-    const char *path = find_path(daemon);
-    struct riptide_load_counts counts;
-    struct riptide_error error, outcomes;
-    int r;
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
+    bool is_loaded = stats->state_result == 0 || stats->state_result == -ENOENT;
 
-    if (!path)
+    if (!stats->state)
         return;
-    r = riptide_state_read(daemon->agent, path, &counts, &outcomes, &error);
-    if (r == 0)
-        log_line(LOG_LEVEL_INFO,
-                 "%s: destinations loaded: %" PRIu32 ", expired: %" PRIu32 ", others: %" PRIu32
-                 "; %s",
-                 path, counts.loaded, counts.expired,
-                 counts.skipped + counts.older + counts.regrouped + counts.overflow, outcomes.text);
-    else if (outcomes.text[0])
-        log_line(LOG_LEVEL_WARNING, "%s; no destinations loaded; %s", log_error_text(&error, r),
-                 outcomes.text);
-    else
-        log_line(r == -ENOENT ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s; starting empty",
-                 log_error_text(&error, r));
-    if (riptide_agent_get_stats(daemon->agent)->is_paused)
+    log_line(is_loaded ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s", stats->state);
+    if (stats->is_paused)
         log_line(LOG_LEVEL_WARNING,
                  "paused, as before the start: windows are disabled until `riptide resume`");
     report_hints(daemon->agent);
@@ -91,20 +44,24 @@ void state_save_soon(struct daemon *daemon)
     daemon->saved_ns = 0;
 }
 
+void state_note_saved(struct daemon *daemon, int r, const struct riptide_error *error)
+{
+    const char *text = log_error_text(error, r);
+    size_t n = strlen("state: ");
+
+    if (r < 0 && !daemon->is_state_failing)
+        log_line(LOG_LEVEL_WARNING, "state not saved: %s", strncmp(text, "state: ", n) ? text : text + n);
+    if (r == 0 && daemon->is_state_failing)
+        log_line(LOG_LEVEL_INFO, "state saved again: %s", daemon->settings->state);
+    daemon->is_state_failing = r < 0;
+}
+
 void state_save(struct daemon *daemon, bool is_synced)
 {
-    const char *path = find_path(daemon);
     struct riptide_error error = { .text = "" };
-    int r;
 
-    if (!path || daemon->settings->applier.dry_run)
-        return;
-    r = riptide_state_write(daemon->agent, path, is_synced, &error);
-    if (r < 0 && !daemon->is_state_failing)
-        log_line(LOG_LEVEL_WARNING, "state not saved: %s", log_error_text(&error, r));
-    if (r == 0 && daemon->is_state_failing)
-        log_line(LOG_LEVEL_INFO, "state saved again: %s", path);
-    daemon->is_state_failing = r < 0;
+    if (daemon->settings->agent.state)
+        state_note_saved(daemon, riptide_agent_save(daemon->agent, is_synced, &error), &error);
 }
 
 void state_tick(struct daemon *daemon, const struct riptide_tick *tick)

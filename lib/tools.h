@@ -11,29 +11,38 @@
 #include "proof/books.h"
 #include "proof/harm.h"
 
-#include <dirent.h>
 #include <riptide/agent.h>
+
+/* Where text goes: to a file through a buffer, or to memory, where what does not fit is counted. */
+struct writer {
+    int fd; /* -1: memory */
+    char *to;
+    size_t size;
+    size_t n; /* bytes in the buffer; of memory: all that were put */
+    int error; /* the first one, its number; after it nothing is written */
+};
+
+void writer_put(struct writer *writer, const char *text, size_t n);
+
+/* Puts the content of a file. */
+typedef void file_put(struct writer *writer, const void *from);
 
 /*
  * Writes a file whole or not at all: beside `path`, with that mode whatever the umask, then renames
  * it. Replaces regular files only: -EINVAL for others, -EISDIR for a directory. With `is_synced`
  * this holds through a power failure, and the call blocks for as long as the disk takes; without it
- * a power failure may leave neither file. Errors as riptide_state_save.
+ * a power failure may leave neither file. Errors, each with a line that names the file: that of
+ * the writer, those of open(2), write(2), fsync(2) and rename(2); -ENAMETOOLONG also where `path` plus eleven
+ * bytes would be too long.
  */
-int riptide_file_write(const char *path, const void *bytes, size_t size, unsigned int mode,
-                       bool is_synced, struct riptide_error *error);
+int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file_put *put,
+                       const void *from, struct riptide_error *error);
 
 /*
- * riptide_state_save and riptide_state_load for an agent, with its books and its step back, its
- * pause and hints with an end, also if destinations are refused. Read it after the start. Books of
- * other shares are not loaded: `outcomes` is a line that says so, and the number of connections in
- * the books; empty if there is no file. `is_synced` as in riptide_file_write.
+ * Removes temporary files of a process that was killed while it wrote the file. Call it with the
+ * claim on the namespace, so that no other process is writing it.
  */
-int riptide_state_write(const struct riptide_agent *agent, const char *path, bool is_synced,
-                        struct riptide_error *error);
-int riptide_state_read(struct riptide_agent *agent, const char *path,
-                       struct riptide_load_counts *counts, struct riptide_error *outcomes,
-                       struct riptide_error *error);
+void riptide_file_remove_left(const char *path);
 
 /*
  * Reads a regular file of at most max_bytes: the bytes and a terminating zero, which the caller
@@ -42,9 +51,6 @@ int riptide_state_read(struct riptide_agent *agent, const char *path,
  */
 int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *sizep,
                       struct riptide_error *error);
-
-/* The directory of a file; close it with closedir(3). NULL: see errno. */
-DIR *riptide_directory_open(const char *path);
 
 /*
  * Whether riptide_applier_start would find a place for the rules, tested by an applier that is not

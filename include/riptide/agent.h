@@ -59,6 +59,13 @@ struct riptide_agent_config {
      * cheaper. The share in use is observe_mean_ns / interval_ns of a tick.
      */
     double max_share;
+    /*
+     * A file, NULL (default): none. Windows, hints with an end, the pause and the outcomes of
+     * connections are loaded from it at the start, and saved at the stop and by riptide_agent_save.
+     * A file that is missing or cannot be used is no failure of the start (struct
+     * riptide_agent_stats). The text is copied.
+     */
+    const char *state;
 };
 
 /* One round of the three stages. */
@@ -147,7 +154,10 @@ struct riptide_agent_stats {
     const struct riptide_estimator_stats *estimator;
     /* With reasons as the agent knows them: while windows are suspended, why. */
     const struct riptide_applier_stats *applier;
+    const struct riptide_load_counts *loaded; /* from the state */
+    const char *state;           /* one line: what became of it at the start; NULL: not loaded */
     uint64_t suspended_until_ns; /* windows are tried again then; 0: they are not suspended */
+    int state_result;            /* 0: it was loaded; -ENOENT: there was none; others: why not */
     bool is_paused;              /* as requested; the backends may not have carried it out yet */
 };
 
@@ -171,12 +181,13 @@ struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
 int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
 
 /*
- * Removes rules, routes and the program: riptide_applier_stop. Then the agent does no more work:
- * its state may be read and saved, but start, dispatch and pauses return -ESHUTDOWN; the fd is
- * readable, so that a loop notices. -ECHILD in a child of fork(2), such as its exit handlers: the
- * parent's agent goes on.
+ * Removes rules, routes and the program: riptide_applier_stop; then saves the state of a started
+ * agent. Afterwards it does no more work: it can be read and saved, but start, dispatch, hints and
+ * pauses return -ESHUTDOWN; the fd is readable, so that a loop notices. Errors: the first one of
+ * the kernel, else of riptide_agent_save (`field` of `error` is "state"); all else is done all the
+ * same. -ECHILD in a child of fork(2), such as its exit handlers: the parent's agent goes on.
  */
-int riptide_agent_stop(struct riptide_agent *agent);
+int riptide_agent_stop(struct riptide_agent *agent, struct riptide_error *error);
 
 /* The fd to wait on for reading. It stays the same for the life of the agent. */
 int riptide_agent_get_fd(const struct riptide_agent *agent);
@@ -201,26 +212,21 @@ int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *
 int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_event **eventp);
 
 /*
- * Saves the state of an estimator in a file, whole or not at all: written beside `path`, synced,
- * renamed. Blocks for as long as the disk takes. Do not call it in a child of fork(2): an older
- * state would replace a newer one. Errors, each with a line that names the file: -EINVAL where
- * `path` is not a regular file (links, FIFOs and devices are not replaced), -ENAMETOOLONG also
- * where `path` plus seven bytes would be too long, those of open(2), write(2), fsync(2) and
- * rename(2).
+ * Saves the state in the file, whole or not at all: written beside it, renamed. With `is_synced`
+ * this holds through a power failure, and the call blocks for as long as the disk takes. Call it
+ * now and then, as a killed process saves nothing. A dry run saves nothing. Errors, each with a
+ * line that names the file: -EINVAL where it is not a regular one (links, FIFOs and devices are not
+ * replaced), none is configured, or before the start; -ECHILD; those of open(2), write(2), fsync(2)
+ * and rename(2).
  */
-int riptide_state_save(const struct riptide_estimator *estimator, const char *path,
+int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
                        struct riptide_error *error);
 
 /*
- * Loads the state in a file, with the errors and outcomes of riptide_estimator_load, and errors of
- * open(2) and read(2); -ENOENT where there is none; the estimator stays as it was.
+ * The state as text, for a host that writes the file itself. Returns the number of bytes written;
+ * where `size` is too small, it writes nothing and returns a sufficient size; 0: no memory.
  */
-int riptide_state_load(struct riptide_estimator *estimator, const char *path,
-                       struct riptide_load_counts *counts, struct riptide_error *error);
-
-/* Mode of a state file, and the largest size that is loaded. */
-#define RIPTIDE_STATE_MODE      0600u
-#define RIPTIDE_STATE_MAX_BYTES ((size_t)1 << 30)
+size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text, size_t size);
 
 /*
  * A destination, or that of a peer: also one without a window (estimate->cwnd 0) whose connections
@@ -255,9 +261,6 @@ const struct riptide_agent_stats *riptide_agent_get_stats(struct riptide_agent *
  */
 int riptide_agent_get_verdict(const struct riptide_agent *agent, struct riptide_verdict *verdict,
                               size_t size);
-
-/* The agent's estimator, for riptide_state_save and _load alone. */
-struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent);
 
 #ifdef __cplusplus
 }

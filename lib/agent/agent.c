@@ -70,6 +70,8 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     if (r < 0)
         return r;
     agent->stages = stages;
+    if (stages.agent.state && !(agent->state = strdup(stages.agent.state)))
+        return -ENOMEM;
     interval_init(&agent->interval, stages.agent.interval_ns, stages.estimator.ttl_ns,
                   stages.agent.max_share);
     agent->backend = riptide_agent_read_applier(agent).backend;
@@ -98,6 +100,7 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     riptide_observer_free(agent->observer);
     closep(&agent->timer_fd);
     closep(&agent->epoll_fd);
+    free(agent->state);
     free(agent->outcomes.books);
     free(agent->outcomes.kept);
     free(agent->outcomes.ended);
@@ -136,22 +139,32 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
         applier_add_why(agent->applier,
                         "prefixes get no windows, as routes serve single addresses");
     books_begin(agent);
+    state_load(agent);
     observer_begin(agent->observer);
     agent->is_backend_news = agent->stages.applier.backend != RIPTIDE_ROUTES;
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent)
+/* The kernel comes first: the disk may take long. */
+RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent, struct riptide_error *error)
 {
     const int fds[] = { agent->timer_fd, riptide_observer_get_fd(agent->observer) };
+    bool was_stopped = agent->phase == PHASE_STOPPED;
+    int stopped, saved = 0;
 
-    if (is_forked(agent->pid, NULL))
+    error_set(error, "%s", "");
+    if (is_forked(agent->pid, error))
         return -ECHILD;
     /* From now on only the applier makes the fd readable. */
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, fds[i], NULL);
     agent->phase = PHASE_STOPPED;
-    return riptide_applier_stop(agent->applier);
+    stopped = riptide_applier_stop(agent->applier);
+    if (agent->state && agent->is_started && !was_stopped)
+        saved = riptide_agent_save(agent, true, error);
+    if (stopped < 0)
+        error_set(error, "some rules or routes could not be removed: %s", strerror(-stopped));
+    return stopped < 0 ? stopped : saved;
 }
 
 RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)
@@ -302,12 +315,6 @@ RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is
         return r;
     agent->is_paused = is_paused;
     return agent_apply_pause(agent);
-}
-
-RIPTIDE_PUBLIC struct riptide_estimator *
-riptide_agent_get_estimator(const struct riptide_agent *agent)
-{
-    return agent->estimator;
 }
 
 STRUCT_ENDS_WITH(struct riptide_verdict, share);

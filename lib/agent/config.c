@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-STRUCT_ENDS_WITH(struct riptide_agent_config, max_share);
+STRUCT_ENDS_WITH(struct riptide_agent_config, state);
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)
 {
@@ -98,7 +98,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(agent, "", max_share);
+    static const struct config_kind kind = CONFIG_KIND(agent, "", state);
     static const struct config_kind applier = CONFIG_KIND(applier, "applier.", cgroup);
     const struct riptide_agent_config *given = &stages->agent;
     int r;

@@ -59,6 +59,11 @@ struct riptide_agent {
     uint32_t backend; /* enum riptide_backend, in use: of the applier's stats */
     bool is_started;
     bool is_paused; /* as asked for */
+    char *state;    /* path of its file; NULL: none */
+    /* What became of that at the start. */
+    int state_result;
+    struct riptide_error state_said; /* empty: not loaded */
+    struct riptide_load_counts loaded;
     struct outcomes outcomes;
     struct stages stages; /* as the stages have them; the arrays are gone */
     enum phase phase;
@@ -146,6 +151,11 @@ const struct riptide_route *window_give(struct riptide_agent *agent,
 
 /* The stats of its applier, with the agent's reasons: while windows are suspended, why. */
 struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_agent *agent);
+
+/* state.c */
+
+/* At the start. A file that cannot be used is no failure: windows are learned anew. */
+void state_load(struct riptide_agent *agent);
 
 /* operator_text.c */
 

@@ -134,6 +134,9 @@ riptide_agent_get_stats(struct riptide_agent *agent)
         .observer = &stats->observer,
         .estimator = &stats->estimator,
         .applier = &stats->applier,
+        .loaded = &agent->loaded,
+        .state = agent->state_said.text[0] ? agent->state_said.text : NULL,
+        .state_result = agent->state_result,
         .suspended_until_ns = agent->outcomes.harm.until_ns,
         .is_paused = agent->is_paused,
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Saves an estimator's state as text and loads it: for the next process, and for other hosts. Pure;
- * lib/agent/state_file.c does the files.
+ * lib/agent/state.c does the files.
  *
  * The first line has the version of the text and CLOCK_REALTIME of the save. Each further line is a
  * destination, with its window before bounds, from which the policy restores its memory:

@@ -70,7 +70,7 @@ static int start(struct container *container, int home_fd, int epoll_fd, const c
 /* Closing the agent's fd takes it out of the loop. */
 static void end(struct container *container)
 {
-    riptide_agent_stop(container->agent);
+    riptide_agent_stop(container->agent, NULL);
     container->agent = riptide_agent_free(container->agent);
     close(container->netns_fd);
 }

@@ -71,12 +71,17 @@ static struct riptide_applier_config applier_config;
 static char state_path[PATH_MAX];
 static bool is_right; /* nothing was wrong in this run */
 
-static uint64_t now_ns(void)
+static uint64_t read_ns(clockid_t clock)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_BOOTTIME, &time);
+    clock_gettime(clock, &time);
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+    return read_ns(CLOCK_BOOTTIME);
 }
 
 static bool complain(const char *what, const char *detail)
@@ -261,6 +266,7 @@ static void configure(struct all_config *all)
     all->agent.estimator = &all->estimator;
     all->agent.interval_ns = INTERVAL_NS;
     all->agent.applier = &all->applier;
+    all->agent.state = state_path;
     all->applier.cgroup = getenv("FAULTS_CGROUP");
     all->applier.backend = !all->applier.cgroup ? RIPTIDE_ROUTES
                            : has_routes()       ? RIPTIDE_BOTH
@@ -335,19 +341,15 @@ static int serve(struct run *run)
 static int live(struct run *run)
 {
     struct riptide_error error = { .text = "" };
-    struct riptide_load_counts counts;
     struct all_config all;
     int r;
 
     configure(&all);
     r = riptide_agent_new(&run->agent, &all.agent, &error);
-    if (r == 0) {
-        if (riptide_state_load(riptide_agent_get_estimator(run->agent), state_path, &counts, NULL) !=
-                0 &&
-            run->must_load)
-            is_right = complain("the state was not loaded", "");
+    if (r == 0)
         r = riptide_agent_start(run->agent, &error);
-    }
+    if (r == 0 && run->must_load && riptide_agent_get_stats(run->agent)->state_result != 0)
+        is_right = complain("the state was not loaded", "");
     run->is_started = r == 0;
     expect_line(r, &error);
     return r == 0 ? serve(run) : r;
@@ -361,15 +363,20 @@ static void check_state(void)
     struct riptide_load_counts counts = { 0 };
     struct riptide_error error = { .text = "" };
     glob_t found = { 0 };
+    void *text = NULL;
+    size_t n = 0;
     char pattern[sizeof(state_path) + 1];
 
     riptide_estimator_config_init(&config, sizeof(config));
     config.policy = riptide_policy_find("paper");
     if (riptide_estimator_new(&estimator, &config, &error) == 0) {
-        if (riptide_state_load(estimator, state_path, &counts, &error) != 0 || counts.loaded == 0 ||
-            counts.skipped > 0)
+        if (riptide_file_read(state_path, SIZE_MAX, &text, &n, &error) != 0 ||
+            riptide_estimator_load(estimator, now_ns(), read_ns(CLOCK_REALTIME), text, n, &counts, &error) !=
+                0 ||
+            counts.loaded == 0 || counts.skipped > 0)
             is_right = complain("the state is lost", error.text);
         riptide_estimator_free(estimator);
+        free(text);
     }
     snprintf(pattern, sizeof(pattern), "%s*", state_path);
     if (glob(pattern, 0, NULL, &found) != 0 || found.gl_pathc != 1)
@@ -417,6 +424,7 @@ static enum ending run_plan(const struct shim_plan *plan)
 {
     struct run run = { .must_load = plan->kind == SHIM_SHORT && plan->n > 0 };
     uint32_t fds_before = count_fds();
+    struct riptide_error error = { .text = "" };
     int r, flushed, stopped = 0;
 
     is_right = true;
@@ -428,13 +436,14 @@ static enum ending run_plan(const struct shim_plan *plan)
         is_right = complain("the routes did not become right", reached[1]);
     shim_resume();
     if (run.is_started) {
-        riptide_state_save(riptide_agent_get_estimator(run.agent), state_path, NULL);
-        stopped = riptide_agent_stop(run.agent);
+        riptide_agent_save(run.agent, false, NULL);
+        stopped = riptide_agent_stop(run.agent, &error);
+        expect_line(stopped, &error);
     }
     riptide_agent_free(run.agent);
     shim_pause();
     /* Where taking back failed as well, flush must do. */
-    if (stopped == 0 && plan->n_fail <= 1)
+    if ((stopped == 0 || error.field) && plan->n_fail <= 1)
         check_kernel("left in the kernel");
     shim_resume();
     flushed = flush();

@@ -50,7 +50,7 @@ static void free_all(void)
 static void end(void)
 {
     if (agent)
-        riptide_agent_stop(agent);
+        riptide_agent_stop(agent, NULL);
     free_all();
 }
 
@@ -177,7 +177,7 @@ static void try_all(void)
     TRY(agent_set_paused, agent, true);
     riptide_agent_set_paused(agent, false);
     TRY(agent_dispatch, agent);
-    TRY(agent_stop, agent);
+    TRY(agent_stop, agent, &error);
 }
 
 static void fork_child(const char *what)

@@ -208,6 +208,7 @@ WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode), EINTR, EIO)
 WRAP(int, fsync, (int fd), (fd), EINTR, EIO, ENOSPC)
 WRAP(int, rename, (const char *from, const char *to), (from, to), ENOSPC, EBUSY, EIO)
 WRAP(int, unlink, (const char *path), (path), EBUSY, EIO)
+WRAP(int, unlinkat, (int fd, const char *path, int flags), (fd, path, flags), EBUSY, EIO)
 WRAP(int, poll, (struct pollfd *fds, nfds_t n, int timeout_ms), (fds, n, timeout_ms), EINTR, ENOMEM)
 WRAP(int, epoll_create1, (int flags), (flags), EMFILE, ENOMEM)
 WRAP(int, epoll_ctl, (int epoll_fd, int action, int fd, struct epoll_event *event),
@@ -355,6 +356,11 @@ int openat(int fd, const char *path, int flags, ...)
 FILE *fopen(const char *path, const char *mode)
 {
     return fails(CAN_GIVE(EMFILE, ENOMEM)) ? NULL : REAL(fopen)(path, mode);
+}
+
+struct dirent *readdir(DIR *dir)
+{
+    return fails(CAN_GIVE(EIO)) ? NULL : REAL(readdir)(dir);
 }
 
 DIR *opendir(const char *path)

@@ -233,14 +233,14 @@ TEST(what_makes_no_sense_after_start_and_stop_is_refused)
     assert_int_equal(riptide_agent_start(agent, NULL), 0);
     assert_int_equal(riptide_agent_start(agent, &error), -EALREADY);
     assert_string_equal(error.text, "it was started before");
-    assert_int_equal(riptide_agent_stop(agent), 0);
+    assert_int_equal(riptide_agent_stop(agent, NULL), 0);
     assert_int_equal(riptide_agent_start(agent, &error), -ESHUTDOWN);
     assert_string_equal(error.text, "the agent has stopped; a new one is needed");
     assert_int_equal(riptide_agent_set_paused(agent, true), -ESHUTDOWN);
     assert_int_equal(riptide_agent_set_paused(agent, false), -ESHUTDOWN);
     /* Who stops twice has stopped. */
     assert_int_equal(riptide_agent_dispatch(agent), -ESHUTDOWN);
-    assert_int_equal(riptide_agent_stop(agent), 0);
+    assert_int_equal(riptide_agent_stop(agent, NULL), 0);
 }
 
 /* AUTO has chosen by then, and may have found no cgroup. */
@@ -321,8 +321,7 @@ static void assert_taken(struct riptide_agent *agent, bool is_taken)
     struct riptide_load_counts counts;
 
     assert_int_equal(riptide_agent_add(agent, &sample), is_taken ? RIPTIDE_E_LEFT_OUT : RIPTIDE_E_UNKNOWN);
-    assert_int_equal(riptide_estimator_load(riptide_agent_get_estimator(agent),
-                                            read_clock(CLOCK_BOOTTIME), 0, state,
+    assert_int_equal(riptide_estimator_load(agent->estimator, read_clock(CLOCK_BOOTTIME), 0, state,
                                             sizeof(state) - 1, &counts, NULL),
                      0);
     assert_int_equal(counts.loaded, is_taken);

@@ -61,7 +61,7 @@ static const struct object {
       END_OF(riptide_estimator_config, reserved), init_estimator, try_estimator },
     { "applier", sizeof(struct riptide_applier_config), END_OF(riptide_applier_config, cgroup),
       init_applier, try_applier },
-    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, max_share),
+    { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, state),
       init_agent, try_agent },
 };
 

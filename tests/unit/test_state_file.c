@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * State in a file of a temporary directory: a round trip, replacement, and files that are refused.
+ * An agent's state in a file of a temporary directory: a round trip, replacement, and files that are
+ * refused. The agents are not started: their sockets change nothing.
  */
+#include "agent/parts.h"
 #include "estimators.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <riptide/agent.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+NEEDS_NETLINK(NETLINK_SOCK_DIAG)
 
 static char directory[64];
 static char path[80];
-
-static uint64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_BOOTTIME, &time);
-    return (uint64_t)time.tv_sec * S + (uint64_t)time.tv_nsec;
-}
 
 static int make_directory(void **state)
 {
@@ -49,106 +43,149 @@ static size_t count_files(void)
     return n - 2; /* . and .. */
 }
 
+static void agent_freep(struct riptide_agent **agentp)
+{
+    riptide_agent_free(*agentp);
+}
+
+#define AGENT CLEANUP(agent_freep) struct riptide_agent
+
+/* One that has loaded the state in that file. */
+static struct riptide_agent *agent_of(const char *file)
+{
+    struct riptide_estimator_config estimator;
+    struct riptide_agent_config config;
+    struct riptide_agent *agent;
+
+    riptide_estimator_config_init(&estimator, sizeof(estimator));
+    estimator.policy = riptide_policy_find("paper");
+    riptide_agent_config_init(&config, sizeof(config));
+    config.estimator = &estimator;
+    config.state = file;
+    assert_int_equal(riptide_agent_new(&agent, &config, NULL), 0);
+    state_load(agent);
+    agent->is_started = true;
+    return agent;
+}
+
 static void save(uint32_t cwnd)
 {
-    ESTIMATOR *estimator = estimator_of_policy("paper");
+    AGENT *agent = agent_of(path);
     struct riptide_error error = { .text = "" };
 
-    learn(estimator, cwnd, now());
-    if (riptide_state_save(estimator, path, &error) != 0)
+    learn(agent->estimator, cwnd, read_clock(CLOCK_BOOTTIME));
+    if (riptide_agent_save(agent, true, &error) != 0)
         fail_msg("%s", error.text);
 }
 
-static int load(uint32_t *cwnd, struct riptide_error *error)
+static void assert_loads(int result, const char *said, uint32_t cwnd)
 {
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    int r = riptide_state_load(estimator, path, NULL, error);
+    AGENT *agent = agent_of(path);
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(agent);
+    char expected[256];
 
-    *cwnd = cwnd_of(estimator);
-    return r;
+    snprintf(expected, sizeof(expected), "%s: %s", path, said);
+    assert_string_equal(stats->state, expected);
+    assert_int_equal(stats->state_result, result);
+    assert_int_equal(stats->loaded->loaded, cwnd > 0);
+    assert_int_equal(cwnd_of(agent->estimator), cwnd);
 }
 
 TEST_WITH(file_is_replaced_and_nothing_stays_beside_it, make_directory, remove_directory)
 {
-    struct riptide_error error = { .text = "" };
-    uint32_t cwnd;
-
-    assert_int_equal(load(&cwnd, &error), -ENOENT);
+    assert_loads(-ENOENT, "No such file or directory; starting empty", 0);
     save(30);
-    save(70);
-    assert_int_equal(load(&cwnd, &error), 0);
-    assert_int_equal(cwnd, 70);
+    save(70); /* by an agent that had loaded 30 */
+    assert_loads(0, "destinations loaded: 1, expired: 0, others: 0; outcomes of connections: 0", 50);
     assert_int_equal(count_files(), 1);
 }
 
 TEST_WITH(refusal_names_the_file, make_directory, remove_directory)
 {
-    struct riptide_error error = { .text = "" };
-    char expected[256];
-    uint32_t cwnd;
     FILE *file;
 
     save(30);
     assert_int_equal(truncate(path, 20), 0);
-    assert_int_equal(load(&cwnd, &error), -EINVAL);
-    assert_int_equal(cwnd, 0);
-    snprintf(expected, sizeof(expected),
-             "%s: state: the first line is not that of a riptide state", path);
-    assert_string_equal(error.text, expected);
-
+    assert_loads(-EINVAL,
+                 "state: the first line is not that of a riptide state; no destinations loaded; "
+                 "outcomes of connections: 0",
+                 0);
     file = fopen(path, "w");
     fclose(file);
-    assert_int_equal(load(&cwnd, &error), -EINVAL);
+    assert_loads(-EINVAL,
+                 "state: the first line is not that of a riptide state; no destinations loaded; "
+                 "outcomes of connections: 0",
+                 0);
     unlink(path);
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_int_equal(load(&cwnd, &error), -EINVAL);
+    assert_loads(-EINVAL, "is no regular file; starting empty", 0);
     unlink(path);
 }
 
-TEST_WITH(outcome_has_a_reason, make_directory, remove_directory)
+/* A pause and hints with an end survive, whoever's agent it is. */
+TEST_WITH(what_an_operator_asked_for_survives, make_directory, remove_directory)
 {
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_error error = { .text = "" };
-    char expected[256];
+    const struct riptide_hint hint = { .dst = prefix("192.0.2.0/24"),
+                                       .cwnd_max = 15,
+                                       .until_ns = read_clock(CLOCK_BOOTTIME) + 3600 * S };
+    AGENT *before = agent_of(path), *after = NULL;
+    struct riptide_hint found = { .cwnd_max = 0 };
+    uint32_t cursor = 0;
 
-    save(30);
-    riptide_estimator_tick(estimator, INT64_MAX);
-    assert_int_equal(riptide_state_load(estimator, path, NULL, &error), RIPTIDE_E_INVALID);
-    snprintf(expected, sizeof(expected), "%s: the value is impossible", path);
-    assert_string_equal(error.text, expected);
+    assert_int_equal(riptide_agent_set_hint(before, &hint, NULL), 0);
+    assert_int_equal(riptide_agent_set_paused(before, true), 0);
+    assert_int_equal(riptide_agent_save(before, false, NULL), 0);
+    after = agent_of(path);
+    assert_true(riptide_agent_get_stats(after)->is_paused);
+    assert_int_equal(riptide_agent_next_hint(after, &cursor, &found), 0);
+    assert_int_equal(found.cwnd_max, 15);
+    assert_true(found.until_ns < hint.until_ns + 60 * S && found.until_ns > hint.until_ns - 60 * S);
 }
 
 TEST_WITH(save_that_fails_leaves_nothing, make_directory, remove_directory)
 {
-    ESTIMATOR *estimator = estimator_of_policy("paper");
+    AGENT *into_directory = agent_of(directory), *nowhere = agent_of("/nonexistent/state");
+    AGENT *without = agent_of(NULL);
     struct riptide_error error = { .text = "" };
 
-    assert_int_equal(riptide_state_save(estimator, directory, &error), -EISDIR);
-    assert_int_equal(riptide_state_save(estimator, "/nonexistent/state", &error), -ENOENT);
-    assert_string_equal(error.text, "/nonexistent/state: cannot make a temporary file beside it: "
-                                    "No such file or directory");
+    assert_int_equal(riptide_agent_save(into_directory, true, &error), -EISDIR);
+    assert_int_equal(riptide_agent_save(nowhere, true, &error), -ENOENT);
+    assert_string_equal(error.text,
+                        "state: /nonexistent/state: cannot make a temporary file beside it: No "
+                        "such file or directory");
+    assert_string_equal(error.field, "state");
+    assert_int_equal(riptide_agent_save(without, true, &error), -EINVAL);
 }
 
-/* It is written a piece at a time. */
-TEST_WITH(each_of_many_lines_is_written_once, make_directory, remove_directory)
+/* Else an agent whose start fails would replace the state by nothing. */
+TEST_WITH(nothing_is_saved_before_the_start, make_directory, remove_directory)
 {
-    enum { HOSTS = 250 };
-    ESTIMATOR *saved = estimator_of_policy("paper");
-    ESTIMATOR *loaded = estimator_of_policy("paper");
-    struct riptide_load_counts counts;
-    char dst[sizeof("192.0.2.255")];
+    AGENT *agent = NULL;
+    struct riptide_error error = { .text = "" };
 
-    for (uint32_t i = 1; i <= HOSTS; i++) {
-        snprintf(dst, sizeof(dst), "192.0.2.%u", i & 255);
-        add_host(saved, dst, 20 + i % 70);
-    }
-    riptide_estimator_tick(saved, now());
-    assert_int_equal(riptide_state_save(saved, path, NULL), 0);
-    assert_int_equal(riptide_state_load(loaded, path, &counts, NULL), 0);
-    assert_int_equal(counts.loaded, HOSTS);
-    assert_int_equal(counts.skipped + counts.older, 0);
-    for (uint32_t i = 1; i <= HOSTS; i++) {
-        snprintf(dst, sizeof(dst), "192.0.2.%u", i & 255);
-        assert_int_equal(find_host(loaded, dst).cwnd, 20 + i % 70);
-    }
+    save(30);
+    agent = agent_of(path);
+    learn(agent->estimator, 70, read_clock(CLOCK_BOOTTIME));
+    agent->is_started = false;
+    assert_int_equal(riptide_agent_save(agent, true, &error), -EINVAL);
+    assert_int_equal(riptide_agent_stop(agent, &error), 0);
+    assert_loads(0, "destinations loaded: 1, expired: 0, others: 0; outcomes of connections: 0", 30);
+}
+
+TEST_WITH(text_is_that_of_the_file, make_directory, remove_directory)
+{
+    AGENT *agent = agent_of(path);
+    CLEANUP(freep) char *text = NULL;
+    size_t size, n;
+    FILE *file;
+
+    learn(agent->estimator, 30, read_clock(CLOCK_BOOTTIME));
+    size = riptide_agent_get_state(agent, NULL, 0);
+    text = malloc(size);
+    n = riptide_agent_get_state(agent, text, size);
+    assert_true(n > 0 && n <= size);
+    file = fopen(path, "w");
+    fwrite(text, n, 1, file);
+    fclose(file);
+    assert_loads(0, "destinations loaded: 1, expired: 0, others: 0; outcomes of connections: 0", 30);
 }

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator
 
 from ._calls import new_object, pop, pop_all, walk
 from ._errors import ConcurrentUseError, UnknownError, check, has_more, new_error
-from ._estimator import load, new_hint, read_estimate
+from ._estimator import new_hint, read_estimate
 from ._handle import KernelHandle, Waiter
 from ._native import ffi, lib
 from ._applier import read_route
-from ._types import (AgentEvent, AgentOptions, Backend, EventKind, Hint, Interval, LoadCounts,
-                     Tick, Verdict, Window)
-from ._values import (PrefixLike, network, new_config, new_prefix, path_bytes, read, read_members,
-                      text)
+from ._types import (AgentEvent, AgentOptions, Backend, EventKind, Hint, Interval, Tick, Verdict, Window)
+from ._values import (PrefixLike, network, new_config, new_prefix, read, read_members, text)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -91,9 +89,9 @@ class Agent(KernelHandle):
         self._start(lib.riptide_agent_start)
 
     def stop(self) -> None:
-        """Removes everything from the kernel; the state can still be read and saved.
+        """Removes everything from the kernel, and saves the state.
 
-        Errors: OSError. Later start, load, pause and resume raise it with ESHUTDOWN.
+        Errors: OSError. Later start, hints, pause and resume raise it with ESHUTDOWN.
         """
         self._stop(lib.riptide_agent_stop)
 
@@ -204,8 +202,19 @@ class Agent(KernelHandle):
         with self._use as c:
             check(lib.riptide_agent_remove_hint(c, prefix))
 
-    def load(self, path: str | os.PathLike[str]) -> LoadCounts:
-        """As Estimator.load. Call it before start()."""
+    def save(self, synced: bool = True) -> None:
+        """Saves the state in the file of the option `state`, whole or not at all.
+
+        `synced`: waits for the disk. Errors: OptionError.
+        """
+        error = new_error()
         with self._use as c:
-            return load(lib.riptide_state_load, lib.riptide_agent_get_estimator(c),
-                        path_bytes(path))
+            check(lib.riptide_agent_save(c, synced, error), error)
+
+    def state(self) -> bytes:
+        """The state as text in bytes."""
+        with self._use as c:
+            most = lib.riptide_agent_get_state(c, ffi.NULL, 0)
+            text = ffi.new("char[]", most)
+            n_bytes = lib.riptide_agent_get_state(c, text, most)
+        return bytes(ffi.buffer(text, n_bytes))

@@ -22,6 +22,10 @@ def read_route(c: Any) -> Route:
     return read(Route, c, state=RouteState, gateway=address, backend=Backend)
 
 
+def _stop(c: Any, _: Any) -> int:
+    return int(lib.riptide_applier_stop(c))
+
+
 class Applier(KernelHandle):
     """Gives windows by routes, by the program, or by both. Needs CAP_NET_ADMIN.
 
@@ -37,7 +41,7 @@ class Applier(KernelHandle):
 
     def close(self, leave_routes: bool = False) -> None:
         """Removes rules and routes and frees the applier. After an OSError it is closed as well."""
-        self._close(lib.riptide_applier_stop, leave_routes)
+        self._close(_stop, leave_routes)
 
     def fileno(self) -> int:
         """The fd to wait on for reading; it stays the same."""
@@ -55,7 +59,7 @@ class Applier(KernelHandle):
 
     def stop(self) -> None:
         """Removes rules and routes; the applier cannot start again. Errors: OSError."""
-        self._stop(lib.riptide_applier_stop)
+        self._stop(_stop)
 
     def set(self, dst: PrefixLike, initcwnd: int, cwnd_max: int = 0, rto_min: Duration = 0,
             may_lower: bool = False, pmtu_bytes: int = 0) -> None:

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import os
 import time
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Iterator
 
 from ._calls import counters, new_object, pop, pop_all, walk
 from ._errors import check, new_error
@@ -14,7 +13,7 @@ from ._native import ffi, lib
 from ._observer import Observer
 from ._types import (Bound, Estimate, EstimatorOptions, Hint, LeftOut, LoadCounts,
                      ObserverOptions, Sample)
-from ._values import (Buffer, PrefixLike, new_config, new_prefix, options_of, path_bytes, read,
+from ._values import (Buffer, PrefixLike, new_config, new_prefix, options_of, read,
                       shown, state_buffer, vars_of, whole, write)
 
 if TYPE_CHECKING:
@@ -40,13 +39,6 @@ def new_hint(hint: Hint) -> Any:
     c = ffi.new("struct riptide_hint *")
     write(c, vars_of("hint", hint), [], "hint.")
     return c
-
-
-def load(function: Callable[..., int], *arguments: Any) -> LoadCounts:
-    """Calls a function that loads a state."""
-    counts, error = ffi.new("struct riptide_load_counts *"), new_error()
-    check(function(*arguments, counts, error), error)
-    return read(LoadCounts, counts)
 
 
 class Estimator(Handle):
@@ -133,13 +125,7 @@ class Estimator(Handle):
         """The counters of struct riptide_estimator_stats."""
         return counters(self._use, lib.riptide_estimator_get_stats)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Saves the state to a file, whole or not at all. Errors: OSError."""
-        error = new_error()
-        with self._use as c:
-            check(lib.riptide_state_save(c, path_bytes(path), error), error)
-
-    def save_bytes(self, now_ns: int | None = None, realtime_ns: int | None = None) -> bytes:
+    def save(self, now_ns: int | None = None, realtime_ns: int | None = None) -> bytes:
         """The state as text in bytes, at these times of CLOCK_BOOTTIME and CLOCK_REALTIME."""
         times = _now_ns(now_ns), _realtime_ns(realtime_ns)
         with self._use as c:
@@ -148,20 +134,18 @@ class Estimator(Handle):
             n_bytes = lib.riptide_estimator_save(c, *times, state, most)
         return bytes(ffi.buffer(state, n_bytes))
 
-    def load(self, path: str | os.PathLike[str]) -> LoadCounts:
-        """Merges a file's state, of another host or a predecessor; the newer window counts.
-
-        Errors: OSError (ENOENT; EINVAL: no state, or of another version), which names the file.
-        """
-        with self._use as c:
-            return load(lib.riptide_state_load, c, path_bytes(path))
-
-    def load_bytes(self, state: Buffer, now_ns: int | None = None,
+    def load(self, state: Buffer, now_ns: int | None = None,
                    realtime_ns: int | None = None) -> LoadCounts:
-        """As load, for bytes. Errors: OSError (EINVAL), InvalidError if the time is too early."""
+        """Merges a state, of another host or a predecessor; the newer window counts.
+
+        Errors: OSError (EINVAL: no state, or of another version), InvalidError if the time is too
+        early.
+        """
         data, times = state_buffer(state), (_now_ns(now_ns), _realtime_ns(realtime_ns))
+        counts, error = ffi.new("struct riptide_load_counts *"), new_error()
         with self._use as c:
-            return load(lib.riptide_estimator_load, c, *times, data, len(data))
+            check(lib.riptide_estimator_load(c, *times, data, len(data), counts, error), error)
+        return read(LoadCounts, counts)
 
 
 def explain(dst: PrefixLike, observer: ObserverOptions | None = None,

@@ -163,13 +163,15 @@ class KernelHandle(Handle):
         with self._use as c:
             check(start(c, error), error)
 
-    def _stop(self, stop: Callable[[Any], int]) -> None:
+    def _stop(self, stop: Callable[[Any, Any], int]) -> None:
+        error = new_error()
         with self._use as c:
-            check(stop(c))
+            check(stop(c, error), error)
 
-    def _close(self, stop: Callable[[Any], int], leave_routes: bool) -> None:
+    def _close(self, stop: Callable[[Any, Any], int], leave_routes: bool) -> None:
         """Stops and frees. Stopping has no effect if it was never started, or stopped before."""
-        c, result = self._guard.take((lambda _: 0) if leave_routes else stop)
+        error = new_error()
+        c, result = self._guard.take(lambda c: 0 if leave_routes else stop(c, error))
         if c is not None:
             ffi.release(c)
-        check(result)
+        check(result, error)

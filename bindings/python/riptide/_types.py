@@ -368,3 +368,4 @@ class AgentOptions(TypedDict, total=False):
     estimator: EstimatorOptions
     applier: ApplierOptions
     max_share: float  # of one core, for dumps, 0 to 1; 0.05; 0: the interval is fixed
+    state: str | os.PathLike[str]  # loaded at the start, saved at the stop; no file

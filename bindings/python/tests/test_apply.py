@@ -319,13 +319,22 @@ def test_agent_goes_on_from_a_state(net: Network, tmp_path: Path) -> None:
     with riptide.Estimator(policy="paper", ttl=3600) as before:
         before.add(riptide.Sample(dst="203.0.113.99", cwnd=33))
         before.tick()
-        before.save(tmp_path / "state")
-    options: riptide.AgentOptions = {"interval": 0.05, "estimator": PAPER}
-    with net.host.entered(), riptide.Agent(**options) as agent:
-        assert agent.load(tmp_path / "state").loaded == 1
-        agent.start()
-        run_round(agent)
-        assert windows(net.host) == {"203.0.113.99": 33}
+        (tmp_path / "state").write_bytes(before.save())
+    options: riptide.AgentOptions = {"interval": 0.05, "estimator": PAPER, "state": tmp_path / "state"}
+    with net.host.entered():
+        with riptide.Agent(**options) as agent:
+            agent.start()
+            assert agent.stats()["loaded"]["loaded"] == 1 and "destinations loaded: 1" in agent.stats()["state"]
+            agent.pause()
+            agent.save()
+            saved = (tmp_path / "state").read_bytes()
+            assert b"203.0.113.99 cwnd=33 " in saved and b"\npaused=1\n" in saved and b"paused=1" in agent.state()
+            agent.resume()
+        assert b"paused=1" not in (tmp_path / "state").read_bytes()
+        with riptide.Agent(**options) as agent:
+            agent.start()
+            run_round(agent)
+            assert windows(net.host) == {"203.0.113.99": 33}
 
 
 def test_agent_that_is_broken_off_in_a_task_leaves_the_loop_alone(net: Network) -> None:

@@ -129,7 +129,7 @@ def calls() -> Iterator[Any]:
     yield from each(riptide.Applier, APPLIER)
     yield from each(riptide.Agent, {"interval": "duration", "max_share": "float",
                                     "observer": "options", "estimator": "options",
-                                    "applier": "options"})
+                                    "applier": "options", "state": "path"})
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
     hint_calls: list[Callable[[Hint], Any]] = [
@@ -140,17 +140,15 @@ def calls() -> Iterator[Any]:
     for call, method in (estimator, "add_hint"), (agent, "set_hint"):
         yield (lambda bad, call=call, method=method: call(method, bad), "hint",
                [*TYPE, (Scope(), TypeError)])
-        yield lambda bad, call=call: call("load", bad), "path", "path"
     yield lambda bad: estimator("add", bad), "sample", "sample"
     for call in estimator, agent:
         yield lambda bad, call=call: call("find", bad), "dst", "prefix"
     yield lambda bad: estimator("tick", bad), "now_ns", "time"
-    yield lambda bad: estimator("save", bad), "path", "path"
-    yield lambda bad: estimator("save_bytes", bad), "now_ns", "time"
-    yield lambda bad: estimator("save_bytes", None, bad), "realtime_ns", "time"
-    yield lambda bad: estimator("load_bytes", bad), "state", "state"
-    yield lambda bad: estimator("load_bytes", b"", bad), "now_ns", "time"
-    yield lambda bad: estimator("load_bytes", b"", None, bad), "realtime_ns", "time"
+    yield lambda bad: estimator("save", bad), "now_ns", "time"
+    yield lambda bad: estimator("save", None, bad), "realtime_ns", "time"
+    yield lambda bad: estimator("load", bad), "state", "state"
+    yield lambda bad: estimator("load", b"", bad), "now_ns", "time"
+    yield lambda bad: estimator("load", b"", None, bad), "realtime_ns", "time"
     yield lambda bad: applier("set", bad, 20), "dst", "prefix"
     yield lambda bad: applier("set", "10.0.0.1", bad), "initcwnd", "uint32"
     yield lambda bad: applier("set", "10.0.0.1", 20, bad), "cwnd_max", "uint32"

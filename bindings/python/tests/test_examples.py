@@ -22,16 +22,6 @@ def command(name: str, *arguments: object) -> list[str]:
     return [sys.executable, "-B", str(EXAMPLES / name), *map(str, arguments)]
 
 
-def state(path: Path, prefix_len4: int = 32, **windows_of: int) -> Path:
-    """A saved state with these windows, of destinations named with _ for each dot."""
-    with riptide.Estimator(policy="paper", prefix_len4=prefix_len4) as estimator:
-        for dst, cwnd in windows_of.items():
-            estimator.add(riptide.Sample(dst[1:].replace("_", "."), cwnd, data_segs_out=100))
-        estimator.tick()
-        estimator.save(path)
-    return path
-
-
 def test_textfile_has_each_prefix_once(net: Network, tmp_path: Path) -> None:
     for address in "203.0.113.7", "203.0.113.9", "2001:db8::7":
         net.learned(address, 30)

@@ -58,15 +58,12 @@ def test_what_the_library_refuses_is_an_oserror_that_names_the_option() -> None:
 
 
 def test_each_errno_has_the_subclass_that_python_gives_it(tmp_path: Path) -> None:
-    with riptide.Estimator() as estimator:
-        with pytest.raises(FileNotFoundError, match="nothing"):
-            estimator.load(tmp_path / "nothing")
-        with pytest.raises(IsADirectoryError):
-            estimator.save(tmp_path)
-        with pytest.raises(ValueError):
-            estimator.save("a\0b")
-        with pytest.raises(TypeError):
-            estimator.save(7)  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError):
+        riptide.Control(tmp_path / "nothing").status()
+    with riptide.Agent(state=tmp_path) as agent:
+        with pytest.raises(riptide.OptionError, match="not replaced before") as refused:
+            agent.save()
+        assert (refused.value.errno, refused.value.field) == (errno.EINVAL, "state")
 
 
 def test_each_outcome_has_an_exception() -> None:

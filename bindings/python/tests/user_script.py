@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from ipaddress import IPv4Network, ip_address
+from pathlib import Path
 
 import riptide
 
@@ -14,10 +15,10 @@ def slow_destinations(limit: timedelta) -> set[str]:
     return {str(sample.dst) for sample in riptide.observe() if sample.rtt > limit}
 
 
-def merge(paths: list[str], to: str) -> int:
+def merge(paths: list[Path], to: Path) -> int:
     with riptide.Estimator(ttl=timedelta(hours=1), policy="paper") as fleet:
-        loaded = sum(fleet.load(path).loaded for path in paths)
-        fleet.save(to)
+        loaded = sum(fleet.load(path.read_bytes()).loaded for path in paths)
+        to.write_bytes(fleet.save())
     return loaded
 
 

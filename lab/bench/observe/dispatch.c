@@ -160,7 +160,7 @@ int main(int argc, char **argv)
         if (rounds == 1 && n_applied != strtoull(argv[2], NULL, 10))
             die("routes", "not as many as there are destinations");
     }
-    riptide_agent_stop(agent);
+    riptide_agent_stop(agent, NULL);
     riptide_agent_free(agent);
     compute_alone();
     for (enum part part = 0; part < N_PARTS; part++) {

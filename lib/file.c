@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that are replaced whole or not at all, and read whole. */
+#include "internal.h"
+#include "tools.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail(struct riptide_error *error, const char *path, const char *action, int code)
+{
+    error_set(error, "%s: %s%s", path, action, strerror(code));
+    return -code;
+}
+
+static DIR *open_directory(const char *path)
+{
+    char copy[PATH_MAX];
+
+    snprintf(copy, sizeof(copy), "%s", path);
+    return opendir(dirname(copy));
+}
+
+/* The new name is on disk only when its directory is. Returns the number of an error. */
+static int sync_directory(const char *path)
+{
+    DIR *dir = open_directory(path);
+    /* NOLINTNEXTLINE(clang-analyzer-unix.StdCLibraryFunctions): dirfd cannot fail here */
+    int r = dir && fsync(dirfd(dir)) == 0 ? 0 : errno;
+
+    if (dir)
+        closedir(dir);
+    return r;
+}
+
+static void write_all(struct writer *writer, const char *bytes, size_t n)
+{
+    for (ssize_t written = 0; n > 0 && writer->error == 0; bytes += written, n -= (size_t)written) {
+        written = write(writer->fd, bytes, n);
+        if (written < 0 && errno != EINTR)
+            writer->error = errno;
+        written = written < 0 ? 0 : written;
+    }
+}
+
+void writer_put(struct writer *writer, const char *text, size_t n)
+{
+    bool fits = writer->n + n <= writer->size;
+
+    if (!fits && writer->fd >= 0) {
+        write_all(writer, writer->to, writer->n);
+        writer->n = 0;
+        fits = n <= writer->size;
+    }
+    if (!fits && writer->fd >= 0) {
+        write_all(writer, text, n);
+        return;
+    }
+    if (fits)
+        memcpy(writer->to + writer->n, text, n);
+    writer->n += n;
+}
+
+/* Returns the number of an error. */
+static int write_file(int fd, unsigned int mode, bool is_synced, file_put *put, const void *from)
+{
+    char buffer[4096];
+    struct writer writer = { .fd = fd, .to = buffer, .size = sizeof(buffer) };
+
+    if (fchmod(fd, mode) < 0)
+        return errno;
+    put(&writer, from);
+    write_all(&writer, writer.to, writer.n);
+    if (writer.error == 0 && is_synced && fsync(fd) < 0)
+        return errno;
+    return writer.error;
+}
+
+int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file_put *put,
+                       const void *from, struct riptide_error *error)
+{
+    char temporary[PATH_MAX];
+    CLEANUP(closep) int fd = -1;
+    struct stat there;
+    int r;
+
+    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp-XXXXXX", path) >= sizeof(temporary))
+        return fail(error, path, "write: ", ENAMETOOLONG);
+    /* A rename replaces anything: devices, FIFOs and links must stay. */
+    if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+        error_set(error, "%s: exists and is no regular file, so it is not replaced", path);
+        return -EINVAL;
+    }
+    fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0)
+        return fail(error, path, "cannot make a temporary file beside it: ", errno);
+    r = write_file(fd, mode, is_synced, put, from);
+    if (r == 0 && rename(temporary, path) < 0)
+        r = errno;
+    if (r != 0) {
+        unlink(temporary);
+        return fail(error, path, "write: ", r);
+    }
+    r = is_synced ? sync_directory(path) : 0;
+    return r ? fail(error, path, "sync its directory: ", r) : 0;
+}
+
+/* Not glob(3): its home directories would link resolvers into a static riptided. */
+void riptide_file_remove_left(const char *path)
+{
+    DIR *dir = open_directory(path);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const struct dirent *entry;
+    size_t n = strlen(name);
+
+    while (dir && (entry = readdir(dir))) {
+        if (!strncmp(entry->d_name, name, n) && !strncmp(entry->d_name + n, ".tmp-", 5) &&
+            strlen(entry->d_name + n + 5) == 6) {
+            /* NOLINTNEXTLINE(clang-analyzer-unix.StdCLibraryFunctions): dirfd cannot fail here */
+            unlinkat(dirfd(dir), entry->d_name, 0);
+        }
+    }
+    if (dir)
+        closedir(dir);
+}
+
+int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *np,
+                      struct riptide_error *error)
+{
+    /* O_NONBLOCK: a FIFO in its place must not block the start. */
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    CLEANUP(freep) unsigned char *bytes = NULL;
+    struct stat stat;
+    size_t n = 0;
+    ssize_t got;
+
+    if (fd < 0 || fstat(fd, &stat) < 0)
+        return fail(error, path, "", errno);
+    if (!S_ISREG(stat.st_mode)) {
+        error_set(error, "%s: is %s", path,
+                  S_ISDIR(stat.st_mode) ? "a directory" : "no regular file");
+        return -EINVAL;
+    }
+    if ((size_t)stat.st_size > max_bytes) {
+        error_set(error, "%s: is larger than %zu bytes", path, max_bytes);
+        return -EINVAL;
+    }
+    bytes = malloc((size_t)stat.st_size + 1);
+    if (!bytes)
+        return fail(error, path, "", ENOMEM);
+    /* Fewer bytes if it has become shorter meanwhile. */
+    while (n < (size_t)stat.st_size && (got = read(fd, bytes + n, (size_t)stat.st_size - n)) != 0) {
+        if (got < 0 && errno != EINTR)
+            return fail(error, path, "", errno);
+        n += got > 0 ? (size_t)got : 0;
+    }
+    bytes[n] = 0;
+    *np = n;
+    *bytesp = bytes;
+    bytes = NULL;
+    return 0;
+}
