@@ -47,20 +47,12 @@ void rules_describe(char *text, size_t size, const struct rule *rule)
     int n = snprintf(text, size, "IPv%c priority %" PRIu32, rule->family == AF_INET ? '4' : '6',
                      rule->priority);
 
-    if (rule->mask)
-        n += snprintf(text + n, size - (size_t)n, "%s fwmark 0x%" PRIx32,
-                      rule->is_inverted ? " not" : "", rule->mark);
-    if (rule->mask && rule->mask != UINT32_MAX)
-        n += snprintf(text + n, size - (size_t)n, "/0x%" PRIx32, rule->mask);
     if (rule->target)
-        n += snprintf(text + n, size - (size_t)n, " goto %" PRIu32, rule->target);
+        snprintf(text + n, size - (size_t)n, " goto %" PRIu32, rule->target);
     else if (rule->table == RT_TABLE_MAIN)
-        n += snprintf(text + n, size - (size_t)n, " lookup main");
+        snprintf(text + n, size - (size_t)n, " lookup main");
     else if (rule->table)
-        n += snprintf(text + n, size - (size_t)n, " lookup %" PRIu32, rule->table);
-    if (rule->table && rule->suppress_prefixlength >= 0)
-        snprintf(text + n, size - (size_t)n, " suppress_prefixlength %" PRId32,
-                 rule->suppress_prefixlength);
+        snprintf(text + n, size - (size_t)n, " lookup %" PRIu32, rule->table);
 }
 
 void rules_judge_start(const struct rule *rules, size_t n, uint8_t family, uint32_t table,

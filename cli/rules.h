@@ -24,7 +24,7 @@ bool rules_are_in_place(const struct rule *rules, size_t n, uint8_t family);
 const struct rule *rules_find_before(const struct rule *rules, size_t n, uint8_t family,
                                      uint32_t table);
 
-/* "IPv4 priority 100 fwmark 0x7/0xf lookup main", in the terms of ip(8). */
+/* "IPv4 priority 100 lookup main": ip rule has the rest. */
 void rules_describe(char *text, size_t size, const struct rule *rule);
 
 /* How connections start. */

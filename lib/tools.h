@@ -52,14 +52,6 @@ void riptide_file_remove_left(const char *path);
 int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *sizep,
                       struct riptide_error *error);
 
-/*
- * Whether riptide_applier_start would find a place for the rules, tested by an applier that is not
- * started. Changes nothing and needs no privilege; another one that holds the namespace is no
- * obstacle. Errors: as riptide_applier_start, each with a line in `error`, except -EPERM and
- * -EBUSY.
- */
-int riptide_applier_check_start(struct riptide_applier *applier, struct riptide_error *error);
-
 /* Buckets of windows in riptide_program_counts: the largest window of each, 0 for the last. */
 extern const uint64_t riptide_window_bounds[RIPTIDE_WINDOW_BUCKETS];
 

@@ -141,13 +141,21 @@ static void read_queues(struct queues *queues)
 /* Our rules and routes, and whether they could be installed. */
 static int read_applier(struct host *host, struct riptide_error *error)
 {
+    struct riptide_applier_config config = host->applier;
     struct riptide_applier *applier;
     struct riptide_route *routes;
-    int r = riptide_applier_new(&applier, &host->applier, error);
+    int r = riptide_applier_new(&applier, &config, error);
 
+    riptide_applier_free(r == 0 ? applier : NULL);
+    config.backend = RIPTIDE_ROUTES;
+    config.dry_run = true;
+    config.holdout_percent = 0;
+    config.cgroup = NULL;
+    if (r == 0)
+        r = riptide_applier_new(&applier, &config, error);
     if (r < 0)
         return r;
-    host->conflict_error = riptide_applier_check_start(applier, &host->conflict);
+    host->conflict_error = riptide_applier_start(applier, &host->conflict);
     riptide_applier_free(applier);
     host->has_holder = riptide_applier_get_holder(&host->holder_pid) == 0;
     host->rules_error = kernel_read_rules(&host->rules, &host->n_rules);
@@ -179,7 +187,7 @@ static void read_connections(struct host *host)
         slot = MAX_DESTINATIONS;
     if (!dsts)
         connections->routes_error = -ENOMEM;
-    else if (connections->error == 0 && slot > 0)
+    else if (connections->error == 0 && slot > 0 && host->conflict_error == 0)
         connections->routes_error =
             resolve(&host->applier, host->cwnd_max, dsts, slot,
                     &connections->destinations, &error);

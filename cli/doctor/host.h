@@ -79,7 +79,7 @@ struct host {
     bool is_stepped_back; /* that is the reason */
     bool is_pacing;       /* by the program, unless there is a reason */
     bool is_careful;      /* only after losses: policy careful */
-    int conflict_error;           /* riptide_applier_check_start */
+    int conflict_error;           /* of a dry start by routes */
     struct riptide_error conflict;
 
     int receiver_error;

@@ -67,7 +67,7 @@ struct riptide_applier_config {
                                the program takes; default 16384 */
     uint64_t hash_seed;     /* as in riptide_estimator_config */
     uint32_t table;         /* our routing table; default 7230 */
-    bool dry_run;           /* resolve base routes, but write nothing */
+    bool dry_run;           /* check for conflicts and read base routes, but write nothing */
     /*
      * Whether the program spreads first flights over half of a round trip, or more where
      * pacing_percent of the window says so, on paths of 5 ms and more; default true.

@@ -348,14 +348,6 @@ RIPTIDE_PUBLIC int riptide_applier_find(const struct riptide_applier *applier,
     return 0;
 }
 
-int riptide_applier_check_start(struct riptide_applier *applier, struct riptide_error *error)
-{
-    error_set(error, "%s", "");
-    if (is_forked(applier->pid, error))
-        return -ECHILD;
-    return error_fill(error, router_check_start(applier->router, error));
-}
-
 void applier_add_why(struct riptide_applier *applier, const char *text)
 {
     const size_t n = strlen(applier->why.text);

@@ -111,7 +111,7 @@ static void host_read(char *text)
         kernel_read_routes(&applier_config, &routes, &n_routes) < 0)
         strcat(text, "unreadable\n");
     for (size_t i = 0; i < n_rules; i++) {
-        if (rules[i].protocol == OUR_PROTOCOL)
+        if (rules[i].is_ours)
             sprintf(text + strlen(text), "rule of family %u, table %u\n", rules[i].family,
                     rules[i].table);
     }

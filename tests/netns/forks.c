@@ -169,7 +169,6 @@ static void try_all(void)
     TRY(applier_set, applier, &wanted);
     TRY(applier_set_paused, applier, true);
     riptide_applier_set_paused(applier, false);
-    TRY(applier_check_start, applier, &error);
     TRY(applier_start, applier, &error);
     TRY(applier_dispatch, applier);
     TRY(applier_stop, applier);

@@ -76,7 +76,7 @@ def test_explain_and_show_go_by_the_answer_of_the_kernel(net):
             found = verdict(net.host, address)
             assert net.connect(address).cwnd() == starts == shown[address]["starts_with"]
             assert found["kernel"]["initcwnd"] >= 40
-            rule = f"IPv{family} priority {priority} lookup main suppress_prefixlength 0"
+            rule = f"IPv{family} priority {priority} lookup main"
             assert found["verdict"] == (
                 f"connections start with {starts} segments, not with the "
                 f"{found['kernel']['initcwnd']} of our route: a rule comes before ours: {rule}")

@@ -272,6 +272,8 @@ def test_stop_hook_needs_no_valid_file(net, tmp_path, text, table):
 
 @pytest.mark.parametrize("prefix", [AS_NOBODY, WITHOUT_NET_ADMIN], ids=["nobody", "root-without"])
 def test_without_cap_net_admin_one_line_names_it(net, prefix):
+    net.host.ip("rule", "add", "iif", "lo", "ipproto", "tcp", "protocol", PROTOCOL, "lookup", TABLE,
+                "suppress_prefixlength", 31)
     before = snapshot(net.host)
     for command in ((RIPTIDED,), (RIPTIDED, "--once"), (RIPTIDED, "--flush"), (RIPTIDE, "flush")):
         assert "needs CAP_NET_ADMIN" in one_line(net.host.run(*prefix, *command, check=False))

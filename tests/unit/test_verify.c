@@ -205,7 +205,7 @@ TEST(answer_may_be_an_error)
 /* Other programs' rules before ours: one leads around, one looks up main except its default. */
 static const struct rule company[] = {
     { .family = AF_INET, .is_unconditional = true, .table = RT_TABLE_LOCAL },
-    { .family = AF_INET, .priority = 100, .mark = 7, .target = 32766 },
+    { .family = AF_INET, .priority = 100, .target = 32766 },
     { .family = AF_INET, .priority = 32764, .table = RT_TABLE_MAIN },
     { .family = AF_INET, .is_ours = true, .priority = 32765, .table = 7230 },
     { .family = AF_INET, .is_unconditional = true, .priority = 32766, .table = RT_TABLE_MAIN },
@@ -224,8 +224,8 @@ TEST(start_by_answer_and_rules)
         { { .table = 254, .initcwnd = 17 },
           5,
           17,
-          "a rule comes before ours: IPv4 priority 32764 lookup main suppress_prefixlength 0" },
-        { { .table = 254 }, 5, 10, "a rule comes before ours: IPv4 priority 32764 lookup main suppress_prefixlength 0" },
+          "a rule comes before ours: IPv4 priority 32764 lookup main" },
+        { { .table = 254 }, 5, 10, "a rule comes before ours: IPv4 priority 32764 lookup main" },
         { { .table = 51820 }, 5, 10, "table 51820 answers before ours" },
         { { .table = 254 }, 3, 10, "our rule for IPv4 is not in place" },
         { { .error = -ENETUNREACH }, 5, 0, no_route },

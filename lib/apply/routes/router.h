@@ -25,16 +25,13 @@ int router_claim(struct router *router, struct riptide_error *error);
 
 /*
  * start.c: removes what a killed router has left, refuses to start where another program uses our
- * table, puts the rules in place. Without rules, for the program, that use does not matter.
- * Errors as riptide_applier_start, each with a line; then no rule of ours remains.
+ * table, puts the rules in place. Without rules, for the program, that use does not matter. A dry
+ * run only refuses. Errors as riptide_applier_start, each with a line; then no rule of ours remains.
  */
 int router_start(struct router *router, bool has_rules, struct riptide_error *error);
 
 /* Removes rules and routes, forgets all destinations, releases the claim. */
 int router_stop(struct router *router);
-
-/* Whether router_start would find a place for its rules: see lib/tools.h. */
-int router_check_start(struct router *router, struct riptide_error *error);
 
 /* Readable where there are notifications; other work is known by the calls below. */
 int router_get_fd(const struct router *router);

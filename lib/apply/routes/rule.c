@@ -13,15 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Conditions of a rule besides its mark; and modifiers. */
-enum { OF_TCP = 1, OF_THIS_HOST = 2, OF_OTHERS = 4 };
+/* What a rule says beside its numbers; of ours all but the last. */
+enum { BY_US = 1, OF_TCP = 2, OF_THIS_HOST = 4, TO_HOSTS = 8, OURS = 15, OF_OTHERS = 16 };
 
-static bool read_u8(const struct nlattr *attribute, uint8_t *value)
+static bool is_u8(const struct nlattr *attribute, uint8_t value)
 {
-    if (mnl_attr_get_payload_len(attribute) < 1)
-        return false;
-    *value = mnl_attr_get_u8(attribute);
-    return true;
+    return mnl_attr_get_payload_len(attribute) == 1 && mnl_attr_get_u8(attribute) == value;
 }
 
 static bool is_loopback(const struct nlattr *name)
@@ -30,58 +27,43 @@ static bool is_loopback(const struct nlattr *name)
            memcmp(mnl_attr_get_payload(name), "lo", sizeof("lo")) == 0;
 }
 
-static bool parse_attribute(struct rule *rule, uint32_t *conditions,
-                            const struct nlattr *attribute)
+static bool parse_attribute(struct rule *rule, uint32_t *says, const struct nlattr *attribute)
 {
+    uint16_t type = mnl_attr_get_type(attribute);
     uint32_t value = 0;
-    uint8_t ip_protocol;
 
-    switch (mnl_attr_get_type(attribute)) {
+    switch (type) {
     case FRA_TABLE:
         return netlink_u32(attribute, &rule->table);
     case FRA_PRIORITY:
         return netlink_u32(attribute, &rule->priority);
     case FRA_GOTO:
         return netlink_u32(attribute, &rule->target);
-    case FRA_FWMARK:
-        return netlink_u32(attribute, &rule->mark);
-    case FRA_FWMASK:
-        return netlink_u32(attribute, &rule->mask);
     case FRA_PROTOCOL:
-        return read_u8(attribute, &rule->protocol);
+        *says |= is_u8(attribute, OUR_PROTOCOL) ? BY_US : 0;
+        return true;
     case FRA_IP_PROTO:
-        if (!read_u8(attribute, &ip_protocol))
-            return false;
-        *conditions |= ip_protocol == IPPROTO_TCP ? OF_TCP : OF_OTHERS;
+        *says |= is_u8(attribute, IPPROTO_TCP) ? OF_TCP : OF_OTHERS;
         return true;
     case FRA_IIFNAME:
-        *conditions |= is_loopback(attribute) ? OF_THIS_HOST : OF_OTHERS;
+        *says |= is_loopback(attribute) ? OF_THIS_HOST : OF_OTHERS;
         return true;
     case FRA_SUPPRESS_PREFIXLEN:
-        if (!netlink_u32(attribute, &value))
-            return false;
-        rule->suppress_prefixlength = (int32_t)value;
-        return true;
     case FRA_SUPPRESS_IFGROUP:
         if (!netlink_u32(attribute, &value))
             return false;
         /* The kernel shows an unset one as -1. */
-        *conditions |= value != UINT32_MAX ? OF_OTHERS : 0;
+        if (type == FRA_SUPPRESS_PREFIXLEN && value == prefix_family_bits(rule->family) - 1u)
+            *says |= TO_HOSTS;
+        else if (value != UINT32_MAX)
+            *says |= OF_OTHERS;
         return true;
     case FRA_PAD:
         return true;
     default:
-        *conditions |= OF_OTHERS;
+        *says |= OF_OTHERS;
         return true;
     }
-}
-
-static bool has_our_shape(const struct rule *rule, uint32_t conditions)
-{
-    return rule->protocol == OUR_PROTOCOL && conditions == (OF_TCP | OF_THIS_HOST) &&
-           !rule->mark && !rule->mask &&
-           rule->suppress_prefixlength == prefix_family_bits(rule->family) - 1 && rule->table &&
-           (rule->table < RT_TABLE_DEFAULT || rule->table > RT_TABLE_LOCAL);
 }
 
 int rule_parse(struct rule *rule, const struct nlmsghdr *message)
@@ -89,29 +71,26 @@ int rule_parse(struct rule *rule, const struct nlmsghdr *message)
     const struct fib_rule_hdr *header;
     struct netlink_attrs attrs;
     const struct nlattr *attribute;
-    uint32_t conditions = 0;
+    uint32_t says = 0;
 
     if (message->nlmsg_type != RTM_NEWRULE || !netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
     header = mnl_nlmsg_get_payload(message);
-    *rule = (struct rule){ .family = header->family,
-                           .table = header->table,
-                           .is_inverted = header->flags & FIB_RULE_INVERT,
-                           .suppress_prefixlength = -1 };
-    if (header->dst_len || header->src_len || header->tos || rule->is_inverted)
-        conditions = OF_OTHERS;
+    *rule = (struct rule){ .family = header->family, .table = header->table };
+    if (header->dst_len || header->src_len || header->tos || header->flags & FIB_RULE_INVERT)
+        says = OF_OTHERS;
     attrs = netlink_attrs(message, sizeof(*header));
     while ((attribute = netlink_next(&attrs))) {
-        if (!parse_attribute(rule, &conditions, attribute))
+        if (!parse_attribute(rule, &says, attribute))
             return -EBADMSG;
     }
     if (attrs.left != 0)
         return -EBADMSG;
     if (header->action != FR_ACT_TO_TBL)
         rule->table = 0;
-    rule->is_unconditional = conditions == 0 && !rule->mark && !rule->mask &&
-                             rule->suppress_prefixlength < 0;
-    rule->is_ours = has_our_shape(rule, conditions);
+    rule->is_unconditional = (says & ~(uint32_t)BY_US) == 0;
+    rule->is_ours = says == OURS && rule->table &&
+                    (rule->table < RT_TABLE_DEFAULT || rule->table > RT_TABLE_LOCAL);
     return 0;
 }
 

@@ -19,18 +19,12 @@ enum { OUR_PROTOCOL = 230 };
  * it is known as ours whatever its table and priority are.
  */
 struct rule {
-    uint8_t family; /* AF_INET or AF_INET6 */
-    uint8_t protocol;
-    bool is_unconditional; /* it matches every packet */
-    bool is_inverted;      /* it matches what its conditions do not */
+    uint8_t family;        /* AF_INET or AF_INET6 */
+    bool is_unconditional; /* it matches every packet, and takes any route that it finds */
     bool is_ours;          /* by its shape */
     uint32_t priority;
     uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
     uint32_t target; /* priority to which a goto leads; 0: no goto */
-    uint32_t mark;   /* with `mask`: the marks that it matches; mask 0: any */
-    uint32_t mask;
-    /* Its lookup ignores routes to prefixes of at most this length; -1: ignores none. */
-    int32_t suppress_prefixlength;
 };
 
 /* The rules of one family or several, in the kernel's order. */

@@ -168,7 +168,7 @@ static int check_anyip(const struct plan *plan, struct riptide_error *error)
     return -EADDRINUSE;
 }
 
-int router_check_start(struct router *router, struct riptide_error *error)
+static int check_start(struct router *router, struct riptide_error *error)
 {
     const struct plan *plan = &router->plan;
     int r = scan(router, SCAN_ALL);
@@ -190,48 +190,38 @@ int router_check_start(struct router *router, struct riptide_error *error)
     return r;
 }
 
-/*
- * A predecessor's rules and routes are removed even where a conflict then prevents the start: they
- * would lead local TCP to old routes.
- */
-static int take_over(struct router *router, bool has_rules, struct riptide_error *error)
+int router_start(struct router *router, bool has_rules, struct riptide_error *error)
 {
+    struct plan *plan = &router->plan;
     struct removal removal = { router, error, .r = 0 };
     const struct riptide_flush_counts *removed = &removal.counts;
-    int r = remove_ours(&removal);
+    bool is_dry = plan->config.dry_run;
+    /* Changes since the scan of the start wait as events. */
+    int r = has_rules ? watch_subscribe(router->notifications, true) : 0;
 
+    /*
+     * A predecessor's rules and routes are removed even where a conflict then prevents the start:
+     * they would lead local TCP to old routes.
+     */
+    if (r == 0 && !is_dry)
+        r = remove_ours(&removal);
     if (r == 0 && has_rules)
-        r = router_check_start(router, error);
-    if (r == 0 && has_rules && !router->why_paused)
-        r = sync_rules(&router->plan, &router->channel, error);
-    if (r < 0)
-        return r;
-    router->plan.is_claimed = has_rules;
+        r = check_start(router, error);
+    if (r == 0 && has_rules && !is_dry && !router->why_paused)
+        r = sync_rules(plan, &router->channel, error);
+    if (r < 0) {
+        watch_subscribe(router->notifications, false);
+        return error_fill(error, r);
+    }
+    plan->is_claimed = has_rules && !is_dry;
+    plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost */
+    router->in_force = 1;
     error_set(error, "%s", "");
     if (removed->rules > 0)
         error_set(error,
                   "removed what one that was killed had left: rules %u, routes %u (table %u, "
                   "priority %u)",
                   removed->rules, removed->routes, removed->table, removed->priority);
-    return 0;
-}
-
-int router_start(struct router *router, bool has_rules, struct riptide_error *error)
-{
-    struct plan *plan = &router->plan;
-    /* Changes since the scan of the start wait as events. */
-    int r = has_rules ? watch_subscribe(router->notifications, true) : 0;
-
-    if (r == 0 && plan->config.dry_run)
-        plan_want_scan(plan, SCAN_ALL);
-    else if (r == 0)
-        r = take_over(router, has_rules, error);
-    if (r < 0) {
-        watch_subscribe(router->notifications, false);
-        return error_fill(error, r);
-    }
-    plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost */
-    router->in_force = 1;
     return 0;
 }
 
