@@ -61,6 +61,8 @@ struct plan {
     bool is_claimed; /* the namespace is claimed: rules and routes are written */
     bool has_work;   /* not all that was requested has taken effect */
     struct riptide_applier_stats stats;
+    struct riptide_flush_counts removed; /* of ours, that scans have found out of place */
+    int removal_error;                   /* the last one */
 };
 
 /* Begins with a checked configuration. */

@@ -38,7 +38,7 @@ int router_new(struct router **routerp, const struct riptide_applier_config *con
     if (r == 0)
         r = netlink_init(&router->channel);
     if (r == 0)
-        r = netlink_init(&router->scan.dumps);
+        r = netlink_init(&router->dumps);
     if (r == 0)
         r = watch_open(&router->notifications, netlink_port(&router->channel));
     *routerp = r == 0 ? router : router_free(router);
@@ -51,7 +51,7 @@ struct router *router_free(struct router *router)
         return NULL;
     netlink_close(router->notifications);
     netlink_deinit(&router->channel);
-    netlink_deinit(&router->scan.dumps);
+    netlink_deinit(&router->dumps);
     claim_close(&router->claim);
     plan_deinit(&router->plan);
     free(router);
@@ -199,7 +199,7 @@ void router_count(const struct router *router, struct riptide_applier_stats *sta
     stats->routes = plan->targets.n_in_kernel[0] + plan->targets.n_in_kernel[1];
     stats->is_idle = !plan->has_work;
     stats->in_force_permille = (uint64_t)(1000 * router->in_force + 0.5);
-    stats->malformed += router->channel.malformed + router->scan.dumps.malformed;
+    stats->malformed += router->channel.malformed + router->dumps.malformed;
     for (int i = 0; i < 2; i++)
         stats->rules_reason[i] = router->why_paused ? router->why_paused : plan->own[i].reason;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The router: gives windows by routes. Its functions for the applier (../applier.c), which are as
- * those of apply.h; its data, and the functions that work on it. Unless stated otherwise, errors
- * are those of netlink.h. router_dispatch needs up to 48 KB of stack: a datagram of notifications
- * has 32 KB, a batch of writes 24.
+ * The router: gives windows by routes. The functions for the applier (../applier.c) are as those of
+ * apply.h; those below work on its data. Errors are those of netlink.h unless stated otherwise.
+ * router_dispatch needs up to 48 KB of stack: a datagram of notifications has 32 KB.
  */
 #ifndef RIPTIDE_LIB_APPLY_ROUTER_H
 #define RIPTIDE_LIB_APPLY_ROUTER_H
@@ -14,7 +13,22 @@
 
 #include <sys/types.h>
 
-struct router;
+struct router {
+    struct plan plan;
+    struct netlink channel; /* for requests */
+    struct netlink dumps;   /* of a scan: a socket of its own, as requests must not wait for it */
+    struct mnl_socket *notifications;
+    struct claim claim;      /* of the namespace; not taken with dry_run */
+    const char *why_paused;  /* the text given to router_set_paused; NULL: it is not */
+    uint32_t scan_step;      /* the present dump of a scan; */
+    uint32_t n_scanned;      /* messages of scans so far */
+    bool is_asked;           /* its request was sent */
+    bool is_interrupted;     /* a change interrupted a dump */
+    uint32_t n_setbacks;     /* successive dispatches that began anew after a temporary error */
+    uint32_t n_ticks;        /* since the start, up to SHARE_S */
+    double in_force;         /* the share of them with windows in force */
+    struct riptide_route popped;
+};
 
 /* In the namespace of the calling thread. The configuration has been checked. */
 int router_new(struct router **routerp, const struct riptide_applier_config *config);
@@ -33,11 +47,12 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
 /* Removes rules and routes, forgets all destinations, releases the claim. */
 int router_stop(struct router *router);
 
-/* Readable where there are notifications; other work is known by the calls below. */
+/* Readable where there are notifications; set, tick and the end of a pause add work as well. */
 int router_get_fd(const struct router *router);
-
-/* Those that add work for dispatch: set, the end of a pause, tick. */
 int router_set(struct router *router, const struct riptide_wanted *wanted);
+
+/* Each second after the start. Whether windows are in force without rules, by the program. */
+void router_tick(struct router *router, uint32_t seconds, bool is_by_program);
 
 /*
  * Removes the rules, so that local TCP does not use our routes, until `why`, one line that the
@@ -45,14 +60,7 @@ int router_set(struct router *router, const struct riptide_wanted *wanted);
  */
 int router_set_paused(struct router *router, const char *why);
 
-/*
- * To be called each second after the start: so many have passed. Whether windows are in force
- * without rules, by the program. See plan_tick.
- */
-void router_tick(struct router *router, uint32_t seconds, bool is_by_program);
-
 int router_dispatch(struct router *router);
-
 int router_pop(struct router *router, const struct riptide_route **routep);
 int router_find(const struct router *router, const struct riptide_prefix *dst,
                 struct riptide_route *route);
@@ -60,49 +68,21 @@ int router_find(const struct router *router, const struct riptide_prefix *dst,
 /* Adds what concerns routes, rules_reason included. */
 void router_count(const struct router *router, struct riptide_applier_stats *stats);
 
-/* scan.c: reads the kernel's state into the plan. */
-struct scan {
-    struct netlink dumps; /* a socket of its own, as requests must not wait for a dump */
-    uint32_t n_messages;  /* read so far */
-    uint32_t step;        /* the present dump */
-    bool is_asked;        /* its request was sent */
-    bool is_interrupted;  /* a change interrupted a dump */
-};
-
-struct router {
-    struct plan plan;
-    struct netlink channel; /* for requests */
-    struct scan scan;
-    struct mnl_socket *notifications;
-    const char *why_paused; /* the text given to router_set_paused; NULL: it is not */
-    struct claim claim;     /* of the namespace; not taken with dry_run */
-    uint32_t n_setbacks;    /* successive dispatches that began anew after a temporary error */
-    uint32_t n_ticks;       /* since the start, up to SHARE_S */
-    double in_force;        /* the share of them with windows in force */
-    struct riptide_route popped;
-};
-
 /*
- * Reads one netlink buffer of a scan; begins that which the plan wants if none is running. What it
- * misses, as changes interrupt it, another scan finds, which it requests. After one of rules
- * sync_check_rules follows.
+ * scan.c: reads one buffer of the kernel's state into the plan, of the scan that it wants. What it
+ * misses, as changes interrupt it, another one finds, which it requests. Rules of ours that are not
+ * as we have placed them are deleted: queries that match them have wrong answers.
  */
 int scan_step(struct router *router);
 
 /* In a batch: without CAP_NET_ADMIN the receive buffer has no room for more answers. */
 enum { RESOLVE_MAX_TARGETS = 64 };
 
-/*
- * Asks for the base routes of n targets, at most RESOLVE_MAX_TARGETS, and sets them. Errors: those
- * of netlink_exchange; then some are set.
- */
+/* Asks for the base routes of n targets and sets them. After an error some are set. */
 int resolve_targets(struct plan *plan, struct netlink *channel, struct target **targets,
                     uint32_t n);
 
-/*
- * Asks and writes a batch of the targets for which that is due. After an error all of them stay
- * due.
- */
+/* Asks and writes a batch of the targets that are due. After an error all of them stay due. */
 int sync_targets(struct plan *plan, struct netlink *channel);
 
 /*
@@ -111,14 +91,11 @@ int sync_targets(struct plan *plan, struct netlink *channel);
  */
 int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error *error);
 
-/* Deletes the lookup rules that the plan wants removed: local TCP uses main until sync_rules. */
+/* Deletes the rules that the plan wants removed: local TCP uses main until sync_rules. */
 int sync_remove(struct plan *plan, struct netlink *channel);
 
-/*
- * After a scan of rules: deletes those of ours in a family in which they are not as we have placed
- * them, as queries that match them have wrong answers.
- */
-int sync_check_rules(struct plan *plan, struct netlink *channel);
+/* Deletes every rule of ours that a scan has found in families[i], unless it is in its place. */
+int sync_check_rules(struct plan *plan, struct netlink *channel, int i);
 
 /* Deletes our rules where we have placed them. A flush handles failures. */
 void sync_remove_rules(struct plan *plan, struct netlink *channel);
@@ -126,11 +103,8 @@ void sync_remove_rules(struct plan *plan, struct netlink *channel);
 /* A socket for notifications, except about changes by the socket with that port. */
 int watch_open(struct mnl_socket **socketp, uint32_t own_port);
 
-/*
- * From now on they queue: only for a router that reads them, as 32 MB of the kernel's would fill.
- * Off before the end: the kernel need not announce each deleted route.
- */
-int watch_subscribe(struct mnl_socket *socket, bool is_on);
+/* From now on they queue: only for a router that reads them, as 32 MB of the kernel's would fill. */
+int watch_subscribe(struct mnl_socket *socket);
 
 /* Reads one buffer of notifications. Returns 1 where there was one. */
 int watch_read(struct mnl_socket *socket, struct plan *plan);

@@ -153,6 +153,15 @@ const char *rules_place(const struct rules *rules, uint32_t *priority)
     return NULL;
 }
 
+bool rules_lead_to(const struct rules *rules, uint32_t table)
+{
+    for (uint32_t i = 0; i < rules->n; i++) {
+        if (rules->list[i].is_ours && rules->list[i].table == table)
+            return true;
+    }
+    return false;
+}
+
 bool rules_has_ours_in_place(const struct rules *rules, uint32_t table)
 {
     const struct rule *main_rule = find_main(rules);

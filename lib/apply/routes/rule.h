@@ -52,6 +52,9 @@ bool rules_are_unconditional(const struct rules *rules);
  */
 const char *rules_place(const struct rules *rules, uint32_t *priority);
 
+/* Whether one of ours leads to that table. */
+bool rules_lead_to(const struct rules *rules, uint32_t table);
+
 /* Whether ours exists once, with that table, directly before the unconditional `lookup main`. */
 bool rules_has_ours_in_place(const struct rules *rules, uint32_t table);
 

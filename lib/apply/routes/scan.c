@@ -36,20 +36,31 @@ enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
 static const char is_cut[] =
     "main has a route too large for the kernel to show, and maybe others after it";
 
+/* Our table, or one that another configuration's rule leads to. */
+static bool is_table_of_ours(const struct plan *plan, uint32_t table)
+{
+    return table == plan->config.table || rules_lead_to(&plan->seen[0], table) ||
+           rules_lead_to(&plan->seen[1], table);
+}
+
 /* What is not a route that we have written leads local TCP elsewhere than main. */
 static void on_our_route(struct router *router, const struct route *route)
 {
     struct plan *plan = &router->plan;
     const struct target *target = targets_find(&plan->targets, &route->dst);
     bool is_known = target && target->is_in_kernel && target->has_base &&
-                    target->base.priority == route->priority;
+                    target->base.priority == route->priority &&
+                    route->table == plan->config.table;
+    int r;
 
-    if (route->protocol != OUR_PROTOCOL)
-        plan->routing.has_foreign[family_index(route->dst.family)] |= prefix_is_host(&route->dst);
-    /* If that fails, the next scan finds it again. */
-    else if (!is_known && plan->is_claimed)
-        netlink_request(&router->channel,
+    if (is_known || !plan->is_claimed)
+        return;
+    r = netlink_request(&router->channel,
                         message_route_delete(netlink_room(&router->channel), route), NULL);
+    plan->removed.routes += r == 0;
+    /* The next scan finds it again. */
+    if (r < 0 && r != -ESRCH)
+        plan->removal_error = r;
 }
 
 static int on_route(struct router *router, const struct nlmsghdr *message)
@@ -60,10 +71,12 @@ static int on_route(struct router *router, const struct nlmsghdr *message)
 
     if (r < 0 || route.is_cached)
         return r;
-    if (steps[router->scan.step].table == RT_TABLE_LOCAL)
+    if (steps[router->scan_step].table == RT_TABLE_LOCAL)
         return routing_add_local(&plan->routing, &route);
-    if (route.table == plan->config.table)
+    if (route.protocol == OUR_PROTOCOL && is_table_of_ours(plan, route.table))
         on_our_route(router, &route);
+    else if (route.table == plan->config.table)
+        plan->routing.has_foreign[family_index(route.dst.family)] |= prefix_is_host(&route.dst);
     else if (route.table == RT_TABLE_MAIN)
         routing_add(&plan->routing, &route);
     else if (route.table == RT_TABLE_LOCAL && route.dst.family == AF_INET &&
@@ -74,7 +87,7 @@ static int on_route(struct router *router, const struct nlmsghdr *message)
 
 static int on_object(struct router *router, const struct nlmsghdr *message)
 {
-    const struct step *step = &steps[router->scan.step];
+    const struct step *step = &steps[router->scan_step];
     struct plan *plan = &router->plan;
 
     switch (step->type) {
@@ -95,7 +108,7 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
     struct router *router = userdata;
     int r = on_object(router, message);
 
-    router->plan.budget -= router->scan.n_messages++ % MESSAGES_PER_COST == 0;
+    router->plan.budget -= router->n_scanned++ % MESSAGES_PER_COST == 0;
     /* One malformed message does not affect the others. */
     router->plan.stats.malformed += r == -EBADMSG;
     return r == -EBADMSG ? 0 : r;
@@ -105,12 +118,11 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
 static void begin(struct router *router)
 {
     struct plan *plan = &router->plan;
-    struct scan *scan = &router->scan;
 
     plan->scanning = plan->scan_wanted;
     plan->scan_wanted = 0;
-    scan->is_asked = scan->is_interrupted = false;
-    scan->step = 0;
+    router->is_asked = router->is_interrupted = false;
+    router->scan_step = 0;
     if (plan->scanning == SCAN_ALL)
         plan->routing.n_links = 0;
     if (plan->scanning & SCAN_RULES) {
@@ -131,32 +143,31 @@ static int end(struct router *router)
     plan->scanning = 0;
     plan->stats.resyncs += scanned == SCAN_ALL && plan->is_claimed;
     /* A change may have been missed: everything is scanned again. */
-    if (router->scan.is_interrupted)
+    if (router->is_interrupted)
         plan_distrust(plan);
-    return scanned & SCAN_RULES ? sync_check_rules(plan, &router->channel) : 0;
+    return 0;
 }
 
 int scan_step(struct router *router)
 {
     struct plan *plan = &router->plan;
-    struct scan *scan = &router->scan;
     const struct step *step;
     int r = 0;
 
     if (!plan->scanning)
         begin(router);
-    while (scan->step < STEPS && !(steps[scan->step].parts & plan->scanning))
-        scan->step++;
-    if (scan->step == STEPS)
+    while (router->scan_step < STEPS && !(steps[router->scan_step].parts & plan->scanning))
+        router->scan_step++;
+    if (router->scan_step == STEPS)
         return end(router);
-    step = &steps[scan->step];
-    if (!scan->is_asked)
-        r = netlink_dump(&scan->dumps,
-                         message_dump(netlink_room(&scan->dumps), step->type, step->family,
+    step = &steps[router->scan_step];
+    if (!router->is_asked)
+        r = netlink_dump(&router->dumps,
+                         message_dump(netlink_room(&router->dumps), step->type, step->family,
                                       step->table));
-    scan->is_asked = r == 0;
+    router->is_asked = r == 0;
     if (r == 0)
-        r = netlink_dump_step(&scan->dumps, on_message, router);
+        r = netlink_dump_step(&router->dumps, on_message, router);
     if (r == 0)
         return 0;
     if (r == -EMSGSIZE) {
@@ -166,8 +177,10 @@ int scan_step(struct router *router)
         plan_distrust(plan);
         return r;
     }
-    scan->is_interrupted |= r == RIPTIDE_E_RESTARTED;
-    scan->is_asked = false;
-    scan->step++;
-    return 0;
+    router->is_interrupted |= r == RIPTIDE_E_RESTARTED;
+    router->is_asked = false;
+    router->scan_step++;
+    return step->type == RTM_GETRULE
+               ? sync_check_rules(plan, &router->channel, family_index(step->family))
+               : 0;
 }

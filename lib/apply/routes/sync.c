@@ -176,20 +176,24 @@ int sync_remove(struct plan *plan, struct netlink *channel)
     return first < 0 ? first : r;
 }
 
-int sync_check_rules(struct plan *plan, struct netlink *channel)
+int sync_check_rules(struct plan *plan, struct netlink *channel, int i)
 {
+    const struct rules *rules = &plan->seen[i];
     int r = 0;
 
-    for (int i = 0; i < 2 && plan->is_claimed; i++) {
-        const struct rules *rules = &plan->seen[i];
+    if (!plan->is_claimed ||
+        (plan->own[i].is_in_place && rules_has_ours_in_place(rules, plan->config.table)))
+        return 0;
+    plan->own[i].is_in_place = false;
+    for (uint32_t n = 0; n < rules->n && r == 0; n++) {
+        const struct rule *rule = &rules->list[n];
 
-        if (plan->own[i].is_in_place && rules_has_ours_in_place(rules, plan->config.table))
+        if (!rule->is_ours)
             continue;
-        plan->own[i].is_in_place = false;
-        for (uint32_t n = 0; n < rules->n && r == 0; n++) {
-            if (rules->list[n].is_ours)
-                r = send_rule(channel, RTM_DELRULE, &rules->list[n], NULL);
-        }
+        r = send_rule(channel, RTM_DELRULE, rule, NULL);
+        plan->removed.rules += r == 0;
+        plan->removed.table = rule->table;
+        plan->removed.priority = rule->priority;
     }
     return r;
 }

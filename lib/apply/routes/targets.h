@@ -40,7 +40,7 @@ struct target {
     bool is_failed;         /* a query or write was refused: the timer repeats it */
     bool is_in_kernel;      /* a route of ours, set by targets_set_in_kernel; */
     bool is_sure;           /* it is the one that was written, for the present base; */
-    bool is_not_taken;      /* and TCP does not use it: set by targets_set_not_taken */
+    bool is_not_taken;      /* and another rule decides before ours: targets_set_not_taken */
     struct metrics written; /* as it was */
     struct target_state told; /* to the caller */
 };
@@ -75,10 +75,7 @@ void targets_push(struct targets *targets, enum work work, struct target *target
 /* The next one for which it was due, in a round of all; or NULL. */
 struct target *targets_take(struct targets *targets, enum work work);
 
-/* Records whether the kernel has a route of ours to it. */
 void targets_set_in_kernel(struct targets *targets, struct target *target, bool is_in_kernel);
-
-/* Records whether TCP does not use its route, as another rule decides before ours. */
 void targets_set_not_taken(struct targets *targets, struct target *target, bool is_not_taken);
 
 /* Due to be popped is what differs from what the caller was told, and each route written. */
