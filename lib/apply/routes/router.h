@@ -85,10 +85,7 @@ int resolve_targets(struct plan *plan, struct netlink *channel, struct target **
 /* Asks and writes a batch of the targets that are due. After an error all of them stay due. */
 int sync_targets(struct plan *plan, struct netlink *channel);
 
-/*
- * Puts the rules of every family in place, or removes those of families that cannot have any. After
- * an error there are none.
- */
+/* Puts the rules of every family in place, or removes those of families that cannot have any. */
 int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error *error);
 
 /* Deletes the rules that the plan wants removed: local TCP uses main until sync_rules. */
@@ -96,9 +93,6 @@ int sync_remove(struct plan *plan, struct netlink *channel);
 
 /* Deletes every rule of ours that a scan has found in families[i], unless it is in its place. */
 int sync_check_rules(struct plan *plan, struct netlink *channel, int i);
-
-/* Deletes our rules where we have placed them. A flush handles failures. */
-void sync_remove_rules(struct plan *plan, struct netlink *channel);
 
 /* A socket for notifications, except about changes by the socket with that port. */
 int watch_open(struct mnl_socket **socketp, uint32_t own_port);

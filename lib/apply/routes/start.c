@@ -24,7 +24,7 @@ static int scan(struct router *router, uint32_t parts)
 }
 
 /*
- * Scans with the right to write, which removes rules and routes of ours that the plan does not
+ * Scans with the right to write, which removes all rules of ours, and routes that the plan does not
  * know: again until one finds no route, as the kernel may omit some while others go.
  */
 static int remove_unknown(struct router *router, uint32_t parts)
@@ -34,6 +34,7 @@ static int remove_unknown(struct router *router, uint32_t parts)
     int r;
 
     plan->is_claimed = true;
+    plan->own[0].is_in_place = plan->own[1].is_in_place = false;
     plan->removed = (struct riptide_flush_counts){ 0 };
     plan->removal_error = 0;
     do {
@@ -127,6 +128,8 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
         r = check_place(plan, error);
     if (r == 0 && has_rules && plan->is_claimed && !router->why_paused)
         r = sync_rules(plan, &router->channel, error);
+    if (r < 0 && plan->is_claimed)
+        remove_unknown(router, SCAN_RULES);
     plan->is_claimed &= r == 0 && has_rules;
     if (r < 0)
         return error_fill(error, r);
@@ -147,7 +150,6 @@ int router_stop(struct router *router)
     int r = 0;
 
     if (plan->is_claimed) {
-        sync_remove_rules(plan, &router->channel);
         targets_deinit(&plan->targets);
         targets_init(&plan->targets, plan->config.max_windows);
         r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);

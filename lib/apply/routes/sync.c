@@ -224,19 +224,5 @@ int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error 
 {
     int r = place_rule(plan, channel, 0, error);
 
-    if (r == 0)
-        r = place_rule(plan, channel, 1, error);
-    if (r < 0)
-        sync_remove_rules(plan, channel);
-    return r;
-}
-
-/* Also where the answer to a request to place one was lost. */
-void sync_remove_rules(struct plan *plan, struct netlink *channel)
-{
-    for (int i = 0; i < 2; i++) {
-        if (plan->own[i].rule.priority > 0)
-            send_rule(channel, RTM_DELRULE, &plan->own[i].rule, NULL);
-        plan->own[i].is_in_place = false;
-    }
+    return r < 0 ? r : place_rule(plan, channel, 1, error);
 }
