@@ -235,6 +235,22 @@ size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text, si
 int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
                        const struct riptide_window **windowp);
 
+/* Whether a connection gets the window of its destination. */
+enum riptide_arm {
+    RIPTIDE_ARM_WINDOW,
+    RIPTIDE_ARM_HOLDOUT, /* held out for comparison: it keeps the kernel's own window */
+};
+
+/*
+ * The arm of a connection of the host's own that opens now, for a comparison of its own figures:
+ * by the peer and the cookie of its socket (SO_COOKIE, getsockopt(2)). Outcomes: RIPTIDE_E_UNKNOWN:
+ * no window is in force, so the connection shows nothing: the destination has none, windows are
+ * paused or suspended, or the program or the rules are not in place. The caller knows whether the
+ * socket belongs to the program's cgroup.
+ */
+int riptide_agent_arm_of(const struct riptide_agent *agent, const struct riptide_prefix *peer,
+                         uint64_t cookie, enum riptide_arm *armp);
+
 /*
  * Walks over destinations with a window, as riptide_estimator_next; the agent may be dispatched in
  * between. Outcomes: RIPTIDE_E_DONE after the last.

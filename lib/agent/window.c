@@ -3,6 +3,7 @@
 #include "agent/parts.h"
 
 #include "compute/estimator.h"
+#include "prefix.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -120,6 +121,32 @@ struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_age
     explain_suspension(agent, &stats.rules_reason[1]);
     explain_suspension(agent, &stats.program_reason);
     return stats;
+}
+
+RIPTIDE_PUBLIC int riptide_agent_arm_of(const struct riptide_agent *agent,
+                                        const struct riptide_prefix *peer, uint64_t cookie,
+                                        enum riptide_arm *armp)
+{
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
+    const struct arm_config *arms = &agent->outcomes.arms;
+    struct riptide_route given;
+
+    if (agent->phase == PHASE_STOPPED || agent->stages.applier.dry_run)
+        return RIPTIDE_E_UNKNOWN;
+    if (!stats.program_reason &&
+        riptide_applier_find(agent->applier, peer, RIPTIDE_PROGRAM, &given) == 0) {
+        enum arm arm = arm_of(cookie, arms->seed, ARM_SHARE(arms->holdout_percent));
+
+        *armp = arm == ARM_HOLDOUT ? RIPTIDE_ARM_HOLDOUT : RIPTIDE_ARM_WINDOW;
+        return 0;
+    }
+    /* A route gives its window to all. */
+    if (stats.rules_reason[family_index(peer->family)] ||
+        riptide_applier_find(agent->applier, peer, RIPTIDE_ROUTES, &given) != 0 ||
+        given.state != RIPTIDE_ROUTE_APPLIED)
+        return RIPTIDE_E_UNKNOWN;
+    *armp = RIPTIDE_ARM_WINDOW;
+    return 0;
 }
 
 RIPTIDE_PUBLIC const struct riptide_agent_stats *

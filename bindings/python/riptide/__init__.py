@@ -18,7 +18,7 @@ from ._errors import version as _version
 from ._estimator import Estimator, explain
 from ._observer import Columns, Observer, observe, observe_columns
 from ._applier import Applier, flush
-from ._types import (AgentEvent, AgentOptions, Backend, Bound, Estimate, EstimatorOptions, EventKind,
+from ._types import (AgentEvent, AgentOptions, Arm, Backend, Bound, Estimate, EstimatorOptions, EventKind,
                      Filter, FlushCounts, Hint, Interval, LeftOut,
                      LoadCounts, ObserverOptions, Route, ApplierOptions, RouteState, Sample,
                      Scope, Tick, Verdict, Window)
@@ -27,7 +27,7 @@ from ._values import Address, Duration, Network, PrefixLike
 __version__ = _version()
 
 __all__ = [
-    "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Backend", "Bound", "Columns",
+    "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Arm", "Backend", "Bound", "Columns",
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
     "EstimatorOptions", "EventKind", "Filter", "FlushCounts",
     "ForkedError", "FullError", "Hint", "Interval", "InvalidError", "LeftOut", "LoadCounts",

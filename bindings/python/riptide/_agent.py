@@ -14,8 +14,8 @@ from ._estimator import new_hint, read_estimate
 from ._handle import KernelHandle, Waiter
 from ._native import ffi, lib
 from ._applier import read_route
-from ._types import (AgentEvent, AgentOptions, Backend, EventKind, Hint, Interval, Tick, Verdict, Window)
-from ._values import (PrefixLike, network, new_config, new_prefix, read, read_members, text)
+from ._types import (AgentEvent, AgentOptions, Arm, Backend, EventKind, Hint, Interval, Tick, Verdict, Window)
+from ._values import (PrefixLike, network, new_config, new_prefix, read, read_members, text, whole)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -180,6 +180,16 @@ class Agent(KernelHandle):
         with self._use as c:
             check(lib.riptide_agent_find(c, prefix, window))
             return _read_window(window[0])
+
+    def arm_of(self, peer: PrefixLike, cookie: int) -> Arm:
+        """The arm of a connection that opens now, by its peer and its socket's SO_COOKIE.
+
+        Errors: UnknownError: no window is in force, so that it shows nothing.
+        """
+        prefix, arm = new_prefix("peer", peer), ffi.new("enum riptide_arm *")
+        with self._use as c:
+            check(lib.riptide_agent_arm_of(c, prefix, whole("cookie", cookie), arm))
+        return Arm(arm[0])
 
     def windows(self) -> Iterator[Window]:
         """Walks over windows; those that rounds change meanwhile may be missed, or seen twice."""

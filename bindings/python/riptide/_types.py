@@ -29,6 +29,13 @@ class Filter(enum.IntEnum):
     WHOLE = lib.RIPTIDE_FILTER_WHOLE
 
 
+class Arm(enum.Enum):
+    """Whether a connection gets the window of its destination."""
+
+    WINDOW = lib.RIPTIDE_ARM_WINDOW
+    HOLDOUT = lib.RIPTIDE_ARM_HOLDOUT  #: it keeps the kernel's own window
+
+
 class RouteState(enum.IntEnum):
     """The state of a destination's route or window."""
 

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import select
+import socket
 import time
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
@@ -21,6 +22,7 @@ import riptide
 from netns import DEADLINE_S, Host, Network, routes, rules, wait_until, windows
 from riptide import Duration, EventKind, EstimatorOptions, RouteState
 
+SO_COOKIE = 57  # Python does not name it
 PAPER: EstimatorOptions = {"ttl": 3600, "policy": "paper"}
 
 
@@ -242,6 +244,26 @@ def test_agent_gives_windows_by_the_program(net: Network, tmp_path: Path) -> Non
                 agent.verdict()
             assert routes(net.host) == {} and rules(net.host) == []
         assert net.connect("203.0.113.1").cwnd() == 10
+
+
+def test_a_host_knows_which_arm_a_connection_of_its_own_is_in(net: Network, tmp_path: Path) -> None:
+    window = net.learned("203.0.113.1", 30).cwnd()
+    with cgroups.mounted(tmp_path) as root, cgroups.made(root) as cgroup, net.host.entered():
+        with riptide.Agent(interval=0.05, estimator=PAPER, applier={
+                "backend": riptide.Backend.PROGRAM, "cgroup": cgroup, "holdout_percent": 50}) as agent:
+            agent.start()
+            asyncio.run(asyncio.wait_for(until(agent, lambda e: e.kind == EventKind.WINDOW), DEADLINE_S))
+
+            def arm_of(connection: Any, peer: str = "203.0.113.1") -> riptide.Arm:
+                return agent.arm_of(peer, int.from_bytes(connection.near.getsockopt(socket.SOL_SOCKET, SO_COOKIE, 8), "little"))
+            found = [(arm_of(connection), connection.cwnd())
+                     for connection in (net.connect("203.0.113.1") for _ in range(40))]
+            assert set(found) == {(riptide.Arm.WINDOW, window), (riptide.Arm.HOLDOUT, 10)}
+            with pytest.raises(riptide.UnknownError):
+                arm_of(net.connect("203.0.113.2"), "203.0.113.2")
+            agent.pause()
+            with pytest.raises(riptide.UnknownError):
+                arm_of(net.connect("203.0.113.1"))
 
 
 @pytest.mark.parametrize("name", ["not there", 3 * f"/{100 * 'x'}"], ids=["short", "long"])

@@ -143,6 +143,8 @@ def calls() -> Iterator[Any]:
     yield lambda bad: estimator("add", bad), "sample", "sample"
     for call in estimator, agent:
         yield lambda bad, call=call: call("find", bad), "dst", "prefix"
+    yield lambda bad: agent("arm_of", bad, 7), "peer", "prefix"
+    yield lambda bad: agent("arm_of", "10.0.0.1", bad), "cookie", "time"
     yield lambda bad: estimator("tick", bad), "now_ns", "time"
     yield lambda bad: estimator("save", bad), "now_ns", "time"
     yield lambda bad: estimator("save", None, bad), "realtime_ns", "time"
