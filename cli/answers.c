@@ -7,7 +7,7 @@
 #include "explanation.h"
 #include "kernel.h"
 #include "lib/internal.h"
-#include "lib/proof/verdict.h"
+#include "lib/verdict/verdict.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "render.h"
@@ -58,7 +58,7 @@ static json_t *effect_of(const struct daemon *daemon)
                                                         : json_null();
 }
 
-double daemon_stepped_back_s(const struct daemon *daemon)
+double daemon_suspended_s(const struct daemon *daemon)
 {
     uint64_t until_ns = riptide_agent_get_stats(daemon->agent)->suspended_until_ns;
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
@@ -80,8 +80,8 @@ static json_t *apply_of(const struct daemon *daemon)
         daemon->settings->applier.pacing, "given", (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
         (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
         (json_int_t)counts.refused, "holdout_percent", (json_int_t)outcomes->arms.holdout_percent,
-        "held_out", (json_int_t)counts.held_out, "stepped_back_s", daemon_stepped_back_s(daemon),
-        "step_backs", (json_int_t)outcomes->harm.n, "effect", effect_of(daemon));
+        "held_out", (json_int_t)counts.held_out, "suspended_s", daemon_suspended_s(daemon),
+        "suspensions", (json_int_t)outcomes->suspension.n, "effect", effect_of(daemon));
 }
 
 /* Whether the rules of a family are in place, or why not. */
@@ -387,7 +387,7 @@ json_t *daemon_verdict(struct daemon *daemon)
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
     const struct books *books = reason ? NULL : outcomes->books;
     const struct arm_config none = { 0 }, arms = books ? outcomes->arms : none;
-    json_t *document = effect_document(reason, books, &arms, daemon_stepped_back_s(daemon));
+    json_t *document = effect_document(reason, books, &arms, daemon_suspended_s(daemon));
 
     if (books)
         json_object_set_new(document, "since", time_json((time_t)outcomes->since_s));

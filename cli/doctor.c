@@ -99,7 +99,7 @@ static void ask_daemon(struct host *host, const char *control)
         snprintf(host->why, sizeof(host->why), "%s", text_of(apply, "why"));
     if (json_is_string(get(apply, "reason")))
         snprintf(host->reason, sizeof(host->reason), "%s", text_of(apply, "reason"));
-    host->is_stepped_back = json_number_value(get(apply, "stepped_back_s")) > 0;
+    host->is_suspended = json_number_value(get(apply, "suspended_s")) > 0;
     host->is_careful = !strcmp(text_of(answer, "policy"), "careful");
     host->is_pacing = json_is_true(get(apply, "pacing"));
     json_decref(answer);

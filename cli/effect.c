@@ -2,7 +2,7 @@
 /* Verdicts of the library in units for display: percent, points, round trips. */
 #include "effect.h"
 
-#include "lib/proof/verdict.h"
+#include "lib/verdict/verdict.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -112,13 +112,13 @@ static json_t *effect_classes(const struct books *books, const struct arm_config
 }
 
 json_t *effect_document(const char *reason, const struct books *books,
-                        const struct arm_config *arms, double stepped_back_s)
+                        const struct arm_config *arms, double suspended_s)
 {
     uint32_t holdout_percent = arms->holdout_percent;
 
     return json_pack("{s:s?, s:n, s:I, s:f, s:f, s:o, s:o}", "reason", reason, "since",
                      "holdout_percent", (json_int_t)holdout_percent, "confidence_percent",
-                     100 * VERDICT_CONFIDENCE, "stepped_back_s", stepped_back_s, "pooled",
+                     100 * VERDICT_CONFIDENCE, "suspended_s", suspended_s, "pooled",
                      holdout_percent > 0 ? effect_pooled(books, arms) : json_null(), "classes",
                      holdout_percent > 0 ? effect_classes(books, arms) : json_array());
 }

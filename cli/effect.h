@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The effect of windows, from books (docs/proof.md): documents, and their sentences. Pure. */
+/* The effect of windows, from books (docs/verdict.md): documents, and their sentences. Pure. */
 #ifndef CLI_EFFECT_H
 #define CLI_EFFECT_H
 
@@ -16,7 +16,7 @@ json_t *effect_pooled(const struct books *books, const struct arm_config *arms);
  * congestion control, void if the first is. As `riptide verdict --json`.
  */
 json_t *effect_document(const char *reason, const struct books *books,
-                        const struct arm_config *arms, double stepped_back_s);
+                        const struct arm_config *arms, double suspended_s);
 
 /* Templates (render.h) of sentences, with a document as the item. */
 #define EFFECT_RANGE(name, digits) "({" name ".low:" digits "} to {" name ".high:" digits "})"
@@ -24,7 +24,7 @@ json_t *effect_document(const char *reason, const struct books *books,
 #define EFFECT_FIGURES                                                                             \
     "{rounds_saved.estimate:.2} round trips saved (95 % CI {rounds_saved.low:.2} to "              \
     "{rounds_saved.high:.2}), time {time_percent.estimate:+.1} % " EFFECT_RANGE(                   \
-        "time_percent", "+.1") "; sent again {again_points.estimate:+.1} points " EFFECT_RANGE(    \
+        "time_percent", "+.1") "; retransmitted {again_points.estimate:+.1} points " EFFECT_RANGE(    \
         "again_points", "+.1") "; {connections} connections against "
 
 #define EFFECT_SENTENCE                                                                            \

@@ -30,7 +30,7 @@ struct metrics {
     uint64_t is_program_in_place;
     const char *asked, *by; /* backend_text of the configured one, and of the one in use; NULL:
                                unknown */
-    uint64_t is_stepped_back, step_backs;
+    uint64_t is_suspended, suspensions;
     struct histogram given; /* windows of those, segments */
     struct first_flights flights[ARMS];
     uint64_t cpu_ns; /* of the process */

@@ -37,8 +37,8 @@ static void collect(struct metrics_file *file, struct riptide_agent *agent)
     metrics->by = backend_text(stats.backend);
     metrics->is_program_in_place = !file->settings->applier.dry_run &&
                                    stats.backend != RIPTIDE_ROUTES && !stats.program_reason;
-    metrics->is_stepped_back = counted->suspended_until_ns > 0;
-    metrics->step_backs = outcomes->harm.n;
+    metrics->is_suspended = counted->suspended_until_ns > 0;
+    metrics->suspensions = outcomes->suspension.n;
     for (size_t i = 0; i < RIPTIDE_WINDOW_BUCKETS; i++)
         metrics->given.counts[i] = stats.program.by_cwnd[i];
     metrics->given.sum = stats.program.segments;

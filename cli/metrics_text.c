@@ -6,7 +6,7 @@
 #include "metrics.h"
 
 #include "effect.h"
-#include "lib/proof/verdict.h"
+#include "lib/verdict/verdict.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -86,9 +86,9 @@ static const struct series {
     { NULL, "{family=\"ipv6\"}", FIGURE(are_rules_in_place[1]), NULL },
     { "riptide_program_in_place", "", FIGURE(is_program_in_place),
       "Whether windows are given by the program." },
-    { "riptide_stepped_back", "", FIGURE(is_stepped_back),
+    { "riptide_suspended", "", FIGURE(is_suspended),
       "Whether no windows are given for a while, because they did harm." },
-    { "riptide_step_backs_total", "", FIGURE(step_backs), "Times that windows did harm." },
+    { "riptide_suspensions_total", "", FIGURE(suspensions), "Times that windows did harm." },
     { "riptide_program_connections_total", "{result=\"given\"}", FIGURE(applier.program.given),
       "Connections to destinations with a window, by what the program did." },
     { NULL, "{result=\"paced\"}", FIGURE(applier.program.paced), NULL },
@@ -99,7 +99,7 @@ static const struct series {
     { "riptide_first_flight_segments_total", "", OF_ARMS(flights, .segs),
       "Segments of connections that have closed after no more than two windows." },
     { "riptide_first_flight_again_segments_total", "", OF_ARMS(flights, .again_segs),
-      "Segments that these have sent again." },
+      "Segments that these have retransmitted." },
     { "riptide_books_left_out_total", "{reason=\"small\"}", OF_ARMS(left_out, [BOOK_SMALL]),
       "Connections to destinations with a window that have closed and do not count, and why." },
     { NULL, "{reason=\"unmeasured\"}", OF_ARMS(left_out, [BOOK_UNMEASURED]), NULL },
@@ -195,7 +195,7 @@ static void print_histogram(FILE *out, const char *name, const char *help,
     fprintf(out, "%s_sum %.9g\n", name, (double)histogram->sum / per_unit);
 }
 
-/* Sums that can be added over hosts, and divided; docs/proof.md says how to compare them. */
+/* Sums that can be added over hosts, and divided; docs/verdict.md says how to compare them. */
 static const struct sum {
     const char *name;
     size_t offset; /* in a cell */
@@ -212,7 +212,7 @@ static const struct sum {
     { "riptide_arm_doublings_squares_total", SUM(time_squares),
       (double)BOOK_TIME_ONE *BOOK_TIME_ONE, "Squares of these." },
     { "riptide_arm_again_total", SUM(again_sum), BOOK_AGAIN_ONE,
-      "Their shares of segments that were sent again." },
+      "Their shares of segments that were retransmitted." },
     { "riptide_arm_again_squares_total", SUM(again_squares), (double)BOOK_AGAIN_ONE *BOOK_AGAIN_ONE,
       "Squares of these." },
 };
@@ -266,7 +266,7 @@ static void print_effect(FILE *out, const struct metrics *metrics)
                    "Change of time by windows, as a share of the time without; below 0: less.",
                    &verdict.time);
     print_interval(out, "riptide_effect_again_ratio",
-                   "Share of segments sent again with windows, minus that without.",
+                   "Share of segments retransmitted with windows, minus that without.",
                    &verdict.again);
     print_interval(out, "riptide_held_out_ratio",
                    "Of the connections that count, those held out; void where the configured "

@@ -6,8 +6,8 @@ int pause_run(const struct command_options *options)
 {
     return client_run(options, json_pack("{s:s}", "request", options->command),
                       "[{?paused}paused: windows disabled until `riptide resume`"
-                      "|resumed[{?stepped_back_s}; still stepped back for "
-                      "{stepped_back_s:clock}]]\n");
+                      "|resumed[{?suspended_s}; still suspended for "
+                      "{suspended_s:clock}]]\n");
 }
 
 int metrics_run(const struct command_options *options)

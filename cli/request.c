@@ -159,8 +159,8 @@ static json_t *run_pause(struct call *call)
 
     if (!take_members(call, "{}") || daemon_pause(call->daemon, is_paused, &call->error) != 0)
         return NULL;
-    return json_pack("{s:b, s:f}", "paused", is_paused, "stepped_back_s",
-                     daemon_stepped_back_s(call->daemon));
+    return json_pack("{s:b, s:f}", "paused", is_paused, "suspended_s",
+                     daemon_suspended_s(call->daemon));
 }
 
 static const struct verb verbs[] = {

@@ -52,7 +52,7 @@ int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
 int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error);
 
 /* Time until windows are tried again; 0: they are given. */
-double daemon_stepped_back_s(const struct daemon *daemon);
+double daemon_suspended_s(const struct daemon *daemon);
 /*
  * Reads the line (without its newline) and processes it. Returns the answer, a line of *np bytes
  * including its newline, which the caller frees; errors are answers, too. NULL: no memory.

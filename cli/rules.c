@@ -2,7 +2,7 @@
 /* The kernel follows rules in order; the first one whose table has a route decides. */
 #include "rules.h"
 
-#include "lib/proof/arm.h"
+#include "lib/verdict/arm.h"
 #include "lib/tools.h"
 
 #include <inttypes.h>

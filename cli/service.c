@@ -18,7 +18,7 @@
 
 #define NS_PER_US UINT64_C(1000)
 
-/* Never blocks: a message that cannot be sent is sent again later. */
+/* Never blocks: a message that cannot be sent is retransmitted later. */
 static bool notify(const struct service *service, const char *text)
 {
     return service->fd >= 0 &&

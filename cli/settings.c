@@ -115,7 +115,7 @@ const struct removed_key removed_keys[] = {
     { "pacing-percent", PREFIX_SECTION, "`pacing` of [apply] is for all; cwnd-max lowers windows" },
     { "receive-window", PREFIX_SECTION, "it is always auto: cwnd-max segments" },
     { "step-back-percent", NULL,
-      "windows step back for 2 percent or points; holdout-percent = 0 turns that off" },
+      "windows are suspended for 2 percent or points; holdout-percent = 0 turns that off" },
     { "step-back-wait", NULL, "windows are tried again after 10 minutes, then 20, up to a day" },
     { "slices", NULL, "max-share bounds the cost of dumps" },
     { "interface", NULL, "scope, local-port and remote-port choose connections" },

@@ -14,7 +14,7 @@ static const char text[] =
     "[{*classes}{!verdict=few}  " EFFECT_SENTENCE "\n]"
     "[nothing is compared: {reason}\n]"
     "[counted since {since}\n]"
-    "[{?stepped_back_s}stepped back: windows are given again in {stepped_back_s:clock}, "
+    "[{?suspended_s}suspended: windows are given again in {suspended_s:clock}, "
     "`riptide status` has the reason\n]";
 
 int verdict_run(const struct command_options *options)

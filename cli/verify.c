@@ -4,7 +4,7 @@
  * starts with Riptide's window, or what prevented that.
  */
 #include "lib/netlink.h"
-#include "lib/proof/arm.h"
+#include "lib/verdict/arm.h"
 #include "lib/tools.h"
 #include "verify/judge.h"
 

@@ -78,7 +78,7 @@ def prepare():
 
 def report():
     print(f"Linux {platform.release()}: {OBJECT_BYTES // 1000} KB over {RTT_MS} ms and {RATE_MBIT} Mbit/s,"
-          f" {REPETITIONS} times:\nmedian ms (least to most) / segments sent again, percent")
+          f" {REPETITIONS} times:\nmedian ms (least to most) / segments retransmitted, percent")
     program = subprocess.Popen(["ip", "netns", "exec", "s", str(BUILD / "tests/netns/program"), "/run/cgroup"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
     program.stdout.readline()  # it is ready

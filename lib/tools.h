@@ -8,8 +8,8 @@
 
 #include "apply/routes/rule.h"
 #include "prefix.h"
-#include "proof/books.h"
-#include "proof/harm.h"
+#include "verdict/books.h"
+#include "verdict/suspension.h"
 
 #include <riptide/agent.h>
 
@@ -94,8 +94,8 @@ struct outcomes {
     uint32_t flights_wait; /* rounds until first flights are judged, as older connections had no
                               window */
     struct first_flights flights[ARMS]; /* if none is held out, all are in that of ARM_WINDOW */
-    struct harm harm;                   /* whether windows step back, and how often they did */
-    char why_back[256];                 /* harm_describe, while they step back */
+    struct suspension suspension;                   /* whether windows are suspended, and how often they did */
+    char why_suspended[256];                 /* suspension_describe, while they are suspended */
 };
 
 const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent);

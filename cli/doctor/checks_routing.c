@@ -93,10 +93,10 @@ void check_daemon(const struct host *host, struct finding *finding)
         finding_is(finding, SEVERITY_NOTE, "a riptided runs and is paused: windows disabled");
         finding_do(finding, "riptide resume");
     } else if (is_riptided && !strcmp(host->apply, "program") && host->reason[0]) {
-        finding_is(finding, host->is_stepped_back ? SEVERITY_WARNING : SEVERITY_ERROR,
+        finding_is(finding, host->is_suspended ? SEVERITY_WARNING : SEVERITY_ERROR,
                    "a riptided runs and gives no windows by the program: %s", host->reason);
         finding_do(finding, "%s",
-                   host->is_stepped_back
+                   host->is_suspended
                        ? "riptide verdict has sizes and paths; a smaller --cwnd-max"
                        : REMEDY_PROGRAM);
     } else if (!strcmp(host->apply, "program")) {

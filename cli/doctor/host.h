@@ -76,7 +76,7 @@ struct host {
     char reason[256];     /* why it gives no windows by the program; empty: it does, or is not
                              configured to */
     char why[256];        /* why --apply auto chose it; empty: it was not to choose */
-    bool is_stepped_back; /* that is the reason */
+    bool is_suspended; /* that is the reason */
     bool is_pacing;       /* by the program, unless there is a reason */
     bool is_careful;      /* only after losses: policy careful */
     int conflict_error;           /* of a dry start by routes */

@@ -80,7 +80,7 @@ static void judge_other_window(const struct evidence *evidence, struct verdict *
 
     if (probe->retrans_segs > 1)
         say(verdict,
-            "SYNs were lost (sent again: %" PRIu32 "): the kernel starts with one segment then",
+            "SYNs were lost (retransmitted: %" PRIu32 "): the kernel starts with one segment then",
             probe->retrans_segs);
     else if (evidence->answer.initcwnd != evidence->route.initcwnd)
         say(verdict, "our route changed meanwhile, from %" PRIu32 " to %" PRIu32 "; try again",

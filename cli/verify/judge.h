@@ -21,7 +21,7 @@ struct probe {
     uint32_t cwnd;         /* segments */
     uint32_t ssthresh;     /* segments; from 0x7fffffff on: none */
     uint32_t mss_bytes;
-    uint32_t retrans_segs;  /* SYNs sent again */
+    uint32_t retrans_segs;  /* SYNs retransmitted */
     uint32_t snd_wnd_bytes; /* the peer's first window; 0: unknown */
     uint64_t cookie;        /* of its socket; 0: unknown */
     char congestion_control[16];

@@ -15,7 +15,7 @@
  *
  * Where connections are held out (holdout_percent of the applier) riptide_agent_get_verdict
  * compares them with the others; that needs destroy_events. Windows are suspended where the others take 2 %
- * more time, or retransmit 2 points more, beyond chance (docs/proof.md): none is given, independent
+ * more time, or retransmit 2 points more, beyond chance (docs/verdict.md): none is given, independent
  * of a pause, and the agent goes on learning; RIPTIDE_AGENT_BACKEND reports the reason. They are
  * tried again after ten minutes; the wait doubles each time that they do harm again, to a day at
  * most.
@@ -92,7 +92,7 @@ struct riptide_interval {
 
 /*
  * The effect of windows: closed connections of sufficient size, compared with the control group of
- * holdout_percent. docs/proof.md describes the method.
+ * holdout_percent. docs/verdict.md describes the method.
  */
 struct riptide_verdict {
     uint64_t connections;

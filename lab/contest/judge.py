@@ -168,9 +168,9 @@ def judge(cells):
                misses(many, time_ratio, 0.75), len(many), 0),
         Target(f"mean time 40 % below it where the buffer holds fewer than {MANY_SEGS} of these",
                misses(shallow, time_ratio, 0.6), len(shallow), 0),
-        Target(f"bytes sent again at most half a point above {REFERENCE}",
+        Target(f"bytes retransmitted at most half a point above {REFERENCE}",
                misses(cells, retrans_difference, 0.5), len(cells), 0),
         Target(f"p95 at most 3 % above {REFERENCE}", misses(cells, p95_ratio, 1.03), len(cells), 0.05),
-        Target("no other arm clearly faster and with clearly fewer bytes sent again",
+        Target("no other arm clearly faster and with clearly fewer bytes retransmitted",
                [(cell, ", ".join(by)) for cell, by in zip(cells, rivals) if by], len(cells), 0),
     ]

@@ -62,7 +62,7 @@ def measure(evaluation, groups):
 def say(evaluation, cells):
     """Writes each cell's figures as a table, and prints them."""
     table = evaluation.table("pacing", "cell", "arm", "mean_ms", "low", "high", "retrans_percent")
-    evaluation.say("mean ms / segments sent again, percent")
+    evaluation.say("mean ms / segments retransmitted, percent")
     for cell in cells:
         words = []
         for arm in ARMS:

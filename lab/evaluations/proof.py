@@ -135,7 +135,7 @@ def judge_none(evaluation, runs):
     n_reads = sum(row["time_percent"] is not None for rows in runs for row in rows)
     evaluation.say(f"no effect: runs that claim one at any of {n_reads} reads with intervals")
     say_share(evaluation, "of time", sum(time for time, _ in claims), len(runs))
-    say_share(evaluation, "of what is sent again", sum(again for _, again in claims), len(runs))
+    say_share(evaluation, "of what is retransmitted", sum(again for _, again in claims), len(runs))
     say_share(evaluation, "of either", n_either, len(runs), n_either <= MOST_CLAIMS * len(runs))
     say_share(evaluation, "void", sum(any(row["verdict"] == "void" for row in rows) for rows in runs), len(runs))
     return n_either, len(runs)
@@ -160,7 +160,7 @@ def judge_gain(evaluation, paths, runs):
             evaluation.say(path.label())
             for words, found in truths.items():
                 table.add(path.label(), words, *found)
-                evaluation.say("    {}: time {:+.1f} % ({:.1f}), sent again {:+.2f} points ({:.2f}); spread {:.2f},"
+                evaluation.say("    {}: time {:+.1f} % ({:.1f}), retransmitted {:+.2f} points ({:.2f}); spread {:.2f},"
                                " {:.2f}".format(words, *found))
             shown = [(turn, run) for turn, (_, run, _) in enumerate(kept) if run.has_interval()]
             for turn, run in shown:
@@ -175,8 +175,8 @@ def judge_gain(evaluation, paths, runs):
         axes.legend(fontsize=7)
     evaluation.say(f"gain: intervals that hold the truth; {n_late} rounds of paths are left out as late")
     counts = [sum(one) for one in zip(*held)] or [0] * 5
-    for i, words in enumerate(("of time", "of what is sent again", "both at all reads", "of time, all against none",
-                               "of what is sent again, all against none")):
+    for i, words in enumerate(("of time", "of what is retransmitted", "both at all reads", "of time, all against none",
+                               "of what is retransmitted, all against none")):
         say_share(evaluation, words, counts[i], len(held), counts[i] >= LEAST_HELD * len(held) if i < 2 else None)
     return counts[0], len(held)
 
@@ -208,7 +208,7 @@ def say_apart(evaluation, runs):
 
 
 def judge_harm(evaluation):
-    """When windows step back; retransmissions of both arms, per second."""
+    """When windows are suspended; retransmissions of both arms, per second."""
     shares = HARM_HELD_OUT if evaluation.quick else HARM_HELD_OUT * 4
     begin_s, end_s = (3, 24) if evaluation.quick else (HARM_BEGIN_S, HARM_RUN_S)
     plan = [Transfer(f"sender{number}", f"receiver{number}", HARM_BYTES, (n + evaluation.random.random()) / HARM_PER_S)
@@ -217,7 +217,7 @@ def judge_harm(evaluation):
         options = [forced(HARM_CWND, held_out, "off", "1s") for held_out in shares]
         results, reads, starts, late_ms = play(testbed, plan, options, every_s=0.5, start_s=begin_s)
     # The host or its only destination, whichever steps back first.
-    backs = [next((at_s for at_s, apply in of_sender if apply["stepped_back_s"] > 0),
+    backs = [next((at_s for at_s, apply in of_sender if apply["suspended_s"] > 0),
                   end_s) for of_sender in reads]
     seconds = set(range(end_s))
     on_time = {second for second in seconds if late_ms(second, second + 1) <= HARM_LATE_MS} or seconds
@@ -230,7 +230,7 @@ def judge_harm(evaluation):
             def arms(*span, sender=f"sender{number}"):
                 return worlds.arms_of(results, sender, *span)
             parts = (arms(0, began_s - 1)[0], *arms(began_s + 2, back_s), arms(back_s + 1, end_s)[0])
-            evaluation.say(f"harm, {held_out} % held out: stepped back after {back_s - began_s:.1f} s; sent again"
+            evaluation.say(f"harm, {held_out} % held out: suspended after {back_s - began_s:.1f} s; retransmitted"
                            " before, by those held out, with the window, after: "
                            + ", ".join(f"{100 * arm.again:.1f} %" if arm else "-" for arm in parts))
             rows = [(second, *arms(second, second + 1)) for second in sorted(on_time)]
@@ -239,10 +239,10 @@ def judge_harm(evaluation):
                     (arm.n, 100 * arm.again) if arm else (0, None))))
             draw_harm(grid[HARM_HELD_OUT.index(held_out)], rows, began_s, back_s, number < len(HARM_HELD_OUT))
         for axes, held_out in zip(grid, HARM_HELD_OUT):
-            axes.set(xlabel="seconds", ylabel="segments sent again, percent", title=f"{held_out} % held out")
+            axes.set(xlabel="seconds", ylabel="segments retransmitted, percent", title=f"{held_out} % held out")
             axes.legend(fontsize=7)
     n_back = sum(back_s < min(end_s, began_s + HARM_LIMIT_S) for began_s, back_s in zip(starts, backs))
-    return f"Harm: {n_back} of {len(shares)} hosts stepped back within {HARM_LIMIT_S} s."
+    return f"Harm: {n_back} of {len(shares)} hosts suspended within {HARM_LIMIT_S} s."
 
 
 def draw_harm(axes, rows, began_s, back_s, is_first):
@@ -250,7 +250,7 @@ def draw_harm(axes, rows, began_s, back_s, is_first):
         points = [(row[0] + 0.5, 100 * row[place].again) for row in rows if row[place]]
         axes.plot([at_s for at_s, _ in points], [percent for _, percent in points], ".-", linewidth=0.8, color=color,
                   label=words if is_first else None)
-    for at_s, style, words in ((began_s, "-", "riptided starts"), (back_s, ":", "stepped back")):
+    for at_s, style, words in ((began_s, "-", "riptided starts"), (back_s, ":", "suspended")):
         axes.axvline(at_s, color="black", linewidth=0.8, linestyle=style, label=words if is_first else None)
 
 

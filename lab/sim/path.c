@@ -112,7 +112,7 @@ static double flight_of(const struct flow *flow)
     return fmin(flow->cwnd, flow->left);
 }
 
-/* Computes the window after a round; lost segments are sent again in the next one. */
+/* Computes the window after a round; lost segments are retransmitted in the next one. */
 static void end_flight(struct path *path, struct flow *flow, double flight, double lost,
                        double round_s, struct score *score)
 {

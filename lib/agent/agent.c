@@ -6,7 +6,7 @@
 #include "compute/estimator.h"
 #include "observe/config.h"
 #include "prefix.h"
-#include "proof/verdict.h"
+#include "verdict/verdict.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -304,7 +304,7 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
 int agent_apply_pause(struct riptide_agent *agent)
 {
     return riptide_applier_set_paused(agent->applier,
-                                      agent->is_paused || agent->outcomes.harm.until_ns > 0);
+                                      agent->is_paused || agent->outcomes.suspension.until_ns > 0);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)

@@ -70,7 +70,7 @@ void books_begin(struct riptide_agent *agent)
 
 static bool gives_none(const struct riptide_agent *agent)
 {
-    return agent->outcomes.harm.until_ns > 0 || agent->is_paused ||
+    return agent->outcomes.suspension.until_ns > 0 || agent->is_paused ||
            (agent->backend == RIPTIDE_PROGRAM && riptide_agent_read_applier(agent).program_reason);
 }
 

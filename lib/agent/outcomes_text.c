@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Outcomes as text behind a state: books, and the waits of windows that stepped back. Pure. */
+/* Outcomes as text behind a state: books, and the waits of suspended windows. Pure. */
 #include "agent/parts.h"
 #include "internal.h"
 
@@ -24,7 +24,7 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
         *np = strlen(outcomes->kept);
         return *textp ? 0 : -ENOMEM;
     }
-    text = malloc(size + ended_size + (size_t)5 * SHARES_BYTES + HARM_LINE_BYTES);
+    text = malloc(size + ended_size + (size_t)5 * SHARES_BYTES + SUSPENSION_LINE_BYTES);
     if (!text)
         return -ENOMEM;
     if (books) {
@@ -32,7 +32,7 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
         /* After the last cell, so that truncated books have no known shares. */
         n += (size_t)snprintf(text + n, SHARES_BYTES, "holdout_percent=%u\n",
                               outcomes->arms.holdout_percent);
-        n += harm_save(&outcomes->harm, now_ns, realtime_ns, text + n);
+        n += suspension_save(&outcomes->suspension, now_ns, realtime_ns, text + n);
         n += (size_t)snprintf(text + n, SHARES_BYTES, "books_since_s=%" PRIu64 "\n",
                               outcomes->since_s);
     }
@@ -119,18 +119,18 @@ static void load_books(struct outcomes *has, const char *state, size_t size,
 }
 
 /* Windows that were withdrawn after harm stay withdrawn, until the same time. */
-static void load_harm(struct outcomes *has, const char *text, uint64_t now_ns, uint64_t realtime_ns)
+static void load_suspension(struct outcomes *has, const char *text, uint64_t now_ns, uint64_t realtime_ns)
 {
-    const char *line = strstr(text, "\nstepped_back=");
+    const char *line = strstr(text, "\nsuspended=");
 
     if (line)
-        harm_load(&has->harm, line + 1, now_ns, realtime_ns);
-    if (has->harm.until_ns == 0)
+        suspension_load(&has->suspension, line + 1, now_ns, realtime_ns);
+    if (has->suspension.until_ns == 0)
         return;
     snprintf(
-        has->why_back, sizeof(has->why_back),
-        "stepped back before the last start, for another %llu s; `riptide verdict` has the reason",
-        (unsigned long long)((has->harm.until_ns - now_ns) / NS_PER_S));
+        has->why_suspended, sizeof(has->why_suspended),
+        "suspended before the last start, for another %llu s; `riptide verdict` has the reason",
+        (unsigned long long)((has->suspension.until_ns - now_ns) / NS_PER_S));
 }
 
 /* Keeps the text of books and waits, which this agent cannot use, for a later start. */
@@ -147,7 +147,7 @@ void outcomes_load(struct outcomes *outcomes, const char *state, size_t size, ui
 {
     if (outcomes->books) {
         load_books(outcomes, state, size, said);
-        load_harm(outcomes, state, now_ns, realtime_ns);
+        load_suspension(outcomes, state, now_ns, realtime_ns);
         return;
     }
     keep_books(outcomes, state);

@@ -5,7 +5,7 @@
 
 #include "agent/interval.h"
 #include "internal.h"
-#include "proof/books.h"
+#include "verdict/books.h"
 #include "tools.h"
 
 #include <riptide/agent.h>
@@ -118,8 +118,8 @@ int agent_apply_pause(struct riptide_agent *agent);
  */
 int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **routep);
 
-/* step_back.c: call it each round, before its connections are added. */
-void step_back_where_harm_is(struct riptide_agent *agent, uint64_t now_ns);
+/* suspend.c: call it each round, before its connections are added. */
+void suspend_where_harm_is(struct riptide_agent *agent, uint64_t now_ns);
 
 /* outcomes.c */
 
@@ -178,7 +178,7 @@ int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t rea
 
 /*
  * Loads them from a state, which ends with a zero; `said`: how many, and why others were not. If
- * windows are still stepped back the caller tells the applier.
+ * windows are still suspended the caller tells the applier.
  */
 void outcomes_load(struct outcomes *outcomes, const char *state, size_t size, uint64_t now_ns,
                    uint64_t realtime_ns, struct riptide_error *said);

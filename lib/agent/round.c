@@ -171,7 +171,7 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->next = (struct riptide_tick){ 0 };
     agent->has_dumped = false;
     drop_unpopped(agent);
-    step_back_where_harm_is(agent, now_ns);
+    suspend_where_harm_is(agent, now_ns);
     outcomes_begin_round(agent);
     /* In each round, as AUTO chooses at the start, and a detached program paces nothing. */
     riptide_estimator_set_pacing(agent->estimator, riptide_agent_read_applier(agent).can_pace > 0);

@@ -107,7 +107,7 @@ RIPTIDE_PUBLIC int riptide_agent_next(struct riptide_agent *agent, uint32_t *cur
 static void explain_suspension(const struct riptide_agent *agent, const char **reasonp)
 {
     if (*reasonp && strcmp(*reasonp, "paused") == 0)
-        *reasonp = agent->outcomes.why_back;
+        *reasonp = agent->outcomes.why_suspended;
 }
 
 struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_agent *agent)
@@ -115,7 +115,7 @@ struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_age
     struct riptide_applier_stats stats;
 
     riptide_applier_get_stats(agent->applier, &stats, sizeof(stats));
-    if (agent->outcomes.harm.until_ns == 0 || agent->is_paused)
+    if (agent->outcomes.suspension.until_ns == 0 || agent->is_paused)
         return stats;
     explain_suspension(agent, &stats.rules_reason[0]);
     explain_suspension(agent, &stats.rules_reason[1]);
@@ -164,7 +164,7 @@ riptide_agent_get_stats(struct riptide_agent *agent)
         .loaded = &agent->loaded,
         .state = agent->state_said.text[0] ? agent->state_said.text : NULL,
         .state_result = agent->state_result,
-        .suspended_until_ns = agent->outcomes.harm.until_ns,
+        .suspended_until_ns = agent->outcomes.suspension.until_ns,
         .is_paused = agent->is_paused,
     };
     return &stats->given;

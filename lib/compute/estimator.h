@@ -5,7 +5,7 @@
 
 #include "internal.h"
 #include "prefix_table.h"
-#include "proof/arm.h"
+#include "verdict/arm.h"
 
 #include <assert.h>
 #include <riptide/compute.h>

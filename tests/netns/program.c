@@ -11,7 +11,7 @@
  *     pop                                PREFIX STATE CWND REASON
  */
 #include "apply/program/program.h"
-#include "proof/books.h"
+#include "verdict/books.h"
 
 #include <inttypes.h>
 #include <riptide/riptide.h>

@@ -383,14 +383,14 @@ def test_the_sockets_of_the_unit_are_enough(net, daemon, preload):
 
 
 @pytest.mark.parametrize("backend", ["program", "both"])
-@pytest.mark.parametrize("is_stepped_back", [False, True], ids=["paused", "stepped_back"])
-def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, backend, is_stepped_back):
+@pytest.mark.parametrize("is_suspended", [False, True], ids=["paused", "suspended"])
+def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, backend, is_suspended):
     connect, near, _ = path
     state, config = tmp_path / "state", tmp_path / "riptided.conf"
     config.write_text("")
-    if is_stepped_back:
+    if is_suspended:
         write_state(state, {})
-        state.write_text(f"{state.read_text()}riptide books 1\nholdout_percent=5\nstepped_back=1 "
+        state.write_text(f"{state.read_text()}riptide books 1\nholdout_percent=5\nsuspended=1 "
                          f"until_ns={time.time_ns() + 3600 * 10**9} wait_ns={3600 * 10**9} given_ns=0 shown_ns=5\n")
 
     def window_behind_a_transfer():
@@ -401,14 +401,14 @@ def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, ba
         wait_rounds(2)
         return riptide_json(near, "explain", "10.9.2.1")["window"]["cwnd"]
     options = "--apply", backend, "--cgroup", cgroup, "--policy", "careful", "--config", config, "--state", state
-    with Daemon(near, *options, has_rules=backend == "both" and not is_stepped_back):
-        if not is_stepped_back:
+    with Daemon(near, *options, has_rules=backend == "both" and not is_suspended):
+        if not is_suspended:
             near.run(RIPTIDE, "pause")
         assert [window_behind_a_transfer() for _ in range(4)] == [24] * 4
-        if not is_stepped_back:
+        if not is_suspended:
             near.run(RIPTIDE, "resume")
             wait_until(lambda: window_behind_a_transfer() > 24, "a larger window")
-    if is_stepped_back:
+    if is_suspended:
         with Daemon(near, *options, "--holdout-percent", 0, has_rules=backend == "both"):
-            wait_until(lambda: not status()["apply"]["stepped_back_s"], "windows")
+            wait_until(lambda: not status()["apply"]["suspended_s"], "windows")
             wait_until(lambda: window_behind_a_transfer() > 24, "a larger window")

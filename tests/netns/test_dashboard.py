@@ -111,7 +111,7 @@ def instant(host, expression):
 
 @pytest.mark.skipif(not shutil.which("prometheus"), reason="no prometheus")
 def test_each_question_has_an_answer_of_a_riptided_that_helps(net, cgroup, tmp_path):
-    """Its books are those of the example in docs/proof.md; its connections are real."""
+    """Its books are those of the example in docs/verdict.md; its connections are real."""
     state = tmp_path / "state"
     begun = ("window bytes=65536 rtt_us=150000 control=loss n=2 n_again=0 time=3246,5268258 again=0,0",
              "holdout bytes=65536 rtt_us=150000 control=loss n=2 n_again=0 time=4096,8388608 again=0,0")

@@ -10,7 +10,7 @@ from connection import tcp_info
 from control import status, wait_rounds
 from netns import RIPTIDE, Daemon, Host, wait_until, wait_window, windows
 from test_metrics import figures_of
-from test_step_back import Load
+from test_suspension import Load
 
 
 def test_a_share_is_held_out(net, cgroup, tmp_path):
@@ -74,7 +74,7 @@ def test_those_held_out_start_with_one_segment_after_lost_syns(net, daemon):
             client.setblocking(False)
             client.connect_ex(("203.0.113.1", server.getsockname()[1]))
         late = clients[1:]
-        wait_until(lambda: min(tcp_info(client).retrans_segs for client in late) == 2, "SYNs to be sent again")
+        wait_until(lambda: min(tcp_info(client).retrans_segs for client in late) == 2, "SYNs to be retransmitted")
         server.listen(100)
         wait_until(lambda: {tcp_info(client).state for client in late} == {1}, "them to be established")
         assert {tcp_info(client).cwnd for client in late} == {1}

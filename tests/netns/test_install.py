@@ -11,7 +11,7 @@ import pytest
 from netns import BUILD, REPOSITORY
 
 DOCS = ("CHANGELOG.md", "control.md", "effect.rules.yaml", "embedding.md", "glossary.md",
-        "operations.md", "policies.md", "proof.md", "riptide.dashboard.json", "security.md")
+        "operations.md", "policies.md", "riptide.dashboard.json", "security.md", "verdict.md")
 HEADERS = ("agent.h", "apply.h", "compute.h", "observe.h", "riptide.h")
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* That arms can be drawn in the kernel: nothing here that its compiler refuses. */
-#include "proof/arm.h"
+#include "verdict/arm.h"
 
 int draw(__u64 cookie, __u64 seed, __u32 holdout);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections of a drawn world: docs/proof.md, "How soon, and how often wrong".
+ * Connections of a drawn world: docs/verdict.md, "How soon, and how often wrong".
  */
 #ifndef RIPTIDE_TESTS_DRAWN_H
 #define RIPTIDE_TESTS_DRAWN_H
 
-#include "proof/books.h"
+#include "verdict/books.h"
 #include "unit.h"
 
 #include <math.h>

@@ -114,7 +114,7 @@ json_t *daemon_list(struct daemon *daemon)
     return json_pack("{s:b}", "paused", daemon->is_paused);
 }
 
-double daemon_stepped_back_s(const struct daemon *daemon)
+double daemon_suspended_s(const struct daemon *daemon)
 {
     (void)daemon;
     return 0;

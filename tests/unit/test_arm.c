@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/proof/arm.h over a million cookies as kernels hand them out. Everything is computed, nothing
+ * lib/verdict/arm.h over a million cookies as kernels hand them out. Everything is computed, nothing
  * is drawn: what passes once passes always. And that it compiles for BPF: tests/unit/meson.build.
  */
-#include "proof/arm.h"
+#include "verdict/arm.h"
 #include "unit.h"
 
 enum { COOKIES = 1000000, PER_BLOCK = 4096, PROCESSORS = 3 };

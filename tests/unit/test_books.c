@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/proof/books: which connections count and as what, sums by hand, text and back.
+ * lib/verdict/books: which connections count and as what, sums by hand, text and back.
  */
-#include "proof/books.h"
+#include "verdict/books.h"
 #include "drawn.h"
 #include "unit.h"
 
@@ -11,7 +11,7 @@
 
 enum { MSS = 1000, LOSS = 1 /* of book_control */ };
 
-/* 100 KB over 160 ms in four round trips, an eighth of it sent again. */
+/* 100 KB over 160 ms in four round trips, an eighth of it retransmitted. */
 static const struct riptide_sample usual = {
     .closed = true,
     .min_rtt_us = 160000,

@@ -48,20 +48,20 @@ static struct finding judge(const struct host *host, const char *check)
     return finding;
 }
 
-TEST(a_step_back_is_meant_and_tried_again)
+TEST(a_suspension_is_meant_and_tried_again)
 {
     CLEANUP(freep) struct host *host = healthy();
     struct finding finding;
 
     host->has_holder = true;
     strcpy(host->apply, "program");
-    strcpy(host->reason, "stepped back for 30 s: time +148.3 %");
-    host->is_stepped_back = true;
+    strcpy(host->reason, "suspended for 30 s: time +148.3 %");
+    host->is_suspended = true;
     finding = judge(host, "daemon");
     assert_int_equal(finding.severity, SEVERITY_WARNING);
     assert_string_equal(finding.remedy,
                         "riptide verdict has sizes and paths; a smaller --cwnd-max");
-    host->is_stepped_back = false;
+    host->is_suspended = false;
     finding = judge(host, "daemon");
     assert_int_equal(finding.severity, SEVERITY_ERROR);
     assert_null(strstr(finding.remedy, "restart"));

@@ -73,7 +73,7 @@ static size_t count_classes(const struct books *books)
     return n;
 }
 
-/* That of docs/proof.md. */
+/* That of docs/verdict.md. */
 TEST(the_example_in_words)
 {
     struct books books = { 0 };
@@ -81,12 +81,12 @@ TEST(the_example_in_words)
     fill(&books, book_class(2, 4, 1), cell_of(4112, 1.585, 493), cell_of(232, 2, 23));
 #define FIGURES                                                                                    \
     "windows help: 1.00 round trips saved (95 % CI 0.72 to 1.30), time -25.0 % (-30.3 to -19.3); " \
-    "sent again +0.2 points (-0.5 to +0.9); 4112 connections against 232 held out"
+    "retransmitted +0.2 points (-0.5 to +0.9); 4112 connections against 232 held out"
     assert_says(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 }), "helps", FIGURES);
     assert_says(class_at(&books, 0, 5), "helps", "64 to 128 KB, 150 to 300 ms: " FIGURES);
 }
 
-/* As the rules of Prometheus count, and the reason of a step back. */
+/* As the rules of Prometheus count, and the reason of a suspension. */
 TEST(a_verdict_counts_the_classes_that_it_is_of)
 {
     struct books books = { 0 };
@@ -108,11 +108,11 @@ TEST(harm_and_what_is_both_and_nothing_have_their_words)
     fill(&books, 0, cell_of(3800, 2.5, 0), held_out);
     assert_says(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 }), "harms",
                 "windows harm: -1.66 round trips saved (95 % CI -1.96 to -1.33), time +41.4 % "
-                "(+30.7 to +53.0); sent again +0.0 points (-0.2 to +0.2); 3800 connections against 200 held out");
+                "(+30.7 to +53.0); retransmitted +0.0 points (-0.2 to +0.2); 3800 connections against 200 held out");
     fill(&books, 0, cell_of(3800, 2, 3800), held_out);
     assert_says(class_at(&books, 0, 5), "harms",
                 "0 to 32 KB, 5 to 20 ms: windows harm: 0.00 round trips saved (95 % CI -0.30 to 0.33), time "
-                "+0.0 % (-7.6 to +8.2); sent again +10.0 points (+9.8 to +10.2); 3800 connections "
+                "+0.0 % (-7.6 to +8.2); retransmitted +10.0 points (+9.8 to +10.2); 3800 connections "
                 "against 200 held out");
     fill(&books, 0, cell_of(3800, 1.5, 3800), held_out);
     assert_word(class_at(&books, 0, 5), "mixed");

@@ -59,9 +59,9 @@ TEST(changes_are_made)
 {
     struct daemon stand_in = { .n_rows = 0 };
 
-    assert_answer(&stand_in, "{\"request\":\"pause\"}", "{\"paused\":true,\"stepped_back_s\":0.0,\"ok\":true}");
+    assert_answer(&stand_in, "{\"request\":\"pause\"}", "{\"paused\":true,\"suspended_s\":0.0,\"ok\":true}");
     assert_true(stand_in.is_paused);
-    assert_answer(&stand_in, "{\"request\":\"resume\"}", "{\"paused\":false,\"stepped_back_s\":0.0,\"ok\":true}");
+    assert_answer(&stand_in, "{\"request\":\"resume\"}", "{\"paused\":false,\"suspended_s\":0.0,\"ok\":true}");
     assert_false(stand_in.is_paused);
     assert_answer(&stand_in,
                   "{\"request\":\"hint\",\"dst\":\"192.0.2.0/24\",\"cwnd_max\":20,\"off\":true,"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/proof/verdict: by hand on books with round figures, and over drawn worlds whose truth is
+ * lib/verdict/verdict: by hand on books with round figures, and over drawn worlds whose truth is
  * known. RUNS=N in the environment draws so many of each, and prints how soon gains are seen.
  */
 #include "agent/parts.h"
 #include "drawn.h"
-#include "proof/harm.h"
-#include "proof/numbers.h"
-#include "proof/verdict.h"
+#include "verdict/suspension.h"
+#include "verdict/numbers.h"
+#include "verdict/verdict.h"
 #include "unit.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static const struct verdict_classes all_classes;
 /* What one draws from, and what the window does there. */
 struct world {
     double time_factor;  /* of the window, on each completion time */
-    double again_factor; /* on the share of segments that are sent again */
+    double again_factor; /* on the share of segments that are retransmitted */
     uint32_t n_connections;
 };
 
@@ -31,14 +31,14 @@ static struct riptide_sample draw_for(const struct world *world, bool has_window
 struct looks {
     bool missed_time, missed_again;
     /* connections of both arms; 0: never */
-    uint32_t time_clear_at, again_clear_at, stepped_back_at;
+    uint32_t time_clear_at, again_clear_at, suspended_at;
 };
 
 static struct looks look(const struct world *world, double again_truth)
 {
     struct books books = { 0 };
     struct looks looks = { 0 };
-    struct harm harm = { 0 };
+    struct suspension suspension = { 0 };
     struct verdict verdict;
     uint64_t seed = draw();
 
@@ -50,8 +50,8 @@ static struct looks look(const struct world *world, double again_truth)
         if (n % 50 != 0 ||
             verdict_compute(&verdict, &books, all_classes, 0.95) != 0)
             continue;
-        if (harm_judge(&harm, &verdict, n) == HARM_STEPS_BACK && harm.n == 1)
-            looks.stepped_back_at = n;
+        if (suspension_judge(&suspension, &verdict, n) == SUSPENSION_BEGINS && suspension.n == 1)
+            looks.suspended_at = n;
         if (verdict.time.low > world->time_factor - 1 || verdict.time.high < world->time_factor - 1)
             looks.missed_time = true;
         if (verdict.again.low > again_truth || verdict.again.high < again_truth)
@@ -87,11 +87,11 @@ TEST(without_an_effect_hardly_any_run_claims_one)
 
         time += looks.time_clear_at > 0;
         again += looks.again_clear_at > 0;
-        back += looks.stepped_back_at > 0;
+        back += looks.suspended_at > 0;
         any += looks.time_clear_at > 0 || looks.again_clear_at > 0;
     }
     print_message("# of %u runs without an effect %u claim one of time, %u of bytes, %u any; %u "
-                  "step back\n", n, time, again, any, back);
+                  "suspend\n", n, time, again, any, back);
     assert_true(any <= n / 20 && back <= n / 40);
 }
 
@@ -140,15 +140,15 @@ TEST(intervals_hold_the_truth_at_every_look)
 
             missed_time += looks.missed_time;
             missed_again += looks.missed_again;
-            back += looks.stepped_back_at > 0;
+            back += looks.suspended_at > 0;
             time_at[i] = looks.time_clear_at ? looks.time_clear_at : UINT32_MAX;
             again_at[i] = looks.again_clear_at ? looks.again_clear_at : UINT32_MAX;
         }
-        print_message("# %.0f %% of the time, %+.1f points sent again: of %u runs %u and %u miss, "
-                      "%u step back\n",
+        print_message("# %.0f %% of the time, %+.1f points retransmitted: of %u runs %u and %u miss, "
+                      "%u suspend\n",
                       100 * times[w], 100 * truth, n, missed_time, missed_again, back);
         print_seen("time, by connections", time_at, n);
-        print_seen("sent again, by connections", again_at, n);
+        print_seen("retransmitted, by connections", again_at, n);
         assert_true(missed_time <= n * 7 / 100 && missed_again <= n * 7 / 100);
         assert_int_equal(back, 0);
     }
@@ -156,7 +156,7 @@ TEST(intervals_hold_the_truth_at_every_look)
     free(again_at);
 }
 
-TEST(windows_that_do_harm_step_back)
+TEST(windows_that_do_harm_are_suspended)
 {
     static const struct world worlds[] = { { 1.1, 1, 20000 }, { 1.2, 1, 6000 } };
     unsigned int n = runs();
@@ -169,10 +169,10 @@ TEST(windows_that_do_harm_step_back)
         for (unsigned int i = 0; i < n; i++) {
             struct looks looks = look(&worlds[w], 0);
 
-            back += looks.stepped_back_at > 0;
-            at[i] = looks.stepped_back_at ? looks.stepped_back_at : UINT32_MAX;
+            back += looks.suspended_at > 0;
+            at[i] = looks.suspended_at ? looks.suspended_at : UINT32_MAX;
         }
-        print_message("# %.0f %% of the time: %u of %u step back\n", 100 * worlds[w].time_factor,
+        print_message("# %.0f %% of the time: %u of %u suspend\n", 100 * worlds[w].time_factor,
                       back, n);
         print_seen("harm, by connections", at, n);
         assert_true(back >= n * 9 / 10);
@@ -209,7 +209,7 @@ static struct books other_way_around(const struct books *books)
     return turned;
 }
 
-/* The example of docs/proof.md: four round trips without, three with the window. */
+/* The example of docs/verdict.md: four round trips without, three with the window. */
 TEST(an_example_by_hand)
 {
     struct books books = { 0 };
@@ -404,7 +404,7 @@ TEST(confidence_is_between_none_and_all)
             RIPTIDE_E_INVALID);
 }
 
-/* All alike and nothing sent again: that does not show that nothing could be. */
+/* All alike and nothing retransmitted: that does not show that nothing could be. */
 TEST(an_interval_is_never_a_point)
 {
     struct books books = { 0 };

@@ -92,7 +92,7 @@ TEST(another_window_on_our_route)
     assert_verdict(&evidence, VERDICT_OVERRIDDEN, "from 40 to 50");
     evidence.probe.retrans_segs = 2;
     assert_verdict(&evidence, VERDICT_OVERRIDDEN,
-                   "SYNs were lost (sent again: 2): the kernel starts with one segment then");
+                   "SYNs were lost (retransmitted: 2): the kernel starts with one segment then");
 }
 
 TEST(without_a_route)

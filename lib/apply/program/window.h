@@ -4,7 +4,7 @@
 #define RIPTIDE_LIB_PROGRAM_WINDOW_H
 
 #include "../../pacing.h"
-#include "../../proof/arm.h"
+#include "../../verdict/arm.h"
 
 #include <linux/types.h>
 

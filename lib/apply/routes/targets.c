@@ -4,7 +4,7 @@
 
 #include "internal.h"
 #include "prefix.h"
-#include "proof/arm.h"
+#include "verdict/arm.h"
 
 #include <errno.h>
 #include <stdlib.h>

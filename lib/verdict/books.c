@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The values that connections add, their sums, and these as text; see books.h. */
-#include "proof/books.h"
+#include "verdict/books.h"
 
 #include "internal.h"
-#include "proof/numbers.h"
+#include "verdict/numbers.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Harmful windows step back: in the WAN in a box, with a small buffer."""
+"""Harmful windows are suspended: in the WAN in a box, with a small buffer."""
 
 import contextlib
 import functools
@@ -138,7 +138,7 @@ def fallen(figures, host):
 
 
 @pytest.mark.parametrize("backend", ["program", "both"])
-def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallow, cgroup, tmp_path, backend):
+def test_windows_that_do_harm_are_suspended_and_are_tried_again_twice_as_late(shallow, cgroup, tmp_path, backend):
     near, far = shallow
     state = tmp_path / "state"
 
@@ -146,50 +146,50 @@ def test_windows_that_do_harm_step_back_and_are_tried_again_twice_as_late(shallo
         return Daemon(near, "--apply", backend, "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND, "--pacing", "off",
                       "--holdout-percent", 20, "--state", state, has_rules=has_rules)
 
-    def stepped_back():
+    def suspended():
         apply = status()["apply"]
-        return apply["stepped_back_s"] > 0 and apply
+        return apply["suspended_s"] > 0 and apply
     with Load(near, far, *SHALLOW) as load:
         began = time.monotonic()
         with riptided(backend == "both") as daemon:
-            apply = wait_until(stepped_back, "stepping back", 60)
+            apply = wait_until(suspended, "suspension", 60)
             back = time.monotonic()
-            assert (apply["step_backs"], apply["effect"]["verdict"]) == (1, "harms")
-            assert 500 < apply["stepped_back_s"] <= 600
+            assert (apply["suspensions"], apply["effect"]["verdict"]) == (1, "harms")
+            assert 500 < apply["suspended_s"] <= 600
             assert cwnds(near, far, 20) == {10}
             said = status()
-            assert said["health"] == "off" and said["reason"].startswith("stepped back for 600 s: time ")
+            assert said["health"] == "off" and said["reason"].startswith("suspended for 600 s: time ")
             near.run(RIPTIDE, "pause")
-            assert near.run(RIPTIDE, "resume").stdout.startswith("resumed; still stepped back for 00:0")
+            assert near.run(RIPTIDE, "resume").stdout.startswith("resumed; still suspended for 00:0")
             assert cwnds(near, far, 1) == {10}
             verdict = near.run(RIPTIDE, "verdict", check=False)
             assert verdict.returncode == 4 and verdict.stdout.startswith("windows harm: ")
-            assert re.search(r"\nstepped back: windows are given again in [0-9:]+, `riptide status` has the reason\n$", verdict.stdout)
-            assert riptide_json(near, "verdict", check=False)["stepped_back_s"] > 0
+            assert re.search(r"\nsuspended: windows are given again in [0-9:]+, `riptide status` has the reason\n$", verdict.stdout)
+            assert riptide_json(near, "verdict", check=False)["suspended_s"] > 0
             assert "\n  retry      windows are given again in " in near.run(RIPTIDE, "status", check=False).stdout
             nothing = "no window is given by the program at present: " if backend == "program" else ""
-            assert f"{nothing}stepped back for" in near.run(RIPTIDE, "explain", SHALLOW[0]).stdout
+            assert f"{nothing}suspended for" in near.run(RIPTIDE, "explain", SHALLOW[0]).stdout
             figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
-            assert (figures["riptide_stepped_back"], figures["riptide_step_backs_total"]) == (1, 1)
-            assert stepped_back()["effect"] == apply["effect"]
+            assert (figures["riptide_suspended"], figures["riptide_suspensions_total"]) == (1, 1)
+            assert suspended()["effect"] == apply["effect"]
             since = riptide_json(near, "verdict", check=False)["since"]
             wait_until(lambda: sum(opened > back for opened, _, _ in load.ended) > 50, "transfers without a window")
             again = time.monotonic()
-            assert "program: windows disabled: stepped back for 600 s: time " in daemon.said()
+            assert "program: windows disabled: suspended for 600 s: time " in daemon.said()
         # As at the end of the wait: nobody waits ten minutes here.
         state.write_text(re.sub(r"until_ns=\d+", f"until_ns={time.time_ns() + 2 * 10**9}", state.read_text()))
         with riptided(False) as daemon:
-            wait_until(lambda: not stepped_back(), "the end of the first wait")
-            # Exported sums, which are added over hosts, still show the cause of this step back.
+            wait_until(lambda: not suspended(), "the end of the first wait")
+            # Exported sums, which are added over hosts, still show the cause of this suspension.
             assert sums_of(figures) and not fallen(figures, near)
             wait_until(lambda: riptide_json(near, "verdict", check=False)["since"] > since, "books anew")
             found = riptide_json(near, "verdict", check=False)  # harm may have been shown again by now
             assert f"\ncounted since {found['since']}\n" in near.run(RIPTIDE, "verdict", check=False).stdout
             assert CWND in cwnds(near, far, 20)
             assert load.share_again(back, again) < load.share_again(began, back) / 2
-            assert wait_until(stepped_back, "stepping back again", 60)["step_backs"] == 2
+            assert wait_until(suspended, "suspension again", 60)["suspensions"] == 2
             lines = daemon.said().splitlines()
-            for line in ("program: windows enabled again", "program: windows disabled: stepped back for 1200 s: time "):
+            for line in ("program: windows enabled again", "program: windows disabled: suspended for 1200 s: time "):
                 assert len([each for each in lines if line in each]) >= 1, line
 
 
@@ -206,8 +206,8 @@ def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path)
             "--pacing", "off", "--holdout-percent", 20, "--state", state, has_rules=False) as riptided:
         assert "outcomes of connections: 5000000\n" in riptided.said()
         assert status()["apply"]["effect"]["verdict"] == "helps"
-        wait_until(lambda: status()["apply"]["stepped_back_s"] > 0, "stepping back", 60)
-        assert "disabled: stepped back for 600 s: time +" in riptided.said()
+        wait_until(lambda: status()["apply"]["suspended_s"] > 0, "suspension", 60)
+        assert "disabled: suspended for 600 s: time +" in riptided.said()
 
 
 @pytest.mark.parametrize("backend", ["program", "both"])
@@ -216,27 +216,27 @@ def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path, bac
     write_state(state, {"203.0.113.1": 40})
     until_ns = time.time_ns() + 8_000_000_000
     state.write_text(f"{state.read_text()}riptide books 1\nholdout_percent=1\n"
-                     f"stepped_back=3 until_ns={until_ns} wait_ns={2400 * 10**9} given_ns=0 shown_ns=5\n")
+                     f"suspended=3 until_ns={until_ns} wait_ns={2400 * 10**9} given_ns=0 shown_ns=5\n")
 
     def riptided():
         return Daemon(net.host, "--apply", backend, "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 1,
                       "--state", state, has_rules=False)
 
     def kept():
-        return [int(word) for word in re.search(r"\nstepped_back=(\d+) until_ns=(\d+) wait_ns=(\d+) ", state.read_text()).groups()]
+        return [int(word) for word in re.search(r"\nsuspended=(\d+) until_ns=(\d+) wait_ns=(\d+) ", state.read_text()).groups()]
     for _ in range(2):
         with riptided() as daemon:
             apply = status()["apply"]
-            assert 0 < apply["stepped_back_s"] <= 8 and apply["step_backs"] == 3
+            assert 0 < apply["suspended_s"] <= 8 and apply["suspensions"] == 3
             assert net.connect("203.0.113.1").cwnd() == 10
-            left_s = re.search("program: windows disabled: stepped back before the last start, for another ([0-9]+) s; ", daemon.said())
+            left_s = re.search("program: windows disabled: suspended before the last start, for another ([0-9]+) s; ", daemon.said())
             assert 0 <= int(left_s[1]) <= 8
         assert kept() == [3, pytest.approx(until_ns, abs=10**9), 2400 * 10**9]
     with riptided() as daemon:
         wait_until(lambda: "program: windows enabled again" in daemon.said(), "the end of the wait")
         assert time.time_ns() > until_ns - 10**9
         assert 40 in {net.connect("203.0.113.1").cwnd() for _ in range(4)}
-        assert status()["apply"]["stepped_back_s"] == 0
+        assert status()["apply"]["suspended_s"] == 0
     assert kept() == [3, 0, 2400 * 10**9]
 
 
@@ -247,7 +247,7 @@ def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path, bac
 def test_without_arms_windows_are_given_and_books_are_left_for_another_time(net, cgroup, tmp_path, words):
     state = tmp_path / "state"
     write_state(state, {"203.0.113.1": 40})
-    state.write_text(f"{state.read_text()}{BOOKS}{SHARES}stepped_back=1 until_ns={time.time_ns() + 3600 * 10**9} "
+    state.write_text(f"{state.read_text()}{BOOKS}{SHARES}suspended=1 until_ns={time.time_ns() + 3600 * 10**9} "
                      f"wait_ns={3600 * 10**9} given_ns=0 shown_ns={5 * 10**9}\n")
     tail = state.read_text().partition("riptide books ")[2]
     below = ("--cgroup", cgroup) if not {"--cgroup", "routes"} & set(words) else ()
@@ -255,7 +255,7 @@ def test_without_arms_windows_are_given_and_books_are_left_for_another_time(net,
                 *words, "--state", state, has_rules="program" not in words) as daemon:
         assert "outcomes of connections: 0: the file's outcomes are kept unused, as no connection is held out now\n" in daemon.said()
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
-        assert not status()["apply"]["stepped_back_s"]
+        assert not status()["apply"]["suspended_s"]
     assert state.read_text().partition("riptide books ")[2] == tail
 
 
@@ -294,10 +294,10 @@ def test_a_clock_that_is_behind_loses_neither_books_nor_the_wait(net, cgroup, tm
     state = tmp_path / "state"
     ahead_ns = time.time_ns() + 60 * 10**9
     state.write_text(f"riptide state 2 saved_ns={ahead_ns}\n203.0.113.1 cwnd=40 samples=1 age_ns=1\n{BOOKS}{SHARES}"
-                     f"stepped_back=3 until_ns={ahead_ns + 3600 * 10**9} wait_ns={2400 * 10**9} given_ns=0 shown_ns=5\n")
+                     f"suspended=3 until_ns={ahead_ns + 3600 * 10**9} wait_ns={2400 * 10**9} given_ns=0 shown_ns=5\n")
     with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
                 has_rules=False) as daemon:
         assert re.search(" ahead of this clock; no destinations loaded; outcomes of connections: 2000\n", daemon.said())
         apply = status()["apply"]
         assert apply["effect"]["connections"] == 1900
-        assert apply["step_backs"] == 3 and 2300 < apply["stepped_back_s"] <= 2400
+        assert apply["suspensions"] == 3 and 2300 < apply["suspended_s"] <= 2400

@@ -11,11 +11,11 @@
  * Intervals are asymptotic confidence sequences (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas:
  * "Time-uniform central limit theory and asymptotic confidence sequences", Annals of Statistics 52,
  * 2024, Theorem 2.2): in 95 of 100 experiments all intervals ever computed contain the true value.
- * So they may be computed after each connection, and the first clear one acted on. docs/proof.md
+ * So they may be computed after each connection, and the first clear one acted on. docs/verdict.md
  * has the formulas. Pure.
  */
-#ifndef RIPTIDE_LIB_PROOF_VERDICT_H
-#define RIPTIDE_LIB_PROOF_VERDICT_H
+#ifndef RIPTIDE_LIB_VERDICT_VERDICT_H
+#define RIPTIDE_LIB_VERDICT_VERDICT_H
 
 #include "books.h"
 
@@ -24,7 +24,7 @@
 /* With fewer of either arm there is no verdict; a class with fewer than two of each is ignored. */
 enum { VERDICT_MIN_CONNECTIONS = 20 };
 
-/* Of verdicts for users, and for stepping back. */
+/* Of verdicts for users, and for suspension. */
 #define VERDICT_CONFIDENCE 0.95
 
 /*

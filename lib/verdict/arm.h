@@ -4,8 +4,8 @@
  * only, so that the kernel's program, which gives the window, and the reader of the destroy event
  * compute the same without remembering connections. Compiles for BPF: no division, no call.
  */
-#ifndef RIPTIDE_LIB_PROOF_ARM_H
-#define RIPTIDE_LIB_PROOF_ARM_H
+#ifndef RIPTIDE_LIB_VERDICT_ARM_H
+#define RIPTIDE_LIB_VERDICT_ARM_H
 
 #include <linux/types.h>
 

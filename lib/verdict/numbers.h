@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of libm that statistics need, without its 300 kB per agent. To eleven digits. */
-#ifndef RIPTIDE_LIB_PROOF_NUMBERS_H
-#define RIPTIDE_LIB_PROOF_NUMBERS_H
+#ifndef RIPTIDE_LIB_VERDICT_NUMBERS_H
+#define RIPTIDE_LIB_VERDICT_NUMBERS_H
 
 #include <stdint.h>
 #include <string.h>

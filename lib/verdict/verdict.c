@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Difference of two arms, stratified over classes; see verdict.h. */
-#include "proof/verdict.h"
+#include "verdict/verdict.h"
 
 #include "internal.h"
-#include "proof/numbers.h"
+#include "verdict/numbers.h"
 
 /*
  * The half-width at which an interval of its kind is narrowest: it is 3.0 standard errors then, 3.2

@@ -2,10 +2,10 @@
 /*
  * Books of outcomes: for each class of connections and each arm, sums over closed connections, in
  * 27 KB. The sums are integers, so those of two hosts, or two days, add up exactly in any order.
- * docs/proof.md explains their use. Pure.
+ * docs/verdict.md explains their use. Pure.
  */
-#ifndef RIPTIDE_LIB_PROOF_BOOKS_H
-#define RIPTIDE_LIB_PROOF_BOOKS_H
+#ifndef RIPTIDE_LIB_VERDICT_BOOKS_H
+#define RIPTIDE_LIB_VERDICT_BOOKS_H
 
 #include "arm.h"
 
