@@ -61,6 +61,22 @@ int prefix_compare(const void *a, const void *b)
     return left->len - right->len;
 }
 
+size_t prefix_count_up_to(const void *sorted, size_t n, size_t size,
+                          const struct riptide_prefix *dst)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (prefix_compare((const char *)sorted + middle * size, dst) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 void prefix_truncate(struct riptide_prefix *prefix, uint8_t len)
 {
     size_t whole = len / 8;

@@ -54,6 +54,10 @@ static inline bool riptide_prefix_equal(const struct riptide_prefix *a,
  */
 int prefix_compare(const void *a, const void *b);
 
+/* Of n structs of that size, sorted by prefix_compare: how many are not beyond `dst`. */
+size_t prefix_count_up_to(const void *sorted, size_t n, size_t size,
+                          const struct riptide_prefix *dst);
+
 /* Shortens to `len` bits. */
 void prefix_truncate(struct riptide_prefix *prefix, uint8_t len);
 

@@ -40,36 +40,27 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, 1, max, error);
 }
 
-/* By prefix; of two for the same one that without an end comes first. */
-static int hint_compare(const struct riptide_hint *a, const struct riptide_hint *b)
-{
-    int order = prefix_compare(a, b);
-
-    return order != 0 ? order : (int)hint_has_end(a) - (int)hint_has_end(b);
-}
-
-/* How many hints there are up to this one. */
-static uint32_t count_up_to(const struct riptide_estimator *estimator,
-                            const struct riptide_hint *hint)
-{
-    uint32_t low = 0, high = estimator->n_hints;
-
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-
-        if (hint_compare(&estimator->hints[middle].hint, hint) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The last one up to that prefix, or NONE: the one around it, or inside of that. */
 static uint32_t find_last(const struct riptide_estimator *estimator,
                           const struct riptide_prefix *dst)
 {
-    return count_up_to(estimator, &(struct riptide_hint){ .dst = *dst, .until_ns = 1 }) - 1;
+    return (uint32_t)prefix_count_up_to(estimator->hints, estimator->n_hints,
+                                        sizeof(*estimator->hints), dst) -
+           1;
+}
+
+/* The hint for exactly that prefix, with or without an end, or NONE. */
+static uint32_t find_own(const struct riptide_estimator *estimator,
+                         const struct riptide_prefix *dst, bool has_end)
+{
+    uint32_t i = find_last(estimator, dst);
+
+    while (i != NONE && riptide_prefix_equal(&estimator->hints[i].hint.dst, dst)) {
+        if (hint_has_end(&estimator->hints[i].hint) == has_end)
+            return i;
+        i--;
+    }
+    return NONE;
 }
 
 /* From `i` outwards: the first one that contains `dst`, or NONE. */
@@ -180,24 +171,24 @@ void hints_changed(struct riptide_estimator *estimator, const struct riptide_pre
 int hints_put(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
               struct riptide_error *error)
 {
-    uint32_t after = count_up_to(estimator, hint);
-    struct hint *at = &estimator->hints[after];
-    bool is_known = after > 0 && hint_compare(&at[-1].hint, hint) == 0;
+    uint32_t own = find_own(estimator, &hint->dst, hint_has_end(hint)), n = estimator->n_hints;
     int r = hint_check(estimator, hint, i, error);
 
     if (r < 0)
         return r;
-    if (is_known && i != ADDED)
+    if (own != NONE && i != ADDED)
         return error_set_element(error, HINT "dst", i, "given twice");
-    if (!is_known && estimator->n_hints == RIPTIDE_MAX_HINTS)
+    if (own == NONE && n == RIPTIDE_MAX_HINTS)
         return RIPTIDE_E_FULL;
-    if (is_known)
-        at--;
-    else
-        memmove(at + 1, at, (estimator->n_hints++ - after) * sizeof(*at));
-    at->hint = *hint;
+    if (own == NONE) {
+        own = find_last(estimator, &hint->dst) + 1;
+        memmove(&estimator->hints[own + 1], &estimator->hints[own],
+                (n - own) * sizeof(*estimator->hints));
+        estimator->n_hints++;
+    }
+    estimator->hints[own].hint = *hint;
     if (!hint_has_end(hint))
-        at->hint.until_ns = RIPTIDE_NEVER_NS;
+        estimator->hints[own].hint.until_ns = RIPTIDE_NEVER_NS;
     return 0;
 }
 
@@ -217,13 +208,14 @@ RIPTIDE_PUBLIC int riptide_estimator_add_hint(struct riptide_estimator *estimato
 RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                                  const struct riptide_prefix *dst)
 {
-    /* Of two the one with an end comes last. */
-    uint32_t i = find_last(estimator, dst);
-    struct hint *hint = i == NONE ? NULL : &estimator->hints[i];
+    uint32_t i = find_own(estimator, dst, true);
 
-    if (!hint || !riptide_prefix_equal(&hint->hint.dst, dst))
+    if (i == NONE)
+        i = find_own(estimator, dst, false);
+    if (i == NONE)
         return RIPTIDE_E_UNKNOWN;
-    memmove(hint, hint + 1, (--estimator->n_hints - i) * sizeof(*hint));
+    memmove(&estimator->hints[i], &estimator->hints[i + 1],
+            (--estimator->n_hints - i) * sizeof(*estimator->hints));
     hints_changed(estimator, dst);
     return 0;
 }

@@ -59,35 +59,10 @@ static void leave_share(struct riptide_estimator *estimator, const struct riptid
         prefix_table_remove(&estimator->shares, slot);
 }
 
-bool is_known(const struct destination *destination)
+void destination_remove(struct riptide_estimator *estimator, uint32_t slot)
 {
-    static const uint16_t nothing[COUNTS];
-
-    return has_window(destination) || memcmp(destination->seen, nothing, sizeof(nothing)) != 0;
-}
-
-void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
-{
-    struct destination *destination = destination_at(estimator, slot);
-
-    if (is_known(destination) || destination->popped.cwnd > 0 ||
-        destination->flags & (IS_TOUCHED | IS_CHANGED))
-        return;
-    leave_share(estimator, &destination->dst);
+    leave_share(estimator, &destination_at(estimator, slot)->dst);
     prefix_table_remove(&estimator->table, slot);
-}
-
-void forget(struct riptide_estimator *estimator, uint32_t slot)
-{
-    struct destination *destination = destination_at(estimator, slot);
-
-    estimator->n_windows -= has_window(destination);
-    destination->smoothed = NO_HISTORY;
-    destination->base_cwnd = destination->pmtu_bytes = 0;
-    memset(destination->seen, 0, sizeof(destination->seen));
-    forget_kept(estimator, destination);
-    refresh(estimator, slot);
-    remove_if_unknown(estimator, slot);
 }
 
 static bool is_evidence(struct riptide_estimator *estimator, const struct riptide_sample *sample)
@@ -196,14 +171,6 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
     return r;
 }
 
-void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
-{
-    const struct riptide_policy *policy = estimator->config.policy;
-
-    memset((unsigned char *)memory_of(estimator, destination) + policy->tick_bytes, 0,
-           policy->memory_bytes - policy->tick_bytes);
-}
-
 static bool is_host(const struct riptide_prefix *dst)
 {
     return prefix_is_valid(dst) && prefix_is_host(dst);
@@ -231,18 +198,17 @@ static const struct riptide_prefix *dst_of(const struct riptide_estimator *estim
 }
 
 /*
- * What the kernel shows for a connection whose route was just replaced: the MTU of no device, until
- * the connection sends.
+ * Keeps the smallest path MTU of open connections. 68 is what the kernel shows for one whose route
+ * was just replaced, until it sends: the MTU of no device. An unknown one is 0, and 0 - 1 is larger
+ * than any value.
  */
-enum { NO_MTU_BYTES = 68 };
-
-/* Keeps the smallest path MTU of a host's open connections. */
-__attribute__((noinline)) static void note_pmtu(struct destination *destination,
-                                                const struct riptide_sample *sample)
+static inline void note_pmtu(struct destination *destination, const struct riptide_sample *sample)
 {
-    if (!sample->closed && is_host(&destination->dst) && sample->pmtu_bytes > NO_MTU_BYTES &&
-        sample->pmtu_bytes <= UINT16_MAX)
-        destination->tick_pmtu_bytes = (uint16_t)sample->pmtu_bytes;
+    uint32_t bytes = sample->pmtu_bytes;
+
+    if (bytes - 1 < destination->tick_pmtu_bytes - 1u && !sample->closed && bytes > 68 &&
+        bytes <= UINT16_MAX)
+        destination->tick_pmtu_bytes = (uint16_t)bytes;
 }
 
 /* While no windows are given, all connections count as held out. */
@@ -287,14 +253,15 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
                                            sample);
     n = &destination->n_samples[reason];
     *n = (uint16_t)(*n + (*n < UINT16_MAX));
-    /* An unknown MTU is 0, and 0 - 1 is larger than any value. */
-    if (sample->pmtu_bytes - 1 < destination->tick_pmtu_bytes - 1u)
-        note_pmtu(destination, sample);
+    note_pmtu(destination, sample);
     estimator->stats.samples++;
-    if (reason == RIPTIDE_LEFT_OUT_NOT)
-        return 0;
-    estimator->stats.left_out++;
-    return RIPTIDE_E_LEFT_OUT;
+    if (reason != RIPTIDE_LEFT_OUT_NOT) {
+        estimator->stats.left_out++;
+        return RIPTIDE_E_LEFT_OUT;
+    }
+    if (sample->min_rtt_us - 1 < destination->tick_min_rtt_us - 1)
+        destination->tick_min_rtt_us = sample->min_rtt_us;
+    return 0;
 }
 
 int riptide_estimator_add_all(struct riptide_estimator *estimator,

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The estimator's ticks: windows are computed, expired and popped. destination.c adds samples,
- * policies compute windows, bounds.c limits them. Pure except for memory.
+ * The estimator: in a tick windows are computed, expire, and wait to be popped, as estimates that
+ * say why. destination.c adds samples, policies compute windows, bounds.c limits them. Pure except
+ * for memory.
  */
 #include "estimator.h"
 
 #include "internal.h"
+#include "prefix.h"
+#include "tools.h"
 
 #include <errno.h>
 #include <float.h>
@@ -78,22 +81,140 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     return NULL;
 }
 
-const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
-                                            const struct destination *destination)
-{
-    struct riptide_policy_input *input = &estimator->input;
-
-    input->dst = &destination->dst;
-    input->since_ns = has_window(destination) ? age_ns_of(destination, input->now_ns) : 0;
-    input->samples = destination->n_samples[RIPTIDE_LEFT_OUT_NOT];
-    input->cwnd = destination->cwnd;
-    input->base_cwnd = destination->base_cwnd;
-    return input;
-}
-
 RIPTIDE_PUBLIC void riptide_estimator_set_pacing(struct riptide_estimator *estimator, bool can_pace)
 {
     estimator->input.can_pace = can_pace;
+}
+
+/*
+ * In eighths of an octave from 1 ms on, so that smaller changes do not rewrite a route; at least
+ * the delay, at most RIPTIDE_RTO_MIN_LIMIT_US.
+ */
+static uint32_t rto_min_of(uint32_t delay_us, uint32_t least_us)
+{
+    uint64_t us = delay_us < least_us ? least_us : delay_us, step_us = 125;
+
+    if (delay_us == 0 || least_us == 0)
+        return 0;
+    while (us >= 16 * step_us)
+        step_us *= 2;
+    us = (us + step_us - 1) / step_us * step_us;
+    return us < RIPTIDE_RTO_MIN_LIMIT_US ? (uint32_t)us : RIPTIDE_RTO_MIN_LIMIT_US;
+}
+
+/* What the policy and the hints say now. */
+static struct riptide_estimate estimate_anew(const struct riptide_estimator *estimator,
+                                             struct destination *destination)
+{
+    const struct riptide_estimator_config *config = &estimator->config;
+    /* A window computed before this boot has no time on this clock. */
+    uint64_t updated_ns = destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
+    struct riptide_estimate estimate = {
+        .dst = destination->dst,
+        .samples = destination->seen[RIPTIDE_LEFT_OUT_NOT],
+        .updated_ns = updated_ns,
+        .expires_ns = config->ttl_ns > INT64_MAX - updated_ns
+                          ? RIPTIDE_NEVER_NS
+                          : (uint64_t)destination->updated_ns + config->ttl_ns,
+        .cwnd_min = config->cwnd_min,
+        .cwnd_max = config->cwnd_max,
+        .base_cwnd = destination->base_cwnd,
+        .pmtu_bytes = prefix_is_host(&destination->dst) ? destination->pmtu_bytes : 0,
+        .min_rtt_us = destination->min_rtt_us,
+    };
+
+    for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
+        estimate.left_out[i] = destination->seen[1 + i];
+    if (!has_window(destination))
+        return estimate;
+    estimate.combined = (double)destination->combined;
+    estimate.smoothed = destination->smoothed;
+    if (config->policy->explain)
+        config->policy->explain(memory_of(estimator, destination), &estimate);
+    estimate.rto_min_us = rto_min_of(estimate.rto_min_us, config->rto_min_floor_us);
+    bound(estimator, &estimate);
+    return estimate;
+}
+
+struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
+                                    struct destination *destination)
+{
+    struct riptide_estimate estimate = estimate_anew(estimator, destination);
+
+    /* Samples since the tick may have changed what the policy says, but not the window. */
+    estimate.cwnd = destination->cwnd;
+    return estimate;
+}
+
+static struct given given_of(const struct riptide_estimate *estimate)
+{
+    if (estimate->cwnd == 0)
+        return (struct given){ 0 };
+    return (struct given){
+        .rto_min_us = estimate->rto_min_us,
+        .cwnd = (uint16_t)estimate->cwnd,
+        .cwnd_max = (uint16_t)estimate->cwnd_max,
+        .base_cwnd = (uint16_t)estimate->base_cwnd,
+        .pmtu_bytes = (uint16_t)estimate->pmtu_bytes,
+        .pacing_percent = (uint16_t)estimate->pacing_percent,
+        .may_lower = estimate->may_lower,
+        .is_short = estimate->min_rtt_us > 0 && estimate->min_rtt_us < PACING_RTT_MIN_US,
+    };
+}
+
+void refresh(struct riptide_estimator *estimator, uint32_t slot)
+{
+    struct destination *destination = destination_at(estimator, slot);
+    struct riptide_estimate estimate = estimate_anew(estimator, destination);
+    struct given given = given_of(&estimate);
+
+    destination->cwnd = given.cwnd;
+    if (destination->flags & IS_CHANGED || memcmp(&given, &destination->popped, sizeof(given)) == 0)
+        return;
+    destination->flags |= IS_CHANGED;
+    destination->next_changed = estimator->changed;
+    estimator->changed = slot;
+}
+
+/* Whether it has a window, or samples that gave none. */
+static bool is_known(const struct destination *destination)
+{
+    static const uint16_t nothing[COUNTS];
+
+    return has_window(destination) || memcmp(destination->seen, nothing, sizeof(nothing)) != 0;
+}
+
+/* Removes a destination that is not known, on no list, and without a window in the kernel. */
+static void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
+{
+    struct destination *destination = destination_at(estimator, slot);
+
+    if (is_known(destination) || destination->popped.cwnd > 0 ||
+        destination->flags & (IS_TOUCHED | IS_CHANGED))
+        return;
+    destination_remove(estimator, slot);
+}
+
+/* Empties the policy's memory beyond the tick. */
+static void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
+{
+    const struct riptide_policy *policy = estimator->config.policy;
+
+    memset((unsigned char *)memory_of(estimator, destination) + policy->tick_bytes, 0,
+           policy->memory_bytes - policy->tick_bytes);
+}
+
+void forget(struct riptide_estimator *estimator, uint32_t slot)
+{
+    struct destination *destination = destination_at(estimator, slot);
+
+    estimator->n_windows -= has_window(destination);
+    destination->smoothed = NO_HISTORY;
+    destination->base_cwnd = destination->pmtu_bytes = 0;
+    memset(destination->seen, 0, sizeof(destination->seen));
+    forget_kept(estimator, destination);
+    refresh(estimator, slot);
+    remove_if_unknown(estimator, slot);
 }
 
 static void discard(struct riptide_estimator *estimator, uint32_t slot)
@@ -102,6 +223,7 @@ static void discard(struct riptide_estimator *estimator, uint32_t slot)
 
     destination->flags &= (uint8_t)~IS_TOUCHED;
     destination->tick_pmtu_bytes = 0;
+    destination->tick_min_rtt_us = 0;
     memset(destination->n_samples, 0, sizeof(destination->n_samples));
     memset(memory_of(estimator, destination), 0, estimator->config.policy->tick_bytes);
     remove_if_unknown(estimator, slot);
@@ -125,8 +247,22 @@ static double smooth(const struct riptide_estimator *estimator,
     return weight * destination->smoothed + (1 - weight) * combined;
 }
 
-void set_window(struct riptide_estimator *estimator, struct destination *destination,
-                double combined, double smoothed, int64_t updated_ns)
+static const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
+                                                  const struct destination *destination)
+{
+    struct riptide_policy_input *input = &estimator->input;
+
+    input->dst = &destination->dst;
+    input->since_ns = has_window(destination) ? age_ns_of(destination, input->now_ns) : 0;
+    input->samples = destination->n_samples[RIPTIDE_LEFT_OUT_NOT];
+    input->cwnd = destination->cwnd;
+    input->base_cwnd = destination->base_cwnd;
+    return input;
+}
+
+/* Sets the window of a destination as computed at that time, before bounds. */
+static void set_window(struct riptide_estimator *estimator, struct destination *destination,
+                       double combined, double smoothed, int64_t updated_ns)
 {
     estimator->n_windows += !has_window(destination);
     destination->combined = (float)combined;
@@ -158,6 +294,8 @@ static void turn(struct riptide_estimator *estimator, uint32_t slot)
 
     compute(estimator, destination);
     destination->pmtu_bytes = destination->tick_pmtu_bytes;
+    if (destination->n_samples[RIPTIDE_LEFT_OUT_NOT] > 0)
+        destination->min_rtt_us = destination->tick_min_rtt_us;
     memcpy(destination->seen, destination->n_samples, sizeof(destination->seen));
     if (!has_window(destination)) {
         /* Its counts are kept to say why; the policy begins anew. */
@@ -166,6 +304,28 @@ static void turn(struct riptide_estimator *estimator, uint32_t slot)
     }
     refresh(estimator, slot);
     discard(estimator, slot);
+}
+
+int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+          const struct riptide_estimate *loaded, int64_t updated_ns)
+{
+    const struct riptide_policy *policy = estimator->config.policy;
+    struct destination *destination;
+    uint32_t slot;
+    int r = destination_get(estimator, dst, NULL, &slot);
+
+    if (r != 0)
+        return r;
+    destination = destination_at(estimator, slot);
+    memset(destination->seen, 0, sizeof(destination->seen));
+    destination->seen[RIPTIDE_LEFT_OUT_NOT] = (uint16_t)loaded->samples;
+    destination->min_rtt_us = loaded->min_rtt_us;
+    set_window(estimator, destination, loaded->smoothed, loaded->smoothed, updated_ns);
+    forget_kept(estimator, destination);
+    if (policy->restore)
+        policy->restore(input_of(estimator, destination), memory_of(estimator, destination), loaded);
+    refresh(estimator, slot);
+    return 0;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns)
@@ -222,6 +382,50 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
             return 0;
     }
     return RIPTIDE_E_AGAIN;
+}
+
+void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+                        uint32_t cwnd)
+{
+    uint32_t slot = prefix_table_find(&estimator->table, dst);
+
+    if (slot == NONE || !has_window(destination_at(estimator, slot)))
+        return;
+    destination_at(estimator, slot)->base_cwnd =
+        cwnd < RIPTIDE_CWND_LIMIT ? (uint16_t)cwnd : RIPTIDE_CWND_LIMIT;
+    refresh(estimator, slot);
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_find(const struct riptide_estimator *estimator,
+                                          const struct riptide_prefix *dst,
+                                          struct riptide_estimate *estimate)
+{
+    struct riptide_prefix group = *dst;
+    uint32_t slot;
+
+    /* Where destinations are prefixes, a peer is not one itself. */
+    if (prefix_is_host(dst))
+        riptide_estimator_group(estimator, dst, &group);
+    slot = prefix_table_find(&estimator->table, &group);
+    if (slot == NONE || !is_known(destination_at(estimator, slot)))
+        return RIPTIDE_E_UNKNOWN;
+    *estimate = estimate_of(estimator, destination_at(estimator, slot));
+    return 0;
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_next(const struct riptide_estimator *estimator,
+                                          uint32_t *cursor, struct riptide_estimate *estimate)
+{
+    uint32_t slot = *cursor;
+
+    while ((slot = prefix_table_next(&estimator->table, slot)) != NONE &&
+           !has_window(destination_at(estimator, slot)))
+        slot++;
+    if (slot == NONE)
+        return RIPTIDE_E_DONE;
+    *estimate = estimate_of(estimator, destination_at(estimator, slot));
+    *cursor = slot + 1;
+    return 0;
 }
 
 STRUCT_ENDS_WITH(struct riptide_estimator_stats, largest_destinations);

@@ -22,7 +22,7 @@ enum { NO_HISTORY = -1 };
 enum { COUNTS = 1 + RIPTIDE_LEFT_OUT_REASONS };
 
 /* Of a policy's memory: what fits into a destination. The built-in ones need no more. */
-enum { SMALL_MEMORY_BYTES = 40 };
+enum { SMALL_MEMORY_BYTES = 32 };
 
 /* Flags of a destination. */
 enum {
@@ -54,11 +54,13 @@ struct destination {
     uint16_t n_samples[COUNTS]; /* of the coming tick, by enum riptide_left_out; at most 65535 */
     uint16_t pmtu_bytes; /* of a host's open connections, in the last tick with samples; 0: none */
     uint16_t base_cwnd;  /* window of the base route; 0: unknown */
+    uint32_t tick_min_rtt_us; /* as min_rtt_us, of the coming tick */
     uint64_t memory[SMALL_MEMORY_BYTES / 8]; /* the policy's; a larger one is behind this struct */
     double smoothed;                                  /* NO_HISTORY: it has no window */
     int64_t updated_ns; /* negative: restored, computed before this host booted */
     float combined;
     uint32_t next_changed;
+    uint32_t min_rtt_us; /* of connections that count, in the last tick with one; 0: unknown */
     uint16_t seen[COUNTS]; /* n_samples of the last tick with samples */
     struct given popped;
 };
@@ -147,13 +149,6 @@ int estimator_config_check(struct riptide_estimator_config *checked,
 int bounds_check(const char *min_field, const char *max_field, size_t i, uint32_t min, uint32_t max,
                  struct riptide_error *error);
 
-const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
-                                            const struct destination *destination);
-
-/* Sets the window of a destination as computed at that time, before bounds. */
-void set_window(struct riptide_estimator *estimator, struct destination *destination,
-                double combined, double smoothed, int64_t updated_ns);
-
 /* Whether `dst` is a destination of this configuration, and in scope. */
 bool destination_is_ours(const struct riptide_estimator *estimator,
                          const struct riptide_prefix *dst);
@@ -165,17 +160,14 @@ bool destination_is_ours(const struct riptide_estimator *estimator,
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     const struct riptide_sample *sample, uint32_t *slotp);
 
-/* Whether it has a window, or samples that gave none. */
-bool is_known(const struct destination *destination);
-
-/* Removes a destination that is not known, on no list, and without a window in the kernel. */
-void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot);
+void destination_remove(struct riptide_estimator *estimator, uint32_t slot);
 
 /* Withdraws the window, to be popped, and discards the destination's data. */
 void forget(struct riptide_estimator *estimator, uint32_t slot);
 
-/* Empties the policy's memory beyond the tick. */
-void forget_kept(const struct riptide_estimator *estimator, struct destination *destination);
+/* The window, before bounds, as if it had been computed here at updated_ns. As destination_get. */
+int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+          const struct riptide_estimate *loaded, int64_t updated_ns);
 
 /* All that is known of a destination: its evidence, and the window within its bounds. */
 struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
@@ -186,8 +178,6 @@ static inline bool estimate_has_window(const struct riptide_estimate *estimate)
 {
     return estimate->cwnd > 0 || estimate->off.family != 0;
 }
-
-struct given given_of(const struct riptide_estimate *estimate);
 
 /* Bounds the window anew, and queues the destination to be popped if a backend must act. */
 void refresh(struct riptide_estimator *estimator, uint32_t slot);

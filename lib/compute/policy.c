@@ -10,65 +10,36 @@
 
 #include <string.h>
 
-/*
- * Paper, Algorithm 1: the average of all open connections of the group. The round trip time serves
- * pacing of first flights and does not affect the window.
- */
-struct mean {
-    uint64_t cwnd_total;
-    uint32_t n;
-    uint32_t min_rtt_us; /* 0: not measured */
-    /* kept */
-    uint32_t kept_min_rtt_us;
-};
+/* Paper, Algorithm 1: the average of all open connections of the group. */
 
 static enum riptide_left_out paper_add(const struct riptide_policy_input *input, void *memory,
                                        const struct riptide_sample *sample)
 {
-    struct mean *mean = memory;
+    uint64_t *cwnd_total = memory;
 
     (void)input;
     if (sample->closed)
         return RIPTIDE_LEFT_OUT_IDLE;
-    mean->cwnd_total += sample->cwnd;
-    mean->n++;
-    /* 0 (none) minus 1 is larger than any value. */
-    if (sample->min_rtt_us - 1 < mean->min_rtt_us - 1)
-        mean->min_rtt_us = sample->min_rtt_us;
+    *cwnd_total += sample->cwnd;
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
 static double paper_combine(const struct riptide_policy_input *input, void *memory)
 {
-    struct mean *mean = memory;
+    const uint64_t *cwnd_total = memory;
 
     if (input->samples == 0)
         return RIPTIDE_NO_EVIDENCE;
-    mean->kept_min_rtt_us = mean->min_rtt_us;
-    return (double)mean->cwnd_total / mean->n;
-}
-
-static void paper_restore(const struct riptide_policy_input *input, void *memory,
-                          const struct riptide_estimate *loaded)
-{
-    (void)input;
-    ((struct mean *)memory)->kept_min_rtt_us = loaded->min_rtt_us;
-}
-
-static void paper_explain(const void *memory, struct riptide_estimate *estimate)
-{
-    estimate->min_rtt_us = ((const struct mean *)memory)->kept_min_rtt_us;
+    return (double)*cwnd_total / input->samples;
 }
 
 static const struct riptide_policy policy_paper = {
     .name = "paper",
-    .memory_bytes = sizeof(struct mean),
-    .tick_bytes = offsetof(struct mean, kept_min_rtt_us),
+    .memory_bytes = sizeof(uint64_t),
+    .tick_bytes = sizeof(uint64_t),
     .is_averaged = true,
     .add = paper_add,
     .combine = paper_combine,
-    .restore = paper_restore,
-    .explain = paper_explain,
 };
 
 /*
@@ -86,7 +57,6 @@ struct bdp {
     /* of this tick */
     float capacity; /* sum over connections, segments in the smallest round trip */
     uint32_t rtt_us;
-    uint32_t min_rtt_us;
     /*
      * Connections in their first two windows, by the number of round trips since they last sent.
      * Those of one number opened together, as far as one dump can show.
@@ -96,7 +66,6 @@ struct bdp {
     float kept_capacity;
     float kept_rtt_us;
     float sharers;
-    uint32_t kept_min_rtt_us;
 };
 
 /* Counts a connection that is still in the first flights that its window allowed. */
@@ -127,8 +96,6 @@ static enum riptide_left_out bdp_add(const struct riptide_policy_input *input, v
                              sample->mss_bytes);
     if (sample->rtt_us > bdp->rtt_us)
         bdp->rtt_us = sample->rtt_us;
-    if (bdp->min_rtt_us == 0 || sample->min_rtt_us < bdp->min_rtt_us)
-        bdp->min_rtt_us = sample->min_rtt_us;
     count_opening(bdp, sample, input->cwnd);
     return RIPTIDE_LEFT_OUT_NOT;
 }
@@ -146,7 +113,6 @@ static double bdp_combine(const struct riptide_policy_input *input, void *memory
     bdp->kept_capacity =
         (float)greater((double)bdp->capacity, left * (double)bdp->kept_capacity);
     bdp->kept_rtt_us = (float)greater(bdp->rtt_us, left * (double)bdp->kept_rtt_us);
-    bdp->kept_min_rtt_us = bdp->min_rtt_us;
     return (double)(bdp->kept_capacity / bdp->sharers);
 }
 
@@ -158,14 +124,12 @@ static void bdp_restore(const struct riptide_policy_input *input, void *memory,
     (void)input;
     bdp->kept_capacity = (float)loaded->smoothed;
     bdp->sharers = 1;
-    bdp->kept_min_rtt_us = loaded->min_rtt_us;
 }
 
 static void bdp_explain(const void *memory, struct riptide_estimate *estimate)
 {
     const struct bdp *bdp = memory;
 
-    estimate->min_rtt_us = bdp->kept_min_rtt_us;
     estimate->rto_min_us = (uint32_t)lesser((double)bdp->kept_rtt_us, UINT32_MAX);
 }
 

@@ -93,40 +93,16 @@ static const char *next_line(const char *at, const char *end, char line[MOST_LIN
     return newline ? newline + 1 : end;
 }
 
-/* The window of the line, as if it had been computed here at updated_ns. As destination_get. */
-static int adopt(struct riptide_estimator *estimator, const char *line,
-                 const struct riptide_prefix *dst, uint32_t cwnd, int64_t updated_ns)
-{
-    const struct riptide_policy *policy = estimator->config.policy;
-    const struct riptide_estimate loaded = {
-        .smoothed = cwnd,
-        .min_rtt_us = (uint32_t)find_number(line, " min_rtt_us=", UINT32_MAX, 0),
-        .pacing_percent = find_number(line, " paced=", 1, 0) > 0 ? 100 : RIPTIDE_AT_ONCE,
-    };
-    struct destination *destination;
-    uint32_t slot;
-    int r = destination_get(estimator, dst, NULL, &slot);
-
-    if (r != 0)
-        return r;
-    destination = destination_at(estimator, slot);
-    memset(destination->seen, 0, sizeof(destination->seen));
-    destination->seen[RIPTIDE_LEFT_OUT_NOT] =
-        (uint16_t)find_number(line, " samples=", UINT16_MAX, 0);
-    set_window(estimator, destination, cwnd, cwnd, updated_ns);
-    forget_kept(estimator, destination);
-    if (policy->restore)
-        policy->restore(input_of(estimator, destination), memory_of(estimator, destination),
-                        &loaded);
-    refresh(estimator, slot);
-    return 0;
-}
-
 /* Loads one destination of a state that was saved so long ago. */
 static int load_line(struct riptide_estimator *estimator, const char *line, uint64_t passed_ns,
                      struct riptide_load_counts *counts)
 {
-    uint32_t cwnd = (uint32_t)find_number(line, " cwnd=", RIPTIDE_CWND_LIMIT, 0), slot;
+    const struct riptide_estimate loaded = {
+        .smoothed = (double)find_number(line, " cwnd=", RIPTIDE_CWND_LIMIT, 0),
+        .samples = (uint32_t)find_number(line, " samples=", UINT16_MAX, 0),
+        .min_rtt_us = (uint32_t)find_number(line, " min_rtt_us=", UINT32_MAX, 0),
+        .pacing_percent = find_number(line, " paced=", 1, 0) > 0 ? 100 : RIPTIDE_AT_ONCE,
+    };
     uint64_t saved_age_ns = find_number(line, " age_ns=", INT64_MAX, UINT64_MAX);
     uint64_t age_ns = saved_age_ns + passed_ns;
     /* Shortly after a reboot that is before the zero of this clock. */
@@ -135,10 +111,11 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     const struct destination *known;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix dst;
+    uint32_t slot;
     int r = 0;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
-    if (riptide_prefix_parse(&dst, text) != 0 || cwnd == 0 || saved_age_ns == UINT64_MAX) {
+    if (riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 || saved_age_ns == UINT64_MAX) {
         counts->skipped++;
         return 0;
     }
@@ -151,7 +128,7 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     else if (known && has_window(known) && known->updated_ns >= updated_ns)
         count = &counts->older;
     else
-        r = adopt(estimator, line, &dst, cwnd, updated_ns);
+        r = adopt(estimator, &dst, &loaded, updated_ns);
     if (r == RIPTIDE_E_FULL)
         count = &counts->overflow;
     ++*count;

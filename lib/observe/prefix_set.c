@@ -114,18 +114,10 @@ void prefix_set_finish(struct prefix_set *set)
 
 bool prefix_set_search(const struct prefix_set *set, const struct riptide_prefix *dst)
 {
-    uint32_t low = 0, high = set->n;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (prefix_compare(&set->rules[middle].prefix, dst) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     /* The innermost prefix with the address is the last rule before it, or one around that. */
-    return verdict_of(set, around(set, low > 0 ? low - 1 : PREFIX_SET_NONE, dst));
+    size_t n = prefix_count_up_to(set->rules, set->n, sizeof(*set->rules), dst);
+
+    return verdict_of(set, around(set, (uint32_t)n - 1, dst));
 }
 
 /*
