@@ -64,7 +64,7 @@ struct riptide_policy_input {
  * ones.
  */
 struct riptide_policy {
-    const char *name;    /* 1 to 16 bytes, not that of a built-in one */
+    const char *name;    /* not that of a built-in one */
     size_t memory_bytes; /* up to RIPTIDE_POLICY_MEMORY_BYTES; beyond 32 destinations grow by it */
     size_t tick_bytes;   /* the first ones of the memory, zeroed after each tick */
     bool is_averaged;    /* history_weight averages the window with history */

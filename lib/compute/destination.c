@@ -126,6 +126,7 @@ static int make_room(struct riptide_estimator *estimator, const struct riptide_s
         return -ENOMEM;
     idlest->popped = (struct given){ 0 };
     forget(estimator, slot);
+    destination_remove(estimator, slot);
     estimator->stats.gave_way++;
     return 0;
 }

@@ -184,17 +184,6 @@ static bool is_known(const struct destination *destination)
     return has_window(destination) || memcmp(destination->seen, nothing, sizeof(nothing)) != 0;
 }
 
-/* Removes a destination that is not known, on no list, and without a window in the kernel. */
-static void remove_if_unknown(struct riptide_estimator *estimator, uint32_t slot)
-{
-    struct destination *destination = destination_at(estimator, slot);
-
-    if (is_known(destination) || destination->popped.cwnd > 0 ||
-        destination->flags & (IS_TOUCHED | IS_CHANGED))
-        return;
-    destination_remove(estimator, slot);
-}
-
 /* Empties the policy's memory beyond the tick. */
 static void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
 {
@@ -214,7 +203,6 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
     memset(destination->seen, 0, sizeof(destination->seen));
     forget_kept(estimator, destination);
     refresh(estimator, slot);
-    remove_if_unknown(estimator, slot);
 }
 
 static void discard(struct riptide_estimator *estimator, uint32_t slot)
@@ -226,7 +214,6 @@ static void discard(struct riptide_estimator *estimator, uint32_t slot)
     destination->tick_min_rtt_us = 0;
     memset(destination->n_samples, 0, sizeof(destination->n_samples));
     memset(memory_of(estimator, destination), 0, estimator->config.policy->tick_bytes);
-    remove_if_unknown(estimator, slot);
 }
 
 RIPTIDE_PUBLIC void riptide_estimator_discard(struct riptide_estimator *estimator)
@@ -341,15 +328,17 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     FOR_EACH_DESTINATION(estimator, slot)
     {
         const struct destination *destination = destination_at(estimator, slot);
-        bool is_touched = destination->flags & IS_TOUCHED;
 
         /* Expire first: an expired destination has no history for later samples. */
-        if (age_ns_of(destination, now_ns) >= estimator->config.ttl_ns && is_known(destination)) {
+        if (is_known(destination) && age_ns_of(destination, now_ns) >= estimator->config.ttl_ns) {
             estimator->stats.expired += has_window(destination);
             forget(estimator, slot);
         }
-        if (is_touched)
+        if (destination->flags & IS_TOUCHED)
             turn(estimator, slot);
+        if (!is_known(destination) && !(destination->flags & IS_CHANGED) &&
+            destination->popped.cwnd == 0)
+            destination_remove(estimator, slot);
     }
     estimator->stats.is_full &= estimator->table.n == estimator->table.max;
     estimator->stats.ticks++;
@@ -377,8 +366,7 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
         estimator->changed = destination->next_changed;
         destination->flags &= (uint8_t)~IS_CHANGED;
         destination->popped = given;
-        remove_if_unknown(estimator, slot);
-        if (memcmp(&given, &before, sizeof(given)) != 0)
+            if (memcmp(&given, &before, sizeof(given)) != 0)
             return 0;
     }
     return RIPTIDE_E_AGAIN;

@@ -538,6 +538,7 @@ TEST(base_goes_below_a_hint_and_with_its_destination)
     riptide_estimator_tick(estimator, 1 * S + config.ttl_ns);
     pop_all(estimator);
     set_base(estimator, 32); /* of a destination that is not known */
+    riptide_estimator_tick(estimator, 2 * S + config.ttl_ns);
     assert_int_equal(estimator->table.n, 0);
 }
 

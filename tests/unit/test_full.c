@@ -92,8 +92,9 @@ TEST(sixteenth_of_a_24_and_wider_destinations)
     assert_int_equal(connect_to(estimator, prefix("192.0.2.3"), 1), RIPTIDE_E_FULL);
     assert_int_equal(connect_to(estimator, prefix("192.0.2.2"), 1), 0);
     assert_int_equal(connect_to(estimator, prefix("192.0.3.1"), 1), 0);
-    /* Places that end are free again. */
+    /* Places that end are free again, from the next tick on. */
     riptide_estimator_discard(estimator);
+    riptide_estimator_tick(estimator, 1 * S);
     assert_int_equal(connect_to(estimator, prefix("192.0.2.3"), 1), 0);
     /* A wider destination is its own prefix. */
     for (uint8_t i = 0; i < 32; i++)
