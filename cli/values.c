@@ -351,7 +351,7 @@ static const struct value_name flags[] = {
     { "on", 1 },  { "off", 0 }, { NULL, 0 },
 };
 static const struct value_name shares[] = {
-    { "on", RIPTIDE_MAX_SHARE_DEFAULT },
+    { "on", 0.05 },
     { "off", 0 },
     { NULL, 0 },
 };

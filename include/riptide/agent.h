@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Agent: the three stages on one fd and one clock.
+ * Agent: the three stages on one fd and one clock. riptided is an agent with the defaults.
  *
  *     riptide_agent_start(agent)
  *     for (;;) {
@@ -10,8 +10,8 @@
  *             log *event, or ignore it
  *     }
  *
- * Popping events is optional: windows reach the kernel without it. Where nothing was popped since
- * the last round, the next one drops outcomes of routes that wait.
+ * Popping is optional: windows reach the kernel without it, and events of windows that wait are
+ * dropped then.
  *
  * Where connections are held out (holdout_percent of the applier) riptide_agent_get_verdict
  * compares them with the others; that needs destroy_events. Windows are suspended where the others take 2 %
@@ -19,10 +19,6 @@
  * of a pause, and the agent goes on learning; RIPTIDE_AGENT_BACKEND reports the reason. They are
  * tried again after ten minutes; the wait doubles each time that they do harm again, to a day at
  * most.
- *
- * The default policy, careful, learns mostly from first flights of connections that close between
- * two dumps. So an agent's observer reads destroy events (destroy_events in observe.h) unless its
- * configuration turns them off. riptided is an agent with these defaults.
  */
 #ifndef RIPTIDE_AGENT_H
 #define RIPTIDE_AGENT_H
@@ -30,7 +26,6 @@
 #include <riptide/apply.h>
 #include <riptide/compute.h>
 #include <riptide/observe.h>
-#include <riptide/riptide.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,32 +33,27 @@ extern "C" {
 
 struct riptide_agent;
 
-/* The default of max_share. */
-#define RIPTIDE_MAX_SHARE_DEFAULT 0.05
-
-/*
- * The stages' own configurations; NULL means defaults. The applier's max_windows is twice the
- * estimator's max_destinations, as those that give way wait beside those that replace them, unless
- * `applier` has a smaller one than max_destinations.
- */
 struct riptide_agent_config {
     size_t size;          /* of this struct, as the caller was compiled */
     uint64_t interval_ns; /* paper: i_u; from 10 ms to an hour; default 1 s */
+    /*
+     * Of the stages; NULL: defaults. An agent reads destroy events (observe.h) where the policy or
+     * the verdict needs them. The applier's max_windows is twice the estimator's max_destinations,
+     * as those that give way wait beside those that replace them, unless it is smaller than that.
+     */
     const struct riptide_observer_config *observer;
     const struct riptide_estimator_config *estimator;
     const struct riptide_applier_config *applier;
     /*
-     * The share of one core that dumps may take, 0 to 1; 0: the interval is fixed; default
-     * RIPTIDE_MAX_SHARE_DEFAULT. The interval stretches until dumps take no more, in the mean of
-     * about eight, but to half of the time to live at most; it shrinks back when dumps become
-     * cheaper. The share in use is observe_mean_ns / interval_ns of a tick.
+     * The share of one core that dumps may take, 0 to 1; 0: the interval is fixed; default 0.05.
+     * The interval stretches until dumps take no more, but to half of the time to live at most, and
+     * shrinks back. The share in use is observe_mean_ns / interval_ns of a tick.
      */
     double max_share;
     /*
      * A file, NULL (default): none. Windows, hints with an end, the pause and the outcomes of
      * connections are loaded from it at the start, and saved at the stop and by riptide_agent_save.
-     * A file that is missing or cannot be used is no failure of the start (struct
-     * riptide_agent_stats). The text is copied.
+     * A file that is missing or cannot be used is no failure of the start (riptide_agent_stats).
      */
     const char *state;
 };
@@ -73,16 +63,63 @@ struct riptide_tick {
     uint64_t started_ns;      /* when the dump began */
     uint64_t finished_ns;     /* when the last change of this round was in the kernel */
     uint64_t samples;         /* connections that counted, open and closed */
+    uint64_t closed;          /* of these, those that closed since the last round's dump */
     uint64_t destinations;    /* known after the tick */
     uint64_t changes;         /* windows given to the applier */
     uint64_t overflow;        /* refused for max_destinations or max_windows */
-    uint64_t closed;          /* of `samples`, those that closed since the last round's dump */
-    uint64_t closed_lost;     /* discarded with a dump that was interrupted or given up */
     uint64_t observe_cpu_ns;  /* processor time of the dump, including work on its samples */
-    uint64_t closed_cpu_ns;   /* of the destroy events since the last round's dump */
+    uint64_t observe_mean_ns; /* as max_share judges it: moving average of about eight */
     uint64_t interval_ns;     /* from the beginning of this round to that of the next */
     uint64_t late_ns;         /* delay of the round's beginning */
-    uint64_t observe_mean_ns; /* observe_cpu_ns as max_share judges it: moving average */
+};
+
+/* One destination: its window and why, and what the kernel has of it. */
+struct riptide_window {
+    struct riptide_prefix dst;
+    const struct riptide_estimate *estimate; /* NULL: the destination is forgotten */
+    const struct riptide_route *route;       /* by routes; NULL: there is none */
+    const struct riptide_route *program;     /* by the program; NULL: there is none */
+};
+
+enum riptide_agent_event_kind {
+    /*
+     * A round is complete: `tick`. Its windows are in the kernel, except routes in a storm of route
+     * changes: then TCP uses main until the storm ends.
+     */
+    RIPTIDE_AGENT_TICK,
+    RIPTIDE_AGENT_WINDOW, /* a backend's `outcome` for the destination of `window` */
+    RIPTIDE_AGENT_FAILED, /* a dump was given up; the next round tries again: `error` */
+    RIPTIDE_AGENT_RULES,  /* the rules of `family` were removed (`reason`) or are back (NULL) */
+    /*
+     * Unless the applier is configured for routes: the `backend` in use, never AUTO, and the
+     * `reason` why AUTO chose it; then each time that the program stops giving windows (`reason`)
+     * or resumes (NULL).
+     */
+    RIPTIDE_AGENT_BACKEND,
+    RIPTIDE_AGENT_DESTROY_EVENTS, /* unavailable (`error`), or available again (0): observe.h */
+};
+
+/* A host ignores kinds that it does not know. */
+struct riptide_agent_event {
+    enum riptide_agent_event_kind kind;
+    const struct riptide_tick *tick;
+    const struct riptide_window *window;
+    const struct riptide_route *outcome; /* the window's `route` or `program` */
+    int error;                           /* -errno */
+    uint8_t family;                      /* AF_INET or AF_INET6 */
+    const char *reason;                  /* as in riptide_applier_stats */
+    enum riptide_backend backend;
+};
+
+struct riptide_agent_stats {
+    const struct riptide_observer_stats *observer;
+    const struct riptide_estimator_stats *estimator;
+    const struct riptide_applier_stats *applier; /* its reasons tell of a suspension, too */
+    const struct riptide_load_counts *loaded;    /* from the state */
+    const char *state;           /* one line: what became of it at the start; NULL: not loaded */
+    uint64_t suspended_until_ns; /* windows are tried again then; 0: they are not suspended */
+    int state_result;            /* 0: it was loaded; -ENOENT: there was none; others: why not */
+    bool is_paused;              /* as requested; the backends may not have carried it out yet */
 };
 
 /* An estimate with its 95 % confidence interval, valid however often it is read. */
@@ -108,84 +145,27 @@ struct riptide_verdict {
     struct riptide_interval share;
 };
 
-/*
- * One destination: its window and why, and what the kernel has of it. Pointers belong to the agent,
- * until the next pop, find or next.
- */
-struct riptide_window {
-    struct riptide_prefix dst;
-    const struct riptide_estimate *estimate; /* NULL: the destination is forgotten */
-    const struct riptide_route *route;       /* by routes; NULL: there is none */
-    const struct riptide_route *program;     /* by the program; NULL: there is none */
-};
-
-enum riptide_agent_event_kind {
-    /*
-     * A round is complete: `tick`. Its windows are in the kernel, except routes in a storm of route
-     * changes: then TCP uses main until the storm ends.
-     */
-    RIPTIDE_AGENT_TICK,
-    RIPTIDE_AGENT_WINDOW, /* a backend's `outcome` for the destination of `window` */
-    RIPTIDE_AGENT_FAILED, /* a dump was given up; the next round tries again: `error` */
-    RIPTIDE_AGENT_RULES,  /* the rules were removed or are back: `family`, `reason` */
-    /*
-     * Where the applier's backend is not RIPTIDE_ROUTES: the one in use (`backend`, never AUTO),
-     * once it has started; then each time that the program stops giving windows (`reason`) or
-     * resumes (NULL). At the start `reason` says why AUTO chose it.
-     */
-    RIPTIDE_AGENT_BACKEND,
-    RIPTIDE_AGENT_DESTROY_EVENTS, /* unavailable, or (`error` 0) available again: observe.h */
-};
-
-struct riptide_agent_event {
-    enum riptide_agent_event_kind kind;
-    const struct riptide_tick *tick;
-    const struct riptide_window *window;
-    const struct riptide_route *outcome; /* the window's `route` or `program` */
-    int error;                           /* -errno */
-    uint8_t family;                      /* AF_INET or AF_INET6 */
-    const char *reason;                  /* as in riptide_applier_stats; NULL: they are back */
-    enum riptide_backend backend;        /* of RIPTIDE_AGENT_BACKEND alone */
-};
-
-/* Pointers belong to the agent, until the next riptide_agent_get_stats. */
-struct riptide_agent_stats {
-    const struct riptide_observer_stats *observer;
-    const struct riptide_estimator_stats *estimator;
-    /* With reasons as the agent knows them: while windows are suspended, why. */
-    const struct riptide_applier_stats *applier;
-    const struct riptide_load_counts *loaded; /* from the state */
-    const char *state;           /* one line: what became of it at the start; NULL: not loaded */
-    uint64_t suspended_until_ns; /* windows are tried again then; 0: they are not suspended */
-    int state_result;            /* 0: it was loaded; -ENOENT: there was none; others: why not */
-    bool is_paused;              /* as requested; the backends may not have carried it out yet */
-};
-
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
 
 /*
- * For the connections of the calling thread's network namespace; later calls may come from another.
- * NULL: the default configuration. Errors: as riptide_observer_new, riptide_estimator_new and
- * riptide_applier_new, -EINVAL where the time to live is not longer than the interval.
+ * For the network namespace of the calling thread. NULL: the default configuration. Errors: those
+ * of riptide_observer_new, riptide_estimator_new and riptide_applier_new; -EINVAL also where the
+ * time to live is not longer than the interval.
  */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);
 
-/* Closes. Routes and rules stay in place, see riptide_agent_stop; the program ends. */
+/* As riptide_applier_free: without a stop routes and rules stay, and nothing is saved. */
 struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
 
-/*
- * Starts the applier, and the first tick at once. Errors: as riptide_applier_start; a start that
- * has failed can be tried again.
- */
+/* Starts the applier, loads the state, and begins a round. Errors: as riptide_applier_start. */
 int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
 
 /*
- * Removes rules, routes and the program: riptide_applier_stop; then saves the state of a started
- * agent. Afterwards it does no more work: it can be read and saved, but start, dispatch, hints and
- * pauses return -ESHUTDOWN; the fd is readable, so that a loop notices. Errors: the first one of
- * the kernel, else of riptide_agent_save (`field` of `error` is "state"); all else is done all the
- * same. -ECHILD in a child of fork(2), such as its exit handlers: the parent's agent goes on.
+ * Stops the applier, which removes rules, routes and the program, then saves the state of a started
+ * agent. Afterwards it can be read and saved; other calls return -ESHUTDOWN, and the fd is
+ * readable, so that a loop notices. Errors: the first one of the kernel, else of riptide_agent_save
+ * (`field` of `error` is "state"); all else is done all the same.
  */
 int riptide_agent_stop(struct riptide_agent *agent, struct riptide_error *error);
 
@@ -194,45 +174,32 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
 
 /*
  * Does one bounded piece of work: a netlink buffer, a tick or a batch. With a scope one buffer can
- * take long, as the kernel skips connections until it is full (riptide_observer_dispatch).
- * Outcomes: RIPTIDE_E_MORE; 0: nothing to do until the fd is readable. Errors: -errno after which
- * the agent cannot go on; -ESHUTDOWN after riptide_agent_stop; -ECHILD in a child of fork(2).
+ * take long (riptide_observer_dispatch). Outcomes: RIPTIDE_E_MORE; 0: nothing to do until the fd is
+ * readable. Errors: -errno after which the agent cannot go on; -ESHUTDOWN; -ECHILD.
  */
 int riptide_agent_dispatch(struct riptide_agent *agent);
 
-/*
- * Adds a sample of the caller's own to the coming round, for example of a TCP stack outside the
- * kernel or from another host. A round whose dump begins anew or is given up discards it. The
- * caller must not add samples whose peer is this host. Outcomes and errors: as
- * riptide_estimator_add; RIPTIDE_E_UNKNOWN where it is outside the observer's scope; -ESHUTDOWN.
- */
-int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *sample);
-
-/* Takes the next event. Outcomes: RIPTIDE_E_AGAIN where there is none. */
+/* Takes the next event, with what it points to. Outcomes: RIPTIDE_E_AGAIN: there is none. */
 int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_event **eventp);
 
 /*
- * Saves the state in the file, whole or not at all: written beside it, renamed. With `is_synced`
- * this holds through a power failure, and the call blocks for as long as the disk takes. Call it
- * now and then, as a killed process saves nothing. A dry run saves nothing. Errors, each with a
- * line that names the file: -EINVAL where it is not a regular one (links, FIFOs and devices are not
- * replaced), none is configured, or before the start; -ECHILD; those of open(2), write(2), fsync(2)
- * and rename(2).
+ * Adds a sample of the caller's own to the coming round, as of a stack outside the kernel or from
+ * another host; not of a peer that is this host. A round whose dump begins anew or is given up
+ * discards it. Outcomes, errors: as riptide_estimator_add; RIPTIDE_E_UNKNOWN: it is outside the
+ * observer's scope; -ESHUTDOWN; -ECHILD.
  */
-int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
-                       struct riptide_error *error);
-
-/*
- * The state as text, for a host that writes the file itself. Returns the number of bytes written;
- * where `size` is too small, it writes nothing and returns a sufficient size; 0: no memory.
- */
-size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text, size_t size);
+int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 
 /*
  * A destination, or that of a peer: also one without a window (estimate->cwnd 0) whose connections
- * were seen within the time to live. Outcomes: RIPTIDE_E_UNKNOWN.
+ * were seen within the time to live. *windowp, with what it points to, is valid until the next
+ * find, next or pop. Outcomes: RIPTIDE_E_UNKNOWN.
  */
 int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
+                       const struct riptide_window **windowp);
+
+/* Likewise, walks over destinations with a window, as riptide_estimator_next. RIPTIDE_E_DONE. */
+int riptide_agent_next(struct riptide_agent *agent, uint32_t *cursor,
                        const struct riptide_window **windowp);
 
 /* Whether a connection gets the window of its destination. */
@@ -252,15 +219,8 @@ int riptide_agent_arm_of(const struct riptide_agent *agent, const struct riptide
                          uint64_t cookie, enum riptide_arm *armp);
 
 /*
- * Walks over destinations with a window, as riptide_estimator_next; the agent may be dispatched in
- * between. Outcomes: RIPTIDE_E_DONE after the last.
- */
-int riptide_agent_next(struct riptide_agent *agent, uint32_t *cursor,
-                       const struct riptide_window **windowp);
-
-/*
- * riptide_estimator_add_hint and _remove_hint; windows change at the end of the round. Also before
- * the start. Errors, outcomes: as those; -ESHUTDOWN.
+ * riptide_estimator_add_hint and _remove_hint, with the errors and outcomes of these, -ESHUTDOWN
+ * and -ECHILD. Windows change at the end of the round.
  */
 int riptide_agent_set_hint(struct riptide_agent *agent, const struct riptide_hint *hint,
                            struct riptide_error *error);
@@ -269,7 +229,22 @@ int riptide_agent_remove_hint(struct riptide_agent *agent, const struct riptide_
 /* riptide_applier_set_paused on the agent's applier, with the errors of that. */
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 
-const struct riptide_agent_stats *riptide_agent_get_stats(struct riptide_agent *agent);
+/*
+ * Saves the state in the file, whole or not at all: written beside it, renamed. With `is_synced`
+ * this holds through a power failure, and the call blocks for as long as the disk takes. Call it
+ * now and then, as a killed process saves nothing. A dry run saves nothing. Errors, each with a
+ * line that names the file: -EINVAL where it is not a regular one (links, FIFOs and devices are not
+ * replaced), none is configured, or before the start; -ECHILD; those of open(2), write(2), fsync(2)
+ * and rename(2).
+ */
+int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
+                       struct riptide_error *error);
+
+/*
+ * The state as text, for a host that writes the file itself. Returns the number of bytes written;
+ * where `size` is too small, it writes nothing and returns a sufficient size; 0: no memory.
+ */
+size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text, size_t size);
 
 /*
  * Outcomes: RIPTIDE_E_UNKNOWN, with nothing written: fewer than 20 connections of either group yet,
@@ -277,6 +252,9 @@ const struct riptide_agent_stats *riptide_agent_get_stats(struct riptide_agent *
  */
 int riptide_agent_get_verdict(const struct riptide_agent *agent, struct riptide_verdict *verdict,
                               size_t size);
+
+/* The counters of all stages; *stats and what it points to are valid until the next such call. */
+const struct riptide_agent_stats *riptide_agent_get_stats(struct riptide_agent *agent);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,7 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
 {
     const struct riptide_agent_config defaults = { .size = size,
                                                    .interval_ns = NS_PER_S,
-                                                   .max_share = RIPTIDE_MAX_SHARE_DEFAULT };
+                                                   .max_share = 0.05 };
 
     struct_give(config, size, &defaults, sizeof(defaults));
 }

@@ -128,7 +128,6 @@ static void discard(struct riptide_agent *agent)
         return;
     riptide_estimator_discard(agent->estimator);
     agent->has_dumped = false;
-    tick->closed_lost += tick->closed;
     tick->samples = tick->closed = tick->overflow = 0;
 }
 
@@ -260,7 +259,8 @@ int round_on_observer(struct riptide_agent *agent)
     elapsed_ns = now() - began_ns;
     /* Kernels without a fine clock count in ticks of 10 ms, even for very short work. */
     cpu_ns = cpu_ns < elapsed_ns ? cpu_ns : elapsed_ns;
-    *(is_dump ? &tick->observe_cpu_ns : &tick->closed_cpu_ns) += cpu_ns;
+    if (is_dump)
+        tick->observe_cpu_ns += cpu_ns;
     if (dispatched < 0 && is_dump)
         return give_up_round(agent, dispatched, now());
     if (dispatched < 0 || added < 0)

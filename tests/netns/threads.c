@@ -2,7 +2,7 @@
 /*
  * Two threads that embed the library, as its header allows: each has an agent of its own, and after
  * some rounds they hand their agents over to one another. Each agent gets a sample of the host's
- * own. Changes nothing; needs no privilege.
+ * own, and both threads have the stack that riptide.h names. Changes nothing; needs no privilege.
  */
 #include <err.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { THREADS = 2, ROUNDS = 5, INTERVAL_NS = 10 * 1000 * 1000 };
+enum { THREADS = 2, ROUNDS = 5, INTERVAL_NS = 10 * 1000 * 1000, STACK_BYTES = 64 * 1024 };
 
 static struct riptide_agent *agents[THREADS];
 static pthread_barrier_t exchange; /* each has let go the one that it had */
@@ -82,10 +82,13 @@ int main(void)
 {
     size_t numbers[THREADS] = { 0, 1 };
     pthread_t threads[THREADS];
+    pthread_attr_t attributes;
 
     pthread_barrier_init(&exchange, NULL, THREADS);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
     for (size_t i = 0; i < THREADS; i++) {
-        if (pthread_create(&threads[i], NULL, run, &numbers[i]) != 0)
+        if (pthread_create(&threads[i], &attributes, run, &numbers[i]) != 0)
             errx(EXIT_FAILURE, "pthread_create");
     }
     for (size_t i = 0; i < THREADS; i++)

@@ -102,7 +102,7 @@ TEST(each_value_out_of_range_is_refused)
         configs.agent.max_share = (const double[]){ -0.01, 1.01, 0.0 / 0.0 }[i];
         assert_not_new(&configs, "max_share: ");
     }
-    configs.agent.max_share = RIPTIDE_MAX_SHARE_DEFAULT;
+    configs.agent.max_share = 0.05;
     assert_not_new(&configs, "interval_ns: must be shorter than the time to live, or windows expire at once");
     configs.agent.interval_ns = --configs.estimator.ttl_ns;
     assert_not_new(&configs, "estimator.ttl_ns: must be longer than the interval, or windows expire at once");

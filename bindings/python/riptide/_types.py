@@ -274,9 +274,7 @@ class Tick:
     changes: int  #: windows handed to the backends
     overflow: int  #: refused: max_destinations or max_windows was reached
     closed: int  #: those of `samples` that have closed since the last round
-    closed_lost: int
     observe_cpu_ns: int
-    closed_cpu_ns: int
     interval_ns: int
     late_ns: int
     observe_mean_ns: int

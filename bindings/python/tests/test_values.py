@@ -122,9 +122,8 @@ def test_sample_of_a_whole_network_is_refused() -> None:
 
 def test_version_is_that_of_the_headers() -> None:
     assert riptide.__version__ == ffi.string(lib.RIPTIDE_VERSION).decode()
-    numbers = lib.RIPTIDE_VERSION_MAJOR, lib.RIPTIDE_VERSION_MINOR, lib.RIPTIDE_VERSION_PATCH
-    assert riptide.__version__ == ".".join(str(number) for number in numbers)
-    assert lib.RIPTIDE_VERSION_NUMBER == int.from_bytes(bytes(numbers), "big")
+    assert lib.RIPTIDE_VERSION_NUMBER == int.from_bytes(
+        bytes(int(word) for word in riptide.__version__.split(".")), "big")
 
 
 def test_all_is_complete() -> None:
