@@ -185,7 +185,7 @@ def test_first_rule_that_would_change_the_hosts_routing_is_refused(net):
     finding = find(net.host, "numbers")
     done = net.host.run(RIPTIDED, "--apply", "routes", "--policy", "paper", check=False)
     assert done.returncode == 1 and is_by_main()
-    said = "no longer uses 198.51.100.128/25 of main, inside local 198.51.100.0/24"
+    said = "no longer uses 198.51.100.128/25 of main, which is inside a prefix of type local"
     assert finding["severity"] == "error" and said in finding["summary"] and said in done.stderr
     # With any other rule routing has changed: ours changes no more.
     net.host.ip("rule", "add", "pref", "40000", "lookup", "main")

@@ -180,10 +180,11 @@ TEST(what_has_no_base_has_a_reason)
         { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_INITRWND }, "10.6.0.1", locked },
         { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_MTU | 1u << RTAX_INITCWND },
           "10.6.0.1", locked },
-        { { .dst = any, .metrics[RTAX_LOCK] = ~(1u << RTAX_INITCWND | 1u << RTAX_INITRWND) },
+        { { .dst = any, .ifindex = 3,
+            .metrics[RTAX_LOCK] = ~(1u << RTAX_INITCWND | 1u << RTAX_INITRWND) },
           "10.6.0.1", NULL },
         { { .dst = any, .metrics[RTAX_MTU] = 65521 }, "10.6.0.1", large },
-        { { .dst = any, .metrics[RTAX_MTU] = 65520 }, "10.6.0.1", NULL },
+        { { .dst = any, .ifindex = 3, .metrics[RTAX_MTU] = 65520 }, "10.6.0.1", NULL },
         /* ours has no lifetime, and is to go before it */
         { { .dst = "2001:db8::/48", .expires_hundredths = 100 * LEAST_LIFE_S - 1 },
           "2001:db8::1", "its base route is about to expire" },
@@ -195,7 +196,7 @@ TEST(what_has_no_base_has_a_reason)
         { { .dst = any, .table = RT_TABLE_MAIN + 256 }, "10.6.0.1", table },
         { { .dst = any, .tos = 4 }, "10.6.0.1", by_packet },
         { { .dst = any, .src_len = 1 }, "10.6.0.1", by_packet },
-        { { .dst = "10.1.2.0/24" }, "10.1.2.3", NULL },
+        { { .dst = "10.1.2.0/24", .ifindex = 3 }, "10.1.2.3", NULL },
         { { .dst = other }, "203.0.113.9", malformed },
         { { .dst = other, .type = RTN_LOCAL }, "203.0.113.9", malformed },
         { { .dst = other, .type = RTN_LOCAL }, "2001:db8::1", malformed },
@@ -215,7 +216,8 @@ TEST(only_unicast_is_ours)
     for (uint32_t type = 1; type < 256; type++) {
         struct bytes answer;
 
-        bytes_put_route(&answer, &(struct bytes_route){ .dst = "192.0.2.1", .type = type });
+        bytes_put_route(&answer, &(struct bytes_route){
+                                     .dst = "192.0.2.1", .type = type, .ifindex = 3 });
         assert_reason(&answer, "192.0.2.1",
                       type == RTN_UNICAST ? NULL
                       : type == RTN_LOCAL ? "it is an address of this host"

@@ -24,14 +24,6 @@ void plan_deinit(struct plan *plan)
     rules_deinit(&plan->seen[1]);
 }
 
-/* The next step of a target of which something else is wanted, or that has failed. */
-static void begin(struct plan *plan, struct target *target)
-{
-    target->must_ask |= !target->has_base || target->error != 0;
-    targets_push(&plan->targets, WORK_SYNC, target);
-    plan->has_work = true;
-}
-
 int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
 {
     struct target *target;
@@ -40,7 +32,9 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
     if (r != 0)
         return r;
     target->wanted = *wanted;
-    begin(plan, target);
+    target->must_ask |= !target->has_base || target->error != 0;
+    targets_push(&plan->targets, WORK_SYNC, target);
+    plan->has_work = true;
     return 0;
 }
 
@@ -118,9 +112,6 @@ static void doubt(struct plan *plan)
 void plan_tick(struct plan *plan, uint32_t seconds)
 {
     struct targets *targets = &plan->targets;
-    /* A part of them, as large as that of the minute that has passed. */
-    uint64_t n = ((uint64_t)targets->n * (seconds < ROUND_S ? seconds : ROUND_S) + ROUND_S - 1) /
-                 ROUND_S;
 
     plan->budget += (int64_t)seconds * BUDGET_PER_S;
     if (plan->budget > BUDGET_MAX)
@@ -131,18 +122,15 @@ void plan_tick(struct plan *plan, uint32_t seconds)
     if (plan->since_doubt_s >= ROUND_S)
         doubt(plan);
     for (uint32_t i = 0; i < targets->n; i++) {
-        if (targets->list[i]->is_failed)
-            begin(plan, targets->list[i]);
-        targets->list[i]->is_failed = false;
-    }
-    for (; n > 0; n--) {
-        struct target *target;
+        struct target *target = targets->list[i];
 
-        plan->round = plan->round < targets->n ? plan->round : 0;
-        target = targets->list[plan->round++];
+        if (!target->is_failed && (i + ROUND_S - plan->round) % ROUND_S >= seconds)
+            continue;
+        target->is_failed = false;
         target->must_ask = true;
         targets_push(targets, WORK_SYNC, target);
     }
+    plan->round = (plan->round + seconds) % ROUND_S;
     plan->has_work = true;
 }
 

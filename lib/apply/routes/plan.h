@@ -56,7 +56,7 @@ struct plan {
     uint32_t scanning;         /* SCAN_...: of the present one; 0: none is running */
     enum touch all_touched[2]; /* since the family's last query */
     int64_t budget;            /* no work is begun where it is not above 0 */
-    uint32_t round;            /* where the timer goes on to ask destinations again */
+    uint32_t round;            /* seconds since all destinations were asked again, below ROUND_S */
     uint32_t since_doubt_s;
     bool is_claimed; /* the namespace is claimed: rules and routes are written */
     bool has_work;   /* not all that was requested has taken effect */

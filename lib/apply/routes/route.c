@@ -82,7 +82,6 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
         route->is_multipath = true;
         return true;
     case RTA_NH_ID:
-        route->has_object = true;
         return true;
     default:
         route->has_others = true;
@@ -179,7 +178,7 @@ static const char *route_reason(const struct route *route, const struct riptide_
      * (rt_cache_route in net/ipv4/route.c, rt6_get_pcpu_route in net/ipv6/route.c): ours would give
      * its window to all other routes of the object. So the hop is copied, not the object.
      */
-    if (route->has_object && !route->ifindex && !route->gateway.family)
+    if (!route->ifindex && !route->gateway.family)
         return "the kernel does not show the hop of its next-hop object";
     if (route->has_others)
         return "its base route has an attribute that is not copied";
@@ -198,6 +197,6 @@ const char *base_parse(struct route *base, const struct riptide_prefix *dst,
     reason = route_reason(base, dst);
     base->expires_s = 0;
     base->protocol = 0;
-    base->is_cached = base->has_object = false;
+    base->is_cached = false;
     return reason;
 }

@@ -38,7 +38,6 @@ struct route {
     bool is_onlink;    /* RTNH_F_ONLINK */
     bool is_multipath; /* it has several next hops: ifindex and gateway are 0 */
     bool is_cached;    /* a cached exception, not a configured route */
-    bool has_object;   /* its hop is that of a next-hop object */
     bool has_others;   /* attributes or metrics that are not here, of tunnels for example */
 };
 

@@ -76,7 +76,7 @@ void router_count(const struct router *router, struct riptide_applier_stats *sta
 int scan_step(struct router *router);
 
 /* In a batch: without CAP_NET_ADMIN the receive buffer has no room for more answers. */
-enum { RESOLVE_MAX_TARGETS = 64 };
+enum { BATCH_MAX_TARGETS = 64 };
 
 /* Asks for the base routes of n targets and sets them. After an error some are set. */
 int resolve_targets(struct plan *plan, struct netlink *channel, struct target **targets,
@@ -93,9 +93,6 @@ int sync_remove(struct plan *plan, struct netlink *channel);
 
 /* Deletes every rule of ours that a scan has found in families[i], unless it is in its place. */
 int sync_check_rules(struct plan *plan, struct netlink *channel, int i);
-
-/* A socket for notifications, except about changes by the socket with that port. */
-int watch_open(struct mnl_socket **socketp, uint32_t own_port);
 
 /* From now on they queue: only for a router that reads them, as 32 MB of the kernel's would fill. */
 int watch_subscribe(struct mnl_socket *socket);

@@ -99,10 +99,8 @@ void routing_add(struct routing *routing, const struct route *route)
     note(routing, route, has_sibling, has_rival);
     for (uint32_t i = 0; route->dst.family == AF_INET && i < routing->n_anyip; i++) {
         if (routing->anyip[i].len < route->dst.len &&
-            riptide_prefix_contains(&routing->anyip[i], &route->dst)) {
-            routing->around = routing->anyip[i];
+            riptide_prefix_contains(&routing->anyip[i], &route->dst))
             routing->inside = route->dst;
-        }
     }
 }
 

@@ -42,7 +42,7 @@ struct routing {
      */
     struct riptide_prefix *anyip;
     uint32_t n_anyip, anyip_capacity;
-    struct riptide_prefix around, inside; /* one of them, and a route of main; family 0: none */
+    struct riptide_prefix inside; /* a route of main inside one of them; family 0: none */
 };
 
 void routing_deinit(struct routing *routing);

@@ -15,11 +15,7 @@ struct step {
     uint32_t table;
 };
 
-/*
- * Ordered so that what a dump depends on is read before. An IPv4 dump ends without an error at a
- * route larger than any buffer. One of all tables shows `local` after main, with the host's own
- * addresses: these prove that it came to the end.
- */
+/* Ordered so that what a dump depends on is read before. */
 static const struct step steps[] = {
     { SCAN_LINKS, RTM_GETLINK, AF_UNSPEC, 0 },
     { SCAN_RULES, RTM_GETRULE, AF_INET, 0 },
@@ -32,9 +28,6 @@ static const struct step steps[] = {
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
-
-static const char is_cut[] =
-    "main has a route too large for the kernel to show, and maybe others after it";
 
 /* Our table, or one that another configuration's rule leads to. */
 static bool is_table_of_ours(const struct plan *plan, uint32_t table)
@@ -79,9 +72,6 @@ static int on_route(struct router *router, const struct nlmsghdr *message)
         plan->routing.has_foreign[family_index(route.dst.family)] |= prefix_is_host(&route.dst);
     else if (route.table == RT_TABLE_MAIN)
         routing_add(&plan->routing, &route);
-    else if (route.table == RT_TABLE_LOCAL && route.dst.family == AF_INET &&
-             plan->routing.reason[0] == is_cut)
-        plan->routing.reason[0] = NULL;
     return 0;
 }
 
@@ -129,10 +119,8 @@ static void begin(struct router *router)
         rules_deinit(&plan->seen[0]);
         rules_deinit(&plan->seen[1]);
     }
-    if (plan->scanning & SCAN_ROUTES) {
+    if (plan->scanning & SCAN_ROUTES)
         routing_begin_routes(&plan->routing);
-        plan->routing.reason[0] = is_cut; /* until `local` is seen after main */
-    }
 }
 
 static int end(struct router *router)
@@ -170,9 +158,8 @@ int scan_step(struct router *router)
         r = netlink_dump_step(&router->dumps, on_message, router);
     if (r == 0)
         return 0;
-    if (r == -EMSGSIZE) {
-        plan->routing.reason[family_index(step->family)] = is_cut;
-    } else if (r < 0 && !netlink_is_absence(r)) {
+    /* A route of some 2,000 hops is too large for the kernel to show, and hides those after it. */
+    if (r < 0 && r != -EMSGSIZE && !netlink_is_absence(r)) {
         plan->scanning = 0;
         plan_distrust(plan);
         return r;

@@ -75,18 +75,17 @@ static int check_table(const struct plan *plan, struct riptide_error *error)
  */
 static int check_anyip(const struct plan *plan, struct riptide_error *error)
 {
-    char around[RIPTIDE_PREFIX_TEXT_BYTES], inside[RIPTIDE_PREFIX_TEXT_BYTES];
+    char inside[RIPTIDE_PREFIX_TEXT_BYTES];
     const struct rules *rules = &plan->seen[0];
 
     if (!plan->routing.inside.family || rules->n > 3 || rules->n == 0 ||
         rules->list[0].table != RT_TABLE_LOCAL)
         return 0;
-    riptide_prefix_format(&plan->routing.around, around);
     riptide_prefix_format(&plan->routing.inside, inside);
     error_set(error,
               "our rules would be the first of this namespace, after which the kernel no longer "
-              "uses %s of main, inside local %s: delete one of the two",
-              inside, around);
+              "uses %s of main, which is inside a prefix of type local: delete one of the two",
+              inside);
     return -EADDRINUSE;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Brings routes and rules to what the plan says, and notes in it what that did. */
+/* Asks for base routes, brings routes and rules to what the plan says, and notes what that did. */
 #include "router.h"
 
 #include "message.h"
@@ -7,8 +7,90 @@
 
 #include <errno.h>
 
-/* A target needs at most two requests. */
-enum { BATCH_MAX_TARGETS = BATCH_MAX_REQUESTS / 2 };
+/*
+ * Destinations are queried as they are without us (rule.h) and, if this host has rules with
+ * conditions, also as TCP: if our rule is in place and that answer is not our route, another rule
+ * decides before ours.
+ */
+enum { MAX_QUERIES = 2 };
+
+struct resolve {
+    struct plan *plan;
+    struct target **targets;
+    uint32_t n_queries;  /* for each of them */
+    uint32_t n_answered; /* or lost: answers arrive in the order of the queries */
+};
+
+/* NULL stands for an answer that was too large. */
+static void take_base(struct plan *plan, struct target *target, const struct nlmsghdr *answer,
+                      int error)
+{
+    struct route base;
+    const char *reason = answer ? base_parse(&base, &target->wanted.dst, answer) : base_malformed;
+
+    plan->stats.malformed += reason == base_malformed;
+    target->is_failed = error && !base_is_answer(error);
+    if (target_set_base(target, &base, reason) &&
+        routing_use_link(&plan->routing, target->base.ifindex) < 0)
+        target->is_failed = true;
+    target->must_ask = false;
+    target_set_failure(target, 0, NULL);
+}
+
+static void take_tcp(struct plan *plan, struct target *target, const struct nlmsghdr *answer)
+{
+    struct route route = { .table = 0 };
+
+    if (answer && answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) < 0)
+        plan->stats.malformed++;
+    if (plan->own[family_index(target->wanted.dst.family)].is_in_place)
+        targets_set_not_taken(&plan->targets, target,
+                              target->is_in_kernel && route.table != plan->config.table);
+}
+
+static void take(struct resolve *resolve, const struct nlmsghdr *answer, int error)
+{
+    uint32_t n = resolve->n_answered++;
+    struct target *target = resolve->targets[n / resolve->n_queries];
+
+    if (n % resolve->n_queries > 0) {
+        take_tcp(resolve->plan, target, answer);
+        return;
+    }
+    take_base(resolve->plan, target, answer, error);
+    if (resolve->n_queries == 1)
+        targets_set_not_taken(&resolve->plan->targets, target, false);
+}
+
+static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
+                      const char *text)
+{
+    struct resolve *resolve = userdata;
+    /* The acknowledgement at the end of the batch is not an answer to a query. */
+    bool is_end = answer->nlmsg_type == NLMSG_ERROR && error == 0;
+
+    (void)text;
+    /* Answers that were too large do not affect other destinations. */
+    while (resolve->n_answered < n + is_end)
+        take(resolve, NULL, 0);
+    if (!is_end && resolve->n_answered == n)
+        take(resolve, answer, error);
+}
+
+int resolve_targets(struct plan *plan, struct netlink *channel, struct target **targets,
+                    uint32_t n)
+{
+    struct resolve resolve = { .plan = plan, .targets = targets, .n_queries = 1 };
+
+    if (!rules_are_unconditional(&plan->seen[0]) || !rules_are_unconditional(&plan->seen[1]))
+        resolve.n_queries = MAX_QUERIES;
+    for (uint32_t k = 0; k < n * resolve.n_queries; k++)
+        netlink_add(channel, message_route_query(netlink_room(channel),
+                                                 &targets[k / resolve.n_queries]->wanted.dst,
+                                                 k % resolve.n_queries > 0));
+    plan->stats.resolved += n;
+    return netlink_exchange(channel, on_answer, &resolve);
+}
 
 /* One request of a batch of routes. */
 struct write {
@@ -20,7 +102,7 @@ struct write {
 struct writes {
     struct plan *plan;
     struct netlink *channel;
-    struct write list[BATCH_MAX_REQUESTS];
+    struct write list[2 * BATCH_MAX_TARGETS];
     uint32_t n;
 };
 
@@ -91,38 +173,15 @@ static void note(struct plan *plan, const struct write *write)
     targets_tell(&plan->targets, target, &plan->routing, is_written);
 }
 
-/* Writes what is due to these targets, or to as many of them as have room; the others stay due. */
-static int write_routes(struct plan *plan, struct netlink *channel, struct target **targets,
-                        uint32_t n)
-{
-    struct writes writes = { .plan = plan, .channel = channel };
-    int r;
-
-    for (uint32_t i = 0; i < n; i++) {
-        if (netlink_has_room(channel, 2))
-            add(&writes, targets[i]);
-        else
-            targets_push(&plan->targets, WORK_SYNC, targets[i]);
-    }
-    r = netlink_exchange(channel, on_written, &writes);
-    if (r < 0)
-        return r;
-    plan->stats.written += writes.n;
-    plan->stats.batches += writes.n > 0;
-    for (uint32_t i = 0; i < writes.n; i++)
-        note(plan, &writes.list[i]);
-    return 0;
-}
-
 int sync_targets(struct plan *plan, struct netlink *channel)
 {
-    struct target *targets[BATCH_MAX_TARGETS], *asked[RESOLVE_MAX_TARGETS];
+    struct target *targets[BATCH_MAX_TARGETS], *asked[BATCH_MAX_TARGETS];
+    struct writes writes = { .plan = plan, .channel = channel };
     uint32_t n = 0, n_asked = 0;
     int r;
 
     plan->all_touched[0] = plan->all_touched[1] = TOUCH_NONE;
-    while (n < BATCH_MAX_TARGETS && n_asked < RESOLVE_MAX_TARGETS &&
-           (targets[n] = targets_take(&plan->targets, WORK_SYNC))) {
+    while (n < BATCH_MAX_TARGETS && (targets[n] = targets_take(&plan->targets, WORK_SYNC))) {
         const struct riptide_wanted *wanted = &targets[n]->wanted;
 
         if (targets[n]->must_ask && wanted->initcwnd != 0 && prefix_is_host(&wanted->dst))
@@ -130,8 +189,16 @@ int sync_targets(struct plan *plan, struct netlink *channel)
         n++;
     }
     r = resolve_targets(plan, channel, asked, n_asked);
+    for (uint32_t i = 0; i < n && r == 0; i++)
+        add(&writes, targets[i]);
     if (r == 0)
-        r = write_routes(plan, channel, targets, n);
+        r = netlink_exchange(channel, on_written, &writes);
+    if (r == 0) {
+        plan->stats.written += writes.n;
+        plan->stats.batches += writes.n > 0;
+    }
+    for (uint32_t i = 0; i < writes.n && r == 0; i++)
+        note(plan, &writes.list[i]);
     for (uint32_t i = 0; i < n; i++) {
         if (r < 0)
             targets_push(&plan->targets, WORK_SYNC, targets[i]);
