@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compute: from samples to one initial window per destination. Pure: no system call, no clock; time
- * is an argument. A tick:
+ * Compute: from samples to one initial window per destination. Pure: no system call, no clock. A
+ * tick:
  *
  *     for each sample: riptide_estimator_add(estimator, sample)
  *     riptide_estimator_tick(estimator, now_ns)
@@ -26,7 +26,7 @@ struct riptide_estimate;
 
 /* Why a policy left a sample out. */
 enum riptide_left_out {
-    RIPTIDE_LEFT_OUT_NOT,        /* not left out: it counts */
+    RIPTIDE_LEFT_OUT_NOT,        /* it counts */
     RIPTIDE_LEFT_OUT_UNUSED,     /* never filled its window, which is still the initial one */
     RIPTIDE_LEFT_OUT_IDLE,       /* does not send at present, so its window is outdated */
     RIPTIDE_LEFT_OUT_UNMEASURED, /* limited by the application, or not measured by the kernel */
@@ -43,8 +43,8 @@ struct riptide_policy_input {
     uint64_t now_ns;    /* combine: of this tick; add: of the last one */
     uint64_t since_ns;  /* combine: since the destination was last computed; 0: never */
     uint32_t samples;   /* combine: how many counted in this tick; up to 65535 */
-    uint32_t cwnd;      /* segments with which connections to it start; 0: without a window. add: of
-                           this one, so 0 if it was held out, or windows were disabled */
+    uint32_t cwnd;      /* window of its new connections, segments; in add that of this one, so 0 if
+                           it was held out or windows were disabled; 0: none */
     uint32_t base_cwnd; /* window of its base route, segments; 0: unknown */
     bool can_pace;      /* riptide_estimator_set_pacing */
 };
@@ -56,12 +56,9 @@ struct riptide_policy_input {
 #define RIPTIDE_POLICY_MEMORY_BYTES 256
 
 /*
- * How samples become a window: pure functions over memory for each destination, zero for a new one
- * and aligned to 8 bytes. The estimator averages the result if is_averaged, rounds it to the
- * nearest segment and bounds it. A result that is neither RIPTIDE_NO_EVIDENCE nor a finite number
- * of at least 0 changes nothing and is counted as invalid. Programs can pass their own policy, and
- * find what they keep behind it by input->config->policy. docs/policies.md explains the built-in
- * ones.
+ * How samples become a window: pure functions over memory for each destination, aligned to 8 bytes
+ * and zero for a new one. A program can pass its own, and finds what it keeps behind the struct by
+ * input->config->policy. docs/policies.md explains the built-in ones.
  */
 struct riptide_policy {
     const char *name;    /* not that of a built-in one */
@@ -73,16 +70,17 @@ struct riptide_policy {
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
                                  const struct riptide_sample *sample);
     /*
-     * The tick as one window, segments. Also of a destination with a window whose samples were all
-     * left out, some as idle: its `samples` are 0, and any result but RIPTIDE_NO_EVIDENCE keeps the
-     * window for another time to live.
+     * The tick as one window, segments; it is rounded and bounded. What is neither
+     * RIPTIDE_NO_EVIDENCE nor finite and at least 0 changes nothing and counts as invalid. Also
+     * called for a destination with a window whose samples were all left out, some as idle: its
+     * `samples` are 0, and a window keeps it for another time to live.
      */
     double (*combine)(const struct riptide_policy_input *input, void *memory);
     /* Optional: makes the memory from `smoothed`, min_rtt_us and pacing_percent of a state. */
     void (*restore)(const struct riptide_policy_input *input, void *memory,
                     const struct riptide_estimate *loaded);
     /*
-     * Optional: fills what it knows of a destination with a window: min_rtt_us, pacing_percent,
+     * Optional: fills in what it knows of a destination with a window: min_rtt_us, pacing_percent,
      * fitting, wait, against, rto_min_us (the largest delay of the path; the estimator rounds it),
      * and may_lower if losses lowered the window; else that of the base route is the lower bound.
      */
@@ -93,21 +91,17 @@ struct riptide_policy {
 const struct riptide_policy *riptide_policy_find(const char *name);
 
 /*
- * Other bounds for the destinations within `dst`. Members of 0 leave a value as it is.
- *
- * Without an end a hint replaces the configuration's bounds: of several that contain a destination
- * the longest alone decides, and cwnd_max may be above the configuration's.
- *
- * One with an end only lowers: of all that contain a destination the lowest cwnd_max counts, also
- * below cwnd_min and over longer hints without an end, and so does each `off`. It is for what
- * connections do not show (paper, Sec. V), such as traffic that is about to move. After it all is
- * as before.
+ * Other bounds for the destinations within `dst`. Members of 0 leave a value as it is. Without an
+ * end it replaces the configuration's bounds: of several that contain a destination the longest
+ * alone decides. One with an end only lowers: of all that contain a destination the lowest cwnd_max
+ * counts, also below cwnd_min and over longer ones without an end, and so does each `off`. It is
+ * for what connections do not show (paper, Sec. V), such as traffic that is about to move.
  */
 struct riptide_hint {
     struct riptide_prefix dst;
     bool off;          /* no windows: they are learned, but not given, as long as it is in force */
     uint32_t cwnd_min; /* segments; without an end only */
-    uint32_t cwnd_max; /* segments */
+    uint32_t cwnd_max; /* segments; may be above the configuration's */
     uint32_t reserved; /* 0 */
     uint64_t until_ns; /* it ends at the first tick from then on; 0, RIPTIDE_NEVER_NS: never */
 };
@@ -118,28 +112,20 @@ struct riptide_hint {
 struct riptide_estimator_config {
     size_t size; /* of this struct, as the caller was compiled */
     /*
-     * Must outlive the estimator. Default "careful", which learns from first flights: it needs
-     * congestion_control of the observer, which is on by default, and destroy_events, which an
-     * agent turns on, and an observer alone does not. Without these it only shrinks from 24, and
-     * saved 13.7 % of the time instead of 21.7 % (`./dev lab duel`).
+     * Must outlive the estimator. Default "careful", which learns from first flights, and needs
+     * congestion_control and destroy_events of the observer. An agent turns both on; without
+     * destroy_events it only shrinks from 24 segments.
      */
     const struct riptide_policy *policy;
-    /*
-     * Weight of history in the moving average, 0 to below 1; default 0.5. The paper's alpha in its
-     * text (Sec. III-B), and 1 - alpha of its Table I.
-     */
-    double history_weight;
-    uint32_t cwnd_min; /* paper: c_min; segments, 1 to cwnd_max; default 10 */
-    uint32_t cwnd_max; /* paper: c_max; up to RIPTIDE_CWND_LIMIT; default 100 */
-    uint64_t ttl_ns;   /* paper: t; life of a window without samples that count or keep it; 90 s */
-    /*
-     * What counts as one destination: the longest of `aggregates` that contains the peer, else the
-     * peer's first prefix_len4 or prefix_len6 bits. Default: none, 32 and 128, so each host.
-     */
+    double history_weight; /* paper: alpha of Sec. III-B; 0 to below 1; default 0.5 */
+    uint32_t cwnd_min;     /* paper: c_min; segments, 1 to cwnd_max; default 10 */
+    uint32_t cwnd_max;     /* paper: c_max; up to RIPTIDE_CWND_LIMIT; default 100 */
+    uint64_t ttl_ns; /* paper: t; life of a window without samples that count or keep it; 90 s */
+    /* A destination is the longest of `aggregates` around a peer, else its first bits: 32, 128. */
     uint8_t prefix_len4;
     uint8_t prefix_len6;
     const struct riptide_prefix *aggregates;
-    size_t n_aggregates; /* up to RIPTIDE_MAX_PREFIXES */
+    size_t n_aggregates; /* up to RIPTIDE_MAX_PREFIXES; default 0 */
     /*
      * Kept at most, 1 to RIPTIDE_MAX_DESTINATIONS; default 16384; of one /64 or /24 a sixteenth.
      * When full, the one that would miss its window least gives way to a new one: with few
@@ -148,16 +134,13 @@ struct riptide_estimator_config {
     uint32_t max_destinations;
     uint64_t hash_seed; /* random where peers are not trusted; it changes no result; default 0 */
     /*
-     * The drop guard (paper, Sec. V): where the combined window falls by more than this share from
-     * one tick to the next, history is discarded. 0 to 1; default 1: never.
+     * Drop guard (paper, Sec. V): a combined window that falls by more than this share from one
+     * tick to the next discards history. 0 to 1; default 1: never.
      */
     double drop_share;
     const struct riptide_hint *hints; /* without an end, each prefix once; default: none */
     size_t n_hints;                   /* up to RIPTIDE_MAX_HINTS */
-    /*
-     * Policies that know the path's largest delay ("bdp") set it as rto_min, but never below this.
-     * 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: rto_min is not set.
-     */
+    /* The least rto_min of "bdp": 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: it sets none. */
     uint32_t rto_min_floor_us;
     uint8_t reserved[4]; /* 0 */
 };
@@ -174,8 +157,7 @@ enum riptide_bound {
 /* The window of one destination, and why; what is not known, or not by this policy, is 0. */
 struct riptide_estimate {
     struct riptide_prefix dst;
-    /* Segments, up to RIPTIDE_CWND_LIMIT. 0: withdraw; it expired, is off, or no sample counted. */
-    uint32_t cwnd;
+    uint32_t cwnd;    /* segments; 0: withdraw, as it expired, is off, or no sample counted */
     uint32_t samples; /* connections that counted in the last tick with samples; up to 65535 */
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* others of that tick, by reason - 1; likewise */
     uint64_t updated_ns; /* when it was last computed; without a window: the tick of the samples */
@@ -186,22 +168,17 @@ struct riptide_estimate {
     uint32_t bounds;     /* enum riptide_bound: those that changed it */
     uint32_t cwnd_min;   /* bounds in effect for it, hints included, segments */
     uint32_t cwnd_max;
-    uint32_t base_cwnd; /* window of its base route, segments */
-    /* With an end if one sets cwnd_max, else the longest without an end; family 0: none. */
-    struct riptide_prefix hint;
-    struct riptide_prefix off; /* of the hint that disables the window; family 0: none */
-    uint32_t min_rtt_us;       /* smallest round trip time of the path */
-    /*
-     * The part of a round trip over which first flights of `cwnd` should leave, percent, a multiple
-     * of ten from 50 on; or RIPTIDE_AT_ONCE.
-     */
-    uint32_t pacing_percent;
-    /* "careful": flights that filled the window and fit, less lossy ones; at `wait` it grows. */
-    uint32_t fitting, wait;
-    uint32_t against; /* how much lossy flights speak against the window; at 16 it is too large */
+    uint32_t base_cwnd;         /* window of its base route, segments */
+    struct riptide_prefix hint; /* that sets cwnd_max, else the longest without an end */
+    struct riptide_prefix off;  /* of the hint that disables the window; family 0: none */
+    uint32_t min_rtt_us;        /* smallest round trip time of the path */
+    uint32_t pacing_percent;    /* part of a round trip over which first flights of `cwnd` should
+                                   leave, a multiple of ten from 50 on; or RIPTIDE_AT_ONCE */
+    uint32_t fitting;    /* "careful": flights that filled the window and fit, less lossy ones; */
+    uint32_t wait;       /* where it reaches this, the window grows */
+    uint32_t against;    /* "careful": lossy flights, weighted; at 16 the window is too large */
     uint32_t rto_min_us; /* for the route, up to RIPTIDE_RTO_MIN_LIMIT_US; 0: do not set it */
-    /* If dst is a host: the smallest path MTU of its open connections in the last tick. */
-    uint32_t pmtu_bytes;
+    uint32_t pmtu_bytes; /* of a host: the smallest of its open connections in the last tick */
     uint32_t reserved[4];
 };
 
@@ -210,28 +187,23 @@ struct riptide_estimator_stats {
     uint64_t destinations; /* at present: that have a window */
     uint64_t samples;      /* added */
     uint64_t left_out;     /* of those, without evidence for the policy */
-    uint64_t invalid;    /* samples refused (no address, window 0 or from 2^31); policy results */
-    uint64_t overflow;   /* samples refused for max_destinations */
-    uint64_t over_share; /* of those, as one /64 or /24 has a sixteenth of max_destinations */
-    uint64_t gave_way;   /* destinations that gave their place to another one */
-    uint64_t expired;    /* destinations whose time to live passed */
+    uint64_t invalid;      /* samples (no address, window 0 or from 2^31), and policy results */
+    uint64_t overflow;     /* samples refused for max_destinations */
+    uint64_t over_share;   /* of those, as one /64 or /24 has a sixteenth of max_destinations */
+    uint64_t gave_way;     /* destinations that gave their place to another one */
+    uint64_t expired;      /* destinations whose time to live passed */
     uint64_t ticks;
     bool is_full; /* new destinations have found no free place, and none is free since */
-    /* At present: who has most of the destinations. */
-    struct riptide_prefix largest; /* a /64, a /24, or a destination that is wider */
+    struct riptide_prefix largest; /* the /64, /24 or wider one that has most, at present */
     uint32_t largest_destinations; /* of `largest`; 0: there are none */
 };
 
 void riptide_estimator_config_init(struct riptide_estimator_config *config, size_t size);
 
-/*
- * NULL: the default configuration. `error` may be NULL.
- * Errors: -EINVAL (names the field and its range), -ENOMEM.
- */
+/* NULL: the defaults. Errors: -EINVAL (`error`, which may be NULL, names the field), -ENOMEM. */
 int riptide_estimator_new(struct riptide_estimator **estimatorp,
                           const struct riptide_estimator_config *config,
                           struct riptide_error *error);
-
 struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estimator);
 
 /*
@@ -242,8 +214,8 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 
 /*
- * Whether first flights can be paced, from the next tick on: estimates of "careful" ask for it on
- * paths of 5 ms and more. At first they cannot; an agent sets it while its program is in place.
+ * Whether first flights can be paced, from the next tick on: "careful" then asks for it on paths of
+ * 5 ms and more. At first they cannot; an agent sets it while its program is in place.
  */
 void riptide_estimator_set_pacing(struct riptide_estimator *estimator, bool can_pace);
 
@@ -252,9 +224,8 @@ void riptide_estimator_discard(struct riptide_estimator *estimator);
 
 /*
  * One round of Algorithm 1: computes every destination with samples, withdraws those whose time to
- * live has passed at now_ns. Changed windows wait to be popped; one that changes again before that
- * is popped once, the newest. Outcomes: RIPTIDE_E_INVALID, nothing changes: now_ns is before the
- * last tick's, or 292 years from boot.
+ * live has passed. Changed windows wait to be popped, the newest of each destination. Outcomes:
+ * RIPTIDE_E_INVALID, without effect: now_ns is before the last tick's, or 292 years from boot.
  */
 int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns);
 
@@ -267,8 +238,8 @@ int riptide_estimator_pop(struct riptide_estimator *estimator,
 
 /*
  * Adds a hint, with effect at once: changed windows wait to be popped. A prefix has at most one
- * with an end and one without, which it replaces. `error` may be NULL. Errors: -EINVAL (names the
- * field). Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
+ * with an end and one without, which it replaces. Errors: -EINVAL (`error`, which may be NULL,
+ * names the field). Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
  */
 int riptide_estimator_add_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
@@ -281,9 +252,9 @@ int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                   const struct riptide_prefix *dst);
 
 /*
- * The estimate of destination `dst`, or of that of the peer `dst`: as it was popped, or with cwnd 0
- * why it has no window, for the time to live after its samples, unless another one needs the place.
- * Outcomes: RIPTIDE_E_UNKNOWN: neither window nor samples.
+ * The estimate of a destination, or of that of a peer: as it was popped, or with cwnd 0 why it has
+ * no window. Outcomes: RIPTIDE_E_UNKNOWN: it has neither a window nor samples within the time to
+ * live, or another one needed the place.
  */
 int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
@@ -298,7 +269,7 @@ int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *
 
 /* The destinations of a state, by result of the load. */
 struct riptide_load_counts {
-    uint32_t loaded;    /* loaded, to be popped */
+    uint32_t loaded;    /* to be popped */
     uint32_t skipped;   /* damaged lines, also one cut off at the end */
     uint32_t expired;   /* their time to live has passed */
     uint32_t older;     /* the estimator's is as new or newer */
@@ -308,23 +279,22 @@ struct riptide_load_counts {
 };
 
 /*
- * Writes the state as text, which the next process, another host, or an estimator with another
- * configuration can load: a line with the version and one for each destination. now_ns is the
- * estimator's clock, realtime_ns CLOCK_REALTIME at the same moment. Returns the number of bytes
- * written; where `size` may be too small, it writes nothing and returns a sufficient size.
+ * Writes the state as text, a line for each destination, which an estimator of any configuration
+ * can load, here or on another host. now_ns is the estimator's clock, realtime_ns CLOCK_REALTIME at
+ * the same moment. Returns the number of bytes written; where `size` may be too small, it writes
+ * nothing and returns a sufficient size.
  *
- * Lifetimes are kept by the wall clock, which continues through a reboot. If it jumps forward in
- * between, windows live shorter; if it jumps back, longer, but at most the time to live from the
- * load on. A state from more than 10 s in the future is refused.
+ * Lifetimes are kept by the wall clock, which continues through a reboot: set forward it shortens
+ * them; set back it lengthens them, at most to the time to live from the load on.
  */
 size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
                               uint64_t realtime_ns, char *text, size_t size);
 
 /*
- * Loads the destinations of a state, each with its age by now, to be popped; for a known one the
- * newer window wins. `counts` and `error` may be NULL. Outcomes: RIPTIDE_E_INVALID: now_ns is
- * before the last tick's. Errors: -EINVAL with a line in `error` and nothing changed (not a state,
- * of another version, from the future); -ENOMEM, with a part of it loaded.
+ * Loads the destinations of a state, each with its age by now; of a known one the newer window
+ * wins. `counts` and `error` may be NULL. Outcomes: RIPTIDE_E_INVALID: now_ns is before the last
+ * tick's. Errors: -EINVAL with a line in `error` and nothing changed (not a state, of another
+ * version, from more than 10 s in the future); -ENOMEM, with a part of it loaded.
  */
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                            uint64_t realtime_ns, const char *text, size_t size,
