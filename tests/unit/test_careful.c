@@ -16,7 +16,11 @@ TEST(series_of_the_documentation)
 
     assert_int_equal(flights(deep, "..."), 24);
     assert_int_equal(flights(deep, "."), 48);
-    assert_int_equal(flights(deep, "...x..."), 96);
+    assert_int_equal(flights(deep, "...x"), 48);
+    assert_int_equal(explain(deep).fitting, 1);
+    assert_int_equal(explain(deep).wait, 4);
+    assert_int_equal(explain(deep).against, 4);
+    assert_int_equal(flights(deep, "..."), 96);
     assert_false(is_paced(deep));
 
     assert_int_equal(flights(shallow, "...."), 48);
