@@ -75,7 +75,7 @@ static json_t *apply_of(const struct daemon *daemon)
 
     return json_pack(
         "{s:s, s:s, s:s?, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}",
-        "asked", backend_text(daemon->settings->applier.backend), "by", backend_text(stats.backend),
+        "asked", riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by", riptide_name(RIPTIDE_NAMES_BACKEND, stats.backend),
         "why", stats.why, "reason", stats.program_reason, "pacing",
         daemon->settings->applier.pacing, "given", (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
         (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
@@ -360,7 +360,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
         "in_scope", settings_have_peer(settings, peer), "policy", settings->estimator.policy->name,
         "dry_run", settings->applier.dry_run, "window", window, "seen", seen, "route", route,
         "program", program_of(daemon, found), "rules", rules_of(daemon, peer->family), "apply",
-        "by", backend_text(stats->backend), "why", stats->why);
+        "by", riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), "why", stats->why);
 }
 
 /* Why nothing is compared, and the remedy; NULL: it is. */

@@ -10,18 +10,11 @@
 #define MS_PER_S 1e3
 #define NS_PER_S 1e9
 
-static const char *const states[] = { "applied", "withdrawn", "left alone", "failed" };
-
-static const char *const bounds[] = { "min", "max", "hint_min", "hint_max", "base" };
-
-#define N_BOUNDS (sizeof(bounds) / sizeof(bounds[0]))
-
 const char *explanation_route_state(const struct riptide_route *route)
 {
-    bool is_program = route->backend == RIPTIDE_PROGRAM;
-
-    return is_program && route->state == RIPTIDE_ROUTE_APPLIED ? STATE_PROGRAM
-                                                               : states[route->state];
+    if (route->backend == RIPTIDE_PROGRAM && route->state == RIPTIDE_ROUTE_APPLIED)
+        return STATE_PROGRAM;
+    return riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state);
 }
 
 json_t *explanation_prefix(const struct riptide_prefix *prefix)
@@ -60,9 +53,9 @@ static json_t *bounds_that_bit(uint32_t bits)
 {
     json_t *names = json_array();
 
-    for (size_t i = 0; i < N_BOUNDS; i++) {
-        if (bits & 1u << i)
-            json_array_append_new(names, json_string(bounds[i]));
+    for (uint32_t bit = 1; bit <= RIPTIDE_BOUND_BASE; bit <<= 1) {
+        if (bits & bit)
+            json_array_append_new(names, json_string(riptide_name(RIPTIDE_NAMES_BOUND, bit)));
     }
     return names;
 }

@@ -28,7 +28,7 @@ struct metrics {
     struct riptide_applier_stats applier;
     uint64_t are_rules_in_place[2]; /* 1 or 0; IPv4, IPv6 */
     uint64_t is_program_in_place;
-    const char *asked, *by; /* backend_text of the configured one, and of the one in use; NULL:
+    const char *asked, *by; /* names of the configured one, and of the one in use; NULL:
                                unknown */
     uint64_t is_suspended, suspensions;
     struct histogram given; /* windows of those, segments */

@@ -33,8 +33,8 @@ static void collect(struct metrics_file *file, struct riptide_agent *agent)
     for (size_t i = 0; i < 2; i++)
         metrics->are_rules_in_place[i] =
             !file->settings->applier.dry_run && stats.rules_reason[i] == NULL;
-    metrics->asked = backend_text(file->settings->applier.backend);
-    metrics->by = backend_text(stats.backend);
+    metrics->asked = riptide_name(RIPTIDE_NAMES_BACKEND, file->settings->applier.backend);
+    metrics->by = riptide_name(RIPTIDE_NAMES_BACKEND, stats.backend);
     metrics->is_program_in_place = !file->settings->applier.dry_run &&
                                    stats.backend != RIPTIDE_ROUTES && !stats.program_reason;
     metrics->is_suspended = counted->suspended_until_ns > 0;

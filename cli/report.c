@@ -168,7 +168,7 @@ static void report_backend(const struct settings *settings, const struct riptide
                  is_auto ? " (--apply auto)" : "");
     else if (is_auto)
         log_line(lacks_holdout ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "--apply auto chose %s: %s%s",
-                 backend_text(event->backend), event->reason,
+                 riptide_name(RIPTIDE_NAMES_BACKEND, event->backend), event->reason,
                  lacks_holdout ? "; no connection is held out" : "");
     else
         log_line(LOG_LEVEL_INFO, "windows are given by the program%s",

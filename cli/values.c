@@ -371,11 +371,6 @@ static const struct value_name levels[] = {
     { NULL, 0 },
 };
 
-const char *backend_text(enum riptide_backend backend)
-{
-    return backends[backend].name;
-}
-
 const char *log_level_name(enum log_level level)
 {
     return levels[level].name;

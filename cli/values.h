@@ -85,8 +85,6 @@ extern const struct value_kind value_backend;   /* uint32_t, enum riptide_backen
 extern const struct value_kind value_auto;      /* bool, read as auto or off */
 extern const struct value_kind value_level;     /* enum log_level */
 
-const char *backend_text(enum riptide_backend backend);
-
 const char *log_level_name(enum log_level level);
 
 #endif

@@ -14,11 +14,11 @@
  * dropped then.
  *
  * Where connections are held out (holdout_percent of the applier) riptide_agent_get_verdict
- * compares them with the others; that needs destroy_events. Windows are suspended where the others take 2 %
- * more time, or retransmit 2 points more, beyond chance (docs/verdict.md): none is given, independent
- * of a pause, and the agent goes on learning; RIPTIDE_AGENT_BACKEND reports the reason. They are
- * tried again after ten minutes; the wait doubles each time that they do harm again, to a day at
- * most.
+ * compares them with the others; that needs destroy_events. Windows are suspended where the others
+ * take 2 % more time, or retransmit 2 points more, beyond chance (docs/verdict.md): none is given,
+ * independent of a pause, and the agent goes on learning; RIPTIDE_AGENT_BACKEND reports the reason.
+ * They are tried again after ten minutes; the wait doubles each time that they do harm again, to a
+ * day at most.
  */
 #ifndef RIPTIDE_AGENT_H
 #define RIPTIDE_AGENT_H

@@ -88,6 +88,19 @@ struct riptide_error {
 /* The text for a result: static, or valid until the thread calls strerror(3). */
 const char *riptide_strerror(int r);
 
+/* The enums with a word for each value, for logs. */
+enum riptide_names {
+    RIPTIDE_NAMES_BACKEND,     /* enum riptide_backend */
+    RIPTIDE_NAMES_ROUTE_STATE, /* enum riptide_route_state */
+    RIPTIDE_NAMES_EVENT,       /* enum riptide_agent_event_kind */
+    RIPTIDE_NAMES_ARM,         /* enum riptide_arm */
+    RIPTIDE_NAMES_LEFT_OUT,    /* enum riptide_left_out */
+    RIPTIDE_NAMES_BOUND,       /* enum riptide_bound, one bit */
+};
+
+/* "routes", "left alone"; "unknown" where there is no such value. Static. */
+const char *riptide_name(enum riptide_names names, uint32_t value);
+
 /* The version of these headers; as a number, 0x010203 is 1.2.3. */
 #define RIPTIDE_VERSION        "0.1.0"
 #define RIPTIDE_VERSION_NUMBER 0x000100

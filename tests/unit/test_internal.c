@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <riptide/agent.h>
 
 TEST(line_begins_with_the_field)
 {
@@ -76,4 +77,30 @@ TEST(each_result_has_words_of_its_own)
     assert_string_equal(riptide_strerror(RIPTIDE_E_LEFT_OUT + 1), "no known outcome");
     assert_string_equal(riptide_strerror(INT_MAX), "no known outcome");
     assert_non_null(riptide_strerror(INT_MIN));
+}
+
+/* How many values from 0 on have a word. */
+static uint32_t count_names(enum riptide_names names)
+{
+    uint32_t n = 0;
+
+    while (strcmp(riptide_name(names, n), "unknown") != 0)
+        n++;
+    return n;
+}
+
+TEST(each_value_has_a_name)
+{
+    assert_int_equal(count_names(RIPTIDE_NAMES_BACKEND), RIPTIDE_BOTH + 1);
+    assert_int_equal(count_names(RIPTIDE_NAMES_ROUTE_STATE), RIPTIDE_ROUTE_FAILED + 1);
+    assert_int_equal(count_names(RIPTIDE_NAMES_EVENT), RIPTIDE_AGENT_DESTROY_EVENTS + 1);
+    assert_int_equal(count_names(RIPTIDE_NAMES_ARM), RIPTIDE_ARM_HOLDOUT + 1);
+    assert_int_equal(count_names(RIPTIDE_NAMES_LEFT_OUT), RIPTIDE_LEFT_OUT_UNMEASURED + 1);
+    assert_string_equal(riptide_name(RIPTIDE_NAMES_BOUND, RIPTIDE_BOUND_MIN), "min");
+    assert_string_equal(riptide_name(RIPTIDE_NAMES_BOUND, RIPTIDE_BOUND_BASE), "base");
+    assert_string_equal(riptide_name(RIPTIDE_NAMES_BOUND, RIPTIDE_BOUND_BASE << 1), "unknown");
+    assert_string_equal(riptide_name(RIPTIDE_NAMES_BOUND, RIPTIDE_BOUND_MIN | RIPTIDE_BOUND_MAX),
+                        "unknown");
+    assert_string_equal(riptide_name(RIPTIDE_NAMES_BOUND, 1u << 31), "unknown");
+    assert_string_equal(riptide_name(RIPTIDE_NAMES_BOUND + 1, 0), "unknown");
 }
