@@ -5,7 +5,6 @@
  */
 #include "estimator.h"
 #include "internal.h"
-#include "observe/config.h"
 #include "prefix.h"
 #include "tools.h"
 
@@ -24,17 +23,6 @@ void riptide_estimator_group(const struct riptide_estimator *estimator,
     *dst = aggregate ? *aggregate : *peer;
     if (!aggregate)
         prefix_truncate(dst, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
-}
-
-/* Do not pass an address of a destination: it may be in a longer aggregate. */
-bool destination_is_ours(const struct riptide_estimator *estimator,
-                         const struct riptide_prefix *dst)
-{
-    struct riptide_prefix group;
-
-    riptide_estimator_group(estimator, dst, &group);
-    return riptide_prefix_equal(&group, dst) &&
-           (!estimator->scope || scope_holds(estimator->scope, dst));
 }
 
 /* The prefix that has a bounded share of all places. */
@@ -99,7 +87,7 @@ static uint32_t find_idlest(struct riptide_estimator *estimator, bool with_windo
         uint32_t slot = estimator->hand++ % estimator->table.n;
         const struct destination *destination = destination_at(estimator, slot);
         double idleness = find_idleness(age_ns_of(destination, estimator->input.now_ns),
-                                        destination->seen[RIPTIDE_LEFT_OUT_NOT]);
+                                        destination->last.n[RIPTIDE_LEFT_OUT_NOT]);
 
         if (!(destination->flags & (IS_TOUCHED | IS_CHANGED)) && idleness > idlest &&
             (with_window || !has_window(destination))) {
@@ -207,9 +195,9 @@ static inline void note_pmtu(struct destination *destination, const struct ripti
 {
     uint32_t bytes = sample->pmtu_bytes;
 
-    if (bytes - 1 < destination->tick_pmtu_bytes - 1u && !sample->closed && bytes > 68 &&
+    if (bytes - 1 < destination->tick.pmtu_bytes - 1u && !sample->closed && bytes > 68 &&
         bytes <= UINT16_MAX)
-        destination->tick_pmtu_bytes = (uint16_t)bytes;
+        destination->tick.pmtu_bytes = (uint16_t)bytes;
 }
 
 /* While no windows are given, all connections count as held out. */
@@ -252,7 +240,7 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     estimator->input.dst = &destination->dst;
     reason = estimator->config.policy->add(&estimator->input, memory_of(estimator, destination),
                                            sample);
-    n = &destination->n_samples[reason];
+    n = &destination->tick.n[reason];
     *n = (uint16_t)(*n + (*n < UINT16_MAX));
     note_pmtu(destination, sample);
     estimator->stats.samples++;
@@ -260,8 +248,8 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
         estimator->stats.left_out++;
         return RIPTIDE_E_LEFT_OUT;
     }
-    if (sample->min_rtt_us - 1 < destination->tick_min_rtt_us - 1)
-        destination->tick_min_rtt_us = sample->min_rtt_us;
+    if (sample->min_rtt_us - 1 < destination->tick.min_rtt_us - 1)
+        destination->tick.min_rtt_us = sample->min_rtt_us;
     return 0;
 }
 

@@ -111,7 +111,7 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
     uint64_t updated_ns = destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
     struct riptide_estimate estimate = {
         .dst = destination->dst,
-        .samples = destination->seen[RIPTIDE_LEFT_OUT_NOT],
+        .samples = destination->last.n[RIPTIDE_LEFT_OUT_NOT],
         .updated_ns = updated_ns,
         .expires_ns = config->ttl_ns > INT64_MAX - updated_ns
                           ? RIPTIDE_NEVER_NS
@@ -119,12 +119,12 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
         .cwnd_min = config->cwnd_min,
         .cwnd_max = config->cwnd_max,
         .base_cwnd = destination->base_cwnd,
-        .pmtu_bytes = prefix_is_host(&destination->dst) ? destination->pmtu_bytes : 0,
-        .min_rtt_us = destination->min_rtt_us,
+        .pmtu_bytes = prefix_is_host(&destination->dst) ? destination->last.pmtu_bytes : 0,
+        .min_rtt_us = destination->last.min_rtt_us,
     };
 
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
-        estimate.left_out[i] = destination->seen[1 + i];
+        estimate.left_out[i] = destination->last.n[1 + i];
     if (!has_window(destination))
         return estimate;
     estimate.combined = (double)destination->combined;
@@ -179,9 +179,9 @@ void refresh(struct riptide_estimator *estimator, uint32_t slot)
 /* Whether it has a window, or samples that gave none. */
 static bool is_known(const struct destination *destination)
 {
-    static const uint16_t nothing[COUNTS];
+    const uint16_t *n = destination->last.n;
 
-    return has_window(destination) || memcmp(destination->seen, nothing, sizeof(nothing)) != 0;
+    return has_window(destination) || n[0] + n[1] + n[2] + n[3] > 0;
 }
 
 /* Empties the policy's memory beyond the tick. */
@@ -199,8 +199,8 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
 
     estimator->n_windows -= has_window(destination);
     destination->smoothed = NO_HISTORY;
-    destination->base_cwnd = destination->pmtu_bytes = 0;
-    memset(destination->seen, 0, sizeof(destination->seen));
+    destination->base_cwnd = 0;
+    destination->last = (struct sampled){ 0 };
     forget_kept(estimator, destination);
     refresh(estimator, slot);
 }
@@ -210,9 +210,7 @@ static void discard(struct riptide_estimator *estimator, uint32_t slot)
     struct destination *destination = destination_at(estimator, slot);
 
     destination->flags &= (uint8_t)~IS_TOUCHED;
-    destination->tick_pmtu_bytes = 0;
-    destination->tick_min_rtt_us = 0;
-    memset(destination->n_samples, 0, sizeof(destination->n_samples));
+    destination->tick = (struct sampled){ 0 };
     memset(memory_of(estimator, destination), 0, estimator->config.policy->tick_bytes);
 }
 
@@ -241,7 +239,7 @@ static const struct riptide_policy_input *input_of(struct riptide_estimator *est
 
     input->dst = &destination->dst;
     input->since_ns = has_window(destination) ? age_ns_of(destination, input->now_ns) : 0;
-    input->samples = destination->n_samples[RIPTIDE_LEFT_OUT_NOT];
+    input->samples = destination->tick.n[RIPTIDE_LEFT_OUT_NOT];
     input->cwnd = destination->cwnd;
     input->base_cwnd = destination->base_cwnd;
     return input;
@@ -260,10 +258,10 @@ static void set_window(struct riptide_estimator *estimator, struct destination *
 static void compute(struct riptide_estimator *estimator, struct destination *destination)
 {
     /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
-    bool is_idle = has_window(destination) && destination->n_samples[RIPTIDE_LEFT_OUT_IDLE] > 0;
+    bool is_idle = has_window(destination) && destination->tick.n[RIPTIDE_LEFT_OUT_IDLE] > 0;
     double combined;
 
-    if (destination->n_samples[RIPTIDE_LEFT_OUT_NOT] == 0 && !is_idle)
+    if (destination->tick.n[RIPTIDE_LEFT_OUT_NOT] == 0 && !is_idle)
         return;
     combined = estimator->config.policy->combine(input_of(estimator, destination),
                                                  memory_of(estimator, destination));
@@ -280,10 +278,9 @@ static void turn(struct riptide_estimator *estimator, uint32_t slot)
     struct destination *destination = destination_at(estimator, slot);
 
     compute(estimator, destination);
-    destination->pmtu_bytes = destination->tick_pmtu_bytes;
-    if (destination->n_samples[RIPTIDE_LEFT_OUT_NOT] > 0)
-        destination->min_rtt_us = destination->tick_min_rtt_us;
-    memcpy(destination->seen, destination->n_samples, sizeof(destination->seen));
+    if (destination->tick.n[RIPTIDE_LEFT_OUT_NOT] == 0)
+        destination->tick.min_rtt_us = destination->last.min_rtt_us;
+    destination->last = destination->tick;
     if (!has_window(destination)) {
         /* Its counts are kept to say why; the policy begins anew. */
         destination->updated_ns = (int64_t)estimator->input.now_ns;
@@ -304,9 +301,8 @@ int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
     if (r != 0)
         return r;
     destination = destination_at(estimator, slot);
-    memset(destination->seen, 0, sizeof(destination->seen));
-    destination->seen[RIPTIDE_LEFT_OUT_NOT] = (uint16_t)loaded->samples;
-    destination->min_rtt_us = loaded->min_rtt_us;
+    destination->last =
+        (struct sampled){ .n = { (uint16_t)loaded->samples }, .min_rtt_us = loaded->min_rtt_us };
     set_window(estimator, destination, loaded->smoothed, loaded->smoothed, updated_ns);
     forget_kept(estimator, destination);
     if (policy->restore)

@@ -41,6 +41,13 @@ struct given {
 };
 static_assert(sizeof(struct given) == 16, "it is compared as memory, without padding");
 
+/* What the samples of a tick show of a destination, whatever the policy. */
+struct sampled {
+    uint16_t n[COUNTS];  /* by enum riptide_left_out; at most 65535 */
+    uint16_t pmtu_bytes; /* the smallest of open connections; 0: unknown */
+    uint32_t min_rtt_us; /* of those that count; 0: unknown */
+};
+
 /*
  * It has a window; or it had samples that gave none, kept to say why; or it is new. The members
  * that a sample uses come first: with the memory of a simple policy they fill one cache line; a
@@ -49,19 +56,15 @@ static_assert(sizeof(struct given) == 16, "it is compared as memory, without pad
 struct destination {
     struct riptide_prefix dst;
     uint8_t flags;
-    uint16_t cwnd;              /* with which its connections start; 0: none, or it is off */
-    uint16_t tick_pmtu_bytes;   /* as pmtu_bytes, of the coming tick */
-    uint16_t n_samples[COUNTS]; /* of the coming tick, by enum riptide_left_out; at most 65535 */
-    uint16_t pmtu_bytes; /* of a host's open connections, in the last tick with samples; 0: none */
-    uint16_t base_cwnd;  /* window of the base route; 0: unknown */
-    uint32_t tick_min_rtt_us; /* as min_rtt_us, of the coming tick */
+    uint16_t cwnd;      /* with which its connections start; 0: none, or it is off */
+    uint16_t base_cwnd; /* window of the base route; 0: unknown */
+    struct sampled tick;   /* the coming one */
     uint64_t memory[SMALL_MEMORY_BYTES / 8]; /* the policy's; a larger one is behind this struct */
-    double smoothed;                                  /* NO_HISTORY: it has no window */
+    struct sampled last;   /* the last tick with samples; its min_rtt_us: with samples that count */
+    double smoothed;    /* NO_HISTORY: it has no window */
     int64_t updated_ns; /* negative: restored, computed before this host booted */
     float combined;
     uint32_t next_changed;
-    uint32_t min_rtt_us; /* of connections that count, in the last tick with one; 0: unknown */
-    uint16_t seen[COUNTS]; /* n_samples of the last tick with samples */
     struct given popped;
 };
 static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of a destination");
@@ -149,10 +152,6 @@ int estimator_config_check(struct riptide_estimator_config *checked,
 int bounds_check(const char *min_field, const char *max_field, size_t i, uint32_t min, uint32_t max,
                  struct riptide_error *error);
 
-/* Whether `dst` is a destination of this configuration, and in scope. */
-bool destination_is_ours(const struct riptide_estimator *estimator,
-                         const struct riptide_prefix *dst);
-
 /*
  * The slot of that destination, which may be new: in a full table another one gives way, one with a
  * window only for a sample (or NULL) that is evidence. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
@@ -172,12 +171,6 @@ int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
 /* All that is known of a destination: its evidence, and the window within its bounds. */
 struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
                                     struct destination *destination);
-
-/* Whether it has a window, which may be off. */
-static inline bool estimate_has_window(const struct riptide_estimate *estimate)
-{
-    return estimate->cwnd > 0 || estimate->off.family != 0;
-}
 
 /* Bounds the window anew, and queues the destination to be popped if a backend must act. */
 void refresh(struct riptide_estimator *estimator, uint32_t slot);

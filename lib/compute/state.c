@@ -14,7 +14,9 @@
  */
 #include "estimator.h"
 #include "internal.h"
+#include "observe/config.h"
 #include "prefix.h"
+#include "tools.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -93,6 +95,16 @@ static const char *next_line(const char *at, const char *end, char line[MOST_LIN
     return newline ? newline + 1 : end;
 }
 
+/* Whether `dst` is a destination of this configuration, and in scope. */
+static bool is_ours(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+{
+    struct riptide_prefix group;
+
+    riptide_estimator_group(estimator, dst, &group);
+    return riptide_prefix_equal(&group, dst) &&
+           (!estimator->scope || scope_holds(estimator->scope, dst));
+}
+
 /* Loads one destination of a state that was saved so long ago. */
 static int load_line(struct riptide_estimator *estimator, const char *line, uint64_t passed_ns,
                      struct riptide_load_counts *counts)
@@ -123,7 +135,7 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     known = slot == NONE ? NULL : destination_at(estimator, slot);
     if (age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX)
         count = &counts->expired;
-    else if (!destination_is_ours(estimator, &dst))
+    else if (!is_ours(estimator, &dst))
         count = &counts->regrouped;
     else if (known && has_window(known) && known->updated_ns >= updated_ns)
         count = &counts->older;
