@@ -193,6 +193,22 @@ def test_host_program_builds_and_runs_with_the_library(net, tree, tmp_path, is_s
     assert said == "203.0.113.1 24\n"  # the first window of careful
 
 
+def test_compute_alone_is_linked_without_libmnl(tree, tmp_path):
+    source, program = tmp_path / "compute.c", tmp_path / "compute"
+    source.write_text("""
+        #include <riptide/compute.h>
+        const void *prefix_is_valid(void) { return 0; } /* as a part of ours is called */
+        int main(void)
+        {
+            struct riptide_estimator *estimator;
+            return riptide_estimator_new(&estimator, NULL, NULL) ||
+                   riptide_estimator_tick(estimator, 1) || prefix_is_valid();
+        }""")
+    run("cc", "-o", program, source, *tree.pkg_config("--cflags"), f"-L{tree.lib}", "-l:libriptide.a")
+    run(program)
+    assert needed(program) == {"libc.so.6"}
+
+
 # /usr/local, /etc and ldconfig's cache only for this process.
 AS_NEWCOMER = """
 cp -a /etc "$1/etc" && mount --bind "$1/etc" /etc && mount -t tmpfs tmpfs /usr/local &&
