@@ -38,7 +38,7 @@ static const char *const words[][MOST_VALUES] = {
         [RIPTIDE_ARM_HOLDOUT] = "holdout",
     },
     /* By the number of the bit. */
-    [RIPTIDE_NAMES_BOUND] = { "min", "max", "hint_min", "hint_max", "base" },
+    [RIPTIDE_NAMES_BOUND] = { "min", "max", "base" },
 };
 
 RIPTIDE_PUBLIC const char *riptide_name(enum riptide_names names, uint32_t value)

@@ -147,11 +147,9 @@ struct riptide_estimator_config {
 
 /* Bounds that changed a window, as bits. */
 enum riptide_bound {
-    RIPTIDE_BOUND_MIN = 1 << 0,      /* cwnd_min raised it */
-    RIPTIDE_BOUND_MAX = 1 << 1,      /* cwnd_max lowered it */
-    RIPTIDE_BOUND_HINT_MIN = 1 << 2, /* the cwnd_min of a hint raised it */
-    RIPTIDE_BOUND_HINT_MAX = 1 << 3, /* the cwnd_max of a hint lowered it */
-    RIPTIDE_BOUND_BASE = 1 << 4,     /* the base route's initcwnd raised it */
+    RIPTIDE_BOUND_MIN = 1 << 0,  /* cwnd_min raised it, of the configuration or of `hint` */
+    RIPTIDE_BOUND_MAX = 1 << 1,  /* cwnd_max lowered it, likewise */
+    RIPTIDE_BOUND_BASE = 1 << 2, /* the base route's initcwnd raised it */
 };
 
 /* The window of one destination, and why; what is not known, or not by this policy, is 0. */

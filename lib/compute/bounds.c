@@ -72,15 +72,15 @@ static uint32_t find_around(const struct riptide_estimator *estimator, uint32_t 
     return i;
 }
 
-/* The bounds in effect for a destination; returns those that are hints', as bits. */
-static uint32_t find_bounds(const struct riptide_estimator *estimator,
-                            struct riptide_estimate *estimate)
+/* The bounds in effect for a destination; returns whether the upper one is a hint's. */
+static bool find_bounds(const struct riptide_estimator *estimator,
+                        struct riptide_estimate *estimate)
 {
     static const struct hint none;
     uint32_t i = find_around(estimator, find_last(estimator, &estimate->dst), &estimate->dst);
     const struct hint *within = i == NONE ? &none : &estimator->hints[i];
     const struct riptide_hint *kept = within->kept, *cap = within->cap;
-    uint32_t bits = 0;
+    bool is_of_hint = kept && kept->cwnd_max > 0;
 
     if (within->off)
         estimate->off = within->off->dst;
@@ -89,23 +89,18 @@ static uint32_t find_bounds(const struct riptide_estimator *estimator,
     /* The configuration's maximum limits growth; it does not lower the window of a base route. */
     if (estimate->cwnd_max < estimate->base_cwnd)
         estimate->cwnd_max = estimate->base_cwnd;
-    if (kept) {
+    if (kept)
         estimate->hint = kept->dst;
-        if (kept->cwnd_min > 0) {
-            estimate->cwnd_min = kept->cwnd_min;
-            bits |= RIPTIDE_BOUND_HINT_MIN;
-        }
-        if (kept->cwnd_max > 0) {
-            estimate->cwnd_max = kept->cwnd_max;
-            bits |= RIPTIDE_BOUND_HINT_MAX;
-        }
-    }
+    if (kept && kept->cwnd_min > 0)
+        estimate->cwnd_min = kept->cwnd_min;
+    if (is_of_hint)
+        estimate->cwnd_max = kept->cwnd_max;
     if (cap && cap->cwnd_max < estimate->cwnd_max) {
         estimate->hint = cap->dst;
         estimate->cwnd_max = cap->cwnd_max;
-        bits |= RIPTIDE_BOUND_HINT_MAX;
+        is_of_hint = true;
     }
-    return bits;
+    return is_of_hint;
 }
 
 /*
@@ -114,7 +109,7 @@ static uint32_t find_bounds(const struct riptide_estimator *estimator,
  */
 void bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate)
 {
-    uint32_t of_hints = find_bounds(estimator, estimate);
+    bool is_of_hint = find_bounds(estimator, estimate);
     double cwnd = estimate->smoothed;
 
     if (cwnd < estimate->base_cwnd && !estimate->may_lower) {
@@ -123,15 +118,13 @@ void bound(const struct riptide_estimator *estimator, struct riptide_estimate *e
     }
     if (cwnd < estimate->cwnd_min) {
         cwnd = estimate->cwnd_min;
-        estimate->bounds |= of_hints & RIPTIDE_BOUND_HINT_MIN ? RIPTIDE_BOUND_HINT_MIN
-                                                              : RIPTIDE_BOUND_MIN;
+        estimate->bounds |= RIPTIDE_BOUND_MIN;
     }
     if (cwnd > estimate->cwnd_max) {
         cwnd = estimate->cwnd_max;
-        estimate->bounds |= of_hints & RIPTIDE_BOUND_HINT_MAX ? RIPTIDE_BOUND_HINT_MAX
-                                                              : RIPTIDE_BOUND_MAX;
+        estimate->bounds |= RIPTIDE_BOUND_MAX;
         /* cwnd_max of the configuration does not lower a window on purpose. */
-        estimate->may_lower |= (of_hints & RIPTIDE_BOUND_HINT_MAX) > 0;
+        estimate->may_lower |= is_of_hint;
     }
     if (estimate->cwnd_min > estimate->cwnd_max)
         estimate->cwnd_min = estimate->cwnd_max;

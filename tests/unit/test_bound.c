@@ -71,7 +71,7 @@ TEST(longest_without_an_end_decides_alone)
     assert_int_equal(estimate.cwnd_min, 10);
     assert_int_equal(estimate.cwnd_max, 44);
     assert_int_equal(estimate.off.family, 0);
-    assert_int_equal(estimate.bounds, RIPTIDE_BOUND_HINT_MAX);
+    assert_int_equal(estimate.bounds, RIPTIDE_BOUND_MAX);
 }
 
 /* An estimator that has seen one window of the destination, which a hint is for. */
@@ -91,8 +91,8 @@ TEST(hint_says_which_part_of_it_bit)
         struct riptide_hint hint;
         uint32_t learned, cwnd, bounds;
     } cases[] = {
-        { { .cwnd_min = 80 }, 70, 80, RIPTIDE_BOUND_HINT_MIN },
-        { { .cwnd_min = 90, .cwnd_max = 90 }, 70, 90, RIPTIDE_BOUND_HINT_MIN },
+        { { .cwnd_min = 80 }, 70, 80, RIPTIDE_BOUND_MIN },
+        { { .cwnd_min = 90, .cwnd_max = 90 }, 70, 90, RIPTIDE_BOUND_MIN },
         { { .cwnd_min = 0 }, 70, 70, 0 },
         { { .cwnd_max = 300 }, 250, 250, 0 }, /* beyond the bound for all */
     };
@@ -116,7 +116,7 @@ TEST(cap_with_an_end_holds_over_all_else_and_ends)
     assert_int_equal(pop(estimator)->cwnd, 60);
     add_hint(estimator, "192.0.2.0/24", 15, 10 * S);
     assert_int_equal(pop(estimator)->cwnd, 15);
-    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_HINT_MAX);
+    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX);
     assert_int_equal(explain(estimator).cwnd_max, 15);
     assert_true(explain(estimator).hint.len == 24);
     assert_true(find_host(estimator, "192.0.2.1").may_lower);
@@ -349,7 +349,7 @@ TEST(hint_takes_effect_at_once_and_passes_by_itself)
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     add_hint(estimator, "192.0.2.0/24", 40, 10 * S);
     assert_int_equal(pop(estimator)->cwnd, 40);
-    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_HINT_MAX);
+    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX);
     /* New samples stay under it, history does not learn it. */
     learn(estimator, 80, 9 * S);
     assert_int_equal(cwnd_of(estimator), 40);
@@ -501,7 +501,7 @@ TEST(base_is_the_least_unless_something_lowers_it)
     set_base(estimator, 32);
     pop_all(estimator);
     add_hint(estimator, "192.0.2.1", 28, 10 * S);
-    assert_window(estimator, 28, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_HINT_MAX, true);
+    assert_window(estimator, 28, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_MAX, true);
     riptide_estimator_tick(estimator, 10 * S);
     assert_window(estimator, 32, RIPTIDE_BOUND_BASE, false);
     set_base(estimator, 0);
@@ -534,7 +534,7 @@ TEST(base_goes_below_a_hint_and_with_its_destination)
     learn(estimator, 24, 1 * S);
     set_base(estimator, 32);
     assert_int_equal(riptide_estimator_add_hint(estimator, &override, NULL), 0);
-    assert_window(estimator, 20, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_HINT_MAX, true);
+    assert_window(estimator, 20, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_MAX, true);
     riptide_estimator_tick(estimator, 1 * S + config.ttl_ns);
     pop_all(estimator);
     set_base(estimator, 32); /* of a destination that is not known */

@@ -59,8 +59,6 @@ class Bound(enum.IntFlag):
 
     MIN = lib.RIPTIDE_BOUND_MIN
     MAX = lib.RIPTIDE_BOUND_MAX
-    HINT_MIN = lib.RIPTIDE_BOUND_HINT_MIN
-    HINT_MAX = lib.RIPTIDE_BOUND_HINT_MAX
     BASE = lib.RIPTIDE_BOUND_BASE
 
 

@@ -57,7 +57,7 @@ def test_estimate_says_why() -> None:
     with riptide.Estimator(policy="paper", hints=overrides) as estimator:
         feed(estimator, 1, 70)
         estimate = estimator.find(A)
-    assert estimate.bounds == riptide.Bound.HINT_MAX
+    assert estimate.bounds == riptide.Bound.MAX
     assert (estimate.hint, estimate.off) == (ip_network("10.0.0.0/24"), None)
     assert (estimate.cwnd, estimate.cwnd_max, estimate.combined) == (44, 44, 70.0)
     assert estimate.left_out == riptide.LeftOut(unused=0, idle=0, unmeasured=0) == (0, 0, 0)
