@@ -59,21 +59,18 @@ static void check_route(const struct plan *plan, const struct nlmsghdr *message)
 /* A link is found again, and each is recorded once. */
 static void check_links(struct routing *routing, const struct nlmsghdr *message)
 {
-    bool is_used;
     int r;
     const struct ifinfomsg *link = nlmsg_data(message);
     const struct nlattr *mtu;
 
     if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK)
         return;
-    r = routing_take_link(routing, message, &is_used);
-    for (uint32_t i = 1; i < routing->n_links; i++)
-        CASE_CHECK(routing_find_link(routing, routing->links[i].ifindex) == &routing->links[i]);
+    r = routing_take_link(routing, message);
     if (r < 0 || message->nlmsg_type != RTM_NEWLINK || link->ifi_family != AF_UNSPEC)
         return;
     mtu = find(message, sizeof(*link), IFLA_MTU);
     CASE_CHECK(mtu && nla_len(mtu) == sizeof(uint32_t));
-    CASE_CHECK(routing_find_link(routing, (uint32_t)link->ifi_index)->mtu_bytes[0] ==
+    CASE_CHECK(routing_mtu(routing, (uint32_t)link->ifi_index, AF_INET) ==
                (nla_get_u32(mtu) > 65520 ? 0 : nla_get_u32(mtu)));
 }
 

@@ -134,14 +134,12 @@ static void put_link(struct bytes *bytes, uint16_t type, uint8_t family, uint32_
     bytes_nest_end(bytes, spec);
 }
 
-static bool is_used;
-
 static int take(struct routing *routing, uint32_t ifindex, uint32_t mtu_bytes, uint32_t mtu6_bytes)
 {
     struct bytes bytes;
 
     put_link(&bytes, RTM_NEWLINK, AF_UNSPEC, ifindex, mtu_bytes, mtu6_bytes);
-    return routing_take_link(routing, bytes_message(&bytes), &is_used);
+    return routing_take_link(routing, bytes_message(&bytes));
 }
 
 static int take_away(struct routing *routing, uint8_t family, uint32_t ifindex)
@@ -149,18 +147,18 @@ static int take_away(struct routing *routing, uint8_t family, uint32_t ifindex)
     struct bytes bytes;
 
     put_link(&bytes, RTM_DELLINK, family, ifindex, 1500, 1500);
-    return routing_take_link(routing, bytes_message(&bytes), &is_used);
+    return routing_take_link(routing, bytes_message(&bytes));
 }
 
 static void assert_mtus(const struct routing *routing, uint32_t ifindex, uint32_t ipv4, uint32_t ipv6)
 {
-    assert_int_equal(routing_find_link(routing, ifindex)->mtu_bytes[0], ipv4);
-    assert_int_equal(routing_find_link(routing, ifindex)->mtu_bytes[1], ipv6);
+    assert_int_equal(routing_mtu(routing, ifindex, AF_INET), ipv4);
+    assert_int_equal(routing_mtu(routing, ifindex, AF_INET6), ipv6);
 }
 
 TEST(each_family_has_its_mtu)
 {
-    ROUTING routing = { 0 };
+    ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
 
     assert_mtus(&routing, ETH0, 0, 0);
     assert_int_equal(take(&routing, ETH1, 9000, 1400), 1);
@@ -178,7 +176,7 @@ TEST(each_family_has_its_mtu)
 
 TEST(what_a_route_cannot_say_is_none)
 {
-    ROUTING routing = { 0 };
+    ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
 
     assert_int_equal(take(&routing, LO, 65536, 65536), 1);
     assert_mtus(&routing, LO, 0, 0);
@@ -190,7 +188,7 @@ TEST(what_a_route_cannot_say_is_none)
 
 TEST(many_links_are_found_in_whatever_order_they_come)
 {
-    ROUTING routing = { 0 };
+    ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
 
     for (uint32_t i = 0; i < 1000; i++)
         assert_int_equal(take(&routing, 1 + i * 7 % 1000, 1000 + i * 7 % 1000, 0), 1);
@@ -204,7 +202,7 @@ TEST(many_links_are_found_in_whatever_order_they_come)
 /* A port that leaves its bridge is a link all the same. */
 TEST(what_a_bridge_says_of_its_ports_is_passed_by)
 {
-    ROUTING routing = { 0 };
+    ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
 
     take(&routing, ETH0, 1500, 1500);
     assert_int_equal(take_away(&routing, AF_BRIDGE, ETH0), 0);
@@ -216,16 +214,16 @@ TEST(what_a_bridge_says_of_its_ports_is_passed_by)
 TEST(what_makes_no_sense_changes_nothing)
 {
     const struct ifinfomsg header = { .ifi_index = ETH0 };
-    ROUTING routing = { 0 };
+    ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
     struct bytes bytes;
 
     take(&routing, ETH0, 1500, 1400);
     bytes_begin(&bytes, RTM_NEWLINK, &header, sizeof(header));
-    assert_int_equal(routing_take_link(&routing, bytes_message(&bytes), &is_used), -EBADMSG);
+    assert_int_equal(routing_take_link(&routing, bytes_message(&bytes)), -EBADMSG);
     bytes_put_u8(&bytes, IFLA_MTU, 9);
-    assert_int_equal(routing_take_link(&routing, bytes_message(&bytes), &is_used), -EBADMSG);
+    assert_int_equal(routing_take_link(&routing, bytes_message(&bytes)), -EBADMSG);
     bytes_begin(&bytes, RTM_NEWLINK, &header, 4);
-    assert_int_equal(routing_take_link(&routing, bytes_message(&bytes), &is_used), -EBADMSG);
+    assert_int_equal(routing_take_link(&routing, bytes_message(&bytes)), -EBADMSG);
     assert_mtus(&routing, ETH0, 1500, 1400);
 }
 
@@ -238,12 +236,12 @@ static int note(struct routing *routing, uint32_t ifindex, uint32_t flags, uint3
     bytes_put_u32(&bytes, IFLA_MTU, 1500);
     if (master)
         bytes_put_u32(&bytes, IFLA_MASTER, master);
-    return routing_take_link(routing, bytes_message(&bytes), &is_used);
+    return routing_take_link(routing, bytes_message(&bytes));
 }
 
 TEST(a_state_is_new_where_carrier_or_master_change)
 {
-    ROUTING routing = { 0 };
+    ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
 
     assert_int_equal(note(&routing, ETH0, 0, 0), 1);
     assert_int_equal(note(&routing, ETH0, IFF_UP | IFF_RUNNING, 0), 1);
@@ -261,29 +259,25 @@ TEST(cut_anywhere_it_is_read_to_its_end)
     put_link(&bytes, RTM_NEWLINK, AF_UNSPEC, ETH0, 1500, 1400);
     for (size_t n = NLMSG_HDRLEN; n < bytes_message(&bytes)->nlmsg_len; n++) {
         struct nlmsghdr *message = bytes_cut(&bytes, n);
-        ROUTING routing = { 0 };
+        ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
         uint32_t mtu6_bytes;
 
-        routing_take_link(&routing, message, &is_used);
+        routing_take_link(&routing, message);
         mtu6_bytes = routing.n_links > 0 ? routing.links[0].mtu_bytes[1] : 0;
         assert_true(mtu6_bytes == 0 || mtu6_bytes == 1400);
         free(message);
     }
 }
 
-TEST(a_link_is_used_once_a_base_route_leaves_by_it)
+TEST(a_link_concerns_us_once_a_base_route_leaves_by_it)
 {
     ROUTING routing = { 0 };
 
-    take(&routing, ETH0, 1500, 1280);
+    assert_int_equal(take(&routing, ETH0, 1500, 1280), 0);
     assert_int_equal(routing_use_link(&routing, ETH0), 0);
     assert_int_equal(routing_use_link(&routing, ETH1), 0); /* not known yet */
-    take(&routing, LO, 65536, 1280);
-    assert_false(is_used);
+    assert_int_equal(take(&routing, LO, 65536, 1280), 0);
     assert_int_equal(take(&routing, ETH1, 1500, 1280), 1);
-    assert_true(is_used);
     assert_int_equal(take_away(&routing, AF_UNSPEC, ETH0), 1);
-    assert_true(is_used);
-    take(&routing, ETH0, 1500, 1280);
-    assert_false(is_used);
+    assert_int_equal(take(&routing, ETH0, 1500, 1280), 0);
 }

@@ -12,12 +12,6 @@
 #include <linux/if_addr.h>
 #include <linux/netconf.h>
 
-static void touch_all(struct plan *plan, enum touch touch)
-{
-    plan_touch_family(plan, AF_INET, touch);
-    plan_touch_family(plan, AF_INET6, touch);
-}
-
 /*
  * A flag that is new may be wrong, as the message does not tell which route was replaced: routes
  * are read once. So they are after another program's hand in our table, or the kernel's: ours is
@@ -48,33 +42,26 @@ static int follow_route(struct plan *plan, const struct nlmsghdr *message)
 int event_follow_link(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
-    bool is_used = false;
-    int r = routing_take_link(&plan->routing, message, &is_used);
+    int r = routing_take_link(&plan->routing, message);
 
     if (r <= 0)
         return r;
-    if (is_used)
-        plan_touch_link(plan, (uint32_t)header->ifi_index, NULL);
+    plan_touch_link(plan, (uint32_t)header->ifi_index, NULL);
     /* A route that was ignored without carrier may be used again. */
-    for (int i = 0; i < 2; i++) {
-        if (plan->routing.depends_on_carrier[i])
-            plan_touch_family(plan, families[i], TOUCH_BASE);
-    }
+    if (plan->routing.depends_on_carrier)
+        plan_touch_all(plan, TOUCH_BASE);
     return 0;
 }
 
 /* Sysctls that change answers: which links count as dead, whether the host forwards. */
 static int follow_netconf(struct plan *plan, const struct nlmsghdr *message)
 {
-    const struct netconfmsg *header = mnl_nlmsg_get_payload(message);
     int ifindex = routing_take_netconf(&plan->routing, message);
 
     if (ifindex == 0)
         return -EBADMSG;
-    if (ifindex == NETCONFA_IFINDEX_ALL)
-        touch_all(plan, TOUCH_BASE);
-    else if (plan->routing.depends_on_carrier[family_index(header->ncm_family)])
-        plan_touch_family(plan, header->ncm_family, TOUCH_BASE);
+    if (ifindex == NETCONFA_IFINDEX_ALL || plan->routing.depends_on_carrier)
+        plan_touch_all(plan, TOUCH_BASE);
     return 0;
 }
 
@@ -126,7 +113,7 @@ static int follow(struct plan *plan, const struct nlmsghdr *message)
         /* The routes of a next-hop object lead elsewhere, through any gateway. */
         plan->routing.may_fail_over = true;
     }
-    touch_all(plan, TOUCH_BASE);
+    plan_touch_all(plan, TOUCH_BASE);
     return 0;
 }
 

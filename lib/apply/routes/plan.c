@@ -75,9 +75,10 @@ void plan_touch(struct plan *plan, const struct riptide_prefix *prefix, enum tou
         plan->all_touched[i] = touch;
 }
 
-void plan_touch_family(struct plan *plan, uint8_t family, enum touch touch)
+void plan_touch_all(struct plan *plan, enum touch touch)
 {
-    plan_touch(plan, &(const struct riptide_prefix){ .family = family }, touch);
+    for (int i = 0; i < 2; i++)
+        plan_touch(plan, &(const struct riptide_prefix){ .family = families[i] }, touch);
 }
 
 void plan_touch_link(struct plan *plan, uint32_t ifindex, const struct riptide_prefix *source)
@@ -95,8 +96,7 @@ void plan_touch_link(struct plan *plan, uint32_t ifindex, const struct riptide_p
 void plan_distrust(struct plan *plan)
 {
     plan_want_scan(plan, SCAN_ALL);
-    plan_touch_family(plan, AF_INET, TOUCH_ROUTE);
-    plan_touch_family(plan, AF_INET6, TOUCH_ROUTE);
+    plan_touch_all(plan, TOUCH_ROUTE);
     plan_remove_rules(plan);
 }
 

@@ -13,8 +13,7 @@
 
 /*
  * Costs, in destinations that are asked and written; and what there is for them: less than a tenth
- * of a core. In a storm of changes they are followed as long as the budget lasts; then the rule
- * stays away until the timer has refilled it.
+ * of a core. Where a storm of changes has used it up, the rule stays away until it is refilled.
  */
 enum {
     COST_REMOVAL = 64,     /* of a rule */
@@ -80,11 +79,10 @@ void plan_remove_rules(struct plan *plan);
 
 /*
  * So much may have happened to any destination inside `prefix`: they are asked again, and if one of
- * them has a route of ours, the rule of its family is removed first. That is one request, while
- * queries and writes are many, and more events may wait.
+ * them has a route of ours, the rule of its family is removed first: one request, before many.
  */
 void plan_touch(struct plan *plan, const struct riptide_prefix *prefix, enum touch touch);
-void plan_touch_family(struct plan *plan, uint8_t family, enum touch touch);
+void plan_touch_all(struct plan *plan, enum touch touch);
 
 /* Likewise for those whose base route leaves by that link, or has that source (NULL: none). */
 void plan_touch_link(struct plan *plan, uint32_t ifindex, const struct riptide_prefix *source);
@@ -93,8 +91,8 @@ void plan_touch_link(struct plan *plan, uint32_t ifindex, const struct riptide_p
 void plan_distrust(struct plan *plan);
 
 /*
- * So many seconds have passed. Refills the budget, repeats what failed, and asks a part of the
- * destinations again, for what the kernel does not announce: all of them within a minute.
+ * So many seconds have passed: refills the budget, and asks again what failed, and all destinations
+ * within a minute, for what the kernel does not announce.
  */
 void plan_tick(struct plan *plan, uint32_t seconds);
 

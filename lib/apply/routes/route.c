@@ -166,17 +166,12 @@ static const char *route_reason(const struct route *route, const struct riptide_
     /* The owner locked a metric that we would set: left alone. */
     if (route->metrics.of[RTAX_LOCK] & (1u << RTAX_INITCWND | 1u << RTAX_INITRWND))
         return "its base route locks initcwnd or initrwnd";
-    /*
-     * The kernel distributes flows by the state of links when one of them last changed, which no
-     * answer shows, and lists the single routes that make up an IPv6 one from that which this query
-     * selected: a copy would distribute them in another way.
-     */
+    /* A copy would distribute flows in another way (docs/decisions.md). */
     if (route->is_multipath)
         return "its base route has several next hops";
     /*
-     * Routes of one next-hop object share the cached route of a connection, metrics included
-     * (rt_cache_route in net/ipv4/route.c, rt6_get_pcpu_route in net/ipv6/route.c): ours would give
-     * its window to all other routes of the object. So the hop is copied, not the object.
+     * The hop is copied, not its object, whose routes share the cached route of a connection with
+     * its metrics (rt_cache_route in net/ipv4/route.c, rt6_get_pcpu_route in net/ipv6/route.c).
      */
     if (!route->ifindex && !route->gateway.family)
         return "the kernel does not show the hop of its next-hop object";

@@ -34,27 +34,23 @@ static bool can_work(const struct plan *plan)
  * Our own changes come back as notifications that carry our port. The kernel drops them before they
  * fill the queue: 10,000 routes would be 10,000 datagrams to read.
  */
-static int ignore_own(int fd, uint32_t port)
+static int watch_open(struct mnl_socket **socketp, uint32_t own_port)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_pid)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(port), 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(own_port), 0, 1),
         BPF_STMT(BPF_RET | BPF_K, 0),
         BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
     };
-    const struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
-
-    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ? -errno : 0;
-}
-
-static int watch_open(struct mnl_socket **socketp, uint32_t own_port)
-{
+    struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
     int r = netlink_open(socketp, NETLINK_ROUTE);
 
     if (r < 0)
         return r;
     netlink_set_queue(*socketp, NOTIFICATION_QUEUE_BYTES);
-    return ignore_own(mnl_socket_get_fd(*socketp), own_port);
+    r = setsockopt(mnl_socket_get_fd(*socketp), SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                   sizeof(program));
+    return r < 0 ? -errno : 0;
 }
 
 int watch_subscribe(struct mnl_socket *socket)

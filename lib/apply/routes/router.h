@@ -54,10 +54,7 @@ int router_set(struct router *router, const struct riptide_wanted *wanted);
 /* Each second after the start. Whether windows are in force without rules, by the program. */
 void router_tick(struct router *router, uint32_t seconds, bool is_by_program);
 
-/*
- * Removes the rules, so that local TCP does not use our routes, until `why`, one line that the
- * caller owns, is NULL. Where another program restores them, dispatch removes them again.
- */
+/* Removes the rules until `why`, one line that the caller owns, is NULL. */
 int router_set_paused(struct router *router, const char *why);
 
 int router_dispatch(struct router *router);
@@ -69,16 +66,15 @@ int router_find(const struct router *router, const struct riptide_prefix *dst,
 void router_count(const struct router *router, struct riptide_applier_stats *stats);
 
 /*
- * scan.c: reads one buffer of the kernel's state into the plan, of the scan that it wants. What it
- * misses, as changes interrupt it, another one finds, which it requests. Rules of ours that are not
- * as we have placed them are deleted: queries that match them have wrong answers.
+ * scan.c: reads one buffer of the scan that the plan wants. Where changes interrupted it, it wants
+ * another. Deletes rules and routes of ours that are not as we have placed them.
  */
 int scan_step(struct router *router);
 
 /* In a batch: without CAP_NET_ADMIN the receive buffer has no room for more answers. */
 enum { BATCH_MAX_TARGETS = 64 };
 
-/* Asks for the base routes of n targets and sets them. After an error some are set. */
+/* sync.c: asks for the base routes of n targets and sets them. After an error some are set. */
 int resolve_targets(struct plan *plan, struct netlink *channel, struct target **targets,
                     uint32_t n);
 

@@ -128,7 +128,7 @@ int routing_take_netconf(struct routing *routing, const struct nlmsghdr *message
         netlink_u32(forwarding, &value))
         routing->is_forwarding = value != 0;
     if (carrier && netlink_u32(carrier, &value) && value)
-        routing->depends_on_carrier[family_index(header->ncm_family)] = true;
+        routing->depends_on_carrier = true;
     return (int)ifindex;
 }
 
@@ -150,12 +150,11 @@ static struct link *find_link(const struct routing *routing, uint32_t ifindex)
     return NULL;
 }
 
-const struct link *routing_find_link(const struct routing *routing, uint32_t ifindex)
+uint32_t routing_mtu(const struct routing *routing, uint32_t ifindex, uint8_t family)
 {
-    static const struct link none;
     const struct link *link = find_link(routing, ifindex);
 
-    return link ? link : &none;
+    return link ? link->mtu_bytes[family_index(family)] : 0;
 }
 
 /* IPv6 has its own MTU, which routers and a sysctl can set below that of the link. */
@@ -206,10 +205,11 @@ static int add_link(struct routing *routing, const struct link *link)
                         sizeof(*link));
 }
 
-int routing_take_link(struct routing *routing, const struct nlmsghdr *message, bool *is_usedp)
+int routing_take_link(struct routing *routing, const struct nlmsghdr *message)
 {
     const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
     struct link link, *known;
+    bool concerns_us;
     int r = 0;
 
     if (!netlink_has_header(message, sizeof(*header)))
@@ -218,11 +218,11 @@ int routing_take_link(struct routing *routing, const struct nlmsghdr *message, b
     if (header->ifi_family != AF_UNSPEC)
         return 0;
     known = find_link(routing, (uint32_t)header->ifi_index);
-    *is_usedp = known && known->is_used;
+    concerns_us = routing->depends_on_carrier || (known && known->is_used);
     if (message->nlmsg_type == RTM_DELLINK) {
         if (known)
             *known = routing->links[--routing->n_links];
-        return 1;
+        return concerns_us;
     }
     if (!parse_link(&link, message, known))
         return -EBADMSG;
@@ -233,7 +233,7 @@ int routing_take_link(struct routing *routing, const struct nlmsghdr *message, b
         memcpy(known, &link, STATE_BYTES);
     else
         r = add_link(routing, &link);
-    return r < 0 ? r : 1;
+    return r < 0 ? r : concerns_us;
 }
 
 int routing_use_link(struct routing *routing, uint32_t ifindex)

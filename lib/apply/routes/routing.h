@@ -20,10 +20,10 @@ struct link {
 struct routing {
     struct link *links;
     uint32_t n_links, links_capacity;
-    /* For each of families[]. */
-    const char *reason[2];      /* why no destination can have a window (static); NULL: it can */
-    bool has_foreign[2];        /* our table has a route of another protocol to a host */
-    bool depends_on_carrier[2]; /* routes by a link without carrier may be ignored */
+    /* For each of families[]: why no destination can have a window (static); NULL: it can. */
+    const char *reason[2];
+    bool has_foreign[2];     /* our table has a route of another protocol to a host */
+    bool depends_on_carrier; /* routes by a link without carrier may be ignored */
     /*
      * IPv6: while a gateway does not answer, a host that does not forward uses the next metric or a
      * shorter prefix instead (rt6_check_neigh in net/ipv6/route.c), and the kernel announces
@@ -69,13 +69,13 @@ int routing_take_netconf(struct routing *routing, const struct nlmsghdr *message
 const char *routing_reason(const struct routing *routing, int i);
 
 /*
- * Processes a message about an added, changed or removed link. Returns 1 if routes may have come or
- * gone with the change, or have another MTU. Errors: -EBADMSG, -ENOMEM.
+ * Processes a message about an added, changed or removed link. Returns 1 if routes of ours may have
+ * come or gone with the change, or have another MTU. Errors: -EBADMSG, -ENOMEM.
  */
-int routing_take_link(struct routing *routing, const struct nlmsghdr *message, bool *is_usedp);
+int routing_take_link(struct routing *routing, const struct nlmsghdr *message);
 
-/* An unknown link is one without MTU. */
-const struct link *routing_find_link(const struct routing *routing, uint32_t ifindex);
+/* The MTU of a link in bytes; 0: unknown, or more than a route can have. */
+uint32_t routing_mtu(const struct routing *routing, uint32_t ifindex, uint8_t family);
 
 /* A base route leaves by that link. Errors: -ENOMEM. */
 int routing_use_link(struct routing *routing, uint32_t ifindex);

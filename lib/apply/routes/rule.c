@@ -99,22 +99,17 @@ int rules_add(struct rules *rules, const struct nlmsghdr *message)
     struct rule rule;
     int r = rule_parse(&rule, message);
 
-    return r < 0 ? r : array_append(&rules->list, &rules->n, &rules->capacity, &rule, sizeof(rule));
+    if (r < 0)
+        return r;
+    rules->n_ours += rule.is_ours;
+    rules->has_conditional |= !rule.is_ours && !rule.is_unconditional;
+    return array_append(&rules->list, &rules->n, &rules->capacity, &rule, sizeof(rule));
 }
 
 void rules_deinit(struct rules *rules)
 {
     free(rules->list);
     *rules = (struct rules){ 0 };
-}
-
-bool rules_are_unconditional(const struct rules *rules)
-{
-    for (uint32_t i = 0; i < rules->n; i++) {
-        if (!rules->list[i].is_ours && !rules->list[i].is_unconditional)
-            return false;
-    }
-    return true;
 }
 
 static const struct rule *find_main(const struct rules *rules)
@@ -165,10 +160,7 @@ bool rules_lead_to(const struct rules *rules, uint32_t table)
 bool rules_has_ours_in_place(const struct rules *rules, uint32_t table)
 {
     const struct rule *main_rule = find_main(rules);
-    uint32_t n_ours = 0;
 
-    for (uint32_t i = 0; i < rules->n; i++)
-        n_ours += rules->list[i].is_ours;
-    return n_ours == 1 && main_rule && main_rule > rules->list && main_rule[-1].is_ours &&
+    return rules->n_ours == 1 && main_rule && main_rule > rules->list && main_rule[-1].is_ours &&
            main_rule[-1].table == table && !is_led_to(rules, main_rule[-1].priority);
 }

@@ -30,8 +30,9 @@ struct rule {
 /* The rules of one family or several, in the kernel's order. */
 struct rules {
     struct rule *list;
-    uint32_t n;
-    uint32_t capacity;
+    uint32_t n, capacity;
+    uint32_t n_ours;
+    bool has_conditional; /* one of another program: TCP may not use our table where it has a route */
 };
 
 /* Errors: -EBADMSG, a malformed message. */
@@ -41,9 +42,6 @@ int rule_parse(struct rule *rule, const struct nlmsghdr *message);
 int rules_add(struct rules *rules, const struct nlmsghdr *message);
 
 void rules_deinit(struct rules *rules);
-
-/* Whether all but ours match every packet: then TCP uses our table where it has a route. */
-bool rules_are_unconditional(const struct rules *rules);
 
 /*
  * The priority that puts a new rule directly before the unconditional `lookup main`, one below

@@ -82,7 +82,7 @@ int resolve_targets(struct plan *plan, struct netlink *channel, struct target **
 {
     struct resolve resolve = { .plan = plan, .targets = targets, .n_queries = 1 };
 
-    if (!rules_are_unconditional(&plan->seen[0]) || !rules_are_unconditional(&plan->seen[1]))
+    if (plan->seen[0].has_conditional || plan->seen[1].has_conditional)
         resolve.n_queries = MAX_QUERIES;
     for (uint32_t k = 0; k < n * resolve.n_queries; k++)
         netlink_add(channel, message_route_query(netlink_room(channel),

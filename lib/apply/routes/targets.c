@@ -211,11 +211,9 @@ static bool is_within_step(uint32_t from, uint32_t to)
 
 /*
  * Of the route that is wanted to a target with a base. initcwnd: at least that without us, as the
- * owner of the base route knows the path, unless losses or a hint lowered the window (may_lower).
- * initrwnd: the base route's, raised to the first receive window that is wanted. mtu: the base
- * route's, or its links'. The links' MTU would apply anyway, but must be explicit for open
- * connections when the route is deleted: the kernel then removes the route's device, and they would
- * read the MTU of none (docs/decisions.md).
+ * owner of the base route knows the path, unless losses or a hint lowered the window. mtu: the base
+ * route's, or its link's. That would apply anyway, but must be explicit for open connections when
+ * the route is deleted, and with it its device (docs/decisions.md).
  */
 static struct metrics wanted_metrics(const struct target *target, const struct routing *routing)
 {
@@ -232,8 +230,8 @@ static struct metrics wanted_metrics(const struct target *target, const struct r
         metrics.of[RTAX_INITRWND] = received;
     /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
     if (metrics.of[RTAX_MTU] == 0 && !(metrics.of[RTAX_LOCK] & 1u << RTAX_MTU))
-        metrics.of[RTAX_MTU] = routing_find_link(routing, target->base.ifindex)
-                                   ->mtu_bytes[family_index(target->wanted.dst.family)];
+        metrics.of[RTAX_MTU] =
+            routing_mtu(routing, target->base.ifindex, target->wanted.dst.family);
     if (wanted->rto_min_us > 0) {
         metrics.of[RTAX_RTO_MIN] = (wanted->rto_min_us - 1) / 1000 + 1;
         /* The kernel uses it only if it is locked (tcp_rto_min in include/net/tcp.h). */
@@ -281,13 +279,12 @@ static void find_reason(const struct target *target, struct target_state *state)
 /* Whether the kernel's route differs from the wanted one by more than a step of the window. */
 static bool differs(const struct target *target, const struct metrics *wanted)
 {
-    const struct metrics *has = &target->written;
-    uint32_t from = has->of[RTAX_INITCWND], to = wanted->of[RTAX_INITCWND];
-    uint32_t cwnd_max = target->wanted.cwnd_max;
+    const uint32_t from = target->written.of[RTAX_INITCWND], to = wanted->of[RTAX_INITCWND];
+    const uint32_t cwnd_max = target->wanted.cwnd_max;
+    struct metrics others = *wanted;
 
-    return !target->is_sure || has->of[RTAX_MTU] != wanted->of[RTAX_MTU] ||
-           has->of[RTAX_RTO_MIN] != wanted->of[RTAX_RTO_MIN] ||
-           has->of[RTAX_INITRWND] != wanted->of[RTAX_INITRWND] ||
+    others.of[RTAX_INITCWND] = from;
+    return !target->is_sure || memcmp(&others, &target->written, sizeof(others)) ||
            (cwnd_max > 0 && from > cwnd_max && from > to) || !is_within_step(from, to);
 }
 
