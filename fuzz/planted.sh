@@ -14,7 +14,7 @@ faults=(
     config cli/values.c '"min", 60000' '"min", 3600000'
     control cli/request.c '!may_change' 'false'
     control cli/request.c '"removed", text' '"removed", "::"'
-    event lib/apply/routes/event.c 'plan_touch(plan, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE)' '0'
+    event lib/apply/routes/plan.c 'plan_touch(plan, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE)' '0'
     route lib/apply/routes/route.c '&route->priority' '\&route->table'
     route lib/apply/routes/route.c '&route->ifindex' '\&route->table'
     state lib/compute/state.c 'cwnd + 0.5' 'cwnd + 1.5'

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The applier: gives windows by the router, by the program, or by both, on one fd. */
+#include "apply/claim.h"
 #include "apply/config.h"
 #include "apply/program/program.h"
 #include "apply/routes/router.h"
@@ -17,8 +18,12 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+/* What is longer ago fades from the share of time with windows in force, as from a load average. */
+enum { SHARE_S = 60 };
+
 struct riptide_applier {
     pid_t pid; /* the process that made it */
+    struct claim claim; /* of the namespace; not taken with dry_run */
     struct riptide_applier_config config;
     bool restarts_after_idle; /* connections of the namespace do, with their route's window */
     enum riptide_backend backend; /* AUTO until the start */
@@ -29,6 +34,8 @@ struct riptide_applier {
     int timer_fd; /* each second after the start */
     int work_fd;  /* eventfd: readable from the start on while has_work, and after the stop */
     bool has_work;
+    uint32_t n_ticks; /* since the start, up to SHARE_S */
+    double in_force;  /* the share of them with windows in force */
     enum { PHASE_NEW, PHASE_STARTED, PHASE_STOPPED } phase;
 };
 
@@ -110,11 +117,13 @@ RIPTIDE_PUBLIC int riptide_applier_new(struct riptide_applier **applierp,
     if (!applier)
         return error_fill(error, -ENOMEM);
     applier->pid = getpid();
-    applier->epoll_fd = applier->timer_fd = applier->work_fd = -1;
+    applier->epoll_fd = applier->timer_fd = applier->work_fd = applier->claim.fd = -1;
     applier->restarts_after_idle = read_restarts_after_idle();
     applier->has_work = true;
     r = applier_config_take(&applier->config, config, error);
     applier->backend = applier->config.backend;
+    if (r == 0)
+        r = claim_open(&applier->claim);
     if (r == 0)
         r = router_new(&applier->router, &applier->config);
     /* Its map takes memory only for windows in use. */
@@ -141,6 +150,7 @@ RIPTIDE_PUBLIC struct riptide_applier *riptide_applier_free(struct riptide_appli
         program_stop(applier->program);
     program_free(applier->program);
     router_free(applier->router);
+    claim_close(&applier->claim);
     closep(&applier->work_fd);
     closep(&applier->timer_fd);
     closep(&applier->epoll_fd);
@@ -173,7 +183,7 @@ static int start(struct riptide_applier *applier, struct riptide_error *error)
     /* First what a failure of the rest need not take back. */
     if (timerfd_settime(applier->timer_fd, 0, &each_second, NULL) < 0)
         return -errno;
-    r = router_claim(applier->router, error);
+    r = applier->config.dry_run ? 0 : claim_take(&applier->claim, error);
     if (r == 0 && applier->program)
         r = take_program(applier, program_start(applier->program, &applier->why), error);
     if (r < 0)
@@ -225,6 +235,7 @@ RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
     if (r < 0)
         return error_fill(error, r);
     applier->phase = PHASE_STARTED;
+    applier->in_force = 1;
     set_work(applier, true);
     return 0;
 }
@@ -242,6 +253,7 @@ RIPTIDE_PUBLIC int riptide_applier_stop(struct riptide_applier *applier)
     if (applier->program)
         first = program_stop(applier->program);
     r = router_stop(applier->router);
+    claim_close(&applier->claim);
     return first ? first : r;
 }
 
@@ -292,18 +304,25 @@ RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, b
     return has_routes(applier) ? router_set_paused(applier->router, why) : 0;
 }
 
-/* Each second. */
+/* Each second. The share is of what has passed since the start; of more than SHARE_S it fades. */
 static void tick(struct riptide_applier *applier)
 {
     uint64_t n_seconds;
+    bool is_in_force;
 
     if (read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) < 0 ||
         applier->phase == PHASE_NEW)
         return;
     if (applier->program)
         program_check(applier->program);
-    router_tick(applier->router, (uint32_t)n_seconds,
-                !has_routes(applier) && !program_get_reason(applier->program));
+    if (has_routes(applier)) {
+        router_tick(applier->router, (uint32_t)n_seconds);
+        is_in_force = router_is_in_force(applier->router);
+    } else {
+        is_in_force = !program_get_reason(applier->program);
+    }
+    applier->n_ticks += applier->n_ticks < SHARE_S;
+    applier->in_force += ((is_in_force ? 1.0 : 0.0) - applier->in_force) / applier->n_ticks;
 }
 
 RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
@@ -373,5 +392,28 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
         current.is_idle &= applier->program->n_tried == applier->program->n_queued;
     }
     current.is_idle &= applier->phase != PHASE_STARTED || !applier->has_work;
+    current.in_force_permille = (uint64_t)(1000 * applier->in_force + 0.5);
     struct_give(stats, size, &current, sizeof(current));
+}
+
+RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *config,
+                                         struct riptide_flush_counts *counts,
+                                         struct riptide_error *error)
+{
+    struct riptide_applier_config checked;
+    struct riptide_flush_counts removed;
+    struct router *router;
+    int r;
+
+    error_set(error, "%s", "");
+    r = applier_config_take(&checked, config, error);
+    if (r == 0)
+        r = router_new(&router, &checked);
+    if (r < 0)
+        return error_fill(error, r);
+    r = router_flush(router, &removed);
+    if (counts)
+        *counts = removed;
+    router_free(router);
+    return error_fill(error, r);
 }

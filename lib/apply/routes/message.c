@@ -12,12 +12,6 @@
 #include <netinet/in.h>
 #include <string.h>
 
-/* mnl_attr_put_u8 does not clear the padding before libmnl 1.0.5. */
-static void put_u8(struct nlmsghdr *request, uint16_t type, uint8_t value)
-{
-    netlink_put(request, type, &value, sizeof(value));
-}
-
 /* A request about the route to `dst` of that table and priority (0: none, or any). */
 static struct nlmsghdr *begin_route(void *room, uint16_t type, uint16_t flags, struct rtmsg rtm,
                                     const struct riptide_prefix *dst, uint32_t table,
@@ -41,12 +35,13 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
 {
     /* IPv6 always reports the table, and refuses this flag. */
     const uint32_t lookup_table = address->family == AF_INET ? RTM_F_LOOKUP_TABLE : 0;
+    const uint8_t protocol = is_tcp ? IPPROTO_TCP : IPPROTO_ICMP;
     const struct rtmsg rtm = { .rtm_flags = RTM_F_FIB_MATCH | lookup_table };
     struct nlmsghdr *request = begin_route(room, RTM_GETROUTE, 0, rtm, address, 0, 0);
 
     /* IPv4 takes a query without a protocol for one of UDP, of which other rules may be. */
     if (is_tcp || address->family == AF_INET)
-        put_u8(request, RTA_IP_PROTO, is_tcp ? IPPROTO_TCP : IPPROTO_ICMP);
+        netlink_put(request, RTA_IP_PROTO, &protocol, sizeof(protocol));
     return request;
 }
 
@@ -94,14 +89,15 @@ struct nlmsghdr *message_route_delete(void *room, const struct route *route)
 struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule)
 {
     const struct fib_rule_hdr header = { .family = rule->family, .action = FR_ACT_TO_TBL };
+    const uint8_t by_us = OUR_PROTOCOL, tcp = IPPROTO_TCP;
     uint16_t flags = type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0;
     struct nlmsghdr *request = netlink_begin(room, type, flags, &header, sizeof(header));
 
     mnl_attr_put_u32(request, FRA_PRIORITY, rule->priority);
     mnl_attr_put_u32(request, FRA_TABLE, rule->table);
-    put_u8(request, FRA_PROTOCOL, OUR_PROTOCOL);
+    netlink_put(request, FRA_PROTOCOL, &by_us, sizeof(by_us));
     netlink_put(request, FRA_IIFNAME, "lo", sizeof("lo"));
-    put_u8(request, FRA_IP_PROTO, IPPROTO_TCP);
+    netlink_put(request, FRA_IP_PROTO, &tcp, sizeof(tcp));
     mnl_attr_put_u32(request, FRA_SUPPRESS_PREFIXLEN, prefix_family_bits(rule->family) - 1u);
     return request;
 }

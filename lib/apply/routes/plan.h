@@ -68,7 +68,7 @@ struct plan {
 void plan_init(struct plan *plan, const struct riptide_applier_config *config);
 void plan_deinit(struct plan *plan);
 
-/* Records what is wanted for a destination. Outcomes and errors: those of targets_get. */
+/* Records what is wanted. Outcomes and errors: those of targets_get. */
 int plan_want(struct plan *plan, const struct riptide_wanted *wanted);
 
 /* Requests a scan of these parts, before any destination is asked again. */
@@ -100,7 +100,7 @@ void plan_tick(struct plan *plan, uint32_t seconds);
 void plan_describe(const struct plan *plan, const struct target *target,
                    struct riptide_route *route);
 
-/* event.c: processes a notification. A malformed one counts as any change. */
+/* Processes a notification. A malformed one counts as any change. */
 void event_follow(struct plan *plan, const struct nlmsghdr *message);
 
 /* Likewise a message about a link, of a dump as well. Errors: those of routing_take_link. */

@@ -36,22 +36,10 @@ static bool parse_metrics(struct route *route, const struct nlattr *metrics)
     return attrs.left == 0;
 }
 
-/* Rounded down: a copy must not live longer. The kernel counts in USER_HZ, 100 except on Alpha. */
-static bool parse_expiry(struct route *route, const struct nlattr *attribute)
-{
-    struct rta_cacheinfo cacheinfo;
-
-    if (mnl_attr_get_payload_len(attribute) < sizeof(cacheinfo))
-        return false;
-    memcpy(&cacheinfo, mnl_attr_get_payload(attribute), sizeof(cacheinfo));
-    if (cacheinfo.rta_expires > 0)
-        route->expires_s = (uint32_t)cacheinfo.rta_expires / 100;
-    return true;
-}
-
 static bool parse_attribute(struct route *route, const struct nlattr *attribute)
 {
-    uint8_t dst_len = route->dst.len;
+    const uint8_t dst_len = route->dst.len;
+    struct rta_cacheinfo cacheinfo;
     bool is_address;
 
     switch (mnl_attr_get_type(attribute)) {
@@ -77,7 +65,13 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
     case RTA_METRICS:
         return parse_metrics(route, attribute);
     case RTA_CACHEINFO:
-        return parse_expiry(route, attribute);
+        if (mnl_attr_get_payload_len(attribute) < sizeof(cacheinfo))
+            return false;
+        memcpy(&cacheinfo, mnl_attr_get_payload(attribute), sizeof(cacheinfo));
+        /* In USER_HZ, 100 except on Alpha; rounded down, as a copy must not live longer. */
+        if (cacheinfo.rta_expires > 0)
+            route->expires_s = (uint32_t)cacheinfo.rta_expires / 100;
+        return true;
     case RTA_MULTIPATH:
         route->is_multipath = true;
         return true;

@@ -16,8 +16,6 @@ enum {
     MAX_SETBACKS = 8,
     /* Notifications read in one dispatch: in a storm each arrives alone, with little work. */
     MAX_READ = 16,
-    /* What is longer ago fades from the share, as from a load average. */
-    SHARE_S = 60,
     NOTIFICATION_BYTES = 32 * 1024,
     /* The kernel's queue: a storm of 10,000 route changes fits. */
     NOTIFICATION_QUEUE_BYTES = 16 * 1024 * 1024,
@@ -99,11 +97,8 @@ int router_new(struct router **routerp, const struct riptide_applier_config *con
 
     if (!router)
         return -ENOMEM;
-    router->claim.fd = -1;
     plan_init(&router->plan, config);
-    r = claim_open(&router->claim);
-    if (r == 0)
-        r = netlink_init(&router->channel);
+    r = netlink_init(&router->channel);
     if (r == 0)
         r = netlink_init(&router->dumps);
     if (r == 0)
@@ -119,30 +114,25 @@ struct router *router_free(struct router *router)
     netlink_close(router->notifications);
     netlink_deinit(&router->channel);
     netlink_deinit(&router->dumps);
-    claim_close(&router->claim);
     plan_deinit(&router->plan);
     free(router);
     return NULL;
 }
 
-/* The share of what has passed since the start; of more than SHARE_S it fades. */
-void router_tick(struct router *router, uint32_t seconds, bool is_by_program)
+void router_tick(struct router *router, uint32_t seconds)
 {
-    struct plan *plan = &router->plan;
-    bool is_in_force = plan->is_claimed || is_by_program;
-
-    plan_tick(plan, seconds);
-    for (int i = 0; i < 2; i++) {
-        if (plan->targets.n_in_kernel[i] > 0)
-            is_in_force &= plan->own[i].is_in_place;
-    }
-    router->n_ticks += router->n_ticks < SHARE_S;
-    router->in_force += ((is_in_force ? 1.0 : 0.0) - router->in_force) / router->n_ticks;
+    plan_tick(&router->plan, seconds);
 }
 
-int router_claim(struct router *router, struct riptide_error *error)
+bool router_is_in_force(const struct router *router)
 {
-    return router->plan.config.dry_run ? 0 : claim_take(&router->claim, error);
+    const struct plan *plan = &router->plan;
+
+    for (int i = 0; i < 2; i++) {
+        if (plan->targets.n_in_kernel[i] > 0 && !plan->own[i].is_in_place)
+            return false;
+    }
+    return plan->is_claimed;
 }
 
 int router_get_fd(const struct router *router)
@@ -152,8 +142,6 @@ int router_get_fd(const struct router *router)
 
 int router_set(struct router *router, const struct riptide_wanted *wanted)
 {
-    if (wanted->initcwnd == 0 && !targets_find(&router->plan.targets, &wanted->dst))
-        return 0;
     return plan_want(&router->plan, wanted);
 }
 
@@ -173,16 +161,6 @@ static int read_notifications(struct router *router)
     return r;
 }
 
-/* All routes are right: the rules return. */
-static int restore(struct router *router)
-{
-    struct plan *plan = &router->plan;
-    int r = plan->is_claimed && !router->why_paused ? sync_rules(plan, &router->channel, NULL) : 0;
-
-    plan->has_work = r != 0;
-    return r;
-}
-
 /*
  * The order of the work, of which a dispatch does one piece: read what has happened, and remove the
  * rules of what that concerns; scan; ask the kernel and write our routes; restore the rules.
@@ -195,12 +173,15 @@ static int work(struct router *router)
 
     if (r != 0 || !can_work(plan))
         return r;
-    if (plan->scanning || plan->scan_wanted)
+    if (plan->scanning || plan->scan_wanted) {
         r = scan_step(router);
-    else if (plan->targets.n_due[WORK_SYNC] > 0)
+    } else if (plan->targets.n_due[WORK_SYNC] > 0) {
         r = sync_targets(plan, &router->channel);
-    else
-        r = restore(router);
+    } else {
+        if (plan->is_claimed && !router->why_paused)
+            r = sync_rules(plan, &router->channel, NULL);
+        plan->has_work = r != 0;
+    }
     return r < 0 ? r : sync_remove(&router->plan, &router->channel);
 }
 
@@ -265,7 +246,6 @@ void router_count(const struct router *router, struct riptide_applier_stats *sta
     stats->routes_not_taken = plan->targets.n_not_taken;
     stats->routes = plan->targets.n_in_kernel[0] + plan->targets.n_in_kernel[1];
     stats->is_idle = !plan->has_work;
-    stats->in_force_permille = (uint64_t)(1000 * router->in_force + 0.5);
     stats->malformed += router->channel.malformed + router->dumps.malformed;
     for (int i = 0; i < 2; i++)
         stats->rules_reason[i] = router->why_paused ? router->why_paused : plan->own[i].reason;

@@ -7,7 +7,6 @@
 #ifndef RIPTIDE_LIB_APPLY_ROUTER_H
 #define RIPTIDE_LIB_APPLY_ROUTER_H
 
-#include "../claim.h"
 #include "netlink.h"
 #include "plan.h"
 
@@ -18,15 +17,12 @@ struct router {
     struct netlink channel; /* for requests */
     struct netlink dumps;   /* of a scan: a socket of its own, as requests must not wait for it */
     struct mnl_socket *notifications;
-    struct claim claim;      /* of the namespace; not taken with dry_run */
     const char *why_paused;  /* the text given to router_set_paused; NULL: it is not */
     uint32_t scan_step;      /* the present dump of a scan; */
     uint32_t n_scanned;      /* messages of scans so far */
     bool is_asked;           /* its request was sent */
     bool is_interrupted;     /* a change interrupted a dump */
     uint32_t n_setbacks;     /* successive dispatches that began anew after a temporary error */
-    uint32_t n_ticks;        /* since the start, up to SHARE_S */
-    double in_force;         /* the share of them with windows in force */
     struct riptide_route popped;
 };
 
@@ -34,25 +30,28 @@ struct router {
 int router_new(struct router **routerp, const struct riptide_applier_config *config);
 struct router *router_free(struct router *router);
 
-/* Takes the claim, before a start. Errors: as claim_take. With dry_run it does nothing. */
-int router_claim(struct router *router, struct riptide_error *error);
-
 /*
  * start.c: removes what a killed router has left, refuses to start where another program uses our
  * table, puts the rules in place. Without rules, for the program, that use does not matter. A dry
- * run only refuses. Errors as riptide_applier_start, each with a line; then no rule of ours remains.
+ * run only refuses. Errors as riptide_applier_start, each with a line: no rule of ours remains.
  */
 int router_start(struct router *router, bool has_rules, struct riptide_error *error);
 
-/* Removes rules and routes, forgets all destinations, releases the claim. */
+/* Removes rules and routes, forgets all destinations. */
 int router_stop(struct router *router);
+
+/* Removes those of any process, whether it was started or not. */
+int router_flush(struct router *router, struct riptide_flush_counts *counts);
 
 /* Readable where there are notifications; set, tick and the end of a pause add work as well. */
 int router_get_fd(const struct router *router);
 int router_set(struct router *router, const struct riptide_wanted *wanted);
 
-/* Each second after the start. Whether windows are in force without rules, by the program. */
-void router_tick(struct router *router, uint32_t seconds, bool is_by_program);
+/* So many seconds after the last one, or the start. */
+void router_tick(struct router *router, uint32_t seconds);
+
+/* Whether rules lead to all routes. */
+bool router_is_in_force(const struct router *router);
 
 /* Removes the rules until `why`, one line that the caller owns, is NULL. */
 int router_set_paused(struct router *router, const char *why);
@@ -90,7 +89,7 @@ int sync_remove(struct plan *plan, struct netlink *channel);
 /* Deletes every rule of ours that a scan has found in families[i], unless it is in its place. */
 int sync_check_rules(struct plan *plan, struct netlink *channel, int i);
 
-/* From now on they queue: only for a router that reads them, as 32 MB of the kernel's would fill. */
+/* From now on they queue, up to 32 MB of the kernel's. */
 int watch_subscribe(struct mnl_socket *socket);
 
 /* Reads one buffer of notifications. Returns 1 where there was one. */

@@ -25,10 +25,9 @@ struct routing {
     bool has_foreign[2];     /* our table has a route of another protocol to a host */
     bool depends_on_carrier; /* routes by a link without carrier may be ignored */
     /*
-     * IPv6: while a gateway does not answer, a host that does not forward uses the next metric or a
-     * shorter prefix instead (rt6_check_neigh in net/ipv6/route.c), and the kernel announces
-     * neither the beginning nor the end. So there must be no other way to anything behind a
-     * gateway: no second gateway, and no route without one to a shorter or the same prefix.
+     * IPv6: while a gateway does not answer, a host that does not forward uses other routes, and
+     * nothing announces it (rt6_check_neigh in net/ipv6/route.c). So there must be no second
+     * gateway, and no route without one to a shorter or the same prefix.
      */
     bool may_fail_over, is_forwarding;
     struct riptide_prefix gateway; /* the first one; family 0: none */
@@ -36,9 +35,9 @@ struct routing {
     uint8_t longest_behind, shortest_direct; /* prefix lengths of routes with a gateway, without */
     struct route previous; /* of main in the dump, to detect several routes of one metric */
     /*
-     * Until a namespace gets its first IPv4 rule, its tables local and main are one trie, in which
-     * the longest prefix wins. The first rule splits them for good (fib_unmerge in
-     * net/ipv4/fib_frontend.c); then a prefix of type local (AnyIP) wins over main's routes inside.
+     * Until a namespace gets its first IPv4 rule, local and main are one trie, in which the longest
+     * prefix wins. The rule splits them for good (fib_unmerge in net/ipv4/fib_frontend.c); then a
+     * prefix of type local (AnyIP) wins over main's routes inside it.
      */
     struct riptide_prefix *anyip;
     uint32_t n_anyip, anyip_capacity;

@@ -148,13 +148,13 @@ const char *rules_place(const struct rules *rules, uint32_t *priority)
     return NULL;
 }
 
-bool rules_lead_to(const struct rules *rules, uint32_t table)
+const struct rule *rules_find(const struct rules *rules, uint32_t table, bool is_ours)
 {
     for (uint32_t i = 0; i < rules->n; i++) {
-        if (rules->list[i].is_ours && rules->list[i].table == table)
-            return true;
+        if (rules->list[i].is_ours == is_ours && rules->list[i].table == table)
+            return &rules->list[i];
     }
-    return false;
+    return NULL;
 }
 
 bool rules_has_ours_in_place(const struct rules *rules, uint32_t table)

@@ -32,7 +32,7 @@ struct rules {
     struct rule *list;
     uint32_t n, capacity;
     uint32_t n_ours;
-    bool has_conditional; /* one of another program: TCP may not use our table where it has a route */
+    bool has_conditional; /* of another program, so that TCP may not use our table */
 };
 
 /* Errors: -EBADMSG, a malformed message. */
@@ -44,14 +44,13 @@ int rules_add(struct rules *rules, const struct nlmsghdr *message);
 void rules_deinit(struct rules *rules);
 
 /*
- * The priority that puts a new rule directly before the unconditional `lookup main`, one below
- * main's. Our own rules do not count. Returns NULL, or the reason (static storage) why there is no
- * such priority.
+ * The priority that puts a new rule directly before the unconditional `lookup main`, whatever ours
+ * are. Returns NULL, or the reason (static) why there is none.
  */
 const char *rules_place(const struct rules *rules, uint32_t *priority);
 
-/* Whether one of ours leads to that table. */
-bool rules_lead_to(const struct rules *rules, uint32_t table);
+/* The first one that leads to that table, of ours or of another program; NULL: none. */
+const struct rule *rules_find(const struct rules *rules, uint32_t table, bool is_ours);
 
 /* Whether ours exists once, with that table, directly before the unconditional `lookup main`. */
 bool rules_has_ours_in_place(const struct rules *rules, uint32_t table);

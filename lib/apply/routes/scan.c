@@ -32,8 +32,8 @@ enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
 /* Our table, or one that another configuration's rule leads to. */
 static bool is_table_of_ours(const struct plan *plan, uint32_t table)
 {
-    return table == plan->config.table || rules_lead_to(&plan->seen[0], table) ||
-           rules_lead_to(&plan->seen[1], table);
+    return table == plan->config.table || rules_find(&plan->seen[0], table, true) ||
+           rules_find(&plan->seen[1], table, true);
 }
 
 /* What is not a route that we have written leads local TCP elsewhere than main. */

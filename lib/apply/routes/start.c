@@ -5,7 +5,6 @@
  */
 #include "router.h"
 
-#include "apply/config.h"
 #include "internal.h"
 
 #include <errno.h>
@@ -47,17 +46,15 @@ static int remove_unknown(struct router *router, uint32_t parts)
 /* Whether another program uses our table. */
 static int check_table(const struct plan *plan, struct riptide_error *error)
 {
-    for (int i = 0; i < 2; i++) {
-        for (uint32_t n = 0; n < plan->seen[i].n; n++) {
-            const struct rule *rule = &plan->seen[i].list[n];
+    const struct rule *rule = rules_find(&plan->seen[0], plan->config.table, false);
 
-            if (rule->is_ours || rule->table != plan->config.table)
-                continue;
-            error_set_field(error, "applier.table",
-                            "in use by the rule of priority %u: change one of the two",
-                            rule->priority);
-            return -EEXIST;
-        }
+    if (!rule)
+        rule = rules_find(&plan->seen[1], plan->config.table, false);
+    if (rule) {
+        error_set_field(error, "applier.table",
+                        "in use by the rule of priority %u: change one of the two",
+                        rule->priority);
+        return -EEXIST;
     }
     if (!plan->routing.has_foreign[0] && !plan->routing.has_foreign[1])
         return 0;
@@ -133,7 +130,6 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     if (r < 0)
         return error_fill(error, r);
     plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost */
-    router->in_force = 1;
     error_set(error, "%s", "");
     if (removed->rules > 0)
         error_set(error,
@@ -154,28 +150,14 @@ int router_stop(struct router *router)
         r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
         plan->is_claimed = false;
     }
-    claim_close(&router->claim);
     plan->has_work = false;
     return r;
 }
 
-RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *config,
-                                         struct riptide_flush_counts *counts,
-                                         struct riptide_error *error)
+int router_flush(struct router *router, struct riptide_flush_counts *counts)
 {
-    struct riptide_applier_config checked;
-    struct router *router;
-    int r;
+    int r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
 
-    error_set(error, "%s", "");
-    r = applier_config_take(&checked, config, error);
-    if (r == 0)
-        r = router_new(&router, &checked);
-    if (r < 0)
-        return error_fill(error, r);
-    r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
-    if (counts)
-        *counts = router->plan.removed;
-    router_free(router);
-    return error_fill(error, r);
+    *counts = router->plan.removed;
+    return r;
 }
