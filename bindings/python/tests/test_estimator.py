@@ -86,7 +86,7 @@ def test_a_hint_with_an_end_neither_raises_windows_nor_is_of_a_configuration() -
 
 def test_what_is_left_out_is_explained() -> None:
     with riptide.Estimator() as estimator:
-        estimator.add(Sample(A, 10))
+        assert not estimator.add(Sample(A, 10))
         estimator.tick(S)
         estimate = estimator.find(A)
         assert (estimate.cwnd, estimate.samples) == (0, 0)
