@@ -97,8 +97,7 @@ class Host:
     def start(self, *command, **options):
         """Starts a program, which ends at the latest with the host."""
         with self.entered():
-            process = subprocess.Popen(list(_words(command)), stdin=subprocess.DEVNULL,
-                                       **options)
+            process = subprocess.Popen(list(_words(command)), **{"stdin": subprocess.DEVNULL, **options})
         self.processes.append(process)
         return process
 

@@ -60,7 +60,8 @@ def test_exactly_this_is_installed(tree):
         *(Path("usr/local/include/riptide") / header for header in HEADERS),
         *(lib / f"libriptide.{end}" for end in ("a", "so", "so.0", "so.0.1.0")),
         *(share / "doc/riptide" / page for page in DOCS),
-        *(share / "doc/riptide/schema" / path.name for path in (REPOSITORY / "docs/schema").iterdir()),
+        *(share / "doc/riptide" / folder / path.name for folder in ("schema", "examples")
+          for path in (REPOSITORY / "docs" / folder).iterdir()),
         *(Path("etc/iproute2") / names / "riptide.conf" for names in ("rt_tables.d", "rt_protos.d")),
     }
     assert {path.relative_to(tree.root) for path in tree.root.rglob("*")
@@ -178,21 +179,6 @@ def needed(program):
     return set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", program)))
 
 
-@pytest.mark.parametrize("is_static", [False, True], ids=["shared", "static"])
-def test_host_program_builds_and_runs_with_the_library(net, tree, tmp_path, is_static):
-    """It prints the window learned from one connection."""
-    program = tmp_path / "host"
-    flags = tree.pkg_config("--cflags", "--libs", *["--static"] * is_static)
-    assert "-lriptide" in flags
-    run("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", program,
-        REPOSITORY / "tests" / "host.c", *("-l:libriptide.a" if is_static and flag == "-lriptide"
-                                           else flag for flag in flags))
-    assert ("libriptide.so.0" in needed(program)) != is_static
-    with net.learned("203.0.113.1", 30).busy():
-        said = net.host.run("env", f"LD_LIBRARY_PATH={tree.lib}", program).stdout
-    assert said == "203.0.113.1 24\n"  # the first window of careful
-
-
 def test_compute_alone_is_linked_without_libmnl(tree, tmp_path):
     source, program = tmp_path / "compute.c", tmp_path / "compute"
     source.write_text("""
@@ -219,7 +205,7 @@ meson install --no-rebuild >/dev/null
 riptided --version
 riptide version
 ldconfig
-cc -o "$1/host" "$3/tests/host.c" $(pkg-config --cflags --libs riptide)
+cc -o "$1/host" "$3/docs/examples/agent.c" $(pkg-config --cflags --libs riptide)
 ldd "$1/host" | grep libriptide
 ninja uninstall >/dev/null
 find /usr/local /etc -type f -name '*riptide*'
