@@ -18,7 +18,9 @@ from pathlib import Path
 import cffi
 
 FUNCTION = re.compile(r"(?<=[;}] )([\w ]+[ *]+riptide_\w+\([^;{]*?\));")
-MACRO = re.compile(r"#define (RIPTIDE_(?!VERSION|\w+_H\b)\w+) (.+)")
+MACRO = re.compile(r"#define (RIPTIDE_(?!VERSION|\w+_H\b)\w+)(.+)")
+# Others are lost to what makes bindings of headers: bindgen, cgo.
+LITERAL = re.compile(r" (0x[0-9a-f]+U?L{0,2}|\d+|\(-?\d+\.\d+\))")
 
 
 def own_lines(headers, compiler):
@@ -69,7 +71,10 @@ def describe(headers, symbols, compiler):
         sys.exit(f"declared or exported, but not both: {', '.join(sorted(differing))}")
     ffi = cffi.FFI()
     ffi.cdef(code)
-    macros = sorted(" ".join(match.groups()) for match in map(MACRO.match, lines) if match)
+    macros = sorted("".join(match.groups()) for match in map(MACRO.match, lines) if match)
+    others = [macro for macro in macros if not LITERAL.fullmatch(macro[len(macro.split()[0]):])]
+    if others:
+        sys.exit(f"no plain literals: {', '.join(others)}")
     return "\n".join([f"{len(functions)} functions", *functions, "", *macros, *layouts(ffi), ""])
 
 

@@ -49,6 +49,11 @@ def tree(tmp_path_factory):
     return Tree(tmp_path_factory.mktemp("installed"))
 
 
+def listed():
+    """The functions that the library exports."""
+    return re.findall(r"^\s+(riptide_\w+);", (REPOSITORY / "lib" / "libriptide.sym").read_text(), re.M)
+
+
 def test_exactly_this_is_installed(tree):
     lib, share = tree.lib.relative_to(tree.root), Path("usr/local/share")
     expected = {
@@ -56,7 +61,8 @@ def test_exactly_this_is_installed(tree):
         Path("usr/local/lib/systemd/system/riptided.service"), lib / "pkgconfig/riptide.pc",
         Path("usr/local/lib/systemd/system/riptided@.service"),
         share / "licenses/riptide/LICENSE", share / "doc/riptide/riptided.conf",
-        share / "man/man3/riptide.3", share / "man/man8/riptide.8", share / "man/man8/riptided.8", share / "man/man5/riptided.conf.5",
+        *(share / "man/man3" / f"{name}.3" for name in ("riptide", *listed())),
+        share / "man/man8/riptide.8", share / "man/man8/riptided.8", share / "man/man5/riptided.conf.5",
         *(Path("usr/local/include/riptide") / header for header in HEADERS),
         *(lib / f"libriptide.{end}" for end in ("a", "so", "so.0", "so.0.1.0")),
         *(share / "doc/riptide" / page for page in DOCS),
@@ -66,6 +72,7 @@ def test_exactly_this_is_installed(tree):
     }
     assert {path.relative_to(tree.root) for path in tree.root.rglob("*")
             if not path.is_dir()} == expected
+    assert tree.find("riptide_agent_new.3").resolve() == tree.find("riptide.3")
     assert tree.find("libriptide.so.0").resolve() == tree.find("libriptide.so.0.1.0")
     unit = tree.find("riptided.service").read_text()
     assert "\nExecStart=/usr/local/sbin/riptided\n" in unit
@@ -226,9 +233,8 @@ def test_newcomer_installs_runs_embeds_and_uninstalls(tmp_path):
 
 def test_libraries_show_the_listed_symbols_alone_and_need_nothing_but_libmnl(tree):
     """A host may have functions with our internal names. tests/abi.py checks the shared library."""
-    listed = re.findall(r"^\s+(riptide_\w+);", (REPOSITORY / "lib" / "libriptide.sym").read_text(), re.M)
     lines = run("nm", "--defined-only", "--extern-only", tree.find("libriptide.a")).splitlines()
     names = {line.split()[2] for line in lines if len(line.split()) == 3}
-    assert set(listed) <= names
+    assert set(listed()) <= names
     assert all(name.startswith("riptide_") for name in names)
     assert needed(tree.find("libriptide.so.0.1.0")) <= {"libmnl.so.0", "libc.so.6", "libm.so.6"}
