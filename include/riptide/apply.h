@@ -191,7 +191,7 @@ int riptide_applier_get_fd(const struct riptide_applier *applier);
 
 /* The window of new connections to a destination. Members of 0 have no effect. */
 struct riptide_wanted {
-    struct riptide_prefix dst;
+    struct riptide_prefix dst; /* where it is no single address, only by the program */
     /*
      * Whether the window may be below the initcwnd of the base route, as after losses. Otherwise it
      * gets no route at or below that (RIPTIDE_ROUTE_LEFT_ALONE), and no new one a step above it.

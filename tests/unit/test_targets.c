@@ -116,19 +116,6 @@ TEST(none_is_passed_over_or_taken_twice)
     assert_int_equal(n_due, 0);
 }
 
-TEST(a_prefix_is_left_alone)
-{
-    struct riptide_prefix dst = { AF_INET, 24, { 10 } };
-    TARGETS targets;
-    struct target *target;
-
-    targets_init(&targets, 4);
-    assert_int_equal(targets_get(&targets, &dst, &target), 0);
-    target->wanted.initcwnd = 36;
-    assert_false(prefix_is_host(&target->wanted.dst));
-    assert_int_equal(target_state(target, &routing).state, RIPTIDE_ROUTE_LEFT_ALONE);
-}
-
 TEST(what_waits_only_to_be_popped_makes_room)
 {
     struct riptide_prefix dst = dst_of(9);

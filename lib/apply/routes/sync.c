@@ -182,9 +182,7 @@ int sync_targets(struct plan *plan, struct netlink *channel)
 
     plan->all_touched[0] = plan->all_touched[1] = TOUCH_NONE;
     while (n < BATCH_MAX_TARGETS && (targets[n] = targets_take(&plan->targets, WORK_SYNC))) {
-        const struct riptide_wanted *wanted = &targets[n]->wanted;
-
-        if (targets[n]->must_ask && wanted->initcwnd != 0 && prefix_is_host(&wanted->dst))
+        if (targets[n]->must_ask && targets[n]->wanted.initcwnd != 0)
             asked[n_asked++] = targets[n];
         n++;
     }

@@ -11,7 +11,6 @@
 
 enum { RECEIVED_SEGMENT_BYTES = 1460 };
 
-static const char is_prefix[] = "routes serve single addresses; a prefix needs the program";
 static const char not_now[] = "";
 
 void targets_init(struct targets *targets, uint32_t max)
@@ -122,7 +121,6 @@ int targets_get(struct targets *targets, const struct riptide_prefix *dst, struc
     if (!target)
         return -ENOMEM;
     target->wanted.dst = *dst;
-    target->reason = prefix_is_host(dst) ? NULL : is_prefix;
     target->told.state = RIPTIDE_ROUTE_WITHDRAWN;
     i = search(targets, dst, false);
     memmove(&targets->list[i + 1], &targets->list[i], (targets->n - i) * sizeof(*targets->list));

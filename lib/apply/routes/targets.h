@@ -57,12 +57,12 @@ void targets_init(struct targets *targets, uint32_t max);
 void targets_deinit(struct targets *targets);
 
 /*
- * The target of that prefix, added if missing; where there is no room, in place of one that only
- * waits to be popped. Only a single address is asked. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
+ * The target of a single address, added if missing; where there is no room, in place of one that
+ * only waits to be popped. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
  */
 int targets_get(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp);
 
-/* The target of that prefix, or NULL. */
+/* The target of that address, or NULL. */
 struct target *targets_find(const struct targets *targets, const struct riptide_prefix *dst);
 
 /* The first of the n targets inside `prefix`, in the list. */
