@@ -6,8 +6,9 @@
  * alone, are in observe.h, compute.h and apply.h; agent.h joins them.
  *
  *  - Results: 0 is success. A negative value is -errno: the call failed, the object is as before,
- *    and `error`, unless NULL, has a line. A positive value is an outcome (enum riptide_outcome)
- *    that the function's comment names. Out-parameters are written on success only.
+ *    and `error`, unless NULL, has a line; otherwise that is empty, or says what a comment names. A
+ *    positive value is an outcome (enum riptide_outcome) that the function's comment names. Other
+ *    out-parameters are written on success only.
  *  - Pointers: what a call returns by pointer belongs to the object until its next such call.
  *    `*_free(NULL)` does nothing; every `*_free` returns NULL.
  *  - Loop: an object with an fd works in `*_dispatch`, when that fd is readable. A loop with poll,

@@ -71,6 +71,7 @@ RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, bool is
     struct riptide_error reason = { .text = "" };
     int r;
 
+    error_set(error, "%s", "");
     if (is_forked(agent->pid, error))
         return -ECHILD;
     if (!agent->state)

@@ -352,3 +352,61 @@ TEST(what_is_excluded_comes_neither_by_a_state_nor_by_the_host)
     assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
     assert_taken(agent, true);
 }
+
+static struct riptide_prefix host(uint8_t last)
+{
+    return (struct riptide_prefix){ AF_INET, 32, { 192, 0, 2, last } };
+}
+
+/* What is found of a peer; NULL: nothing. */
+static const struct riptide_window *find(struct riptide_agent *agent, uint8_t last)
+{
+    const struct riptide_prefix peer = host(last);
+    const struct riptide_window *window;
+
+    return riptide_agent_find(agent, &peer, &window) == 0 ? window : NULL;
+}
+
+/* As a stack of the host's own asks, which knows peers, not destinations. */
+TEST(window_of_a_peer_is_that_of_its_destination)
+{
+    const struct riptide_hint off = { .dst = { AF_INET, 16, { 192 } }, .off = true };
+    const struct riptide_sample sample = { .dst = host(1), .cwnd = 40 };
+    const struct riptide_window *window;
+    struct riptide_error error;
+    struct configs configs;
+    uint32_t cursor = 0;
+    AGENT *agent = NULL;
+
+    init(&configs);
+    configs.applier.dry_run = true;
+    configs.estimator.prefix_len4 = 24;
+    configs.estimator.policy = riptide_policy_find("paper");
+    if (riptide_agent_new(&agent, &configs.agent, &error) != 0)
+        fail_msg("%s", error.text);
+    assert_null(find(agent, 77));
+    assert_int_equal(riptide_agent_next(agent, &cursor, &window), RIPTIDE_E_DONE);
+    assert_int_equal(riptide_agent_add(agent, &sample), 0);
+    riptide_estimator_tick(agent->estimator, read_clock(CLOCK_BOOTTIME));
+    window = find(agent, 77);
+    assert_non_null(window);
+    assert_int_equal(window->dst.len, 24);
+    assert_int_equal(window->estimate->cwnd, 40);
+    assert_int_equal(window->program->state, RIPTIDE_ROUTE_APPLIED);
+    assert_int_equal(window->program->initcwnd, 40);
+    assert_null(window->route); /* one serves a single address */
+    cursor = 0;
+    assert_int_equal(riptide_agent_next(agent, &cursor, &window), 0);
+    assert_int_equal(window->estimate->cwnd, 40);
+
+    assert_int_equal(riptide_agent_set_hint(agent, &off, NULL), 0);
+    window = find(agent, 77);
+    assert_int_equal(window->estimate->cwnd, 0);
+    assert_int_equal(window->program->state, RIPTIDE_ROUTE_WITHDRAWN);
+    assert_string_equal(window->program->reason, "windows are off for 192.0.0.0/16");
+    assert_int_equal(riptide_agent_remove_hint(agent, &off.dst), 0);
+    assert_int_equal(find(agent, 77)->estimate->cwnd, 40);
+    assert_int_equal(riptide_agent_stop(agent, NULL), 0);
+    assert_int_equal(riptide_agent_remove_hint(agent, &off.dst), -ESHUTDOWN);
+    assert_null(find(agent, 77)->program); /* it has ended */
+}
