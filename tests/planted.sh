@@ -30,7 +30,7 @@ case $lane in
         printf 'int nobody(int n);\nint nobody(int n)\n{\n'
         for ((i = 0; i < 400; i++)); do printf '    n += n == %d ? n : 1;\n' "$i"; done
         printf '    return n;\n}\n'
-    } >>lib/compute/estimate.c
+    } >>lib/compute/estimator.c
     caught='minimum (line|branch) coverage' ;;
 EBUSY) # a start that fails leaves its rules
     sed -i '/^int router_start/,/^}/s/  remove_unknown(router, SCAN_RULES);/  (void)router;/' lib/apply/routes/start.c

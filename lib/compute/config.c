@@ -54,7 +54,8 @@ int bounds_check(const char *min_field, const char *max_field, size_t i, uint32_
         return error_set_element(error, max_field, i, "%u; must be 1 to %d segments", max,
                                  RIPTIDE_CWND_LIMIT);
     if (min < 1)
-        return error_set_element(error, min_field, i, "0; must be 1 to the largest window, %u", max);
+        return error_set_element(error, min_field, i, "0; must be 1 to the largest window, %u",
+                                 max);
     if (min > max)
         return error_set_element(error, max_field, i, "%u; below the smallest window, %u segments",
                                  max, min);

@@ -306,7 +306,8 @@ int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
     set_window(estimator, destination, loaded->smoothed, loaded->smoothed, updated_ns);
     forget_kept(estimator, destination);
     if (policy->restore)
-        policy->restore(input_of(estimator, destination), memory_of(estimator, destination), loaded);
+        policy->restore(input_of(estimator, destination), memory_of(estimator, destination),
+                        loaded);
     refresh(estimator, slot);
     return 0;
 }

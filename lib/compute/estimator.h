@@ -56,13 +56,13 @@ struct sampled {
 struct destination {
     struct riptide_prefix dst;
     uint8_t flags;
-    uint16_t cwnd;      /* with which its connections start; 0: none, or it is off */
-    uint16_t base_cwnd; /* window of the base route; 0: unknown */
-    struct sampled tick;   /* the coming one */
+    uint16_t cwnd;       /* with which its connections start; 0: none, or it is off */
+    uint16_t base_cwnd;  /* window of the base route; 0: unknown */
+    struct sampled tick; /* the coming one */
     uint64_t memory[SMALL_MEMORY_BYTES / 8]; /* the policy's; a larger one is behind this struct */
-    struct sampled last;   /* the last tick with samples; its min_rtt_us: with samples that count */
-    double smoothed;    /* NO_HISTORY: it has no window */
-    int64_t updated_ns; /* negative: restored, computed before this host booted */
+    struct sampled last; /* the last tick with samples; its min_rtt_us: with samples that count */
+    double smoothed;     /* NO_HISTORY: it has no window */
+    int64_t updated_ns;  /* negative: restored, computed before this host booted */
     float combined;
     uint32_t next_changed;
     struct given popped;

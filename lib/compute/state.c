@@ -127,7 +127,8 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     int r = 0;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
-    if (riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 || saved_age_ns == UINT64_MAX) {
+    if (riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 ||
+        saved_age_ns == UINT64_MAX) {
         counts->skipped++;
         return 0;
     }
