@@ -7,7 +7,7 @@
 #include "explanation.h"
 #include "kernel.h"
 #include "lib/internal.h"
-#include "lib/verdict/verdict.h"
+#include "lib/verdict/experiment.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "render.h"
@@ -51,11 +51,9 @@ enum { PEER_MSS_BYTES = 1460 };
 
 static json_t *effect_of(const struct daemon *daemon)
 {
-    const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
-    const struct arm_config *arms = &outcomes->arms;
+    const struct experiment *experiment = riptide_agent_get_outcomes(daemon->agent)->experiment;
 
-    return outcomes->books && arms->holdout_percent > 0 ? effect_pooled(outcomes->books, arms)
-                                                        : json_null();
+    return experiment ? effect_pooled(&experiment->all, &experiment->arms) : json_null();
 }
 
 double daemon_suspended_s(const struct daemon *daemon)
@@ -74,12 +72,12 @@ static json_t *apply_of(const struct daemon *daemon)
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
 
     return json_pack(
-        "{s:s, s:s, s:s?, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}",
+        "{s:s, s:s, s:s?, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:f, s:I, s:o}",
         "asked", riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by", riptide_name(RIPTIDE_NAMES_BACKEND, stats.backend),
         "why", stats.why, "reason", stats.program_reason, "pacing",
         daemon->settings->applier.pacing, "given", (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
         (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
-        (json_int_t)counts.refused, "holdout_percent", (json_int_t)outcomes->arms.holdout_percent,
+        (json_int_t)counts.refused, "holdout_percent", effect_percent(outcomes->experiment),
         "held_out", (json_int_t)counts.held_out, "suspended_s", daemon_suspended_s(daemon),
         "suspensions", (json_int_t)outcomes->suspension.n, "effect", effect_of(daemon));
 }
@@ -306,7 +304,7 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
 /* The program's window for new connections to the peer, independent of routes. */
 static json_t *program_of(const struct daemon *daemon, const struct riptide_window *window)
 {
-    const struct arm_config arms = riptide_agent_get_outcomes(daemon->agent)->arms;
+    const struct experiment *experiment = riptide_agent_get_outcomes(daemon->agent)->experiment;
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const struct riptide_estimate *estimate = window->estimate;
     uint32_t pacing_percent;
@@ -315,11 +313,12 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_wind
         return json_null();
     pacing_percent = estimate->pacing_percent == RIPTIDE_AT_ONCE ? 0 : estimate->pacing_percent;
     return json_pack(
-        "{s:s, s:I, s:I, s:b, s:I, s:s?, s:I, s:I, s:I}", "cgroup", stats->cgroup, "initcwnd",
+        "{s:s, s:I, s:I, s:b, s:I, s:s?, s:o, s:I, s:I}", "cgroup", stats->cgroup, "initcwnd",
         (json_int_t)window->program->initcwnd, "receive_bytes",
         (json_int_t)estimate->cwnd_max * PEER_MSS_BYTES, "may_lower", estimate->may_lower, "pacing_percent",
         (json_int_t)pacing_percent, "reason", stats->program_reason, "holdout_percent",
-        (json_int_t)arms.holdout_percent, "holdout_seed", (json_int_t)arms.seed, "given",
+        effect_percent(experiment), "holdout_seed",
+        (json_int_t)(experiment ? experiment->arms.seed : 0), "given",
         (json_int_t)stats->program.given);
 }
 
@@ -378,19 +377,18 @@ static const char *why_no_books(const struct daemon *daemon)
                "program can";
     if (daemon->settings->applier.holdout_percent == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
-    return riptide_agent_get_outcomes(daemon->agent)->books ? NULL : "no memory";
+    return riptide_agent_get_outcomes(daemon->agent)->experiment ? NULL : "no memory";
 }
 
 json_t *daemon_verdict(struct daemon *daemon)
 {
     const char *reason = why_no_books(daemon);
-    const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
-    const struct books *books = reason ? NULL : outcomes->books;
-    const struct arm_config none = { 0 }, arms = books ? outcomes->arms : none;
-    json_t *document = effect_document(reason, books, &arms, daemon_suspended_s(daemon));
+    const struct experiment *experiment =
+        reason ? NULL : riptide_agent_get_outcomes(daemon->agent)->experiment;
+    json_t *document = effect_document(reason, experiment, daemon_suspended_s(daemon));
 
-    if (books)
-        json_object_set_new(document, "since", time_json((time_t)outcomes->since_s));
+    if (experiment)
+        json_object_set_new(document, "since", time_json((time_t)experiment->since_s));
     return document;
 }
 

@@ -2,8 +2,6 @@
 /* Verdicts of the library in units for display: percent, points, round trips. */
 #include "effect.h"
 
-#include "lib/verdict/verdict.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -56,16 +54,17 @@ static json_t *row_of(const struct books *books, struct verdict_classes classes,
 {
     struct verdict verdict = { 0 };
     bool is_there = verdict_compute(&verdict, books, classes, VERDICT_CONFIDENCE) == 0;
-    bool is_void = is_there && (is_all_void || verdict_is_void(&verdict, arms->holdout_percent));
+    bool is_void = is_there && (is_all_void || verdict_is_void(&verdict, arms));
     bool has_figures = is_there && !is_void;
     const char *word = !is_there ? "few" : is_void ? "void" : word_of(&verdict);
 
     if (!is_there)
         count(&verdict, books, classes);
-    return json_pack("{s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict", word,
+    return json_pack("{s:s, s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "verdict", word,
                      "connections", (json_int_t)verdict.n, "held_out",
                      (json_int_t)verdict.n_control, "needed", VERDICT_MIN_CONNECTIONS,
-                     "holdout_percent", (int)arms->holdout_percent, "share_percent",
+                     "due_percent",
+                     is_there ? json_real(100 * verdict_due(&verdict, arms)) : json_null(), "share_percent",
                      is_there ? interval_of(&verdict.share, 0.01) : json_null(), "rounds_saved",
                      has_figures ? interval_of(&verdict.rounds_saved, 1) : json_null(),
                      "time_percent", has_figures ? interval_of(&verdict.time, 0.01) : json_null(),
@@ -79,24 +78,32 @@ json_t *effect_pooled(const struct books *books, const struct arm_config *arms)
     return row_of(books, (struct verdict_classes){ 0 }, arms, false);
 }
 
-static bool is_void(const struct books *books, uint32_t holdout_percent)
+static bool is_void(const struct books *books, const struct arm_config *arms)
 {
     struct verdict verdict;
 
     return verdict_compute(&verdict, books, (struct verdict_classes){ 0 },
                            VERDICT_CONFIDENCE) == 0 &&
-           verdict_is_void(&verdict, holdout_percent);
+           verdict_is_void(&verdict, arms);
+}
+
+json_t *effect_percent(const struct experiment *experiment)
+{
+    double percent =
+        experiment ? phase_percent(&experiment->arms, experiment->phase) : 0;
+
+    return percent == (int)percent ? json_integer((json_int_t)percent) : json_real(percent);
 }
 
 static json_t *effect_classes(const struct books *books, const struct arm_config *arms)
 {
-    bool are_void = is_void(books, arms->holdout_percent);
+    bool are_void = is_void(books, arms);
     json_t *rows = json_array();
     char kb[32], ms[32];
 
     for (unsigned int i = 0; i < BOOK_SIZES * BOOK_RTTS; i++) {
         unsigned int size = i / BOOK_RTTS, rtt = i % BOOK_RTTS;
-        struct verdict_classes classes = { (uint8_t)(1 << size), (uint8_t)(1 << rtt), 0 };
+        struct verdict_classes classes = { (uint8_t)(1 << size), (uint8_t)(1 << rtt) };
         json_t *row = row_of(books, classes, arms, are_void);
 
         put_range(kb, sizeof(kb), &book_size_bytes[size], &book_size_bytes[BOOK_SIZES - 1], 1024);
@@ -111,14 +118,15 @@ static json_t *effect_classes(const struct books *books, const struct arm_config
     return rows;
 }
 
-json_t *effect_document(const char *reason, const struct books *books,
-                        const struct arm_config *arms, double suspended_s)
+json_t *effect_document(const char *reason, const struct experiment *experiment, double suspended_s)
 {
-    uint32_t holdout_percent = arms->holdout_percent;
+    const struct books *books = experiment ? &experiment->all : NULL;
+    const struct arm_config *arms = experiment ? &experiment->arms : NULL;
 
-    return json_pack("{s:s?, s:n, s:I, s:f, s:f, s:o, s:o}", "reason", reason, "since",
-                     "holdout_percent", (json_int_t)holdout_percent, "confidence_percent",
+    return json_pack("{s:s?, s:n, s:o, s:s?, s:f, s:f, s:o, s:o}", "reason", reason, "since",
+                     "holdout_percent", effect_percent(experiment), "phase",
+                     experiment ? phase_name[experiment->phase] : NULL, "confidence_percent",
                      100 * VERDICT_CONFIDENCE, "suspended_s", suspended_s, "pooled",
-                     holdout_percent > 0 ? effect_pooled(books, arms) : json_null(), "classes",
-                     holdout_percent > 0 ? effect_classes(books, arms) : json_array());
+                     experiment ? effect_pooled(books, arms) : json_null(), "classes",
+                     experiment ? effect_classes(books, arms) : json_array());
 }

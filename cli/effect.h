@@ -3,7 +3,7 @@
 #ifndef CLI_EFFECT_H
 #define CLI_EFFECT_H
 
-#include "lib/tools.h"
+#include "lib/verdict/experiment.h"
 #include "render.h"
 
 #include <jansson.h>
@@ -12,11 +12,13 @@
 json_t *effect_pooled(const struct books *books, const struct arm_config *arms);
 
 /*
- * All verdicts: over all classes; and for each size and round trip time with connections, of any
- * congestion control, void if the first is. As `riptide verdict --json`.
+ * All verdicts: over all classes; and for each size and round trip time with connections, void if
+ * the first is. As `riptide verdict --json`.
  */
-json_t *effect_document(const char *reason, const struct books *books,
-                        const struct arm_config *arms, double suspended_s);
+json_t *effect_document(const char *reason, const struct experiment *experiment, double suspended_s);
+
+/* The share of connections that are held out now, percent; NULL: 0. */
+json_t *effect_percent(const struct experiment *experiment);
 
 /* Templates (render.h) of sentences, with a document as the item. */
 #define EFFECT_RANGE(name, digits) "({" name ".low:" digits "} to {" name ".high:" digits "})"
@@ -32,7 +34,7 @@ json_t *effect_document(const char *reason, const struct books *books,
     "[{?verdict=few}too few connections yet: {connections} with a window and {held_out} held "     \
     "out; {needed} of each are needed, in classes that have two of each"                           \
     "|{?verdict=void}void: {share_percent.estimate:.1} % " EFFECT_RANGE(                           \
-        "share_percent", ".1") " of all that counted were held out, not {holdout_percent} %: a "   \
+        "share_percent", ".1") " of all that counted were held out, not {due_percent:.1} %: a "   \
                                "condition leaves out more of one "                                 \
                                "arm than of the other"                                             \
                                "|[{?verdict=helps}windows help|{?verdict=harms}windows harm"       \

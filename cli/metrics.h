@@ -35,9 +35,7 @@ struct metrics {
     struct first_flights flights[ARMS];
     uint64_t cpu_ns; /* of the process */
     uint64_t holdout_permille;
-    const struct books *books; /* the agent's, at present; NULL: none is held out */
-    const struct books *ended; /* ended books; NULL: none */
-    uint64_t held_out_due;
+    const struct experiment *experiment; /* the agent's; NULL: none is held out */
     uint64_t left_out[ARMS][BOOK_ENTRIES];
     uint64_t dump_cpu_ns; /* of all ticks */
     uint64_t interval_ns; /* until the next tick */

@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "lib/tools.h"
+#include "lib/verdict/experiment.h"
 #include "log.h"
 
 #include <errno.h>
@@ -44,12 +45,13 @@ static void collect(struct metrics_file *file, struct riptide_agent *agent)
     metrics->given.sum = stats.program.segments;
     memcpy(metrics->flights, outcomes->flights, sizeof(metrics->flights));
     metrics->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-    metrics->holdout_permille = UINT64_C(10) * outcomes->arms.holdout_percent;
-    metrics->books = outcomes->books;
-    metrics->ended = outcomes->ended;
-    metrics->held_out_due = outcomes->ended_due;
-    if (metrics->books)
-        metrics->held_out_due += books_due(outcomes->books, outcomes->arms.holdout_percent);
+    metrics->experiment = outcomes->experiment;
+    metrics->holdout_permille = 0;
+    if (outcomes->experiment)
+        metrics->holdout_permille =
+            (uint64_t)(10 * phase_percent(&outcomes->experiment->arms,
+                                          outcomes->experiment->phase) +
+                       0.5);
     memcpy(metrics->left_out, outcomes->left_out, sizeof(metrics->left_out));
     metrics->is_full = metrics->estimator.is_full;
     metrics->max_destinations = file->settings->estimator.max_destinations;

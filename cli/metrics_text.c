@@ -6,7 +6,7 @@
 #include "metrics.h"
 
 #include "effect.h"
-#include "lib/verdict/verdict.h"
+#include "lib/verdict/experiment.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -34,8 +34,11 @@ static const struct series {
     { "riptide_sockets_total", "{result=\"sample\"}", FIGURE(observer.samples),
       "Sockets that the kernel described, by result." },
     { NULL, "{result=\"local\"}", FIGURE(observer.left_out_local), NULL },
+    { NULL, "{result=\"multicast\"}", FIGURE(observer.left_out_multicast), NULL },
+    { NULL, "{result=\"link_local\"}", FIGURE(observer.left_out_link_local), NULL },
     { NULL, "{result=\"scope\"}", FIGURE(observer.left_out_scope), NULL },
     { NULL, "{result=\"no_info\"}", FIGURE(observer.left_out_no_info), NULL },
+    { NULL, "{result=\"seen\"}", FIGURE(observer.left_out_seen), NULL },
     { NULL, "{result=\"unused\"}", FIGURE(observer.left_out_unused), NULL },
     { NULL, "{result=\"malformed\"}", FIGURE(observer.malformed), NULL },
     { "riptide_closed_sockets_total", "", FIGURE(observer.closed),
@@ -47,6 +50,7 @@ static const struct series {
     { "riptide_interval_seconds", "", FIGURE(interval_ns), "Time between two ticks." },
     { "riptide_dumps_total", "", FIGURE(observer.dumps),
       "Dumps of the open connections that were completed." },
+    { "riptide_dump_restarts_total", "", FIGURE(observer.restarts), "Dumps that began anew." },
     { "riptide_dump_failures_total", "", FIGURE(observer.failures), "Dumps that were given up." },
     { "riptide_ticks_total", "", FIGURE(estimator.ticks), "Rounds: computations of all windows." },
     { "riptide_samples_total", "", FIGURE(estimator.samples),
@@ -100,6 +104,7 @@ static const struct series {
       "Connections to destinations with a window that have closed and do not count, and why." },
     { NULL, "{reason=\"unmeasured\"}", OF_ARMS(left_out, [BOOK_UNMEASURED]), NULL },
     { NULL, "{reason=\"application\"}", OF_ARMS(left_out, [BOOK_APPLICATION]), NULL },
+    { NULL, "{reason=\"without\"}", OF_ARMS(left_out, [BOOK_WITHOUT]), NULL },
     { "riptide_holdout_ratio", "", FIGURE(holdout_permille),
       "The share of connections to hold out; 0 where --apply allows none." },
     { "riptide_route_writes_total", "", FIGURE(applier.written),
@@ -218,23 +223,18 @@ static const struct sum {
 static void print_cell(FILE *out, const struct metrics *metrics, const struct sum *sum,
                        unsigned int class, enum arm arm)
 {
-    struct book_cell cell = { 0 };
+    const struct book_cell *cell = &metrics->experiment->all.cells[class][arm];
     char labels[128];
     uint64_t value;
 
-    if (metrics->books)
-        book_cell_add(&cell, &metrics->books->cells[class][arm]);
-    if (metrics->ended)
-        book_cell_add(&cell, &metrics->ended->cells[class][arm]);
-    if (cell.n == 0)
+    if (cell->n == 0)
         return;
-    value = *(const uint64_t *)(const void *)((const char *)&cell + sum->offset);
+    value = *(const uint64_t *)(const void *)((const char *)cell + sum->offset);
     snprintf(labels, sizeof(labels),
              "{arm=\"%s\",from_bytes=\"%" PRIu32 "\",from_rtt_ms=\"%" PRIu32
-             "\",congestion_control=\"%s\"}",
-             arm_name[arm], book_size_bytes[class / BOOK_CONTROLS / BOOK_RTTS],
-             book_rtt_us[class / BOOK_CONTROLS % BOOK_RTTS] / 1000,
-             book_control[class % BOOK_CONTROLS]);
+             "\",phase=\"%s\"}",
+             arm_name[arm], book_size_bytes[class / BOOK_RTTS % BOOK_SIZES],
+             book_rtt_us[class % BOOK_RTTS] / 1000, phase_name[book_phase(class)]);
     fprintf(out, "%s%s %.17g\n", sum->name, labels, (double)value / sum->per_unit);
 }
 
@@ -252,7 +252,7 @@ static void print_effect(FILE *out, const struct metrics *metrics)
 {
     struct verdict verdict;
 
-    if (verdict_compute(&verdict, metrics->books, (struct verdict_classes){ 0 },
+    if (verdict_compute(&verdict, &metrics->experiment->all, (struct verdict_classes){ 0 },
                         VERDICT_CONFIDENCE) != 0)
         return;
     print_interval(out, "riptide_effect_rounds_saved",
@@ -273,9 +273,7 @@ static void print_effect(FILE *out, const struct metrics *metrics)
 /* Without connections a series is missing, instead of being 0. */
 static void print_books(FILE *out, const struct metrics *metrics)
 {
-    uint64_t n = metrics->books ? books_count(metrics->books) : 0;
-
-    if (n + (metrics->ended ? books_count(metrics->ended) : 0) == 0)
+    if (books_count(&metrics->experiment->all) == 0)
         return;
     for (const struct sum *sum = sums; sum < sums + N_SUMS; sum++) {
         print_head(out, sum->name, "counter", sum->help);
@@ -286,7 +284,8 @@ static void print_books(FILE *out, const struct metrics *metrics)
     }
     print_head(out, "riptide_arm_held_out_due_total", "counter",
                "Of the connections that count, those that were to be held out.");
-    fprintf(out, "riptide_arm_held_out_due_total %" PRIu64 "\n", metrics->held_out_due);
+    fprintf(out, "riptide_arm_held_out_due_total %.9g\n",
+            books_due(&metrics->experiment->all, &metrics->experiment->arms));
 }
 
 /* Not a number, but labels. */
@@ -320,9 +319,10 @@ void metrics_print(FILE *out, const struct metrics *metrics)
                    "The way by which windows are given; --apply auto chooses.", labels);
     print_table(out, metrics);
     print_largest(out, &metrics->estimator);
-    print_books(out, metrics);
-    if (metrics->books)
+    if (metrics->experiment) {
+        print_books(out, metrics);
         print_effect(out, metrics);
+    }
     print_histogram(out, "riptide_initcwnd_segments",
                     "Initial windows of routes, counted each time that a route was written.",
                     &metrics->windows, riptide_window_bounds, 1);

@@ -14,6 +14,7 @@ static const char text[] =
     "[{*classes}{!verdict=few}  " EFFECT_SENTENCE "\n]"
     "[nothing is compared: {reason}\n]"
     "[counted since {since}\n]"
+    "[{phase} phase: {holdout_percent} % are held out\n]"
     "[{?suspended_s}suspended: windows are given again in {suspended_s:clock}, "
     "`riptide status` has the reason\n]";
 

@@ -28,6 +28,11 @@ enum { MOST_HELD_OUT = 20 };
 /* Connections in a row whose window differs from the program's a moment later. */
 enum { MOST_CHANGED = 3 };
 
+/* Whom the program holds out. */
+struct draw {
+    uint32_t share, seed;
+};
+
 const struct option_row verify_rows[] = {
     COMMAND_ROW("source", address, source, "connect from this address"),
     COMMAND_UNSET("mark", mark, probe_mark, "set this mark on the connection (SO_MARK)"),
@@ -78,7 +83,7 @@ static const char *parse(struct probe *probe, const struct command_options *opti
  */
 static json_int_t ask_program(struct evidence *evidence, const struct command_options *options,
                               const struct riptide_prefix *peer, int holder,
-                              struct arm_config *arms)
+                              struct draw *arms)
 {
     struct riptide_error error = { .text = "" };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -106,7 +111,7 @@ static json_int_t ask_program(struct evidence *evidence, const struct command_op
                      text_of(program, "reason"));
         if (probe_is_outside(text_of(program, "cgroup")))
             snprintf(evidence->cgroup, sizeof(evidence->cgroup), "%s", text_of(program, "cgroup"));
-        arms->holdout_percent = (uint32_t)number(program, "holdout_percent");
+        arms->share = ARM_SHARE(json_number_value(get(program, "holdout_percent")));
         arms->seed = (uint32_t)number(program, "holdout_seed");
     } else if (client_has_program(holder) > 0) {
         evidence->silent_pid = holder;
@@ -119,7 +124,7 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
                   const struct command_options *options, struct riptide_error *error)
 {
     const struct probe asked = evidence->probe;
-    struct arm_config arms = { 0 };
+    struct draw arms = { 0 };
     struct netlink netlink;
     json_int_t n_before = -1, n_given;
     int holder;
@@ -140,8 +145,7 @@ static int gather(struct evidence *evidence, struct rule **rulesp,
             evidence->has_given = n_before >= 0 && n_given > n_before && !evidence->cgroup[0];
             n_before = n_given;
         }
-        if (arm_of(evidence->probe.cookie, arms.seed, ARM_SHARE(arms.holdout_percent)) !=
-            ARM_WINDOW)
+        if (arm_of(evidence->probe.cookie, arms.seed, arms.share) != ARM_WINDOW)
             continue;
         if (evidence->program_cwnd == 0 || evidence->cgroup[0] ||
             (evidence->has_given && evidence->probe.cwnd == evidence->program_cwnd))

@@ -76,26 +76,18 @@ struct first_flights {
     uint64_t segs, again_segs; /* without retransmissions; and retransmissions */
 };
 
-/* Outcomes of connections under an agent's windows, and the resulting steps back. */
+struct experiment;
+
+/* Outcomes of connections under an agent's windows. */
 struct outcomes {
-    struct arm_config arms; /* drawn by the program, in force; all 0: none */
-    struct books *books;    /* since the shares are in force; NULL: none is held out */
-    uint64_t since_s;       /* when these began, CLOCK_REALTIME */
-    uint32_t wait;          /* rounds until the first entry */
-    struct books *recent;   /* of the last up to RECENT entries */
-    uint32_t n_recent;
-    uint32_t n_recents;   /* times that these have begun anew */
-    struct books *ended;  /* sums of all ended books; NULL: none */
-    uint64_t ended_due;   /* connections of these that should have been held out */
-    char *kept;           /* of a loaded state, while there are no books: text for the next state
-                           */
-    unsigned int control; /* index of the namespace's default, as a destroy event has no name */
-    uint64_t left_out[ARMS][BOOK_ENTRIES]; /* connections that are not in the books, by reason */
-    uint32_t flights_wait; /* rounds until first flights are judged, as older connections had no
-                              window */
+    struct experiment *experiment; /* NULL: none is held out */
+    char *kept; /* of a loaded state, without an experiment: text for the next state */
+    /* Closed connections of arms, by reason; [BOOK_ENTERED]: in the books. */
+    uint64_t left_out[ARMS][BOOK_ENTRIES];
+    uint32_t flights_wait;              /* rounds until first flights are judged */
     struct first_flights flights[ARMS]; /* if none is held out, all are in that of ARM_WINDOW */
-    struct suspension suspension;                   /* whether windows are suspended, and how often they did */
-    char why_suspended[256];                 /* suspension_describe, while they are suspended */
+    struct suspension suspension;
+    char why_suspended[256]; /* suspension_describe, while they are suspended */
 };
 
 const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent);

@@ -30,7 +30,7 @@ static int watch(const struct riptide_agent *agent, int fd)
 static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
-    int r = riptide_observer_new(&agent->observer, &stages->observer, error);
+    int r = observer_new(&agent->observer, &stages->observer, error);
 
     if (r == 0)
         r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
@@ -75,8 +75,7 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     interval_init(&agent->interval, stages.agent.interval_ns, stages.estimator.ttl_ns,
                   stages.agent.max_share);
     agent->backend = riptide_agent_read_applier(agent).backend;
-    agent->outcomes.control = read_congestion_control();
-    books_begin(agent);
+    outcomes_begin(agent);
 
     *agentp = agent;
     agent = NULL;
@@ -101,9 +100,8 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     closep(&agent->timer_fd);
     closep(&agent->epoll_fd);
     free(agent->state);
-    free(agent->outcomes.books);
+    free(agent->outcomes.experiment);
     free(agent->outcomes.kept);
-    free(agent->outcomes.ended);
     free(agent);
     return NULL;
 }
@@ -138,8 +136,9 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     if (agent->stages.has_prefixes && agent->backend == RIPTIDE_ROUTES)
         applier_add_why(agent->applier,
                         "prefixes get no windows, as routes serve single addresses");
-    books_begin(agent);
+    outcomes_begin(agent);
     state_load(agent);
+    observer_begin(agent->observer);
     agent->is_backend_news = agent->stages.applier.backend != RIPTIDE_ROUTES;
     return 0;
 }
@@ -313,6 +312,8 @@ RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is
     if (r < 0)
         return r;
     agent->is_paused = is_paused;
+    if (!is_paused && agent->outcomes.experiment)
+        experiment_begin(agent->outcomes.experiment, HOLDOUT_FIRST);
     return agent_apply_pause(agent);
 }
 
@@ -321,13 +322,13 @@ STRUCT_ENDS_WITH(struct riptide_verdict, share);
 RIPTIDE_PUBLIC int riptide_agent_get_verdict(const struct riptide_agent *agent,
                                              struct riptide_verdict *verdict, size_t size)
 {
-    const struct books *books = agent->outcomes.books;
+    const struct experiment *experiment = agent->outcomes.experiment;
     struct riptide_verdict given;
     struct verdict found;
     int r = RIPTIDE_E_UNKNOWN;
 
-    if (books)
-        r = verdict_compute(&found, books, (struct verdict_classes){ 0 },
+    if (experiment)
+        r = verdict_compute(&found, &experiment->all, (struct verdict_classes){ 0 },
                             VERDICT_CONFIDENCE);
     if (r != 0)
         return r;

@@ -1,69 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Outcomes of closed connections: books and their begin, first flights. */
+/* Outcomes of closed connections, and what they decide: shares held out, suspension. */
 #include "agent/parts.h"
 
+#include "apply/config.h"
 #include "compute/estimator.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-struct books *books_get_ended(struct outcomes *outcomes)
-{
-    if (!outcomes->ended)
-        outcomes->ended = calloc(1, sizeof(*outcomes->ended));
-    return outcomes->ended;
-}
-
-void books_end(struct outcomes *outcomes)
-{
-    if (outcomes->books && books_count(outcomes->books) > 0 && books_get_ended(outcomes)) {
-        outcomes->ended_due += books_due(outcomes->books, outcomes->arms.holdout_percent);
-        books_add(outcomes->ended, outcomes->books);
-    }
-    if (outcomes->books)
-        *outcomes->books = (struct books){ 0 };
-    outcomes->n_recent = RECENT;
-    outcomes->since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
-}
-
-unsigned int read_congestion_control(void)
-{
-    char name[16];
-    CLEANUP(closep)
-    int fd = open("/proc/sys/net/ipv4/tcp_congestion_control", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof(name) - 1);
-
-    name[n > 0 ? n : 0] = '\0';
-    name[strcspn(name, "\n")] = '\0';
-    return book_control_of(name);
-}
-
-void books_begin(struct riptide_agent *agent)
+void outcomes_begin(struct riptide_agent *agent)
 {
     const struct riptide_applier_config *config = &agent->stages.applier;
     struct outcomes *outcomes = &agent->outcomes;
-    struct arm_config arms = { 0 };
-
     /* Where only routes give windows no connection can be drawn. */
-    if (agent->backend != RIPTIDE_ROUTES)
-        arms = (struct arm_config){ .holdout_percent = config->holdout_percent,
-                                    .seed = config->holdout_seed };
-    if (outcomes->books && memcmp(&arms, &outcomes->arms, sizeof(arms)) == 0)
+    bool has_draws =
+        agent->backend != RIPTIDE_ROUTES && config->holdout_percent > 0 && !config->dry_run;
+
+    if (has_draws == (outcomes->experiment != NULL))
         return;
-    books_end(outcomes);
-    free(outcomes->books);
-    /* Without memory for books windows are given all the same. */
-    outcomes->books = arms.holdout_percent > 0 && !config->dry_run
-                          ? calloc(2, sizeof(*outcomes->books))
-                          : NULL;
-    outcomes->arms = arms;
-    outcomes->recent = outcomes->books ? outcomes->books + 1 : NULL;
-    outcomes->n_recents = 0;
-    outcomes->wait = BOOKS_WAIT;
-    if (!outcomes->books)
+    free(outcomes->experiment);
+    /* Without memory for outcomes windows are given all the same. */
+    outcomes->experiment = has_draws ? calloc(1, sizeof(*outcomes->experiment)) : NULL;
+    if (!outcomes->experiment)
         return;
+    outcomes->experiment->arms = (struct arm_config){ .holdout_percent = config->holdout_percent,
+                                                      .seed = config->holdout_seed };
+    outcomes->experiment->since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
     free(outcomes->kept);
     outcomes->kept = NULL;
 }
@@ -86,10 +47,34 @@ static void wait_for_flights(struct riptide_agent *agent, bool is_off)
     agent->estimator->gives_none = outcomes->flights_wait > 0;
 }
 
-void outcomes_begin_round(struct riptide_agent *agent)
+static void judge(struct riptide_agent *agent, uint64_t now_ns)
 {
-    agent->estimator->holdout = ARM_SHARE(agent->outcomes.arms.holdout_percent);
-    agent->estimator->arms_seed = agent->outcomes.arms.seed;
+    struct outcomes *outcomes = &agent->outcomes;
+    struct experiment *experiment = outcomes->experiment;
+    struct verdict verdict;
+    enum suspension_step step =
+        experiment_judge(experiment, &outcomes->suspension, &verdict, now_ns);
+
+    if (step == SUSPENSION_BEGINS)
+        suspension_describe(&outcomes->suspension, &verdict, outcomes->why_suspended,
+                            sizeof(outcomes->why_suspended));
+    if (step != SUSPENSION_SAME)
+        agent_apply_pause(agent);
+    applier_set_holdout(agent->applier,
+                        ARM_SHARE(phase_percent(&experiment->arms, experiment->phase)),
+                        experiment->phase);
+}
+
+void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns)
+{
+    const struct experiment *experiment = agent->outcomes.experiment;
+
+    if (experiment) {
+        judge(agent, now_ns);
+        /* The share of the first phase in both: some that have opened in it are still open. */
+        agent->estimator->holdout = ARM_SHARE(experiment->arms.holdout_percent);
+        agent->estimator->arms_seed = experiment->arms.seed;
+    }
     wait_for_flights(agent, gives_none(agent));
 }
 
@@ -104,40 +89,37 @@ static void count_flight(struct first_flights *flights, const struct riptide_sam
     flights->again_segs += sample->retrans_segs;
 }
 
-/*
- * Most closed connections do not count and return early. Without a window of ours both arms have
- * started alike.
- */
-static void enter(struct riptide_agent *agent, const struct riptide_sample *sample, enum arm arm)
+/* Most closed connections do not count and return early. */
+static enum book_entry enter(struct riptide_agent *agent, const struct riptide_sample *sample,
+                             const struct opened *opened)
 {
-    enum book_entry entry;
-    struct outcomes *outcomes = &agent->outcomes;
+    struct experiment *experiment = agent->outcomes.experiment;
     struct riptide_estimate path = { .min_rtt_us = 0 };
+    enum book_entry entry;
     struct book_line line;
 
-    if (sample->acked_bytes <= (uint64_t)KERNEL_CWND * sample->mss_bytes) {
-        outcomes->left_out[arm][BOOK_SMALL]++;
-        return;
-    }
+    if (sample->acked_bytes <= (uint64_t)KERNEL_CWND * sample->mss_bytes)
+        return BOOK_SMALL;
     /* Without this sample, whose own time depends on its arm: the policy has it after the tick. */
     riptide_estimator_find(agent->estimator, &sample->dst, &path);
-    entry = book_line_of(&line, outcomes->control, sample, path.min_rtt_us);
-    if (entry != BOOK_ENTERED) {
-        outcomes->left_out[arm][entry]++;
-        return;
-    }
-    books_put(outcomes->books, arm, &line);
-    books_put(outcomes->recent, arm, &line);
-    outcomes->n_recent++;
+    entry = book_line_of(&line, opened->phase, sample, path.min_rtt_us);
+    if (entry == BOOK_ENTERED)
+        experiment_enter(experiment, &line, opened->arm,
+                         verdict_group(&sample->dst, experiment->arms.seed));
+    return entry;
 }
 
 void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sample, uint32_t cwnd)
 {
     struct outcomes *outcomes = &agent->outcomes;
-    enum arm arm = arm_of(sample->cookie, outcomes->arms.seed, agent->estimator->holdout);
+    struct opened opened = { ARM_WINDOW, HOLDOUT_FIRST };
+    bool is_noted = outcomes->experiment &&
+                    applier_find_opened(agent->applier, sample->cookie, sample->closed, &opened);
 
-    if (outcomes->flights_wait == 0)
-        count_flight(&outcomes->flights[arm], sample, cwnd);
-    if (outcomes->books && outcomes->wait == 0)
-        enter(agent, sample, arm);
+    if (cwnd > 0 && outcomes->flights_wait == 0 && (is_noted || !outcomes->experiment))
+        count_flight(&outcomes->flights[opened.arm], sample, cwnd);
+    if (is_noted)
+        outcomes->left_out[opened.arm][enter(agent, sample, &opened)]++;
+    else if (outcomes->experiment && cwnd > 0)
+        outcomes->left_out[ARM_WINDOW][BOOK_WITHOUT]++;
 }

@@ -5,8 +5,8 @@
 
 #include "agent/interval.h"
 #include "internal.h"
-#include "verdict/books.h"
 #include "tools.h"
+#include "verdict/experiment.h"
 
 #include <riptide/agent.h>
 #include <time.h>
@@ -95,14 +95,8 @@ struct riptide_agent {
     } stats;
 };
 
-/* Rounds before the first entry: older connections have other windows than their arm's. */
-enum { BOOKS_WAIT = 10, FLIGHTS_WAIT = 3 };
-
-/*
- * Connections after which the recent books begin anew: otherwise a month of gains would hide new
- * harm for about another month.
- */
-enum { RECENT = 20000 };
+/* Rounds until first flights are judged again: older connections had no window. */
+enum { FLIGHTS_WAIT = 3 };
 
 /* agent.c */
 
@@ -118,27 +112,20 @@ int agent_apply_pause(struct riptide_agent *agent);
  */
 int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **routep);
 
-/* suspend.c: call it each round, before its connections are added. */
-void suspend_where_harm_is(struct riptide_agent *agent, uint64_t now_ns);
-
 /* outcomes.c */
 
-/* The default of the thread's network namespace, as in the books. */
-unsigned int read_congestion_control(void);
+/* Begins the outcomes, or ends them at a start where AUTO chose routes. */
+void outcomes_begin(struct riptide_agent *agent);
 
-/* Begins the books, again at a start where AUTO chose routes: these have other arms. */
-void books_begin(struct riptide_agent *agent);
+/*
+ * Each round, before its connections are added: suspends windows where they do harm, and sets the
+ * share held out.
+ */
+void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns);
 
-/* Each round: whether first flights are judged. */
-void outcomes_begin_round(struct riptide_agent *agent);
-
-/* Enters a closed connection to a destination with that window. */
+/* Enters a closed connection, to a destination with that window; 0: none at present. */
 void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sample,
                     uint32_t cwnd);
-
-/* Adds the books to `ended`, whose sums are exported, and empties them. */
-void books_end(struct outcomes *outcomes);
-struct books *books_get_ended(struct outcomes *outcomes); /* NULL: no memory */
 
 /* window.c */
 

@@ -170,8 +170,7 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->next = (struct riptide_tick){ 0 };
     agent->has_dumped = false;
     drop_unpopped(agent);
-    suspend_where_harm_is(agent, now_ns);
-    outcomes_begin_round(agent);
+    outcomes_begin_round(agent, now_ns);
     /* In each round, as AUTO chooses at the start, and a detached program paces nothing. */
     riptide_estimator_set_pacing(agent->estimator, riptide_agent_read_applier(agent).can_pace > 0);
     agent->phase = PHASE_OBSERVING;
@@ -202,7 +201,7 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++) {
-        if (samples[i]->closed && cwnds[i] > 0)
+        if (samples[i]->closed)
             outcomes_enter(agent, samples[i], cwnds[i]);
         count_sample(tick, samples[i], outcomes[i]);
         agent->has_dumped |= !samples[i]->closed;
@@ -240,7 +239,9 @@ static int add_buffer(struct riptide_agent *agent, struct riptide_tick *tick)
         n = 0;
         if (r < 0)
             return r;
-    } while (popped == 0);
+        if (popped == RIPTIDE_E_RESTARTED)
+            discard(agent);
+    } while (popped == 0 || popped == RIPTIDE_E_RESTARTED);
     return popped == RIPTIDE_E_DONE ? popped : 0;
 }
 

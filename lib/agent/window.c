@@ -2,6 +2,7 @@
 /* What an agent knows: one destination, all of them, and the counters of its stages. */
 #include "agent/parts.h"
 
+#include "apply/config.h"
 #include "compute/estimator.h"
 #include "prefix.h"
 
@@ -128,16 +129,20 @@ RIPTIDE_PUBLIC int riptide_agent_arm_of(const struct riptide_agent *agent,
                                         enum riptide_arm *armp)
 {
     const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
-    const struct arm_config *arms = &agent->outcomes.arms;
     struct riptide_route given;
+    struct opened opened;
 
     if (agent->phase == PHASE_STOPPED || agent->stages.applier.dry_run)
         return RIPTIDE_E_UNKNOWN;
+    if (agent->outcomes.experiment) {
+        if (!applier_find_opened(agent->applier, cookie, false, &opened))
+            return RIPTIDE_E_UNKNOWN;
+        *armp = opened.arm == ARM_HOLDOUT ? RIPTIDE_ARM_HOLDOUT : RIPTIDE_ARM_WINDOW;
+        return 0;
+    }
     if (!stats.program_reason &&
         riptide_applier_find(agent->applier, peer, RIPTIDE_PROGRAM, &given) == 0) {
-        enum arm arm = arm_of(cookie, arms->seed, ARM_SHARE(arms->holdout_percent));
-
-        *armp = arm == ARM_HOLDOUT ? RIPTIDE_ARM_HOLDOUT : RIPTIDE_ARM_WINDOW;
+        *armp = RIPTIDE_ARM_WINDOW;
         return 0;
     }
     /* A route gives its window to all. */

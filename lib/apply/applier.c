@@ -285,7 +285,7 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     /* It also gives its window outside the program's cgroup, and after the process was killed. */
     if (is_paced && by_route.initcwnd > START_CWND)
         by_route.initcwnd = START_CWND;
-    if (has_routes(applier) && prefix_is_host(&wanted->dst))
+    if (has_routes(applier))
         r = router_set(applier->router, &by_route);
     return r < 0 || !applier->program ? r : windows_set(applier->program, &bounded);
 }
@@ -375,6 +375,19 @@ void applier_add_why(struct riptide_applier *applier, const char *text)
 }
 
 STRUCT_ENDS_WITH(struct riptide_applier_stats, program);
+
+void applier_set_holdout(struct riptide_applier *applier, uint32_t share, enum holdout_phase phase)
+{
+    if (applier->program)
+        program_set_holdout(applier->program, share, phase);
+}
+
+bool applier_find_opened(const struct riptide_applier *applier, uint64_t cookie, bool is_closed,
+                         struct opened *opened)
+{
+    return applier->program &&
+           program_find_opened(applier->program, cookie, is_closed, opened);
+}
 
 RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *applier,
                                               struct riptide_applier_stats *stats, size_t size)

@@ -14,8 +14,8 @@ const uint32_t book_size_bytes[BOOK_SIZES] = {
     0, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20,
 };
 const uint32_t book_rtt_us[BOOK_RTTS] = { 5000, 20000, 50000, 100000, 150000, 300000 };
-const char *const book_control[BOOK_CONTROLS] = { "unknown", "loss", "bbr" };
 const char *const arm_name[ARMS] = { "window", "holdout" };
+const char *const phase_name[HOLDOUT_PHASES] = { "first", "settled" };
 
 /* The sum of squares of that many largest outcomes still fits. */
 #define MOST_CONNECTIONS (UINT64_C(1) << 35)
@@ -36,11 +36,6 @@ static inline unsigned int find_group(const uint32_t *begins, unsigned int n, ui
 unsigned int book_rtt_group(uint32_t min_rtt_us)
 {
     return find_group(book_rtt_us, BOOK_RTTS, min_rtt_us);
-}
-
-unsigned int book_control_of(const char *name)
-{
-    return name[0] == 0 ? 0 : strncmp(name, "bbr", 3) == 0 ? 2 : 1;
 }
 
 static struct book_cell half_of(struct book_cell cell)
@@ -125,7 +120,7 @@ static uint64_t again_of(const struct riptide_sample *sample)
     return again < sent ? (again * BOOK_AGAIN_ONE + sent / 2) / sent : BOOK_AGAIN_ONE;
 }
 
-enum book_entry book_line_of(struct book_line *line, unsigned int control,
+enum book_entry book_line_of(struct book_line *line, enum holdout_phase phase,
                              const struct riptide_sample *sample, uint32_t path_rtt_us)
 {
     enum book_entry entry = judge(sample, path_rtt_us);
@@ -138,7 +133,7 @@ enum book_entry book_line_of(struct book_line *line, unsigned int control,
     again = again_of(sample);
     size = find_group(book_size_bytes, BOOK_SIZES, sample->acked_bytes);
     rtt = book_rtt_group(class_rtt_us(sample, path_rtt_us));
-    line->class = book_class(size, rtt, control);
+    line->class = book_class(phase, size, rtt);
     line->outcome =
         (struct book_cell){ 1, sample->retrans_segs > 0, time, time * time, again, again * again };
     return BOOK_ENTERED;
@@ -166,31 +161,38 @@ uint64_t books_count(const struct books *books)
     return n;
 }
 
-uint64_t books_due(const struct books *books, uint32_t holdout_percent)
+double books_due(const struct books *books, const struct arm_config *arms)
 {
-    return (books_count(books) * holdout_percent + 50) / 100;
+    double due = 0;
+
+    for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
+        const struct book_cell *cells = books->cells[class];
+
+        due += (double)(cells[ARM_WINDOW].n + cells[ARM_HOLDOUT].n) *
+               phase_percent(arms, book_phase(class)) / 100;
+    }
+    return due;
 }
 
 /*
  * A line names where its class begins, not its index, so that lines of another version never go to
  * a wrong class.
  */
-static const char head[] = "riptide books 1\n";
+static const char head[] = "riptide books 2\n";
 
 enum { LINE_BYTES = 256 };
 
 static size_t put_line(char *at, const struct book_cell *cell, unsigned int class, enum arm arm)
 {
-    unsigned int control = class % BOOK_CONTROLS, rtt = class / BOOK_CONTROLS % BOOK_RTTS;
-    unsigned int size = class / BOOK_CONTROLS / BOOK_RTTS;
+    unsigned int rtt = class % BOOK_RTTS, size = class / BOOK_RTTS % BOOK_SIZES;
 
     if (cell->n == 0)
         return 0;
     return (size_t)snprintf(
         at, LINE_BYTES,
-        "%s bytes=%" PRIu32 " rtt_us=%" PRIu32 " control=%s n=%" PRIu64 " n_again=%" PRIu64
+        "%s phase=%s bytes=%" PRIu32 " rtt_us=%" PRIu32 " n=%" PRIu64 " n_again=%" PRIu64
         " time=%" PRIu64 ",%" PRIu64 " again=%" PRIu64 ",%" PRIu64 "\n",
-        arm_name[arm], book_size_bytes[size], book_rtt_us[rtt], book_control[control], cell->n,
+        arm_name[arm], phase_name[book_phase(class)], book_size_bytes[size], book_rtt_us[rtt], cell->n,
         cell->n_again, cell->time_sum, cell->time_squares, cell->again_sum, cell->again_squares);
 }
 
@@ -226,24 +228,24 @@ static unsigned int find_begin(const uint32_t *begins, unsigned int n, uint32_t 
 /* Parses one line without its end into its cell. */
 static bool load_line(struct books *books, const char *line)
 {
-    unsigned int size, rtt, control, arm;
+    unsigned int size, rtt, phase, arm;
     struct book_cell cell = { 0 };
-    char arm_text[16], control_text[16];
+    char arm_text[16], phase_text[16];
     uint32_t bytes, rtt_us;
 
     if (sscanf(line,
-               "%15s bytes=%" SCNu32 " rtt_us=%" SCNu32 " control=%15s n=%" SCNu64
+               "%15s phase=%15s bytes=%" SCNu32 " rtt_us=%" SCNu32 " n=%" SCNu64
                " n_again=%" SCNu64 " time=%" SCNu64 ",%" SCNu64 " again=%" SCNu64 ",%" SCNu64,
-               arm_text, &bytes, &rtt_us, control_text, &cell.n, &cell.n_again, &cell.time_sum,
+               arm_text, phase_text, &bytes, &rtt_us, &cell.n, &cell.n_again, &cell.time_sum,
                &cell.time_squares, &cell.again_sum, &cell.again_squares) != 10)
         return false;
     size = find_begin(book_size_bytes, BOOK_SIZES, bytes);
     rtt = find_begin(book_rtt_us, BOOK_RTTS, rtt_us);
-    control = find_name(book_control, BOOK_CONTROLS, control_text);
+    phase = find_name(phase_name, HOLDOUT_PHASES, phase_text);
     arm = find_name(arm_name, ARMS, arm_text);
-    if (size == 0 || rtt == 0 || control == 0 || arm == 0 || !book_cell_is_valid(&cell))
+    if (size == 0 || rtt == 0 || phase == 0 || arm == 0 || !book_cell_is_valid(&cell))
         return false;
-    book_cell_add(&books->cells[book_class(size - 1, rtt - 1, control - 1)][arm - 1], &cell);
+    book_cell_add(&books->cells[book_class(phase - 1, size - 1, rtt - 1)][arm - 1], &cell);
     return true;
 }
 
@@ -254,7 +256,7 @@ int books_load(struct books *books, const char *text, size_t size, uint32_t *n_s
     uint32_t n_skipped = 0;
 
     if (size < sizeof(head) - 1 || memcmp(text, head, sizeof(head) - 1) != 0) {
-        error_set(error, "books: not books of riptide, or of another version than 1");
+        error_set(error, "books: not books of riptide, or of another version than 2");
         return -EINVAL;
     }
     for (text += sizeof(head) - 1; text < end; text = newline + 1) {

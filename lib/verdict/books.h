@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Books of outcomes: for each class of connections and each arm, sums over closed connections, in
- * 27 KB. The sums are integers, so those of two hosts, or two days, add up exactly in any order.
+ * 9 KB. The sums are integers, so those of two hosts, or two days, add up exactly in any order.
  * docs/verdict.md explains their use. Pure.
  */
 #ifndef RIPTIDE_LIB_VERDICT_BOOKS_H
@@ -11,12 +11,14 @@
 
 #include <riptide/observe.h>
 
-/* Classes: bytes acknowledged x smallest round trip time x congestion control. */
+/*
+ * Classes: phase x bytes acknowledged x smallest round trip time. Shares differ between phases, so
+ * connections are compared within one only.
+ */
 enum {
     BOOK_SIZES = 8,
     BOOK_RTTS = 6,
-    BOOK_CONTROLS = 3,
-    BOOK_CLASSES = BOOK_SIZES * BOOK_RTTS * BOOK_CONTROLS, /* 144 */
+    BOOK_CLASSES = HOLDOUT_PHASES * BOOK_SIZES * BOOK_RTTS, /* 96 */
 };
 
 /* Where each class begins; the last ones have no upper bound. */
@@ -26,14 +28,14 @@ extern const uint32_t book_rtt_us[BOOK_RTTS];
 /* Its group; the first one if it is below all. */
 unsigned int book_rtt_group(uint32_t min_rtt_us);
 
-/*
- * Congestion controls: names that begin with bbr; "loss", all other names; and "unknown", no name.
- * A destroy event has no name: its caller passes the one that its connection had.
- */
-extern const char *const book_control[BOOK_CONTROLS];
-unsigned int book_control_of(const char *name);
-
 extern const char *const arm_name[ARMS];
+extern const char *const phase_name[HOLDOUT_PHASES];
+
+/* The share of a phase, percent. */
+static inline double phase_percent(const struct arm_config *arms, enum holdout_phase phase)
+{
+    return phase == HOLDOUT_FIRST ? arms->holdout_percent : SETTLED_PERCENT;
+}
 
 /* Units of the sums: of a doubling of time, and of all segments of a connection. */
 enum { BOOK_TIME_ONE = 1 << 10, BOOK_AGAIN_ONE = 1 << 14 };
@@ -70,10 +72,15 @@ struct book_line {
     struct book_cell outcome;
 };
 
-/* The class of three indices of the tables above. */
-static inline unsigned int book_class(unsigned int size, unsigned int rtt, unsigned int control)
+/* The class of indices of the tables above, and back. */
+static inline unsigned int book_class(enum holdout_phase phase, unsigned int size, unsigned int rtt)
 {
-    return (size * BOOK_RTTS + rtt) * BOOK_CONTROLS + control;
+    return (phase * BOOK_SIZES + size) * BOOK_RTTS + rtt;
+}
+
+static inline enum holdout_phase book_phase(unsigned int class)
+{
+    return (enum holdout_phase)(class / BOOK_RTTS / BOOK_SIZES);
 }
 
 /*
@@ -88,6 +95,7 @@ enum book_entry {
     BOOK_OPEN,       /* sample.closed is false: it is still open */
     BOOK_UNMEASURED, /* before Linux 4.10; or below 5 ms, as busy time is in jiffies (1 to 10 ms) */
     BOOK_SMALL,      /* acked_bytes within the kernel's window, by which arms do not differ */
+    BOOK_WITHOUT, /* it opened without a window, so that no arm was drawn; not by book_line_of */
     BOOK_APPLICATION, /* writes pieces: segments are on average shorter than half of mss_bytes */
     BOOK_ENTRIES,
 };
@@ -96,7 +104,7 @@ enum book_entry {
  * Makes a line of a closed connection, if it counts; and adds the line to books, with its arm. Pass
  * all closed connections, also those that a dump has shown; all must be drawn with the same shares.
  * `path_rtt_us` is the smallest round trip time of its destination, of both arms, which determines
- * the class; 0: unknown, its own counts. `control` is an index of book_control.
+ * the class; 0: unknown, its own counts. `phase` is the one in which the connection opened.
  *
  * Uses of tcp_info, which a destroy event has completely: tcpi_busy_time (time with data not yet
  * acknowledged, so pauses between requests do not count), tcpi_min_rtt, tcpi_bytes_acked,
@@ -105,7 +113,7 @@ enum book_entry {
  * tcpi_rwnd_limited, as a larger window reaches the peer's sooner: that would exclude more of one
  * arm. A reset connection counts with the data acknowledged by then.
  */
-enum book_entry book_line_of(struct book_line *line, unsigned int control,
+enum book_entry book_line_of(struct book_line *line, enum holdout_phase phase,
                              const struct riptide_sample *sample, uint32_t path_rtt_us);
 void books_put(struct books *books, enum arm arm, const struct book_line *line);
 
@@ -117,13 +125,13 @@ void books_add(struct books *books, const struct books *others);
 
 /* Number of connections, of both arms; and of those that should have been held out. */
 uint64_t books_count(const struct books *books);
-uint64_t books_due(const struct books *books, uint32_t holdout_percent);
+double books_due(const struct books *books, const struct arm_config *arms);
 
 /*
  * As text: a line with the version, and one for each cell with connections:
  *
- *     riptide books 1
- *     holdout bytes=65536 rtt_us=150000 control=bbr n=40 n_again=2 time=..,.. again=..,..
+ *     riptide books 2
+ *     holdout phase=first bytes=65536 rtt_us=150000 n=40 n_again=2 time=..,.. again=..,..
  *
  * Returns an upper bound of its bytes, without a terminating zero; if `size` is at least that,
  * writes `text` and returns the number of bytes written.

@@ -16,12 +16,6 @@ static const uint64_t first_wait_ns = NS_PER_S * 600, most_wait_ns = NS_PER_S * 
 static const double margin = 0.02;
 
 /*
- * A point of retransmissions counts as one percent of time: what is retransmitted loads the path of
- * others, which the time of the own connection does not show.
- */
-static const double again_price = 1;
-
-/*
  * Time or retransmissions are worse by more than the margin, beyond chance. A gain in the other may
  * offset this, by the price of retransmissions: that is judged by estimates, as it takes many more
  * connections until a gain is beyond chance as well. A void verdict counts too: windows may be so
@@ -30,7 +24,7 @@ static const double again_price = 1;
 static bool is_shown(const struct verdict *verdict)
 {
     return (verdict->time.low > margin || verdict->again.low > margin) &&
-           verdict->time.estimate + again_price * verdict->again.estimate > margin;
+           verdict_harm(verdict) > margin;
 }
 
 /*

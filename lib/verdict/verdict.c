@@ -5,6 +5,9 @@
 #include "internal.h"
 #include "verdict/numbers.h"
 
+#include <string.h>
+#include <sys/socket.h>
+
 /*
  * The half-width at which an interval of its kind is narrowest: it is 3.0 standard errors then, 3.2
  * when it is twice as wide, and 3.4 at a fifth.
@@ -108,8 +111,9 @@ static void add_class(struct verdict *verdict, struct pool *time, struct pool *a
 
 /* `held` of `all` connections are those of control. */
 static int conclude(struct verdict *verdict, struct verdict result, const struct pool *time,
-                    const struct pool *again, double all, double held, double confidence)
+                    const struct pool *again, double held, double confidence)
 {
+    double all = (double)(result.n_of[HOLDOUT_FIRST] + result.n_of[HOLDOUT_SETTLED]);
     double alpha = 1 - confidence, share, width;
     struct riptide_interval log_time;
 
@@ -142,16 +146,80 @@ int verdict_compute(struct verdict *verdict, const struct books *books,
 {
     struct verdict result = { 0 };
     struct pool time = { 0 }, again = { 0 };
-    double all = 0, held = 0;
+    double held = 0;
 
     for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
         const struct book_cell *cells = books->cells[class];
 
         if (!verdict_has_class(classes, class))
             continue;
-        all += (double)(cells[ARM_WINDOW].n + cells[ARM_HOLDOUT].n);
+        result.n_of[book_phase(class)] += cells[ARM_WINDOW].n + cells[ARM_HOLDOUT].n;
         held += (double)cells[ARM_HOLDOUT].n;
         add_class(&result, &time, &again, &cells[ARM_WINDOW], &cells[ARM_HOLDOUT]);
     }
-    return conclude(verdict, result, &time, &again, all, held, confidence);
+    return conclude(verdict, result, &time, &again, held, confidence);
+}
+
+unsigned int verdict_group(const struct riptide_prefix *peer, uint64_t secret)
+{
+    size_t n_bytes = peer->family == AF_INET ? 24 / 8 : 64 / 8;
+    uint64_t source = 0;
+
+    memcpy(&source, peer->addr, n_bytes);
+    return arm_hash(source, secret) % VERDICT_GROUPS;
+}
+
+static void add_books(struct books *sums, const struct books *books, uint64_t sign)
+{
+    for (size_t i = 0; i < BOOK_CLASSES * ARMS; i++) {
+        struct book_cell *sum = &sums->cells[i / ARMS][i % ARMS];
+        const struct book_cell *cell = &books->cells[i / ARMS][i % ARMS];
+
+        sum->n += sign * cell->n;
+        sum->n_again += sign * cell->n_again;
+        sum->time_sum += sign * cell->time_sum;
+        sum->time_squares += sign * cell->time_squares;
+        sum->again_sum += sign * cell->again_sum;
+        sum->again_squares += sign * cell->again_squares;
+    }
+}
+
+/*
+ * How much a group speaks for harm is how much less there is without it: that depends on its
+ * outcomes and on its number of connections, so one that has many has to differ little to be left
+ * out.
+ */
+int verdict_compute_fair(struct verdict *verdict, const struct books groups[VERDICT_GROUPS],
+                         double confidence)
+{
+    const struct verdict_classes all_classes = { 0 };
+    struct books rest = { 0 };
+    double most = 0, least = 0;
+    size_t most_at = VERDICT_GROUPS, least_at = VERDICT_GROUPS;
+
+    for (size_t i = 0; i < VERDICT_GROUPS; i++)
+        add_books(&rest, &groups[i], 1);
+    for (size_t i = 0; i < VERDICT_GROUPS; i++) {
+        struct verdict without;
+        double harm;
+        int r;
+
+        add_books(&rest, &groups[i], (uint64_t)-1);
+        r = verdict_compute(&without, &rest, all_classes, confidence);
+        add_books(&rest, &groups[i], 1);
+        if (r != 0)
+            return r;
+        harm = verdict_harm(&without);
+        if (most_at == VERDICT_GROUPS || harm < most) {
+            most = harm;
+            most_at = i;
+        }
+        if (least_at == VERDICT_GROUPS || harm >= least) {
+            least = harm;
+            least_at = i;
+        }
+    }
+    add_books(&rest, &groups[most_at], (uint64_t)-1);
+    add_books(&rest, &groups[least_at], (uint64_t)-1);
+    return verdict_compute(verdict, &rest, all_classes, confidence);
 }

@@ -2,7 +2,7 @@
 /*
  * The difference between two arms of the books, with its confidence interval.
  *
- *     if (book_line_of(&line, control, sample, 0, 10) == BOOK_ENTERED)
+ *     if (book_line_of(&line, phase, sample, 0) == BOOK_ENTERED)
  *         books_put(&books, arm_of(sample->cookie, seed, holdout), &line);
  *     if (verdict_compute(&verdict, &books, all_classes, 0.95) == 0 &&
  *         interval_is_clear(&verdict.time))
@@ -38,17 +38,15 @@ static inline double verdict_nth_confidence(uint32_t k)
 
 /* A selection of classes: bit n for the n-th of books.h. 0: all. */
 struct verdict_classes {
-    uint8_t sizes, rtts, controls;
+    uint8_t sizes, rtts;
 };
 
 static inline bool verdict_has_class(struct verdict_classes classes, unsigned int class)
 {
-    unsigned int size = class / BOOK_CONTROLS / BOOK_RTTS;
-    unsigned int rtt = class / BOOK_CONTROLS % BOOK_RTTS, control = class % BOOK_CONTROLS;
+    unsigned int rtt = class % BOOK_RTTS, size = class / BOOK_RTTS % BOOK_SIZES;
 
     return (classes.sizes == 0 || classes.sizes >> size & 1) &&
-           (classes.rtts == 0 || classes.rtts >> rtt & 1) &&
-           (classes.controls == 0 || classes.controls >> control & 1);
+           (classes.rtts == 0 || classes.rtts >> rtt & 1);
 }
 
 /*
@@ -66,12 +64,23 @@ struct verdict {
     double again_control; /* of control */
     /*
      * Share of control in all connections, with a confidence of 99.9 % instead of the requested
-     * one; over all selected classes, as having two of each arm is no fair draw. If the configured
-     * share is outside, some condition excludes more of one arm than of another, and the figures
-     * above are not valid.
+     * one; over all selected classes, as having two of each arm is no fair draw. If the share that
+     * the phases have is outside, some condition excludes more of one arm than of another, and the
+     * figures above are not valid.
      */
     struct riptide_interval share;
+    uint64_t n_of[HOLDOUT_PHASES]; /* connections of both arms, of all selected classes */
 };
+
+/*
+ * Both figures as one, above 0 where windows do harm. A point of retransmissions counts as one
+ * percent of time: what is retransmitted loads the path of others, which the time of the own
+ * connection does not show.
+ */
+static inline double verdict_harm(const struct verdict *verdict)
+{
+    return verdict->time.estimate + verdict->again.estimate;
+}
 
 /* Whether zero is outside. */
 static inline bool interval_is_clear(const struct riptide_interval *interval)
@@ -79,12 +88,20 @@ static inline bool interval_is_clear(const struct riptide_interval *interval)
     return interval->low > 0 || interval->high < 0;
 }
 
-/* `percent` is the configured share of control. */
-static inline bool verdict_is_void(const struct verdict *verdict, uint32_t configured_percent)
+/* The share of control that was to be drawn. */
+static inline double verdict_due(const struct verdict *verdict, const struct arm_config *arms)
 {
-    double configured = configured_percent / 100.0;
+    double n = (double)verdict->n_of[HOLDOUT_FIRST], more = (double)verdict->n_of[HOLDOUT_SETTLED];
 
-    return verdict->share.low > configured || verdict->share.high < configured;
+    return (n * phase_percent(arms, HOLDOUT_FIRST) + more * phase_percent(arms, HOLDOUT_SETTLED)) /
+           (n + more) / 100;
+}
+
+static inline bool verdict_is_void(const struct verdict *verdict, const struct arm_config *arms)
+{
+    double due = verdict_due(verdict, arms);
+
+    return verdict->share.low > due || verdict->share.high < due;
 }
 
 /*
@@ -93,5 +110,20 @@ static inline bool verdict_is_void(const struct verdict *verdict, uint32_t confi
  */
 int verdict_compute(struct verdict *verdict, const struct books *books,
                     struct verdict_classes classes, double confidence);
+
+/*
+ * Sources, a /24 or a /64 each, in groups by a secret hash. A peer sees its arm in the first flight,
+ * and can act on it from as many addresses as its prefix has: no group may decide alone.
+ */
+enum { VERDICT_GROUPS = 16 };
+unsigned int verdict_group(const struct riptide_prefix *peer, uint64_t secret);
+
+/*
+ * A verdict over all classes without the group that speaks most for harm, and without the one that
+ * speaks most against it. Outcomes: as verdict_compute; RIPTIDE_E_UNKNOWN also where fewer than
+ * three groups have connections of both arms.
+ */
+int verdict_compute_fair(struct verdict *verdict, const struct books groups[VERDICT_GROUPS],
+                         double confidence);
 
 #endif

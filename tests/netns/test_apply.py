@@ -390,7 +390,7 @@ def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, ba
     config.write_text("")
     if is_suspended:
         write_state(state, {})
-        state.write_text(f"{state.read_text()}riptide books 1\nholdout_percent=5\nsuspended=1 "
+        state.write_text(f"{state.read_text()}riptide books 2\nholdout_percent=5 phase=first since_s=1\nsuspended=1 "
                          f"until_ns={time.time_ns() + 3600 * 10**9} wait_ns={3600 * 10**9} given_ns=0 shown_ns=5\n")
 
     def window_behind_a_transfer():

@@ -113,14 +113,14 @@ def instant(host, expression):
 def test_each_question_has_an_answer_of_a_riptided_that_helps(net, cgroup, tmp_path):
     """Its books are those of the example in docs/verdict.md; its connections are real."""
     state = tmp_path / "state"
-    begun = ("window bytes=65536 rtt_us=150000 control=loss n=2 n_again=0 time=3246,5268258 again=0,0",
-             "holdout bytes=65536 rtt_us=150000 control=loss n=2 n_again=0 time=4096,8388608 again=0,0")
-    cells = ("window bytes=65536 rtt_us=150000 control=loss n=4112 n_again=493 time=6673783,11909495942 again=807731,1323386798",
-             "holdout bytes=65536 rtt_us=150000 control=loss n=232 n_again=23 time=475136,1033895936 again=37683,61740155")
+    begun = ("window phase=first bytes=65536 rtt_us=150000 n=2 n_again=0 time=3246,5268258 again=0,0",
+             "holdout phase=first bytes=65536 rtt_us=150000 n=2 n_again=0 time=4096,8388608 again=0,0")
+    cells = ("window phase=first bytes=65536 rtt_us=150000 n=4112 n_again=493 time=6673783,11909495942 again=807731,1323386798",
+             "holdout phase=first bytes=65536 rtt_us=150000 n=232 n_again=23 time=475136,1033895936 again=37683,61740155")
 
     def started(cells):
         write_state(state, {"203.0.113.1": 30})
-        state.write_text("\n".join([state.read_text() + "riptide books 1", *cells, "holdout_percent=5\n"]))
+        state.write_text("\n".join([state.read_text() + "riptide books 2", *cells, "holdout_percent=5 phase=first since_s=1\n"]))
         return Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5,
                       "--state", state, has_rules=False)
     with exporter(net.host) as port, prometheus(net.host, port, tmp_path), contextlib.ExitStack() as stack:

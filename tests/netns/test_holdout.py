@@ -42,7 +42,7 @@ def test_a_share_is_held_out(net, cgroup, tmp_path):
         assert 10 not in windows(30)
         assert (status()["apply"]["holdout_percent"], status()["apply"]["held_out"]) == (0, 0)
     # The state keeps the books, for a start that holds some out.
-    assert "\nholdout_percent=50\n" in (tmp_path / "state").read_text()
+    assert "\nholdout_percent=50 phase=first " in (tmp_path / "state").read_text()
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
@@ -113,6 +113,28 @@ def test_five_percent_are_held_out_by_default(net, daemon, tmp_path, apply, perc
         assert status()["apply"]["holdout_percent"] == percent
 
 
+def test_first_contacts_do_not_count(path, cgroup):
+    """They open without a window, whatever their destination has when they close."""
+    connect, near, _ = path
+    with Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 50,
+                interval="100ms", has_rules=False):
+        wait_rounds(12)
+        opened = [connect(congestion="cubic") for _ in range(8)]
+        for connection in opened:
+            connection.send(60_000)
+        wait_until(lambda: status()["destinations"], "a window")
+        wait_rounds(2)
+        for connection in opened:
+            connection.near.close()
+            connection.far.close()
+
+        def without():
+            return figures_of(near.run(RIPTIDE, "metrics").stdout)["riptide_books_left_out_total{arm=window,reason=without}"]
+        wait_until(lambda: without() == 8, "all ends")
+        effect = status()["apply"]["effect"]
+        assert (effect["connections"], effect["held_out"]) == (0, 0)
+
+
 def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
     connect, near, _ = path
     config = tmp_path / "riptided.conf"
@@ -160,10 +182,10 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
         assert sum(books().values()) == 0
         end(opened())
         wait_until(lambda: sum(books().values()) == 1, "its end")
-    one = "window bytes=32768 rtt_us=100000 control=loss n=1 n_again=0 time=1024,1048576 again=0,0\n"
+    one = "window phase=first bytes=32768 rtt_us=100000 n=1 n_again=0 time=1024,1048576 again=0,0\n"
     for holdout, n in ((40, 2), (50, 0), (50, 1), (40, 0)):
         config.write_text(f"[apply]\nholdout-percent = {holdout}\n")
-        state.write_text(state.read_text().replace("riptide books 1\n", "riptide books 1\n" + one))
+        state.write_text(state.read_text().replace("riptide books 2\n", "riptide books 2\n" + one))
         with started():
             assert sum(books().values()) == n
     bulk.close()

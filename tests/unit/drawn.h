@@ -11,11 +11,11 @@
 #include <math.h>
 #include <riptide/observe.h>
 
-static inline enum book_entry books_enter(struct books *books, enum arm arm, unsigned int control,
+static inline enum book_entry books_enter(struct books *books, enum arm arm, enum holdout_phase phase,
                             const struct riptide_sample *sample, uint32_t path_rtt_us)
 {
     struct book_line line;
-    enum book_entry entry = book_line_of(&line, control, sample, path_rtt_us);
+    enum book_entry entry = book_line_of(&line, phase, sample, path_rtt_us);
 
     if (entry == BOOK_ENTERED)
         books_put(books, arm, &line);

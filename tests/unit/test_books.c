@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { MSS = 1000, LOSS = 1 /* of book_control */ };
+enum { MSS = 1000 };
 
 /* 100 KB over 160 ms in four round trips, an eighth of it retransmitted. */
 static const struct riptide_sample usual = {
@@ -22,13 +22,13 @@ static const struct riptide_sample usual = {
     .retrans_segs = 14,
 };
 
-static const unsigned int usual_class = (2 * BOOK_RTTS + 4) * BOOK_CONTROLS + 1;
+static const unsigned int usual_class = 2 * BOOK_RTTS + 4;
 
 /* Enters `usual` with a member changed. */
 static struct riptide_sample changed;
 #define ENTER(books, change)                                                                       \
     (changed = usual, changed.change,                                                              \
-     books_enter(books, ARM_WINDOW, LOSS, &changed, 0))
+     books_enter(books, ARM_WINDOW, HOLDOUT_FIRST, &changed, 0))
 
 static const struct book_cell *only_cell(const struct books *books)
 {
@@ -48,8 +48,8 @@ static const struct book_cell *only_cell(const struct books *books)
 
 TEST(memory_is_bounded)
 {
-    assert_int_equal(BOOK_CLASSES, 144);
-    assert_int_equal(sizeof(struct books), 13824);
+    assert_int_equal(BOOK_CLASSES, 96);
+    assert_int_equal(sizeof(struct books), 9216);
 }
 
 TEST(sums_by_hand)
@@ -94,7 +94,7 @@ TEST(outcomes_stay_within_their_units)
         sample.retrans_segs = cases[i].retrans_segs;
         if (cases[i].retrans_segs >= usual.data_segs_out)
             sample.acked_bytes = 11 * MSS;
-        assert_int_equal(books_enter(&books, ARM_WINDOW, LOSS, &sample, 0), BOOK_ENTERED);
+        assert_int_equal(books_enter(&books, ARM_WINDOW, HOLDOUT_FIRST, &sample, 0), BOOK_ENTERED);
         assert_int_equal(only_cell(&books)->time_sum, cases[i].time);
         assert_int_equal(only_cell(&books)->again_sum, cases[i].again);
     }
@@ -115,6 +115,7 @@ TEST(connections_that_a_window_cannot_help_do_not_count)
     assert_int_equal(ENTER(&books, data_segs_out = 14 + 201), BOOK_APPLICATION);
     assert_memory_equal(&books, &empty, sizeof(books));
     assert_int_equal(ENTER(&books, min_rtt_us = 5000), BOOK_ENTERED);
+    assert_int_equal(ENTER(&books, limited_us = 640000), BOOK_ENTERED); /* as the larger window is */
     assert_int_equal(ENTER(&books, data_segs_out = 14 + 200), BOOK_ENTERED);
     assert_int_equal(ENTER(&books, app_limited = true), BOOK_ENTERED);
 }
@@ -138,11 +139,11 @@ TEST(the_path_decides_over_floor_and_class_and_not_the_connection)
 
         sample.min_rtt_us = cases[i].own_us;
         sample.busy_time_us = cases[i].own_us > 0 ? UINT64_C(8) * cases[i].own_us : 40000;
-        assert_int_equal(books_enter(&books, ARM_WINDOW, LOSS, &sample, cases[i].path_us), cases[i].entry);
+        assert_int_equal(books_enter(&books, ARM_WINDOW, HOLDOUT_FIRST, &sample, cases[i].path_us), cases[i].entry);
         if (cases[i].entry != BOOK_ENTERED)
             continue;
         assert_ptr_equal(only_cell(&books),
-                         &books.cells[book_class(2, cases[i].rtt, LOSS)][ARM_WINDOW]);
+                         &books.cells[book_class(HOLDOUT_FIRST, 2, cases[i].rtt)][ARM_WINDOW]);
         /* The outcome is by its own. */
         assert_int_equal(only_cell(&books)->time_sum, 3 * BOOK_TIME_ONE);
     }
@@ -150,27 +151,23 @@ TEST(the_path_decides_over_floor_and_class_and_not_the_connection)
 
 TEST(classes_begin_where_the_tables_say)
 {
-    static const char *const names[] = { "", "reno", "bbr", "bbr3" };
-    static const unsigned int controls[] = { 0, 1, 2, 2 };
-
-    for (unsigned int i = 0; i < BOOK_SIZES * BOOK_RTTS * 4; i++) {
-        unsigned int size = i / BOOK_RTTS / 4, rtt = i / 4 % BOOK_RTTS, name = i % 4;
+    for (unsigned int i = 0; i < BOOK_CLASSES; i++) {
+        unsigned int size = i / BOOK_RTTS % BOOK_SIZES, rtt = i % BOOK_RTTS;
+        enum holdout_phase phase = book_phase(i);
         struct riptide_sample sample = usual;
         struct books books = { 0 };
 
         sample.mss_bytes = 1;
         sample.data_segs_out = 15;
-        assert_int_equal(book_control_of(names[name]), controls[name]);
         for (unsigned int last = 0; last < 2; last++) {
             if (last && (size + 1 == BOOK_SIZES || rtt + 1 == BOOK_RTTS))
                 continue;
             sample.acked_bytes = last ? book_size_bytes[size + 1] - 1 : book_size_bytes[size] + 11;
             sample.min_rtt_us = last ? book_rtt_us[rtt + 1] - 1 : book_rtt_us[rtt];
-            assert_int_equal(books_enter(&books, ARM_HOLDOUT, controls[name], &sample, 0),
-                             BOOK_ENTERED);
+            assert_int_equal(books_enter(&books, ARM_HOLDOUT, phase, &sample, 0), BOOK_ENTERED);
         }
-        assert_ptr_equal(only_cell(&books),
-                         &books.cells[book_class(size, rtt, controls[name])][ARM_HOLDOUT]);
+        assert_int_equal(book_class(phase, size, rtt), i);
+        assert_ptr_equal(only_cell(&books), &books.cells[i][ARM_HOLDOUT]);
     }
 }
 
@@ -178,15 +175,15 @@ static void enter_drawn(struct books *books, struct books *others)
 {
     struct riptide_sample sample = usual;
     enum arm arm = below(ARMS);
-    unsigned int control;
+    enum holdout_phase phase;
 
     sample.acked_bytes = 20000 + below(1 << (15 + below(10)));
     sample.min_rtt_us = 5000 + below(400000);
     sample.busy_time_us = sample.min_rtt_us * (uint64_t)(1 + below(1 << below(12)));
     sample.data_segs_out = (uint32_t)sample.acked_bytes / MSS + 14;
-    control = below(BOOK_CONTROLS);
-    books_enter(books, arm, control, &sample, 0);
-    books_enter(others, arm, control, &sample, 0);
+    phase = below(HOLDOUT_PHASES);
+    books_enter(books, arm, phase, &sample, 0);
+    books_enter(others, arm, phase, &sample, 0);
 }
 
 /* Two hosts' books, in either order, by memory and by text, are those of one that had all. */
@@ -221,15 +218,15 @@ TEST(text_says_what_it_is)
 
     ENTER(&books, closed = true);
     text[books_save(&books, text, size)] = 0;
-    assert_string_equal(text, "riptide books 1\n"
-                              "window bytes=65536 rtt_us=150000 control=loss n=1 n_again=1 "
+    assert_string_equal(text, "riptide books 2\n"
+                              "window phase=first bytes=65536 rtt_us=150000 n=1 n_again=1 "
                               "time=2048,4194304 again=2048,4194304\n");
     free(text);
 }
 
 TEST(lines_that_cannot_be_true_are_passed_over)
 {
-#define LABELS "window bytes=65536 rtt_us=150000 control=loss "
+#define LABELS "window phase=first bytes=65536 rtt_us=150000 "
     static const char *const lines[] = {
         "\n",
         "window\n",
@@ -242,10 +239,10 @@ TEST(lines_that_cannot_be_true_are_passed_over)
         LABELS "n=34359738369 n_again=0 time=0,0 again=0,0\n",
         LABELS "n=-1 n_again=0 time=0,0 again=0,0\n",
         LABELS "n=99999999999999999999999 n_again=0 time=0,0 again=0,0\n",
-        "windows bytes=65536 rtt_us=150000 control=loss n=1 n_again=0 time=0,0 again=0,0\n",
-        "window bytes=65537 rtt_us=150000 control=loss n=1 n_again=0 time=0,0 again=0,0\n",
-        "window bytes=65536 rtt_us=1 control=loss n=1 n_again=0 time=0,0 again=0,0\n",
-        "window bytes=65536 rtt_us=150000 control=vegas n=1 n_again=0 time=0,0 again=0,0\n",
+        "windows phase=first bytes=65536 rtt_us=150000 n=1 n_again=0 time=0,0 again=0,0\n",
+        "window phase=first bytes=65537 rtt_us=150000 n=1 n_again=0 time=0,0 again=0,0\n",
+        "window phase=first bytes=65536 rtt_us=1 n=1 n_again=0 time=0,0 again=0,0\n",
+        "window phase=last bytes=65536 rtt_us=150000 n=1 n_again=0 time=0,0 again=0,0\n",
     };
     static const struct books empty;
 
@@ -254,7 +251,7 @@ TEST(lines_that_cannot_be_true_are_passed_over)
         uint32_t n_skipped = 0;
         char text[512];
 
-        snprintf(text, sizeof(text), "riptide books 1\n%s", lines[i]);
+        snprintf(text, sizeof(text), "riptide books 2\n%s", lines[i]);
         assert_int_equal(books_load(&books, text, strlen(text), &n_skipped, NULL), 0);
         assert_int_equal(n_skipped, 1);
         assert_memory_equal(&books, &empty, sizeof(books));
@@ -263,14 +260,14 @@ TEST(lines_that_cannot_be_true_are_passed_over)
 
 TEST(books_of_another_version_are_refused)
 {
-    static const char *const texts[] = { "", "riptide books", "riptide books 2\n",
+    static const char *const texts[] = { "", "riptide books", "riptide books 1\n",
                                          "riptide state 2 saved_ns=1\n" };
     struct riptide_error error = { 0 };
     struct books books = { 0 };
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         assert_int_equal(books_load(&books, texts[i], strlen(texts[i]), NULL, &error), -EINVAL);
-    assert_string_equal(error.text, "books: not books of riptide, or of another version than 1");
+    assert_string_equal(error.text, "books: not books of riptide, or of another version than 2");
 }
 
 /* However many there are, no sum wraps, and means stay. */

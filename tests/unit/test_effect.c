@@ -3,6 +3,8 @@
 #include "effect.h"
 #include "unit.h"
 
+#include <math.h>
+
 /* So many connections that took `doublings` of a round trip, half of them half a one more or less. */
 static struct book_cell cell_of(uint64_t n, double doublings, uint64_t n_again)
 {
@@ -43,7 +45,8 @@ static void assert_says(json_t *row, const char *verdict, const char *expected)
 
 static json_t *rows_of(const struct books *books, const struct arm_config *arms, const char *name)
 {
-    json_t *document = effect_document(NULL, books, arms, 0);
+    struct experiment experiment = { .arms = *arms, .all = *books };
+    json_t *document = effect_document(NULL, &experiment, 0);
     json_t *rows = json_incref(json_object_get(document, name));
 
     json_decref(document);
@@ -78,7 +81,7 @@ TEST(the_example_in_words)
 {
     struct books books = { 0 };
 
-    fill(&books, book_class(2, 4, 1), cell_of(4112, 1.585, 493), cell_of(232, 2, 23));
+    fill(&books, book_class(HOLDOUT_FIRST, 2, 4), cell_of(4112, 1.585, 493), cell_of(232, 2, 23));
 #define FIGURES                                                                                    \
     "windows help: 1.00 round trips saved (95 % CI 0.72 to 1.30), time -25.0 % (-30.3 to -19.3); " \
     "retransmitted +0.2 points (-0.5 to +0.9); 4112 connections against 232 held out"
@@ -129,7 +132,7 @@ TEST(too_few_are_counted)
 
     assert_int_equal(count_classes(&books), 0);
     fill(&books, BOOK_CLASSES - 1, cell_of(15, 1, 0), cell_of(1, 1, 0));
-    fill(&books, BOOK_CLASSES - 2, cell_of(300, 1, 0), cell_of(18, 1, 0));
+    fill(&books, BOOK_CLASSES / 2 - 1, cell_of(300, 1, 0), cell_of(18, 1, 0));
     assert_says(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 }), "few",
                 "too few connections yet: 315 with a window and 19 held out; 20 of each are needed, "
                 "in classes that have two of each");
@@ -140,6 +143,19 @@ TEST(too_few_are_counted)
     json_decref(row);
 }
 
+/* Each phase has its own share, and is compared with itself. */
+TEST(phases_are_kept_apart)
+{
+    struct books books = { 0 };
+    json_t *row;
+
+    fill(&books, book_class(HOLDOUT_FIRST, 0, 0), cell_of(950, 2, 0), cell_of(50, 2, 0));
+    fill(&books, book_class(HOLDOUT_SETTLED, 0, 0), cell_of(9980, 3, 0), cell_of(20, 3, 0));
+    row = effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 });
+    assert_true(fabs(json_number_value(get(row, "due_percent")) - 70.0 / 110) < 1e-9);
+    assert_word(row, "none");
+}
+
 /* If one arm is left out more than the other, no class has a verdict. */
 TEST(another_share_than_the_configured_one_makes_it_void)
 {
@@ -147,9 +163,9 @@ TEST(another_share_than_the_configured_one_makes_it_void)
     json_t *row;
 
     fill(&books, 0, cell_of(950, 1, 0), cell_of(50, 2, 0));
-    fill(&books, BOOK_CLASSES - 1, cell_of(6000, 1, 0), cell_of(1000, 2, 0));
+    fill(&books, BOOK_CLASSES / 2 - 1, cell_of(6000, 1, 0), cell_of(1000, 2, 0));
     assert_says(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 }), "void",
-                "void: 13.1 % (11.5 to 14.7) of all that counted were held out, not 5 %: a "
+                "void: 13.1 % (11.5 to 14.7) of all that counted were held out, not 5.0 %: a "
                 "condition leaves out more of one arm than of the other");
     row = effect_pooled(&books, &(struct arm_config){ .holdout_percent = 5 });
     assert_true(json_is_null(get(row, "time_percent")) && json_is_null(get(row, "again_points")));

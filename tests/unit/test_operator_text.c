@@ -174,7 +174,7 @@ TEST(outcomes_are_no_hints)
 {
     static const char books[] =
         "riptide agent 1\n"
-        "riptide books 1\n"
+        "riptide books 2\n"
         "paused=1\n"
         "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=6000\n"
         "x\n";

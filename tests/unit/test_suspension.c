@@ -18,6 +18,7 @@ static struct verdict verdict_of(double time_low, double time_high, double again
         .time = { (time_low + time_high) / 200, time_low / 100, time_high / 100 },
         .again = { (again_low + again_high) / 200, again_low / 100, again_high / 100 },
         .share = { 0.053, 0.043, 0.064 },
+        .n_of = { 4344 },
     };
 }
 
@@ -61,7 +62,7 @@ TEST(a_verdict_that_is_void_suspends_as_well)
 {
     struct verdict harmful = verdict_of(20, 30, 20, 30);
 
-    assert_true(verdict_is_void(&harmful, 10));
+    assert_true(verdict_is_void(&harmful, &(struct arm_config){ 10, 0 }));
     assert_true(suspends(harmful));
 }
 

@@ -46,7 +46,7 @@ static struct looks look(const struct world *world, double again_truth)
         enum arm arm = arm_of(n, seed, ARM_SHARE(5));
         struct riptide_sample sample = draw_for(world, arm == ARM_WINDOW);
 
-        books_enter(&books, arm, below(3) ? 0 : 2, &sample, 0);
+        books_enter(&books, arm, HOLDOUT_FIRST, &sample, 0);
         if (n % 50 != 0 ||
             verdict_compute(&verdict, &books, all_classes, 0.95) != 0)
             continue;
@@ -312,14 +312,15 @@ TEST(classes_can_be_chosen)
     static const struct {
         struct verdict_classes classes;
         uint64_t n;
-    } cases[] = { { { 0, 0, 0 }, 7 },      { { 1 << 2, 0, 0 }, 3 }, { { 1 << 5, 0, 0 }, 4 },
-                  { { 0, 1 << 4, 0 }, 5 }, { { 0, 0, 1 << 2 }, 6 }, { { 1 << 2, 1 << 4, 0 }, 1 },
-                  { { 0xff, 63, 7 }, 7 },  { { 1 << 2, 0, 1 }, 0 } };
+    } cases[] = { { { 0, 0 }, 7 },           { { 1 << 2, 0 }, 3 },      { { 1 << 5, 0 }, 4 },
+                  { { 0, 1 << 4 }, 5 },      { { 1 << 2, 1 << 4 }, 1 }, { { 0xff, 63 }, 7 },
+                  { { 1 << 5, 1 << 5 }, 0 } };
     struct books books = { 0 };
 
     for (size_t i = 0; i < 3; i++) {
-        unsigned int class =
-            (unsigned int[]){ book_class(2, 4, 1), book_class(2, 5, 2), book_class(5, 4, 2) }[i];
+        unsigned int class = (unsigned int[]){ book_class(HOLDOUT_FIRST, 2, 4),
+                                               book_class(HOLDOUT_SETTLED, 2, 5),
+                                               book_class(HOLDOUT_FIRST, 5, 4) }[i];
 
         books.cells[class][ARM_HOLDOUT] = books.cells[class][ARM_WINDOW] =
             cell_of(UINT64_C(100) << i, 2, 0.5, 0, 0);
@@ -340,13 +341,13 @@ TEST(the_share_is_of_all_classes)
     struct verdict verdict;
 
     for (unsigned int i = 0; i < BOOK_CLASSES; i++) {
-        unsigned int n_held_out = i < 53 ? 0 : i < 106 ? 1 : i < 132 ? 2 : i < 141 ? 3 : 4;
+        unsigned int n_held_out = i < 35 ? 0 : i < 70 ? 1 : i < 88 ? 2 : i < 94 ? 3 : 4;
 
         books.cells[i][ARM_WINDOW] = cell_of(19, 2, 0.5, 0, 0);
         books.cells[i][ARM_HOLDOUT] = cell_of(n_held_out, 2, 0.5, 0, 0);
     }
     assert_int_equal(verdict_compute(&verdict, &books, all_classes, 0.95), 0);
-    assert_int_equal(verdict.n_control, 26 * 2 + 9 * 3 + 3 * 4);
+    assert_int_equal(verdict.n_control, 18 * 2 + 6 * 3 + 2 * 4);
     assert_true(fabs(verdict.share.estimate - 0.05) < 0.001);
     assert_true(verdict.share.low < 0.05 && verdict.share.high > 0.05);
 }
@@ -354,14 +355,14 @@ TEST(the_share_is_of_all_classes)
 /* Hosts have it of an agent that holds some out; a struct of theirs may be an older one. */
 TEST(an_agent_says_the_same)
 {
-    struct books books = { 0 };
-    struct riptide_agent agent = { .outcomes.books = &books };
+    static struct experiment experiment;
+    struct riptide_agent agent = { .outcomes.experiment = &experiment };
     struct riptide_verdict given = { .held_out = 1 };
 
     assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), RIPTIDE_E_UNKNOWN);
     assert_int_equal(given.held_out, 1);
-    books.cells[70][ARM_HOLDOUT] = cell_of(232, 2, 0.5, 23, 0.1);
-    books.cells[70][ARM_WINDOW] = cell_of(4112, 1.585, 0.5, 493, 0.1);
+    experiment.all.cells[70][ARM_HOLDOUT] = cell_of(232, 2, 0.5, 23, 0.1);
+    experiment.all.cells[70][ARM_WINDOW] = cell_of(4112, 1.585, 0.5, 493, 0.1);
     assert_int_equal(
         riptide_agent_get_verdict(&agent, &given, offsetof(struct riptide_verdict, share)), 0);
     assert_true(given.share.estimate == 0);

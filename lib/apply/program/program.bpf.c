@@ -47,6 +47,7 @@ static long (*const set_callbacks)(struct bpf_sock_ops *ctx,
                                    int flags) = (void *)BPF_FUNC_sock_ops_cb_flags_set;
 static __u64 (*const get_netns_cookie)(void *ctx) = (void *)BPF_FUNC_get_netns_cookie;
 static __u64 (*const get_socket_cookie)(void *ctx) = (void *)BPF_FUNC_get_socket_cookie;
+static __u64 (*const ktime_get_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
 
 /* Names of the maps; the loader puts their fds in place of the names. */
 extern char windows, common;
@@ -172,6 +173,24 @@ INLINE int is_awaited(struct bpf_sock_ops *ctx)
     return 1;
 }
 
+/* The window that the connection would have without a route of ours: snd_cwnd is that of a route. */
+INLINE __u32 base_cwnd_of(const struct bpf_sock_ops *ctx, const struct window *window)
+{
+    return ctx->snd_cwnd <= window->route_cwnd_max ? window->base_cwnd : ctx->snd_cwnd;
+}
+
+/* The condition is the same for both arms: that established() gives the window. */
+INLINE void note_opened(const struct bpf_sock_ops *ctx, const struct window *window,
+                        struct window_common *all, __u64 hash, int is_held_out)
+{
+    __u64 *note = &all->opened[hash % OPENED_SLOTS], now_s = ktime_get_ns() >> 30;
+
+    if (ctx->total_retrans > 1 || (base_cwnd_of(ctx, window) > window->initcwnd && !window->may_lower))
+        return;
+    if (!*note || ((now_s - (*note >> 2)) & 0x3fffffff) > OPENED_KEPT_S)
+        *note = opened_note(hash, now_s, all->phase, is_held_out ? ARM_HOLDOUT : ARM_WINDOW);
+}
+
 /* Gives the window that the connection would have without a route of ours. */
 INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window,
                      struct window_counts *count)
@@ -186,8 +205,7 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
                         struct window_counts *count)
 {
     __u64 rtt_us = round_trip_us(ctx, window);
-    /* snd_cwnd is the initcwnd of the route, or 10; without a route of ours it would be this. */
-    __u32 base_cwnd = ctx->snd_cwnd <= window->route_cwnd_max ? window->base_cwnd : ctx->snd_cwnd;
+    __u32 base_cwnd = base_cwnd_of(ctx, window);
 
     if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
         set_option(ctx, SOL_TCP, TCP_SAVE_SYN, NO_NOTE);
@@ -237,10 +255,10 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
 {
     struct window_common *all;
     const struct window *window;
-    __u64 first = 0;
+    __u64 first = 0, hash = 0;
     int is_established = ctx->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
                          ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
-    int is_data = ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB, is_held_out;
+    int is_data = ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB, is_held_out = 0;
 
     /* A flight begins with data that leaves while none is in flight. */
     if (is_data) {
@@ -261,8 +279,12 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     window = find_window(ctx);
     if (!window)
         return 1;
-    is_held_out =
-        all->holdout && arm_of(get_socket_cookie(ctx), all->seed, all->holdout) == ARM_HOLDOUT;
+    if (all->holdout) {
+        hash = arm_hash(get_socket_cookie(ctx), all->seed);
+        is_held_out = hash >> 32 < all->holdout;
+        if (is_established)
+            note_opened(ctx, window, all, hash, is_held_out);
+    }
     if (is_established && is_held_out)
         hold_out(ctx, window, &all->counts);
     else if (is_established)

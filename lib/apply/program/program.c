@@ -279,6 +279,30 @@ void program_set_paused(struct program *program, const char *why)
         program->common->is_paused = why != NULL;
 }
 
+void program_set_holdout(struct program *program, uint32_t share, enum holdout_phase phase)
+{
+    if (!program->common)
+        return;
+    program->common->phase = phase;
+    program->common->holdout = share;
+}
+
+bool program_find_opened(const struct program *program, uint64_t cookie, bool is_closed,
+                         struct opened *opened)
+{
+    uint64_t hash = arm_hash(cookie, program->config->holdout_seed), note;
+
+    if (!program->common)
+        return false;
+    note = program->common->opened[hash % OPENED_SLOTS];
+    if (note == 0 || note >> 32 != hash >> 32)
+        return false;
+    if (is_closed)
+        program->common->opened[hash % OPENED_SLOTS] = 0;
+    *opened = (struct opened){ (enum arm)(note & 1), (enum holdout_phase)(note >> 1 & 1) };
+    return true;
+}
+
 void program_check(struct program *program)
 {
     struct riptide_error *why = &program->whys[program->reason == program->whys[0].text];

@@ -89,6 +89,13 @@ void program_check(struct program *program);
 /* Why the program gives no windows; NULL: it does. The same pointer until it changes. */
 const char *program_get_reason(const struct program *program);
 
+/* The share held out of connections that open from now on, and its phase. */
+void program_set_holdout(struct program *program, uint32_t share, enum holdout_phase phase);
+
+/* As applier_find_opened. */
+bool program_find_opened(const struct program *program, uint64_t cookie, bool is_closed,
+                         struct opened *opened);
+
 /* Sets the members for the program; `program` counts connections since the start. */
 void program_count(const struct program *program, struct riptide_applier_stats *stats);
 

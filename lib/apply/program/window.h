@@ -35,13 +35,29 @@ struct window_counts {
     __u64 given, paced, kept, syn_lost, refused, held_out, by_cwnd[WINDOW_BUCKETS], segments;
 };
 
+/*
+ * Notes of connections that have opened with a window, or held out from one, each in the slot of its
+ * hash (arm_hash): only the program knows that, and a destroy event does not tell. The reader frees
+ * the slot when the connection closes. A note that is in the way stays, so that whether a connection
+ * is noted does not depend on how long it takes; but only so long, as some are never read.
+ */
+enum { OPENED_SLOTS = 1 << 15, OPENED_KEPT_S = 256 };
+
+/* The hash, when, and as what. Never 0, which is a free slot: small hashes are held out. */
+static inline __u64 opened_note(__u64 hash, __u64 now_s, __u32 phase, __u32 arm)
+{
+    return (hash >> 32 << 32) | (now_s & 0x3fffffff) << 2 | phase << 1 | arm;
+}
+
 /* The only element of a map, and memory of the loader's: settings of all windows, and counts. */
 struct window_common {
     __u64 netns_cookie; /* of the namespace that the program serves */
     __u32 is_paused;    /* the program does nothing */
     __u32 holdout;      /* ARM_SHARE of connections that keep the kernel's window */
     __u64 seed;         /* for the draw, see arm_of */
+    __u64 phase;        /* enum holdout_phase, of which that is the share */
     struct window_counts counts;
+    __u64 opened[OPENED_SLOTS];
 };
 
 #endif

@@ -2,6 +2,10 @@
 /* A router: its life, its fd, its settings, and the order of its work. */
 #include "router.h"
 
+#include "internal.h"
+#include "prefix.h"
+#include "tools.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/filter.h>
@@ -205,7 +209,7 @@ int router_pop(struct router *router, const struct riptide_route **routep)
 
     if (!target)
         return RIPTIDE_E_AGAIN;
-    router->popped = target->told;
+    plan_describe(plan, target, &router->popped);
     targets_forget_if_done(&plan->targets, target);
     *routep = &router->popped;
     return 0;
@@ -218,7 +222,7 @@ int router_find(const struct router *router, const struct riptide_prefix *dst,
 
     if (!target)
         return RIPTIDE_E_UNKNOWN;
-    *route = target->told;
+    plan_describe(&router->plan, target, route);
     return 0;
 }
 
