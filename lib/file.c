@@ -63,7 +63,7 @@ void writer_put(struct writer *writer, const char *text, size_t n)
         write_all(writer, text, n);
         return;
     }
-    if (fits)
+    if (fits && n > 0)
         memcpy(writer->to + writer->n, text, n);
     writer->n += n;
 }

@@ -15,10 +15,8 @@
 #include "internal.h"
 #include "prefix.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char head[] = "riptide agent 1\n", paused_line[] = "paused=1\n";
@@ -29,31 +27,27 @@ enum { LINE_BYTES = RIPTIDE_PREFIX_TEXT_BYTES + 96 };
 /* However damaged a file is. */
 #define MOST_LEFT_NS (UINT64_C(366) * 86400 * NS_PER_S)
 
-int operator_save(const struct riptide_estimator *estimator, bool is_paused, uint64_t now_ns,
-                  uint64_t realtime_ns, char **textp, size_t *np)
+void operator_put(struct writer *writer, const struct riptide_estimator *estimator, bool is_paused,
+                  uint64_t now_ns, uint64_t realtime_ns)
 {
-    size_t size = sizeof(head) + sizeof(paused_line) + (size_t)estimator->n_hints * LINE_BYTES, n;
-    char *text = malloc(size);
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], line[LINE_BYTES];
+    struct riptide_hint hint;
+    uint32_t cursor = 0;
+    int n;
 
-    if (!text)
-        return -ENOMEM;
-    n = (size_t)snprintf(text, size, "%s%s", head, is_paused ? paused_line : "");
-    for (size_t i = 0; i < estimator->n_hints; i++) {
-        const struct riptide_hint *hint = &estimator->hints[i].hint;
-        char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-
-        if (!hint_has_end(hint) || hint->until_ns <= now_ns)
+    writer_put(writer, head, strlen(head));
+    if (is_paused)
+        writer_put(writer, paused_line, strlen(paused_line));
+    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0) {
+        if (!hint_has_end(&hint) || hint.until_ns <= now_ns)
             continue;
-        riptide_prefix_format(&hint->dst, dst);
-        n += (size_t)snprintf(text + n, size - n,
-                              "hint=%s cwnd_max=%" PRIu32 " off=%d until_ns=%" PRIu64
-                              " left_ns=%" PRIu64 "\n",
-                              dst, hint->cwnd_max, hint->off,
-                              realtime_ns + (hint->until_ns - now_ns), hint->until_ns - now_ns);
+        riptide_prefix_format(&hint.dst, dst);
+        n = snprintf(line, sizeof(line),
+                     "hint=%s cwnd_max=%" PRIu32 " off=%d until_ns=%" PRIu64 " left_ns=%" PRIu64 "\n",
+                     dst, hint.cwnd_max, hint.off, realtime_ns + (hint.until_ns - now_ns),
+                     hint.until_ns - now_ns);
+        writer_put(writer, line, (size_t)n);
     }
-    *textp = text;
-    *np = n;
-    return 0;
 }
 
 /* Returns whether the line is that of a hint which was added, or has ended. */

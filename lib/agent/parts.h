@@ -146,9 +146,9 @@ void state_load(struct riptide_agent *agent);
 
 /* operator_text.c */
 
-/* The text to follow a state: *np bytes, to be freed. Errors: -ENOMEM. */
-int operator_save(const struct riptide_estimator *estimator, bool is_paused, uint64_t now_ns,
-                  uint64_t realtime_ns, char **textp, size_t *np);
+/* The text to follow a state. */
+void operator_put(struct writer *writer, const struct riptide_estimator *estimator, bool is_paused,
+                  uint64_t now_ns, uint64_t realtime_ns);
 
 /*
  * Adds the hints of a state, which ends with a zero; returns whether it was paused. *n_skippedp:

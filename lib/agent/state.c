@@ -25,32 +25,22 @@ static void put_windows(struct writer *writer, const struct riptide_estimator *e
     writer_put(writer, line, state_put_line(line, estimator, slot, now_ns));
 }
 
-/* Puts a text, unless there is no memory for it, and frees it. */
-static void put_text(struct writer *writer, int r, char *text, size_t n)
-{
-    if (r < 0 && writer->error == 0)
-        writer->error = -r;
-    else
-        writer_put(writer, text, n);
-    free(text);
-}
-
-/* Window by window: the whole text would be a third of a daemon's memory. */
+/* Line by line: the whole text would be a third of a daemon's memory. */
 static void put_state(struct writer *writer, const void *from)
 {
     const struct riptide_agent *agent = from;
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
-    char *text = NULL;
+    CLEANUP(freep) char *outcomes = NULL;
     size_t n = 0;
     int r;
 
     put_windows(writer, agent->estimator, now_ns, realtime_ns);
-    r = operator_save(agent->estimator, agent->is_paused, now_ns, realtime_ns, &text, &n);
-    put_text(writer, r, text, n);
-    text = NULL;
-    n = 0;
-    r = outcomes_save(&agent->outcomes, now_ns, realtime_ns, &text, &n);
-    put_text(writer, r, text, n);
+    operator_put(writer, agent->estimator, agent->is_paused, now_ns, realtime_ns);
+    r = outcomes_save(&agent->outcomes, now_ns, realtime_ns, &outcomes, &n);
+    if (r == 0)
+        writer_put(writer, outcomes, n);
+    else if (writer->error == 0)
+        writer->error = -r;
 }
 
 RIPTIDE_PUBLIC size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text,
