@@ -266,6 +266,7 @@ RIPTIDE_PUBLIC int riptide_applier_get_fd(const struct riptide_applier *applier)
 RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
                                        const struct riptide_wanted *wanted)
 {
+    uint32_t without_us = wanted->base_cwnd > 0 ? wanted->base_cwnd : KERNEL_CWND;
     bool is_paced = wanted->pacing_percent > 0 && wanted->pacing_percent != RIPTIDE_AT_ONCE;
     struct riptide_wanted bounded = *wanted, by_route;
     int r = check(applier, NULL);
@@ -281,6 +282,8 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
         set_work(applier, true);
     if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
         bounded.initcwnd = wanted->cwnd_max;
+    if (!wanted->may_lower && wanted->initcwnd > 0 && bounded.initcwnd < without_us)
+        bounded.initcwnd = without_us;
     by_route = bounded;
     /* It also gives its window outside the program's cgroup, and after the process was killed. */
     if (is_paced && by_route.initcwnd > START_CWND)

@@ -23,6 +23,7 @@ enum {
 
 /* In all inode numbers of PID namespaces (PROC_PID_INIT_INO), and in no others' groups so far. */
 #define GROUPS_OF_CLAIM UINT32_C(0xe0000000)
+#define EVERY_GROUP     UINT32_MAX /* of one that listens to all, as a monitor */
 
 static uint32_t groups_of_us(void)
 {
@@ -68,7 +69,8 @@ static void drop(struct claim *claim)
 
 void claim_close(struct claim *claim)
 {
-    drop(claim);
+    if (claim->fd >= 0)
+        drop(claim);
     if (claim->sockets)
         fclose(claim->sockets);
     claim->sockets = NULL;
@@ -89,7 +91,7 @@ static int find_holder(FILE *sockets, uint32_t own_port, int *pidp)
         while (fgets(line, sizeof(line), sockets)) {
             if (sscanf(line, "%*s %d %" SCNu32 " %" SCNx32, &protocol, &port, &groups) != 3 ||
                 protocol != NETLINK_USERSOCK || (groups & GROUPS_OF_CLAIM) != GROUPS_OF_CLAIM ||
-                port == own_port)
+                groups == EVERY_GROUP || port == own_port)
                 continue;
             *pidp = groups == ours ? (int)(port & PID_MASK) : 0;
             if (*pidp == 0 || kill(*pidp, 0) == 0 || errno != ESRCH)

@@ -55,6 +55,9 @@ int applier_config_take(struct riptide_applier_config *kept,
         return error_set_field(error, "applier.cgroup",
                                "%s; routes are for all of the host, the program is for a cgroup",
                                checked.cgroup);
+    if (checked.cgroup && checked.cgroup[0] != '/')
+        return error_set_field(error, "applier.cgroup", "%s; must be an absolute path",
+                               checked.cgroup);
     *kept = checked;
     return 0;
 }

@@ -177,6 +177,9 @@ TEST(options_without_effect_by_routes_alone_are_refused)
     configs.applier.holdout_percent = 0;
     configs.applier.cgroup = "/sys/fs/cgroup";
     assert_not_new(&configs, "applier.cgroup: /sys/fs/cgroup; routes are for all");
+    configs.applier.backend = RIPTIDE_AUTO;
+    configs.applier.cgroup = "system.slice";
+    assert_not_new(&configs, "applier.cgroup: system.slice; must be an absolute path");
 }
 
 static struct stages stages_of(const struct configs *configs)

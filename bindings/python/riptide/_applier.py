@@ -62,25 +62,37 @@ class Applier(KernelHandle):
         self._stop(_stop)
 
     def set(self, dst: PrefixLike, initcwnd: int, cwnd_max: int = 0, rto_min: Duration = 0,
-            may_lower: bool = False, pmtu_bytes: int = 0) -> None:
+            may_lower: bool = False, pmtu_bytes: int = 0, pacing_percent: int = 0,
+            rtt: Duration = 0, receive_bytes: int = 0, base_cwnd: int = 0) -> None:
         """Requests a window for connections to dst, in segments; 0 withdraws it.
 
         The route never has more than cwnd_max segments; 0: no bound. rto_min is the smallest
         retransmission timeout, which the kernel rounds up to ms; 0: unchanged. A window up to the
         base route's initcwnd gets no route, unless may_lower is set. pmtu_bytes is the path MTU
         that connections to a host have found, 0: unknown; below its link's there is no route.
-        Errors: FullError (max_windows), InvalidError (above 65535 segments or 60 s).
+
+        For the program: pacing_percent, 1 to 100, of a round trip over which the first flight
+        leaves, 0: as configured; rtt, the path's smallest round trip time, 0: the handshake's;
+        base_cwnd, the base route's initcwnd, which held out connections keep, 0: the kernel's 10.
+        receive_bytes is the first receive window of connections that this host opens, 0: the
+        kernel's.
+        Errors: FullError (max_windows), InvalidError (above 65535 segments, 100 percent or 60 s).
         """
         wanted = ffi.new("struct riptide_wanted *")
         write(wanted, {"dst": dst, "initcwnd": initcwnd, "cwnd_max": cwnd_max,
-                       "may_lower": may_lower, "pmtu_bytes": pmtu_bytes}, [])
+                       "may_lower": may_lower, "pmtu_bytes": pmtu_bytes,
+                       "pacing_percent": pacing_percent, "receive_bytes": receive_bytes,
+                       "base_cwnd": base_cwnd}, [])
         wanted.rto_min_us = duration_us("rto_min", rto_min)
+        wanted.rtt_us = duration_us("rtt", rtt)
         with self._use as c:
             result = lib.riptide_applier_set(c, wanted)
         if result == lib.RIPTIDE_E_INVALID:  # an invalid prefix was refused before
-            raise InvalidError(f"initcwnd: up to 65535 segments: {initcwnd}"
-                               if initcwnd > lib.RIPTIDE_CWND_LIMIT else
-                               f"rto_min: up to 60 s: {rto_min}")
+            for name, value in (("initcwnd", initcwnd), ("base_cwnd", base_cwnd)):
+                if value > lib.RIPTIDE_CWND_LIMIT:
+                    raise InvalidError(f"{name}: up to 65535 segments: {value}")
+            raise InvalidError(f"pacing_percent: up to 100: {pacing_percent}" if pacing_percent > 100
+                               else f"rto_min: up to 60 s: {rto_min}")
         check(result)
 
     def pause(self) -> None:

@@ -89,6 +89,14 @@ def test_windows_are_bounded_and_timeouts_round_up(net: Network) -> None:
                 for metric in routes(net.host)["203.0.113.7"]["metrics"]]
 
 
+def test_no_window_is_below_that_without_us(net: Network) -> None:
+    with net.host.entered(), riptide.Applier(backend=riptide.Backend.PROGRAM, dry_run=True) as applier:
+        applier.start()
+        applier.set("203.0.113.7", 5)
+        applier.set("203.0.113.8", 5, may_lower=True)
+        assert [change.initcwnd for change in settle(applier)] == [10, 5]
+
+
 def test_no_route_where_the_path_mtu_is_smaller(net: Network) -> None:
     with net.host.entered(), riptide.Applier(backend=riptide.Backend.ROUTES) as applier:
         applier.start()
