@@ -363,7 +363,7 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
         estimator->changed = destination->next_changed;
         destination->flags &= (uint8_t)~IS_CHANGED;
         destination->popped = given;
-            if (memcmp(&given, &before, sizeof(given)) != 0)
+        if (memcmp(&given, &before, sizeof(given)) != 0)
             return 0;
     }
     return RIPTIDE_E_AGAIN;

@@ -206,7 +206,6 @@ size_t state_put_head(char *at, uint64_t realtime_ns);
 size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
                       uint64_t now_ns);
 
-/* For policies: whether a sample is evidence of its path at present. */
 /* The kernel's smallest retransmission timeout, TCP_RTO_MIN in include/net/tcp.h. */
 enum { RTO_MIN_US = 200000 };
 
