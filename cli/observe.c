@@ -31,10 +31,10 @@ static const char text[] =
 static void print_left_out(const struct riptide_observer_stats *stats)
 {
     if (stats->sockets > stats->samples)
-        log_answer("left out: %" PRIu64 " local, %" PRIu64 " multicast, %" PRIu64
-                   " link-local, %" PRIu64 " elsewhere, %" PRIu64 " closing, %" PRIu64 " malformed",
-                   stats->left_out_local, stats->left_out_multicast, stats->left_out_link_local,
-                   stats->left_out_scope, stats->left_out_no_info, stats->malformed);
+        log_answer("left out: %" PRIu64 " local, %" PRIu64 " elsewhere, %" PRIu64 " closing, %" PRIu64
+                   " malformed",
+                   stats->left_out_local, stats->left_out_scope, stats->left_out_no_info,
+                   stats->malformed);
 }
 
 /* Returns the exit status, or an error. */
@@ -48,12 +48,10 @@ static int observe(const struct command_options *options, const struct riptide_s
 
     if (r == 0) {
         document = json_pack(
-            "{s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:I}", "destinations",
-            aggregate_to_json(&table), "left_out", "local", (json_int_t)stats.left_out_local,
-            "multicast", (json_int_t)stats.left_out_multicast, "link_local",
-            (json_int_t)stats.left_out_link_local, "scope", (json_int_t)stats.left_out_scope,
-            "no_info", (json_int_t)stats.left_out_no_info, "malformed", (json_int_t)stats.malformed,
-            "restarts", (json_int_t)stats.restarts);
+            "{s:o, s:{s:I, s:I, s:I, s:I}}", "destinations", aggregate_to_json(&table), "left_out",
+            "local", (json_int_t)stats.left_out_local, "scope", (json_int_t)stats.left_out_scope,
+            "no_info", (json_int_t)stats.left_out_no_info, "malformed",
+            (json_int_t)stats.malformed);
         r = command_print(options, document, text, "lrrrrrrrrrr");
         if (!options->json)
             print_left_out(&stats);

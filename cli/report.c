@@ -13,10 +13,10 @@
 
 static void report_filter(struct riptide_agent *agent)
 {
-    if (riptide_agent_get_stats(agent)->observer->filter == RIPTIDE_FILTER_PARTIAL)
+    if (riptide_agent_get_stats(agent)->observer->is_filter_partial)
         log_line(LOG_LEVEL_WARNING,
-                 "too many prefixes in --scope and --exclude for the kernel's filter: it filters "
-                 "by wider prefixes, and riptided drops the rest");
+                 "--scope and --exclude have more than 256 prefixes: the kernel sends all "
+                 "connections, and riptided drops those outside, which takes longer");
 }
 
 void report_start(const struct settings *settings, struct riptide_agent *agent)

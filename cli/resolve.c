@@ -61,6 +61,9 @@ int resolve(const struct riptide_applier_config *config, uint32_t cwnd,
     if (r == 0)
         r = run(applier, resolved);
     riptide_applier_free(applier);
+    /* A conflict over the table or the rules is no reason of a destination's. */
+    if (r == -EEXIST || r == -EOPNOTSUPP || r == -EADDRINUSE)
+        return 0;
     return r;
 }
 

@@ -16,8 +16,6 @@ static int take(struct riptide_observer *observer, struct prefix_table *table)
         r = riptide_observer_pop(observer, &sample);
         if (r == 0)
             r = aggregate_add(table, sample);
-        else if (r == RIPTIDE_E_RESTARTED)
-            prefix_table_deinit(table); /* the samples come again */
         else
             return r == RIPTIDE_E_AGAIN ? 0 : r;
         if (r < 0)

@@ -208,10 +208,8 @@ static void check_figures(const struct riptide_sample *sample, const struct rtat
 {
     struct tcp_info info = { 0 };
     size_t n = RTA_PAYLOAD(attribute);
-    uint64_t limited_us;
 
     memcpy(&info, RTA_DATA(attribute), n < sizeof(info) ? n : sizeof(info));
-    limited_us = info.tcpi_rwnd_limited + info.tcpi_sndbuf_limited;
     CASE_CHECK(sample->cwnd == info.tcpi_snd_cwnd && sample->cwnd > 0);
     CASE_CHECK(sample->ssthresh_segs == info.tcpi_snd_ssthresh);
     CASE_CHECK(sample->rtt_us == info.tcpi_rtt);
@@ -225,9 +223,7 @@ static void check_figures(const struct riptide_sample *sample, const struct rtat
     CASE_CHECK(sample->last_data_sent_ms == info.tcpi_last_data_sent);
     CASE_CHECK(sample->ca_state == info.tcpi_ca_state);
     CASE_CHECK(sample->app_limited == info.tcpi_delivery_rate_app_limited);
-    CASE_CHECK(sample->snd_wnd_bytes == info.tcpi_snd_wnd);
     CASE_CHECK(sample->busy_time_us == info.tcpi_busy_time);
-    CASE_CHECK(sample->limited_us == (limited_us < UINT32_MAX ? limited_us : UINT32_MAX));
 }
 
 static void check_rest(const struct riptide_sample *sample, const void *payload, size_t n)
@@ -239,9 +235,11 @@ static void check_rest(const struct riptide_sample *sample, const void *payload,
 
     CASE_CHECK(sample->local_port == ntohs(msg->id.idiag_sport));
     CASE_CHECK(sample->remote_port == ntohs(msg->id.idiag_dport));
-    CASE_CHECK(sample->ifindex == msg->id.idiag_if && !sample->closed);
-    CASE_CHECK(sample->has_mark == (mark && RTA_PAYLOAD(mark) >= sizeof(sample->mark)));
-    CASE_CHECK(!sample->has_mark || !memcmp(&sample->mark, RTA_DATA(mark), sizeof(sample->mark)));
+    CASE_CHECK(!sample->closed);
+    if (mark && RTA_PAYLOAD(mark) >= sizeof(sample->mark))
+        CASE_CHECK(!memcmp(&sample->mark, RTA_DATA(mark), sizeof(sample->mark)));
+    else
+        CASE_CHECK(sample->mark == 0);
     CASE_CHECK(n_name < sizeof(sample->congestion_control));
     CASE_CHECK(n_name == 0 || (n_name <= RTA_PAYLOAD(name) &&
                                !memcmp(sample->congestion_control, RTA_DATA(name), n_name)));
@@ -309,8 +307,7 @@ static void dump(uint8_t kind)
         r = netlink_dump_step(&netlink, on_message, NULL);
         CASE_CHECK(r != 0 || n_datagrams > 0);
     }
-    CASE_CHECK(r < 0 || r == RIPTIDE_E_DONE || r == RIPTIDE_E_RESTARTED);
-    CASE_CHECK(r < 0 || netlink.is_interrupted == (r == RIPTIDE_E_RESTARTED));
+    CASE_CHECK(r < 0 || r == RIPTIDE_E_DONE);
 }
 
 __attribute__((destructor)) static void close_socket(void)

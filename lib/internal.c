@@ -24,7 +24,6 @@ RIPTIDE_PUBLIC const char *riptide_strerror(int r)
         [0] = "success",
         [RIPTIDE_E_AGAIN] = "nothing more now",
         [RIPTIDE_E_DONE] = "the dump is complete",
-        [RIPTIDE_E_RESTARTED] = "the dump begins anew",
         [RIPTIDE_E_FULL] = "the table is full",
         [RIPTIDE_E_INVALID] = "the value is impossible",
         [RIPTIDE_E_UNKNOWN] = "nothing is known about it",

@@ -385,9 +385,7 @@ int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, v
             netlink->is_interrupted = true;
         if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR) {
             r = netlink_end_error(message);
-            if (r < 0)
-                return r;
-            return netlink->is_interrupted ? RIPTIDE_E_RESTARTED : RIPTIDE_E_DONE;
+            return r < 0 ? r : RIPTIDE_E_DONE;
         }
         r = on_message(userdata, message);
         if (r < 0)
@@ -399,14 +397,17 @@ int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, v
 int netlink_dump_all(struct netlink *netlink, netlink_begin_fn *begin,
                      netlink_message_fn *on_message, void *userdata)
 {
-    int r = RIPTIDE_E_RESTARTED;
+    for (int i = 0; i <= MAX_DUMP_RESTARTS; i++) {
+        int r = netlink_dump(netlink, begin(userdata, netlink_room(netlink)));
 
-    for (int i = 0; r == RIPTIDE_E_RESTARTED && i <= MAX_DUMP_RESTARTS; i++) {
-        r = netlink_dump(netlink, begin(userdata, netlink_room(netlink)));
         while (r == 0)
             r = netlink_dump_step(netlink, on_message, userdata);
+        if (r < 0)
+            return r;
+        if (!netlink->is_interrupted)
+            return 0;
     }
-    return r == RIPTIDE_E_DONE ? 0 : r == RIPTIDE_E_RESTARTED ? -EINTR : r;
+    return -EINTR;
 }
 
 bool netlink_is_transient(int error)

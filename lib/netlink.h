@@ -185,7 +185,7 @@ typedef int netlink_message_fn(void *userdata, const struct nlmsghdr *message);
 
 /*
  * Reads one buffer of the dump and hands out its messages; a negative result of on_message ends it.
- * Returns RIPTIDE_E_DONE at its end, RIPTIDE_E_RESTARTED at the end of one interrupted by changes.
+ * Returns RIPTIDE_E_DONE at its end; is_interrupted then says whether it is consistent.
  * Errors: -ENOBUFS, those of recv(2) and of the kernel's answer; -EMSGSIZE if the dump ended at an
  * object too large to show.
  */

@@ -63,8 +63,6 @@ int riptide_rows_pop(struct riptide_rows *rows, struct riptide_observer *observe
         fill(rows, &rows->rows[rows->n++], sample);
         r = reserve(rows);
     }
-    if (r == RIPTIDE_E_RESTARTED)
-        rows->n = 0;
     return r;
 }
 

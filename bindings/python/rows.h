@@ -26,7 +26,7 @@ struct riptide_rows {
 
 /*
  * Pops all that the observer has. Returns the outcome that ended it, RIPTIDE_E_AGAIN, _DONE or
- * _RESTARTED, after which there are no rows, or -ENOMEM.
+ * -ENOMEM.
  */
 int riptide_rows_pop(struct riptide_rows *rows, struct riptide_observer *observer);
 

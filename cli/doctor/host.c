@@ -187,7 +187,7 @@ static void read_connections(struct host *host)
         slot = MAX_DESTINATIONS;
     if (!dsts)
         connections->routes_error = -ENOMEM;
-    else if (connections->error == 0 && slot > 0 && host->conflict_error == 0)
+    else if (connections->error == 0 && slot > 0)
         connections->routes_error =
             resolve(&host->applier, host->cwnd_max, dsts, slot,
                     &connections->destinations, &error);

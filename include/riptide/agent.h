@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Agent: the three stages on one fd and one clock. riptided is an agent with the defaults.
- *
- *     riptide_agent_start(agent)
- *     for (;;) {
- *         wait until riptide_agent_get_fd(agent) is readable
- *         riptide_agent_dispatch(agent)
- *         while (riptide_agent_pop(agent, &event) == 0)
- *             log *event, or ignore it
- *     }
- *
- * Popping is optional: windows reach the kernel without it, and events of windows that wait are
- * dropped then.
+ * Agent: the three stages on one fd and one clock. riptided is an agent with the defaults. Popping
+ * events is optional: windows reach the kernel without it.
  *
  * Where connections are held out (holdout_percent of the applier) riptide_agent_get_verdict
  * compares them with the others; that needs destroy_events. Windows are suspended where the others
@@ -82,11 +72,8 @@ struct riptide_window {
 };
 
 enum riptide_agent_event_kind {
-    /*
-     * A round is complete: `tick`. Its windows are in the kernel, except routes in a storm of route
-     * changes: then TCP uses main until the storm ends.
-     */
-    RIPTIDE_AGENT_TICK,
+    RIPTIDE_AGENT_TICK,   /* a round is complete: `tick`; its windows are in the kernel, except
+                             routes in a storm of route changes: then TCP uses main */
     RIPTIDE_AGENT_WINDOW, /* a backend's `outcome` for the destination of `window` */
     RIPTIDE_AGENT_FAILED, /* a dump was given up; the next round tries again: `error` */
     RIPTIDE_AGENT_RULES,  /* the rules of `family` were removed (`reason`) or are back (NULL) */
@@ -148,9 +135,8 @@ struct riptide_verdict {
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
 
 /*
- * For the network namespace of the calling thread. NULL: the default configuration. Errors: those
- * of riptide_observer_new, riptide_estimator_new and riptide_applier_new; -EINVAL also where the
- * time to live is not longer than the interval.
+ * NULL: the default configuration. Errors: those of riptide_observer_new, riptide_estimator_new and
+ * riptide_applier_new; -EINVAL also where the time to live is not longer than the interval.
  */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);
@@ -162,14 +148,13 @@ struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
 int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
 
 /*
- * Stops the applier, which removes rules, routes and the program, then saves the state of a started
- * agent. Afterwards it can be read and saved; other calls return -ESHUTDOWN, and the fd is
- * readable, so that a loop notices. Errors: the first one of the kernel, else of riptide_agent_save
- * (`field` of `error` is "state"); all else is done all the same.
+ * riptide_applier_stop; then saves the state of a started agent. Afterwards it can be read and
+ * saved; other calls return -ESHUTDOWN, and the fd is readable, so that a loop notices. Errors: the
+ * kernel's first, else of riptide_agent_save (`field` of `error` is "state"); all else is done.
  */
 int riptide_agent_stop(struct riptide_agent *agent, struct riptide_error *error);
 
-/* The fd to wait on for reading. It stays the same for the life of the agent. */
+/* It stays the same for the life of the agent. */
 int riptide_agent_get_fd(const struct riptide_agent *agent);
 
 /*
@@ -210,10 +195,9 @@ enum riptide_arm {
 
 /*
  * The arm of a connection of the host's own that opens now, for a comparison of its own figures:
- * by the peer and the cookie of its socket (SO_COOKIE, getsockopt(2)). Outcomes: RIPTIDE_E_UNKNOWN:
- * no window is in force, so the connection shows nothing: the destination has none, windows are
- * paused or suspended, or the program or the rules are not in place. The caller knows whether the
- * socket belongs to the program's cgroup.
+ * by the peer and the cookie of its socket (SO_COOKIE), which is in the program's cgroup. Outcomes:
+ * RIPTIDE_E_UNKNOWN: no window is in force, so it shows nothing: the destination has none, windows
+ * are paused or suspended, or the program or the rules are not in place.
  */
 int riptide_agent_arm_of(const struct riptide_agent *agent, const struct riptide_prefix *peer,
                          uint64_t cookie, enum riptide_arm *armp);
@@ -233,12 +217,11 @@ int riptide_agent_remove_hint(struct riptide_agent *agent, const struct riptide_
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 
 /*
- * Saves the state in the file, whole or not at all: written beside it, renamed. With `is_synced`
- * this holds through a power failure, and the call blocks for as long as the disk takes. Call it
- * now and then, as a killed process saves nothing. A dry run saves nothing. Errors, each with a
- * line that names the file: -EINVAL where it is not a regular one (links, FIFOs and devices are not
- * replaced), none is configured, or before the start; -ECHILD; those of open(2), write(2), fsync(2)
- * and rename(2).
+ * Saves the state in the file, whole or not at all; with `is_synced` through a power failure, for
+ * which it waits for the disk. Call it now and then, as a killed process saves nothing. A dry run
+ * saves nothing. Errors, each with a line that names the file: -EINVAL where it is not a regular
+ * one (links, FIFOs and devices are not replaced), none is configured, or before the start;
+ * -ECHILD; those of open(2), write(2), fsync(2) and rename(2).
  */
 int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
                        struct riptide_error *error);

@@ -2,8 +2,7 @@
 /*
  * Apply: gives windows to the kernel by routes, a program, or both, and changes nothing else.
  *
- * riptide_applier_set queues work, riptide_applier_dispatch does it, in bounded pieces: the fd is
- * readable as long as there is work, and each second for what must be looked at from time to time.
+ * riptide_applier_set queues work, riptide_applier_dispatch does it in bounded pieces.
  *
  * Routes are in a table of its own. One rule of each family, directly before `lookup main`, leads
  * TCP that this host itself sends to it, and nothing else:
@@ -127,9 +126,8 @@ struct riptide_applier_stats {
     uint32_t is_idle; /* 1: each set has taken effect, and rules are in place or paused; else 0 */
     const char *why;  /* why RIPTIDE_AUTO chose `backend`; NULL: before the start, or it did not */
     /*
-     * For IPv4 and IPv6: why our rules are not in place, so that routes are not used: other rules
-     * leave no place for ours, our table contains a route of another protocol, main cannot be read
-     * to its end, or "paused". NULL: they are in place, or return as soon as the applier is idle.
+     * For IPv4 and IPv6: why our rules are not in place, so that routes are not used, as "paused".
+     * NULL: they are in place, or return as soon as the applier is idle.
      */
     const char *rules_reason[2];
     const char *program_reason; /* why the program gives no windows, as "paused"; NULL: it does */
@@ -155,10 +153,9 @@ struct riptide_applier_stats {
 void riptide_applier_config_init(struct riptide_applier_config *config, size_t size);
 
 /*
- * For the network namespace of the calling thread. Opens the sockets and the cgroup, and changes
- * nothing. NULL: the default configuration, as for riptide_applier_flush. Errors: -EINVAL (error
- * names the field), -ENOMEM, those of socket(2); unless AUTO chooses routes then, -ENOENT where the
- * cgroup does not exist, -EOPNOTSUPP before Linux 5.15.
+ * Opens the sockets and the cgroup, and changes nothing. NULL: the default configuration. Errors:
+ * -EINVAL (error names the field), -ENOMEM, those of socket(2); unless AUTO chooses routes then,
+ * -ENOENT where the cgroup does not exist, -EOPNOTSUPP before Linux 5.15.
  */
 int riptide_applier_new(struct riptide_applier **applierp,
                         const struct riptide_applier_config *config, struct riptide_error *error);
@@ -185,17 +182,16 @@ int riptide_applier_start(struct riptide_applier *applier, struct riptide_error 
 /*
  * Detaches the program, removes the rules and the routes of our protocol, and releases the
  * namespace. Afterwards it can only be read and freed: other calls return -ESHUTDOWN, and the fd is
- * readable, so that a loop notices. Errors: the first one of the kernel; all else is removed all
- * the same. -ECHILD: they belong to the parent and stay.
+ * readable, so that a loop notices. Errors: the kernel's first; all else is removed. -ECHILD.
  */
 int riptide_applier_stop(struct riptide_applier *applier);
 
-/* The fd to wait on for reading. It stays the same for the life of the applier. */
+/* It stays the same for the life of the applier. */
 int riptide_applier_get_fd(const struct riptide_applier *applier);
 
 /* The window of new connections to a destination. Members of 0 have no effect. */
 struct riptide_wanted {
-    struct riptide_prefix dst;
+    struct riptide_prefix dst; /* where it is no single address, only by the program */
     /*
      * Whether the window may be below the initcwnd of the base route, as after losses. Otherwise it
      * gets no route at or below that (RIPTIDE_ROUTE_LEFT_ALONE), and no new one a step above it.
@@ -274,10 +270,7 @@ void riptide_applier_get_stats(const struct riptide_applier *applier,
 
 /* Numbers of removed rules and routes; table and priority of the first of our rules, 0: none. */
 struct riptide_flush_counts {
-    uint32_t rules;
-    uint32_t routes;
-    uint32_t table;
-    uint32_t priority;
+    uint32_t rules, routes, table, priority;
     uint32_t reserved[2];
 };
 

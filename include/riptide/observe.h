@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Observe: the state of the open TCP connections of this network namespace, as samples.
+ * Observe: the state of the TCP connections of this network namespace, as samples.
  *
  * An observer dumps the established sockets, and those that have closed with data in flight, by
  * sock_diag(7), one netlink buffer per call:
@@ -15,9 +15,8 @@
  * later calls may come from another. The open sockets keep it alive.
  *
  * With `destroy_events` it also reads the kernel's messages about destroyed sockets, so that it
- * misses no connection that opens and closes between two dumps: the fd is readable between dumps as
- * well, and closed connections are popped then. This begins at the end of the first dump, which
- * finds the host's own addresses.
+ * misses no connection that opens and closes between two dumps. They begin at the end of the first
+ * dump, which finds the host's own addresses; the fd is then readable between dumps as well.
  */
 #ifndef RIPTIDE_OBSERVE_H
 #define RIPTIDE_OBSERVE_H
@@ -31,13 +30,14 @@ extern "C" {
 struct riptide_observer;
 
 /*
- * One connection, from struct tcp_info (include/uapi/linux/tcp.h) and the attributes
- * beside it. A field that the running kernel does not report is 0.
+ * One connection, from struct tcp_info (include/uapi/linux/tcp.h) and the attributes beside it. A
+ * field that the running kernel does not report is 0.
  */
 struct riptide_sample {
     struct riptide_prefix dst;   /* the peer, full length; IPv4-mapped peers are IPv4 */
     uint64_t cookie;             /* the kernel's number for this socket, unique until reboot */
     uint32_t cwnd;               /* congestion window, segments (tcpi_snd_cwnd) */
+    uint32_t ssthresh_segs;      /* slow start threshold; 2^31-1: none yet, always with bbr */
     uint32_t rtt_us;             /* smoothed round trip time */
     uint32_t min_rtt_us;         /* windowed minimum; 0: not measured */
     uint32_t mss_bytes;          /* sender's segment size */
@@ -45,32 +45,19 @@ struct riptide_sample {
     uint32_t segs_out;           /* segments sent, those without data included */
     uint32_t data_segs_out;      /* segments sent with data; 0: the window was never used */
     uint32_t retrans_segs;       /* segments retransmitted in the connection's life */
+    uint32_t last_data_sent_ms;  /* time since data was last sent */
     uint64_t acked_bytes;        /* tcpi_bytes_acked; 1 after an active open that sent nothing */
     uint64_t delivery_rate_Bps;  /* latest delivery rate, bytes per second */
-    uint32_t last_data_sent_ms;  /* time since data was last sent */
-    uint8_t ca_state;            /* enum tcp_ca_state: 0 open .. 4 loss */
-    bool app_limited;            /* the delivery rate was limited by the application */
-    char congestion_control[16]; /* name, zero-terminated; empty if not requested, or closed */
+    uint64_t busy_time_us;       /* time with data in flight, in steps of a jiffy; Linux 4.10 */
+    uint32_t mark;               /* SO_MARK; the kernel shows it only to CAP_NET_ADMIN */
     uint16_t local_port;
     uint16_t remote_port;
-    uint32_t ifindex;       /* the interface that the socket is bound to; 0: none */
-    uint32_t mark;          /* firewall mark (SO_MARK) */
-    bool has_mark;          /* the kernel shows marks only to CAP_NET_ADMIN */
-    bool closed;            /* its state when it closed; see destroy_events */
-    bool shown;             /* by an earlier dump; if closed: RIPTIDE_DESTROY_EVENTS_ALL */
-    uint32_t snd_wnd_bytes; /* the peer's present receive window; Linux 5.4 */
-    /*
-     * Part of busy_time_us spent waiting for the peer's window or the send buffer; at most 2^32-1.
-     */
-    uint32_t limited_us;
-    uint64_t busy_time_us; /* time with data in flight, in steps of a jiffy; both since Linux 4.10
-                            */
-    /*
-     * Slow start threshold, segments: after a loss cubic leaves 0.7 of the window there. 2^31-1:
-     * none yet, and always with bbr.
-     */
-    uint32_t ssthresh_segs;
-    uint32_t reserved[3]; /* 0 */
+    char congestion_control[16]; /* name, zero-terminated; empty if not requested, or closed */
+    uint8_t ca_state;            /* enum tcp_ca_state: 0 open .. 4 loss */
+    bool app_limited;            /* the delivery rate was limited by the application */
+    bool closed;                 /* its state when it closed; see destroy_events */
+    bool shown;                  /* by an earlier dump; in rare cases without having been */
+    uint32_t reserved[7];        /* 0 */
 };
 
 /* Inclusive. */
@@ -88,7 +75,8 @@ struct riptide_port_range {
  * The longest prefix that contains a destination decides; at equal length `exclude` wins. With an
  * empty `learn` all connections that are not excluded count. A port must be in one of the ranges of
  * its side. IPv4 peers match IPv4 prefixes alone: IPv4-mapped ones are refused. `learn` and
- * `exclude` have at most RIPTIDE_MAX_PREFIXES each.
+ * `exclude` have at most RIPTIDE_MAX_PREFIXES each. The kernel applies the scope to dumps if both
+ * have at most 256 in all, else only the ports, and the observer the rest.
  */
 struct riptide_scope {
     const struct riptide_prefix *learn;
@@ -102,38 +90,22 @@ struct riptide_scope {
     uint32_t reserved[12]; /* 0; other structs contain a scope, so it cannot grow */
 };
 
-/* How much of the scope the kernel applies; it sends no connections outside of that part. */
-enum riptide_filter {
-    RIPTIDE_FILTER_NONE,    /* nothing: the scope is everything */
-    RIPTIDE_FILTER_PARTIAL, /* wider prefixes, as the scope has too many; the observer applies the
-                               rest */
-    RIPTIDE_FILTER_WHOLE,   /* all of it */
-};
-
-/* Whether to read closed connections. */
+/* Whether to read closed connections; AUTO: if an agent needs them, an observer alone does not. */
 enum riptide_destroy_events {
-    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* if an agent needs them; an observer alone: no */
+    RIPTIDE_DESTROY_EVENTS_AUTO = -1,
     RIPTIDE_DESTROY_EVENTS_NO,
     RIPTIDE_DESTROY_EVENTS_YES,
-    /*
-     * Also those that a dump has shown before, with `shown` set; left_out_seen counts them as
-     * well.
-     */
-    RIPTIDE_DESTROY_EVENTS_ALL,
 };
 
 struct riptide_observer_config {
     size_t size;                /* of this struct, as the caller was compiled */
     struct riptide_scope scope; /* default: everything */
-    uint32_t max_restarts;      /* how often an interrupted dump begins anew; default 3 */
     bool congestion_control;    /* request its name as well; default true */
     /*
-     * Whether to read closed connections too (enum riptide_destroy_events; true and false are
-     * valid). By default an agent reads them if connections are held out, or a policy of its
-     * configuration, not of a hint that is added later, has needs_closed; an observer alone does
-     * not. They cost the kernel a message for every TCP socket that closes, about 7 us, whatever
-     * the scope; docs/operations.md lists where that is much. Needs Linux 4.3 and no privilege;
-     * where the kernel refuses, dumps go on without them (events_error of the counters).
+     * enum riptide_destroy_events; true and false are valid. An agent needs closed connections if
+     * some are held out, or its policy has needs_closed. Each TCP socket that closes costs the
+     * kernel about 7 us, whatever the scope; docs/operations.md lists where that is much. Linux
+     * 4.3; where the kernel refuses, dumps go on without them (events_error of the counters).
      */
     int32_t destroy_events;
     /*
@@ -141,33 +113,28 @@ struct riptide_observer_config {
      * 1.3 KB each; memory is used only while they wait. More than net.core.rmem_max needs
      * CAP_NET_ADMIN. 4096 to 1 GB; default 32 MB.
      */
-    uint32_t events_buffer_bytes;
+    uint64_t events_buffer_bytes;
 };
 
 /*
  * Counted since riptide_observer_new, except the last two. sockets = samples + all left_out_* +
- * malformed. A connection that a dump has counted is not counted again as closed (left_out_seen).
- * No counter includes connections that the kernel filters out (enum riptide_filter).
+ * malformed. No counter includes connections that the kernel filters out.
  */
 struct riptide_observer_stats {
-    uint64_t dumps;               /* completed */
-    uint64_t restarts;            /* dumps that began anew after an interruption */
-    uint64_t failures;            /* dumps given up */
-    uint64_t sockets;             /* described by the kernel, open or closed */
-    uint64_t samples;             /* handed out */
-    uint64_t left_out_local;      /* loopback and the host's own addresses */
-    uint64_t left_out_multicast;  /* multicast, broadcast, unspecified */
-    uint64_t left_out_link_local; /* 169.254.0.0/16 and fe80::/10 */
-    uint64_t left_out_scope;      /* outside the scope, and not filtered out by the kernel */
-    uint64_t left_out_no_info;    /* no tcp_info, as it closed while the kernel described it */
-    uint64_t malformed;           /* malformed messages; skipped */
-    uint64_t closed;              /* of `sockets`, those of destroy events */
-    uint64_t left_out_seen;       /* counted before: twice in a dump, or closed after a dump */
-    uint64_t left_out_unused;     /* closed without sending data, or never established */
-    uint64_t truncated;           /* datagrams that were longer than our buffer */
-    uint64_t overruns;            /* times that destroy events came faster than they were read */
-    uint64_t closed_lost;         /* destroy events lost then, as counted by the kernel (4.12) */
-    uint32_t filter; /* enum riptide_filter: how much of the scope the kernel applies */
+    uint64_t dumps;            /* completed */
+    uint64_t failures;         /* dumps given up */
+    uint64_t sockets;          /* described by the kernel, open or closed */
+    uint64_t samples;          /* handed out */
+    uint64_t left_out_local;   /* the host's own addresses, loopback, link-local; listeners */
+    uint64_t left_out_scope;   /* outside the scope, and not filtered out by the kernel */
+    uint64_t left_out_no_info; /* no tcp_info, as it closed while the kernel described it */
+    uint64_t left_out_unused;  /* closed without sending data, or never established */
+    uint64_t malformed;        /* malformed messages; skipped */
+    uint64_t closed;           /* of `sockets`, those of destroy events */
+    uint64_t truncated;        /* datagrams that were longer than our buffer */
+    uint64_t overruns;         /* times that destroy events came faster than they were read */
+    uint64_t closed_lost;      /* destroy events lost then, as counted by the kernel (4.12) */
+    uint32_t is_filter_partial; /* 1: too many prefixes: the kernel applies only the ports */
     /*
      * Why there are no destroy events although the configuration requests them: -ENOBUFS, they
      * overran the buffer in three successive intervals and are tried again after 64 dumps;
@@ -193,24 +160,20 @@ int riptide_observer_get_fd(const struct riptide_observer *observer);
 
 /*
  * Begins a dump; if one waits, as the kernel was still busy with an earlier one, requests it again.
- * Errors, beside those of send(2):
- * -EBUSY: a dump is running, and goes on.
- * -ETIMEDOUT: it was the fourth call since the dump began, or since the kernel's last message. The
- * dump is given up, and the next call begins another one, so that regular calls never wait forever.
- * -ECHILD: a child of fork(2).
+ * Errors, beside those of send(2): -EBUSY, a dump is running, and goes on; -ETIMEDOUT, it was the
+ * fourth call since the kernel's last message: the dump is given up, and the next call begins
+ * another one, so that regular calls never wait forever; -ECHILD, a child of fork(2).
  */
 int riptide_observer_start(struct riptide_observer *observer);
 
 /*
- * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed). If samples of
- * the last buffer have not been popped, it reads nothing. To fill a buffer the kernel skips, during
- * this call, all sockets that the filter leaves out, in about 0.25 us each: with few matches among
- * a million sockets that takes tens of milliseconds. If your loop must not wait, leave the scope
+ * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed), and nothing
+ * if samples of the last one have not been popped. To fill a buffer the kernel skips, during this
+ * call, all sockets that the scope leaves out, in about 0.25 us each: with few matches among a
+ * million sockets that takes tens of milliseconds. If your loop must not wait, leave the scope
  * empty and skip samples yourself. Outcomes: RIPTIDE_E_MORE; 0: nothing to read until the fd is
- * readable. Errors: those of recv(2) and of the kernel's answer after max_restarts; the dump is
- * given up and may be started again. The rest of its messages must still be read: go on as after
- * RIPTIDE_E_MORE.
- * -ECHILD: a child of fork(2); nothing was read.
+ * readable. Errors: -ECHILD; those of recv(2) and of the kernel's answer: the dump is given up and
+ * may be started again; go on as after RIPTIDE_E_MORE, as the rest of its messages must be read.
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
 
@@ -218,10 +181,9 @@ int riptide_observer_dispatch(struct riptide_observer *observer);
 #define RIPTIDE_POPPED_SAMPLES 16
 
 /*
- * Takes the next sample of the buffer. Returns 0 with a sample; RIPTIDE_E_AGAIN: the buffer is
- * empty, dispatch again; once each, RIPTIDE_E_DONE: the dump is complete, RIPTIDE_E_RESTARTED: the
- * samples of this dump come again. Errors: -ECHILD in a child of fork(2), after the samples of the
- * buffer.
+ * Takes the next sample of the buffer. Outcomes: RIPTIDE_E_AGAIN, the buffer is empty, dispatch
+ * again; once, RIPTIDE_E_DONE, the dump is complete. Errors: -ECHILD in a child of fork(2), after
+ * the samples of the buffer.
  */
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
 

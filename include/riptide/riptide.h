@@ -66,7 +66,6 @@ extern "C" {
 enum riptide_outcome {
     RIPTIDE_E_AGAIN = 1, /* nothing now; dispatch again when the fd is readable */
     RIPTIDE_E_DONE,      /* the dump or the walk is complete */
-    RIPTIDE_E_RESTARTED, /* the dump was interrupted and begins anew: discard its samples */
     RIPTIDE_E_FULL,      /* the configured number of destinations is reached */
     RIPTIDE_E_INVALID,   /* the value is impossible (a window of 0, time that runs backwards) */
     RIPTIDE_E_UNKNOWN,   /* there is no data about it */

@@ -102,8 +102,8 @@ def main():
           " ms of processor time")
     print(f"{n / statistics.median(run['seconds'] for run in runs[True]):,.0f} closes a second: "
           f"lost {sum(run['lost'] for run in runs[True]):,.0f} of "
-          f"{sum(run['closed'] for run in runs[True]):,.0f}, left out as shown by a dump "
-          f"{sum(run['seen'] for run in runs[True]):,.0f}")
+          f"{sum(run['closed'] for run in runs[True]):,.0f}, flagged as shown by a dump "
+          f"{sum(run['shown'] for run in runs[True]):,.0f}")
     lost, heard = (sum(run[name] for run in bursts) for name in ("lost", "closed"))
     is_met = lost == 0 and heard == TARGET_PER_S * len(bursts)
     print(f"{TARGET_PER_S:,} closed within {max(run['seconds'] for run in bursts):.2f} s at most: "

@@ -30,7 +30,7 @@ static int watch(const struct riptide_agent *agent, int fd)
 static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
-    int r = observer_new(&agent->observer, &stages->observer, error);
+    int r = riptide_observer_new(&agent->observer, &stages->observer, error);
 
     if (r == 0)
         r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
@@ -138,7 +138,6 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
                         "prefixes get no windows, as routes serve single addresses");
     outcomes_begin(agent);
     state_load(agent);
-    observer_begin(agent->observer);
     agent->is_backend_news = agent->stages.applier.backend != RIPTIDE_ROUTES;
     return 0;
 }

@@ -86,11 +86,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
         observer->destroy_events =
             needs_closed(stages) ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;
-    /* Books need all closed connections: those that a dump has shown are the slow ones. */
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_NO)
         applier->holdout_percent = 0;
-    else if (has_draws(applier))
-        observer->destroy_events = RIPTIDE_DESTROY_EVENTS_ALL;
     applier->hash_seed = estimator->hash_seed;
     return 0;
 }

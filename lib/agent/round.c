@@ -239,9 +239,7 @@ static int add_buffer(struct riptide_agent *agent, struct riptide_tick *tick)
         n = 0;
         if (r < 0)
             return r;
-        if (popped == RIPTIDE_E_RESTARTED)
-            discard(agent);
-    } while (popped == 0 || popped == RIPTIDE_E_RESTARTED);
+    } while (popped == 0);
     return popped == RIPTIDE_E_DONE ? popped : 0;
 }
 

@@ -288,7 +288,7 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     /* It also gives its window outside the program's cgroup, and after the process was killed. */
     if (is_paced && by_route.initcwnd > START_CWND)
         by_route.initcwnd = START_CWND;
-    if (has_routes(applier))
+    if (has_routes(applier) && prefix_is_host(&wanted->dst))
         r = router_set(applier->router, &by_route);
     return r < 0 || !applier->program ? r : windows_set(applier->program, &bounded);
 }

@@ -7,6 +7,7 @@
 #include "tools.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -108,7 +109,6 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
 {
     const struct riptide_observer_config defaults = {
         .size = size,
-        .max_restarts = 3,
         .congestion_control = true,
         .destroy_events = RIPTIDE_DESTROY_EVENTS_AUTO,
         .events_buffer_bytes = 32 * 1024 * 1024,
@@ -129,13 +129,12 @@ int observer_config_check(struct riptide_observer_config *checked,
         return r;
     if (checked->events_buffer_bytes < MIN_EVENTS_BUFFER_BYTES ||
         checked->events_buffer_bytes > INT_MAX / 2)
-        error_set_field(error, "observer.events_buffer_bytes", "%u; must be 4096 to 1 GB",
+        error_set_field(error, "observer.events_buffer_bytes", "%" PRIu64 "; must be 4096 to 1 GB",
                         checked->events_buffer_bytes);
     else if (checked->destroy_events < RIPTIDE_DESTROY_EVENTS_AUTO ||
-             checked->destroy_events > RIPTIDE_DESTROY_EVENTS_ALL)
+             checked->destroy_events > RIPTIDE_DESTROY_EVENTS_YES)
         error_set_field(error, "observer.destroy_events",
-                        "%d; must be -1 (auto), 0 (no), 1 (yes) or 2 (all)",
-                        checked->destroy_events);
+                        "%d; must be -1 (auto), 0 (no) or 1 (yes)", checked->destroy_events);
     else
         return scope_check(&checked->scope, error);
     return -EINVAL;

@@ -26,14 +26,6 @@ bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t 
 /* Whether its prefixes contain the destination. */
 bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix *dst);
 
-/*
- * riptide_observer_new in two steps, for an agent, which may never start: the second one subscribes
- * to destroy events, which fill a queue unless they are read; in observer.c.
- */
-int observer_new(struct riptide_observer **observerp, const struct riptide_observer_config *config,
-                 struct riptide_error *error);
-void observer_begin(struct riptide_observer *observer);
-
 /* The observer's own copy, valid as long as the observer; in observer.c. */
 const struct riptide_scope *observer_scope(const struct riptide_observer *observer);
 

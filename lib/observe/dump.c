@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The order of requests, and the handling of incomplete answers. */
+/* The order of requests, and the end of incomplete answers. */
 #include "observe/dump.h"
 
 #include "internal.h"
@@ -116,7 +116,6 @@ static int give_up(struct dump *dump, int error)
 {
     dump->phase = DUMP_IDLE;
     dump->is_waiting = false;
-    dump->word = 0;
     dump->unread.left = 0;
     dump->stats->failures++;
     return error;
@@ -134,13 +133,6 @@ static int ask(struct dump *dump)
     return r < 0 ? give_up(dump, r) : 0;
 }
 
-static int begin(struct dump *dump)
-{
-    prefix_set_clear(&dump->next_local);
-    dump->phase = DUMP_LOCAL;
-    return ask(dump);
-}
-
 int dump_start(struct dump *dump)
 {
     if (dump->phase != DUMP_IDLE && ++dump->n_fruitless > MAX_FRUITLESS)
@@ -149,25 +141,10 @@ int dump_start(struct dump *dump)
         return ask(dump);
     if (!dump_is_idle(dump))
         return -EBUSY;
-    dump->restarts_left = dump->max_restarts;
     dump->n_fruitless = 0;
-    return begin(dump);
-}
-
-/* Part of the dump is lost: it begins anew or is given up. Outcomes: RIPTIDE_E_RESTARTED. */
-static int lose(struct dump *dump, int error)
-{
-    /* The last two are truncated datagrams. */
-    bool is_transient = netlink_is_transient(error) || error == -EMSGSIZE || error == -EBADMSG;
-    int r;
-
-    if (!is_transient || dump->restarts_left == 0)
-        return give_up(dump, error);
-    dump->restarts_left--;
-    dump->stats->restarts++;
-    dump->word = RIPTIDE_E_RESTARTED;
-    r = begin(dump);
-    return r < 0 ? r : RIPTIDE_E_RESTARTED;
+    dump->phase = DUMP_LOCAL;
+    prefix_set_clear(&dump->next_local);
+    return ask(dump);
 }
 
 /* Counts malformed messages as sockets too, so that the counters add up. */
@@ -233,6 +210,7 @@ static int dispatch_local(struct dump *dump)
     dump->n_fruitless = 0;
     count_malformed(dump, dump->routes.malformed);
     dump->routes.malformed = 0;
+    /* Even if they changed meanwhile: the next dump has what this one has missed. */
     if (r == RIPTIDE_E_DONE) {
         prefix_set_finish(&dump->next_local);
         dump->local = dump->next_local;
@@ -240,24 +218,22 @@ static int dispatch_local(struct dump *dump)
         dump->phase = DUMP_SOCKETS;
         return ask(dump);
     }
-    if (r == RIPTIDE_E_RESTARTED)
-        r = -EINTR;
-    return r < 0 ? lose(dump, r) : 0;
+    return r < 0 ? give_up(dump, r) : 0;
 }
 
-/* Outcomes: RIPTIDE_E_RESTARTED, all later messages are old. */
+/* Outcomes: RIPTIDE_E_MORE, all later messages are old. */
 static int end_sockets(struct dump *dump, int error)
 {
     /* A dump that was given up still runs on this socket; after its end the request is repeated. */
     if (error == -EBUSY) {
         dump->is_waiting = true;
-        return RIPTIDE_E_RESTARTED;
+        return RIPTIDE_E_MORE;
     }
     if (error < 0)
-        return lose(dump, error);
+        return give_up(dump, error);
     dump->phase = DUMP_IDLE;
     dump->stats->dumps++;
-    dump->word = RIPTIDE_E_DONE;
+    dump->is_done = true;
     return 0;
 }
 
@@ -265,22 +241,17 @@ static int end_sockets(struct dump *dump, int error)
 static bool is_data(const struct dump *dump, const struct nlmsghdr *message)
 {
     return message->nlmsg_type == TCPDIAG_GETSOCK && message->nlmsg_seq == dump->seq &&
-           message->nlmsg_pid == dump->portid && !(message->nlmsg_flags & NLM_F_DUMP_INTR);
+           message->nlmsg_pid == dump->portid;
 }
 
-/* Outcomes: as lose and end_sockets. */
+/* Outcomes: as end_sockets. */
 static int take_other(struct dump *dump, const struct nlmsghdr *message)
 {
     bool is_answer = message->nlmsg_pid == dump->portid && message->nlmsg_seq == dump->seq;
+    bool is_end = message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR;
 
-    if (is_answer && dump->phase == DUMP_SOCKETS) {
-        if (message->nlmsg_flags & NLM_F_DUMP_INTR)
-            return lose(dump, -EINTR);
-        if (message->nlmsg_type == NLMSG_OVERRUN)
-            return lose(dump, -ENOBUFS);
-        if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR)
-            return end_sockets(dump, netlink_end_error(message));
-    }
+    if (is_answer && is_end && dump->phase == DUMP_SOCKETS)
+        return end_sockets(dump, netlink_end_error(message));
     count_malformed(dump, message->nlmsg_type != NLMSG_NOOP);
     return 0;
 }
@@ -307,7 +278,7 @@ static int take_datagram(struct dump *dump, size_t len)
     }
     if (walk.left > 0) {
         count_malformed(dump, 1);
-        return dump->phase == DUMP_SOCKETS ? lose(dump, -EBADMSG) : 0;
+        return dump->phase == DUMP_SOCKETS ? give_up(dump, -EBADMSG) : 0;
     }
     dump->unread = all;
     return 0;
@@ -331,7 +302,7 @@ static int dispatch_sockets(struct dump *dump)
     if (r == 0 && is_asked)
         r = take_datagram(dump, len);
     else if (r < 0)
-        r = is_asked ? lose(dump, r) : 0;
+        r = is_asked ? give_up(dump, r) : 0;
     if (r >= 0 && dump->is_waiting && netlink_is_empty(dump->sockets))
         return ask(dump);
     return r;
@@ -341,7 +312,7 @@ int dump_dispatch(struct dump *dump)
 {
     int r;
 
-    if (dump->unread.left > 0 || dump->word)
+    if (dump->unread.left > 0 || dump->is_done)
         return 0;
     if (dump->phase == DUMP_LOCAL && !netlink_is_empty(dump->routes.socket))
         r = dispatch_local(dump);
@@ -352,13 +323,5 @@ int dump_dispatch(struct dump *dump)
 
 bool dump_is_idle(const struct dump *dump)
 {
-    return dump->phase == DUMP_IDLE && dump->word == 0;
-}
-
-int dump_take_word(struct dump *dump)
-{
-    int word = dump->word;
-
-    dump->word = 0;
-    return word ? word : RIPTIDE_E_AGAIN;
+    return dump->phase == DUMP_IDLE && !dump->is_done;
 }

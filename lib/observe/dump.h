@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One dump after another: first the host's own prefixes, then its sockets. Handles phases,
- * interruptions and restarts; hands out messages about sockets, which the observer interprets.
+ * One dump after another: first the host's own prefixes, then its sockets. Handles phases
+ * and failures; hands out messages about sockets, which the observer interprets. The kernel never
+ * marks a dump of sockets as interrupted: it walks over its table bucket by bucket, and at most
+ * misses or repeats a few that open or close meanwhile.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_DUMP_H
 #define RIPTIDE_LIB_OBSERVE_DUMP_H
@@ -25,7 +27,6 @@ enum dump_phase { DUMP_LOCAL, DUMP_SOCKETS, DUMP_IDLE };
 struct dump {
     struct riptide_observer_stats *stats; /* not owned */
     const struct filter *filter;          /* not owned */
-    uint32_t max_restarts;
     bool congestion_control;
     int epoll_fd; /* of both sockets, so that the caller waits on one fd */
     struct netlink routes;
@@ -34,9 +35,8 @@ struct dump {
     uint32_t seq;    /* of the latest request on it */
     enum dump_phase phase;
     bool is_waiting; /* the request for sockets waits until all old messages are read */
-    uint32_t restarts_left;
     uint32_t n_fruitless;    /* calls of dump_start since the kernel's last message */
-    int word;                /* pending outcome: RIPTIDE_E_RESTARTED or RIPTIDE_E_DONE; 0: none */
+    bool is_done;            /* its end has not been popped yet */
     struct prefix_set local; /* of the last dump that read them to the end */
     struct prefix_set next_local;   /* of the present dump */
     struct netlink_messages unread; /* in buffer, for dump_pop; their lengths are valid */
@@ -44,7 +44,7 @@ struct dump {
 };
 
 /*
- * Opens in the thread's network namespace. The caller sets the first four members, and all others
+ * Opens in the thread's network namespace. The caller sets the first three members, and all others
  * to zero. Errors: of socket(2).
  */
 int dump_open(struct dump *dump, struct riptide_error *error);
@@ -69,9 +69,6 @@ int local_add_route(struct prefix_set *local, const struct nlmsghdr *message);
 /* Whether no dump is running, and the end of the last one was popped. */
 bool dump_is_idle(const struct dump *dump);
 
-/* The outcome that dump_pop returns when no message is left. */
-int dump_take_word(struct dump *dump);
-
 /*
  * As riptide_observer_pop, but returns the message about a socket, or NULL. Inline, like the walk
  * over messages.
@@ -81,7 +78,12 @@ static inline int dump_pop(struct dump *dump, const struct nlmsghdr **messagep)
     do
         *messagep = netlink_next_message(&dump->unread);
     while (*messagep && (*messagep)->nlmsg_type != TCPDIAG_GETSOCK);
-    return *messagep ? 0 : dump_take_word(dump);
+    if (*messagep)
+        return 0;
+    if (!dump->is_done)
+        return RIPTIDE_E_AGAIN;
+    dump->is_done = false;
+    return RIPTIDE_E_DONE;
 }
 
 #endif

@@ -35,7 +35,7 @@ static void give_up(struct events *events, int error)
     events->in_a_row = SUSTAINED - 1;
 }
 
-void events_subscribe(struct events *events)
+static void subscribe(struct events *events)
 {
     events->error = set_membership(events, NETLINK_ADD_MEMBERSHIP);
     if (events->error)
@@ -49,6 +49,7 @@ int events_open(struct events *events, uint32_t buffer_bytes)
     if (r < 0)
         return r;
     netlink_set_queue(events->socket, buffer_bytes);
+    events->pause = 1; /* as listening begins: unread events would fill the queue */
     return 0;
 }
 
@@ -64,7 +65,7 @@ static void end_interval(struct events *events)
     events->has_overrun = false;
     if (events->pause > 0) {
         if (--events->pause == 0)
-            events_subscribe(events);
+            subscribe(events);
         return;
     }
     events->in_a_row = has_overrun ? events->in_a_row + 1 : 0;

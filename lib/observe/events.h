@@ -38,19 +38,13 @@ struct events {
  */
 int events_open(struct events *events, uint32_t buffer_bytes);
 
-/*
- * Subscribes; does not listen yet. Only for an observer that reads: unread events fill the queue.
- * If the kernel refuses the subscription, `error` is set.
- */
-void events_subscribe(struct events *events);
-
 /* Also for events whose events_open failed. */
 void events_close(struct events *events);
 
 /*
  * Whether the fd is readable for events. Turned off during a dump: events of that time wait in the
- * kernel and belong to the next interval. Turning it on again ends an interval: subscriptions are
- * given up and tried again here.
+ * kernel and belong to the next interval. Turning it on ends an interval: here the subscription
+ * begins, is given up and is tried again. If the kernel refuses it, `error` is set.
  */
 void events_set_listening(struct events *events, bool is_listening);
 

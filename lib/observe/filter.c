@@ -21,10 +21,18 @@
  */
 enum { PLACE_ACCEPT = 0, PLACE_REJECT = -4 };
 
+/* With the jump that may lead from it to the next one. */
 enum {
-    MAX_LEN = 128,
-    MAPPED_BITS = 96, /* before the address, in an IPv4-mapped one */
+    PREFIX_TEST_BYTES = 2 * sizeof(struct inet_diag_bc_op) + sizeof(struct inet_diag_hostcond) + 16,
+    PORT_TEST_BYTES = 3 * sizeof(struct inet_diag_bc_op),
 };
+
+/* A prefix takes two tests at most, a range one at each end; one more parts the families. */
+_Static_assert((2 * FILTER_MAX_PREFIXES + 1) * PREFIX_TEST_BYTES +
+                       4 * RIPTIDE_SCOPE_MAX_PORT_RANGES * PORT_TEST_BYTES +
+                       sizeof(struct inet_diag_bc_op) <=
+                   FILTER_MAX_BYTES,
+               "the largest scope does not fit");
 
 /*
  * Puts an operation in front: a socket that passes it goes on with the former front, any other one
@@ -38,10 +46,6 @@ static int push(struct byte_code *code, uint8_t opcode, const void *payload, siz
     int op_bytes = (int)(sizeof(struct inet_diag_bc_op) + n);
     struct inet_diag_bc_op op = { .code = opcode, .yes = (uint8_t)op_bytes };
 
-    if (code->is_full || code->n_bytes + op_bytes > FILTER_MAX_BYTES) {
-        code->is_full = true;
-        return code->n_bytes;
-    }
     code->n_bytes += op_bytes;
     op.no = (uint16_t)(code->n_bytes - otherwise);
     memcpy(code->end - code->n_bytes, &op, sizeof(op));
@@ -108,7 +112,7 @@ static int put_ports_between(struct byte_code *code, uint8_t opcode,
             (cut == 0 || distance(port, middle) < distance(cut, middle)))
             cut = port;
     }
-    if (cut == 0 || code->is_full)
+    if (cut == 0)
         return scope_has_port(ranges, n, first) ? inside : PLACE_REJECT;
     low = put_ports_between(code, opcode, ranges, n, first, cut - 1, inside);
     high = put_ports_between(code, opcode, ranges, n, cut, last, inside);
@@ -125,11 +129,6 @@ static int put_ports(struct byte_code *code, uint8_t opcode,
 static int place_of(bool verdict)
 {
     return verdict ? PLACE_ACCEPT : PLACE_REJECT;
-}
-
-static int bits_of(const struct riptide_prefix *prefix)
-{
-    return prefix->family == AF_INET ? MAPPED_BITS + prefix->len : prefix->len;
 }
 
 static unsigned int bit_of(const struct riptide_prefix *prefix, unsigned int index)
@@ -168,62 +167,41 @@ static uint32_t half_of(const struct prefix_rule *rules, uint32_t n, uint8_t len
 
 /*
  * Sockets that no rule contains go to `outside`. `is_inside`: they are known to be inside the span
- * of the rules. If the span is too long, all of it is accepted.
+ * of the rules.
  */
-static int put_rules(struct filter *filter, const struct prefix_rule *rules, uint32_t n,
+static int put_rules(struct byte_code *code, const struct prefix_rule *rules, uint32_t n,
                      int outside, bool is_inside)
 {
-    struct byte_code *code = &filter->code;
     struct riptide_prefix span, first;
     uint32_t n_first;
-    int place, second, bits;
-
-    if (n == 0 || code->is_full)
-        return outside;
-    span = span_of(rules, n);
-    if (n > 1 && bits_of(&span) > filter->max_len) {
-        place = PLACE_ACCEPT;
-        bits = span.len - filter->span_len;
-        filter->blurred += bits < 64 ? 1.0 / (double)(UINT64_C(1) << bits) : 0;
-    } else if (span.len == rules[0].prefix.len) {
-        place = put_rules(filter, rules + 1, n - 1, place_of(rules[0].verdict), false);
-    } else {
-        n_first = half_of(rules, n, span.len);
-        first = span_of(rules, n_first);
-        second = put_rules(filter, rules + n_first, n - n_first, outside, false);
-        place = put_rules(filter, rules, n_first, outside, true);
-        return test_prefix(code, &first, place, second);
-    }
-    return is_inside || place == outside ? place : test_prefix(code, &span, place, outside);
-}
-
-static int put_family(struct filter *filter, const struct prefix_rule *rules, uint32_t n)
-{
-    int outside = place_of(filter->prefixes.verdict), place;
+    int place, second;
 
     if (n == 0)
         return outside;
-    filter->span_len = span_of(rules, n).len;
-    filter->blurred = 0;
-    place = put_rules(filter, rules, n, outside, false);
-    filter->pays |= filter->blurred <= 0.5;
-    return place;
+    span = span_of(rules, n);
+    if (span.len < rules[0].prefix.len) {
+        n_first = half_of(rules, n, span.len);
+        first = span_of(rules, n_first);
+        second = put_rules(code, rules + n_first, n - n_first, outside, false);
+        place = put_rules(code, rules, n_first, outside, true);
+        return test_prefix(code, &first, place, second);
+    }
+    place = put_rules(code, rules + 1, n - 1, place_of(rules[0].verdict), false);
+    return is_inside || place == outside ? place : test_prefix(code, &span, place, outside);
 }
 
 /* The kernel's 0.0.0.0/0 contains IPv4-mapped peers too, on which IPv6 prefixes must not decide. */
-static int put_prefixes(struct filter *filter)
+static int put_prefixes(struct byte_code *code, const struct prefix_set *set)
 {
-    const struct prefix_set *set = &filter->prefixes;
     const struct riptide_prefix any4 = { .family = AF_INET };
-    int v4, v6;
+    int outside = place_of(set->verdict);
+    int v6 = put_rules(code, set->rules + set->n4, set->n - set->n4, outside, false);
+    int v4 = put_rules(code, set->rules, set->n4, outside, false);
 
-    filter->pays = false;
-    v6 = put_family(filter, set->rules + set->n4, set->n - set->n4);
-    v4 = put_family(filter, set->rules, set->n4);
     /* Peers that no IPv4 prefix contains go to `outside`, of either family. */
-    if (v6 == place_of(set->verdict) || v6 == v4)
+    if (v6 == outside || v6 == v4)
         return v4;
-    return test_prefix(&filter->code, &any4, v4, v6);
+    return test_prefix(code, &any4, v4, v6);
 }
 
 /* The cheapest tests come first, so they are written last. */
@@ -231,10 +209,11 @@ static void compile(struct filter *filter)
 {
     const struct riptide_scope *scope = filter->scope;
     struct byte_code *code = &filter->code;
-    int place;
+    int place = PLACE_ACCEPT;
 
-    *code = (struct byte_code){ .end = filter->buffer + FILTER_MAX_BYTES };
-    place = put_prefixes(filter);
+    code->end = filter->buffer + FILTER_MAX_BYTES;
+    if (!filter->is_partial)
+        place = put_prefixes(code, &filter->prefixes);
     place = put_ports(code, INET_DIAG_BC_D_GE, scope->remote_ports, scope->n_remote_ports, place);
     place = put_ports(code, INET_DIAG_BC_S_GE, scope->local_ports, scope->n_local_ports, place);
     lead_to(code, place);
@@ -263,20 +242,8 @@ int filter_init(struct filter *filter, const struct riptide_scope *scope)
     filter->buffer = malloc(FILTER_MAX_BYTES);
     if (!filter->buffer)
         return -ENOMEM;
-    /* As many bits of the prefixes as fit; if those filter out little, their span alone. */
-    filter->max_len = MAX_LEN + 1;
-    do {
-        filter->max_len--;
-        compile(filter);
-    } while (filter->code.is_full);
-    filter->kind = filter->code.n_bytes > 0 ? RIPTIDE_FILTER_WHOLE : RIPTIDE_FILTER_NONE;
-    if (filter->max_len == MAX_LEN)
-        return 0;
-    filter->kind = RIPTIDE_FILTER_PARTIAL;
-    if (!filter->pays) {
-        filter->max_len = 0;
-        compile(filter);
-    }
+    filter->is_partial = filter->prefixes.n > FILTER_MAX_PREFIXES;
+    compile(filter);
     return 0;
 }
 

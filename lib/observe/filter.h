@@ -7,29 +7,25 @@
 
 #include <riptide/observe.h>
 
-/*
- * The largest code for a scope. Before each dump the kernel checks it, in a time that grows with
- * the square of its size: docs/decisions.md has figures.
- */
-#define FILTER_MAX_BYTES 49152
+enum {
+    /* The kernel checks the code before each dump, in a time that grows with the square of its
+       size: docs/decisions.md has figures. */
+    FILTER_MAX_PREFIXES = 256,
+    FILTER_MAX_BYTES = 32768,
+};
 
 /* Byte code, written from its end to its start. */
 struct byte_code {
     unsigned char *end; /* of a buffer aligned to four bytes */
     int n_bytes;        /* written so far; the place of the front */
-    bool is_full;       /* it did not fit and is unusable */
 };
 
 struct filter {
     const struct riptide_scope *scope; /* not owned */
     struct prefix_set prefixes;
+    bool is_partial;       /* too many prefixes: the code tests only ports */
     unsigned char *buffer; /* of FILTER_MAX_BYTES */
     struct byte_code code;
-    int max_len;              /* longest span matched exactly, bits; IPv4 ones count from 96 on */
-    int span_len;             /* of the span of a family's prefixes, bits */
-    double blurred;           /* share of that span that is accepted without an exact match */
-    bool pays;                /* less than half of it, for at least one family */
-    enum riptide_filter kind; /* how much of the scope is in the code */
 };
 
 /* `scope` must outlive the filter. Errors: -ENOMEM; call filter_deinit even then. */

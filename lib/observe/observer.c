@@ -24,6 +24,7 @@ struct riptide_observer {
     struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES]; /* the last popped ones, in a ring */
     unsigned int next;                                     /* index of the next one */
     struct seen seen;
+    bool is_settled;       /* `seen`, since the last dump began */
     struct events *events; /* NULL: not configured */
     struct dump dump;
 };
@@ -40,10 +41,9 @@ static int open_events(struct riptide_observer *observer, struct riptide_error *
     observer->events = calloc(1, sizeof(*observer->events));
     if (!observer->events)
         return -ENOMEM;
-    observer->seen.is_filtering = true;
     observer->events->stats = &observer->stats;
     observer->events->epoll_fd = observer->dump.epoll_fd;
-    r = events_open(observer->events, observer->config.events_buffer_bytes);
+    r = events_open(observer->events, (uint32_t)observer->config.events_buffer_bytes);
     if (r < 0)
         error_set(error, "sock_diag socket for events: %s", strerror(-r));
     return r;
@@ -58,8 +58,8 @@ static int open_sockets(struct riptide_observer *observer, struct riptide_error 
     return r;
 }
 
-int observer_new(struct riptide_observer **observerp, const struct riptide_observer_config *given,
-                 struct riptide_error *error)
+static int observer_new(struct riptide_observer **observerp,
+                        const struct riptide_observer_config *given, struct riptide_error *error)
 {
     CLEANUP(observer_freep) struct riptide_observer *observer = NULL;
     struct riptide_observer_config config;
@@ -75,7 +75,6 @@ int observer_new(struct riptide_observer **observerp, const struct riptide_obser
     observer->dump.epoll_fd = -1;
     observer->dump.stats = &observer->stats;
     observer->dump.filter = &observer->filter;
-    observer->dump.max_restarts = config.max_restarts;
     observer->dump.congestion_control = config.congestion_control;
     r = scope_copy(&observer->config.scope, &config.scope);
     if (r == 0)
@@ -94,23 +93,12 @@ int observer_new(struct riptide_observer **observerp, const struct riptide_obser
     return 0;
 }
 
-void observer_begin(struct riptide_observer *observer)
-{
-    if (observer->events)
-        events_subscribe(observer->events);
-}
-
 RIPTIDE_PUBLIC int riptide_observer_new(struct riptide_observer **observerp,
                                         const struct riptide_observer_config *config,
                                         struct riptide_error *error)
 {
-    int r;
-
     error_set(error, "%s", "");
-    r = observer_new(observerp, config, error);
-    if (r == 0)
-        observer_begin(*observerp);
-    return error_fill(error, r);
+    return error_fill(error, observer_new(observerp, config, error));
 }
 
 RIPTIDE_PUBLIC struct riptide_observer *riptide_observer_free(struct riptide_observer *observer)
@@ -137,35 +125,39 @@ RIPTIDE_PUBLIC int riptide_observer_get_fd(const struct riptide_observer *observ
     return observer->dump.epoll_fd;
 }
 
-/* Listens again, but not before a dump has found the host's own addresses. */
-static void end_dump(struct riptide_observer *observer, bool is_void)
+/* What closed during a dump is read after it, and has to be told from what the dump has shown. */
+static void settle_if_caught_up(struct riptide_observer *observer)
 {
-    if (is_void)
-        seen_discard(&observer->seen);
-    if (observer->events && observer->stats.dumps > 0)
-        events_set_listening(observer->events, true);
+    if (!observer->is_settled && events_is_caught_up(observer->events)) {
+        seen_settle(&observer->seen);
+        observer->is_settled = true;
+    }
+}
+
+/* Listens again, but not before a dump has found the host's own addresses. */
+static void end_dump(struct riptide_observer *observer)
+{
+    if (!observer->events || observer->stats.dumps == 0)
+        return;
+    events_set_listening(observer->events, true);
+    settle_if_caught_up(observer);
 }
 
 RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
 {
-    bool is_caught_up;
     int r;
 
     if (is_forked(observer->pid, NULL))
         return -ECHILD;
-    is_caught_up = observer->events && events_is_caught_up(observer->events);
-    if (!dump_is_idle(&observer->dump)) {
-        r = dump_start(&observer->dump);
-        if (r < 0 && dump_is_idle(&observer->dump))
-            end_dump(observer, true);
-        return r;
+    if (dump_is_idle(&observer->dump)) {
+        seen_settle(&observer->seen);
+        observer->is_settled = false;
+        if (observer->events)
+            events_set_listening(observer->events, false);
     }
-    seen_begin(&observer->seen, is_caught_up);
-    if (observer->events)
-        events_set_listening(observer->events, false);
     r = dump_start(&observer->dump);
-    if (r < 0)
-        end_dump(observer, true);
+    if (dump_is_idle(&observer->dump))
+        end_dump(observer);
     return r;
 }
 
@@ -175,12 +167,14 @@ RIPTIDE_PUBLIC int riptide_observer_dispatch(struct riptide_observer *observer)
 
     if (is_forked(observer->pid, NULL))
         return -ECHILD;
-    if (observer->events && dump_is_idle(&observer->dump))
+    if (observer->events && dump_is_idle(&observer->dump)) {
+        settle_if_caught_up(observer);
         r = events_dispatch(observer->events);
+    }
     if (r == RIPTIDE_E_AGAIN)
         r = dump_dispatch(&observer->dump);
     if (r < 0)
-        end_dump(observer, true);
+        end_dump(observer);
     if (r == RIPTIDE_E_AGAIN)
         return 0;
     return r < 0 ? r : RIPTIDE_E_MORE;
@@ -189,29 +183,25 @@ RIPTIDE_PUBLIC int riptide_observer_dispatch(struct riptide_observer *observer)
 /* The counter of each kind of message that is no sample. */
 #define COUNTER(name) offsetof(struct riptide_observer_stats, name)
 static const size_t counters[] = {
-    [SAMPLE_LOOPBACK] = COUNTER(left_out_local),
-    [SAMPLE_MULTICAST] = COUNTER(left_out_multicast),
-    [SAMPLE_LINK_LOCAL] = COUNTER(left_out_link_local),
+    [SAMPLE_LOCAL] = COUNTER(left_out_local),
     [SAMPLE_NO_INFO] = COUNTER(left_out_no_info),
     [SAMPLE_MALFORMED] = COUNTER(malformed),
 };
 
-/* The counter for the reason why a sample is left out; NULL: it is not. Cheap reasons first. */
-static uint64_t *left_out(struct riptide_observer *observer, const struct riptide_sample *sample)
+/* The counter of a sample, by the reason why it is left out. Cheap reasons first. */
+static uint64_t *counter_of(struct riptide_observer *observer, const struct riptide_sample *sample)
 {
     struct riptide_observer_stats *stats = &observer->stats;
 
     if (prefix_set_decide(&observer->dump.local, &sample->dst))
         return &stats->left_out_local;
     /* The kernel applies no filter to destroy events. */
-    if ((sample->closed || observer->filter.kind == RIPTIDE_FILTER_PARTIAL) &&
+    if ((sample->closed || observer->filter.is_partial) &&
         !filter_matches(&observer->filter, sample))
         return &stats->left_out_scope;
-    if (!sample->closed)
-        return seen_add(&observer->seen, sample->cookie) ? &stats->left_out_seen : NULL;
-    if (sample->data_segs_out == 0)
+    if (sample->closed && sample->data_segs_out == 0)
         return &stats->left_out_unused;
-    return seen_contains(&observer->seen, sample->cookie) ? &stats->left_out_seen : NULL;
+    return &stats->samples;
 }
 
 /* Whether the message is a sample to hand out; then it is the next one of observer->samples. */
@@ -222,7 +212,6 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
     struct riptide_sample *sample = &observer->samples[observer->next];
     enum sample_verdict verdict =
         sample_parse(sample, NLMSG_DATA(message), NLMSG_PAYLOAD(message, 0));
-    bool is_wanted_again = false;
     uint64_t *counter = (void *)((char *)stats + counters[verdict]);
 
     stats->sockets++;
@@ -230,12 +219,12 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
     if (verdict == SAMPLE_OK) {
         sample->closed = is_closed;
         sample->shown = seen_contains(&observer->seen, sample->cookie);
-        counter = left_out(observer, sample);
-        is_wanted_again = is_closed && counter == &stats->left_out_seen &&
-                          observer->config.destroy_events == RIPTIDE_DESTROY_EVENTS_ALL;
+        if (!is_closed)
+            seen_add(&observer->seen, sample->cookie);
+        counter = counter_of(observer, sample);
     }
-    ++*(counter ? counter : &stats->samples);
-    return !counter || is_wanted_again;
+    ++*counter;
+    return counter == &stats->samples;
 }
 
 static int pop_open(struct riptide_observer *observer)
@@ -266,10 +255,8 @@ RIPTIDE_PUBLIC int riptide_observer_pop(struct riptide_observer *observer,
     /* Not for each sample: getpid(2) would add 5 to 20 % to its cost. */
     if (r != 0 && is_forked(observer->pid, NULL))
         return -ECHILD;
-    if (r == RIPTIDE_E_RESTARTED)
-        seen_discard(&observer->seen);
-    else if (r == RIPTIDE_E_DONE)
-        end_dump(observer, false);
+    if (r == RIPTIDE_E_DONE)
+        end_dump(observer);
     else if (r == RIPTIDE_E_AGAIN && observer->events)
         r = pop_closed(observer);
     if (r != 0)
@@ -286,7 +273,7 @@ RIPTIDE_PUBLIC void riptide_observer_get_stats(const struct riptide_observer *ob
 {
     struct riptide_observer_stats current = observer->stats;
 
-    current.filter = observer->filter.kind;
+    current.is_filter_partial = observer->filter.is_partial;
     current.events_error = observer->events ? observer->events->error : 0;
     struct_give(stats, size, &current, sizeof(current));
 }

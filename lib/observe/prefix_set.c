@@ -50,39 +50,15 @@ static bool verdict_of(const struct prefix_set *set, uint32_t rule)
     return rule == PREFIX_SET_NONE ? set->verdict : set->rules[rule].verdict;
 }
 
-/*
- * Two halves of a prefix with the same verdict become that prefix. If it is a rule already (with
- * the other verdict, necessarily), all three go: the verdict around them applies. Returns whether
- * the last rule has changed.
- */
-static bool join(struct prefix_set *set)
-{
-    struct prefix_rule *last = &set->rules[set->n - 1], *before = last - 1;
-    struct riptide_prefix whole = last->prefix;
-
-    if (set->n < 2 || whole.len == 0)
-        return false;
-    if (last->parent == set->n - 2 && whole.len == before->prefix.len) {
-        set->n -= 2;
-        return false;
-    }
-    prefix_truncate(&whole, (uint8_t)(whole.len - 1));
-    if (before->parent != last->parent || before->prefix.len != last->prefix.len ||
-        !riptide_prefix_contains(&whole, &before->prefix))
-        return false;
-    before->prefix = whole;
-    set->n--;
-    return true;
-}
-
+/* Of equal prefixes the last one counts, as sorted: the one with the verdict false. */
 static void put(struct prefix_set *set, struct prefix_rule rule)
 {
+    if (set->n > 0 && riptide_prefix_equal(&set->rules[set->n - 1].prefix, &rule.prefix))
+        set->n--;
     rule.parent = around(set, set->n > 0 ? set->n - 1 : PREFIX_SET_NONE, &rule.prefix);
     if (verdict_of(set, rule.parent) == rule.verdict)
         return;
     set->rules[set->n++] = rule;
-    while (join(set))
-        ;
 }
 
 /* A shorter prefix contains addresses with any last byte. */
@@ -120,9 +96,6 @@ bool prefix_set_search(const struct prefix_set *set, const struct riptide_prefix
     return verdict_of(set, around(set, (uint32_t)n - 1, dst));
 }
 
-/*
- * Longer rules can exclude all of an admitted prefix only if one of them admits part of it again.
- */
 bool prefix_set_is_empty(const struct prefix_set *set)
 {
     int n_whole = 0;

@@ -50,7 +50,10 @@ static inline bool prefix_set_decide(const struct prefix_set *set, const struct 
     return may_hold ? prefix_set_search(set, dst) : set->verdict;
 }
 
-/* Whether the verdict is false for every address of both families. */
+/*
+ * Whether no prefix is admitted, and nothing outside of all. Longer prefixes that exclude one in
+ * parts are not recognized.
+ */
 bool prefix_set_is_empty(const struct prefix_set *set);
 
 #endif

@@ -22,46 +22,38 @@ struct tcp_info_at4 {
 /* tcp_info has grown, but was never shorter than this; a sample without a window has no use. */
 #define INFO_MIN_BYTES (offsetof(struct tcp_info, tcpi_snd_cwnd) + sizeof(uint32_t))
 
-static enum sample_verdict classify_v4(const uint8_t address[4])
+static bool is_local_v4(const uint8_t address[4])
 {
-    static const uint8_t unspecified[4], broadcast[4] = { 255, 255, 255, 255 };
+    uint32_t word;
 
-    if (address[0] == 127)
-        return SAMPLE_LOOPBACK;
-    if ((address[0] & 0xf0) == 224 || memcmp(address, unspecified, sizeof(unspecified)) == 0 ||
-        memcmp(address, broadcast, sizeof(broadcast)) == 0)
-        return SAMPLE_MULTICAST;
-    if (address[0] == 169 && address[1] == 254)
-        return SAMPLE_LINK_LOCAL;
-    return SAMPLE_OK;
+    memcpy(&word, address, sizeof(word));
+    return word == INADDR_ANY || word == INADDR_BROADCAST || address[0] == 127 ||
+           (address[0] & 0xf0) == 224 || (address[0] == 169 && address[1] == 254);
 }
 
-static enum sample_verdict classify_v6(const uint8_t address[16])
+static bool is_local_v6(const uint8_t address[16])
 {
-    static const uint8_t unspecified[16], loopback[16] = { [15] = 1 };
+    static const uint8_t zero[15];
 
-    if (memcmp(address, loopback, sizeof(loopback)) == 0)
-        return SAMPLE_LOOPBACK;
-    if (address[0] == 0xff || memcmp(address, unspecified, sizeof(unspecified)) == 0)
-        return SAMPLE_MULTICAST;
-    if (address[0] == 0xfe && (address[1] & 0xc0) == 0x80)
-        return SAMPLE_LINK_LOCAL;
-    return SAMPLE_OK;
+    return address[0] == 0xff || (address[0] == 0xfe && (address[1] & 0xc0) == 0x80) ||
+           (address[15] <= 1 && memcmp(address, zero, sizeof(zero)) == 0);
 }
 
 /* The peer's address. */
 static enum sample_verdict classify(const struct inet_diag_msg *msg)
 {
     const uint8_t *address = (const uint8_t *)msg->id.idiag_dst;
+    bool is_local;
 
-    if (msg->idiag_family == AF_INET6) {
-        if (!address_is_v4_mapped(address))
-            return classify_v6(address);
-        address += 12;
-    } else if (msg->idiag_family != AF_INET) {
+    if (msg->idiag_family == AF_INET)
+        is_local = is_local_v4(address);
+    else if (msg->idiag_family != AF_INET6)
         return SAMPLE_MALFORMED;
-    }
-    return classify_v4(address);
+    else if (address_is_v4_mapped(address))
+        is_local = is_local_v4(address + 12);
+    else
+        is_local = is_local_v6(address);
+    return is_local ? SAMPLE_LOCAL : SAMPLE_OK;
 }
 
 /* The attributes that a sample needs; NULL: missing. */
@@ -100,8 +92,6 @@ __attribute__((always_inline)) static inline void fill(struct riptide_sample *sa
                                                        const struct inet_diag_msg *msg,
                                                        const struct tcp_info_at4 *info)
 {
-    uint64_t limited_us = info->tcp.tcpi_rwnd_limited + info->tcp.tcpi_sndbuf_limited;
-
     prefix_from_address(&sample->dst, msg->idiag_family, msg->id.idiag_dst);
     sample->cookie = (uint64_t)msg->id.idiag_cookie[1] << 32 | msg->id.idiag_cookie[0];
     sample->cwnd = info->tcp.tcpi_snd_cwnd;
@@ -122,13 +112,9 @@ __attribute__((always_inline)) static inline void fill(struct riptide_sample *sa
     memset(sample->congestion_control, 0, sizeof(sample->congestion_control));
     sample->local_port = ntohs(msg->id.idiag_sport);
     sample->remote_port = ntohs(msg->id.idiag_dport);
-    sample->ifindex = msg->id.idiag_if;
     sample->mark = 0;
-    sample->has_mark = false;
     sample->closed = false;
     sample->shown = false;
-    sample->snd_wnd_bytes = info->tcp.tcpi_snd_wnd;
-    sample->limited_us = limited_us < UINT32_MAX ? (uint32_t)limited_us : UINT32_MAX;
     sample->busy_time_us = info->tcp.tcpi_busy_time;
 }
 
@@ -174,10 +160,8 @@ enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payl
         fill(sample, msg, info);
     else
         fill_from_short(sample, msg, info, n_bytes);
-    if (found.mark && found.mark->nla_len >= sizeof(*found.mark) + sizeof(sample->mark)) {
+    if (found.mark && found.mark->nla_len >= sizeof(*found.mark) + sizeof(sample->mark))
         memcpy(&sample->mark, found.mark + 1, sizeof(sample->mark));
-        sample->has_mark = true;
-    }
     if (found.congestion_control)
         copy_name(sample->congestion_control, (const char *)(found.congestion_control + 1),
                   found.congestion_control->nla_len - sizeof(*found.congestion_control));

@@ -10,9 +10,7 @@
 
 enum sample_verdict {
     SAMPLE_OK,
-    SAMPLE_LOOPBACK,
-    SAMPLE_MULTICAST, /* also broadcast and unspecified */
-    SAMPLE_LINK_LOCAL,
+    SAMPLE_LOCAL, /* loopback, link-local; multicast, broadcast and unspecified, as of listeners */
     SAMPLE_NO_INFO,
     SAMPLE_MALFORMED,
 };

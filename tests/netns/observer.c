@@ -8,7 +8,7 @@
  *     stats   reads until nothing is left; answered "stats NAME=NUMBER ..."
  *
  * Lines out besides: "ready", "open COOKIE DST CWND SEGMENTS SHOWN" and "closed COOKIE ..." for each
- * sample, "restarted". End of input ends it. Its loop hears of changes alone, as riptide.h says one
+ * sample. End of input ends it. Its loop hears of changes alone, as riptide.h says one
  * works; where the fd is readable and no edge has told of it, "stalled" is the answer.
  *
  * observer EVENTS BUFFER_BYTES [WORD...]: whether to ask for destroy events, their buffer (0:
@@ -47,14 +47,11 @@ static int pop_all(struct riptide_observer *observer)
     size_t n = 0;
     int r;
 
-    while ((r = riptide_observer_pop(observer, &samples[n])) == 0 || r == RIPTIDE_E_RESTARTED) {
-        n += r == 0;
-        if (r == 0 && n < RIPTIDE_POPPED_SAMPLES)
+    while ((r = riptide_observer_pop(observer, &samples[n])) == 0) {
+        if (++n < RIPTIDE_POPPED_SAMPLES)
             continue;
         print(samples, n);
         n = 0;
-        if (r == RIPTIDE_E_RESTARTED)
-            puts("restarted");
     }
     print(samples, n);
     return r;
@@ -99,12 +96,10 @@ static void print_stats(const struct riptide_observer *observer)
 
     riptide_observer_get_stats(observer, &stats, sizeof(stats));
     printf("stats sockets=%" PRIu64 " samples=%" PRIu64 " closed=%" PRIu64
-           " left_out_local=%" PRIu64 " left_out_multicast=%" PRIu64 " left_out_scope=%" PRIu64
-           " left_out_no_info=%" PRIu64 " left_out_seen=%" PRIu64 " left_out_unused=%" PRIu64
-           " malformed=%" PRIu64 " overruns=%" PRIu64 " closed_lost=%" PRIu64 " error=%d\n",
-           stats.sockets, stats.samples, stats.closed, stats.left_out_local,
-           stats.left_out_multicast, stats.left_out_scope, stats.left_out_no_info,
-           stats.left_out_seen, stats.left_out_unused, stats.malformed, stats.overruns,
+           " left_out_local=%" PRIu64 " left_out_scope=%" PRIu64 " left_out_no_info=%" PRIu64
+           " left_out_unused=%" PRIu64 " malformed=%" PRIu64 " overruns=%" PRIu64 " closed_lost=%" PRIu64 " error=%d\n",
+           stats.sockets, stats.samples, stats.closed, stats.left_out_local, stats.left_out_scope,
+           stats.left_out_no_info, stats.left_out_unused, stats.malformed, stats.overruns,
            stats.closed_lost, -stats.events_error);
 }
 

@@ -29,9 +29,8 @@ class Observer(Program):
             if said.startswith(answer):
                 return said
             words = said.split()
-            assert words and words[0] in ("open", "closed", "restarted"), said
-            if words[0] != "restarted":
-                self.samples.append((words[0], int(words[1]), words[2], *map(int, words[3:])))
+            assert words and words[0] in ("open", "closed"), said
+            self.samples.append((words[0], int(words[1]), words[2], *map(int, words[3:])))
 
     def dump(self):
         self.ask("dump", "done")
@@ -88,36 +87,41 @@ def test_what_stays_half_closed_counts_no_more(net, observer):
         observer.dump()
         observer.stats()
     net.finish(connection)
-    stats = observer.wait_closed(1)
-    assert [kind for kind, _, dst, *_ in observer.samples if dst == "203.0.113.1"] == ["open"]
-    open_and_shown = [(kind, shown) for kind, _, dst, *_, shown in observer.samples if dst == "203.0.113.2"]
-    assert open_and_shown == [("open", 0)] + 4 * [("open", 1)]
-    assert stats["left_out_seen"] == 1
+    observer.wait_closed(1)
+    assert shown(observer, "203.0.113.1") == [("open", 0), ("closed", 1)]
+    assert shown(observer, "203.0.113.2") == [("open", 0)] + 4 * [("open", 1)]
 
 
-def test_what_closes_while_nobody_reads_is_learned_once(net, observer):
-    """They close before a dump, and are reported after it; the last dump had shown one of them."""
-    shown = net.learned("203.0.113.1")
+def test_what_closes_is_told_from_what_a_dump_has_shown(net, observer):
+    """Each at its time, beside others that open, on whatever processor the kernel counts cookies."""
     observer.dump()
-    observer.deaf()
-    net.finish(shown)
-    for _ in range(20):
+    for n in range(0, 60, 3):
+        kept = net.learned("203.0.113.1")
         net.short("203.0.113.2")
-    observer.dump()
-    observer.wait_closed(21)
-    assert observer.kinds() == ["open"] + 20 * ["closed"]
-    seen = cookies(observer.samples, "open") + cookies(observer.samples, "closed")
-    assert len(set(seen)) == len(seen)
+        observer.wait_closed(n + 1)
+        observer.dump()
+        net.short("203.0.113.2")
+        net.learned("203.0.113.3")
+        net.finish(kept)
+        observer.wait_closed(n + 3)
+    assert shown(observer, "203.0.113.1") == 20 * [("open", 0), ("closed", 1)]
+    assert set(shown(observer, "203.0.113.2")) == {("closed", 0)}
+    assert shown(observer, "203.0.113.3").count(("open", 0)) == 19
+
+
+def shown(observer, dst):
+    """Whether a dump had shown it before, of each sample of that destination."""
+    return [(kind, was) for kind, _, of, *_, was in observer.samples if of == dst]
 
 
 def cookies(samples, kind):
     return [cookie for said, cookie, *_ in samples if said == kind]
 
 
-def test_under_churn_none_counts_as_open_and_as_closed_and_none_is_missed(net, observer):
+def test_under_churn_each_that_closes_is_handed_out_once(net, observer):
     """Dumps follow each other without a pause, so that events are read many dumps late."""
     observer.dump()
-    n, churn, ends = 0, None, [0]
+    n, churn = 0, None
     for _ in range(50):
         if not churn or churn.poll() is not None:
             churn = subprocess.Popen([CHURN, "churn", f"/run/netns/{net.host.name}",
@@ -125,27 +129,17 @@ def test_under_churn_none_counts_as_open_and_as_closed_and_none_is_missed(net, o
                                      stdout=subprocess.DEVNULL)
             n += 500
         observer.dump()
-        ends.append(len(observer.samples))
     assert churn.wait(DEADLINE_S) == 0
     stats = observer.wait_closed(n)
-    rounds = [observer.samples[begin:end]
-              for begin, end in zip(ends, ends[1:] + [len(observer.samples)])]
-    for this in rounds:
-        assert len(set(cookies(this, "open"))) == len(cookies(this, "open"))
-    closed, shown = cookies(observer.samples, "closed"), set(cookies(observer.samples, "open"))
-    assert len(closed) == len(set(closed))
-    assert not shown & set(closed)
-    assert len(shown | set(closed)) == n
     assert stats["closed"] == n and stats["left_out_unused"] == 0
+    assert len(set(cookies(observer.samples, "closed"))) == n == observer.kinds().count("closed")
 
 
 @pytest.mark.parametrize("prefix", [AS_NOBODY, WITHOUT_NET_ADMIN])
-def test_events_need_no_privilege_and_wait_for_the_first_dump(net, prefix):
-    """Before that the host's own addresses are unknown."""
+def test_events_need_no_privilege(net, prefix):
     observer = Observer(net.host, prefix=prefix)
-    net.short("203.0.113.1")
-    assert observer.stats()["closed"] == 0
     observer.dump()
+    net.short("203.0.113.1")
     assert observer.wait_closed(1)["samples"] == 1
     assert observer.kinds() == ["closed"] and observer.stats()["error"] == 0
 
@@ -168,7 +162,7 @@ def test_what_never_sent_is_out_of_scope_or_an_own_address_is_left_out_of_events
         client.sendall(b"x")
         accepted.close()
     stats = observer.wait_closed(6)
-    assert stats["left_out_local"] == 2 and stats["left_out_multicast"] == 1  # the listener
+    assert stats["left_out_local"] == 3  # with the listener
     assert not observer.samples
 
 
@@ -183,7 +177,7 @@ def test_memory_does_not_grow_over_a_thousand_dumps(net, observer):
     for i in range(1000):
         if i == 100:
             first_kb = memory_kb(observer)
-        if i % 10 == 0:
+        if i % 10 == 5:
             net.short("203.0.113.1", n_bytes=2000)
         observer.dump()
     assert observer.wait_closed(100)["samples"] == 1100
@@ -236,17 +230,6 @@ def test_an_overrun_is_counted_harms_no_dump_and_backs_off_where_it_lasts(net):
     assert observer.stats()["error"] == 0
     net.short("203.0.113.2")
     wait_until(lambda: observer.stats()["closed"] > stats["closed"], "events again")
-
-
-def test_an_overrun_wakes_nobody_before_it_is_read(net):
-    """Events are read after the first dump; before that they do not make the fd readable."""
-    observer = Observer(net.host, buffer_bytes=4096)
-    for _ in range(100):
-        net.host.socket(socket.AF_INET).close()
-    wait_until(lambda: dropped(net.host), "drops")
-    assert Program.ask(observer, "stats").startswith("stats ")  # read until nothing is left
-    observer.dump()
-    assert observer.stats()["overruns"] == 1
 
 
 def n_closed(daemon):

@@ -306,7 +306,7 @@ TEST(destroy_events_are_read_where_connections_are_held_out)
     init(&configs);
     configs.estimator.policy = riptide_policy_find("paper");
     configs.applier.holdout_percent = 5;
-    assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_ALL);
+    assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_YES);
     configs.applier.backend = RIPTIDE_ROUTES;
     assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_NO);
     configs.applier.backend = RIPTIDE_AUTO;

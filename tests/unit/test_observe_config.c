@@ -93,13 +93,12 @@ TEST(defaults_fill_no_more_than_asked)
     struct riptide_observer_config config;
 
     memset(&config, 0x5a, sizeof(config));
-    riptide_observer_config_init(&config, offsetof(struct riptide_observer_config, max_restarts));
-    assert_int_equal(config.size, offsetof(struct riptide_observer_config, max_restarts));
+    riptide_observer_config_init(&config, offsetof(struct riptide_observer_config, congestion_control));
+    assert_int_equal(config.size, offsetof(struct riptide_observer_config, congestion_control));
     assert_int_equal(config.scope.n_learn, 0);
-    assert_int_equal(config.max_restarts, 0x5a5a5a5a);
+    assert_int_equal(config.destroy_events, 0x5a5a5a5a);
     riptide_observer_config_init(&config, sizeof(config));
     assert_int_equal(config.size, sizeof(config));
-    assert_int_equal(config.max_restarts, 3);
     assert_true(config.congestion_control);
     assert_int_equal(config.destroy_events, RIPTIDE_DESTROY_EVENTS_AUTO);
 }
@@ -146,8 +145,8 @@ TEST(errors_name_the_field)
           { .scope = { .local_ports = ranges, .n_local_ports = 257 } } },
         { "observer.scope.remote_ports: 257; at most 256",
           { .scope = { .remote_ports = ranges, .n_remote_ports = 257 } } },
-        { "observer.destroy_events: 3; must be -1 (auto), 0 (no), 1 (yes) or 2 (all)",
-          { .destroy_events = 3 } },
+        { "observer.destroy_events: 2; must be -1 (auto), 0 (no) or 1 (yes)",
+          { .destroy_events = 2 } },
         { "observer.events_buffer_bytes: 4095; ", { .events_buffer_bytes = 4095 } },
     };
     struct riptide_observer_config config;

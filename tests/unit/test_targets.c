@@ -116,19 +116,6 @@ TEST(none_is_passed_over_or_taken_twice)
     assert_int_equal(n_due, 0);
 }
 
-TEST(a_prefix_is_left_alone)
-{
-    struct riptide_prefix dst = { AF_INET, 24, { 10 } };
-    TARGETS targets;
-    struct target *target;
-
-    targets_init(&targets, 4);
-    assert_int_equal(targets_get(&targets, &dst, &target), 0);
-    target->wanted.initcwnd = 36;
-    assert_false(prefix_is_host(&target->wanted.dst));
-    assert_int_equal(target_state(target, &routing).state, RIPTIDE_ROUTE_LEFT_ALONE);
-}
-
 TEST(what_waits_only_to_be_popped_makes_room)
 {
     struct riptide_prefix dst = dst_of(9);
@@ -156,7 +143,6 @@ TEST(a_target_is_forgotten_only_when_done)
     targets_init(&targets, 4);
     target = get(&targets, 0);
     set_base(target, 100);
-    target_set_failure(target, -EINVAL, "no such device");
     target->wanted.initcwnd = 10;
     targets_forget_if_done(&targets, target);
     target->wanted.initcwnd = 0;
@@ -197,21 +183,27 @@ TEST(what_is_left_alone_or_not_taken_is_counted)
     assert_int_equal(targets.n_left_alone, 0);
 }
 
-TEST(failures_are_kept_until_the_next)
+TEST(a_failure_and_its_text_are_told_until_the_next_write)
 {
     TARGETS targets;
     struct target *target;
 
     targets_init(&targets, 4);
     target = get(&targets, 0);
-    target_set_failure(target, -EINVAL, "first");
-    target_set_failure(target, -EEXIST, "second");
-    assert_int_equal(target->error, -EEXIST);
-    assert_string_equal(target->failure, "second");
-    target_set_failure(target, 0, NULL);
-    assert_null(target->failure);
-    /* The deinit frees this one. */
-    target_set_failure(target, -EINVAL, "third");
+    target->wanted.initcwnd = 36;
+    set_base(target, 100);
+    target->error = -EINVAL;
+    strcpy(target->told.reason, "no such device");
+    targets_tell(&targets, target, &routing, false);
+    assert_ptr_equal(targets_take(&targets, WORK_POP), target);
+    assert_int_equal(target->told.state, RIPTIDE_ROUTE_FAILED);
+    assert_int_equal(target->told.error, -EINVAL);
+    assert_string_equal(target->told.reason, "no such device");
+    target->error = 0;
+    targets_set_in_kernel(&targets, target, true);
+    targets_tell(&targets, target, &routing, true);
+    assert_int_equal(target->told.state, RIPTIDE_ROUTE_APPLIED);
+    assert_string_equal(target->told.reason, "");
 }
 
 TEST(a_base_is_kept_while_it_stays)

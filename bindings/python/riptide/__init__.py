@@ -12,14 +12,13 @@ of the process that made an object, may use it: ConcurrentUseError, ForkedError.
 from ._agent import Agent
 from ._control import Control
 from ._errors import (AgainError, ConcurrentUseError, DoneError, ForkedError, FullError,
-                      InvalidError, OptionError, OutcomeError, RefusedError, RestartedError,
-                      UnknownError)
+                      InvalidError, OptionError, OutcomeError, RefusedError, UnknownError)
 from ._errors import version as _version
 from ._estimator import Estimator, explain
 from ._observer import Columns, Observer, observe, observe_columns
 from ._applier import Applier, flush
 from ._types import (AgentEvent, AgentOptions, Arm, Backend, Bound, Estimate, EstimatorOptions, EventKind,
-                     Filter, FlushCounts, Hint, Interval, LeftOut,
+                     FlushCounts, Hint, Interval, LeftOut,
                      LoadCounts, ObserverOptions, Route, ApplierOptions, RouteState, Sample,
                      Scope, Tick, Verdict, Window)
 from ._values import Address, Duration, Network, PrefixLike
@@ -29,10 +28,10 @@ __version__ = _version()
 __all__ = [
     "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Arm", "Backend", "Bound", "Columns",
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
-    "EstimatorOptions", "EventKind", "Filter", "FlushCounts",
+    "EstimatorOptions", "EventKind", "FlushCounts",
     "ForkedError", "FullError", "Hint", "Interval", "InvalidError", "LeftOut", "LoadCounts",
     "Network", "Observer", "ObserverOptions", "OptionError", "OutcomeError", "PrefixLike",
-    "RefusedError", "RestartedError", "Route", "RouteState", "Applier",
+    "RefusedError", "Route", "RouteState", "Applier",
     "ApplierOptions", "Sample", "Scope", "Tick", "UnknownError", "Verdict", "Window", "explain", "flush",
     "observe", "observe_columns",
 ]

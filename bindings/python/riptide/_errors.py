@@ -22,10 +22,6 @@ class DoneError(OutcomeError):
     """The dump is complete."""
 
 
-class RestartedError(OutcomeError):
-    """The dump was interrupted and begins anew: forget its samples."""
-
-
 class FullError(OutcomeError):
     """The configured number of destinations, routes or hints is reached."""
 
@@ -74,7 +70,6 @@ def version() -> str:
 OUTCOMES = {
     lib.RIPTIDE_E_AGAIN: AgainError,
     lib.RIPTIDE_E_DONE: DoneError,
-    lib.RIPTIDE_E_RESTARTED: RestartedError,
     lib.RIPTIDE_E_FULL: FullError,
     lib.RIPTIDE_E_INVALID: InvalidError,
     lib.RIPTIDE_E_UNKNOWN: UnknownError,

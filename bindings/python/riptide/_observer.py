@@ -15,7 +15,7 @@ from ._calls import counters, new_object
 from ._errors import check, has_more
 from ._handle import Handle
 from ._native import ffi, lib
-from ._types import Filter, ObserverOptions, Sample
+from ._types import ObserverOptions, Sample
 from ._values import Address, new_config, text
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ class Observer(Handle):
     def pop(self) -> Sample:
         """Returns the next sample of the buffer.
 
-        Raises AgainError (dispatch again), DoneError (the dump is complete), RestartedError (the
-        dump begins anew: its samples come again).
+        Raises AgainError (dispatch again), DoneError (the dump is complete).
         """
         pointer, sample = ffi.new("struct riptide_sample **"), ffi.new("struct riptide_sample *")
         with self._use as c:
@@ -138,11 +137,6 @@ class Observer(Handle):
     def dump_columns(self) -> Columns:
         """Dumps all connections as columns of numbers. Errors: as dump."""
         return Columns(self._dump())
-
-    @property
-    def filter(self) -> Filter:
-        """How much of the scope the kernel applies."""
-        return Filter(self.stats()["filter"])
 
     @property
     def events_error(self) -> OSError | None:

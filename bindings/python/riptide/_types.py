@@ -21,14 +21,6 @@ from ._values import Address, Duration, Network, PrefixLike, address, text, writ
 Ports = Union[int, Tuple[int, int]]
 
 
-class Filter(enum.IntEnum):
-    """How much of a scope the kernel applies: it does not report sockets outside that part."""
-
-    NONE = lib.RIPTIDE_FILTER_NONE
-    PARTIAL = lib.RIPTIDE_FILTER_PARTIAL
-    WHOLE = lib.RIPTIDE_FILTER_WHOLE
-
-
 class Arm(enum.Enum):
     """Whether a connection gets the window of its destination."""
 
@@ -107,13 +99,9 @@ class Sample:
     congestion_control: str = _view("congestion_control", text)  #: empty: not requested, or closed
     local_port: int = _view("local_port")
     remote_port: int = _view("remote_port")
-    ifindex: int = _view("ifindex")  #: the link to which the socket is bound; 0: none
-    mark: int = _view("mark")
-    has_mark: bool = _view("has_mark")  #: the kernel shows marks only with CAP_NET_ADMIN
+    mark: int = _view("mark")  #: the kernel shows it only to CAP_NET_ADMIN
     closed: bool = _view("closed")  #: as it was when it closed; see destroy_events
-    shown: bool = _view("shown")  #: by an earlier dump; if closed: destroy_events=2
-    snd_wnd_bytes: int = _view("snd_wnd_bytes")  #: the peer's current receive window
-    limited_us: int = _view("limited_us")  #: of busy_time_us, for the peer's window or our buffer
+    shown: bool = _view("shown")  #: by an earlier dump
     busy_time_us: int = _view("busy_time_us")  #: time with unacknowledged data
     ssthresh_segs: int = _view("ssthresh_segs")  #: slow start threshold
 
@@ -325,9 +313,8 @@ class ObserverOptions(TypedDict, total=False):
     """struct riptide_observer_config."""
 
     scope: Scope  # default: everything
-    max_restarts: int  # how often an interrupted dump begins anew; 3
     congestion_control: bool  # request its name as well; True
-    destroy_events: int  # closed ones: True, False, 2: also shown ones, -1: if a policy needs them
+    destroy_events: int  # closed ones: True, False, -1: if an agent needs them
     events_buffer_bytes: int  # for destroy events; 32 MB
 
 

@@ -66,7 +66,7 @@ KINDS: dict[str, Any] = {
     "state": [(None, TypeError), ("text", TypeError), (7, TypeError), ([], TypeError),
               (memoryview(b"abcd")[::2], ValueError)],
     "scope": [*TYPE, (7, TypeError), (Scope, TypeError), (Hint("10.0.0.0/8"), TypeError)],
-    "options": [(None, TypeError), (7, TypeError), ("x", TypeError), ([("max_restarts", 1)], TypeError)],
+    "options": [(None, TypeError), (7, TypeError), ("x", TypeError), ([("scope", 1)], TypeError)],
     "function": [*TYPE, ("f", TypeError)],
     "sample": [*TYPE, ("sample", TypeError), (Sample, TypeError)],
 }
@@ -74,9 +74,9 @@ KINDS: dict[str, Any] = {
 SAMPLE = {"dst": "prefix", "congestion_control": "text", "local_port": "uint16",
           "remote_port": "uint16", "ca_state": "uint8", "acked_bytes": "uint64",
           "delivery_rate_Bps": "uint64", "busy_time_us": "uint64", "cookie": "uint64",
-          **dict.fromkeys(["app_limited", "closed", "has_mark", "shown"], "bool")}
-OBSERVER = {"scope": "scope", "max_restarts": "uint32", "congestion_control": "bool",
-            "destroy_events": "auto", "events_buffer_bytes": "uint32"}
+          **dict.fromkeys(["app_limited", "closed", "shown"], "bool")}
+OBSERVER = {"scope": "scope", "congestion_control": "bool",
+            "destroy_events": "auto", "events_buffer_bytes": "uint64"}
 ESTIMATOR = {
     "policy": "name", "aggregates": "prefixes", "hints": "hints",
     "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
@@ -161,7 +161,7 @@ def calls() -> Iterator[Any]:
         bad for bad in KINDS["options"] if bad[0] is not None]
     functions: list[Any] = [riptide.observe, riptide.observe_columns]
     for function in functions:
-        yield from each(function, {"scope": "scope", "max_restarts": "uint32"})
+        yield from each(function, {"scope": "scope", "events_buffer_bytes": "uint64"})
     yield from each(riptide.flush, {"table": "uint32"})
 
 

@@ -56,7 +56,8 @@ def test_columns_are_the_samples(busy: Network) -> None:
         is_ipv4 = columns["family"][i] == socket.AF_INET
         assert (IPv4Address if is_ipv4 else IPv6Address)(number) == sample.dst
         assert columns.congestion_controls[columns["congestion"][i]] == sample.congestion_control
-        for name in set(columns) - {"cookie", "last_data_sent_ms", "congestion"}:
+        assert (columns["shown"][i], sample.shown) == (False, True)  # by the first one
+        for name in set(columns) - {"cookie", "last_data_sent_ms", "congestion", "shown"}:
             if hasattr(sample, name):
                 assert columns[name][i] == getattr(sample, name), name
         assert columns.address(i) == sample.dst
@@ -101,8 +102,7 @@ def test_no_connections_are_empty_columns(host: Host) -> None:
 def test_scope_narrows(busy: Network, scope: Any, expected: Any) -> None:
     with busy.host.entered(), riptide.Observer(scope=scope) as observer:
         assert peers(observer.dump()) == sorted(expected)
-        whole = riptide.Filter.NONE if scope == Scope() else riptide.Filter.WHOLE
-        assert observer.filter == whole
+        assert observer.stats()["is_filter_partial"] == 0
 
 
 def test_one_buffer_at_a_time_in_a_loop_of_ones_own(busy: Network) -> None:
@@ -163,7 +163,7 @@ def test_a_closed_connection_tells_how_long_it_was_busy(busy: Network) -> None:
         slow.near.close()
         sample = wait_until(lambda: heard(observer), "the end of the connection")
     assert sample.closed and sample.min_rtt_us > 0 and sample.acked_bytes > sample.mss_bytes
-    assert 80_000 < sample.limited_us <= sample.busy_time_us < 60_000_000
+    assert 80_000 < sample.busy_time_us < 60_000_000
 
 
 def test_the_namespace_is_that_of_the_constructor(busy: Network) -> None:

@@ -87,9 +87,7 @@ static int take_samples(struct riptide_observer *observer, struct riptide_estima
                 die("estimator", "a sample was refused");
         }
         n = 0;
-        if (r == RIPTIDE_E_RESTARTED)
-            riptide_estimator_discard(estimator);
-    } while (r == 0 || r == RIPTIDE_E_RESTARTED);
+    } while (r == 0);
     return r == RIPTIDE_E_AGAIN && has_any ? 0 : r;
 }
 

@@ -2,7 +2,6 @@
 /* Requests, built with libmnl. */
 #include "message.h"
 
-#include "internal.h"
 #include "prefix.h"
 
 #include <linux/fib_rules.h>
@@ -10,7 +9,6 @@
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
-#include <string.h>
 
 /* A request about the route to `dst` of that table and priority (0: none, or any). */
 static struct nlmsghdr *begin_route(void *room, uint16_t type, uint16_t flags, struct rtmsg rtm,

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/netconf.h>
-#include <stdio.h>
 
 enum { ROUND_S = 60 }; /* in which each destination is asked again */
 
@@ -257,29 +256,4 @@ void event_follow(struct plan *plan, const struct nlmsghdr *message)
     /* A foreign route may have gone silently with whatever happened. */
     if (plan->routing.has_foreign[0] || plan->routing.has_foreign[1])
         plan_want_scan(plan, SCAN_ROUTES);
-}
-
-void plan_describe(const struct plan *plan, const struct target *target,
-                   struct riptide_route *route)
-{
-    const struct target_state state = target_state(target, &plan->routing);
-
-    *route = (struct riptide_route){
-        .dst = target->wanted.dst,
-        .state = state.state,
-        .initcwnd = state.state == RIPTIDE_ROUTE_APPLIED ? target->written.of[RTAX_INITCWND]
-                                                         : target->wanted.initcwnd,
-        .initrwnd = state.metrics.of[RTAX_INITRWND],
-        .error = state.error,
-        .backend = RIPTIDE_ROUTES,
-        .base_initcwnd = state.base_initcwnd,
-    };
-    if (target->has_base) {
-        route->gateway = target->base.gateway;
-        route->ifindex = target->base.ifindex;
-    }
-    if (state.state == RIPTIDE_ROUTE_APPLIED || !state.reason)
-        return;
-    snprintf(route->reason, sizeof(route->reason), "%s",
-             target->failure ? target->failure : state.reason);
 }

@@ -64,7 +64,7 @@ struct plan {
     int removal_error;                   /* the last one */
 };
 
-/* Begins with a checked configuration. */
+/* The configuration has been checked. */
 void plan_init(struct plan *plan, const struct riptide_applier_config *config);
 void plan_deinit(struct plan *plan);
 
@@ -74,7 +74,7 @@ int plan_want(struct plan *plan, const struct riptide_wanted *wanted);
 /* Requests a scan of these parts, before any destination is asked again. */
 void plan_want_scan(struct plan *plan, uint32_t parts);
 
-/* Removes the rules of both families until all routes are right again. */
+/* Until all routes are right again. */
 void plan_remove_rules(struct plan *plan);
 
 /*
@@ -95,10 +95,6 @@ void plan_distrust(struct plan *plan);
  * within a minute, for what the kernel does not announce.
  */
 void plan_tick(struct plan *plan, uint32_t seconds);
-
-/* The target as the caller sees it. */
-void plan_describe(const struct plan *plan, const struct target *target,
-                   struct riptide_route *route);
 
 /* Processes a notification. A malformed one counts as any change. */
 void event_follow(struct plan *plan, const struct nlmsghdr *message);

@@ -2,10 +2,6 @@
 /* A router: its life, its fd, its settings, and the order of its work. */
 #include "router.h"
 
-#include "internal.h"
-#include "prefix.h"
-#include "tools.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/filter.h>
@@ -209,7 +205,7 @@ int router_pop(struct router *router, const struct riptide_route **routep)
 
     if (!target)
         return RIPTIDE_E_AGAIN;
-    plan_describe(plan, target, &router->popped);
+    router->popped = target->told;
     targets_forget_if_done(&plan->targets, target);
     *routep = &router->popped;
     return 0;
@@ -222,7 +218,7 @@ int router_find(const struct router *router, const struct riptide_prefix *dst,
 
     if (!target)
         return RIPTIDE_E_UNKNOWN;
-    plan_describe(&router->plan, target, route);
+    *route = target->told;
     return 0;
 }
 

@@ -10,8 +10,6 @@
 #include "netlink.h"
 #include "plan.h"
 
-#include <sys/types.h>
-
 struct router {
     struct plan plan;
     struct netlink channel; /* for requests */

@@ -164,7 +164,7 @@ int scan_step(struct router *router)
         plan_distrust(plan);
         return r;
     }
-    router->is_interrupted |= r == RIPTIDE_E_RESTARTED;
+    router->is_interrupted |= router->dumps.is_interrupted;
     router->is_asked = false;
     router->scan_step++;
     return step->type == RTM_GETRULE

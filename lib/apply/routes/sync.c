@@ -6,6 +6,7 @@
 #include "prefix.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 /*
  * Destinations are queried as they are without us (rule.h) and, if this host has rules with
@@ -34,7 +35,7 @@ static void take_base(struct plan *plan, struct target *target, const struct nlm
         routing_use_link(&plan->routing, target->base.ifindex) < 0)
         target->is_failed = true;
     target->must_ask = false;
-    target_set_failure(target, 0, NULL);
+    target->error = 0;
 }
 
 static void take_tcp(struct plan *plan, struct target *target, const struct nlmsghdr *answer)
@@ -118,7 +119,9 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
         return;
     write->error = error;
     writes->plan->stats.failed++;
-    target_set_failure(write->target, error, text[0] ? text : strerror(-error));
+    write->target->error = error;
+    snprintf(write->target->told.reason, sizeof(write->target->told.reason), "%s",
+             text[0] ? text : strerror(-error));
 }
 
 /* Adds what is due to a target. */
@@ -168,7 +171,7 @@ static void note(struct plan *plan, const struct write *write)
     } else if (!write->is_put && !write->error) {
         targets_set_in_kernel(&plan->targets, target, false);
         if (target->wanted.initcwnd == 0)
-            target_set_failure(target, 0, NULL);
+            target->error = 0;
     }
     targets_tell(&plan->targets, target, &plan->routing, is_written);
 }
@@ -182,9 +185,7 @@ int sync_targets(struct plan *plan, struct netlink *channel)
 
     plan->all_touched[0] = plan->all_touched[1] = TOUCH_NONE;
     while (n < BATCH_MAX_TARGETS && (targets[n] = targets_take(&plan->targets, WORK_SYNC))) {
-        const struct riptide_wanted *wanted = &targets[n]->wanted;
-
-        if (targets[n]->must_ask && wanted->initcwnd != 0 && prefix_is_host(&wanted->dst))
+        if (targets[n]->must_ask && targets[n]->wanted.initcwnd != 0)
             asked[n_asked++] = targets[n];
         n++;
     }

@@ -7,11 +7,11 @@
 #include "verdict/arm.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { RECEIVED_SEGMENT_BYTES = 1460 };
 
-static const char is_prefix[] = "routes serve single addresses; a prefix needs the program";
 static const char not_now[] = "";
 
 void targets_init(struct targets *targets, uint32_t max)
@@ -19,16 +19,10 @@ void targets_init(struct targets *targets, uint32_t max)
     *targets = (struct targets){ .max = max };
 }
 
-static void target_free(struct target *target)
-{
-    free(target->failure);
-    free(target);
-}
-
 void targets_deinit(struct targets *targets)
 {
     for (uint32_t i = 0; i < targets->n; i++)
-        target_free(targets->list[i]);
+        free(targets->list[i]);
     free(targets->list);
 }
 
@@ -79,7 +73,7 @@ static void forget(struct targets *targets, uint32_t i)
     targets->n_left_alone -= target->told.state == RIPTIDE_ROUTE_LEFT_ALONE;
     targets->n--;
     memmove(&targets->list[i], &targets->list[i + 1], (targets->n - i) * sizeof(*targets->list));
-    target_free(target);
+    free(target);
 }
 
 static bool is_done(const struct target *target)
@@ -122,8 +116,9 @@ int targets_get(struct targets *targets, const struct riptide_prefix *dst, struc
     if (!target)
         return -ENOMEM;
     target->wanted.dst = *dst;
-    target->reason = prefix_is_host(dst) ? NULL : is_prefix;
-    target->told.state = RIPTIDE_ROUTE_WITHDRAWN;
+    target->told = (struct riptide_route){ .dst = *dst,
+                                           .state = RIPTIDE_ROUTE_WITHDRAWN,
+                                           .backend = RIPTIDE_ROUTES };
     i = search(targets, dst, false);
     memmove(&targets->list[i + 1], &targets->list[i], (targets->n - i) * sizeof(*targets->list));
     targets->list[i] = *targetp = target;
@@ -175,14 +170,26 @@ void targets_set_not_taken(struct targets *targets, struct target *target, bool 
 void targets_tell(struct targets *targets, struct target *target, const struct routing *routing,
                   bool is_written)
 {
-    const struct target_state before = target->told, now = target_state(target, routing);
+    const struct target_state now = target_state(target, routing);
+    const char *reason = now.state == RIPTIDE_ROUTE_APPLIED || !now.reason ? "" : now.reason;
+    uint32_t base = target->has_base ? target->base.metrics.of[RTAX_INITCWND] : 0;
+    struct riptide_route *told = &target->told;
 
-    target->told = now;
-    targets->n_left_alone += now.state == RIPTIDE_ROUTE_LEFT_ALONE;
-    targets->n_left_alone -= before.state == RIPTIDE_ROUTE_LEFT_ALONE;
-    if (is_written || now.state != before.state || now.error != before.error ||
-        now.reason != before.reason || now.base_initcwnd != before.base_initcwnd)
+    if (is_written || now.state != told->state || target->error != told->error ||
+        base != told->base_initcwnd || (!target->error && strcmp(reason, told->reason)))
         targets_push(targets, WORK_POP, target);
+    targets->n_left_alone += now.state == RIPTIDE_ROUTE_LEFT_ALONE;
+    targets->n_left_alone -= told->state == RIPTIDE_ROUTE_LEFT_ALONE;
+    told->state = now.state;
+    told->error = target->error;
+    told->initcwnd = now.state == RIPTIDE_ROUTE_APPLIED ? target->written.of[RTAX_INITCWND]
+                                                        : target->wanted.initcwnd;
+    told->initrwnd = now.metrics.of[RTAX_INITRWND];
+    told->base_initcwnd = base;
+    told->gateway = target->has_base ? target->base.gateway : (struct riptide_prefix){ 0 };
+    told->ifindex = target->has_base ? target->base.ifindex : 0;
+    if (!target->error)
+        snprintf(told->reason, sizeof(told->reason), "%s", reason);
 }
 
 bool target_set_base(struct target *target, const struct route *base, const char *reason)
@@ -195,13 +202,6 @@ bool target_set_base(struct target *target, const struct route *base, const char
     if (!reason)
         memcpy(&target->base, base, sizeof(*base)); /* with its padding, for the comparison */
     return target->has_base;
-}
-
-void target_set_failure(struct target *target, int error, const char *text)
-{
-    free(target->failure);
-    target->error = error;
-    target->failure = error ? strdup(text) : NULL;
 }
 
 static bool is_within_step(uint32_t from, uint32_t to)
@@ -242,8 +242,7 @@ static struct metrics wanted_metrics(const struct target *target, const struct r
 
 /*
  * Whether the window without us suffices: no route is made for a window up to a step above that of
- * the base route, and none stays for a window that is not above it, or not above the kernel's own
- * where the base route names none.
+ * the base route, and none stays for one that is not above it, or the kernel's where it has none.
  */
 static bool is_at_base(const struct target *target, uint32_t base, uint32_t initcwnd)
 {
@@ -259,7 +258,7 @@ static bool is_at_base(const struct target *target, uint32_t base, uint32_t init
 static void find_reason(const struct target *target, struct target_state *state)
 {
     const struct riptide_wanted *wanted = &target->wanted;
-    uint32_t base = state->base_initcwnd;
+    uint32_t base = target->base.metrics.of[RTAX_INITCWND];
 
     if (target->error != 0 || wanted->initcwnd == 0)
         state->reason = not_now;
@@ -290,12 +289,10 @@ static bool differs(const struct target *target, const struct metrics *wanted)
 
 struct target_state target_state(const struct target *target, const struct routing *routing)
 {
-    struct target_state state = { .error = target->error };
+    struct target_state state = { .reason = NULL };
 
-    if (target->has_base) {
-        state.base_initcwnd = target->base.metrics.of[RTAX_INITCWND];
+    if (target->has_base)
         state.metrics = wanted_metrics(target, routing);
-    }
     find_reason(target, &state);
     state.is_put = !state.reason && differs(target, &state.metrics);
     /* One of another base may have another priority, so that no put overwrites it. */

@@ -24,8 +24,6 @@ struct target_state {
     struct metrics metrics; /* where there is a base */
     enum riptide_route_state state;
     const char *reason;     /* why there must not be a route (static); NULL: one is wanted */
-    int error;              /* of the last write */
-    uint32_t base_initcwnd; /* segments; 0: not set or unknown */
 };
 
 struct target {
@@ -33,8 +31,7 @@ struct target {
     bool has_base;      /* else it is left alone or was not asked yet */
     struct route base;
     const char *reason; /* why there is no base (static); NULL: there is, or not asked */
-    char *failure;      /* the kernel's text for `error`, owned; NULL: none */
-    int error;          /* -errno of the last write; 0: none */
+    int error;          /* -errno of the last write, with its text in told.reason; 0: none */
     bool is_due[WORKS];
     bool must_ask;          /* its base route is unknown, or may have changed */
     bool is_failed;         /* a query or write was refused: the timer repeats it */
@@ -42,7 +39,7 @@ struct target {
     bool is_sure;           /* it is the one that was written, for the present base; */
     bool is_not_taken;      /* and another rule decides before ours: targets_set_not_taken */
     struct metrics written; /* as it was */
-    struct target_state told; /* to the caller */
+    struct riptide_route told; /* as the caller sees it */
 };
 
 struct targets {
@@ -57,12 +54,12 @@ void targets_init(struct targets *targets, uint32_t max);
 void targets_deinit(struct targets *targets);
 
 /*
- * The target of that prefix, added if missing; where there is no room, in place of one that only
- * waits to be popped. Only a single address is asked. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
+ * The target of a single address, added if missing; where there is no room, in place of one that
+ * only waits to be popped. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
  */
 int targets_get(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp);
 
-/* The target of that prefix, or NULL. */
+/* The target of that address, or NULL. */
 struct target *targets_find(const struct targets *targets, const struct riptide_prefix *dst);
 
 /* The first of the n targets inside `prefix`, in the list. */
@@ -78,7 +75,7 @@ struct target *targets_take(struct targets *targets, enum work work);
 void targets_set_in_kernel(struct targets *targets, struct target *target, bool is_in_kernel);
 void targets_set_not_taken(struct targets *targets, struct target *target, bool is_not_taken);
 
-/* Due to be popped is what differs from what the caller was told, and each route written. */
+/* Brings `told` up to date. Due to be popped is what differs in it, and each route written. */
 void targets_tell(struct targets *targets, struct target *target, const struct routing *routing,
                   bool is_written);
 
@@ -87,9 +84,6 @@ void targets_forget_if_done(struct targets *targets, struct target *target);
 
 /* Sets the base route, or for a reason none; returns whether there is one. */
 bool target_set_base(struct target *target, const struct route *base, const char *reason);
-
-/* The failure of the last write; error 0: none. Without memory for the text it is omitted. */
-void target_set_failure(struct target *target, int error, const char *text);
 
 struct target_state target_state(const struct target *target, const struct routing *routing);
 
