@@ -159,8 +159,8 @@ struct riptide_observer *riptide_observer_free(struct riptide_observer *observer
 int riptide_observer_get_fd(const struct riptide_observer *observer);
 
 /*
- * Begins a dump; if one waits, as the kernel was still busy with an earlier one, requests it again.
- * Errors, beside those of send(2): -EBUSY, a dump is running, and goes on; -ETIMEDOUT, it was the
+ * Begins a dump, after reading the host's own addresses; if one waits, as the kernel was still busy
+ * with an earlier one, requests it again. Errors, beside those of send(2) and recv(2): -EBUSY, a dump is running, and goes on; -ETIMEDOUT, it was the
  * fourth call since the kernel's last message: the dump is given up, and the next call begins
  * another one, so that regular calls never wait forever; -ECHILD, a child of fork(2).
  */

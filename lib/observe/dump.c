@@ -17,11 +17,6 @@ enum { AHEAD = 6 };
 /* Calls of dump_start that are refused while the kernel sends nothing for the present dump. */
 enum { MAX_FRUITLESS = 3 };
 
-static int receive(struct dump *dump, const struct mnl_socket *socket, size_t *lenp)
-{
-    return netlink_receive(socket, dump->buffer, sizeof(dump->buffer), lenp);
-}
-
 /*
  * Requests both families in one walk over all sockets, which is most of the cost of a filtered
  * dump: the older TCPDIAG_GETSOCK can do this, SOCK_DIAG_BY_FAMILY cannot.
@@ -56,51 +51,31 @@ static int ask_for_sockets(struct dump *dump)
     return sendmsg(mnl_socket_get_fd(dump->sockets), &msg, 0) < 0 ? -errno : 0;
 }
 
-/* Requests the routes of the table `local`, of all families. */
-static int ask_for_local(struct dump *dump)
-{
-    const struct rtmsg route = {
-        .rtm_table = RT_TABLE_LOCAL,
-        .rtm_type = RTN_LOCAL,
-    };
-    struct netlink_room room;
-
-    return netlink_dump(&dump->routes,
-                        netlink_begin(&room, RTM_GETROUTE, NLM_F_DUMP, &route, sizeof(route)));
-}
-
-static int open_one(struct dump *dump, struct mnl_socket **socketp, int bus, const char *name,
-                    struct riptide_error *error)
+static int open_sockets(struct dump *dump)
 {
     struct epoll_event event = { .events = EPOLLIN };
-    int r = netlink_open(socketp, bus);
+    int r = netlink_open(&dump->routes.socket, NETLINK_ROUTE);
 
-    if (r == 0 && epoll_ctl(dump->epoll_fd, EPOLL_CTL_ADD, mnl_socket_get_fd(*socketp), &event) < 0)
-        r = -errno;
+    if (r == 0)
+        r = netlink_open(&dump->sockets, NETLINK_SOCK_DIAG);
     if (r < 0)
-        error_set(error, "%s socket: %s", name, strerror(-r));
-    return r;
+        return r;
+    dump->portid = mnl_socket_get_portid(dump->sockets);
+    dump->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (dump->epoll_fd < 0 || epoll_ctl(dump->epoll_fd, EPOLL_CTL_ADD,
+                                        mnl_socket_get_fd(dump->sockets), &event) < 0)
+        return -errno;
+    return 0;
 }
 
 int dump_open(struct dump *dump, struct riptide_error *error)
 {
-    int r;
+    int r = open_sockets(dump);
 
-    dump->phase = DUMP_IDLE;
     dump->routes.buffer = dump->buffer;
-    dump->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (dump->epoll_fd < 0) {
-        r = -errno;
-        error_set(error, "epoll fd: %s", strerror(-r));
-        return r;
-    }
-    r = open_one(dump, &dump->routes.socket, NETLINK_ROUTE, "rtnetlink", error);
-    if (r == 0)
-        r = open_one(dump, &dump->sockets, NETLINK_SOCK_DIAG, "sock_diag", error);
     if (r < 0)
-        return r;
-    dump->portid = mnl_socket_get_portid(dump->sockets);
-    return 0;
+        error_set(error, "netlink sockets of the observer: %s", strerror(-r));
+    return r;
 }
 
 void dump_close(struct dump *dump)
@@ -114,37 +89,10 @@ void dump_close(struct dump *dump)
 
 static int give_up(struct dump *dump, int error)
 {
-    dump->phase = DUMP_IDLE;
-    dump->is_waiting = false;
+    dump->is_running = dump->is_waiting = false;
     dump->unread.left = 0;
     dump->stats->failures++;
     return error;
-}
-
-static int ask(struct dump *dump)
-{
-    int r = 0;
-
-    dump->is_waiting = dump->phase == DUMP_SOCKETS && !netlink_is_empty(dump->sockets);
-    if (dump->phase != DUMP_SOCKETS)
-        r = ask_for_local(dump);
-    else if (!dump->is_waiting)
-        r = ask_for_sockets(dump);
-    return r < 0 ? give_up(dump, r) : 0;
-}
-
-int dump_start(struct dump *dump)
-{
-    if (dump->phase != DUMP_IDLE && ++dump->n_fruitless > MAX_FRUITLESS)
-        return give_up(dump, -ETIMEDOUT);
-    if (dump->is_waiting)
-        return ask(dump);
-    if (!dump_is_idle(dump))
-        return -EBUSY;
-    dump->n_fruitless = 0;
-    dump->phase = DUMP_LOCAL;
-    prefix_set_clear(&dump->next_local);
-    return ask(dump);
 }
 
 /* Counts malformed messages as sockets too, so that the counters add up. */
@@ -202,23 +150,57 @@ static int take_route(void *userdata, const struct nlmsghdr *message)
     return r < 0 ? r : 0;
 }
 
-static int dispatch_local(struct dump *dump)
+/* Requests the routes of the table `local`, of all families. */
+static int read_local(struct dump *dump)
 {
+    const struct rtmsg route = { .rtm_table = RT_TABLE_LOCAL, .rtm_type = RTN_LOCAL };
     struct prefix_set before = dump->local;
-    int r = netlink_dump_step(&dump->routes, take_route, dump);
+    struct netlink_room room;
+    int r;
 
-    dump->n_fruitless = 0;
+    prefix_set_clear(&dump->next_local);
+    r = netlink_dump(&dump->routes,
+                     netlink_begin(&room, RTM_GETROUTE, NLM_F_DUMP, &route, sizeof(route)));
+    while (r == 0)
+        r = netlink_dump_step(&dump->routes, take_route, dump);
     count_malformed(dump, dump->routes.malformed);
     dump->routes.malformed = 0;
+    if (r < 0)
+        return r;
     /* Even if they changed meanwhile: the next dump has what this one has missed. */
-    if (r == RIPTIDE_E_DONE) {
-        prefix_set_finish(&dump->next_local);
-        dump->local = dump->next_local;
-        dump->next_local = before;
-        dump->phase = DUMP_SOCKETS;
-        return ask(dump);
-    }
+    prefix_set_finish(&dump->next_local);
+    dump->local = dump->next_local;
+    dump->next_local = before;
+    return 0;
+}
+
+/* Waits until all old messages are read. */
+static int ask(struct dump *dump)
+{
+    int r = 0;
+
+    dump->is_waiting = !netlink_is_empty(dump->sockets);
+    if (!dump->is_waiting)
+        r = ask_for_sockets(dump);
     return r < 0 ? give_up(dump, r) : 0;
+}
+
+int dump_start(struct dump *dump)
+{
+    int r;
+
+    if (dump->is_running && ++dump->n_fruitless > MAX_FRUITLESS)
+        return give_up(dump, -ETIMEDOUT);
+    if (dump->is_waiting)
+        return ask(dump);
+    if (!dump_is_idle(dump))
+        return -EBUSY;
+    dump->n_fruitless = 0;
+    r = read_local(dump);
+    if (r < 0)
+        return give_up(dump, r);
+    dump->is_running = true;
+    return ask(dump);
 }
 
 /* Outcomes: RIPTIDE_E_MORE, all later messages are old. */
@@ -231,7 +213,7 @@ static int end_sockets(struct dump *dump, int error)
     }
     if (error < 0)
         return give_up(dump, error);
-    dump->phase = DUMP_IDLE;
+    dump->is_running = false;
     dump->stats->dumps++;
     dump->is_done = true;
     return 0;
@@ -250,7 +232,7 @@ static int take_other(struct dump *dump, const struct nlmsghdr *message)
     bool is_answer = message->nlmsg_pid == dump->portid && message->nlmsg_seq == dump->seq;
     bool is_end = message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR;
 
-    if (is_answer && is_end && dump->phase == DUMP_SOCKETS)
+    if (is_answer && is_end)
         return end_sockets(dump, netlink_end_error(message));
     count_malformed(dump, message->nlmsg_type != NLMSG_NOOP);
     return 0;
@@ -278,34 +260,28 @@ static int take_datagram(struct dump *dump, size_t len)
     }
     if (walk.left > 0) {
         count_malformed(dump, 1);
-        return dump->phase == DUMP_SOCKETS ? give_up(dump, -EBADMSG) : 0;
+        return give_up(dump, -EBADMSG);
     }
     dump->unread = all;
     return 0;
 }
 
-static int dispatch_sockets(struct dump *dump)
+static int dispatch(struct dump *dump)
 {
-    bool is_asked = dump->phase == DUMP_SOCKETS && !dump->is_waiting;
+    bool is_asked = dump->is_running && !dump->is_waiting;
     size_t len = 0;
-    int r = receive(dump, dump->sockets, &len);
+    int r = netlink_receive(dump->sockets, dump->buffer, sizeof(dump->buffer), &len);
 
-    /* A dump of routes that was given up may wait there, and would keep the fd readable. */
-    if (r == RIPTIDE_E_AGAIN && dump->phase >= DUMP_SOCKETS) {
-        is_asked = false;
-        r = receive(dump, dump->routes.socket, &len);
-    }
-    if (r != RIPTIDE_E_AGAIN)
-        dump->n_fruitless = 0;
+    if (r == RIPTIDE_E_AGAIN)
+        return r;
+    dump->n_fruitless = 0;
     count_malformed(dump, r == RIPTIDE_E_INVALID);
     dump->stats->truncated += r == -EMSGSIZE;
-    if (r == 0 && is_asked)
-        r = take_datagram(dump, len);
-    else if (r < 0)
-        r = is_asked ? give_up(dump, r) : 0;
-    if (r >= 0 && dump->is_waiting && netlink_is_empty(dump->sockets))
-        return ask(dump);
-    return r;
+    if (!is_asked)
+        return 0;
+    if (r < 0)
+        return give_up(dump, r);
+    return r == 0 ? take_datagram(dump, len) : 0;
 }
 
 int dump_dispatch(struct dump *dump)
@@ -314,14 +290,13 @@ int dump_dispatch(struct dump *dump)
 
     if (dump->unread.left > 0 || dump->is_done)
         return 0;
-    if (dump->phase == DUMP_LOCAL && !netlink_is_empty(dump->routes.socket))
-        r = dispatch_local(dump);
-    else
-        r = dispatch_sockets(dump);
-    return r < 0 || r == RIPTIDE_E_AGAIN ? r : 0;
+    r = dispatch(dump);
+    if (r >= 0 && dump->is_waiting && netlink_is_empty(dump->sockets))
+        r = ask(dump);
+    return r == RIPTIDE_E_MORE ? 0 : r;
 }
 
 bool dump_is_idle(const struct dump *dump)
 {
-    return dump->phase == DUMP_IDLE && !dump->is_done;
+    return !dump->is_running && !dump->is_done;
 }

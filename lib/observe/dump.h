@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One dump after another: first the host's own prefixes, then its sockets. Handles phases
- * and failures; hands out messages about sockets, which the observer interprets. The kernel never
+ * One dump after another: first the host's own prefixes, then its sockets. Handles
+ * failures; hands out messages about sockets, which the observer interprets. The kernel never
  * marks a dump of sockets as interrupted: it walks over its table bucket by bucket, and at most
  * misses or repeats a few that open or close meanwhile.
  */
@@ -14,9 +14,6 @@
 #include <linux/inet_diag.h>
 #include <riptide/observe.h>
 
-/* A dump goes through these in order. */
-enum dump_phase { DUMP_LOCAL, DUMP_SOCKETS, DUMP_IDLE };
-
 /*
  * The kernel runs one dump per socket, and only closing the socket stops it; the observer must not
  * close it, because a new socket could be in another network namespace. So the kernel continues a
@@ -28,12 +25,12 @@ struct dump {
     struct riptide_observer_stats *stats; /* not owned */
     const struct filter *filter;          /* not owned */
     bool congestion_control;
-    int epoll_fd; /* of both sockets, so that the caller waits on one fd */
+    int epoll_fd; /* of `sockets`, and of the observer's events */
     struct netlink routes;
     struct mnl_socket *sockets;
     uint32_t portid; /* of the sock_diag socket, */
     uint32_t seq;    /* of the latest request on it */
-    enum dump_phase phase;
+    bool is_running;
     bool is_waiting; /* the request for sockets waits until all old messages are read */
     uint32_t n_fruitless;    /* calls of dump_start since the kernel's last message */
     bool is_done;            /* its end has not been popped yet */

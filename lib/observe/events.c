@@ -89,16 +89,12 @@ void events_set_listening(struct events *events, bool is_listening)
     events->is_listening = is_listening;
     if (!is_listening)
         return;
-    events->is_drained = false;
     end_interval(events);
 }
 
 bool events_is_caught_up(const struct events *events)
 {
-    if (events_has_unread(events))
-        return false;
-    /* Without events the fd is not readable and nothing dispatches: ask the kernel. */
-    return events->is_drained || netlink_is_empty(events->socket);
+    return !events_has_unread(events) && netlink_is_empty(events->socket);
 }
 
 /*
@@ -110,7 +106,6 @@ static void on_drained(struct events *events)
     uint32_t words[SK_MEMINFO_VARS] = { 0 };
     socklen_t len = sizeof(words);
 
-    events->is_drained = true;
     if (!events->is_lossy)
         return;
     events->is_lossy = false;

@@ -21,7 +21,6 @@ struct events {
     uint32_t in_a_row; /* successive intervals with an overrun, up to the last one */
     uint32_t pause;    /* intervals left without a subscription; 0: subscribed */
     bool is_listening;
-    bool is_drained;    /* the queue was empty once since listening began */
     bool has_overrun;   /* in the present interval */
     bool is_lossy;      /* the queue has overrun and has not been empty since */
     int error;          /* why there is no subscription; 0: subscribed */

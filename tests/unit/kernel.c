@@ -189,6 +189,12 @@ int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room)
     return poll(fds, n, timeout);
 }
 
+/* The answer to each request for routes. */
+static const struct {
+    struct nlmsghdr header;
+    int32_t error;
+} no_routes = { .header = { .nlmsg_len = sizeof(no_routes), .nlmsg_type = NLMSG_DONE } };
+
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
     const struct nlmsghdr *request = msg->msg_iov[0].iov_base;
@@ -198,6 +204,8 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
         n += msg->msg_iov[i].iov_len;
     CASE_CHECK(n == request->nlmsg_len && flags == 0 && request->nlmsg_flags & NLM_F_DUMP);
     queue_of(fd)->seq = request->nlmsg_seq;
+    if (queue_of(fd) == &queues[KERNEL_ROUTES])
+        kernel_say(KERNEL_ROUTES, (const uint8_t *)&no_routes, sizeof(no_routes));
     return (ssize_t)n;
 }
 

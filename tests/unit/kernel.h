@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fake kernel for the netlink sockets of lib/observe: sends the queues of a test. kernel.c replaces
- * libc's socket(2) and others.
+ * A fake kernel for the netlink sockets of lib/observe: sends the queues of a test, and no routes.
+ * kernel.c replaces libc's socket(2) and others.
  */
 #ifndef RIPTIDE_TESTS_KERNEL_H
 #define RIPTIDE_TESTS_KERNEL_H

@@ -83,7 +83,7 @@ TEST(nothing_is_read_before_the_last_was_handed_out)
 {
     CLEANUP(freep) struct fixture *fixture = make();
 
-    fixture->events.is_listening = fixture->events.is_drained = true;
+    fixture->events.is_listening = true;
     put(&fixture->events, SOCK_DIAG_BY_FAMILY, 100, 100);
     put(&fixture->events, SOCK_DIAG_BY_FAMILY, 100, 100);
     assert_int_equal(events_dispatch(&fixture->events), 0);
@@ -91,7 +91,6 @@ TEST(nothing_is_read_before_the_last_was_handed_out)
     assert_int_equal(events_dispatch(&fixture->events), 0);
     assert_false(events_is_caught_up(&fixture->events));
     assert_int_equal(pop_all(&fixture->events), 1);
-    assert_true(events_is_caught_up(&fixture->events));
 }
 
 TEST(nothing_is_read_while_not_listening)
