@@ -20,25 +20,27 @@ static void agent_freep(struct riptide_agent **agentp)
     riptide_agent_free(*agentp);
 }
 
-static int watch(const struct riptide_agent *agent, int fd)
-{
-    struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
-
-    return epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
-
+/* The stages, and one epoll over their fds and the timer. */
 static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
+    struct epoll_event event = { .events = EPOLLIN };
     int r = riptide_observer_new(&agent->observer, &stages->observer, error);
 
     if (r == 0)
         r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
     if (r == 0)
         r = riptide_applier_new(&agent->applier, &stages->applier, error);
-    if (r == 0)
-        agent->estimator->scope = observer_scope(agent->observer);
-    return r;
+    if (r < 0)
+        return r;
+    agent->estimator->scope = observer_scope(agent->observer);
+    for (int i = 0; i < 3; i++) {
+        event.data.fd = (const int[]){ agent->timer_fd, riptide_observer_get_fd(agent->observer),
+                                       riptide_applier_get_fd(agent->applier) }[i];
+        if (epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, event.data.fd, &event) < 0)
+            return -errno;
+    }
+    return 0;
 }
 
 static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
@@ -61,12 +63,6 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     if (agent->epoll_fd < 0 || agent->timer_fd < 0)
         return -errno;
     r = stages_new(agent, &stages, error);
-    if (r == 0)
-        r = watch(agent, agent->timer_fd);
-    if (r == 0)
-        r = watch(agent, riptide_observer_get_fd(agent->observer));
-    if (r == 0)
-        r = watch(agent, riptide_applier_get_fd(agent->applier));
     if (r < 0)
         return r;
     agent->stages = stages;
@@ -215,41 +211,49 @@ static bool pop_events_error(struct riptide_agent *agent)
     return true;
 }
 
-/* The backend at the start; then why the program gives no windows, or (NULL) that it does. */
-static bool pop_backend(struct riptide_agent *agent, const struct riptide_applier_stats *stats)
+/*
+ * The backend at the start; then why the program gives no windows, or (NULL) that it does; and why
+ * rules are not in place.
+ */
+static bool pop_applier(struct riptide_agent *agent)
 {
-    if (!agent->is_backend_news && stats->program_reason == agent->program_reason)
-        return false;
-    agent->event.reason = agent->is_backend_news ? stats->why : stats->program_reason;
-    if (!agent->is_backend_news)
-        agent->program_reason = stats->program_reason;
-    agent->is_backend_news = false;
-    agent->event.kind = RIPTIDE_AGENT_BACKEND;
-    agent->event.backend = (enum riptide_backend)stats->backend;
-    return true;
-}
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
 
-static bool pop_reason(struct riptide_agent *agent, const struct riptide_applier_stats *stats)
-{
-    for (int i = 0; i < 2 && stats->backend != RIPTIDE_PROGRAM; i++) {
-        const char *reason = stats->rules_reason[i];
-
-        if (reason == agent->reasons[i])
+    if (agent->is_backend_news || stats.program_reason != agent->program_reason) {
+        agent->event.kind = RIPTIDE_AGENT_BACKEND;
+        agent->event.backend = (enum riptide_backend)stats.backend;
+        agent->event.reason = agent->is_backend_news ? stats.why : stats.program_reason;
+        if (!agent->is_backend_news)
+            agent->program_reason = stats.program_reason;
+        agent->is_backend_news = false;
+        return true;
+    }
+    for (int i = 0; i < 2 && stats.backend != RIPTIDE_PROGRAM; i++) {
+        if (stats.rules_reason[i] == agent->reasons[i])
             continue;
-        agent->reasons[i] = reason;
+        agent->reasons[i] = stats.rules_reason[i];
         agent->event.kind = RIPTIDE_AGENT_RULES;
         agent->event.family = families[i];
-        agent->event.reason = reason;
+        agent->event.reason = agent->reasons[i];
         return true;
     }
     return false;
 }
 
-static bool pop_applier(struct riptide_agent *agent)
+static bool pop_round(struct riptide_agent *agent)
 {
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
-
-    return pop_backend(agent, &stats) || pop_reason(agent, &stats);
+    if (agent->failure) {
+        agent->event.kind = RIPTIDE_AGENT_FAILED;
+        agent->event.error = agent->failure;
+        agent->failure = 0;
+        return true;
+    }
+    if (!agent->is_tick_news)
+        return false;
+    agent->event.kind = RIPTIDE_AGENT_TICK;
+    agent->event.tick = &agent->finished;
+    agent->is_tick_news = false;
+    return true;
 }
 
 int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **routep)
@@ -272,18 +276,7 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
         agent->event.kind = RIPTIDE_AGENT_WINDOW;
         agent->event.window = &agent->window;
         agent->event.outcome = window_give(agent, route);
-    } else if (pop_applier(agent) || pop_events_error(agent)) {
-        *eventp = &agent->event;
-        return 0;
-    } else if (agent->failure) {
-        agent->event.kind = RIPTIDE_AGENT_FAILED;
-        agent->event.error = agent->failure;
-        agent->failure = 0;
-    } else if (agent->is_tick_news) {
-        agent->event.kind = RIPTIDE_AGENT_TICK;
-        agent->event.tick = &agent->finished;
-        agent->is_tick_news = false;
-    } else {
+    } else if (!pop_applier(agent) && !pop_events_error(agent) && !pop_round(agent)) {
         return RIPTIDE_E_AGAIN;
     }
     *eventp = &agent->event;
