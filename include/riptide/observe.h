@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Observe: the state of the TCP connections of this network namespace, as samples.
+ * Observe: the state of the TCP connections of this network namespace, as samples. Needs no
+ * privilege.
  *
  * An observer dumps the established sockets, and those that have closed with data in flight, by
  * sock_diag(7), one netlink buffer per call:
@@ -11,12 +12,8 @@
  *         while (riptide_observer_pop(observer, &sample) == 0)
  *             use *sample
  *
- * Needs no privilege. The network namespace is that of the thread that calls riptide_observer_new;
- * later calls may come from another. The open sockets keep it alive.
- *
- * With `destroy_events` it also reads the kernel's messages about destroyed sockets, so that it
- * misses no connection that opens and closes between two dumps. They begin at the end of the first
- * dump, which finds the host's own addresses; the fd is then readable between dumps as well.
+ * With `destroy_events` it also reads the kernel's messages about destroyed sockets, from the end of
+ * the first dump on: the fd is then readable between dumps as well.
  */
 #ifndef RIPTIDE_OBSERVE_H
 #define RIPTIDE_OBSERVE_H
@@ -70,16 +67,14 @@ struct riptide_port_range {
 #define RIPTIDE_SCOPE_MAX_PORT_RANGES 256
 
 /*
- * Which connections to learn from: those that meet all conditions; all zero: all connections.
- *
- * The longest prefix that contains a destination decides; at equal length `exclude` wins. With an
- * empty `learn` all connections that are not excluded count. A port must be in one of the ranges of
- * its side. IPv4 peers match IPv4 prefixes alone: IPv4-mapped ones are refused. `learn` and
- * `exclude` have at most RIPTIDE_MAX_PREFIXES each. The kernel applies the scope to dumps if both
- * have at most 256 in all, else only the ports, and the observer the rest.
+ * Which connections to learn from: those that meet all conditions; all zero: all connections. The
+ * longest prefix that contains a destination decides; at equal length `exclude` wins. IPv4 peers
+ * match IPv4 prefixes alone: IPv4-mapped ones are refused. Each array of prefixes has at most
+ * RIPTIDE_MAX_PREFIXES. The kernel applies the scope to dumps if there are 256 in all, else only the
+ * ports, and the observer the rest.
  */
 struct riptide_scope {
-    const struct riptide_prefix *learn;
+    const struct riptide_prefix *learn; /* none: all that are not excluded */
     size_t n_learn;
     const struct riptide_prefix *exclude;
     size_t n_exclude;
@@ -90,7 +85,10 @@ struct riptide_scope {
     uint32_t reserved[12]; /* 0; other structs contain a scope, so it cannot grow */
 };
 
-/* Whether to read closed connections; AUTO: if an agent needs them, an observer alone does not. */
+/*
+ * Whether to read closed connections. AUTO: an agent does if some are held out, or its policy has
+ * needs_closed; an observer alone does not.
+ */
 enum riptide_destroy_events {
     RIPTIDE_DESTROY_EVENTS_AUTO = -1,
     RIPTIDE_DESTROY_EVENTS_NO,
@@ -102,16 +100,14 @@ struct riptide_observer_config {
     struct riptide_scope scope; /* default: everything */
     bool congestion_control;    /* request its name as well; default true */
     /*
-     * enum riptide_destroy_events; true and false are valid. An agent needs closed connections if
-     * some are held out, or its policy has needs_closed. Each TCP socket that closes costs the
-     * kernel about 7 us, whatever the scope; docs/operations.md lists where that is much. Linux
-     * 4.3; where the kernel refuses, dumps go on without them (events_error of the counters).
+     * enum riptide_destroy_events; true and false are valid. Each TCP socket that closes costs the
+     * kernel about 7 us, whatever the scope: docs/operations.md lists where that is much. Linux 4.3;
+     * where the kernel refuses, dumps go on without them.
      */
     int32_t destroy_events;
     /*
-     * How many bytes of events the kernel may queue while a dump runs or the loop is busy, about
-     * 1.3 KB each; memory is used only while they wait. More than net.core.rmem_max needs
-     * CAP_NET_ADMIN. 4096 to 1 GB; default 32 MB.
+     * What the kernel may queue of events, about 1.3 KB each, used only while they wait. More than
+     * net.core.rmem_max needs CAP_NET_ADMIN. 4096 to 1 GB; default 32 MB.
      */
     uint64_t events_buffer_bytes;
 };
@@ -121,24 +117,23 @@ struct riptide_observer_config {
  * malformed. No counter includes connections that the kernel filters out.
  */
 struct riptide_observer_stats {
-    uint64_t dumps;            /* completed */
-    uint64_t failures;         /* dumps given up */
-    uint64_t sockets;          /* described by the kernel, open or closed */
-    uint64_t samples;          /* handed out */
-    uint64_t left_out_local;   /* the host's own addresses, loopback, link-local; listeners */
-    uint64_t left_out_scope;   /* outside the scope, and not filtered out by the kernel */
-    uint64_t left_out_no_info; /* no tcp_info, as it closed while the kernel described it */
-    uint64_t left_out_unused;  /* closed without sending data, or never established */
-    uint64_t malformed;        /* malformed messages; skipped */
-    uint64_t closed;           /* of `sockets`, those of destroy events */
-    uint64_t truncated;        /* datagrams that were longer than our buffer */
-    uint64_t overruns;         /* times that destroy events came faster than they were read */
-    uint64_t closed_lost;      /* destroy events lost then, as counted by the kernel (4.12) */
+    uint64_t dumps;             /* completed */
+    uint64_t failures;          /* dumps given up */
+    uint64_t sockets;           /* described by the kernel, open or closed */
+    uint64_t samples;           /* handed out */
+    uint64_t left_out_local;    /* the host's own addresses, loopback, link-local; listeners */
+    uint64_t left_out_scope;    /* outside the scope, and not filtered out by the kernel */
+    uint64_t left_out_no_info;  /* no tcp_info, as it closed while the kernel described it */
+    uint64_t left_out_unused;   /* closed without sending data, or never established */
+    uint64_t malformed;         /* malformed messages; skipped */
+    uint64_t closed;            /* of `sockets`, those of destroy events */
+    uint64_t truncated;         /* datagrams that were longer than our buffer */
+    uint64_t overruns;          /* times that destroy events came faster than they were read */
+    uint64_t closed_lost;       /* destroy events lost then, as counted by the kernel (4.12) */
     uint32_t is_filter_partial; /* 1: too many prefixes: the kernel applies only the ports */
     /*
-     * Why there are no destroy events although the configuration requests them: -ENOBUFS, they
-     * overran the buffer in three successive intervals and are tried again after 64 dumps;
-     * otherwise the kernel's error. 0: they are read, or not configured.
+     * Why configured destroy events are not read; 0: they are. -ENOBUFS: they overran the buffer in
+     * three successive intervals and are tried again after 64 dumps; otherwise the kernel's error.
      */
     int32_t events_error;
 };
@@ -146,10 +141,7 @@ struct riptide_observer_stats {
 /* Fills the first `size` bytes of the configuration with defaults. */
 void riptide_observer_config_init(struct riptide_observer_config *config, size_t size);
 
-/*
- * Makes an observer. `error` may be NULL. NULL: the default configuration. Errors: -EINVAL
- * (configuration; error names the field), -ENOMEM, those of socket(2).
- */
+/* `config` NULL: the defaults. Errors: -EINVAL, -E2BIG, -ENOMEM, those of socket(2). */
 int riptide_observer_new(struct riptide_observer **observerp,
                          const struct riptide_observer_config *config, struct riptide_error *error);
 
@@ -160,20 +152,19 @@ int riptide_observer_get_fd(const struct riptide_observer *observer);
 
 /*
  * Begins a dump, after reading the host's own addresses; if one waits, as the kernel was still busy
- * with an earlier one, requests it again. Errors, beside those of send(2) and recv(2): -EBUSY, a dump is running, and goes on; -ETIMEDOUT, it was the
- * fourth call since the kernel's last message: the dump is given up, and the next call begins
- * another one, so that regular calls never wait forever; -ECHILD, a child of fork(2).
+ * with an earlier one, requests it again. Errors, beside those of send(2) and recv(2): -EBUSY, a
+ * dump is running, and goes on; -ETIMEDOUT, it was the fourth call since the kernel's last message:
+ * the dump is given up, so that regular calls never wait forever, and the next call begins another.
  */
 int riptide_observer_start(struct riptide_observer *observer);
 
 /*
  * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed), and nothing
- * if samples of the last one have not been popped. To fill a buffer the kernel skips, during this
- * call, all sockets that the scope leaves out, in about 0.25 us each: with few matches among a
- * million sockets that takes tens of milliseconds. If your loop must not wait, leave the scope
- * empty and skip samples yourself. Outcomes: RIPTIDE_E_MORE; 0: nothing to read until the fd is
- * readable. Errors: -ECHILD; those of recv(2) and of the kernel's answer: the dump is given up and
- * may be started again; go on as after RIPTIDE_E_MORE, as the rest of its messages must be read.
+ * if samples of the last one have not been popped. The kernel skips, during this call, the sockets
+ * that the scope leaves out, in about 0.25 us each: with few matches among a million that takes tens
+ * of milliseconds. If your loop must not wait, leave the scope empty and skip samples yourself.
+ * Outcomes: RIPTIDE_E_MORE. Errors: those of recv(2) and of the kernel's answer: the dump is given
+ * up and may be started again; go on as after RIPTIDE_E_MORE, as its rest must be read.
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
 
@@ -181,9 +172,8 @@ int riptide_observer_dispatch(struct riptide_observer *observer);
 #define RIPTIDE_POPPED_SAMPLES 16
 
 /*
- * Takes the next sample of the buffer. Outcomes: RIPTIDE_E_AGAIN, the buffer is empty, dispatch
- * again; once, RIPTIDE_E_DONE, the dump is complete. Errors: -ECHILD in a child of fork(2), after
- * the samples of the buffer.
+ * Takes the next sample of the buffer. Outcomes: RIPTIDE_E_AGAIN, it is empty, dispatch again; once,
+ * RIPTIDE_E_DONE, the dump is complete.
  */
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
 
