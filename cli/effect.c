@@ -60,7 +60,7 @@ static json_t *row_of(const struct books *books, struct verdict_classes classes,
 
     if (!is_there)
         count(&verdict, books, classes);
-    return json_pack("{s:s, s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "verdict", word,
+    return json_pack("{s:s, s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "verdict", word,
                      "connections", (json_int_t)verdict.n, "held_out",
                      (json_int_t)verdict.n_control, "needed", VERDICT_MIN_CONNECTIONS,
                      "due_percent",
@@ -70,7 +70,16 @@ static json_t *row_of(const struct books *books, struct verdict_classes classes,
                      "time_percent", has_figures ? interval_of(&verdict.time, 0.01) : json_null(),
                      "again_points", has_figures ? interval_of(&verdict.again, 0.01) : json_null(),
                      "again_held_out_percent",
-                     has_figures ? json_real(100 * verdict.again_control) : json_null());
+                     has_figures ? json_real(100 * verdict.again_control) : json_null(),
+                     "again_percent",
+                     has_figures ? json_real(100 * (verdict.again_control + verdict.again.estimate))
+                                 : json_null(),
+                     "rounds_held_out",
+                     has_figures ? json_real(verdict.rounds_control) : json_null(), "rounds",
+                     has_figures
+                         ? json_real(verdict.rounds_control * (1 + verdict.time.estimate))
+                         : json_null(),
+                     "shown_percent", has_figures ? json_real(100 * verdict.shown) : json_null());
 }
 
 json_t *effect_pooled(const struct books *books, const struct arm_config *arms)
@@ -118,15 +127,26 @@ static json_t *effect_classes(const struct books *books, const struct arm_config
     return rows;
 }
 
+/* Those held out, a half against the other; null: too few. */
+static json_t *effect_halves(const struct books *halves)
+{
+    struct verdict verdict;
+
+    if (verdict_compute(&verdict, halves, (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) != 0)
+        return json_null();
+    return interval_of(&verdict.time, 0.01);
+}
+
 json_t *effect_document(const char *reason, const struct experiment *experiment, double suspended_s)
 {
     const struct books *books = experiment ? &experiment->all : NULL;
     const struct arm_config *arms = experiment ? &experiment->arms : NULL;
 
-    return json_pack("{s:s?, s:n, s:o, s:s?, s:f, s:f, s:o, s:o}", "reason", reason, "since",
+    return json_pack("{s:s?, s:n, s:o, s:s?, s:f, s:f, s:o, s:o, s:o}", "reason", reason, "since",
                      "holdout_percent", effect_percent(experiment), "phase",
                      experiment ? phase_name[experiment->phase] : NULL, "confidence_percent",
                      100 * VERDICT_CONFIDENCE, "suspended_s", suspended_s, "pooled",
-                     experiment ? effect_pooled(books, arms) : json_null(), "classes",
+                     experiment ? effect_pooled(books, arms) : json_null(), "halves_percent",
+                     experiment ? effect_halves(&experiment->halves) : json_null(), "classes",
                      experiment ? effect_classes(books, arms) : json_array());
 }

@@ -115,21 +115,23 @@ struct riptide_interval {
 };
 
 /*
- * The effect of windows: closed connections of sufficient size, compared with the control group of
- * holdout_percent. docs/verdict.md describes the method.
+ * The effect of windows: closed connections that opened with one and sent more than ten segments,
+ * compared with the control group of holdout_percent: as many until the first verdict, then 0.2 %.
+ * docs/verdict.md describes the method.
  */
 struct riptide_verdict {
-    uint64_t connections;
-    uint64_t held_out;
-    struct riptide_interval time;         /* -0.25: a quarter less time */
-    struct riptide_interval rounds_saved; /* in smallest round trip times; above 0: less time */
-    struct riptide_interval again;        /* 0.01: one more segment of 100 was retransmitted */
-    /*
-     * Share of the counted connections that was held out: 0.05 is one in twenty. Where
-     * holdout_percent / 100.0 is below `low` or above `high` the verdict is void: the figures above
-     * are not valid.
-     */
-    struct riptide_interval share;
+    uint64_t connections, held_out;
+    double rounds, rounds_held_out; /* geometric mean of time, in smallest round trip times */
+    double retransmitted, retransmitted_held_out; /* mean share of segments, 0 to 1 */
+    struct riptide_interval time;                 /* -0.25: a quarter less time */
+    struct riptide_interval again;  /* 0.01: one more segment of 100 was retransmitted */
+    struct riptide_interval halves; /* `time` of a half of those held out against the other: about
+                                       0 if all is well; all 0: too few */
+    double shown;           /* a change of time by this would have been shown by now: 0.07 */
+    double holdout_percent; /* in force now */
+    /* Another share than drawn is held out among those that count: the figures are not valid. */
+    bool is_void;
+    char reason[127]; /* what a verdict waits for, in one line; else empty */
 };
 
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
@@ -233,8 +235,8 @@ int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
 size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text, size_t size);
 
 /*
- * Outcomes: RIPTIDE_E_UNKNOWN, with nothing written: fewer than 20 connections of either group yet,
- * or none is held out.
+ * Copies the first `size` bytes. Outcomes: RIPTIDE_E_UNKNOWN, where `connections`, `held_out` and
+ * `reason` say what is missing: fewer than 20 of either group yet, or none is held out.
  */
 int riptide_agent_get_verdict(const struct riptide_agent *agent, struct riptide_verdict *verdict,
                               size_t size);

@@ -309,23 +309,14 @@ RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is
     return agent_apply_pause(agent);
 }
 
-STRUCT_ENDS_WITH(struct riptide_verdict, share);
+STRUCT_ENDS_WITH(struct riptide_verdict, reason);
 
 RIPTIDE_PUBLIC int riptide_agent_get_verdict(const struct riptide_agent *agent,
                                              struct riptide_verdict *verdict, size_t size)
 {
-    const struct experiment *experiment = agent->outcomes.experiment;
     struct riptide_verdict given;
-    struct verdict found;
-    int r = RIPTIDE_E_UNKNOWN;
+    int r = experiment_give(agent->outcomes.experiment, &given);
 
-    if (experiment)
-        r = verdict_compute(&found, &experiment->all, (struct verdict_classes){ 0 },
-                            VERDICT_CONFIDENCE);
-    if (r != 0)
-        return r;
-    given = (struct riptide_verdict){ found.n,     found.n_control, found.time, found.rounds_saved,
-                                      found.again, found.share };
     struct_give(verdict, size, &given, sizeof(given));
-    return 0;
+    return r;
 }

@@ -4,6 +4,8 @@
 
 #include "internal.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -53,6 +55,8 @@ void experiment_enter(struct experiment *experiment, const struct book_line *lin
                       unsigned int group)
 {
     books_put(&experiment->all, arm, line);
+    if (arm == ARM_HOLDOUT)
+        books_put(&experiment->halves, experiment->n_halves++ % 2, line);
     experiment->n_new++;
     if (book_phase(line->class) != experiment->phase)
         return;
@@ -123,4 +127,49 @@ enum suspension_step experiment_judge(struct experiment *experiment, struct susp
     else if (suspension->until_ns == 0 && is_new)
         go_on(experiment, found);
     return step;
+}
+
+static uint64_t count_arm(const struct books *books, enum arm arm)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < BOOK_CLASSES; i++)
+        n += books->cells[i][arm].n;
+    return n;
+}
+
+int experiment_give(const struct experiment *experiment, struct riptide_verdict *verdict)
+{
+    const struct verdict_classes all_classes = { 0 };
+    struct verdict found, halves = { 0 };
+    int r;
+
+    *verdict = (struct riptide_verdict){ .reason = "no connection is held out" };
+    if (!experiment)
+        return RIPTIDE_E_UNKNOWN;
+    verdict->connections = count_arm(&experiment->all, ARM_WINDOW);
+    verdict->held_out = count_arm(&experiment->all, ARM_HOLDOUT);
+    verdict->holdout_percent = phase_percent(&experiment->arms, experiment->phase);
+    r = verdict_compute(&found, &experiment->all, all_classes, VERDICT_CONFIDENCE);
+    if (r != 0) {
+        snprintf(verdict->reason, sizeof(verdict->reason),
+                 "waits for %d of each: %" PRIu64 " with a window and %" PRIu64
+                 " held out have closed and count",
+                 VERDICT_MIN_CONNECTIONS, verdict->connections, verdict->held_out);
+        return r;
+    }
+    verdict->reason[0] = '\0';
+    verdict->connections = found.n;
+    verdict->held_out = found.n_control;
+    verdict->rounds_held_out = found.rounds_control;
+    verdict->rounds = found.rounds_control * (1 + found.time.estimate);
+    verdict->retransmitted_held_out = found.again_control;
+    verdict->retransmitted = found.again_control + found.again.estimate;
+    verdict->time = found.time;
+    verdict->again = found.again;
+    if (verdict_compute(&halves, &experiment->halves, all_classes, VERDICT_CONFIDENCE) == 0)
+        verdict->halves = halves.time;
+    verdict->shown = found.shown;
+    verdict->is_void = verdict_is_void(&found, &experiment->arms);
+    return 0;
 }

@@ -23,6 +23,9 @@ struct experiment {
     struct books before, latest;
     uint32_t n_latest;
     uint32_t n_new; /* connections since the last round */
+    /* Of those held out: two halves, as if one were of ARM_WINDOW, which should not differ. */
+    struct books halves;
+    uint32_t n_halves;
     uint64_t judged_ns, traffic_ns; /* the last round; time with connections in the first phase */
 };
 
@@ -36,6 +39,9 @@ void experiment_enter(struct experiment *experiment, const struct book_line *lin
  */
 enum suspension_step experiment_judge(struct experiment *experiment, struct suspension *suspension,
                                       struct verdict *verdict, uint64_t now_ns);
+
+/* For riptide_agent_get_verdict, with its outcomes; NULL: none is held out. */
+int experiment_give(const struct experiment *experiment, struct riptide_verdict *verdict);
 
 /* Begins a phase, and what decides in it. */
 void experiment_begin(struct experiment *experiment, enum holdout_phase phase);

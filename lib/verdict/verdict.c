@@ -133,6 +133,8 @@ static int conclude(struct verdict *verdict, struct verdict result, const struct
     result.again.low = greater(result.again.low, -1);
     result.again.high = lesser(result.again.high, 1);
     result.again_control = again->control_mean / again->weight;
+    result.rounds_control = exponential(time->control_mean / time->weight);
+    result.shown = exponential(log_time.high - log_time.estimate) - 1;
     share = held / all;
     width = half_width(share * (1 - share) / all, sharp_share, share_alpha);
     result.share =

@@ -62,6 +62,8 @@ struct verdict {
     /* Mean share of retransmitted segments: 0.01 is one point more than control. */
     struct riptide_interval again;
     double again_control; /* of control */
+    double rounds_control; /* geometric mean of its time, in smallest round trip times */
+    double shown; /* a change of time by this would have been outside of an interval as wide */
     /*
      * Share of control in all connections, with a confidence of 99.9 % instead of the requested
      * one; over all selected classes, as having two of each arm is no fair draw. If the share that

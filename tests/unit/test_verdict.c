@@ -355,24 +355,41 @@ TEST(the_share_is_of_all_classes)
 /* Hosts have it of an agent that holds some out; a struct of theirs may be an older one. */
 TEST(an_agent_says_the_same)
 {
-    static struct experiment experiment;
-    struct riptide_agent agent = { .outcomes.experiment = &experiment };
-    struct riptide_verdict given = { .held_out = 1 };
+    static struct experiment experiment = { .arms = { .holdout_percent = 5 } };
+    struct riptide_agent agent = { .outcomes.experiment = NULL };
+    struct riptide_verdict given;
 
     assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), RIPTIDE_E_UNKNOWN);
-    assert_int_equal(given.held_out, 1);
-    experiment.all.cells[70][ARM_HOLDOUT] = cell_of(232, 2, 0.5, 23, 0.1);
-    experiment.all.cells[70][ARM_WINDOW] = cell_of(4112, 1.585, 0.5, 493, 0.1);
+    assert_string_equal(given.reason, "no connection is held out");
+    agent.outcomes.experiment = &experiment;
+    experiment.all.cells[22][ARM_WINDOW] = cell_of(4112, 1.585, 0.5, 493, 0.1);
+    experiment.all.cells[22][ARM_HOLDOUT] = cell_of(19, 2, 0.5, 2, 0.1);
+    assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), RIPTIDE_E_UNKNOWN);
+    assert_string_equal(given.reason, "waits for 20 of each: 4112 with a window and 19 held out "
+                                      "have closed and count");
+    experiment.all.cells[22][ARM_HOLDOUT] = cell_of(232, 2, 0.5, 23, 0.1);
+    experiment.halves.cells[22][ARM_WINDOW] = experiment.halves.cells[22][ARM_HOLDOUT] =
+        cell_of(116, 2, 0.5, 12, 0.1);
+    memset(&given, 0x5a, sizeof(given));
     assert_int_equal(
-        riptide_agent_get_verdict(&agent, &given, offsetof(struct riptide_verdict, share)), 0);
-    assert_true(given.share.estimate == 0);
+        riptide_agent_get_verdict(&agent, &given, offsetof(struct riptide_verdict, is_void)), 0);
+    assert_true(*(const unsigned char *)&given.is_void == 0x5a);
     assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), 0);
     assert_int_equal(given.connections, 4112);
     assert_int_equal(given.held_out, 232);
+    assert_near(given.rounds, 3);
+    assert_near(given.rounds_held_out, 4);
+    assert_near(given.retransmitted, 0.0120);
+    assert_near(given.retransmitted_held_out, 0.0099);
     assert_near(given.time.low, -0.3029);
-    assert_near(given.rounds_saved.estimate, 1.000);
     assert_near(given.again.high, 0.0088);
-    assert_near(given.share.estimate, 0.0534);
+    assert_near(given.shown, 0.0759);
+    assert_near(given.halves.estimate, 0);
+    assert_true(given.halves.low < -0.05 && given.halves.high > 0.05);
+    assert_true(given.holdout_percent == 5 && !given.is_void && !given.reason[0]);
+    experiment.arms.holdout_percent = 10;
+    assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), 0);
+    assert_true(given.is_void);
 }
 
 TEST(few_connections_have_no_verdict)

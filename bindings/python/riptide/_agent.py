@@ -162,14 +162,12 @@ class Agent(KernelHandle):
         with self._use as c:
             result = lib.riptide_agent_get_verdict(c, found, ffi.sizeof(found[0]))
         if result == lib.RIPTIDE_E_UNKNOWN:
-            raise UnknownError("no verdict: fewer than 20 connections held out or with a window have closed, or "
-                               "none is held out")
+            raise UnknownError(f"no verdict: {ffi.string(found.reason).decode()}")
         check(result)
 
         def interval(given: Any) -> Interval:
             return read(Interval, given)
-        return read(Verdict, found, time=interval, rounds_saved=interval, again=interval,
-                    share=interval)
+        return read(Verdict, found, time=interval, again=interval, halves=interval)
 
     def find(self, dst: PrefixLike) -> Window:
         """The window of a destination, or of a peer's, why, and what the kernel has of it.

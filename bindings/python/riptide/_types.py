@@ -208,9 +208,16 @@ class Verdict:
     connections: int
     held_out: int
     time: Interval  #: -0.25: a quarter less time
-    rounds_saved: Interval  #: less time, in smallest round trip times
     again: Interval  #: 0.01: one more of 100 segments was retransmitted
-    share: Interval  #: held out, of all that count; void if holdout_percent / 100 is outside
+    halves: Interval  #: of those held out, one half against the other: about 0; all 0: too few
+    rounds: float  #: geometric mean of time, in smallest round trip times
+    rounds_held_out: float
+    retransmitted: float  #: mean share of segments
+    retransmitted_held_out: float
+    shown: float  #: a change of time by this would have been shown by now
+    holdout_percent: float  #: in force
+    is_void: bool  #: another share than drawn is held out: the figures are not valid
+    reason: str  #: empty; what a verdict waits for is in the error
 
 
 @dataclass(frozen=True)

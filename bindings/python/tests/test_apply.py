@@ -248,7 +248,7 @@ def test_agent_gives_windows_by_the_program(net: Network, tmp_path: Path) -> Non
             *_, event = asyncio.run(asyncio.wait_for(
                 until(agent, lambda e: e.kind == EventKind.TICK), DEADLINE_S))
             assert event.backend is None
-            with pytest.raises(riptide.UnknownError, match="none is held out"):
+            with pytest.raises(riptide.UnknownError, match="no connection is held out"):
                 agent.verdict()
             assert routes(net.host) == {} and rules(net.host) == []
         assert net.connect("203.0.113.1").cwnd() == 10
