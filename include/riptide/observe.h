@@ -53,7 +53,7 @@ struct riptide_sample {
     uint8_t ca_state;            /* enum tcp_ca_state: 0 open .. 4 loss */
     bool app_limited;            /* the delivery rate was limited by the application */
     bool closed;                 /* its state when it closed; see destroy_events */
-    bool shown;                  /* by an earlier dump; in rare cases without having been */
+    bool shown;                  /* by an earlier dump: to count each once, skip it if closed */
     uint32_t reserved[7];        /* 0 */
 };
 
@@ -70,7 +70,7 @@ struct riptide_port_range {
  * Which connections to learn from: those that meet all conditions; all zero: all connections. The
  * longest prefix that contains a destination decides; at equal length `exclude` wins. IPv4 peers
  * match IPv4 prefixes alone: IPv4-mapped ones are refused. Each array of prefixes has at most
- * RIPTIDE_MAX_PREFIXES. The kernel applies the scope to dumps if there are 256 in all, else only the
+ * RIPTIDE_MAX_PREFIXES. With at most 256 in all the kernel applies the scope to dumps, else only the
  * ports, and the observer the rest.
  */
 struct riptide_scope {
