@@ -15,7 +15,8 @@ json_t *effect_pooled(const struct books *books, const struct arm_config *arms);
  * All verdicts: over all classes; and for each size and round trip time with connections, void if
  * the first is. As `riptide verdict --json`.
  */
-json_t *effect_document(const char *reason, const struct experiment *experiment, double suspended_s);
+json_t *effect_document(const char *reason, const struct experiment *experiment,
+                        double suspended_s);
 
 /* The share of connections that are held out now, percent; NULL: 0. */
 json_t *effect_percent(const struct experiment *experiment);

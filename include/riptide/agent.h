@@ -213,8 +213,8 @@ int riptide_agent_set_hint(struct riptide_agent *agent, const struct riptide_hin
 int riptide_agent_remove_hint(struct riptide_agent *agent, const struct riptide_prefix *dst);
 
 /*
- * riptide_applier_set_paused on the agent's applier, with the errors of that. `false`, also without a
- * pause before, begins the first phase of the verdict again (struct riptide_verdict).
+ * riptide_applier_set_paused on the agent's applier, with the errors of that. `false`, also without
+ * a pause before, begins the first phase of the verdict again (struct riptide_verdict).
  */
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 

@@ -82,7 +82,8 @@ static void load_suspension(struct outcomes *has, const char *text, uint64_t now
     if (has->suspension.until_ns == 0)
         return;
     snprintf(has->why_suspended, sizeof(has->why_suspended),
-             "suspended before the last start, for another %llu s; `riptide verdict` has the reason",
+             "suspended before the last start, for another %llu s; `riptide verdict` has the "
+             "reason",
              (unsigned long long)((has->suspension.until_ns - now_ns) / NS_PER_S));
 }
 

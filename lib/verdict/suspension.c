@@ -33,7 +33,8 @@ static bool is_shown(const struct verdict *verdict)
  */
 static uint64_t next_wait_ns(const struct suspension *suspension, uint64_t now_ns)
 {
-    if (suspension->wait_ns == 0 || now_ns - suspension->since_ns > suspension->wait_ns + 2 * suspension->shown_ns)
+    if (suspension->wait_ns == 0 ||
+        now_ns - suspension->since_ns > suspension->wait_ns + 2 * suspension->shown_ns)
         return first_wait_ns;
     return 2 * suspension->wait_ns < most_wait_ns ? 2 * suspension->wait_ns : most_wait_ns;
 }
@@ -71,8 +72,9 @@ size_t suspension_save(const struct suspension *suspension, uint64_t now_ns, uin
     if (suspension->n == 0)
         return 0;
     return (size_t)snprintf(text, SUSPENSION_LINE_BYTES, LINE(PRIu64) "\n", suspension->n,
-                            suspension->until_ns > 0 ? realtime_ns + left_ns : 0, suspension->wait_ns,
-                            now_ns - suspension->since_ns, suspension->shown_ns);
+                            suspension->until_ns > 0 ? realtime_ns + left_ns : 0,
+                            suspension->wait_ns, now_ns - suspension->since_ns,
+                            suspension->shown_ns);
 }
 
 void suspension_load(struct suspension *suspension, const char *line, uint64_t now_ns,

@@ -24,9 +24,9 @@ struct suspension {
 enum suspension_step { SUSPENSION_SAME, SUSPENSION_BEGINS, SUSPENSION_ENDS };
 
 /*
- * Call it each round; `verdict` is over all classes with VERDICT_CONFIDENCE, NULL: none yet. After
- * SUSPENSION_BEGINS no window may be given until it returns SUSPENSION_ENDS, and later verdicts must not
- * include outcomes from before then.
+ * Call it each round; `verdict` is over all classes, NULL: none yet. After SUSPENSION_BEGINS no
+ * window may be given until it returns SUSPENSION_ENDS, and later verdicts must not include outcomes
+ * from before then.
  */
 enum suspension_step suspension_judge(struct suspension *suspension,
                                       const struct verdict *verdict, uint64_t now_ns);
@@ -45,8 +45,8 @@ void suspension_load(struct suspension *suspension, const char *line, uint64_t n
                      uint64_t realtime_ns);
 
 /*
- * After SUSPENSION_BEGINS: why and for how long, in one line, and of how many connections if there is
- * room.
+ * After SUSPENSION_BEGINS: why and for how long, in one line, and of how many connections if there
+ * is room.
  */
 void suspension_describe(const struct suspension *suspension, const struct verdict *verdict,
                          char *text, size_t size);

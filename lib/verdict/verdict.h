@@ -114,7 +114,7 @@ int verdict_compute(struct verdict *verdict, const struct books *books,
                     struct verdict_classes classes, double confidence);
 
 /*
- * Sources, a /24 or a /64 each, in groups by a secret hash. A peer sees its arm in the first flight,
+ * Sources, a /24 or a /64 each, in groups by a secret hash. A peer sees its arm in its first flight
  * and can act on it from as many addresses as its prefix has: no group may decide alone.
  */
 enum { VERDICT_GROUPS = 16 };

@@ -45,11 +45,14 @@ static void add_one(struct run *run, const struct world *world)
     struct book_line line;
 
     if (is_attacker)
-        sample = draw_connection(0, arm == world->attacked ? 20 : 1, arm == world->attacked ? 3 : 1);
+        sample = draw_connection(0, arm == world->attacked ? 20 : 1,
+                                 arm == world->attacked ? 3 : 1);
     else
         sample = draw_connection(0, is_harmed ? world->time_factor : 1,
                                  is_harmed ? world->again_factor : 1);
-    sample.dst = (struct riptide_prefix){ .family = AF_INET, .len = 32, .addr = { 10, 0, (uint8_t)source, 1 } };
+    sample.dst = (struct riptide_prefix){ .family = AF_INET,
+                                          .len = 32,
+                                          .addr = { 10, 0, (uint8_t)source, 1 } };
     if (is_attacker) {
         sample.dst = (struct riptide_prefix){ .family = AF_INET6, .len = 128, .addr = { 0x20, 1 } };
         for (size_t i = 8; i < 16; i++)

@@ -173,7 +173,7 @@ INLINE int is_awaited(struct bpf_sock_ops *ctx)
     return 1;
 }
 
-/* The window that the connection would have without a route of ours: snd_cwnd is that of a route. */
+/* The window that the connection would have without a route of ours; snd_cwnd is of a route. */
 INLINE __u32 base_cwnd_of(const struct bpf_sock_ops *ctx, const struct window *window)
 {
     return ctx->snd_cwnd <= window->route_cwnd_max ? window->base_cwnd : ctx->snd_cwnd;
@@ -185,7 +185,8 @@ INLINE void note_opened(const struct bpf_sock_ops *ctx, const struct window *win
 {
     __u64 *note = &all->opened[hash % OPENED_SLOTS], now_s = ktime_get_ns() >> 30;
 
-    if (ctx->total_retrans > 1 || (base_cwnd_of(ctx, window) > window->initcwnd && !window->may_lower))
+    if (ctx->total_retrans > 1 ||
+        (base_cwnd_of(ctx, window) > window->initcwnd && !window->may_lower))
         return;
     if (!*note || ((now_s - (*note >> 2)) & 0x3fffffff) > OPENED_KEPT_S)
         *note = opened_note(hash, now_s, all->phase, is_held_out ? ARM_HOLDOUT : ARM_WINDOW);

@@ -36,10 +36,11 @@ struct window_counts {
 };
 
 /*
- * Notes of connections that have opened with a window, or held out from one, each in the slot of its
- * hash (arm_hash): only the program knows that, and a destroy event does not tell. The reader frees
- * the slot when the connection closes. A note that is in the way stays, so that whether a connection
- * is noted does not depend on how long it takes; but only so long, as some are never read.
+ * Notes of connections that have opened with a window, or held out from one, each in the slot of
+ * its hash (arm_hash): only the program knows that, and a destroy event does not tell. The reader
+ * frees the slot when the connection closes. A note that is in the way stays, so that whether a
+ * connection is noted does not depend on how long it takes; but only so long, as some are never
+ * read.
  */
 enum { OPENED_SLOTS = 1 << 15, OPENED_KEPT_S = 256 };
 
