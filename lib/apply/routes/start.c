@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The start of a router: a predecessor's rules and routes away, a refusal where another program
- * uses our table, our rules; the reverse; and the removal without a router.
- */
+/* The start of a router: a predecessor's rules away, conflicts, our rules; and the reverse. */
 #include "router.h"
 
 #include "internal.h"
@@ -129,7 +126,9 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     plan->is_claimed &= r == 0 && has_rules;
     if (r < 0)
         return error_fill(error, r);
-    plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost */
+    /* The scan of the start is no second one, whatever it has cost. */
+    plan->budget = BUDGET_MAX;
+    plan->stats.resyncs = 0;
     error_set(error, "%s", "");
     if (removed->rules > 0)
         error_set(error,
