@@ -95,8 +95,7 @@ static int open_fds(struct riptide_applier *applier)
     if (applier->epoll_fd < 0 || applier->timer_fd < 0 || applier->work_fd < 0)
         return -errno;
     if (epoll_ctl(applier->epoll_fd, EPOLL_CTL_ADD, applier->timer_fd, &event) < 0 ||
-        epoll_ctl(applier->epoll_fd, EPOLL_CTL_ADD, applier->work_fd, &event) < 0 ||
-        epoll_ctl(applier->epoll_fd, EPOLL_CTL_ADD, router_get_fd(applier->router), &event) < 0)
+        epoll_ctl(applier->epoll_fd, EPOLL_CTL_ADD, applier->work_fd, &event) < 0)
         return -errno;
     return 0;
 }
@@ -222,6 +221,8 @@ static int check(const struct riptide_applier *applier, struct riptide_error *er
 RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
                                          struct riptide_error *error)
 {
+    const int router_fd = router_get_fd(applier->router);
+    struct epoll_event event = { .events = EPOLLIN };
     int r;
 
     error_set(error, "%s", "");
@@ -230,8 +231,14 @@ RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
         error_set(error, "it was started before");
         r = -EALREADY;
     }
-    if (r == 0)
-        r = start(applier, error);
+    if (r == 0 && epoll_ctl(applier->epoll_fd, EPOLL_CTL_ADD, router_fd, &event) < 0)
+        r = -errno;
+    if (r < 0)
+        return error_fill(error, r);
+    r = start(applier, error);
+    /* What nobody reads would keep our fd readable. */
+    if (r < 0 || !has_routes(applier))
+        epoll_ctl(applier->epoll_fd, EPOLL_CTL_DEL, router_fd, NULL);
     if (r < 0)
         return error_fill(error, r);
     applier->phase = PHASE_STARTED;

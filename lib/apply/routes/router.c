@@ -47,17 +47,17 @@ static int watch_open(struct mnl_socket **socketp, uint32_t own_port)
     return r < 0 ? -errno : 0;
 }
 
-int watch_subscribe(struct mnl_socket *socket)
+int watch_subscribe(struct mnl_socket *socket, bool is_on)
 {
     static const int groups[] = {
         RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
         RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,   RTNLGRP_IPV6_RULE,   RTNLGRP_IPV4_NETCONF,
         RTNLGRP_NEXTHOP,    RTNLGRP_IPV6_NETCONF,
     };
-    int r = 0;
+    int option = is_on ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP, r = 0;
 
     for (size_t i = 0; r == 0 && i < sizeof(groups) / sizeof(groups[0]); i++) {
-        r = netlink_set_membership(socket, NETLINK_ADD_MEMBERSHIP, groups[i]);
+        r = netlink_set_membership(socket, option, groups[i]);
         /* RTNLGRP_NEXTHOP needs Linux 5.3; without it there are no objects. */
         if (groups[i] == RTNLGRP_NEXTHOP)
             r = 0;

@@ -87,8 +87,8 @@ int sync_remove(struct plan *plan, struct netlink *channel);
 /* Deletes every rule of ours that a scan has found in families[i], unless it is in its place. */
 int sync_check_rules(struct plan *plan, struct netlink *channel, int i);
 
-/* From now on they queue, up to 32 MB of the kernel's. */
-int watch_subscribe(struct mnl_socket *socket);
+/* While it is on they queue, up to 32 MB of the kernel's. */
+int watch_subscribe(struct mnl_socket *socket, bool is_on);
 
 /* Reads one buffer of notifications. Returns 1 where there was one. */
 int watch_read(struct mnl_socket *socket, struct plan *plan);

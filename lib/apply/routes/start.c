@@ -109,7 +109,7 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     const struct riptide_flush_counts *removed = &plan->removed;
     uint32_t parts = has_rules ? SCAN_ALL : SCAN_RULES | SCAN_ROUTES;
     /* Changes since the scan of the start wait as events. */
-    int r = has_rules ? watch_subscribe(router->notifications) : 0;
+    int r = has_rules ? watch_subscribe(router->notifications, true) : 0;
 
     /*
      * A predecessor's rules and routes are removed even where a conflict then prevents the start:
@@ -124,11 +124,12 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     if (r < 0 && plan->is_claimed)
         remove_unknown(router, SCAN_RULES);
     plan->is_claimed &= r == 0 && has_rules;
-    if (r < 0)
+    if (r < 0) {
+        watch_subscribe(router->notifications, false);
         return error_fill(error, r);
-    /* The scan of the start is no second one, whatever it has cost. */
-    plan->budget = BUDGET_MAX;
-    plan->stats.resyncs = 0;
+    }
+    plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost; */
+    plan->stats.resyncs = 0;   /* it is no second one */
     error_set(error, "%s", "");
     if (removed->rules > 0)
         error_set(error,
