@@ -383,9 +383,10 @@ static const char *why_no_books(const struct daemon *daemon)
 json_t *daemon_verdict(struct daemon *daemon)
 {
     const char *reason = why_no_books(daemon);
-    const struct experiment *experiment =
-        reason ? NULL : riptide_agent_get_outcomes(daemon->agent)->experiment;
-    json_t *document = effect_document(reason, experiment, daemon_suspended_s(daemon));
+    const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
+    const struct experiment *experiment = reason ? NULL : outcomes->experiment;
+    json_t *document =
+        effect_document(reason, experiment, outcomes->left_out, daemon_suspended_s(daemon));
 
     if (experiment)
         json_object_set_new(document, "since", time_json((time_t)experiment->since_s));

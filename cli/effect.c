@@ -137,16 +137,53 @@ static json_t *effect_halves(const struct books *halves)
     return interval_of(&verdict.time, 0.01);
 }
 
-json_t *effect_document(const char *reason, const struct experiment *experiment, double suspended_s)
+/* The class with the least time against those held out, or the most; null: fewer than two have it. */
+static json_t *effect_extreme(const json_t *rows, bool is_best)
+{
+    const json_t *row, *found = NULL;
+    size_t i, n = 0;
+
+    json_array_foreach(rows, i, row)
+    {
+        double time = real(get(row, "time_percent"), "estimate");
+
+        if (json_is_null(get(row, "time_percent")))
+            continue;
+        n++;
+        if (!found || (time < real(get(found, "time_percent"), "estimate")) == is_best)
+            found = row;
+    }
+    if (n < 2)
+        return json_null();
+    return json_pack("{s:O, s:O}", "class", get(found, "class"), "time_percent",
+                     get(found, "time_percent"));
+}
+
+static json_t *effect_left_out(const uint64_t left_out[ARMS][BOOK_ENTRIES])
+{
+    json_int_t n[BOOK_ENTRIES] = { 0 };
+
+    for (size_t i = 0; i < (size_t)ARMS * BOOK_ENTRIES; i++)
+        n[i % BOOK_ENTRIES] += (json_int_t)left_out[i / BOOK_ENTRIES][i % BOOK_ENTRIES];
+    return json_pack("{s:I, s:I, s:I, s:I}", "small", n[BOOK_SMALL], "unmeasured",
+                     n[BOOK_UNMEASURED], "application", n[BOOK_APPLICATION], "without",
+                     n[BOOK_WITHOUT]);
+}
+
+json_t *effect_document(const char *reason, const struct experiment *experiment,
+                        const uint64_t left_out[ARMS][BOOK_ENTRIES], double suspended_s)
 {
     const struct books *books = experiment ? &experiment->all : NULL;
     const struct arm_config *arms = experiment ? &experiment->arms : NULL;
 
-    return json_pack("{s:s?, s:n, s:o, s:s?, s:f, s:f, s:o, s:o, s:o}", "reason", reason, "since",
+    json_t *rows = experiment ? effect_classes(books, arms) : json_array();
+
+    return json_pack("{s:s?, s:n, s:o, s:s?, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "reason", reason, "since",
                      "holdout_percent", effect_percent(experiment), "phase",
                      experiment ? phase_name[experiment->phase] : NULL, "confidence_percent",
                      100 * VERDICT_CONFIDENCE, "suspended_s", suspended_s, "pooled",
                      experiment ? effect_pooled(books, arms) : json_null(), "halves_percent",
-                     experiment ? effect_halves(&experiment->halves) : json_null(), "classes",
-                     experiment ? effect_classes(books, arms) : json_array());
+                     experiment ? effect_halves(&experiment->halves) : json_null(), "best",
+                     effect_extreme(rows, true), "worst", effect_extreme(rows, false), "left_out",
+                     experiment ? effect_left_out(left_out) : json_null(), "classes", rows);
 }

@@ -13,16 +13,28 @@ json_t *effect_pooled(const struct books *books, const struct arm_config *arms);
 
 /*
  * All verdicts: over all classes; and for each size and round trip time with connections, void if
- * the first is. As `riptide verdict --json`.
+ * the first is. `left_out` counts connections that do not. As `riptide verdict --json`.
  */
 json_t *effect_document(const char *reason, const struct experiment *experiment,
-                        double suspended_s);
+                        const uint64_t left_out[ARMS][BOOK_ENTRIES], double suspended_s);
 
 /* The share of connections that are held out now, percent; NULL: 0. */
 json_t *effect_percent(const struct experiment *experiment);
 
 /* Templates (render.h) of sentences, with a document as the item. */
 #define EFFECT_RANGE(name, digits) "({" name ".low:" digits "} to {" name ".high:" digits "})"
+
+#define EFFECT_EXTREMES                                                                            \
+    "[  least time: {best.class}: {best.time_percent.estimate:+.1} % " EFFECT_RANGE(               \
+        "best.time_percent", "+.1") "\n]"                                                          \
+    "[  most time: {worst.class}: {worst.time_percent.estimate:+.1} % " EFFECT_RANGE(              \
+        "worst.time_percent", "+.1") "\n]"
+
+/* Since the start of riptided; the verdict may be older. */
+#define EFFECT_LEFT_OUT                                                                            \
+    "[  left out since the start: {left_out.small} within the kernel's window, "                   \
+    "{left_out.without} that opened without a window, {left_out.unmeasured} not measured, "        \
+    "{left_out.application} that the application limited\n]"
 
 #define EFFECT_FIGURES                                                                             \
     "{rounds_saved.estimate:.2} round trips saved (95 % CI {rounds_saved.low:.2} to "              \

@@ -17,6 +17,7 @@ static const char text[] =
     "  a change of time by {shown_percent:.1} % would have been shown by now\n]"
     "[  those held out, one half against the other: time {halves_percent.estimate:+.1} % " EFFECT_RANGE(
         "halves_percent", "+.1") "\n]"
+    EFFECT_EXTREMES EFFECT_LEFT_OUT
     "[nothing is compared: {reason}\n]"
     "[counted since {since}\n]"
     "[{phase} phase: {holdout_percent} % are held out\n]"

@@ -85,6 +85,8 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         assert small("window") + small("holdout") == 0
         list(threads.map(lambda _: transfer(connect, 3000), range(15)))
         wait_until(lambda: min(small("window"), small("holdout")) > 0 and small("window") + small("holdout") == 15, "15 small ones")
+        assert riptide_json(near, "verdict")["left_out"]["small"] == 15
+        assert "  left out since the start: 15 within the kernel's window, " in near.run(RIPTIDE, "verdict").stdout
         bulk.close()
 
 

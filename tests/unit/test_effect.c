@@ -43,10 +43,12 @@ static void assert_says(json_t *row, const char *verdict, const char *expected)
     assert_word(row, verdict);
 }
 
+static const uint64_t none_left_out[ARMS][BOOK_ENTRIES];
+
 static json_t *rows_of(const struct books *books, const struct arm_config *arms, const char *name)
 {
     struct experiment experiment = { .arms = *arms, .all = *books };
-    json_t *document = effect_document(NULL, &experiment, 0);
+    json_t *document = effect_document(NULL, &experiment, none_left_out, 0);
     json_t *rows = json_incref(json_object_get(document, name));
 
     json_decref(document);
@@ -172,4 +174,46 @@ TEST(another_share_than_the_configured_one_makes_it_void)
     json_decref(row);
     assert_word(class_at(&books, 0, 5), "void"); /* which has that share */
     assert_word(effect_pooled(&books, &(struct arm_config){ .holdout_percent = 13 }), "helps");
+}
+
+static void assert_extremes(const struct books *books, const char *expected)
+{
+    struct experiment experiment = { .arms.holdout_percent = 5, .all = *books };
+    json_t *document = effect_document(NULL, &experiment, none_left_out, 0);
+    char text[512];
+
+    render_string(text, sizeof(text), EFFECT_EXTREMES, document);
+    assert_string_equal(text, expected);
+    json_decref(document);
+}
+
+/* Of those with a verdict: a class of few is neither, and one alone is not both. */
+TEST(the_best_and_the_worst_class_are_named)
+{
+    struct books books = { 0 };
+
+    fill(&books, book_class(HOLDOUT_FIRST, 0, 1), cell_of(950, 2, 0), cell_of(50, 2, 0));
+    fill(&books, book_class(HOLDOUT_FIRST, 7, 5), cell_of(19, 9, 0), cell_of(1, 1, 0));
+    assert_extremes(&books, "");
+    fill(&books, book_class(HOLDOUT_FIRST, 1, 2), cell_of(950, 3, 0), cell_of(50, 2, 0));
+    fill(&books, book_class(HOLDOUT_FIRST, 3, 4), cell_of(950, 1, 0), cell_of(50, 2, 0));
+    assert_extremes(&books, "  least time: 128 to 256 KB, 150 to 300 ms: -50.0 % (-57.8 to -40.7)\n"
+                            "  most time: 32 to 64 KB, 50 to 100 ms: +100.0 % (+68.6 to +137.2)\n");
+}
+
+TEST(what_was_left_out_is_counted_by_reason)
+{
+    const uint64_t left_out[ARMS][BOOK_ENTRIES] = {
+        { [BOOK_SMALL] = 30, [BOOK_WITHOUT] = 7, [BOOK_UNMEASURED] = 4, [BOOK_APPLICATION] = 2 },
+        { [BOOK_SMALL] = 3, [BOOK_UNMEASURED] = 1 },
+    };
+    struct experiment experiment = { .arms.holdout_percent = 5 };
+    json_t *document = effect_document(NULL, &experiment, left_out, 0);
+    char text[256];
+
+    render_string(text, sizeof(text), EFFECT_LEFT_OUT, document);
+    assert_string_equal(text, "  left out since the start: 33 within the kernel's window, 7 that "
+                              "opened without a window, 5 not measured, 2 that the application "
+                              "limited\n");
+    json_decref(document);
 }
