@@ -29,10 +29,10 @@ class Path(NamedTuple):
         low, high = sizes_bytes
         return share * self.rate_mbit * 1e6 / 8 * math.log(high / low) / (high - low)
 
-    def words(self, receiver):
+    def words(self, receivers):
         """The path's options for the WAN in a box."""
         buffer_segs = round(self.buffer_bdp * self.rate_mbit * 1e3 / 8 * self.rtt_ms / PACKET_BYTES)
-        return (f"to={receiver},delay={self.rtt_ms / 2:g}ms,rate={self.rate_mbit:g}mbit,"
+        return (f"{','.join(f'to={name}' for name in receivers)},delay={self.rtt_ms / 2:g}ms,rate={self.rate_mbit:g}mbit,"
                 f"buffer={buffer_segs * PACKET_BYTES}b")
 
     def label(self):

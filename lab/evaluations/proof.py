@@ -12,6 +12,7 @@ import os
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from string import ascii_lowercase
 
 import figures
 import worlds
@@ -31,6 +32,7 @@ MOST_CLAIMS, LEAST_HELD = 0.05, 0.93
 
 HARM_PATH, HARM_CWND, HARM_BYTES, HARM_PER_S = Path(50, 50, 0.096, "cubic", "cubic"), 80, 60_000, 50
 HARM_HELD_OUT, HARM_BEGIN_S, HARM_RUN_S, HARM_LIMIT_S = (20, 5), 15, 75, 60
+HARM_RECEIVERS = 8  # groups of sources: two are left out of what decides
 HARM_LATE_MS = 5  # a tenth of the round trip: more would be a burst of its own
 
 HOUR_PATH, HOUR_CWNDS = Path(60, 50, 1, "cubic", "cubic"), (10, 16, 24, 36)
@@ -38,12 +40,19 @@ HOUR_HELD_OUT, HOUR_PER_S, HOUR_CONNECTIONS, HOUR_TICKS = 5, 5, 18_000, (1, 2, 5
 ARMS, BOUNDS = ("kernel", "window"), ("estimate", "low", "high")
 
 
-def network(evaluation, paths):
-    names = ("sender", "other", "receiver")
+def receivers(number, n_receivers=1):
+    """Hosts behind one path, each with a /24 of its own."""
+    return [f"receiver{number}{letter}" for letter in ["", *ascii_lowercase][:n_receivers]]
+
+
+def network(evaluation, paths, n_receivers=1):
     hosts = {f"{name}{number}": f"10.9.{number}.{place}"
-             for number in range(len(paths)) for place, name in enumerate(names, 1)}
+             for number in range(len(paths)) for place, name in enumerate(("sender", "other"), 1)}
+    hosts |= {name: f"10.{10 + place}.{number}.3"
+              for number in range(len(paths)) for place, name in enumerate(receivers(number, n_receivers))}
     back = [f"to=sender{number},to=other{number},delay={path.rtt_ms / 2:g}ms" for number, path in enumerate(paths)]
-    return Testbed(evaluation, hosts, [path.words(f"receiver{number}") for number, path in enumerate(paths)] + back)
+    return Testbed(evaluation, hosts, [path.words(receivers(number, n_receivers))
+                                        for number, path in enumerate(paths)] + back)
 
 
 def forced(cwnd, held_out, pacing, interval="200ms"):
@@ -211,12 +220,12 @@ def judge_harm(evaluation):
     """When windows are suspended; retransmissions of both arms, per second."""
     shares = HARM_HELD_OUT if evaluation.quick else HARM_HELD_OUT * 4
     begin_s, end_s = (3, 24) if evaluation.quick else (HARM_BEGIN_S, HARM_RUN_S)
-    plan = [Transfer(f"sender{number}", f"receiver{number}", HARM_BYTES, (n + evaluation.random.random()) / HARM_PER_S)
+    plan = [Transfer(f"sender{number}", evaluation.random.choice(receivers(number, HARM_RECEIVERS)), HARM_BYTES,
+                     (n + evaluation.random.random()) / HARM_PER_S)
             for number in range(len(shares)) for n in range(HARM_PER_S * end_s)]
-    with network(evaluation, [HARM_PATH] * len(shares)) as testbed:
+    with network(evaluation, [HARM_PATH] * len(shares), HARM_RECEIVERS) as testbed:
         options = [forced(HARM_CWND, held_out, "off", "1s") for held_out in shares]
         results, reads, starts, late_ms = play(testbed, plan, options, every_s=0.5, start_s=begin_s)
-    # The host or its only destination, whichever steps back first.
     backs = [next((at_s for at_s, apply in of_sender if apply["suspended_s"] > 0),
                   end_s) for of_sender in reads]
     seconds = set(range(end_s))
