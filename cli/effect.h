@@ -24,6 +24,14 @@ json_t *effect_percent(const struct experiment *experiment);
 /* Templates (render.h) of sentences, with a document as the item. */
 #define EFFECT_RANGE(name, digits) "({" name ".low:" digits "} to {" name ".high:" digits "})"
 
+#define EFFECT_TABLE                                                                               \
+    "[{*pooled}  time: {rounds_held_out:.2} round trips without a window, {rounds:.2} with "       \
+    "one\n"                                                                                        \
+    "  retransmitted: {again_held_out_percent:.2} % without, {again_percent:.2} % with\n"          \
+    "  a change of time by {shown_percent:.1} % would have been shown by now\n]"                   \
+    "[  those held out, one half against the other: time {halves_percent.estimate:+.1} % "         \
+    EFFECT_RANGE("halves_percent", "+.1") "\n]"
+
 #define EFFECT_EXTREMES                                                                            \
     "[  least time: {best.class}: {best.time_percent.estimate:+.1} % " EFFECT_RANGE(               \
         "best.time_percent", "+.1") "\n]"                                                          \

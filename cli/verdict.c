@@ -12,12 +12,7 @@ enum { EXIT_HARM = 4 };
 static const char text[] =
     "[{*pooled}" EFFECT_SENTENCE "\n]"
     "[{*classes}{!verdict=few}  " EFFECT_SENTENCE "\n]"
-    "[{*pooled}  time: {rounds_held_out:.2} round trips without a window, {rounds:.2} with one\n"
-    "  retransmitted: {again_held_out_percent:.2} % without, {again_percent:.2} % with\n"
-    "  a change of time by {shown_percent:.1} % would have been shown by now\n]"
-    "[  those held out, one half against the other: time {halves_percent.estimate:+.1} % " EFFECT_RANGE(
-        "halves_percent", "+.1") "\n]"
-    EFFECT_EXTREMES EFFECT_LEFT_OUT
+    EFFECT_TABLE EFFECT_EXTREMES EFFECT_LEFT_OUT
     "[nothing is compared: {reason}\n]"
     "[counted since {since}\n]"
     "[{phase} phase: {holdout_percent} % are held out\n]"

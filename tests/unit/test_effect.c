@@ -91,6 +91,25 @@ TEST(the_example_in_words)
     assert_says(class_at(&books, 0, 5), "helps", "64 to 128 KB, 150 to 300 ms: " FIGURES);
 }
 
+TEST(the_table_has_both_arms_and_both_halves)
+{
+    struct experiment experiment = { .arms.holdout_percent = 5 };
+    json_t *document;
+    char text[512];
+
+    fill(&experiment.all, book_class(HOLDOUT_FIRST, 2, 4), cell_of(4112, 1.585, 493),
+         cell_of(232, 2, 23));
+    fill(&experiment.halves, 0, cell_of(120, 2, 0), cell_of(120, 2, 0));
+    document = effect_document(NULL, &experiment, none_left_out, 0);
+    render_string(text, sizeof(text), EFFECT_TABLE, document);
+    assert_string_equal(
+        text, "  time: 4.00 round trips without a window, 3.00 with one\n"
+              "  retransmitted: 0.99 % without, 1.20 % with\n"
+              "  a change of time by 7.6 % would have been shown by now\n"
+              "  those held out, one half against the other: time +0.0 % (-13.3 to +15.3)\n");
+    json_decref(document);
+}
+
 /* As the rules of Prometheus count, and the reason of a suspension. */
 TEST(a_verdict_counts_the_classes_that_it_is_of)
 {
