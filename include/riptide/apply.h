@@ -198,7 +198,8 @@ struct riptide_wanted {
      */
     bool may_lower;
     uint32_t initcwnd;   /* 0 withdraws */
-    uint32_t cwnd_max;   /* no window is larger; 0: no bound */
+    uint32_t cwnd_max;   /* no window is larger, but without may_lower that of the base route; 0: no
+                            bound */
     uint32_t rto_min_us; /* routes: whole ms, rounded up; the program: up to 200 ms, after the first
                             round trips; 0: the kernel's */
     /*

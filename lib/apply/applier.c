@@ -274,6 +274,7 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
                                        const struct riptide_wanted *wanted)
 {
     uint32_t without_us = wanted->base_cwnd > 0 ? wanted->base_cwnd : KERNEL_CWND;
+    uint32_t most_at_once = without_us > START_CWND ? without_us : START_CWND;
     bool is_paced = wanted->pacing_percent > 0 && wanted->pacing_percent != RIPTIDE_AT_ONCE;
     struct riptide_wanted bounded = *wanted, by_route;
     int r = check(applier, NULL);
@@ -293,8 +294,8 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
         bounded.initcwnd = without_us;
     by_route = bounded;
     /* It also gives its window outside the program's cgroup, and after the process was killed. */
-    if (is_paced && by_route.initcwnd > START_CWND)
-        by_route.initcwnd = START_CWND;
+    if (is_paced && by_route.initcwnd > most_at_once)
+        by_route.initcwnd = most_at_once;
     if (has_routes(applier) && prefix_is_host(&wanted->dst))
         r = router_set(applier->router, &by_route);
     return r < 0 || !applier->program ? r : windows_set(applier->program, &bounded);

@@ -348,6 +348,13 @@ def test_rto_min_in_us_is_rounded_up_to_what_the_kernel_keeps(net, driver, famil
     assert (metric(ours, "initcwnd"), metric(ours, "rto_min")) == (200, 7)
 
 
+def test_next_hop_of_ipv4_takes_no_window_of_ipv6(net, driver):
+    driver.follow(f"set {PEER[6]} 40")
+    net.host.ip("nexthop", "add", "id", 1, "via", FIRST[4], "dev", "eth0")
+    assert driver.quiet()["events"] > 0
+    assert is_ours(net.host, PEER[6])
+
+
 @pytest.mark.parametrize("numbers", ["80 0 60000001", "80 0 0 0 65536", "80 0 0 0 0 101", "65536"],
                          ids=["rto_min", "base", "pacing", "window"])
 def test_window_beyond_limits_is_refused(net, driver, numbers):

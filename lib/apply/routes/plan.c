@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is wanted, what has to be asked again, and what that may cost; what notifications concern.
- * Some consequences have no notification: IPv4 routes vanish silently with their device, source
- * address or next-hop object. So the announced event stands for all of them.
+ * IPv4 routes vanish silently with their device, source address or next-hop object: their event
+ * stands for these.
  */
 #include "plan.h"
 
@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/netconf.h>
+#include <linux/nexthop.h>
 
 enum { ROUND_S = 60 }; /* in which each destination is asked again */
 
@@ -132,8 +133,10 @@ void plan_tick(struct plan *plan, uint32_t seconds)
         doubt(plan);
     for (uint32_t i = 0; i < targets->n; i++) {
         struct target *target = targets->list[i];
+        const uint8_t *addr = target->wanted.dst.addr;
+        uint32_t turn_s = (0u + addr[3] + addr[7] + addr[15]) % ROUND_S;
 
-        if (!target->is_failed && (i + ROUND_S - plan->round) % ROUND_S >= seconds)
+        if (!target->is_failed && (turn_s + ROUND_S - plan->round) % ROUND_S >= seconds)
             continue;
         target->is_failed = false;
         target->must_ask = true;
@@ -223,6 +226,8 @@ static int follow_address(struct plan *plan, const struct nlmsghdr *message)
 
 static int follow(struct plan *plan, const struct nlmsghdr *message)
 {
+    const struct nhmsg *hop = mnl_nlmsg_get_payload(message);
+
     switch (message->nlmsg_type) {
     case RTM_NEWROUTE:
     case RTM_DELROUTE:
@@ -241,8 +246,9 @@ static int follow(struct plan *plan, const struct nlmsghdr *message)
         plan_want_scan(plan, SCAN_RULES);
         break;
     default:
-        /* The routes of a next-hop object lead elsewhere, through any gateway. */
-        plan->routing.may_fail_over = true;
+        /* The IPv6 routes of a next-hop object lead elsewhere, through any gateway. */
+        if (!netlink_has_header(message, sizeof(*hop)) || hop->nh_family != AF_INET)
+            plan_want_scan(plan, SCAN_ROUTES);
     }
     plan_touch_all(plan, TOUCH_BASE);
     return 0;

@@ -151,7 +151,7 @@ static int read_notifications(struct router *router)
 
     for (int n = 0; r > 0 && n < MAX_READ; n++) {
         r = watch_read(router->notifications, &router->plan);
-        removed = r > 0 ? sync_remove(&router->plan, &router->channel) : 0;
+        removed = sync_remove(&router->plan, &router->channel);
         r = removed < 0 ? removed : r;
     }
     return r;

@@ -122,7 +122,7 @@ int routing_take_netconf(struct routing *routing, const struct nlmsghdr *message
     const struct nlattr *carrier = netlink_find(attrs, NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN);
     uint32_t ifindex, value;
 
-    if (!link || !netlink_u32(link, &ifindex))
+    if (!netlink_has_header(message, sizeof(*header)) || !link || !netlink_u32(link, &ifindex))
         return 0;
     if ((int)ifindex == NETCONFA_IFINDEX_ALL && header->ncm_family == AF_INET6 && forwarding &&
         netlink_u32(forwarding, &value))

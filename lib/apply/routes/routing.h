@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a query for one destination does not show: flags of the host's routes, and its links. A scan
- * reads both, notifications add to them; what has ended only the next scan finds. Its size depends
- * on the number of links, not of routes. Pure except for memory.
+ * What a query for one destination does not show: flags of the host's routes, and its links, in
+ * bounded memory. A scan reads both, notifications add to them; what has ended only the next scan
+ * finds. Pure except for memory.
  */
 #ifndef RIPTIDE_LIB_APPLY_ROUTING_H
 #define RIPTIDE_LIB_APPLY_ROUTING_H

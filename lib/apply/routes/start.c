@@ -31,7 +31,6 @@ static int remove_unknown(struct router *router, uint32_t parts)
 
     plan->is_claimed = true;
     plan->own[0].is_in_place = plan->own[1].is_in_place = false;
-    plan->removed = (struct riptide_flush_counts){ 0 };
     plan->removal_error = 0;
     do {
         n_before = plan->removed.routes;
@@ -111,10 +110,7 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     /* Changes since the scan of the start wait as events. */
     int r = has_rules ? watch_subscribe(router->notifications, true) : 0;
 
-    /*
-     * A predecessor's rules and routes are removed even where a conflict then prevents the start:
-     * they would lead local TCP to old routes.
-     */
+    /* A predecessor's also where a conflict prevents the start: they lead TCP to old routes. */
     if (r == 0)
         r = plan->config.dry_run ? scan(router, parts) : remove_unknown(router, parts);
     if (r == 0 && has_rules)
@@ -131,7 +127,7 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost; */
     plan->stats.resyncs = 0;   /* it is no second one */
     error_set(error, "%s", "");
-    if (removed->rules > 0)
+    if (removed->rules + removed->routes > 0)
         error_set(error,
                   "removed what one that was killed had left: rules %u, routes %u (table %u, "
                   "priority %u)",
@@ -145,6 +141,9 @@ int router_stop(struct router *router)
     int r = 0;
 
     if (plan->is_claimed) {
+        /* The rules first, whatever becomes of the scan. */
+        plan_remove_rules(plan);
+        sync_remove(plan, &router->channel);
         targets_deinit(&plan->targets);
         targets_init(&plan->targets, plan->config.max_windows);
         r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);

@@ -13,8 +13,6 @@
  * conditions, also as TCP: if our rule is in place and that answer is not our route, another rule
  * decides before ours.
  */
-enum { MAX_QUERIES = 2 };
-
 struct resolve {
     struct plan *plan;
     struct target **targets;
@@ -84,7 +82,7 @@ int resolve_targets(struct plan *plan, struct netlink *channel, struct target **
     struct resolve resolve = { .plan = plan, .targets = targets, .n_queries = 1 };
 
     if (plan->seen[0].has_conditional || plan->seen[1].has_conditional)
-        resolve.n_queries = MAX_QUERIES;
+        resolve.n_queries = 2;
     for (uint32_t k = 0; k < n * resolve.n_queries; k++)
         netlink_add(channel, message_route_query(netlink_room(channel),
                                                  &targets[k / resolve.n_queries]->wanted.dst,
@@ -259,9 +257,10 @@ int sync_check_rules(struct plan *plan, struct netlink *channel, int i)
         if (!rule->is_ours)
             continue;
         r = send_rule(channel, RTM_DELRULE, rule, NULL);
-        plan->removed.rules += r == 0;
-        plan->removed.table = rule->table;
-        plan->removed.priority = rule->priority;
+        if (r == 0 && plan->removed.rules++ == 0) {
+            plan->removed.table = rule->table;
+            plan->removed.priority = rule->priority;
+        }
     }
     return r;
 }

@@ -95,7 +95,7 @@ static int make_room(struct targets *targets)
     if (!targets->list)
         return -ENOMEM;
     for (uint32_t i = 0; targets->n == targets->max; i++) {
-        if (i == targets->n)
+        if (i == targets->n || targets->n_due[WORK_POP] == 0)
             return RIPTIDE_E_FULL;
         if (is_done(targets->list[i]))
             forget(targets, i);
@@ -264,10 +264,7 @@ static void find_reason(const struct target *target, struct target_state *state)
         state->reason = not_now;
     else if (!target->has_base)
         state->reason = target->reason ? target->reason : not_now;
-    /*
-     * The kernel keeps what it has learned of the path with the route: with ours it would be lost
-     * at each change of a window, and cost a first flight.
-     */
+    /* What the kernel has learned of the path would be lost at each change of our route. */
     else if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < state->metrics.of[RTAX_MTU])
         state->reason = "its path MTU is smaller than that of its route";
     else if (is_at_base(target, base, state->metrics.of[RTAX_INITCWND]))
