@@ -19,8 +19,9 @@ static void put_windows(struct writer *writer, const struct riptide_estimator *e
                         uint64_t now_ns, uint64_t realtime_ns)
 {
     char line[STATE_LINE_BYTES];
+    size_t n_bytes = state_put_head(line, realtime_ns);
 
-    writer_put(writer, line, state_put_head(line, realtime_ns));
+    writer_put(writer, line, n_bytes);
     FOR_EACH_DESTINATION(estimator, slot)
     writer_put(writer, line, state_put_line(line, estimator, slot, now_ns));
 }

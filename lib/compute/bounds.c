@@ -139,7 +139,10 @@ static void link_one(struct riptide_estimator *estimator, uint32_t i)
     uint32_t around = find_around(estimator, i - 1, &own.dst);
     struct hint *at = &estimator->hints[i];
 
-    *at = around == NONE ? (struct hint){ .cap = NULL } : estimator->hints[around];
+    if (around == NONE)
+        *at = (struct hint){ .cap = NULL };
+    else
+        *at = estimator->hints[around];
     at->hint = own;
     at->around = around;
     if (!hint_has_end(&own))
