@@ -426,7 +426,7 @@ RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *co
 {
     struct riptide_applier_config checked;
     struct riptide_flush_counts removed;
-    struct router *router;
+    struct router *router = NULL;
     int r;
 
     error_set(error, "%s", "");

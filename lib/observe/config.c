@@ -111,7 +111,7 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
         .size = size,
         .congestion_control = true,
         .destroy_events = RIPTIDE_DESTROY_EVENTS_AUTO,
-        .events_buffer_bytes = 32 * 1024 * 1024,
+        .events_buffer_bytes = UINT64_C(32) * 1024 * 1024,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));

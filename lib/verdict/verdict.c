@@ -173,7 +173,7 @@ unsigned int verdict_group(const struct riptide_prefix *peer, uint64_t secret)
 
 static void add_books(struct books *sums, const struct books *books, uint64_t sign)
 {
-    for (size_t i = 0; i < BOOK_CLASSES * ARMS; i++) {
+    for (size_t i = 0; i < (size_t)BOOK_CLASSES * ARMS; i++) {
         struct book_cell *sum = &sums->cells[i / ARMS][i % ARMS];
         const struct book_cell *cell = &books->cells[i / ARMS][i % ARMS];
 
