@@ -19,7 +19,7 @@ SEED = int(os.environ.get("RIPTIDE_SEED", 366070156))  # the soak uses others
 PARTS = 5  # each can run in its own process
 EVENTS_PER_RUN = 100
 EVENTS_PER_PART = int(os.environ.get("RIPTIDE_EVENTS", 4 * EVENTS_PER_RUN))
-MAX_PARTED = 1
+MAX_PARTED = max(1, EVENTS_PER_PART // 2400)
 MOVES = 20
 # For routes with one feature. Short in the ordinary run, long on kernels that have all features.
 FEATURE_EVENTS = int(os.environ.get("RIPTIDE_EVENTS", 50))
