@@ -18,7 +18,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* What is longer ago fades from the share of time with windows in force, as from a load average. */
+/* Windows were in force for a share of the last so many seconds. */
 enum { SHARE_S = 60 };
 
 struct riptide_applier {
@@ -34,8 +34,8 @@ struct riptide_applier {
     int timer_fd; /* each second after the start */
     int work_fd;  /* eventfd: readable from the start on while has_work, and after the stop */
     bool has_work;
-    uint32_t n_ticks; /* since the start, up to SHARE_S */
-    double in_force;  /* the share of them with windows in force */
+    uint32_t n_ticks;  /* seconds since the start, up to SHARE_S */
+    uint64_t in_force; /* a bit for each of these, the last one lowest: windows were in force */
     enum { PHASE_NEW, PHASE_STARTED, PHASE_STOPPED } phase;
 };
 
@@ -242,7 +242,6 @@ RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
     if (r < 0)
         return error_fill(error, r);
     applier->phase = PHASE_STARTED;
-    applier->in_force = 1;
     set_work(applier, true);
     return 0;
 }
@@ -315,11 +314,21 @@ RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, b
     return has_routes(applier) ? router_set_paused(applier->router, why) : 0;
 }
 
-/* Each second. The share is of what has passed since the start; of more than SHARE_S it fades. */
+/* Of what has passed since the start, SHARE_S at most. */
+static uint64_t in_force_permille(const struct riptide_applier *applier)
+{
+    const uint64_t seconds = applier->in_force & ((UINT64_C(1) << SHARE_S) - 1);
+
+    if (applier->n_ticks == 0)
+        return applier->phase == PHASE_STARTED ? 1000 : 0;
+    return (1000 * (uint64_t)__builtin_popcountll(seconds) + applier->n_ticks / 2) /
+           applier->n_ticks;
+}
+
+/* Each second. */
 static void tick(struct riptide_applier *applier)
 {
-    uint64_t n_seconds;
-    bool is_in_force;
+    uint64_t n_seconds, is_in_force;
 
     if (read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) < 0 ||
         applier->phase == PHASE_NEW)
@@ -332,8 +341,10 @@ static void tick(struct riptide_applier *applier)
     } else {
         is_in_force = !program_get_reason(applier->program);
     }
-    applier->n_ticks += applier->n_ticks < SHARE_S;
-    applier->in_force += ((is_in_force ? 1.0 : 0.0) - applier->in_force) / applier->n_ticks;
+    for (uint64_t i = 0; i < n_seconds && i < SHARE_S; i++) {
+        applier->in_force = applier->in_force << 1 | is_in_force;
+        applier->n_ticks += applier->n_ticks < SHARE_S;
+    }
 }
 
 RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
@@ -416,7 +427,7 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
         current.is_idle &= applier->program->n_tried == applier->program->n_queued;
     }
     current.is_idle &= applier->phase != PHASE_STARTED || !applier->has_work;
-    current.in_force_permille = (uint64_t)(1000 * applier->in_force + 0.5);
+    current.in_force_permille = in_force_permille(applier);
     struct_give(stats, size, &current, sizeof(current));
 }
 

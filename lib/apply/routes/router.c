@@ -128,7 +128,7 @@ bool router_is_in_force(const struct router *router)
         if (plan->targets.n_in_kernel[i] > 0 && !plan->own[i].is_in_place)
             return false;
     }
-    return plan->is_claimed;
+    return plan->is_claimed && !router->why_paused;
 }
 
 int router_get_fd(const struct router *router)
