@@ -64,7 +64,6 @@ struct plan {
     int removal_error;                   /* the last one */
 };
 
-/* The configuration has been checked. */
 void plan_init(struct plan *plan, const struct riptide_applier_config *config);
 void plan_deinit(struct plan *plan);
 

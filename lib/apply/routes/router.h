@@ -41,11 +41,9 @@ int router_stop(struct router *router);
 /* Removes those of any process, whether it was started or not. */
 int router_flush(struct router *router, struct riptide_flush_counts *counts);
 
-/* Readable where there are notifications; set, tick and the end of a pause add work as well. */
 int router_get_fd(const struct router *router);
 int router_set(struct router *router, const struct riptide_wanted *wanted);
 
-/* So many seconds after the last one, or the start. */
 void router_tick(struct router *router, uint32_t seconds);
 
 /* Whether rules lead to all routes. */
@@ -68,8 +66,8 @@ void router_count(const struct router *router, struct riptide_applier_stats *sta
  */
 int scan_step(struct router *router);
 
-/* In a batch: without CAP_NET_ADMIN the receive buffer has no room for more answers. */
-enum { BATCH_MAX_TARGETS = 64 };
+/* In a batch; without CAP_NET_ADMIN the receive buffer has no room for more answers to queries. */
+enum { RESOLVE_MAX_TARGETS = 64, BATCH_MAX_TARGETS = BATCH_MAX_REQUESTS / 2 };
 
 /* sync.c: asks for the base routes of n targets and sets them. After an error some are set. */
 int resolve_targets(struct plan *plan, struct netlink *channel, struct target **targets,

@@ -176,26 +176,29 @@ static void note(struct plan *plan, const struct write *write)
 
 int sync_targets(struct plan *plan, struct netlink *channel)
 {
-    struct target *targets[BATCH_MAX_TARGETS], *asked[BATCH_MAX_TARGETS];
+    struct target *targets[BATCH_MAX_TARGETS], *asked[RESOLVE_MAX_TARGETS];
     struct writes writes = { .plan = plan, .channel = channel };
     uint32_t n = 0, n_asked = 0;
     int r;
 
     plan->all_touched[0] = plan->all_touched[1] = TOUCH_NONE;
-    while (n < BATCH_MAX_TARGETS && (targets[n] = targets_take(&plan->targets, WORK_SYNC))) {
+    while (n < BATCH_MAX_TARGETS && n_asked < RESOLVE_MAX_TARGETS &&
+           (targets[n] = targets_take(&plan->targets, WORK_SYNC))) {
         if (targets[n]->must_ask && targets[n]->wanted.initcwnd != 0)
             asked[n_asked++] = targets[n];
         n++;
     }
     r = resolve_targets(plan, channel, asked, n_asked);
-    for (uint32_t i = 0; i < n && r == 0; i++)
-        add(&writes, targets[i]);
+    for (uint32_t i = 0; i < n && r == 0; i++) {
+        if (netlink_has_room(channel, 2))
+            add(&writes, targets[i]);
+        else
+            targets_push(&plan->targets, WORK_SYNC, targets[i]);
+    }
     if (r == 0)
         r = netlink_exchange(channel, on_written, &writes);
-    if (r == 0) {
-        plan->stats.written += writes.n;
-        plan->stats.batches += writes.n > 0;
-    }
+    plan->stats.written += writes.n;
+    plan->stats.batches += writes.n > 0;
     for (uint32_t i = 0; i < writes.n && r == 0; i++)
         note(plan, &writes.list[i]);
     for (uint32_t i = 0; i < n; i++) {

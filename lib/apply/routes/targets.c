@@ -174,9 +174,10 @@ void targets_tell(struct targets *targets, struct target *target, const struct r
     const char *reason = now.state == RIPTIDE_ROUTE_APPLIED || !now.reason ? "" : now.reason;
     uint32_t base = target->has_base ? target->base.metrics.of[RTAX_INITCWND] : 0;
     struct riptide_route *told = &target->told;
+    bool is_other_reason = !target->error && strcmp(reason, told->reason);
 
     if (is_written || now.state != told->state || target->error != told->error ||
-        base != told->base_initcwnd || (!target->error && strcmp(reason, told->reason)))
+        base != told->base_initcwnd || is_other_reason)
         targets_push(targets, WORK_POP, target);
     targets->n_left_alone += now.state == RIPTIDE_ROUTE_LEFT_ALONE;
     targets->n_left_alone -= told->state == RIPTIDE_ROUTE_LEFT_ALONE;
@@ -188,7 +189,7 @@ void targets_tell(struct targets *targets, struct target *target, const struct r
     told->base_initcwnd = base;
     told->gateway = target->has_base ? target->base.gateway : (struct riptide_prefix){ 0 };
     told->ifindex = target->has_base ? target->base.ifindex : 0;
-    if (!target->error)
+    if (is_other_reason)
         snprintf(told->reason, sizeof(told->reason), "%s", reason);
 }
 

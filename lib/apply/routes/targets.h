@@ -66,7 +66,6 @@ struct target *targets_find(const struct targets *targets, const struct riptide_
 uint32_t targets_find_inside(const struct targets *targets, const struct riptide_prefix *prefix,
                              uint32_t *n);
 
-/* From now on that is due. */
 void targets_push(struct targets *targets, enum work work, struct target *target);
 
 /* The next one for which it was due, in a round of all; or NULL. */
