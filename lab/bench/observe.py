@@ -107,7 +107,8 @@ def expect_windows(expected, *scope):
 
 
 def run_riptided_once(routes):
-    turn = take_turn(MEASURE, [RIPTIDED, PAPER, "--once", "--log-level", "error"])
+    # A window of ten gets no route.
+    turn = take_turn(MEASURE, [RIPTIDED, PAPER, "--cwnd-min", "12", "--once", "--log-level", "error"])
     shown = subprocess.run(["ip", "route", "show", "table", "7230"], stdout=subprocess.PIPE,
                            stderr=subprocess.DEVNULL, check=False).stdout  # no table: no route
     expect("routes", shown.count(b" initcwnd "), routes)
