@@ -73,9 +73,11 @@ static json_t *apply_of(const struct daemon *daemon)
 
     return json_pack(
         "{s:s, s:s, s:s?, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:f, s:I, s:o}",
-        "asked", riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by", riptide_name(RIPTIDE_NAMES_BACKEND, stats.backend),
+        "asked", riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by",
+        riptide_name(RIPTIDE_NAMES_BACKEND, stats.backend),
         "why", stats.why, "reason", stats.program_reason, "pacing",
-        daemon->settings->applier.pacing, "given", (json_int_t)counts.given, "paced", (json_int_t)counts.paced, "kept",
+        daemon->settings->applier.pacing, "given", (json_int_t)counts.given, "paced",
+        (json_int_t)counts.paced, "kept",
         (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
         (json_int_t)counts.refused, "holdout_percent", effect_percent(outcomes->experiment),
         "held_out", (json_int_t)counts.held_out, "suspended_s", daemon_suspended_s(daemon),
@@ -273,7 +275,8 @@ json_t *daemon_status(struct daemon *daemon)
             "routes_refused", (json_int_t)applier->failed, "resyncs", (json_int_t)applier->resyncs,
             "lifts", (json_int_t)applier->rule_removals, "overruns", (json_int_t)applier->overruns,
             "dumps", (json_int_t)observer->dumps, "dumps_failed", (json_int_t)observer->failures,
-            "over_share", (json_int_t)estimator->over_share, "gave_way", (json_int_t)estimator->gave_way,
+            "over_share", (json_int_t)estimator->over_share,
+            "gave_way", (json_int_t)estimator->gave_way,
             "messages", messages_of()));
     return status;
 }
@@ -315,7 +318,8 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_wind
     return json_pack(
         "{s:s, s:I, s:I, s:b, s:I, s:s?, s:o, s:I, s:I}", "cgroup", stats->cgroup, "initcwnd",
         (json_int_t)window->program->initcwnd, "receive_bytes",
-        (json_int_t)estimate->cwnd_max * PEER_MSS_BYTES, "may_lower", estimate->may_lower, "pacing_percent",
+        (json_int_t)estimate->cwnd_max * PEER_MSS_BYTES, "may_lower", estimate->may_lower,
+        "pacing_percent",
         (json_int_t)pacing_percent, "reason", stats->program_reason, "holdout_percent",
         effect_percent(experiment), "holdout_seed",
         (json_int_t)(experiment ? experiment->arms.seed : 0), "given",

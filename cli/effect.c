@@ -60,11 +60,13 @@ static json_t *row_of(const struct books *books, struct verdict_classes classes,
 
     if (!is_there)
         count(&verdict, books, classes);
-    return json_pack("{s:s, s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "verdict", word,
+    return json_pack("{s:s, s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "verdict", word,
                      "connections", (json_int_t)verdict.n, "held_out",
                      (json_int_t)verdict.n_control, "needed", VERDICT_MIN_CONNECTIONS,
                      "due_percent",
-                     is_there ? json_real(100 * verdict_due(&verdict, arms)) : json_null(), "share_percent",
+                     is_there ? json_real(100 * verdict_due(&verdict, arms)) : json_null(),
+                     "share_percent",
                      is_there ? interval_of(&verdict.share, 0.01) : json_null(), "rounds_saved",
                      has_figures ? interval_of(&verdict.rounds_saved, 1) : json_null(),
                      "time_percent", has_figures ? interval_of(&verdict.time, 0.01) : json_null(),
@@ -137,7 +139,7 @@ static json_t *effect_halves(const struct books *halves)
     return interval_of(&verdict.time, 0.01);
 }
 
-/* The class with the least time against those held out, or the most; null: fewer than two have it. */
+/* The class with the least time against those held out, or the most; null: there are not two. */
 static json_t *effect_extreme(const json_t *rows, bool is_best)
 {
     const json_t *row, *found = NULL;

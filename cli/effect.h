@@ -47,7 +47,7 @@ json_t *effect_percent(const struct experiment *experiment);
 #define EFFECT_FIGURES                                                                             \
     "{rounds_saved.estimate:.2} round trips saved (95 % CI {rounds_saved.low:.2} to "              \
     "{rounds_saved.high:.2}), time {time_percent.estimate:+.1} % " EFFECT_RANGE(                   \
-        "time_percent", "+.1") "; retransmitted {again_points.estimate:+.1} points " EFFECT_RANGE(    \
+        "time_percent", "+.1") "; retransmitted {again_points.estimate:+.1} points " EFFECT_RANGE( \
         "again_points", "+.1") "; {connections} connections against "
 
 #define EFFECT_SENTENCE                                                                            \

@@ -11,8 +11,8 @@
 #include <riptide/apply.h>
 
 /*
- * The rules of both families in the kernel's order, IPv4 first. The caller frees the array. A kernel
- * without policy rules has none.
+ * The rules of both families in the kernel's order, IPv4 first. The caller frees the array. A
+ * kernel without policy rules has none.
  */
 int kernel_read_rules(struct rule **rulesp, size_t *n_rulesp);
 

@@ -31,8 +31,8 @@ static const char text[] =
 static void print_left_out(const struct riptide_observer_stats *stats)
 {
     if (stats->sockets > stats->samples)
-        log_answer("left out: %" PRIu64 " local, %" PRIu64 " elsewhere, %" PRIu64 " closing, %" PRIu64
-                   " malformed",
+        log_answer("left out: %" PRIu64 " local, %" PRIu64 " elsewhere, %" PRIu64
+                   " closing, %" PRIu64 " malformed",
                    stats->left_out_local, stats->left_out_scope, stats->left_out_no_info,
                    stats->malformed);
 }

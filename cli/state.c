@@ -50,7 +50,8 @@ void state_note_saved(struct daemon *daemon, int r, const struct riptide_error *
     size_t n = strlen("state: ");
 
     if (r < 0 && !daemon->is_state_failing)
-        log_line(LOG_LEVEL_WARNING, "state not saved: %s", strncmp(text, "state: ", n) ? text : text + n);
+        log_line(LOG_LEVEL_WARNING, "state not saved: %s",
+                 strncmp(text, "state: ", n) ? text : text + n);
     if (r == 0 && daemon->is_state_failing)
         log_line(LOG_LEVEL_INFO, "state saved again: %s", daemon->settings->state);
     daemon->is_state_failing = r < 0;

@@ -127,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             plan.targets.list[i]->must_ask = false;
         plan.all_touched[0] = plan.all_touched[1] = TOUCH_NONE;
         plan.scan_wanted = 0;
-        event_follow(&plan, message);
+        plan_follow(&plan, message);
         check(&plan, message);
         check_links(&routing, message);
         free(message);

@@ -32,8 +32,8 @@ typedef void file_put(struct writer *writer, const void *from);
  * it. Replaces regular files only: -EINVAL for others, -EISDIR for a directory. With `is_synced`
  * this holds through a power failure, and the call blocks for as long as the disk takes; without it
  * a power failure may leave neither file. Errors, each with a line that names the file: that of
- * the writer, those of open(2), write(2), fsync(2) and rename(2); -ENAMETOOLONG also where `path` plus eleven
- * bytes would be too long.
+ * the writer, those of open(2), write(2), fsync(2) and rename(2); -ENAMETOOLONG also where `path`
+ * plus eleven bytes would be too long.
  */
 int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file_put *put,
                        const void *from, struct riptide_error *error);
@@ -104,8 +104,8 @@ void riptide_estimator_group(const struct riptide_estimator *estimator,
 
 /*
  * riptide_estimator_add for up to RIPTIDE_POPPED_SAMPLES samples; outcomes[i] is the one of
- * samples[i], cwnds[i] the window of its destination; 0: none. Much faster for many destinations: it fetches the memory of several at
- * once. Errors: -ENOMEM, with a part of them added.
+ * samples[i], cwnds[i] the window of its destination; 0: none. Much faster for many destinations:
+ * it fetches the memory of several at once. Errors: -ENOMEM, with a part of them added.
  */
 int riptide_estimator_add_all(struct riptide_estimator *estimator,
                               const struct riptide_sample *const *samples, size_t n, int *outcomes,

@@ -12,8 +12,8 @@
  *         while (riptide_observer_pop(observer, &sample) == 0)
  *             use *sample
  *
- * With `destroy_events` it also reads the kernel's messages about destroyed sockets, from the end of
- * the first dump on: the fd is then readable between dumps as well.
+ * With `destroy_events` it also reads the kernel's messages about destroyed sockets, from the end
+ * of the first dump on: the fd is then readable between dumps as well.
  */
 #ifndef RIPTIDE_OBSERVE_H
 #define RIPTIDE_OBSERVE_H
@@ -70,8 +70,8 @@ struct riptide_port_range {
  * Which connections to learn from: those that meet all conditions; all zero: all connections. The
  * longest prefix that contains a destination decides; at equal length `exclude` wins. IPv4 peers
  * match IPv4 prefixes alone: IPv4-mapped ones are refused. Each array of prefixes has at most
- * RIPTIDE_MAX_PREFIXES. With at most 256 in all the kernel applies the scope to dumps, else only the
- * ports, and the observer the rest.
+ * RIPTIDE_MAX_PREFIXES. With at most 256 in all the kernel applies the scope to dumps, else only
+ * the ports, and the observer the rest.
  */
 struct riptide_scope {
     const struct riptide_prefix *learn; /* none: all that are not excluded */
@@ -101,8 +101,8 @@ struct riptide_observer_config {
     bool congestion_control;    /* request its name as well; default true */
     /*
      * enum riptide_destroy_events; true and false are valid. Each TCP socket that closes costs the
-     * kernel about 7 us, whatever the scope: docs/operations.md lists where that is much. Linux 4.3;
-     * where the kernel refuses, dumps go on without them.
+     * kernel about 7 us, whatever the scope: docs/operations.md lists where that is much. Linux
+     * 4.3; where the kernel refuses, dumps go on without them.
      */
     int32_t destroy_events;
     /*
@@ -161,8 +161,8 @@ int riptide_observer_start(struct riptide_observer *observer);
 /*
  * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed), and nothing
  * if samples of the last one have not been popped. The kernel skips, during this call, the sockets
- * that the scope leaves out, in about 0.25 us each: with few matches among a million that takes tens
- * of milliseconds. If your loop must not wait, leave the scope empty and skip samples yourself.
+ * that the scope leaves out, in about 0.25 us each: with few matches among a million that takes
+ * tens of milliseconds. If your loop must not wait, leave the scope empty and skip samples yourself.
  * Outcomes: RIPTIDE_E_MORE. Errors: those of recv(2) and of the kernel's answer: the dump is given
  * up and may be started again; go on as after RIPTIDE_E_MORE, as its rest must be read.
  */
@@ -172,8 +172,8 @@ int riptide_observer_dispatch(struct riptide_observer *observer);
 #define RIPTIDE_POPPED_SAMPLES 16
 
 /*
- * Takes the next sample of the buffer. Outcomes: RIPTIDE_E_AGAIN, it is empty, dispatch again; once,
- * RIPTIDE_E_DONE, the dump is complete.
+ * Takes the next sample of the buffer. Outcomes: RIPTIDE_E_AGAIN, it is empty, dispatch again;
+ * once, RIPTIDE_E_DONE, the dump is complete.
  */
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
 

@@ -2,7 +2,7 @@
 /* The public functions of an agent: its life, its fd, its events. round.c does the rounds. */
 #include "agent/parts.h"
 
-#include "apply/config.h"
+#include "apply/applier.h"
 #include "compute/estimator.h"
 #include "observe/config.h"
 #include "prefix.h"

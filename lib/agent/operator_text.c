@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an operator has asked of a running agent, as text behind a state: a pause, and hints with an
- * end. Outcomes follow. Pure.
+ * end. Outcomes follow. Pure: a writer (tools.h) has the file.
  *
  *     riptide agent 1
  *     paused=1
@@ -43,7 +43,8 @@ void operator_put(struct writer *writer, const struct riptide_estimator *estimat
             continue;
         riptide_prefix_format(&hint.dst, dst);
         n = snprintf(line, sizeof(line),
-                     "hint=%s cwnd_max=%" PRIu32 " off=%d until_ns=%" PRIu64 " left_ns=%" PRIu64 "\n",
+                     "hint=%s cwnd_max=%" PRIu32 " off=%d until_ns=%" PRIu64 " left_ns=%" PRIu64
+                     "\n",
                      dst, hint.cwnd_max, hint.off, realtime_ns + (hint.until_ns - now_ns),
                      hint.until_ns - now_ns);
         writer_put(writer, line, (size_t)n);

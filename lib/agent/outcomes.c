@@ -2,7 +2,7 @@
 /* Outcomes of closed connections, and what they decide: shares held out, suspension. */
 #include "agent/parts.h"
 
-#include "apply/config.h"
+#include "apply/applier.h"
 #include "compute/estimator.h"
 
 #include <stdlib.h>

@@ -132,7 +132,7 @@ void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sa
 /* Fills agent->window: what is known of a destination. */
 void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst);
 
-/* Likewise, with an outcome that the applier has popped, which it returns, in place of a found one. */
+/* Likewise, with an outcome that the applier has popped in place of a found one. Returns it. */
 const struct riptide_route *window_give(struct riptide_agent *agent,
                                         const struct riptide_route *popped);
 

@@ -2,7 +2,7 @@
 /* What an agent knows: one destination, all of them, and the counters of its stages. */
 #include "agent/parts.h"
 
-#include "apply/config.h"
+#include "apply/applier.h"
 #include "compute/estimator.h"
 #include "prefix.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The applier: gives windows by the router, by the program, or by both, on one fd. */
+#include "apply/applier.h"
 #include "apply/claim.h"
 #include "apply/config.h"
 #include "apply/program/program.h"

@@ -193,7 +193,8 @@ static size_t put_line(char *at, const struct book_cell *cell, unsigned int clas
         "%s phase=%s bytes=%" PRIu32 " rtt_us=%" PRIu32 " n=%" PRIu64 " n_again=%" PRIu64
         " time=%" PRIu64 ",%" PRIu64 " again=%" PRIu64 ",%" PRIu64 "\n",
         arm_name[arm], phase_name[book_phase(class)], book_size_bytes[size], book_rtt_us[rtt],
-        cell->n, cell->n_again, cell->time_sum, cell->time_squares, cell->again_sum, cell->again_squares);
+        cell->n, cell->n_again, cell->time_sum, cell->time_squares, cell->again_sum,
+        cell->again_squares);
 }
 
 size_t books_save(const struct books *books, char *text, size_t size)

@@ -61,11 +61,11 @@ enum suspension_step suspension_judge(struct suspension *suspension,
 }
 
 #define LINE(number)                                                                               \
-    "suspended=%" number " until_ns=%" number " wait_ns=%" number " given_ns=%" number          \
+    "suspended=%" number " until_ns=%" number " wait_ns=%" number " given_ns=%" number             \
     " shown_ns=%" number
 
 size_t suspension_save(const struct suspension *suspension, uint64_t now_ns, uint64_t realtime_ns,
-                 char text[SUSPENSION_LINE_BYTES])
+                       char text[SUSPENSION_LINE_BYTES])
 {
     uint64_t left_ns = suspension->until_ns > now_ns ? suspension->until_ns - now_ns : 0;
 

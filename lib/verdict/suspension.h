@@ -25,8 +25,8 @@ enum suspension_step { SUSPENSION_SAME, SUSPENSION_BEGINS, SUSPENSION_ENDS };
 
 /*
  * Call it each round; `verdict` is over all classes, NULL: none yet. After SUSPENSION_BEGINS no
- * window may be given until it returns SUSPENSION_ENDS, and later verdicts must not include outcomes
- * from before then.
+ * window may be given until it returns SUSPENSION_ENDS, and later verdicts must not include
+ * outcomes from before then.
  */
 enum suspension_step suspension_judge(struct suspension *suspension,
                                       const struct verdict *verdict, uint64_t now_ns);
@@ -38,7 +38,7 @@ enum { SUSPENSION_LINE_BYTES = 192 };
  * there was no harm. Returns its length.
  */
 size_t suspension_save(const struct suspension *suspension, uint64_t now_ns, uint64_t realtime_ns,
-                 char text[SUSPENSION_LINE_BYTES]);
+                       char text[SUSPENSION_LINE_BYTES]);
 
 /* Reads that line. If it is not such a line, or impossible, *suspension stays as it is. */
 void suspension_load(struct suspension *suspension, const char *line, uint64_t now_ns,

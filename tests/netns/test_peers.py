@@ -76,6 +76,13 @@ def test_no_user_without_privilege_holds_or_hinders_a_claim(net):
         assert not rules(net.host)
 
 
+def test_who_listens_to_all_groups_of_netlink_holds_nothing(net):
+    with net.host.entered(), socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_USERSOCK) as monitor:
+        monitor.bind((0, 0xffffffff))
+        with Daemon(net.host):
+            assert len(rules(net.host)) == 2
+
+
 CONTAINER = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount", "--propagation", "private", "sh", "-c",
              'mkdir -p /run/riptide && mount -t tmpfs none /run/riptide && exec "$0" "$@"')
 

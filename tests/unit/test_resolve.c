@@ -149,7 +149,7 @@ static void check(enum fault fault)
 
     set_up(&bed);
     answer_all(&bed, fault);
-    assert_int_equal(resolve_targets(&bed.plan, &bed.channel, bed.targets, TARGETS), 0);
+    assert_int_equal(sync_resolve(&bed.plan, &bed.channel, bed.targets, TARGETS), 0);
     for (uint32_t i = 0; i < TARGETS; i++) {
         const struct target *target = bed.targets[i];
 

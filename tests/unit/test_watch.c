@@ -38,7 +38,7 @@ static void hear(struct plan *plan)
 
     *plan = (struct plan){ 0 };
     assert_int_equal(netlink_open(&socket, NETLINK_ROUTE), 0);
-    assert_int_equal(watch_read(socket, plan), 1);
+    assert_int_equal(router_read(socket, plan), 1);
     netlink_close(socket);
     assert_int_equal(plan->stats.events, 1);
 }

@@ -97,6 +97,15 @@ def test_no_window_is_below_that_without_us(net: Network) -> None:
         assert [change.initcwnd for change in settle(applier)] == [10, 5]
 
 
+def test_route_of_a_paced_window_gives_24_or_what_the_base_route_gives(net: Network) -> None:
+    with net.host.entered(), riptide.Applier(backend=riptide.Backend.ROUTES) as applier:
+        applier.start()
+        for base_cwnd, initcwnd in ((0, 24), (40, 40)):
+            applier.set("203.0.113.7", 60, pacing_percent=100, base_cwnd=base_cwnd, may_lower=True)
+            settle(applier)
+            assert windows(net.host) == {"203.0.113.7": initcwnd}
+
+
 def test_no_route_where_the_path_mtu_is_smaller(net: Network) -> None:
     with net.host.entered(), riptide.Applier(backend=riptide.Backend.ROUTES) as applier:
         applier.start()

@@ -124,6 +124,7 @@ static struct riptide_agent *make_agent(void)
 {
     struct riptide_estimator_config estimator;
     struct riptide_observer_config observer;
+    struct riptide_applier_config applier;
     struct riptide_agent_config config;
     struct riptide_agent *agent;
     struct riptide_error error;
@@ -132,9 +133,13 @@ static struct riptide_agent *make_agent(void)
     observer.congestion_control = false; /* as in riptided */
     riptide_estimator_config_init(&estimator, sizeof(estimator));
     estimator.policy = riptide_policy_find("paper");
+    estimator.cwnd_min = 12; /* a window of ten gets no route */
+    riptide_applier_config_init(&applier, sizeof(applier));
+    applier.backend = RIPTIDE_ROUTES;
     riptide_agent_config_init(&config, sizeof(config));
     config.observer = &observer;
     config.estimator = &estimator;
+    config.applier = &applier;
     config.max_share = 0;
     if (riptide_agent_new(&agent, &config, &error) != 0 || riptide_agent_start(agent, &error) != 0)
         die("agent", error.text);

@@ -173,7 +173,7 @@ static int follow_route(struct plan *plan, const struct nlmsghdr *message)
     return 0;
 }
 
-int event_follow_link(struct plan *plan, const struct nlmsghdr *message)
+int plan_follow_link(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
     int r = routing_take_link(&plan->routing, message);
@@ -234,7 +234,7 @@ static int follow(struct plan *plan, const struct nlmsghdr *message)
         return follow_route(plan, message);
     case RTM_NEWLINK:
     case RTM_DELLINK:
-        return event_follow_link(plan, message);
+        return plan_follow_link(plan, message);
     case RTM_NEWNETCONF:
     case RTM_DELNETCONF:
         return follow_netconf(plan, message);
@@ -254,7 +254,7 @@ static int follow(struct plan *plan, const struct nlmsghdr *message)
     return 0;
 }
 
-void event_follow(struct plan *plan, const struct nlmsghdr *message)
+void plan_follow(struct plan *plan, const struct nlmsghdr *message)
 {
     plan->stats.events++;
     if (follow(plan, message) < 0)

@@ -96,9 +96,9 @@ void plan_distrust(struct plan *plan);
 void plan_tick(struct plan *plan, uint32_t seconds);
 
 /* Processes a notification. A malformed one counts as any change. */
-void event_follow(struct plan *plan, const struct nlmsghdr *message);
+void plan_follow(struct plan *plan, const struct nlmsghdr *message);
 
 /* Likewise a message about a link, of a dump as well. Errors: those of routing_take_link. */
-int event_follow_link(struct plan *plan, const struct nlmsghdr *message);
+int plan_follow_link(struct plan *plan, const struct nlmsghdr *message);
 
 #endif

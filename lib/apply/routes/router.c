@@ -28,7 +28,7 @@ static bool can_work(const struct plan *plan)
  * Our own changes come back as notifications that carry our port. The kernel drops them before they
  * fill the queue: 10,000 routes would be 10,000 datagrams to read.
  */
-static int watch_open(struct mnl_socket **socketp, uint32_t own_port)
+static int open_notifications(struct mnl_socket **socketp, uint32_t own_port)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_pid)),
@@ -47,7 +47,7 @@ static int watch_open(struct mnl_socket **socketp, uint32_t own_port)
     return r < 0 ? -errno : 0;
 }
 
-int watch_subscribe(struct mnl_socket *socket, bool is_on)
+int router_subscribe(struct mnl_socket *socket, bool is_on)
 {
     static const int groups[] = {
         RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
@@ -65,7 +65,7 @@ int watch_subscribe(struct mnl_socket *socket, bool is_on)
     return r;
 }
 
-int watch_read(struct mnl_socket *socket, struct plan *plan)
+int router_read(struct mnl_socket *socket, struct plan *plan)
 {
     _Alignas(struct nlmsghdr) char buffer[NOTIFICATION_BYTES];
     struct netlink_messages walk = { (void *)buffer, 0 };
@@ -77,7 +77,7 @@ int watch_read(struct mnl_socket *socket, struct plan *plan)
     if (r < 0 && r != -ENOBUFS && r != -EMSGSIZE)
         return r;
     while ((message = netlink_next_message(&walk)))
-        event_follow(plan, message);
+        plan_follow(plan, message);
     plan->stats.overruns += r == -ENOBUFS;
     plan->stats.malformed += r == RIPTIDE_E_INVALID || r == -EMSGSIZE || walk.left > 0;
     /* Anything may have changed, unless another process sent it (RIPTIDE_E_INVALID). */
@@ -98,7 +98,7 @@ int router_new(struct router **routerp, const struct riptide_applier_config *con
     if (r == 0)
         r = netlink_init(&router->dumps);
     if (r == 0)
-        r = watch_open(&router->notifications, netlink_port(&router->channel));
+        r = open_notifications(&router->notifications, netlink_port(&router->channel));
     *routerp = r == 0 ? router : router_free(router);
     return r;
 }
@@ -150,7 +150,7 @@ static int read_notifications(struct router *router)
     int removed, r = 1;
 
     for (int n = 0; r > 0 && n < MAX_READ; n++) {
-        r = watch_read(router->notifications, &router->plan);
+        r = router_read(router->notifications, &router->plan);
         removed = sync_remove(&router->plan, &router->channel);
         r = removed < 0 ? removed : r;
     }

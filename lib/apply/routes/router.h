@@ -70,7 +70,7 @@ int scan_step(struct router *router);
 enum { RESOLVE_MAX_TARGETS = 64, BATCH_MAX_TARGETS = BATCH_MAX_REQUESTS / 2 };
 
 /* sync.c: asks for the base routes of n targets and sets them. After an error some are set. */
-int resolve_targets(struct plan *plan, struct netlink *channel, struct target **targets,
+int sync_resolve(struct plan *plan, struct netlink *channel, struct target **targets,
                     uint32_t n);
 
 /* Asks and writes a batch of the targets that are due. After an error all of them stay due. */
@@ -85,10 +85,10 @@ int sync_remove(struct plan *plan, struct netlink *channel);
 /* Deletes every rule of ours that a scan has found in families[i], unless it is in its place. */
 int sync_check_rules(struct plan *plan, struct netlink *channel, int i);
 
-/* While it is on they queue, up to 32 MB of the kernel's. */
-int watch_subscribe(struct mnl_socket *socket, bool is_on);
+/* router.c: while it is on notifications queue, up to 32 MB of the kernel's. */
+int router_subscribe(struct mnl_socket *socket, bool is_on);
 
-/* Reads one buffer of notifications. Returns 1 where there was one. */
-int watch_read(struct mnl_socket *socket, struct plan *plan);
+/* Reads one buffer of them. Returns 1 where there was one. */
+int router_read(struct mnl_socket *socket, struct plan *plan);
 
 #endif

@@ -83,7 +83,7 @@ static int on_object(struct router *router, const struct nlmsghdr *message)
     switch (step->type) {
     case RTM_GETLINK:
         /* IPv6 MTUs change without a notification: then it is as if there had been one. */
-        return event_follow_link(plan, message);
+        return plan_follow_link(plan, message);
     case RTM_GETRULE:
         return rules_add(&plan->seen[family_index(step->family)], message);
     case RTM_GETNETCONF:
@@ -123,19 +123,6 @@ static void begin(struct router *router)
         routing_begin_routes(&plan->routing);
 }
 
-static int end(struct router *router)
-{
-    struct plan *plan = &router->plan;
-    uint32_t scanned = plan->scanning;
-
-    plan->scanning = 0;
-    plan->stats.resyncs += scanned == SCAN_ALL && plan->is_claimed;
-    /* A change may have been missed: everything is scanned again. */
-    if (router->is_interrupted)
-        plan_distrust(plan);
-    return 0;
-}
-
 int scan_step(struct router *router)
 {
     struct plan *plan = &router->plan;
@@ -146,8 +133,14 @@ int scan_step(struct router *router)
         begin(router);
     while (router->scan_step < STEPS && !(steps[router->scan_step].parts & plan->scanning))
         router->scan_step++;
-    if (router->scan_step == STEPS)
-        return end(router);
+    if (router->scan_step == STEPS) {
+        plan->stats.resyncs += plan->scanning == SCAN_ALL && plan->is_claimed;
+        plan->scanning = 0;
+        /* A change may have been missed: everything is scanned again. */
+        if (router->is_interrupted)
+            plan_distrust(plan);
+        return 0;
+    }
     step = &steps[router->scan_step];
     if (!router->is_asked)
         r = netlink_dump(&router->dumps,
@@ -167,7 +160,7 @@ int scan_step(struct router *router)
     router->is_interrupted |= router->dumps.is_interrupted;
     router->is_asked = false;
     router->scan_step++;
-    return step->type == RTM_GETRULE
-               ? sync_check_rules(plan, &router->channel, family_index(step->family))
-               : 0;
+    if (step->type != RTM_GETRULE)
+        return 0;
+    return sync_check_rules(plan, &router->channel, family_index(step->family));
 }

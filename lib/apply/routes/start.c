@@ -108,7 +108,7 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     const struct riptide_flush_counts *removed = &plan->removed;
     uint32_t parts = has_rules ? SCAN_ALL : SCAN_RULES | SCAN_ROUTES;
     /* Changes since the scan of the start wait as events. */
-    int r = has_rules ? watch_subscribe(router->notifications, true) : 0;
+    int r = has_rules ? router_subscribe(router->notifications, true) : 0;
 
     /* A predecessor's also where a conflict prevents the start: they lead TCP to old routes. */
     if (r == 0)
@@ -121,7 +121,7 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
         remove_unknown(router, SCAN_RULES);
     plan->is_claimed &= r == 0 && has_rules;
     if (r < 0) {
-        watch_subscribe(router->notifications, false);
+        router_subscribe(router->notifications, false);
         return error_fill(error, r);
     }
     plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost; */

@@ -76,7 +76,7 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
         take(resolve, answer, error);
 }
 
-int resolve_targets(struct plan *plan, struct netlink *channel, struct target **targets,
+int sync_resolve(struct plan *plan, struct netlink *channel, struct target **targets,
                     uint32_t n)
 {
     struct resolve resolve = { .plan = plan, .targets = targets, .n_queries = 1 };
@@ -188,7 +188,7 @@ int sync_targets(struct plan *plan, struct netlink *channel)
             asked[n_asked++] = targets[n];
         n++;
     }
-    r = resolve_targets(plan, channel, asked, n_asked);
+    r = sync_resolve(plan, channel, asked, n_asked);
     for (uint32_t i = 0; i < n && r == 0; i++) {
         if (netlink_has_room(channel, 2))
             add(&writes, targets[i]);
