@@ -78,14 +78,16 @@ static void assert_types(struct nlmsghdr *message, size_t header_n, const int *t
 
 TEST(a_route_is_a_copy_with_the_given_metrics)
 {
-    const struct metrics metrics = { .of = { [RTAX_INITCWND] = 36, [RTAX_ADVMSS] = 1300 } };
+    const uint32_t lock = 1u << RTAX_MTU | 1u << RTAX_RTO_MIN;
+    const struct given given = { .initcwnd = 36, .mtu_bytes = 1400, .rto_min_ms = 50 };
     struct route own = { .dst = prefix("2001:db8::1"), .table = TABLE, .protocol = PROTOCOL };
     struct route base = { .gateway = prefix("fe80::2"),
                           .prefsrc = prefix("2001:db8::9"),
                           .priority = 100,
                           .ifindex = 3,
-                          .is_onlink = true };
-    struct nlmsghdr *message = message_route_put(room(), &own, &base, &metrics);
+                          .is_onlink = true,
+                          .metrics.of = { [RTAX_ADVMSS] = 1300, [RTAX_LOCK] = 1u << RTAX_MTU } };
+    struct nlmsghdr *message = message_route_put(room(), &own, &base, &given);
     const struct nlattr *put;
 
     assert_header(message, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE,
@@ -101,18 +103,24 @@ TEST(a_route_is_a_copy_with_the_given_metrics)
     assert_payload(find(message, RTM, RTA_GATEWAY), base.gateway.addr, 16);
     assert_payload(find(message, RTM, RTA_PREFSRC), base.prefsrc.addr, 16);
     put = find(message, RTM, RTA_METRICS);
-    assert_int_equal(mnl_attr_get_payload_len(put), 16);
-    assert_payload(netlink_find(netlink_nested(put), RTAX_INITCWND), &metrics.of[RTAX_INITCWND], 4);
+    assert_int_equal(mnl_attr_get_payload_len(put), 40);
+    assert_payload(netlink_find(netlink_nested(put), RTAX_INITCWND), &given.initcwnd, 4);
+    assert_payload(netlink_find(netlink_nested(put), RTAX_MTU), &given.mtu_bytes, 4);
+    assert_payload(netlink_find(netlink_nested(put), RTAX_ADVMSS), &base.metrics.of[RTAX_ADVMSS], 4);
+    /* The kernel heeds rto_min only with its lock. */
+    assert_payload(netlink_find(netlink_nested(put), RTAX_RTO_MIN), &given.rto_min_ms, 4);
+    assert_payload(netlink_find(netlink_nested(put), RTAX_LOCK), &lock, 4);
 }
 
 TEST(a_route_with_all_metrics_fits_a_message)
 {
     struct route own = { .dst = prefix("2001:db8::1"), .table = TABLE };
     struct route base = { .gateway = own.dst, .prefsrc = own.dst, .priority = 1, .ifindex = 1 };
-    struct metrics metrics;
+    struct given given;
 
-    memset(&metrics, 0xff, sizeof(metrics));
-    assert_true(message_route_put(room(), &own, &base, &metrics)->nlmsg_len <= REQUEST_MAX_BYTES);
+    memset(&base.metrics, 0xff, sizeof(base.metrics));
+    memset(&given, 0xff, sizeof(given));
+    assert_true(message_route_put(room(), &own, &base, &given)->nlmsg_len <= REQUEST_MAX_BYTES);
 }
 
 TEST(a_query_is_of_tcp_or_of_what_passes_our_rule_by)

@@ -15,12 +15,6 @@ enum { INITRWND = 100, IFINDEX = 3, LINK_BYTES = 1500, RECEIVE_BYTES = INITRWND 
 static struct link one_link = { .ifindex = IFINDEX, .mtu_bytes = { LINK_BYTES, 1280 } };
 static const struct routing routing = { .links = &one_link, .n_links = 1 };
 
-#define METRICS(cwnd, rwnd, mtu, rto_min, lock)                                                    \
-    {                                                                                              \
-        .of = { [RTAX_INITCWND] = (cwnd), [RTAX_INITRWND] = (rwnd), [RTAX_MTU] = (mtu),            \
-                [RTAX_RTO_MIN] = (rto_min), [RTAX_LOCK] = (lock) }                                 \
-    }
-
 /* Those that are freed where they go out of scope. */
 #define TARGETS CLEANUP(targets_deinit) struct targets
 
@@ -187,23 +181,26 @@ TEST(a_failure_and_its_text_are_told_until_the_next_write)
 {
     TARGETS targets;
     struct target *target;
+    struct riptide_route shown;
 
     targets_init(&targets, 4);
     target = get(&targets, 0);
     target->wanted.initcwnd = 36;
     set_base(target, 100);
     target->error = -EINVAL;
-    strcpy(target->told.reason, "no such device");
+    target->error_text = strdup("no such device");
     targets_tell(&targets, target, &routing, false);
     assert_ptr_equal(targets_take(&targets, WORK_POP), target);
-    assert_int_equal(target->told.state, RIPTIDE_ROUTE_FAILED);
-    assert_int_equal(target->told.error, -EINVAL);
-    assert_string_equal(target->told.reason, "no such device");
+    target_show(target, &shown);
+    assert_int_equal(shown.state, RIPTIDE_ROUTE_FAILED);
+    assert_int_equal(shown.error, -EINVAL);
+    assert_string_equal(shown.reason, "no such device");
     target->error = 0;
     targets_set_in_kernel(&targets, target, true);
     targets_tell(&targets, target, &routing, true);
-    assert_int_equal(target->told.state, RIPTIDE_ROUTE_APPLIED);
-    assert_string_equal(target->told.reason, "");
+    target_show(target, &shown);
+    assert_int_equal(shown.state, RIPTIDE_ROUTE_APPLIED);
+    assert_string_equal(shown.reason, "");
 }
 
 TEST(a_base_is_kept_while_it_stays)
@@ -280,25 +277,23 @@ TEST(a_route_says_its_bases_metrics_and_ours)
     static const struct {
         struct metrics base;
         uint32_t ifindex, rto_min_us;
-        struct metrics expected;
+        struct given expected;
     } cases[] = {
-        { { { 0 } }, 0, 0, METRICS(36, 0, 0, 0, 0) },
+        { { { 0 } }, 0, 0, { 36, 0, 0, 0 } },
         /* initrwnd is raised to the wanted bytes, and is not introduced */
-        { { .of = { [RTAX_INITRWND] = 1 } }, 0, 0, METRICS(36, 100, 0, 0, 0) },
-        { { .of = { [RTAX_INITRWND] = 101 } }, 0, 0, METRICS(36, 101, 0, 0, 0) },
-        { { .of = { [RTAX_INITRWND] = UINT32_MAX } }, 0, 0, METRICS(36, UINT32_MAX, 0, 0, 0) },
+        { { .of = { [RTAX_INITRWND] = 1 } }, 0, 0, { 36, 100, 0, 0 } },
+        { { .of = { [RTAX_INITRWND] = 101 } }, 0, 0, { 36, 101, 0, 0 } },
+        { { .of = { [RTAX_INITRWND] = UINT32_MAX } }, 0, 0, { 36, UINT32_MAX, 0, 0 } },
         /* the mtu of the base, or else of its link */
-        { { .of = { [RTAX_MTU] = 1400 } }, 0, 0, METRICS(36, 0, 1400, 0, 0) },
-        { { { 0 } }, IFINDEX, 0, METRICS(36, 0, LINK_BYTES, 0, 0) },
-        { { .of = { [RTAX_MTU] = 9000 } }, IFINDEX, 0, METRICS(36, 0, 9000, 0, 0) },
+        { { .of = { [RTAX_MTU] = 1400 } }, 0, 0, { 36, 0, 1400, 0 } },
+        { { { 0 } }, IFINDEX, 0, { 36, 0, LINK_BYTES, 0 } },
+        { { .of = { [RTAX_MTU] = 9000 } }, IFINDEX, 0, { 36, 0, 9000, 0 } },
         /* a lock of the mtu is left as it is */
-        { { .of = { [RTAX_LOCK] = 1u << RTAX_MTU } }, IFINDEX, 0, METRICS(36, 0, 0, 0, 1u << RTAX_MTU) },
-        { { .of = { [RTAX_MTU] = 1400, [RTAX_LOCK] = 1u << RTAX_MTU } },
-          0, 0, METRICS(36, 0, 1400, 0, 1u << RTAX_MTU) },
-        /* the kernel counts in ms, and heeds rto_min only with its lock */
-        { { .of = { [RTAX_RTO_MIN] = 20 } }, 0, 0, METRICS(36, 0, 0, 20, 0) },
-        { { .of = { [RTAX_RTO_MIN] = 20, [RTAX_LOCK] = 1u << RTAX_MTU } },
-          0, 49001, METRICS(36, 0, 0, 50, 1u << RTAX_MTU | 1u << RTAX_RTO_MIN) },
+        { { .of = { [RTAX_LOCK] = 1u << RTAX_MTU } }, IFINDEX, 0, { 36, 0, 0, 0 } },
+        { { .of = { [RTAX_MTU] = 1400, [RTAX_LOCK] = 1u << RTAX_MTU } }, 0, 0, { 36, 0, 1400, 0 } },
+        /* the kernel counts in ms; without one of ours that of the base is copied */
+        { { .of = { [RTAX_RTO_MIN] = 20 } }, 0, 0, { 36, 0, 0, 0 } },
+        { { .of = { [RTAX_RTO_MIN] = 20 } }, 0, 49001, { 36, 0, 0, 50 } },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -308,9 +303,9 @@ TEST(a_route_says_its_bases_metrics_and_ours)
                                                    .rto_min_us = cases[i].rto_min_us },
                                        .has_base = true,
                                        .base = base };
-        struct metrics metrics = target_state(&target, &routing).metrics;
+        struct given given = target_state(&target, &routing).given;
 
-        if (memcmp(&metrics, &cases[i].expected, sizeof(metrics)) != 0)
+        if (memcmp(&given, &cases[i].expected, sizeof(given)) != 0)
             fail_msg("case %zu", i);
     }
 }
@@ -352,7 +347,7 @@ static struct target settled(void)
                             .base = { .priority = 100, .metrics.of[RTAX_INITRWND] = 20 },
                             .is_in_kernel = true,
                             .is_sure = true,
-                            .written = METRICS(36, INITRWND, 0, 0, 0) };
+                            .written = { 36, INITRWND, 0, 0 } };
 }
 
 TEST(what_is_not_as_wanted_needs_a_write)
@@ -368,9 +363,9 @@ TEST(what_is_not_as_wanted_needs_a_write)
         target.is_sure = what != 1;
         target.is_in_kernel = what != 2;
         target.is_sure &= target.is_in_kernel;
-        target.written.of[RTAX_INITRWND] -= what == 3;
-        target.written.of[RTAX_MTU] += what == 4;
-        target.written.of[RTAX_RTO_MIN] += what == 5;
+        target.written.initrwnd -= what == 3;
+        target.written.mtu_bytes += what == 4;
+        target.written.rto_min_ms += what == 5;
         if (!is_write_due(&target))
             fail_msg("%d", what);
     }
@@ -418,7 +413,7 @@ TEST(a_window_moves_in_steps)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct target target = settled();
 
-        target.written.of[RTAX_INITCWND] = cases[i].from;
+        target.written.initcwnd = cases[i].from;
         target.wanted.initcwnd = cases[i].to;
         target.wanted.cwnd_max = cases[i].cwnd_max;
         if (is_write_due(&target) != cases[i].is_step)
@@ -454,11 +449,11 @@ TEST(no_route_is_below_its_base_but_on_purpose)
                                                    .rto_min_us = cases[i].rto_min_us },
                                        .is_in_kernel = cases[i].exists,
                                        .is_sure = cases[i].exists,
-                                       .written.of[RTAX_INITCWND] = 90 };
+                                       .written.initcwnd = 90 };
 
         if (is_wanted(&target) != (cases[i].written > 0) ||
             (cases[i].written > 0 &&
-             target_state(&target, &routing).metrics.of[RTAX_INITCWND] != cases[i].written) ||
+             target_state(&target, &routing).given.initcwnd != cases[i].written) ||
             is_write_due(&target) !=
                 (cases[i].written > 0 || cases[i].exists))
             fail_msg("case %zu", i);

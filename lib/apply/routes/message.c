@@ -51,8 +51,9 @@ static void put_address(struct nlmsghdr *request, uint16_t type,
 }
 
 struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct route *base,
-                                   const struct metrics *metrics)
+                                   const struct given *given)
 {
+    struct metrics metrics = base->metrics;
     const struct rtmsg rtm = { .rtm_protocol = own->protocol,
                                .rtm_scope = base->scope,
                                .rtm_type = RTN_UNICAST,
@@ -65,10 +66,18 @@ struct nlmsghdr *message_route_put(void *room, const struct route *own, const st
         mnl_attr_put_u32(request, RTA_OIF, base->ifindex);
     put_address(request, RTA_GATEWAY, &base->gateway);
     put_address(request, RTA_PREFSRC, &base->prefsrc);
+    metrics.of[RTAX_INITCWND] = given->initcwnd;
+    metrics.of[RTAX_INITRWND] = given->initrwnd;
+    metrics.of[RTAX_MTU] = given->mtu_bytes;
+    /* The kernel uses it only if it is locked (tcp_rto_min in include/net/tcp.h). */
+    if (given->rto_min_ms > 0) {
+        metrics.of[RTAX_RTO_MIN] = given->rto_min_ms;
+        metrics.of[RTAX_LOCK] |= 1u << RTAX_RTO_MIN;
+    }
     nest = mnl_attr_nest_start(request, RTA_METRICS);
     for (uint16_t type = 1; type <= RTAX_MAX; type++) {
-        if (metrics->of[type])
-            mnl_attr_put_u32(request, type, metrics->of[type]);
+        if (metrics.of[type])
+            mnl_attr_put_u32(request, type, metrics.of[type]);
     }
     mnl_attr_nest_end(request, nest);
     return request;

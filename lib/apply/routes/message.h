@@ -7,8 +7,8 @@
 #define RIPTIDE_LIB_APPLY_MESSAGE_H
 
 #include "../../netlink.h"
-#include "route.h"
 #include "rule.h"
+#include "targets.h"
 
 /* Queries the route to `address`: of TCP, or as it is without us (rule.h). */
 struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
@@ -16,7 +16,7 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
 
 /* Adds a copy of the base route to `dst`, or overwrites the one of its table, dst and priority. */
 struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct route *base,
-                                   const struct metrics *metrics);
+                                   const struct given *given);
 
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */
 struct nlmsghdr *message_route_delete(void *room, const struct route *route);

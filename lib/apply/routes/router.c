@@ -205,7 +205,7 @@ int router_pop(struct router *router, const struct riptide_route **routep)
 
     if (!target)
         return RIPTIDE_E_AGAIN;
-    router->popped = target->told;
+    target_show(target, &router->popped);
     targets_forget_if_done(&plan->targets, target);
     *routep = &router->popped;
     return 0;
@@ -218,7 +218,7 @@ int router_find(const struct router *router, const struct riptide_prefix *dst,
 
     if (!target)
         return RIPTIDE_E_UNKNOWN;
-    *route = target->told;
+    target_show(target, route);
     return 0;
 }
 

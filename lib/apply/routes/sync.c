@@ -6,7 +6,8 @@
 #include "prefix.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /*
  * Destinations are queried as they are without us (rule.h) and, if this host has rules with
@@ -118,8 +119,8 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
     write->error = error;
     writes->plan->stats.failed++;
     write->target->error = error;
-    snprintf(write->target->told.reason, sizeof(write->target->told.reason), "%s",
-             text[0] ? text : strerror(-error));
+    free(write->target->error_text);
+    write->target->error_text = strdup(text[0] ? text : strerror(-error));
 }
 
 /* Adds what is due to a target. */
@@ -148,7 +149,7 @@ static void add(struct writes *writes, struct target *target)
         if (is_sent)
             netlink_add(writes->channel,
                         message_route_put(netlink_room(writes->channel), &own, &target->base,
-                                          &state.metrics));
+                                          &state.given));
     }
     if (!state.is_delete && !state.is_put && target->wanted.initcwnd != 0)
         targets_tell(&plan->targets, target, &plan->routing, false);
@@ -162,7 +163,7 @@ static void note(struct plan *plan, const struct write *write)
     target->is_failed |= write->error != 0;
     if (is_written) {
         targets_set_in_kernel(&plan->targets, target, true);
-        target->written = target_state(target, &plan->routing).metrics;
+        target->written = target_state(target, &plan->routing).given;
     } else if (write->is_put && target->is_in_kernel) {
         /* The old route may lead elsewhere by now: no route is better than a wrong one. */
         targets_push(&plan->targets, WORK_SYNC, target);

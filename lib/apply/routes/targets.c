@@ -19,10 +19,16 @@ void targets_init(struct targets *targets, uint32_t max)
     *targets = (struct targets){ .max = max };
 }
 
+static void free_target(struct target *target)
+{
+    free(target->error_text);
+    free(target);
+}
+
 void targets_deinit(struct targets *targets)
 {
     for (uint32_t i = 0; i < targets->n; i++)
-        free(targets->list[i]);
+        free_target(targets->list[i]);
     free(targets->list);
 }
 
@@ -73,7 +79,7 @@ static void forget(struct targets *targets, uint32_t i)
     targets->n_left_alone -= target->told.state == RIPTIDE_ROUTE_LEFT_ALONE;
     targets->n--;
     memmove(&targets->list[i], &targets->list[i + 1], (targets->n - i) * sizeof(*targets->list));
-    free(target);
+    free_target(target);
 }
 
 static bool is_done(const struct target *target)
@@ -116,9 +122,7 @@ int targets_get(struct targets *targets, const struct riptide_prefix *dst, struc
     if (!target)
         return -ENOMEM;
     target->wanted.dst = *dst;
-    target->told = (struct riptide_route){ .dst = *dst,
-                                           .state = RIPTIDE_ROUTE_WITHDRAWN,
-                                           .backend = RIPTIDE_ROUTES };
+    target->told.state = RIPTIDE_ROUTE_WITHDRAWN;
     i = search(targets, dst, false);
     memmove(&targets->list[i + 1], &targets->list[i], (targets->n - i) * sizeof(*targets->list));
     targets->list[i] = *targetp = target;
@@ -171,26 +175,45 @@ void targets_tell(struct targets *targets, struct target *target, const struct r
                   bool is_written)
 {
     const struct target_state now = target_state(target, routing);
-    const char *reason = now.state == RIPTIDE_ROUTE_APPLIED || !now.reason ? "" : now.reason;
+    bool is_without = now.state != RIPTIDE_ROUTE_APPLIED && now.reason != not_now;
+    const char *reason = is_without ? now.reason : NULL;
     uint32_t base = target->has_base ? target->base.metrics.of[RTAX_INITCWND] : 0;
-    struct riptide_route *told = &target->told;
-    bool is_other_reason = !target->error && strcmp(reason, told->reason);
 
-    if (is_written || now.state != told->state || target->error != told->error ||
-        base != told->base_initcwnd || is_other_reason)
+    if (is_written || now.state != target->told.state || target->error != target->told.error ||
+        base != target->told.base_initcwnd || reason != target->told.reason)
         targets_push(targets, WORK_POP, target);
     targets->n_left_alone += now.state == RIPTIDE_ROUTE_LEFT_ALONE;
-    targets->n_left_alone -= told->state == RIPTIDE_ROUTE_LEFT_ALONE;
-    told->state = now.state;
-    told->error = target->error;
-    told->initcwnd = now.state == RIPTIDE_ROUTE_APPLIED ? target->written.of[RTAX_INITCWND]
-                                                        : target->wanted.initcwnd;
-    told->initrwnd = now.metrics.of[RTAX_INITRWND];
-    told->base_initcwnd = base;
-    told->gateway = target->has_base ? target->base.gateway : (struct riptide_prefix){ 0 };
-    told->ifindex = target->has_base ? target->base.ifindex : 0;
-    if (is_other_reason)
-        snprintf(told->reason, sizeof(told->reason), "%s", reason);
+    targets->n_left_alone -= target->told.state == RIPTIDE_ROUTE_LEFT_ALONE;
+    target->told.state = now.state;
+    target->told.error = target->error;
+    target->told.base_initcwnd = base;
+    target->told.reason = reason;
+}
+
+void target_show(const struct target *target, struct riptide_route *route)
+{
+    const char *reason = target->told.reason;
+
+    *route = (struct riptide_route){
+        .dst = target->wanted.dst,
+        .state = target->told.state,
+        .initcwnd = target->wanted.initcwnd,
+        .base_initcwnd = target->told.base_initcwnd,
+        .error = target->told.error,
+        .backend = RIPTIDE_ROUTES,
+    };
+    if (target->has_base) {
+        route->gateway = target->base.gateway;
+        route->ifindex = target->base.ifindex;
+    }
+    if (target->told.state == RIPTIDE_ROUTE_APPLIED) {
+        route->initcwnd = target->written.initcwnd;
+        route->initrwnd = target->written.initrwnd;
+    } else if (target->told.error) {
+        reason = target->error_text;
+    }
+    if (reason)
+        snprintf(route->reason, sizeof(route->reason), "%s", reason);
 }
 
 bool target_set_base(struct target *target, const struct route *base, const char *reason)
@@ -216,29 +239,28 @@ static bool is_within_step(uint32_t from, uint32_t to)
  * route's, or its link's. That would apply anyway, but must be explicit for open connections when
  * the route is deleted, and with it its device (docs/decisions.md).
  */
-static struct metrics wanted_metrics(const struct target *target, const struct routing *routing)
+static struct given wanted_metrics(const struct target *target, const struct routing *routing)
 {
     const struct riptide_wanted *wanted = &target->wanted;
-    struct metrics metrics = target->base.metrics;
+    const uint32_t *base = target->base.metrics.of;
     uint32_t received = wanted->receive_bytes / RECEIVED_SEGMENT_BYTES +
                         (wanted->receive_bytes % RECEIVED_SEGMENT_BYTES > 0);
+    struct given given = {
+        .initcwnd = base[RTAX_INITCWND] > 0 ? base[RTAX_INITCWND] : KERNEL_CWND,
+        .initrwnd = base[RTAX_INITRWND],
+        .mtu_bytes = base[RTAX_MTU],
+    };
 
-    if (metrics.of[RTAX_INITCWND] == 0)
-        metrics.of[RTAX_INITCWND] = KERNEL_CWND;
-    if (wanted->may_lower || wanted->initcwnd > metrics.of[RTAX_INITCWND])
-        metrics.of[RTAX_INITCWND] = wanted->initcwnd;
-    if (metrics.of[RTAX_INITRWND] > 0 && metrics.of[RTAX_INITRWND] < received)
-        metrics.of[RTAX_INITRWND] = received;
+    if (wanted->may_lower || wanted->initcwnd > given.initcwnd)
+        given.initcwnd = wanted->initcwnd;
+    if (given.initrwnd > 0 && given.initrwnd < received)
+        given.initrwnd = received;
     /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
-    if (metrics.of[RTAX_MTU] == 0 && !(metrics.of[RTAX_LOCK] & 1u << RTAX_MTU))
-        metrics.of[RTAX_MTU] =
-            routing_mtu(routing, target->base.ifindex, target->wanted.dst.family);
-    if (wanted->rto_min_us > 0) {
-        metrics.of[RTAX_RTO_MIN] = (wanted->rto_min_us - 1) / 1000 + 1;
-        /* The kernel uses it only if it is locked (tcp_rto_min in include/net/tcp.h). */
-        metrics.of[RTAX_LOCK] |= 1u << RTAX_RTO_MIN;
-    }
-    return metrics;
+    if (given.mtu_bytes == 0 && !(base[RTAX_LOCK] & 1u << RTAX_MTU))
+        given.mtu_bytes = routing_mtu(routing, target->base.ifindex, target->wanted.dst.family);
+    if (wanted->rto_min_us > 0)
+        given.rto_min_ms = (wanted->rto_min_us - 1) / 1000 + 1;
+    return given;
 }
 
 /*
@@ -266,22 +288,22 @@ static void find_reason(const struct target *target, struct target_state *state)
     else if (!target->has_base)
         state->reason = target->reason ? target->reason : not_now;
     /* What the kernel has learned of the path would be lost at each change of our route. */
-    else if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < state->metrics.of[RTAX_MTU])
+    else if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < state->given.mtu_bytes)
         state->reason = "its path MTU is smaller than that of its route";
-    else if (is_at_base(target, base, state->metrics.of[RTAX_INITCWND]))
+    else if (is_at_base(target, base, state->given.initcwnd))
         state->reason = base > 0 ? "the initcwnd of its base route is no smaller"
                                  : "the kernel's own window is no smaller";
 }
 
 /* Whether the kernel's route differs from the wanted one by more than a step of the window. */
-static bool differs(const struct target *target, const struct metrics *wanted)
+static bool differs(const struct target *target, const struct given *wanted)
 {
-    const uint32_t from = target->written.of[RTAX_INITCWND], to = wanted->of[RTAX_INITCWND];
+    const struct given *written = &target->written;
+    const uint32_t from = written->initcwnd, to = wanted->initcwnd;
     const uint32_t cwnd_max = target->wanted.cwnd_max;
-    struct metrics others = *wanted;
 
-    others.of[RTAX_INITCWND] = from;
-    return !target->is_sure || memcmp(&others, &target->written, sizeof(others)) ||
+    return !target->is_sure || wanted->initrwnd != written->initrwnd ||
+           wanted->mtu_bytes != written->mtu_bytes || wanted->rto_min_ms != written->rto_min_ms ||
            (cwnd_max > 0 && from > cwnd_max && from > to) || !is_within_step(from, to);
 }
 
@@ -290,9 +312,9 @@ struct target_state target_state(const struct target *target, const struct routi
     struct target_state state = { .reason = NULL };
 
     if (target->has_base)
-        state.metrics = wanted_metrics(target, routing);
+        state.given = wanted_metrics(target, routing);
     find_reason(target, &state);
-    state.is_put = !state.reason && differs(target, &state.metrics);
+    state.is_put = !state.reason && differs(target, &state.given);
     /* One of another base may have another priority, so that no put overwrites it. */
     state.is_delete = target->is_in_kernel && (state.reason || !target->is_sure);
     if (target->error != 0)

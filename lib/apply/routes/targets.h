@@ -17,11 +17,16 @@ enum work {
     WORKS,
 };
 
+/* Metrics of a route of ours that are not simply copied; 0: not set. */
+struct given {
+    uint32_t initcwnd, initrwnd, mtu_bytes, rto_min_ms;
+};
+
 /* What follows from what is wanted, the base route and the kernel's route. */
 struct target_state {
     bool is_delete;         /* the deletion of the kernel's route is due; */
-    bool is_put;            /* then the route with these metrics */
-    struct metrics metrics; /* where there is a base */
+    bool is_put;            /* then the route with */
+    struct given given;     /* where there is a base */
     enum riptide_route_state state;
     const char *reason;     /* why there must not be a route (static); NULL: one is wanted */
 };
@@ -31,15 +36,21 @@ struct target {
     bool has_base;      /* else it is left alone or was not asked yet */
     struct route base;
     const char *reason; /* why there is no base (static); NULL: there is, or not asked */
-    int error;          /* -errno of the last write, with its text in told.reason; 0: none */
+    int error;          /* -errno of the last write; 0: none */
+    char *error_text;   /* of it, the kernel's, or NULL */
     bool is_due[WORKS];
     bool must_ask;          /* its base route is unknown, or may have changed */
     bool is_failed;         /* a query or write was refused: the timer repeats it */
     bool is_in_kernel;      /* a route of ours, set by targets_set_in_kernel; */
     bool is_sure;           /* it is the one that was written, for the present base; */
     bool is_not_taken;      /* and another rule decides before ours: targets_set_not_taken */
-    struct metrics written; /* as it was */
-    struct riptide_route told; /* as the caller sees it */
+    struct given written;   /* as it was */
+    struct {
+        enum riptide_route_state state;
+        int error;
+        uint32_t base_initcwnd;
+        const char *reason;
+    } told; /* what the caller knows, or waits to be popped */
 };
 
 struct targets {
@@ -77,6 +88,9 @@ void targets_set_not_taken(struct targets *targets, struct target *target, bool 
 /* Brings `told` up to date. Due to be popped is what differs in it, and each route written. */
 void targets_tell(struct targets *targets, struct target *target, const struct routing *routing,
                   bool is_written);
+
+/* As the caller sees it. */
+void target_show(const struct target *target, struct riptide_route *route);
 
 /* Forgets a target that is neither wanted nor in the kernel, and for which nothing is due. */
 void targets_forget_if_done(struct targets *targets, struct target *target);
