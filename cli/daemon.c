@@ -182,13 +182,12 @@ static int refuse(const struct settings *settings, struct riptide_error *error, 
 /* Peers choose addresses: they must not know the hash. */
 static int draw_seeds(struct settings *settings)
 {
-    uint64_t seeds[3];
+    uint64_t seeds[2];
 
     if (getrandom(seeds, sizeof(seeds), 0) != (ssize_t)sizeof(seeds))
         return -errno;
     settings->estimator.hash_seed = seeds[0];
-    settings->applier.hash_seed = seeds[1];
-    settings->applier.holdout_seed = (uint32_t)seeds[2];
+    settings->applier.holdout_seed = (uint32_t)seeds[1];
     return 0;
 }
 

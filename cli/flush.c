@@ -65,17 +65,15 @@ static void pause_holder(const struct command_options *options, int holder,
 int flush_run(const struct command_options *options)
 {
     const struct riptide_applier_config numbers = settings_numbers(&options->settings);
-    struct riptide_flush_counts counts = { .rules = 0 };
     struct riptide_error error = { .text = "" };
-    char removed[96];
-    int holder, r = riptide_applier_flush(&numbers, &counts, &error);
+    int holder, r = riptide_applier_flush(&numbers, &error);
 
     if (r == -EPERM)
         snprintf(error.text, sizeof(error.text), "%s", NEEDS_NET_ADMIN);
     if (r < 0)
         return command_fail(options, &error, r);
-    settings_describe_removed(&options->settings, &counts, removed, sizeof(removed));
-    puts(removed);
+    puts(error.text);
+    error.text[0] = '\0';
     /* First removes all, without waiting for one that hangs; a paused one restores nothing. */
     if (riptide_applier_get_holder(&holder) == 0)
         pause_holder(options, holder, &error);

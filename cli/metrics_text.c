@@ -107,8 +107,6 @@ static const struct series {
       "Route messages sent: add, replace, delete." },
     { "riptide_route_write_failures_total", "", FIGURE(applier.failed),
       "Of those, refused by the kernel." },
-    { "riptide_route_batches_total", "", FIGURE(applier.batches),
-      "Writes to the kernel, many messages each." },
     { "riptide_routes_resolved_total", "", FIGURE(applier.resolved),
       "Base routes that were read." },
     { "riptide_routing_events_total", "", FIGURE(applier.events),

@@ -45,8 +45,7 @@ static void print_help(void)
 static int flush(const struct settings *settings)
 {
     const struct riptide_applier_config numbers = settings_numbers(settings);
-    struct riptide_flush_counts counts = { .rules = 0 };
-    char removed[96], holder[] = "a process that cannot be seen from here";
+    char holder[] = "a process that cannot be seen from here";
     struct riptide_error error = { .text = "" };
     int pid, r;
 
@@ -63,7 +62,7 @@ static int flush(const struct settings *settings)
         log_line(LOG_LEVEL_WARNING,
                  "%s; flushing with the valid value of table",
                  settings->mistake.text);
-    r = riptide_applier_flush(&numbers, &counts, &error);
+    r = riptide_applier_flush(&numbers, &error);
     if (r == -EINVAL) {
         settings_explain_refusal(settings, &error);
         log_answer("%s", log_error_text(&error, r));
@@ -74,8 +73,7 @@ static int flush(const struct settings *settings)
                  r == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, r));
         return EXIT_FAILURE;
     }
-    settings_describe_removed(settings, &counts, removed, sizeof(removed));
-    log_line(LOG_LEVEL_INFO, "%s", removed);
+    log_line(LOG_LEVEL_INFO, "%s", error.text);
     return EXIT_SUCCESS;
 }
 

@@ -248,17 +248,6 @@ struct riptide_applier_config settings_numbers(const struct settings *settings)
     return numbers;
 }
 
-void settings_describe_removed(const struct settings *settings,
-                               const struct riptide_flush_counts *counts, char *text, size_t size)
-{
-    int n = snprintf(text, size, "removed: rules %" PRIu32 ", routes %" PRIu32, counts->rules,
-                     counts->routes);
-
-    if (counts->table && counts->table != settings->applier.table)
-        snprintf(text + n, size - (size_t)n, " (table %" PRIu32 ", priority %" PRIu32 ")",
-                 counts->table, counts->priority);
-}
-
 int settings_add_override(struct settings *settings, const struct riptide_prefix *dst)
 {
     struct riptide_hint *overrides;

@@ -74,10 +74,6 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
 /* The numbers that identify our rules and routes; other values of a file may be wrong. */
 struct riptide_applier_config settings_numbers(const struct settings *settings);
 
-/* What a flush has removed, with the numbers of another table than that of the settings. */
-void settings_describe_removed(const struct settings *settings,
-                               const struct riptide_flush_counts *counts, char *text, size_t size);
-
 /* Another override. Errors: -EEXIST, -ENOMEM, -E2BIG (RIPTIDE_MAX_HINTS). */
 int settings_add_override(struct settings *settings, const struct riptide_prefix *dst);
 

@@ -58,7 +58,6 @@ struct riptide_applier_config {
     enum riptide_backend backend; /* default RIPTIDE_AUTO */
     uint32_t max_windows; /* of routes, 1 to RIPTIDE_MAX_DESTINATIONS, which is what the program
                              takes; default 16384 */
-    uint64_t hash_seed;   /* as in riptide_estimator_config */
     uint32_t table;       /* our routing table; default 7230 */
     bool dry_run;         /* check for conflicts and read base routes, but write nothing */
     /*
@@ -69,7 +68,8 @@ struct riptide_applier_config {
     /*
      * Percent of connections, to destinations with a window, that keep the kernel's own: 0
      * (default) to 50. The program draws them by the socket's cookie and the seed; give each host a
-     * seed of its own. Beside routes they open without the route's window, but restart with it.
+     * seed of its own, so that peers cannot guess it. Beside routes they open without the route's
+     * window, but restart with it.
      */
     uint32_t holdout_percent;
     uint32_t holdout_seed;
@@ -136,11 +136,9 @@ struct riptide_applier_stats {
     uint64_t routes_not_taken;  /* of those: TCP does not use them, as another rule is first */
     uint64_t left_alone;        /* destinations without a route */
     uint64_t in_force_permille; /* share of the last minute in which windows were in force */
-    uint64_t can_pace;          /* 1: first flights can be paced: `pacing`, and Linux 6.1 */
     /* Counted since riptide_applier_new. */
     uint64_t written;       /* route messages sent: add, replace, delete */
     uint64_t failed;        /* of those, the ones that the kernel refused */
-    uint64_t batches;       /* writes to the kernel, each with many messages */
     uint64_t resolved;      /* base routes read */
     uint64_t events;        /* notifications about others' routes, rules, links, addresses */
     uint64_t resyncs;       /* times that everything was resolved again */
@@ -269,20 +267,14 @@ int riptide_applier_find(const struct riptide_applier *applier, const struct rip
 void riptide_applier_get_stats(const struct riptide_applier *applier,
                                struct riptide_applier_stats *stats, size_t size);
 
-/* Numbers of removed rules and routes; table and priority of the first of our rules, 0: none. */
-struct riptide_flush_counts {
-    uint32_t rules, routes, table, priority;
-    uint32_t reserved[2];
-};
-
 /*
  * In the network namespace of the calling thread: removes each rule of our shape, whatever its
  * numbers, and the routes of our protocol in its table and in config->table, of any process.
- * `counts` and `error` may be NULL. Errors: -EPERM (CAP_NET_ADMIN), those of the kernel, after all
- * else is removed.
+ * `error`, which may be NULL, says what was removed, also with success. Errors: -EPERM
+ * (CAP_NET_ADMIN), those of the kernel, after all else is removed.
  */
 int riptide_applier_flush(const struct riptide_applier_config *config,
-                          struct riptide_flush_counts *counts, struct riptide_error *error);
+                          struct riptide_error *error);
 
 #ifdef __cplusplus
 }

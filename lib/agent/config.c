@@ -88,7 +88,6 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
             needs_closed(stages) ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_NO)
         applier->holdout_percent = 0;
-    applier->hash_seed = estimator->hash_seed;
     return 0;
 }
 

@@ -2,6 +2,7 @@
 /* A round, from its timer to its last route. */
 #include "agent/parts.h"
 
+#include "apply/applier.h"
 #include "compute/estimator.h"
 
 #include <errno.h>
@@ -172,7 +173,7 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     drop_unpopped(agent);
     outcomes_begin_round(agent, now_ns);
     /* In each round, as AUTO chooses at the start, and a detached program paces nothing. */
-    riptide_estimator_set_pacing(agent->estimator, riptide_agent_read_applier(agent).can_pace > 0);
+    riptide_estimator_set_pacing(agent->estimator, applier_can_pace(agent->applier));
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);
     return r < 0 ? give_up_round(agent, r, now_ns) : 0;

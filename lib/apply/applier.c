@@ -399,6 +399,11 @@ void applier_add_why(struct riptide_applier *applier, const char *text)
 
 STRUCT_ENDS_WITH(struct riptide_applier_stats, program);
 
+bool applier_can_pace(const struct riptide_applier *applier)
+{
+    return applier->program && applier->program->can_pace && !applier->program->is_detached;
+}
+
 void applier_set_holdout(struct riptide_applier *applier, uint32_t share, enum holdout_phase phase)
 {
     if (applier->program)
@@ -433,11 +438,9 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
 }
 
 RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *config,
-                                         struct riptide_flush_counts *counts,
                                          struct riptide_error *error)
 {
     struct riptide_applier_config checked;
-    struct riptide_flush_counts removed;
     struct router *router = NULL;
     int r;
 
@@ -447,9 +450,7 @@ RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *co
         r = router_new(&router, &checked);
     if (r < 0)
         return error_fill(error, r);
-    r = router_flush(router, &removed);
-    if (counts)
-        *counts = removed;
+    r = router_flush(router, error);
     router_free(router);
     return error_fill(error, r);
 }

@@ -7,6 +7,9 @@
 
 #include <riptide/apply.h>
 
+/* Whether first flights can be paced now: `pacing`, Linux 6.1, and the program is attached. */
+bool applier_can_pace(const struct riptide_applier *applier);
+
 /* The program holds out this share of connections that open from now on. */
 void applier_set_holdout(struct riptide_applier *applier, uint32_t share, enum holdout_phase phase);
 

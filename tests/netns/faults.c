@@ -400,7 +400,7 @@ static void check_end(bool is_flushed, uint32_t fds_before)
         is_right = complain("memory was not freed", "");
     if (count_fds() != fds_before)
         is_right = complain("files were not closed", "");
-    if (!is_flushed && riptide_applier_flush(&applier_config, NULL, NULL) < 0)
+    if (!is_flushed && riptide_applier_flush(&applier_config, NULL) < 0)
         is_right = complain("flush failed", "");
     check_kernel("left in the kernel after a flush");
 }
@@ -414,7 +414,7 @@ static int flush(void)
     shim_pause();
     change_route(RTM_NEWROUTE, applier_config.table, OUR_PROTOCOL);
     shim_resume();
-    r = riptide_applier_flush(&applier_config, NULL, &error);
+    r = riptide_applier_flush(&applier_config, &error);
     expect_line(r, &error);
     return r;
 }
@@ -516,7 +516,7 @@ static int run_all(struct shim_plan *plan)
         n[ending]++;
         if (ending == ENDED_WRONG) {
             printf("^ %s %d %u\n", kinds[plan->kind], plan->error, plan->n);
-            riptide_applier_flush(&applier_config, NULL, NULL);
+            riptide_applier_flush(&applier_config, NULL);
         }
         move_route(false);
     }

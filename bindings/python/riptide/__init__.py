@@ -18,7 +18,7 @@ from ._estimator import Estimator, explain
 from ._observer import Columns, Observer, observe, observe_columns
 from ._applier import Applier, flush
 from ._types import (AgentEvent, AgentOptions, Arm, Backend, Bound, Estimate, EstimatorOptions, EventKind,
-                     FlushCounts, Hint, Interval, LeftOut,
+                     Hint, Interval, LeftOut,
                      LoadCounts, ObserverOptions, Route, ApplierOptions, RouteState, Sample,
                      Scope, Tick, Verdict, Window)
 from ._values import Address, Duration, Network, PrefixLike
@@ -28,7 +28,7 @@ __version__ = _version()
 __all__ = [
     "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Arm", "Backend", "Bound", "Columns",
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
-    "EstimatorOptions", "EventKind", "FlushCounts",
+    "EstimatorOptions", "EventKind",
     "ForkedError", "FullError", "Hint", "Interval", "InvalidError", "LeftOut", "LoadCounts",
     "Network", "Observer", "ObserverOptions", "OptionError", "OutcomeError", "PrefixLike",
     "RefusedError", "Route", "RouteState", "Applier",

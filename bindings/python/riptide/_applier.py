@@ -9,8 +9,8 @@ from ._calls import counters, new_object, pop, pop_all
 from ._errors import InvalidError, check, has_more, new_error
 from ._handle import KernelHandle
 from ._native import ffi, lib
-from ._types import Backend, FlushCounts, Route, ApplierOptions, RouteState
-from ._values import Duration, PrefixLike, address, duration_us, new_config, read, write
+from ._types import Backend, Route, ApplierOptions, RouteState
+from ._values import Duration, PrefixLike, address, duration_us, new_config, read, text, write
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -131,8 +131,8 @@ class Applier(KernelHandle):
         return counters(self._use, lib.riptide_applier_get_stats)
 
 
-def flush(**options: Unpack[ApplierOptions]) -> FlushCounts:
-    """Removes the rules that look up our table, and all routes in it. Errors: OSError."""
-    counts, error = ffi.new("struct riptide_flush_counts *"), new_error()
-    check(lib.riptide_applier_flush(new_config(CONFIG, options, []), counts, error), error)
-    return read(FlushCounts, counts)
+def flush(**options: Unpack[ApplierOptions]) -> str:
+    """Removes rules and routes of ours, of any process. Returns a line that says what it removed. Errors: OSError."""
+    error = new_error()
+    check(lib.riptide_applier_flush(new_config(CONFIG, options, []), error), error)
+    return text(error.text)

@@ -247,16 +247,6 @@ class Window:
 
 
 @dataclass(frozen=True)
-class FlushCounts:
-    """What flush() removed."""
-
-    rules: int
-    routes: int
-    table: int  #: of our rules; 0: there was none
-    priority: int  #: likewise
-
-
-@dataclass(frozen=True)
 class Tick:
     """One round of an agent."""
 
@@ -348,7 +338,6 @@ class ApplierOptions(TypedDict, total=False):
 
     backend: int  # a Backend; AUTO
     max_windows: int  # 16384
-    hash_seed: int  # 0
     table: int  # 7230
     dry_run: bool  # resolve base routes, write nothing; False
     pacing: bool  # whether first flights are spread over a part of the round trip; True

@@ -84,7 +84,7 @@ ESTIMATOR = {
     **dict.fromkeys(["ttl", "rto_min_floor"], "duration"),
     **dict.fromkeys(["history_weight", "drop_share"],
                     "float")}
-APPLIER = {"hash_seed": "uint64", "dry_run": "bool",
+APPLIER = {"dry_run": "bool",
            "pacing": "bool", "cgroup": "path", "backend": "uint32",
            **dict.fromkeys(["table", "max_windows", "holdout_percent",
                             "holdout_seed"], "uint32")}

@@ -81,7 +81,7 @@ def test_sample_has_each_field_of_the_struct() -> None:
 
 @pytest.mark.parametrize("cls, struct", [
     (riptide.Estimate, "riptide_estimate"), (riptide.LoadCounts, "riptide_load_counts"), (riptide.Route, "riptide_route"),
-    (riptide.FlushCounts, "riptide_flush_counts"), (riptide.Window, "riptide_window"),
+    (riptide.Window, "riptide_window"),
     (riptide.Tick, "riptide_tick"), (riptide.AgentEvent, "riptide_agent_event"),
     (riptide.Verdict, "riptide_verdict"), (riptide.Interval, "riptide_interval"),
 ])

@@ -338,7 +338,5 @@ void program_count(const struct program *program, struct riptide_applier_stats *
     if (program->common)
         memcpy(&stats->program, &program->common->counts, sizeof(stats->program));
     stats->program_reason = program_get_reason(program);
-    /* Also in a pause, as windows are learned for after it. */
-    stats->can_pace = program->can_pace && !program->is_detached;
     stats->cgroup = program->cgroup.path;
 }

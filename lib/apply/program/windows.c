@@ -80,7 +80,7 @@ void windows_retry(struct program *program)
     struct prefix_table newer;
 
     prefix_table_init(&newer, sizeof(struct riptide_prefix), UINT32_MAX,
-                      program->config->hash_seed);
+                      program->config->holdout_seed);
     for (uint32_t i = program->n_queued; i-- > 0;) {
         const struct queued *queued = &program->queue[i];
         uint32_t n = newer.n;

@@ -60,8 +60,11 @@ struct plan {
     bool is_claimed; /* the namespace is claimed: rules and routes are written */
     bool has_work;   /* not all that was requested has taken effect */
     struct riptide_applier_stats stats;
-    struct riptide_flush_counts removed; /* of ours, that scans have found out of place */
-    int removal_error;                   /* the last one */
+    /* Of ours, what scans have found out of place: numbers, and of the first rule what it says. */
+    struct {
+        uint32_t rules, routes, table, priority;
+    } removed;
+    int removal_error; /* the last one */
 };
 
 void plan_init(struct plan *plan, const struct riptide_applier_config *config);

@@ -38,8 +38,8 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
 /* Removes rules and routes, forgets all destinations. */
 int router_stop(struct router *router);
 
-/* Removes those of any process, whether it was started or not. */
-int router_flush(struct router *router, struct riptide_flush_counts *counts);
+/* Removes those of any process, whether it was started or not; `error` says which. */
+int router_flush(struct router *router, struct riptide_error *error);
 
 int router_get_fd(const struct router *router);
 int router_set(struct router *router, const struct riptide_wanted *wanted);

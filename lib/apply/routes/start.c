@@ -39,6 +39,18 @@ static int remove_unknown(struct router *router, uint32_t parts)
     return r < 0 ? r : plan->removal_error;
 }
 
+/* Says what was removed, after the words `what`. */
+static void say_removed(const struct plan *plan, const char *what, struct riptide_error *error)
+{
+    const uint32_t rules = plan->removed.rules, routes = plan->removed.routes;
+
+    if (rules > 0)
+        error_set(error, "%s: rules %u, routes %u (table %u, priority %u)", what, rules, routes,
+                  plan->removed.table, plan->removed.priority);
+    else
+        error_set(error, "%s: rules 0, routes %u", what, routes);
+}
+
 /* Whether another program uses our table. */
 static int check_table(const struct plan *plan, struct riptide_error *error)
 {
@@ -105,7 +117,6 @@ static int check_place(const struct plan *plan, struct riptide_error *error)
 int router_start(struct router *router, bool has_rules, struct riptide_error *error)
 {
     struct plan *plan = &router->plan;
-    const struct riptide_flush_counts *removed = &plan->removed;
     uint32_t parts = has_rules ? SCAN_ALL : SCAN_RULES | SCAN_ROUTES;
     /* Changes since the scan of the start wait as events. */
     int r = has_rules ? router_subscribe(router->notifications, true) : 0;
@@ -127,11 +138,8 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost; */
     plan->stats.resyncs = 0;   /* it is no second one */
     error_set(error, "%s", "");
-    if (removed->rules + removed->routes > 0)
-        error_set(error,
-                  "removed what one that was killed had left: rules %u, routes %u (table %u, "
-                  "priority %u)",
-                  removed->rules, removed->routes, removed->table, removed->priority);
+    if (plan->removed.rules + plan->removed.routes > 0)
+        say_removed(plan, "removed what one that was killed had left", error);
     return 0;
 }
 
@@ -153,10 +161,11 @@ int router_stop(struct router *router)
     return r;
 }
 
-int router_flush(struct router *router, struct riptide_flush_counts *counts)
+int router_flush(struct router *router, struct riptide_error *error)
 {
     int r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
 
-    *counts = router->plan.removed;
+    if (r == 0)
+        say_removed(&router->plan, "removed", error);
     return r;
 }

@@ -199,7 +199,6 @@ int sync_targets(struct plan *plan, struct netlink *channel)
     if (r == 0)
         r = netlink_exchange(channel, on_written, &writes);
     plan->stats.written += writes.n;
-    plan->stats.batches += writes.n > 0;
     for (uint32_t i = 0; i < writes.n && r == 0; i++)
         note(plan, &writes.list[i]);
     for (uint32_t i = 0; i < n; i++) {
