@@ -204,7 +204,7 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
     } else {
-        report_start(settings, daemon->agent);
+        report_start(settings);
     }
     run(daemon);
     service_stopping(&daemon->service);

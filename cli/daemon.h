@@ -52,7 +52,7 @@ int daemon_check(struct settings *settings);
 int daemon_serve(struct settings *settings);
 
 /* Logs the settings in effect, and conditions of this host that limit them. */
-void report_start(const struct settings *settings, struct riptide_agent *agent);
+void report_start(const struct settings *settings);
 
 void report_event(const struct settings *settings, struct riptide_agent *agent,
                   const struct riptide_agent_event *event);

@@ -33,10 +33,7 @@ static const struct series {
 /* NOLINTEND(bugprone-macro-parentheses) */
     { "riptide_sockets_total", "{result=\"sample\"}", FIGURE(observer.samples),
       "Sockets that the kernel described, by result." },
-    { NULL, "{result=\"local\"}", FIGURE(observer.left_out_local), NULL },
-    { NULL, "{result=\"scope\"}", FIGURE(observer.left_out_scope), NULL },
-    { NULL, "{result=\"no_info\"}", FIGURE(observer.left_out_no_info), NULL },
-    { NULL, "{result=\"unused\"}", FIGURE(observer.left_out_unused), NULL },
+    { NULL, "{result=\"left_out\"}", FIGURE(observer.left_out), NULL },
     { NULL, "{result=\"malformed\"}", FIGURE(observer.malformed), NULL },
     { "riptide_closed_sockets_total", "", FIGURE(observer.closed),
       "Of all sockets, those of destroy events." },

@@ -30,11 +30,10 @@ static const char text[] =
 /* Explains an empty table. */
 static void print_left_out(const struct riptide_observer_stats *stats)
 {
-    if (stats->sockets > stats->samples)
-        log_answer("left out: %" PRIu64 " local, %" PRIu64 " elsewhere, %" PRIu64
-                   " closing, %" PRIu64 " malformed",
-                   stats->left_out_local, stats->left_out_scope, stats->left_out_no_info,
-                   stats->malformed);
+    if (stats->left_out > 0)
+        log_answer("left out: %" PRIu64 ", local or outside the scope", stats->left_out);
+    if (stats->malformed > 0)
+        log_answer("malformed: %" PRIu64, stats->malformed);
 }
 
 /* Returns the exit status, or an error. */
@@ -48,10 +47,8 @@ static int observe(const struct command_options *options, const struct riptide_s
 
     if (r == 0) {
         document = json_pack(
-            "{s:o, s:{s:I, s:I, s:I, s:I}}", "destinations", aggregate_to_json(&table), "left_out",
-            "local", (json_int_t)stats.left_out_local, "scope", (json_int_t)stats.left_out_scope,
-            "no_info", (json_int_t)stats.left_out_no_info, "malformed",
-            (json_int_t)stats.malformed);
+            "{s:o, s:I, s:I}", "destinations", aggregate_to_json(&table), "left_out",
+            (json_int_t)stats.left_out, "malformed", (json_int_t)stats.malformed);
         r = command_print(options, document, text, "lrrrrrrrrrr");
         if (!options->json)
             print_left_out(&stats);

@@ -11,15 +11,17 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static void report_filter(struct riptide_agent *agent)
+static void report_filter(const struct riptide_scope *scope)
 {
-    if (riptide_agent_get_stats(agent)->observer->is_filter_partial)
+    enum { MOST_IN_THE_KERNEL = 256 };
+
+    if (scope->n_learn + scope->n_exclude > MOST_IN_THE_KERNEL)
         log_line(LOG_LEVEL_WARNING,
                  "--scope and --exclude have more than 256 prefixes: the kernel sends all "
                  "connections, and riptided drops those outside, which takes longer");
 }
 
-void report_start(const struct settings *settings, struct riptide_agent *agent)
+void report_start(const struct settings *settings)
 {
     char *text = NULL;
     size_t size;
@@ -34,7 +36,7 @@ void report_start(const struct settings *settings, struct riptide_agent *agent)
                      settings->n_overrides, text);
         free(text);
     }
-    report_filter(agent);
+    report_filter(&settings->observer.scope);
 }
 
 /* Single routes are for the debug level; in a dry run they are the result. */

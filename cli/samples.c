@@ -51,7 +51,6 @@ int samples_observe(const struct riptide_scope *scope, struct prefix_table *tabl
     riptide_observer_config_init(&config, sizeof(config));
     if (scope)
         config.scope = *scope;
-    config.congestion_control = false; /* unused, and the kernel would write it for every socket */
     r = riptide_observer_new(&observer, &config, error);
     if (r < 0)
         return r;

@@ -186,9 +186,6 @@ void settings_init(struct settings *settings)
 
 void settings_link(struct settings *settings)
 {
-    /* Only policy careful needs the name, which the kernel must write for every socket. */
-    settings->observer.congestion_control =
-        settings->estimator.policy == riptide_policy_find("careful");
     settings->agent.observer = &settings->observer;
     settings->agent.estimator = &settings->estimator;
     settings->agent.applier = &settings->applier;

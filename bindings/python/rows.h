@@ -12,16 +12,13 @@ struct riptide_row {
     struct riptide_sample sample;
     uint64_t dst_high; /* the peer's address as two numbers; */
     uint64_t dst_low;  /* of IPv4, the number of its 32 bits alone */
-    uint32_t congestion;
 };
 
-/* Rows that grow, and the names of congestion control in them. All zero is empty. */
+/* Rows that grow. All zero is empty. */
 struct riptide_rows {
     struct riptide_row *rows;
     size_t n;
     size_t capacity;
-    char names[64][16];
-    uint32_t n_names;
 };
 
 /*

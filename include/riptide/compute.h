@@ -113,8 +113,8 @@ struct riptide_estimator_config {
     size_t size; /* of this struct, as the caller was compiled */
     /*
      * Must outlive the estimator. Default "careful", which learns from first flights, and needs
-     * congestion_control and destroy_events of the observer. An agent turns both on; without
-     * destroy_events it only shrinks from 24 segments.
+     * destroy_events of the observer, which an agent turns on: without them it only shrinks from 24
+     * segments.
      */
     const struct riptide_policy *policy;
     double history_weight; /* paper: alpha of Sec. III-B; 0 to below 1; default 0.5 */

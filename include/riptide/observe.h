@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Observe: the state of the TCP connections of this network namespace, as samples. Needs no
- * privilege.
+ * Observe: the TCP connections of this network namespace, as samples. Needs no privilege.
  *
  * An observer dumps the established sockets, and those that have closed with data in flight, by
- * sock_diag(7), one netlink buffer per call:
+ * sock_diag(7), but none to the host's own, loopback or link-local addresses:
  *
  *     riptide_observer_start(observer)
  *     while the fd is readable:
@@ -26,35 +25,28 @@ extern "C" {
 
 struct riptide_observer;
 
-/*
- * One connection, from struct tcp_info (include/uapi/linux/tcp.h) and the attributes beside it. A
- * field that the running kernel does not report is 0.
- */
+/* One connection, from struct tcp_info (linux/tcp.h). What the kernel does not report is 0. */
 struct riptide_sample {
-    struct riptide_prefix dst;   /* the peer, full length; IPv4-mapped peers are IPv4 */
-    uint64_t cookie;             /* the kernel's number for this socket, unique until reboot */
-    uint32_t cwnd;               /* congestion window, segments (tcpi_snd_cwnd) */
-    uint32_t ssthresh_segs;      /* slow start threshold; 2^31-1: none yet, always with bbr */
-    uint32_t rtt_us;             /* smoothed round trip time */
-    uint32_t min_rtt_us;         /* windowed minimum; 0: not measured */
-    uint32_t mss_bytes;          /* sender's segment size */
-    uint32_t pmtu_bytes;         /* path MTU */
-    uint32_t segs_out;           /* segments sent, those without data included */
-    uint32_t data_segs_out;      /* segments sent with data; 0: the window was never used */
-    uint32_t retrans_segs;       /* segments retransmitted in the connection's life */
-    uint32_t last_data_sent_ms;  /* time since data was last sent */
-    uint64_t acked_bytes;        /* tcpi_bytes_acked; 1 after an active open that sent nothing */
-    uint64_t delivery_rate_Bps;  /* latest delivery rate, bytes per second */
-    uint64_t busy_time_us;       /* time with data in flight, in steps of a jiffy; Linux 4.10 */
-    uint32_t mark;               /* SO_MARK; the kernel shows it only to CAP_NET_ADMIN */
+    struct riptide_prefix dst;  /* the peer, full length; IPv4-mapped peers are IPv4 */
+    uint64_t cookie;            /* the kernel's number for this socket, unique until reboot */
+    uint32_t cwnd;              /* congestion window, segments (tcpi_snd_cwnd) */
+    uint32_t ssthresh_segs;     /* slow start threshold; 2^31-1: none yet, always with bbr */
+    uint32_t rtt_us;            /* smoothed round trip time */
+    uint32_t min_rtt_us;        /* windowed minimum; 0: not measured */
+    uint32_t mss_bytes;         /* sender's segment size */
+    uint32_t pmtu_bytes;        /* path MTU */
+    uint32_t data_segs_out;     /* segments sent with data; 0: the window was never used */
+    uint32_t retrans_segs;      /* segments retransmitted in the connection's life */
+    uint32_t last_data_sent_ms; /* time since data was last sent */
+    uint64_t acked_bytes;       /* tcpi_bytes_acked; 1 after an active open that sent nothing */
+    uint64_t delivery_rate_Bps; /* latest delivery rate, bytes per second */
+    uint64_t busy_time_us;      /* time with data in flight, in steps of a jiffy; Linux 4.10 */
     uint16_t local_port;
     uint16_t remote_port;
-    char congestion_control[16]; /* name, zero-terminated; empty if not requested, or closed */
-    uint8_t ca_state;            /* enum tcp_ca_state: 0 open .. 4 loss */
-    bool app_limited;            /* the delivery rate was limited by the application */
-    bool closed;                 /* its state when it closed; see destroy_events */
-    bool shown;                  /* by an earlier dump: to count each once, skip it if closed */
-    uint32_t reserved[7];        /* 0 */
+    bool app_limited;     /* the delivery rate was limited by the application */
+    bool closed;          /* its state when it closed; see destroy_events */
+    bool shown;           /* by an earlier dump: to count each once, skip it if closed */
+    uint32_t reserved[8]; /* 0 */
 };
 
 /* Inclusive. */
@@ -63,42 +55,32 @@ struct riptide_port_range {
     uint16_t last;
 };
 
-/* How many ranges a scope can have for each side. */
-#define RIPTIDE_SCOPE_MAX_PORT_RANGES 256
-
 /*
  * Which connections to learn from: those that meet all conditions; all zero: all connections. The
  * longest prefix that contains a destination decides; at equal length `exclude` wins. IPv4 peers
- * match IPv4 prefixes alone: IPv4-mapped ones are refused. Each array of prefixes has at most
- * RIPTIDE_MAX_PREFIXES. With at most 256 in all the kernel applies the scope to dumps, else only
- * the ports, and the observer the rest.
+ * match IPv4 prefixes alone: IPv4-mapped ones are refused. With at most 256 prefixes in all the
+ * kernel applies the scope to dumps, else only the ports, and the observer the rest.
  */
 struct riptide_scope {
     const struct riptide_prefix *learn; /* none: all that are not excluded */
-    size_t n_learn;
+    size_t n_learn;                     /* at most RIPTIDE_MAX_PREFIXES, also of `exclude` */
     const struct riptide_prefix *exclude;
     size_t n_exclude;
     const struct riptide_port_range *local_ports; /* none: all */
-    size_t n_local_ports;
+    size_t n_local_ports;                         /* at most 256, also of the remote ones */
     const struct riptide_port_range *remote_ports; /* none: all */
     size_t n_remote_ports;
-    uint32_t reserved[12]; /* 0; other structs contain a scope, so it cannot grow */
 };
 
-/*
- * Whether to read closed connections. AUTO: an agent does if some are held out, or its policy has
- * needs_closed; an observer alone does not.
- */
+/* Whether to read closed connections. */
 enum riptide_destroy_events {
-    RIPTIDE_DESTROY_EVENTS_AUTO = -1,
+    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* an agent: if the policy or a holdout needs them; else no */
     RIPTIDE_DESTROY_EVENTS_NO,
     RIPTIDE_DESTROY_EVENTS_YES,
 };
 
 struct riptide_observer_config {
-    size_t size;                /* of this struct, as the caller was compiled */
-    struct riptide_scope scope; /* default: everything */
-    bool congestion_control;    /* request its name as well; default true */
+    size_t size; /* of this struct, as the caller was compiled */
     /*
      * enum riptide_destroy_events; true and false are valid. Each TCP socket that closes costs the
      * kernel about 7 us, whatever the scope: docs/operations.md lists where that is much. Linux
@@ -110,32 +92,23 @@ struct riptide_observer_config {
      * net.core.rmem_max needs CAP_NET_ADMIN. 4096 to 1 GB; default 32 MB.
      */
     uint64_t events_buffer_bytes;
+    struct riptide_scope scope;
 };
 
-/*
- * Counted since riptide_observer_new, except the last two. sockets = samples + all left_out_* +
- * malformed. No counter includes connections that the kernel filters out.
- */
+/* Counted since riptide_observer_new, except the last one. */
 struct riptide_observer_stats {
-    uint64_t dumps;             /* completed */
-    uint64_t failures;          /* dumps given up */
-    uint64_t sockets;           /* described by the kernel, open or closed */
-    uint64_t samples;           /* handed out */
-    uint64_t left_out_local;    /* the host's own addresses, loopback, link-local; listeners */
-    uint64_t left_out_scope;    /* outside the scope, and not filtered out by the kernel */
-    uint64_t left_out_no_info;  /* no tcp_info, as it closed while the kernel described it */
-    uint64_t left_out_unused;   /* closed without sending data, or never established */
-    uint64_t malformed;         /* malformed messages; skipped */
-    uint64_t closed;            /* of `sockets`, those of destroy events */
-    uint64_t truncated;         /* datagrams that were longer than our buffer */
-    uint64_t overruns;          /* times that destroy events came faster than they were read */
-    uint64_t closed_lost;       /* destroy events lost then, as counted by the kernel (4.12) */
-    uint32_t is_filter_partial; /* 1: too many prefixes: the kernel applies only the ports */
+    uint64_t dumps;       /* completed */
+    uint64_t failures;    /* dumps given up */
+    uint64_t samples;     /* sockets handed out, open or closed */
+    uint64_t left_out;    /* others: local, closed without data, or read but out of scope */
+    uint64_t malformed;   /* messages that no kernel sends; skipped */
+    uint64_t closed;      /* destroy events read */
+    uint64_t closed_lost; /* those that came faster than they were read (Linux 4.12) */
     /*
-     * Why configured destroy events are not read; 0: they are. -ENOBUFS: they overran the buffer in
-     * three successive intervals and are tried again after 64 dumps; otherwise the kernel's error.
+     * Why configured destroy events are not read, -errno; 0: they are. -ENOBUFS: they overran the
+     * buffer in three successive intervals, and are tried again after 64 dumps.
      */
-    int32_t events_error;
+    int64_t events_error;
 };
 
 /* Fills the first `size` bytes of the configuration with defaults. */
@@ -151,29 +124,27 @@ struct riptide_observer *riptide_observer_free(struct riptide_observer *observer
 int riptide_observer_get_fd(const struct riptide_observer *observer);
 
 /*
- * Begins a dump, after reading the host's own addresses; if one waits, as the kernel was still busy
- * with an earlier one, requests it again. Errors, beside those of send(2) and recv(2): -EBUSY, a
- * dump is running, and goes on; -ETIMEDOUT, it was the fourth call since the kernel's last message:
- * the dump is given up, so that regular calls never wait forever, and the next call begins another.
+ * Begins a dump, after reading the host's own addresses. Errors, beside those of send(2) and
+ * recv(2): -EBUSY, a dump is running, and goes on; -ETIMEDOUT, it was the fourth call since the
+ * kernel's last message: that dump is given up, and the next call begins another.
  */
 int riptide_observer_start(struct riptide_observer *observer);
 
 /*
  * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed), and nothing
- * if samples of the last one have not been popped. The kernel skips, during this call, the sockets
- * that the scope leaves out, in about 0.25 us each: with few matches among a million that takes
- * tens of milliseconds. If your loop must not wait, leave the scope empty and skip samples yourself.
- * Outcomes: RIPTIDE_E_MORE. Errors: those of recv(2) and of the kernel's answer: the dump is given
- * up and may be started again; go on as after RIPTIDE_E_MORE, as its rest must be read.
+ * if samples of the last one have not been popped. The kernel skips meanwhile the sockets that the
+ * scope leaves out, in about 0.25 us each: tens of milliseconds with few matches among a million.
+ * If your loop must not wait, leave the scope empty and skip samples yourself. Outcomes:
+ * RIPTIDE_E_MORE. Errors: those of recv(2) and of the kernel's answer: the dump is given up and may
+ * be started again; go on as after RIPTIDE_E_MORE, as its rest must be read.
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
 
-/* The last so many popped samples stay valid. */
 #define RIPTIDE_POPPED_SAMPLES 16
 
 /*
- * Takes the next sample of the buffer. Outcomes: RIPTIDE_E_AGAIN, it is empty, dispatch again;
- * once, RIPTIDE_E_DONE, the dump is complete.
+ * Takes the next sample of the buffer; the last RIPTIDE_POPPED_SAMPLES ones stay valid. Outcomes:
+ * RIPTIDE_E_AGAIN, it is empty, dispatch again; once, RIPTIDE_E_DONE, the dump is complete.
  */
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
 

@@ -202,7 +202,7 @@ static bool pop_events_error(struct riptide_agent *agent)
     int error;
 
     riptide_observer_get_stats(agent->observer, &stats, sizeof(stats));
-    error = stats.events_error;
+    error = (int)stats.events_error;
     if (error == agent->events_error)
         return false;
     agent->events_error = error;

@@ -14,8 +14,8 @@
 /* Two events: the smallest buffer with which the kernel queues any. */
 enum { MIN_EVENTS_BUFFER_BYTES = 4096 };
 
-STRUCT_ENDS_WITH(struct riptide_observer_config, events_buffer_bytes);
-STRUCT_ENDS_WITH(struct riptide_scope, reserved);
+STRUCT_ENDS_WITH(struct riptide_observer_config, scope);
+STRUCT_ENDS_WITH(struct riptide_scope, n_remote_ports);
 
 bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t port)
 {
@@ -57,7 +57,7 @@ bool riptide_scope_matches(const struct riptide_scope *scope, const struct ripti
 static int check_ranges(const struct riptide_port_range *ranges, size_t n, const char *field,
                         const char *element, struct riptide_error *error)
 {
-    int r = array_check(ranges, n, RIPTIDE_SCOPE_MAX_PORT_RANGES, field, error);
+    int r = array_check(ranges, n, SCOPE_MAX_PORT_RANGES, field, error);
 
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (ranges[i].first > ranges[i].last)
@@ -68,15 +68,8 @@ static int check_ranges(const struct riptide_port_range *ranges, size_t n, const
 
 static int scope_check(const struct riptide_scope *scope, struct riptide_error *error)
 {
-    int r;
+    int r = prefixes_check(ARRAY(learn), error);
 
-    if (!is_zero(scope->reserved, sizeof(scope->reserved))) {
-        error_set_field(error, SCOPE "reserved",
-                        "not zero; it is for callers that are newer than library %s",
-                        RIPTIDE_VERSION);
-        return -E2BIG;
-    }
-    r = prefixes_check(ARRAY(learn), error);
     if (r == 0)
         r = prefixes_check(ARRAY(exclude), error);
     if (r == 0)
@@ -109,7 +102,6 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
 {
     const struct riptide_observer_config defaults = {
         .size = size,
-        .congestion_control = true,
         .destroy_events = RIPTIDE_DESTROY_EVENTS_AUTO,
         .events_buffer_bytes = UINT64_C(32) * 1024 * 1024,
     };
@@ -120,7 +112,7 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
 int observer_config_check(struct riptide_observer_config *checked,
                           const struct riptide_observer_config *config, struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(observer, "observer.", events_buffer_bytes);
+    static const struct config_kind kind = CONFIG_KIND(observer, "observer.", scope);
     int r;
 
     riptide_observer_config_init(checked, sizeof(*checked));

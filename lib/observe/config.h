@@ -8,6 +8,9 @@
 
 #include <riptide/observe.h>
 
+/* For each side; the largest filter has to fit its buffer. */
+enum { SCOPE_MAX_PORT_RANGES = 256 };
+
 /*
  * The caller's values over the defaults; its arrays are not copied. Errors: -EINVAL, -E2BIG, each
  * with a line that names the field.

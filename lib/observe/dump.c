@@ -24,7 +24,7 @@ enum { MAX_FRUITLESS = 3 };
 static int ask_for_sockets(struct dump *dump)
 {
     /* A server that closes after its last data is in FIN_WAIT1 while the data is in flight. */
-    struct inet_diag_req diag = {
+    const struct inet_diag_req diag = {
         .idiag_states = 1 << TCP_ESTABLISHED | 1 << TCP_FIN_WAIT1,
         .idiag_ext = 1 << (INET_DIAG_INFO - 1),
     };
@@ -36,8 +36,6 @@ static int ask_for_sockets(struct dump *dump)
     size_t n_bytes;
     const void *code = filter_get(dump->filter, &n_bytes);
 
-    if (dump->congestion_control)
-        diag.idiag_ext |= 1 << (INET_DIAG_CONG - 1);
     request = netlink_begin(&room, TCPDIAG_GETSOCK, NLM_F_DUMP, &diag, sizeof(diag));
     if (n_bytes > 0) {
         attr = mnl_nlmsg_get_payload_tail(request);
@@ -95,13 +93,6 @@ static int give_up(struct dump *dump, int error)
     return error;
 }
 
-/* Counts malformed messages as sockets too, so that the counters add up. */
-static void count_malformed(struct dump *dump, uint64_t n)
-{
-    dump->stats->sockets += n;
-    dump->stats->malformed += n;
-}
-
 int local_add_route(struct prefix_set *local, const struct nlmsghdr *message)
 {
     static const struct riptide_prefix loopback = { AF_INET, 8, { 127 } };
@@ -146,7 +137,7 @@ static int take_route(void *userdata, const struct nlmsghdr *message)
 
     if (message->nlmsg_type == RTM_NEWROUTE)
         r = local_add_route(&dump->next_local, message);
-    count_malformed(dump, r == RIPTIDE_E_INVALID);
+    dump->stats->malformed += r == RIPTIDE_E_INVALID;
     return r < 0 ? r : 0;
 }
 
@@ -163,7 +154,7 @@ static int read_local(struct dump *dump)
                      netlink_begin(&room, RTM_GETROUTE, NLM_F_DUMP, &route, sizeof(route)));
     while (r == 0)
         r = netlink_dump_step(&dump->routes, take_route, dump);
-    count_malformed(dump, dump->routes.malformed);
+    dump->stats->malformed += dump->routes.malformed;
     dump->routes.malformed = 0;
     if (r < 0)
         return r;
@@ -234,7 +225,7 @@ static int take_other(struct dump *dump, const struct nlmsghdr *message)
 
     if (is_answer && is_end)
         return end_sockets(dump, netlink_end_error(message));
-    count_malformed(dump, message->nlmsg_type != NLMSG_NOOP);
+    dump->stats->malformed += message->nlmsg_type != NLMSG_NOOP;
     return 0;
 }
 
@@ -259,7 +250,7 @@ static int take_datagram(struct dump *dump, size_t len)
         ((struct nlmsghdr *)message)->nlmsg_type = NLMSG_NOOP;
     }
     if (walk.left > 0) {
-        count_malformed(dump, 1);
+        dump->stats->malformed++;
         return give_up(dump, -EBADMSG);
     }
     dump->unread = all;
@@ -275,8 +266,7 @@ static int dispatch(struct dump *dump)
     if (r == RIPTIDE_E_AGAIN)
         return r;
     dump->n_fruitless = 0;
-    count_malformed(dump, r == RIPTIDE_E_INVALID);
-    dump->stats->truncated += r == -EMSGSIZE;
+    dump->stats->malformed += r == RIPTIDE_E_INVALID;
     if (!is_asked)
         return 0;
     if (r < 0)

@@ -24,7 +24,6 @@
 struct dump {
     struct riptide_observer_stats *stats; /* not owned */
     const struct filter *filter;          /* not owned */
-    bool congestion_control;
     int epoll_fd; /* of `sockets`, and of the observer's events */
     struct netlink routes;
     struct mnl_socket *sockets;
@@ -41,8 +40,8 @@ struct dump {
 };
 
 /*
- * Opens in the thread's network namespace. The caller sets the first three members, and all others
- * to zero. Errors: of socket(2).
+ * Opens in the thread's network namespace. The caller sets the first two members, epoll_fd to -1 and
+ * all others to zero. Errors: of socket(2).
  */
 int dump_open(struct dump *dump, struct riptide_error *error);
 

@@ -124,8 +124,6 @@ void events_take(struct events *events, size_t len)
         events->n++;
         return;
     }
-    /* It may not be about a socket, but counts as one, so that the counters add up. */
-    events->stats->sockets++;
     events->stats->malformed++;
 }
 
@@ -144,7 +142,6 @@ int events_dispatch(struct events *events)
         r = netlink_receive(events->socket, events->buffer[events->n], EVENT_MAX_BYTES, &len);
         if (r == RIPTIDE_E_AGAIN || (r < 0 && r != -EMSGSIZE))
             break;
-        events->stats->truncated += r == -EMSGSIZE;
         events_take(events, len);
     }
     if (r == RIPTIDE_E_AGAIN) {
@@ -153,7 +150,6 @@ int events_dispatch(struct events *events)
     }
     if (r == -ENOBUFS) {
         events->has_overrun = events->is_lossy = true;
-        events->stats->overruns++;
     } else if (r < 0 && r != -EMSGSIZE) {
         give_up(events, r);
     }

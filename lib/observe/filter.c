@@ -29,7 +29,7 @@ enum {
 
 /* A prefix takes two tests at most, a range one at each end; one more parts the families. */
 _Static_assert((2 * FILTER_MAX_PREFIXES + 1) * PREFIX_TEST_BYTES +
-                       4 * RIPTIDE_SCOPE_MAX_PORT_RANGES * PORT_TEST_BYTES +
+                       4 * SCOPE_MAX_PORT_RANGES * PORT_TEST_BYTES +
                        sizeof(struct inet_diag_bc_op) <=
                    FILTER_MAX_BYTES,
                "the largest scope does not fit");

@@ -75,7 +75,6 @@ static int observer_new(struct riptide_observer **observerp,
     observer->dump.epoll_fd = -1;
     observer->dump.stats = &observer->stats;
     observer->dump.filter = &observer->filter;
-    observer->dump.congestion_control = config.congestion_control;
     r = scope_copy(&observer->config.scope, &config.scope);
     if (r == 0)
         r = filter_init(&observer->filter, &observer->config.scope);
@@ -180,28 +179,18 @@ RIPTIDE_PUBLIC int riptide_observer_dispatch(struct riptide_observer *observer)
     return r < 0 ? r : RIPTIDE_E_MORE;
 }
 
-/* The counter of each kind of message that is no sample. */
-#define COUNTER(name) offsetof(struct riptide_observer_stats, name)
-static const size_t counters[] = {
-    [SAMPLE_LOCAL] = COUNTER(left_out_local),
-    [SAMPLE_NO_INFO] = COUNTER(left_out_no_info),
-    [SAMPLE_MALFORMED] = COUNTER(malformed),
-};
-
-/* The counter of a sample, by the reason why it is left out. Cheap reasons first. */
-static uint64_t *counter_of(struct riptide_observer *observer, const struct riptide_sample *sample)
+/* Cheap reasons first. */
+static bool is_left_out(const struct riptide_observer *observer,
+                        const struct riptide_sample *sample)
 {
-    struct riptide_observer_stats *stats = &observer->stats;
-
-    if (prefix_set_decide(&observer->dump.local, &sample->dst))
-        return &stats->left_out_local;
-    /* The kernel applies no filter to destroy events. */
-    if ((sample->closed || observer->filter.is_partial) &&
-        !filter_matches(&observer->filter, sample))
-        return &stats->left_out_scope;
+    /* Closed without sending data, or never established. */
     if (sample->closed && sample->data_segs_out == 0)
-        return &stats->left_out_unused;
-    return &stats->samples;
+        return true;
+    if (prefix_set_decide(&observer->dump.local, &sample->dst))
+        return true;
+    /* The kernel applies no filter to destroy events. */
+    return (sample->closed || observer->filter.is_partial) &&
+           !filter_matches(&observer->filter, sample);
 }
 
 /* Whether the message is a sample to hand out; then it is the next one of observer->samples. */
@@ -212,19 +201,24 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
     struct riptide_sample *sample = &observer->samples[observer->next];
     enum sample_verdict verdict =
         sample_parse(sample, NLMSG_DATA(message), NLMSG_PAYLOAD(message, 0));
-    uint64_t *counter = (void *)((char *)stats + counters[verdict]);
 
-    stats->sockets++;
     stats->closed += is_closed;
+    if (verdict == SAMPLE_MALFORMED) {
+        stats->malformed++;
+        return false;
+    }
     if (verdict == SAMPLE_OK) {
         sample->closed = is_closed;
         sample->shown = seen_contains(&observer->seen, sample->cookie);
         if (!is_closed)
             seen_add(&observer->seen, sample->cookie);
-        counter = counter_of(observer, sample);
     }
-    ++*counter;
-    return counter == &stats->samples;
+    if (verdict != SAMPLE_OK || is_left_out(observer, sample)) {
+        stats->left_out++;
+        return false;
+    }
+    stats->samples++;
+    return true;
 }
 
 static int pop_open(struct riptide_observer *observer)
@@ -273,7 +267,6 @@ RIPTIDE_PUBLIC void riptide_observer_get_stats(const struct riptide_observer *ob
 {
     struct riptide_observer_stats current = observer->stats;
 
-    current.is_filter_partial = observer->filter.is_partial;
     current.events_error = observer->events ? observer->events->error : 0;
     struct_give(stats, size, &current, sizeof(current));
 }

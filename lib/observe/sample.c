@@ -56,30 +56,19 @@ static enum sample_verdict classify(const struct inet_diag_msg *msg)
     return is_local ? SAMPLE_LOCAL : SAMPLE_OK;
 }
 
-/* The attributes that a sample needs; NULL: missing. */
-struct attributes {
-    const struct nlattr *info, *mark, *congestion_control;
-};
-
-/* False if they do not fill the message exactly: then none can be trusted. */
-static inline bool find_attributes(struct attributes *found, const void *payload, size_t len)
+/*
+ * The tcp_info of a message, NULL: none. False if its attributes do not fill it exactly: then none
+ * can be trusted.
+ */
+static inline bool find_info(const struct nlattr **infop, const void *payload, size_t len)
 {
     struct netlink_attrs walk = { (const void *)((const struct inet_diag_msg *)payload + 1),
                                   (int)(len - sizeof(struct inet_diag_msg)) };
     const struct nlattr *attr;
 
     while ((attr = netlink_next(&walk))) {
-        switch (attr->nla_type & NLA_TYPE_MASK) {
-        case INET_DIAG_INFO:
-            found->info = attr;
-            break;
-        case INET_DIAG_MARK:
-            found->mark = attr;
-            break;
-        case INET_DIAG_CONG:
-            found->congestion_control = attr;
-            break;
-        }
+        if ((attr->nla_type & NLA_TYPE_MASK) == INET_DIAG_INFO)
+            *infop = attr;
     }
     return walk.left == 0;
 }
@@ -101,18 +90,14 @@ __attribute__((always_inline)) static inline void fill(struct riptide_sample *sa
     sample->min_rtt_us = info->tcp.tcpi_min_rtt == UINT32_MAX ? 0 : info->tcp.tcpi_min_rtt;
     sample->mss_bytes = info->tcp.tcpi_snd_mss;
     sample->pmtu_bytes = info->tcp.tcpi_pmtu;
-    sample->segs_out = info->tcp.tcpi_segs_out;
     sample->data_segs_out = info->tcp.tcpi_data_segs_out;
     sample->retrans_segs = info->tcp.tcpi_total_retrans;
     sample->acked_bytes = info->tcp.tcpi_bytes_acked;
     sample->delivery_rate_Bps = info->tcp.tcpi_delivery_rate;
     sample->last_data_sent_ms = info->tcp.tcpi_last_data_sent;
-    sample->ca_state = info->tcp.tcpi_ca_state;
     sample->app_limited = info->tcp.tcpi_delivery_rate_app_limited;
-    memset(sample->congestion_control, 0, sizeof(sample->congestion_control));
     sample->local_port = ntohs(msg->id.idiag_sport);
     sample->remote_port = ntohs(msg->id.idiag_dport);
-    sample->mark = 0;
     sample->closed = false;
     sample->shown = false;
     sample->busy_time_us = info->tcp.tcpi_busy_time;
@@ -129,15 +114,10 @@ __attribute__((noinline)) static void fill_from_short(struct riptide_sample *sam
     fill(sample, msg, &copy);
 }
 
-static void copy_name(char name[16], const char *given, size_t n)
-{
-    memcpy(name, given, strnlen(given, n < 15 ? n : 15));
-}
-
 enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payload, size_t len)
 {
     const struct inet_diag_msg *msg = payload;
-    struct attributes found = { NULL, NULL, NULL };
+    const struct nlattr *attr = NULL;
     const struct tcp_info_at4 *info;
     enum sample_verdict verdict;
     size_t n_bytes;
@@ -147,12 +127,12 @@ enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payl
     verdict = classify(msg);
     if (verdict != SAMPLE_OK)
         return verdict;
-    if (!find_attributes(&found, payload, len))
+    if (!find_info(&attr, payload, len))
         return SAMPLE_MALFORMED;
-    if (!found.info)
+    if (!attr)
         return SAMPLE_NO_INFO;
-    info = (const void *)(found.info + 1);
-    n_bytes = found.info->nla_len - sizeof(*found.info);
+    info = (const void *)(attr + 1);
+    n_bytes = attr->nla_len - sizeof(*attr);
     if (n_bytes < INFO_MIN_BYTES || info->tcp.tcpi_snd_cwnd == 0)
         return SAMPLE_MALFORMED;
 
@@ -160,10 +140,5 @@ enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payl
         fill(sample, msg, info);
     else
         fill_from_short(sample, msg, info, n_bytes);
-    if (found.mark && found.mark->nla_len >= sizeof(*found.mark) + sizeof(sample->mark))
-        memcpy(&sample->mark, found.mark + 1, sizeof(sample->mark));
-    if (found.congestion_control)
-        copy_name(sample->congestion_control, (const char *)(found.congestion_control + 1),
-                  found.congestion_control->nla_len - sizeof(*found.congestion_control));
     return SAMPLE_OK;
 }

@@ -397,11 +397,11 @@ def observe(host, *options, prefix=()):
 
 
 def ss(host):
-    """The host's established connections, by ss(8): [(peer, cwnd, congestion control)]."""
+    """The host's established connections, by ss(8): [(peer, cwnd)]."""
     found = []
     for line in host.run("ss", "-tinHO", "state", "established").stdout.splitlines():
         peer, info = line.split()[3], line.split()[4:]
         peer = peer.rpartition(":")[0].strip("[]").replace("::ffff:", "")
         cwnd = next(int(word[5:]) for word in info if word.startswith("cwnd:"))
-        found.append((peer, cwnd, info[0]))
+        found.append((peer, cwnd))
     return found

@@ -95,12 +95,10 @@ static void print_stats(const struct riptide_observer *observer)
     struct riptide_observer_stats stats;
 
     riptide_observer_get_stats(observer, &stats, sizeof(stats));
-    printf("stats sockets=%" PRIu64 " samples=%" PRIu64 " closed=%" PRIu64
-           " left_out_local=%" PRIu64 " left_out_scope=%" PRIu64 " left_out_no_info=%" PRIu64
-           " left_out_unused=%" PRIu64 " malformed=%" PRIu64 " overruns=%" PRIu64 " closed_lost=%" PRIu64 " error=%d\n",
-           stats.sockets, stats.samples, stats.closed, stats.left_out_local, stats.left_out_scope,
-           stats.left_out_no_info, stats.left_out_unused, stats.malformed, stats.overruns,
-           stats.closed_lost, -stats.events_error);
+    printf("stats samples=%" PRIu64 " left_out=%" PRIu64 " malformed=%" PRIu64 " closed=%" PRIu64
+           " closed_lost=%" PRIu64 " error=%" PRId64 "\n",
+           stats.samples, stats.left_out, stats.malformed, stats.closed, stats.closed_lost,
+           -stats.events_error);
 }
 
 static void read_what_is_left(struct riptide_observer *observer)

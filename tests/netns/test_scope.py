@@ -101,7 +101,7 @@ def test_the_kernels_verdict_is_the_plain_evaluations(stage):
         observer.dump()
         cookies = [sample[1] for sample in observer.samples]
         assert set(cookies) == expected and len(cookies) == len(expected), scope.words()
-        assert observer.stats()["left_out_scope"] == 0, "not the kernel's verdict alone"
+        assert observer.stats()["left_out"] == 0, "not the kernel's verdict alone"
         assert observer.end() == 0
         n_inside += len(cookies)
     assert ROUNDS < n_inside < 1500 * ROUNDS / 2  # neither none nor all

@@ -246,7 +246,7 @@ TEST(refusals_of_the_library_name_the_key)
         { "estimator.hints[].dst", 0, "given twice", "[prefix ::/0] dst: given twice" },
         { "estimator.hints", -1, "1025; at most 1024", "sections for prefixes: 1025; at most 1024" },
         { NULL, -1, "out of patience", "out of patience" },
-        { "observer.congestion_control", -1, "0", "observer.congestion_control: 0" },
+        { "observer.other", -1, "0", "observer.other: 0" },
     };
     SETTINGS settings;
 

@@ -2,6 +2,7 @@
 /* lib/observe/filter: the byte code agrees with the plain evaluation, and the kernel accepts it. */
 #include "bytes.h"
 #include "internal.h"
+#include "observe/config.h"
 #include "observe/filter.h"
 #include "scope_case.h"
 
@@ -113,18 +114,18 @@ TEST(prefixes_beyond_the_limit_are_left_to_the_observer)
 TEST(the_largest_scope_fits)
 {
     struct riptide_prefix dsts[FILTER_MAX_PREFIXES];
-    struct riptide_port_range ranges[RIPTIDE_SCOPE_MAX_PORT_RANGES];
+    struct riptide_port_range ranges[SCOPE_MAX_PORT_RANGES];
     struct riptide_scope scope = {
         .learn = dsts,
         .n_learn = FILTER_MAX_PREFIXES,
         .local_ports = ranges,
-        .n_local_ports = RIPTIDE_SCOPE_MAX_PORT_RANGES,
+        .n_local_ports = SCOPE_MAX_PORT_RANGES,
         .remote_ports = ranges,
-        .n_remote_ports = RIPTIDE_SCOPE_MAX_PORT_RANGES,
+        .n_remote_ports = SCOPE_MAX_PORT_RANGES,
     };
 
     seed_random();
-    for (int i = 0; i < RIPTIDE_SCOPE_MAX_PORT_RANGES; i++)
+    for (int i = 0; i < SCOPE_MAX_PORT_RANGES; i++)
         ranges[i] = (struct riptide_port_range){ (uint16_t)(i * 200), (uint16_t)(i * 200 + 99) };
     for (int turn = 0; turn < 20; turn++) {
         FILTER filter;

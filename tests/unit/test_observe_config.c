@@ -93,13 +93,13 @@ TEST(defaults_fill_no_more_than_asked)
     struct riptide_observer_config config;
 
     memset(&config, 0x5a, sizeof(config));
-    riptide_observer_config_init(&config, offsetof(struct riptide_observer_config, congestion_control));
-    assert_int_equal(config.size, offsetof(struct riptide_observer_config, congestion_control));
-    assert_int_equal(config.scope.n_learn, 0);
-    assert_int_equal(config.destroy_events, 0x5a5a5a5a);
+    riptide_observer_config_init(&config, offsetof(struct riptide_observer_config, scope));
+    assert_int_equal(config.size, offsetof(struct riptide_observer_config, scope));
+    assert_int_equal(config.events_buffer_bytes, 32 * 1024 * 1024);
+    assert_true(config.scope.n_learn != 0);
     riptide_observer_config_init(&config, sizeof(config));
     assert_int_equal(config.size, sizeof(config));
-    assert_true(config.congestion_control);
+    assert_int_equal(config.scope.n_learn, 0);
     assert_int_equal(config.destroy_events, RIPTIDE_DESTROY_EVENTS_AUTO);
 }
 

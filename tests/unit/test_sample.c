@@ -45,7 +45,6 @@ enum { APP_LIMITED = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 1 : 0x80 };
 static void make_info(unsigned char info[512])
 {
     memset(info, 0xee, 512);
-    info[1] = 3; /* ca_state: recovery */
     info[7] = APP_LIMITED;
     put_u32(info + 16, 1448);
     put_u32(info + 44, 250); /* last_data_sent */
@@ -55,22 +54,19 @@ static void make_info(unsigned char info[512])
     put_u32(info + 80, 37);
     put_u32(info + 100, 5);
     put_u64(info + 120, UINT64_C(5000000001));
-    put_u32(info + 136, 901);
     put_u32(info + 148, 49321);
     put_u32(info + 156, 777);
     put_u64(info + 160, UINT64_C(12500000000));
     put_u64(info + 168, UINT64_C(5000000)); /* busy_time */
 }
 
-/* With the name of its congestion control, of n_name bytes, before a tcp_info of n_info. */
-static void put_socket(struct bytes *bytes, const unsigned char info[512], size_t n_info,
-                       size_t n_name)
+/* With other attributes before a tcp_info of n_info. */
+static void put_socket(struct bytes *bytes, const unsigned char info[512], size_t n_info)
 {
     begin(bytes, AF_INET, v4);
     bytes_put_u8(bytes, INET_DIAG_SHUTDOWN, 0);
     bytes_put(bytes, INET_DIAG_PAD, NULL, 0);
-    if (n_name > 0)
-        bytes_put(bytes, INET_DIAG_CONG, "abcdefghijklmnopqrstuvwxyz", n_name);
+    bytes_put(bytes, INET_DIAG_CONG, "cubic", 5);
     bytes_put(bytes, INET_DIAG_INFO, info, n_info);
 }
 
@@ -79,7 +75,7 @@ static void make_message(struct bytes *bytes, size_t n_info)
     unsigned char info[512];
 
     make_info(info);
-    put_socket(bytes, info, n_info, 5);
+    put_socket(bytes, info, n_info);
 }
 
 static enum sample_verdict parse(struct riptide_sample *sample, struct bytes *bytes)
@@ -111,33 +107,15 @@ TEST(every_field_of_5_10)
     assert_int_equal(sample.min_rtt_us, 49321);
     assert_int_equal(sample.mss_bytes, 1448);
     assert_int_equal(sample.pmtu_bytes, 1500);
-    assert_int_equal(sample.segs_out, 901);
     assert_int_equal(sample.data_segs_out, 777);
     assert_int_equal(sample.retrans_segs, 5);
     assert_true(sample.acked_bytes == UINT64_C(5000000001));
     assert_true(sample.delivery_rate_Bps == UINT64_C(12500000000));
     assert_true(sample.busy_time_us == 5000000);
     assert_int_equal(sample.last_data_sent_ms, 250);
-    assert_int_equal(sample.ca_state, 3);
     assert_true(sample.app_limited);
-    assert_string_equal(sample.congestion_control, "abcde");
     assert_int_equal(sample.local_port, 8080);
     assert_int_equal(sample.remote_port, 443);
-}
-
-TEST(mark_is_known_where_it_is_told)
-{
-    const uint32_t mark = 0x12345678;
-    struct riptide_sample sample;
-    struct bytes message;
-
-    make_message(&message, INFO_5_10);
-    assert_int_equal(parsed(&message).mark, 0);
-    bytes_put(&message, INET_DIAG_MARK, &mark, sizeof(mark) - 1);
-    assert_int_equal(parsed(&message).mark, 0);
-    bytes_put(&message, INET_DIAG_MARK, &mark, sizeof(mark));
-    sample = parsed(&message);
-    assert_int_equal(sample.mark, mark);
 }
 
 /* Fields that an older kernel does not have are zero; without the window there is no sample. */
@@ -159,11 +137,9 @@ TEST(info_of_every_length)
         if (len % 8 == 0) { /* no field in part */
             assert_int_equal(sample.retrans_segs, len < 104 ? 0 : 5);
             assert_true(sample.acked_bytes == (len < 128 ? 0 : UINT64_C(5000000001)));
-            assert_int_equal(sample.segs_out, len < 140 ? 0 : 901);
             assert_int_equal(sample.data_segs_out, len < 160 ? 0 : 777);
             assert_true(sample.busy_time_us == (len < 176 ? 0 : 5000000));
         }
-        assert_string_equal(sample.congestion_control, "abcde");
     }
 }
 
@@ -177,14 +153,13 @@ TEST(bytes_that_mean_something_else)
     make_info(info);
     info[7] = 0xff & ~APP_LIMITED; /* fastopen_client_fail and bits to come */
     put_u32(info + 148, UINT32_MAX); /* no measurement */
-    put_socket(&message, info, INFO_5_10, 0);
+    put_socket(&message, info, INFO_5_10);
     sample = parsed(&message);
     assert_false(sample.app_limited);
     assert_int_equal(sample.min_rtt_us, 0);
     assert_int_equal(sample.rtt_us, 50123);
-    assert_string_equal(sample.congestion_control, "");
     put_u32(info + 80, 0);
-    put_socket(&message, info, INFO_5_10, 0);
+    put_socket(&message, info, INFO_5_10);
     assert_int_equal(parse(&sample, &message), SAMPLE_MALFORMED);
 }
 
@@ -232,24 +207,6 @@ TEST(classes_of_destinations)
         begin(&message, cases[i].family, cases[i].dst);
         if (parse(&sample, &message) != cases[i].verdict)
             fail_msg("case %zu: %d instead of %d", i, parse(&sample, &message), cases[i].verdict);
-    }
-}
-
-/* None of those given ends in a zero. */
-TEST(names_of_congestion_control)
-{
-    static const size_t lens[] = { 0, 1, 12, 15, 16, 26 };
-    struct riptide_sample sample;
-    unsigned char info[512];
-    struct bytes message;
-
-    make_info(info);
-    for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
-        put_socket(&message, info, INFO_5_10, lens[i]);
-        sample = parsed(&message);
-        assert_int_equal(strlen(sample.congestion_control), lens[i] < 15 ? lens[i] : 15);
-        assert_memory_equal(sample.congestion_control, "abcdefghijklmno",
-                            strlen(sample.congestion_control));
     }
 }
 

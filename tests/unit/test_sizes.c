@@ -56,7 +56,7 @@ static const struct object {
     int (*try)(const void *config, struct riptide_error *error);
 } objects[] = {
     { "observer", sizeof(struct riptide_observer_config),
-      END_OF(riptide_observer_config, events_buffer_bytes), init_observer, try_observer },
+      END_OF(riptide_observer_config, scope), init_observer, try_observer },
     { "estimator", sizeof(struct riptide_estimator_config),
       END_OF(riptide_estimator_config, reserved), init_estimator, try_estimator },
     { "applier", sizeof(struct riptide_applier_config), END_OF(riptide_applier_config, cgroup),
@@ -106,22 +106,6 @@ TEST(without_a_configuration_all_is_by_default)
 
         if (objects[i].try(NULL, &error) != 0)
             fail_msg("%s: %s", objects[i].name, error.text);
-    }
-}
-
-/* A scope lies within the observer's configuration and cannot become longer. */
-TEST(each_byte_that_a_newer_scope_sets_is_refused)
-{
-    const size_t scope = offsetof(struct riptide_observer_config, scope);
-
-    for (size_t at = END_OF(riptide_scope, n_remote_ports); at < sizeof(struct riptide_scope); at++) {
-        struct riptide_error error = { .text = "" };
-        union config config;
-
-        init_observer(&config, sizeof(config.any.observer));
-        config.bytes[scope + at] = 1;
-        assert_int_equal(try_observer(&config, &error), -E2BIG);
-        assert_memory_equal(error.text, "observer.scope.reserved: ", 25);
     }
 }
 

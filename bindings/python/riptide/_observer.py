@@ -16,7 +16,7 @@ from ._errors import check, has_more
 from ._handle import Handle
 from ._native import ffi, lib
 from ._types import ObserverOptions, Sample
-from ._values import Address, new_config, text
+from ._values import Address, new_config
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -48,11 +48,8 @@ class Columns(Dict[str, Any]):
     memoryview, of shape (connections,) and the field's C type, bool or uint8 to uint64; a
     connection has the same index in all columns. They share one block of memory, with the stride of
     a row, which exists as long as any of them. The peer is `family` (AF_INET, AF_INET6) and 128
-    bits, `dst_high` and `dst_low` (IPv4: only dst_low); address() joins them. `congestion` is an
-    index into `congestion_controls`.
+    bits, `dst_high` and `dst_low` (IPv4: only dst_low); address() joins them.
     """
-
-    congestion_controls: list[str]
 
     def __init__(self, rows: Any) -> None:
         # Each column refers to the buffer, that to this pointer, and its destructor to the rows.
@@ -65,7 +62,6 @@ class Columns(Dict[str, Any]):
             super().__init__({name: numpy.asarray(view) for name, view in views.items()})
         except ImportError:
             super().__init__(views)
-        self.congestion_controls = [text(rows.names[i]) for i in range(rows.n_names)]
 
     def address(self, place: int) -> Address:
         """The peer of the connection with that index. Errors: IndexError."""
@@ -75,10 +71,9 @@ class Columns(Dict[str, Any]):
         return IPv6Address(int(self["dst_high"][place]) << 64 | low)
 
     def copy(self) -> Columns:
-        """A copy with the same columns, and the names of congestion controls."""
+        """A copy with the same columns."""
         other = Columns.__new__(Columns)
         other.update(self)
-        other.congestion_controls = list(self.congestion_controls)
         return other
 
 

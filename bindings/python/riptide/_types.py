@@ -88,18 +88,14 @@ class Sample:
     min_rtt_us: int = _view("min_rtt_us")  #: windowed minimum; 0: not measured
     mss_bytes: int = _view("mss_bytes")
     pmtu_bytes: int = _view("pmtu_bytes")
-    segs_out: int = _view("segs_out")
     data_segs_out: int = _view("data_segs_out")  #: 0: the window was never used
     retrans_segs: int = _view("retrans_segs")  #: in the connection's life
     acked_bytes: int = _view("acked_bytes")  #: 1 after an active open that sent nothing
     delivery_rate_Bps: int = _view("delivery_rate_Bps")  #: bytes per second
     last_data_sent_ms: int = _view("last_data_sent_ms")  #: time since then
-    ca_state: int = _view("ca_state")  #: 0 open to 4 loss
     app_limited: bool = _view("app_limited")  #: the application limited the delivery rate
-    congestion_control: str = _view("congestion_control", text)  #: empty: not requested, or closed
     local_port: int = _view("local_port")
     remote_port: int = _view("remote_port")
-    mark: int = _view("mark")  #: the kernel shows it only to CAP_NET_ADMIN
     closed: bool = _view("closed")  #: as it was when it closed; see destroy_events
     shown: bool = _view("shown")  #: by an earlier dump
     busy_time_us: int = _view("busy_time_us")  #: time with unacknowledged data
@@ -310,7 +306,6 @@ class ObserverOptions(TypedDict, total=False):
     """struct riptide_observer_config."""
 
     scope: Scope  # default: everything
-    congestion_control: bool  # request its name as well; True
     destroy_events: int  # closed ones: True, False, -1: if an agent needs them
     events_buffer_bytes: int  # for destroy events; 32 MB
 

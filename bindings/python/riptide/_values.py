@@ -229,9 +229,6 @@ def _write(c: Any, field: str, cname: str, value: Any, keep: list[Any], path: st
     elif cname == "char *":
         keep.append(ffi.new("char[]", path_bytes(value, path)))
         setattr(c, field, keep[-1])
-    elif cname.startswith("char["):
-        room = len(getattr(c, field))
-        setattr(c, field, ascii_text(path, value, room - 1).ljust(room, b"\0"))
     else:
         _write_number(c, field, value, path)
 

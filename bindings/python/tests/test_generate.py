@@ -161,8 +161,8 @@ def test_type_checker_sees_a_call_that_no_longer_fits(copy: Path) -> None:
 def test_headers_that_changed_after_the_source_was_made_fail_the_compiler(copy: Path) -> None:
     """As it would be with headers of one version and declarations of another."""
     assert generate(copy).returncode == 0
-    edit(copy / "include" / "riptide" / "observe.h", "    char congestion_control[16];",
-         "    uint32_t congestion_control;")
+    edit(copy / "include" / "riptide" / "observe.h", "    uint16_t remote_port;",
+         "    char remote_port[16];")
     assert compile_module(copy).returncode != 0
 
 

@@ -130,7 +130,6 @@ static struct riptide_agent *make_agent(void)
     struct riptide_error error;
 
     riptide_observer_config_init(&observer, sizeof(observer));
-    observer.congestion_control = false; /* as in riptided */
     riptide_estimator_config_init(&estimator, sizeof(estimator));
     estimator.policy = riptide_policy_find("paper");
     estimator.cwnd_min = 12; /* a window of ten gets no route */

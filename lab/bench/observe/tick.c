@@ -41,7 +41,6 @@ static struct riptide_observer *make_observer(size_t n, char **texts)
     riptide_observer_config_init(&config, sizeof(config));
     config.scope.learn = learn;
     config.scope.n_learn = n;
-    config.congestion_control = false; /* as in riptided */
     if (riptide_observer_new(&observer, &config, &error) != 0)
         die("observer", error.text);
     free(learn);
