@@ -233,6 +233,22 @@ static int serve(struct daemon *daemon)
     return live(daemon, &privileges);
 }
 
+/* With a hint for each section of a prefix. */
+static int make_agent(struct settings *settings, struct riptide_agent **agentp,
+                      struct riptide_error *error)
+{
+    int r;
+
+    settings_link(settings);
+    r = riptide_agent_new(agentp, &settings->agent, error);
+    for (size_t i = 0; r == 0 && i < settings->n_overrides; i++) {
+        r = riptide_agent_set_hint(*agentp, &settings->overrides[i], error);
+        if (r != 0)
+            error->index = (int64_t)i;
+    }
+    return r;
+}
+
 int daemon_check(struct settings *settings)
 {
     struct riptide_error error = { .text = "" };
@@ -240,9 +256,8 @@ int daemon_check(struct settings *settings)
     gid_t group;
     int r;
 
-    settings_link(settings);
     /* Making an agent checks everything and changes nothing. */
-    r = riptide_agent_new(&agent, &settings->agent, &error);
+    r = make_agent(settings, &agent, &error);
     riptide_agent_free(agent);
     if (r == 0 && strcmp(settings->control, "none"))
         r = listener_find_group(settings->control_group, &group, &error);
@@ -260,12 +275,13 @@ int daemon_serve(struct settings *settings)
     /* A dry run only writes to the log. */
     if (!settings->applier.dry_run)
         log_limit_repeats();
-    settings_link(settings);
     r = draw_seeds(settings);
     if (r == 0)
-        r = riptide_agent_new(&daemon.agent, &settings->agent, &error);
-    if (r < 0)
+        r = make_agent(settings, &daemon.agent, &error);
+    if (r < 0) {
+        riptide_agent_free(daemon.agent);
         return refuse(settings, &error, r);
+    }
     service_open(&daemon.service);
     status = serve(&daemon);
     control_close(daemon.control);

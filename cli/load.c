@@ -46,7 +46,7 @@ static void note_mistake(struct settings *settings, struct riptide_error error)
 void settings_mend_numbers(struct settings *settings)
 {
     const struct riptide_applier_config numbers = settings_numbers(settings);
-    size_t n_most = OPTIONS_MAX_ROWS + settings->n_overrides;
+    size_t n_most = OPTIONS_MAX_ROWS, n_valid = 0;
     struct riptide_error error = { .text = "" };
     struct riptide_applier *applier = NULL;
     struct riptide_estimator *estimator = NULL;
@@ -63,6 +63,15 @@ void settings_mend_numbers(struct settings *settings)
         note_mistake(settings, error);
         settings_drop_refused(settings, &error);
     }
+    for (size_t i = 0; estimator && i < settings->n_overrides; i++) {
+        if (riptide_estimator_set_hint(estimator, &settings->overrides[i], &error) != -EINVAL) {
+            settings->overrides[n_valid++] = settings->overrides[i];
+            continue;
+        }
+        error.index = (int64_t)i;
+        note_mistake(settings, error);
+    }
+    settings->n_overrides = n_valid;
     riptide_estimator_free(estimator);
 }
 

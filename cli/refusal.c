@@ -31,25 +31,21 @@ static const struct option_row *find_row(const struct option_row *rows, const ch
 
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error)
 {
-    static const char hints[] = "estimator.hints";
-    const size_t n = sizeof(hints) - 1;
     const struct riptide_error given = *error;
     const char *field = given.field ? given.field : "";
-    const char *of_hint = strncmp(field, hints, n) ? NULL : skip_stage(field + n);
-    const struct option_row *row = find_row(of_hint ? override_rows : settings_rows,
-                                            of_hint ? of_hint : field);
-    const char *name = row ? row->name : of_hint;
+    bool is_of_hint = strncmp(field, "hint.", strlen("hint.")) == 0;
+    const struct option_row *row = find_row(is_of_hint ? override_rows : settings_rows, field);
     /* The text after the field's name, which contains no blanks or colons. */
     const char *text = given.text + strcspn(given.text, ": ");
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    if (!name)
+    if (!row)
         return;
-    if (of_hint && (size_t)given.index < settings->n_overrides) {
+    if (is_of_hint && (size_t)given.index < settings->n_overrides) {
         riptide_prefix_format(&settings->overrides[given.index].dst, dst);
-        error_set(error, "[" PREFIX_SECTION " %s] %s%s", dst, name, text);
+        error_set(error, "[" PREFIX_SECTION " %s] %s%s", dst, row->name, text);
     } else {
-        error_set(error, "%s%s", of_hint ? "sections for prefixes" : name, text);
+        error_set(error, "%s%s", row->name, text);
     }
     error->field = given.field;
     error->index = given.index;
@@ -58,7 +54,6 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
 void settings_drop_refused(struct settings *settings, const struct riptide_error *refusal)
 {
     const struct option_row *row = find_row(settings_rows, refusal->field ? refusal->field : "");
-    const size_t i = (size_t)refusal->index, n = settings->n_overrides;
     struct settings defaults;
 
     if (row && row->kind->form == VALUE_LIST) {
@@ -67,10 +62,6 @@ void settings_drop_refused(struct settings *settings, const struct riptide_error
         settings_init(&defaults);
         memcpy((char *)settings + row->offset, (const char *)&defaults + row->offset,
                row->kind->bytes);
-    } else if (i < n) {
-        memmove(&settings->overrides[i], &settings->overrides[i + 1],
-                (n - i - 1) * sizeof(settings->overrides[0]));
-        settings->n_overrides--;
     }
     settings_link(settings);
 }

@@ -196,8 +196,6 @@ void settings_link(struct settings *settings)
         settings->applier.holdout_percent == HOLDOUT_PERCENT)
         settings->applier.holdout_percent = 0;
     settings->applier.max_windows = settings->estimator.max_destinations;
-    settings->estimator.hints = settings->overrides;
-    settings->estimator.n_hints = settings->n_overrides;
 }
 
 void settings_deinit(struct settings *settings)

@@ -80,7 +80,7 @@ int settings_add_override(struct settings *settings, const struct riptide_prefix
 /* Replaces the library's field names by keys: "estimator.cwnd_min: ..." becomes "cwnd-min: ...". */
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
 
-/* Gives the value that is refused its default, or drops its section for a prefix. */
+/* Gives the value that is refused its default. */
 void settings_drop_refused(struct settings *settings, const struct riptide_error *refusal);
 
 /*

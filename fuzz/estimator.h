@@ -10,14 +10,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { DRAWN_OVERRIDES = 3, DRAWN_AGGREGATES = 2 };
+enum { DRAWN_AGGREGATES = 2 };
 
 static const uint64_t ns_per_s = 1000000000;
 
-/* A configuration, with the arrays to which it points. */
+/* A configuration, with the array to which it points. */
 struct drawn_config {
     struct riptide_estimator_config config;
-    struct riptide_hint overrides[DRAWN_OVERRIDES];
     struct riptide_prefix aggregates[DRAWN_AGGREGATES];
 };
 
@@ -51,21 +50,27 @@ static inline double draw_share(struct case_bytes *bytes)
     return case_u8(bytes) / 255.0;
 }
 
-static inline void draw_overrides(struct drawn_config *drawn, struct case_bytes *bytes)
+/* Hints without an end, valid or not. */
+static inline void draw_hints(struct riptide_estimator *estimator, struct case_bytes *bytes)
 {
     uint8_t how = case_u8(bytes);
 
-    drawn->config.hints = drawn->overrides;
-    drawn->config.n_hints = how % (DRAWN_OVERRIDES + 1);
-    for (size_t i = 0; i < drawn->config.n_hints; i++)
-        drawn->overrides[i] = (struct riptide_hint){
+    for (int i = 0; i < (how & 3); i++) {
+        struct riptide_hint hint = {
             .dst = draw_network(bytes),
             .cwnd_min = how & 8 ? case_u8(bytes) : 0,
             .cwnd_max = how & 16 ? case_u16(bytes) : 0,
             .off = how & 32,
         };
+
+        riptide_estimator_set_hint(estimator, &hint, NULL);
+    }
+}
+
+static inline void draw_aggregates(struct drawn_config *drawn, struct case_bytes *bytes)
+{
     drawn->config.aggregates = drawn->aggregates;
-    drawn->config.n_aggregates = how & 128 ? DRAWN_AGGREGATES : 0;
+    drawn->config.n_aggregates = DRAWN_AGGREGATES;
     for (size_t i = 0; i < drawn->config.n_aggregates; i++)
         drawn->aggregates[i] = draw_network(bytes);
 }
@@ -97,7 +102,7 @@ static inline void draw_config(struct drawn_config *drawn, struct case_bytes *by
     if (how & 32)
         config->max_destinations = case_u8(bytes);
     if (how & 64)
-        draw_overrides(drawn, bytes);
+        draw_aggregates(drawn, bytes);
 }
 
 /* Any sample that a kernel can report, and sometimes an impossible one. */

@@ -17,6 +17,7 @@ static struct riptide_estimator *draw_estimator(struct drawn_config *drawn,
     draw_config(drawn, bytes);
     if (riptide_estimator_new(&estimator, &drawn->config, NULL) < 0)
         return NULL;
+    draw_hints(estimator, bytes);
     for (uint8_t n = case_u8(bytes) % 8; n > 0; n--) {
         struct riptide_sample sample = draw_sample(bytes);
 

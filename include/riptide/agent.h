@@ -205,7 +205,7 @@ int riptide_agent_arm_of(const struct riptide_agent *agent, const struct riptide
                          uint64_t cookie, enum riptide_arm *armp);
 
 /*
- * riptide_estimator_add_hint and _remove_hint, with the errors and outcomes of these, -ESHUTDOWN
+ * riptide_estimator_set_hint and _remove_hint, with the errors and outcomes of these, -ESHUTDOWN
  * and -ECHILD. Windows change at the end of the round.
  */
 int riptide_agent_set_hint(struct riptide_agent *agent, const struct riptide_hint *hint,

@@ -138,8 +138,6 @@ struct riptide_estimator_config {
      * tick to the next discards history. 0 to 1; default 1: never.
      */
     double drop_share;
-    const struct riptide_hint *hints; /* without an end, each prefix once; default: none */
-    size_t n_hints;                   /* up to RIPTIDE_MAX_HINTS */
     /* The least rto_min of "bdp": 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: it sets none. */
     uint32_t rto_min_floor_us;
     uint8_t reserved[4]; /* 0 */
@@ -235,11 +233,11 @@ int riptide_estimator_pop(struct riptide_estimator *estimator,
                           const struct riptide_estimate **estimatep);
 
 /*
- * Adds a hint, with effect at once: changed windows wait to be popped. A prefix has at most one
+ * Sets a hint, with effect at once: changed windows wait to be popped. A prefix has at most one
  * with an end and one without, which it replaces. Errors: -EINVAL (`error`, which may be NULL,
  * names the field). Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
  */
-int riptide_estimator_add_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
+int riptide_estimator_set_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
 
 /*

@@ -311,7 +311,7 @@ static void measure_hints(const struct plan *plan, const struct riptide_sample *
             struct riptide_hint hint = hint_of(i, S);
             uint32_t cursor = n_hints;
 
-            if (riptide_estimator_add_hint(estimator, &hint, NULL) != 0)
+            if (riptide_estimator_set_hint(estimator, &hint, NULL) != 0)
                 break;
             n_hints += riptide_estimator_next_hint(estimator, &cursor, &hint) == 0;
         }

@@ -70,7 +70,7 @@ static bool load_hint(struct riptide_estimator *estimator, const char *line, con
         return true;
     hint.off = off;
     hint.until_ns += until_ns - realtime_ns < left_ns ? until_ns - realtime_ns : left_ns;
-    return riptide_estimator_add_hint(estimator, &hint, NULL) == 0;
+    return riptide_estimator_set_hint(estimator, &hint, NULL) == 0;
 }
 
 bool operator_load(struct riptide_estimator *estimator, const char *state, uint64_t now_ns,

@@ -181,7 +181,7 @@ RIPTIDE_PUBLIC int riptide_agent_set_hint(struct riptide_agent *agent,
 {
     int r = agent_check(agent, error);
 
-    return r < 0 ? r : riptide_estimator_add_hint(agent->estimator, hint, error);
+    return r < 0 ? r : riptide_estimator_set_hint(agent->estimator, hint, error);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_remove_hint(struct riptide_agent *agent,

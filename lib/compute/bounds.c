@@ -11,33 +11,28 @@
 #include <errno.h>
 #include <string.h>
 
-#define HINT "estimator.hints[]."
-
 static int hint_check(const struct riptide_estimator *estimator, const struct riptide_hint *hint,
-                      size_t i, struct riptide_error *error)
+                      struct riptide_error *error)
 {
     const struct riptide_estimator_config *config = &estimator->config;
     uint32_t max = hint->cwnd_max ? hint->cwnd_max : config->cwnd_max;
     uint32_t min = hint->cwnd_min ? hint->cwnd_min : config->cwnd_min;
 
     if (!prefix_is_valid(&hint->dst))
-        return error_set_element(error, HINT "dst", i,
-                                 "no prefix; family AF_INET or AF_INET6, no bits after len");
+        return error_set_field(error, "hint.dst",
+                               "no prefix; family AF_INET or AF_INET6, no bits after len");
     if (hint->reserved != 0)
-        return error_set_element(error, HINT "reserved", i, "must be 0");
+        return error_set_field(error, "hint.reserved", "must be 0");
     if (!hint_has_end(hint))
-        return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, min, max, error);
-    if (i != ADDED)
-        return error_set_element(error, HINT "until_ns", i,
-                                 "must be 0: hints of the configuration have no end");
+        return bounds_check("hint.cwnd_min", "hint.cwnd_max", min, max, error);
     if (hint->until_ns <= estimator->input.now_ns)
-        return error_set_element(error, HINT "until_ns", i, "has passed already");
+        return error_set_field(error, "hint.until_ns", "has passed already");
     if (hint->cwnd_min > 0)
-        return error_set_element(error, HINT "cwnd_min", i,
-                                 "must be 0: a hint with an end only lowers windows");
+        return error_set_field(error, "hint.cwnd_min",
+                               "must be 0: a hint with an end only lowers windows");
     if (hint->cwnd_max == 0 && !hint->off)
-        return error_set_element(error, HINT "cwnd_max", i, "0, and not off: it has no effect");
-    return bounds_check(HINT "cwnd_min", HINT "cwnd_max", i, 1, max, error);
+        return error_set_field(error, "hint.cwnd_max", "0, and not off: it has no effect");
+    return bounds_check("hint.cwnd_min", "hint.cwnd_max", 1, max, error);
 }
 
 /* The last one up to that prefix, or NONE: the one around it, or inside of that. */
@@ -153,7 +148,8 @@ static void link_one(struct riptide_estimator *estimator, uint32_t i)
         at->cap = &at->hint;
 }
 
-void hints_changed(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+/* Bounds the windows within `dst` anew; NULL: all. */
+static void hints_changed(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
     for (uint32_t i = 0; i < estimator->n_hints; i++)
         link_one(estimator, i);
@@ -164,16 +160,17 @@ void hints_changed(struct riptide_estimator *estimator, const struct riptide_pre
     }
 }
 
-int hints_put(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
-              struct riptide_error *error)
+RIPTIDE_PUBLIC int riptide_estimator_set_hint(struct riptide_estimator *estimator,
+                                              const struct riptide_hint *hint,
+                                              struct riptide_error *error)
 {
     uint32_t own = find_own(estimator, &hint->dst, hint_has_end(hint)), n = estimator->n_hints;
-    int r = hint_check(estimator, hint, i, error);
+    int r;
 
+    error_set(error, "%s", "");
+    r = hint_check(estimator, hint, error);
     if (r < 0)
         return r;
-    if (own != NONE && i != ADDED)
-        return error_set_element(error, HINT "dst", i, "given twice");
     if (own == NONE && n == RIPTIDE_MAX_HINTS)
         return RIPTIDE_E_FULL;
     if (own == NONE) {
@@ -185,20 +182,8 @@ int hints_put(struct riptide_estimator *estimator, const struct riptide_hint *hi
     estimator->hints[own].hint = *hint;
     if (!hint_has_end(hint))
         estimator->hints[own].hint.until_ns = RIPTIDE_NEVER_NS;
+    hints_changed(estimator, &hint->dst);
     return 0;
-}
-
-RIPTIDE_PUBLIC int riptide_estimator_add_hint(struct riptide_estimator *estimator,
-                                              const struct riptide_hint *hint,
-                                              struct riptide_error *error)
-{
-    int r;
-
-    error_set(error, "%s", "");
-    r = hints_put(estimator, hint, ADDED, error);
-    if (r == 0)
-        hints_changed(estimator, &hint->dst);
-    return r;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estimator,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The estimator's configuration: defaults and checks. bounds.c checks hints. Pure. */
+/* The estimator's configuration: defaults and checks. Pure. */
 #include "estimator.h"
 #include "internal.h"
 #include "prefix.h"
@@ -47,18 +47,17 @@ static const char *policy_fault(const struct riptide_policy *policy)
     return NULL;
 }
 
-int bounds_check(const char *min_field, const char *max_field, size_t i, uint32_t min, uint32_t max,
+int bounds_check(const char *min_field, const char *max_field, uint32_t min, uint32_t max,
                  struct riptide_error *error)
 {
     if (max < 1 || max > RIPTIDE_CWND_LIMIT)
-        return error_set_element(error, max_field, i, "%u; must be 1 to %d segments", max,
-                                 RIPTIDE_CWND_LIMIT);
+        return error_set_field(error, max_field, "%u; must be 1 to %d segments", max,
+                               RIPTIDE_CWND_LIMIT);
     if (min < 1)
-        return error_set_element(error, min_field, i, "0; must be 1 to the largest window, %u",
-                                 max);
+        return error_set_field(error, min_field, "0; must be 1 to the largest window, %u", max);
     if (min > max)
-        return error_set_element(error, max_field, i, "%u; below the smallest window, %u segments",
-                                 max, min);
+        return error_set_field(error, max_field, "%u; below the smallest window, %u segments", max,
+                               min);
     return 0;
 }
 
@@ -91,7 +90,7 @@ static int config_check(const struct riptide_estimator_config *config, struct ri
                                          config->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
         return REFUSE(rto_min_floor_us, " us",
                       "1 ms to 60 s, or 0, which leaves rto_min unchanged");
-    return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", ADDED, config->cwnd_min,
+    return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", config->cwnd_min,
                         config->cwnd_max, error);
 }
 
@@ -109,8 +108,5 @@ int estimator_config_check(struct riptide_estimator_config *checked,
     if (r == 0)
         r = prefixes_check(checked->aggregates, checked->n_aggregates, "estimator.aggregates",
                            "estimator.aggregates[]", error);
-    if (r == 0)
-        r = array_check(checked->hints, checked->n_hints, RIPTIDE_MAX_HINTS, "estimator.hints",
-                        error);
     return r;
 }

@@ -16,11 +16,10 @@
 #include <string.h>
 
 /* Sets up all members that depend on the configuration. */
-static int lay_out(struct riptide_estimator *estimator, struct riptide_error *error)
+static int lay_out(struct riptide_estimator *estimator)
 {
     struct riptide_estimator_config *config = &estimator->config;
     size_t memory_bytes = config->policy->memory_bytes, entry_bytes = sizeof(struct destination);
-    int r = 0;
 
     estimator->memory_at = offsetof(struct destination, memory);
     if (memory_bytes > SMALL_MEMORY_BYTES) {
@@ -41,12 +40,7 @@ static int lay_out(struct riptide_estimator *estimator, struct riptide_error *er
         config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->changed = NONE;
     estimator->input.config = config;
-    for (size_t i = 0; r == 0 && i < config->n_hints; i++)
-        r = hints_put(estimator, &config->hints[i], i, error);
-    hints_changed(estimator, NULL);
-    config->hints = NULL;
-    config->n_hints = 0;
-    return r;
+    return 0;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
@@ -60,7 +54,7 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
     estimator = calloc(1, sizeof(*estimator));
     r = estimator ? estimator_config_check(&estimator->config, config, error) : -ENOMEM;
     if (r == 0)
-        r = lay_out(estimator, error);
+        r = lay_out(estimator);
     if (r < 0)
         return error_fill(error, r);
     *estimatorp = estimator;

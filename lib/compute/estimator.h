@@ -85,7 +85,7 @@ struct share {
 };
 
 struct riptide_estimator {
-    struct riptide_estimator_config config; /* without its hints */
+    struct riptide_estimator_config config;
     void *aggregates;                       /* the configuration's */
     const struct riptide_scope *scope;      /* the observer's; NULL: everything */
     bool is_by_host;                        /* every destination is one host */
@@ -103,7 +103,7 @@ struct riptide_estimator {
     /* Destinations that gave way, to be withdrawn before others are popped; NULL: none so far. */
     struct riptide_prefix *withdrawn;
     uint32_t n_withdrawn, withdrawn_capacity;
-    struct hint *hints; /* RIPTIDE_MAX_HINTS; the configuration's and the added ones, sorted */
+    struct hint *hints; /* RIPTIDE_MAX_HINTS, sorted by prefix */
     uint32_t n_hints;
     struct riptide_estimate popped;
 };
@@ -140,16 +140,13 @@ static inline void estimator_freep(struct riptide_estimator **estimatorp)
     riptide_estimator_free(*estimatorp);
 }
 
-/* The caller's over the defaults, hints not checked. Errors: -EINVAL, -E2BIG, with a line. */
+/* The caller's over the defaults. Errors: -EINVAL, -E2BIG, with a line. */
 int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
                            struct riptide_error *error);
 
-/* In place of the index of a hint that is not in the configuration. */
-#define ADDED SIZE_MAX
-
-/* The bounds of the i-th hint, or ADDED. Errors: -EINVAL with a line. */
-int bounds_check(const char *min_field, const char *max_field, size_t i, uint32_t min, uint32_t max,
+/* Errors: -EINVAL with a line. */
+int bounds_check(const char *min_field, const char *max_field, uint32_t min, uint32_t max,
                  struct riptide_error *error);
 
 /*
@@ -186,16 +183,6 @@ static inline bool hint_has_end(const struct riptide_hint *hint)
 {
     return hint->until_ns != 0 && hint->until_ns != RIPTIDE_NEVER_NS;
 }
-
-/*
- * Checks and stores the i-th hint of the configuration, or ADDED; hints_changed follows the last.
- * Outcomes: RIPTIDE_E_FULL. Errors: -EINVAL with a line, -ENOMEM.
- */
-int hints_put(struct riptide_estimator *estimator, const struct riptide_hint *hint, size_t i,
-              struct riptide_error *error);
-
-/* Bounds the windows within `dst` anew; NULL: all. */
-void hints_changed(struct riptide_estimator *estimator, const struct riptide_prefix *dst);
 
 /* Removes hints whose end has passed. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);

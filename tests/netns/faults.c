@@ -247,8 +247,6 @@ static void configure(struct all_config *all)
     };
     /* Routes alone serve no other prefixes. */
     static const struct riptide_prefix host = { AF_INET, 32, { 198, 51, 100, 100 } };
-    static const struct riptide_hint overrides[] = { { .dst = { AF_INET, 8, { 198 } },
-                                                       .cwnd_max = 90 } };
 
     riptide_agent_config_init(&all->agent, sizeof(all->agent));
     riptide_observer_config_init(&all->observer, sizeof(all->observer));
@@ -260,8 +258,6 @@ static void configure(struct all_config *all)
     all->observer.destroy_events = true;
     all->estimator.aggregates = &host;
     all->estimator.n_aggregates = 1;
-    all->estimator.hints = overrides;
-    all->estimator.n_hints = 1;
     all->agent.observer = &all->observer;
     all->agent.estimator = &all->estimator;
     all->agent.interval_ns = INTERVAL_NS;

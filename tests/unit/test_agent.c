@@ -137,10 +137,6 @@ TEST(routes_alone_refuse_what_makes_prefixes)
 TEST(fields_of_the_stages_are_named)
 {
     const struct riptide_prefix prefixes[2] = { { AF_INET, 8, { 10 } }, { 0 } };
-    const struct riptide_hint overrides[2] = {
-        { .dst = prefixes[0] },
-        { .dst = { AF_INET, 0, { 0 } }, .cwnd_max = 9 },
-    };
     struct riptide_observer_config observer;
     struct configs configs;
 
@@ -153,12 +149,6 @@ TEST(fields_of_the_stages_are_named)
     observer.scope.learn = NULL;
     assert_not_new(&configs, "observer.scope.learn: NULL, but its number is 2");
     observer.scope.n_learn = 0;
-    configs.estimator.n_hints = 5;
-    assert_not_new(&configs, "estimator.hints: NULL, but its number is 5");
-    configs.estimator.hints = overrides;
-    configs.estimator.n_hints = 2;
-    assert_not_new(&configs, "estimator.hints[1].cwnd_max: 9; ");
-    configs.estimator.n_hints = 0;
     configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS + 1;
     assert_not_new(&configs, "estimator.max_destinations: 16777217; ");
     init(&configs);

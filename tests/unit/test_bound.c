@@ -10,13 +10,20 @@
 
 static const struct riptide_estimate nothing;
 
-static void add_hint(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd_max,
-                     uint64_t until_ns)
+static void set_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint)
 {
-    struct riptide_hint hint = { .dst = prefix(dst), .cwnd_max = cwnd_max, .until_ns = until_ns };
     struct riptide_error error;
 
-    assert_int_equal(riptide_estimator_add_hint(estimator, &hint, &error), 0);
+    if (riptide_estimator_set_hint(estimator, hint, &error) != 0)
+        fail_msg("%s", error.text);
+}
+
+static void cap(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd_max,
+                uint64_t until_ns)
+{
+    struct riptide_hint hint = { .dst = prefix(dst), .cwnd_max = cwnd_max, .until_ns = until_ns };
+
+    set_hint(estimator, &hint);
 }
 
 TEST(estimate_holds_every_figure)
@@ -61,9 +68,11 @@ TEST(longest_without_an_end_decides_alone)
         { .dst = prefix("0.0.0.0/0"), .cwnd_max = 15 },
         { .dst = prefix("192.0.2.2"), .cwnd_max = 12 },
     };
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.hints = hints, config.n_hints = 4);
+    ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_estimate estimate;
 
+    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+        set_hint(estimator, &hints[i]);
     learn(estimator, 70, S);
     assert_int_equal(cwnd_of(estimator), 44);
     estimate = explain(estimator);
@@ -77,10 +86,10 @@ TEST(longest_without_an_end_decides_alone)
 /* An estimator that has seen one window of the destination, which a hint is for. */
 static struct riptide_estimator *estimator_under(struct riptide_hint hint, uint32_t cwnd)
 {
-    struct riptide_estimator *estimator;
+    struct riptide_estimator *estimator = estimator_of_policy("paper");
 
     hint.dst = prefix("192.0.2.0/24");
-    estimator = ESTIMATOR_WITH("paper", config.hints = &hint, config.n_hints = 1);
+    set_hint(estimator, &hint);
     learn(estimator, cwnd, S);
     return estimator;
 }
@@ -110,18 +119,19 @@ TEST(cap_with_an_end_holds_over_all_else_and_ends)
     const struct riptide_hint sixty = {
         .dst = prefix("192.0.2.1"), .cwnd_min = 60, .cwnd_max = 60
     };
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.hints = &sixty, config.n_hints = 1);
+    ESTIMATOR *estimator = estimator_of_policy("paper");
 
+    set_hint(estimator, &sixty);
     learn(estimator, 80, 1 * S);
     assert_int_equal(pop(estimator)->cwnd, 60);
-    add_hint(estimator, "192.0.2.0/24", 15, 10 * S);
+    cap(estimator, "192.0.2.0/24", 15, 10 * S);
     assert_int_equal(pop(estimator)->cwnd, 15);
     assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX);
     assert_int_equal(explain(estimator).cwnd_max, 15);
     assert_true(explain(estimator).hint.len == 24);
     assert_true(find_host(estimator, "192.0.2.1").may_lower);
     /* Also below the minimum for all. */
-    add_hint(estimator, "192.0.0.0/8", 5, 5 * S);
+    cap(estimator, "192.0.0.0/8", 5, 5 * S);
     assert_int_equal(pop(estimator)->cwnd, 5);
     learn(estimator, 80, 5 * S);
     assert_int_equal(pop(estimator)->cwnd, 15);
@@ -147,7 +157,7 @@ TEST(off_withdraws_and_goes_on_learning)
 
     learn(estimator, 40, 1 * S);
     assert_int_equal(pop(estimator)->cwnd, 40);
-    assert_int_equal(riptide_estimator_add_hint(estimator, &off, NULL), 0);
+    assert_int_equal(riptide_estimator_set_hint(estimator, &off, NULL), 0);
     assert_int_equal(pop(estimator)->cwnd, 0);
     assert_off(estimator, "192.0.2.0/24");
     for (uint64_t now_s = 2; now_s < 10; now_s++) {
@@ -161,17 +171,17 @@ TEST(off_withdraws_and_goes_on_learning)
     assert_off(estimator, NULL);
     /* Without an end; one with an end and a maximum changes nothing. */
     off.until_ns = 0;
-    assert_int_equal(riptide_estimator_add_hint(estimator, &off, NULL), 0);
-    add_hint(estimator, "192.0.2.1", 20, 100 * S);
+    assert_int_equal(riptide_estimator_set_hint(estimator, &off, NULL), 0);
+    cap(estimator, "192.0.2.1", 20, 100 * S);
     assert_int_equal(pop(estimator)->cwnd, 0);
     assert_int_equal(stats_of(estimator).destinations, 1);
     /* A longer one gives them back, but for one with an end. */
     off.dst = prefix("192.0.2.1");
     off.off = false;
-    assert_int_equal(riptide_estimator_add_hint(estimator, &off, NULL), 0);
+    assert_int_equal(riptide_estimator_set_hint(estimator, &off, NULL), 0);
     assert_int_equal(pop(estimator)->cwnd, 20);
     off = (struct riptide_hint){ .dst = prefix("192.0.0.0/8"), .off = true, .until_ns = 50 * S };
-    assert_int_equal(riptide_estimator_add_hint(estimator, &off, NULL), 0);
+    assert_int_equal(riptide_estimator_set_hint(estimator, &off, NULL), 0);
     assert_off(estimator, "192.0.0.0/8");
     assert_int_equal(pop(estimator)->cwnd, 0);
     riptide_estimator_tick(estimator, 49 * S + 90 * S);
@@ -185,7 +195,7 @@ TEST(what_ends_while_off_is_not_judged_by_the_window)
     ESTIMATOR *estimator = begun(false);
 
     assert_int_equal(flights(estimator, "...."), 48);
-    assert_int_equal(riptide_estimator_add_hint(estimator, &off, NULL), 0);
+    assert_int_equal(riptide_estimator_set_hint(estimator, &off, NULL), 0);
     for (int i = 0; i < 10; i++) {
         tick(estimator, closed(10, 60, 20));
         assert_true(explain(estimator).smoothed == 48);
@@ -278,7 +288,7 @@ TEST(each_destination_has_the_hints_that_contain_it)
 
         if (below(3) > 0)
             hint.until_ns = (now_s + 1 + below(60)) * S;
-        if (riptide_estimator_add_hint(estimator, &hint, NULL) == 0)
+        if (riptide_estimator_set_hint(estimator, &hint, NULL) == 0)
             n = keep_hint(hints, n, &hint);
         while (n == MOST || (n > 0 && below(20) == 0))
             n = remove_any(estimator, hints, n);
@@ -301,45 +311,6 @@ TEST(each_destination_has_the_hints_that_contain_it)
     }
 }
 
-TEST(hints_of_a_configuration_are_refused_by_name)
-{
-    const struct riptide_prefix dst = prefix("192.0.2.0/24");
-    const struct {
-        struct riptide_hint hint;
-        const char *text;
-    } cases[] = {
-        { { .dst = dst, .cwnd_max = 9 }, "cwnd_max: 9; below the smallest window, 10 segments" },
-        { { .dst = dst, .cwnd_min = 101 },
-          "cwnd_max: 100; below the smallest window, 101 segments" },
-        { { .dst = dst, .cwnd_max = 65536 }, "cwnd_max: 65536; must be 1 to 65535 segments" },
-        { { .dst = dst, .cwnd_max = 20, .until_ns = S },
-          "until_ns: must be 0: hints of the configuration have no end" },
-    };
-    struct riptide_estimator_config config = config_of_policy("paper");
-    struct riptide_hint twice[] = { { .dst = dst }, { .dst = dst }, { .dst = dst } };
-    struct riptide_estimator *estimator = NULL;
-    struct riptide_error error;
-
-    config.n_hints = 1;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        config.hints = &cases[i].hint;
-        assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
-        assert_memory_equal(error.text, "estimator.hints[0].", 19);
-        assert_string_equal(error.text + 19, cases[i].text);
-        assert_memory_equal(error.field, "estimator.hints[].", 18);
-        assert_int_equal(error.index, 0);
-    }
-    config.hints = twice;
-    config.n_hints = 2;
-    assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
-    assert_string_equal(error.text, "estimator.hints[1].dst: given twice");
-    assert_string_equal(error.field, "estimator.hints[].dst");
-    assert_int_equal(error.index, 1);
-    twice[0].dst.len = 33;
-    assert_int_equal(riptide_estimator_new(&estimator, &config, &error), -EINVAL);
-    assert_memory_equal(error.text, "estimator.hints[0].dst: no prefix; ", 35);
-}
-
 TEST(hint_takes_effect_at_once_and_passes_by_itself)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
@@ -347,7 +318,7 @@ TEST(hint_takes_effect_at_once_and_passes_by_itself)
 
     learn(estimator, 80, 1 * S);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
-    add_hint(estimator, "192.0.2.0/24", 40, 10 * S);
+    cap(estimator, "192.0.2.0/24", 40, 10 * S);
     assert_int_equal(pop(estimator)->cwnd, 40);
     assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX);
     /* New samples stay under it, history does not learn it. */
@@ -367,9 +338,9 @@ TEST(lowest_of_the_hints_counts)
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     learn(estimator, 100, 1 * S);
-    add_hint(estimator, "192.0.2.1", 60, 10 * S);
-    add_hint(estimator, "192.0.0.0/8", 30, 5 * S);
-    add_hint(estimator, "198.51.100.0/24", 11, 50 * S);
+    cap(estimator, "192.0.2.1", 60, 10 * S);
+    cap(estimator, "192.0.0.0/8", 30, 5 * S);
+    cap(estimator, "198.51.100.0/24", 11, 50 * S);
     assert_int_equal(cwnd_of(estimator), 30);
     assert_int_equal(explain(estimator).cwnd_max, 30);
     riptide_estimator_tick(estimator, 5 * S);
@@ -383,8 +354,8 @@ TEST(hint_for_the_same_prefix_replaces)
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     learn(estimator, 100, 1 * S);
-    add_hint(estimator, "192.0.2.1", 20, 10 * S);
-    add_hint(estimator, "192.0.2.1", 50, 20 * S);
+    cap(estimator, "192.0.2.1", 20, 10 * S);
+    cap(estimator, "192.0.2.1", 50, 20 * S);
     assert_int_equal(cwnd_of(estimator), 50);
     riptide_estimator_tick(estimator, 10 * S);
     assert_int_equal(cwnd_of(estimator), 50);
@@ -400,31 +371,35 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
         const char *name;
         struct riptide_hint hint;
     } cases[] = {
-        { "dst: no prefix; family AF_INET or AF_INET6, no bits after len",
+        { "hint.dst: no prefix; family AF_INET or AF_INET6, no bits after len",
           { .cwnd_max = 20, .until_ns = 10 * S } },
-        { "cwnd_max: 65536", { .dst = good.dst, .cwnd_max = 65536, .until_ns = 10 * S } },
-        { "cwnd_max: 0, and not off", { .dst = good.dst, .until_ns = 10 * S } },
-        { "cwnd_min: must be 0",
+        { "hint.cwnd_max: 65536; must be 1 to 65535 segments",
+          { .dst = good.dst, .cwnd_max = 65536, .until_ns = 10 * S } },
+        { "hint.cwnd_max: 9; below the smallest window, 10", { .dst = good.dst, .cwnd_max = 9 } },
+        { "hint.cwnd_max: 100; below the smallest window, 101",
+          { .dst = good.dst, .cwnd_min = 101 } },
+        { "hint.cwnd_max: 0, and not off", { .dst = good.dst, .until_ns = 10 * S } },
+        { "hint.cwnd_min: must be 0",
           { .dst = good.dst, .cwnd_min = 5, .cwnd_max = 20, .until_ns = 10 * S } },
-        { "reserved: must be 0",
+        { "hint.reserved: must be 0",
           { .dst = good.dst, .cwnd_max = 20, .until_ns = 10 * S, .reserved = 1 } },
-        { "until_ns: has passed", { .dst = good.dst, .cwnd_max = 20, .until_ns = 5 * S } },
+        { "hint.until_ns: has passed", { .dst = good.dst, .cwnd_max = 20, .until_ns = 5 * S } },
     };
     struct riptide_error error;
 
     learn(estimator, 100, 5 * S);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(riptide_estimator_add_hint(estimator, &cases[i].hint, &error), -EINVAL);
+        assert_int_equal(riptide_estimator_set_hint(estimator, &cases[i].hint, &error), -EINVAL);
         assert_memory_equal(error.text, cases[i].name, strlen(cases[i].name));
         assert_int_equal(cwnd_of(estimator), 100);
     }
     for (uint32_t i = 0; i < RIPTIDE_MAX_HINTS; i++) {
         good.dst.addr[2] = (uint8_t)(i >> 8);
         good.dst.addr[3] = (uint8_t)i;
-        assert_int_equal(riptide_estimator_add_hint(estimator, &good, NULL), 0);
+        assert_int_equal(riptide_estimator_set_hint(estimator, &good, NULL), 0);
     }
     good.dst.addr[0] = 10;
-    assert_int_equal(riptide_estimator_add_hint(estimator, &good, NULL), RIPTIDE_E_FULL);
+    assert_int_equal(riptide_estimator_set_hint(estimator, &good, NULL), RIPTIDE_E_FULL);
 }
 
 /* As if the configuration had set it, and beside one with an end. */
@@ -437,9 +412,9 @@ TEST(hint_without_end_takes_the_place_of_what_is_for_all)
 
     learn(estimator, 250, 1 * S);
     assert_int_equal(cwnd_of(estimator), 100);
-    assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
+    assert_int_equal(riptide_estimator_set_hint(estimator, &hint, NULL), 0);
     assert_int_equal(cwnd_of(estimator), 250);
-    add_hint(estimator, "192.0.2.0/24", 20, 5 * S);
+    cap(estimator, "192.0.2.0/24", 20, 5 * S);
     assert_int_equal(cwnd_of(estimator), 20);
     assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), 0);
     assert_int_equal(cwnd_of(estimator), 250);
@@ -454,8 +429,8 @@ TEST(walk_sees_each_hint_in_force)
     struct riptide_hint hint;
     uint32_t cursor = 0;
 
-    add_hint(estimator, "192.0.2.0/24", 20, 5 * S);
-    add_hint(estimator, "198.51.100.0/24", 30, RIPTIDE_NEVER_NS);
+    cap(estimator, "192.0.2.0/24", 20, 5 * S);
+    cap(estimator, "198.51.100.0/24", 30, RIPTIDE_NEVER_NS);
     assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), 0);
     assert_int_equal(hint.cwnd_max, 20);
     assert_int_equal(hint.until_ns, 5 * S);
@@ -500,7 +475,7 @@ TEST(base_is_the_least_unless_something_lowers_it)
     assert_window(estimator, 150, RIPTIDE_BOUND_BASE, false);
     set_base(estimator, 32);
     pop_all(estimator);
-    add_hint(estimator, "192.0.2.1", 28, 10 * S);
+    cap(estimator, "192.0.2.1", 28, 10 * S);
     assert_window(estimator, 28, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_MAX, true);
     riptide_estimator_tick(estimator, 10 * S);
     assert_window(estimator, 32, RIPTIDE_BOUND_BASE, false);
@@ -515,7 +490,7 @@ TEST(base_that_makes_a_window_lower_is_told)
     const struct riptide_estimate *estimate;
 
     learn(estimator, 24, 1 * S);
-    add_hint(estimator, "192.0.2.1", 24, 10 * S);
+    cap(estimator, "192.0.2.1", 24, 10 * S);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     assert_false(estimate->may_lower);
     set_base(estimator, 32);
@@ -533,7 +508,7 @@ TEST(base_goes_below_a_hint_and_with_its_destination)
     estimator = estimator_of_config(&config);
     learn(estimator, 24, 1 * S);
     set_base(estimator, 32);
-    assert_int_equal(riptide_estimator_add_hint(estimator, &override, NULL), 0);
+    assert_int_equal(riptide_estimator_set_hint(estimator, &override, NULL), 0);
     assert_window(estimator, 20, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_MAX, true);
     riptide_estimator_tick(estimator, 1 * S + config.ttl_ns);
     pop_all(estimator);

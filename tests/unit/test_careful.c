@@ -507,7 +507,7 @@ TEST(the_end_of_a_hint_is_no_growth)
     struct riptide_hint hint = { .dst = dst, .cwnd_max = 20, .until_ns = 100 * S };
 
     assert_int_equal(flights(estimator, "...."), 48);
-    assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
+    assert_int_equal(riptide_estimator_set_hint(estimator, &hint, NULL), 0);
     assert_int_equal(flights(estimator, "........"), 20);
     for (int i = 0; i < 10; i++)
         add(estimator, closed(20, 60, 0));

@@ -91,13 +91,13 @@ TEST(prefix_sections)
                          "[prefix\t2001:0db8:1111:2222:3333:4444:5555:6666/128]\n"
                          "off = yes\n");
     assert_int_equal(settings_parse(&settings, 1, ARGV(NULL), &error), 0);
-    assert_int_equal(settings.estimator.n_hints, 2);
-    assert_int_equal(settings.estimator.hints[0].cwnd_max, 40);
-    assert_int_equal(settings.estimator.hints[0].cwnd_min, 20);
-    assert_false(settings.estimator.hints[0].off);
-    assert_int_equal(settings.estimator.hints[1].dst.len, 128);
-    assert_int_equal(settings.estimator.hints[1].dst.addr[15], 0x66);
-    assert_true(settings.estimator.hints[1].off);
+    assert_int_equal(settings.n_overrides, 2);
+    assert_int_equal(settings.overrides[0].cwnd_max, 40);
+    assert_int_equal(settings.overrides[0].cwnd_min, 20);
+    assert_false(settings.overrides[0].off);
+    assert_int_equal(settings.overrides[1].dst.len, 128);
+    assert_int_equal(settings.overrides[1].dst.addr[15], 0x66);
+    assert_true(settings.overrides[1].off);
 }
 
 TEST(removed_names_say_what_to_do_instead)
@@ -242,9 +242,7 @@ TEST(refusals_of_the_library_name_the_key)
         { "observer.scope.exclude[]", 1, "no: why", "exclude: no: why" },
         { "observer.scope.local_ports", -1, "300; at most 256", "local-port: 300; at most 256" },
         { "estimator.aggregates", -1, "3; at most 2", "aggregate: 3; at most 2" },
-        { "estimator.hints[].cwnd_max", 1, "5; must", "[prefix 10.0.0.0/8] cwnd-max: 5; must" },
-        { "estimator.hints[].dst", 0, "given twice", "[prefix ::/0] dst: given twice" },
-        { "estimator.hints", -1, "1025; at most 1024", "sections for prefixes: 1025; at most 1024" },
+        { "hint.cwnd_max", 1, "5; must", "[prefix 10.0.0.0/8] cwnd-max: 5; must" },
         { NULL, -1, "out of patience", "out of patience" },
         { "observer.other", -1, "0", "observer.other: 0" },
     };

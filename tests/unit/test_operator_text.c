@@ -16,7 +16,7 @@ static void add(struct riptide_estimator *estimator, const char *dst, uint32_t c
     const struct riptide_hint hint = { .dst = prefix(dst), .cwnd_max = cwnd_max,
                                        .until_ns = until_ns };
 
-    assert_int_equal(riptide_estimator_add_hint(estimator, &hint, NULL), 0);
+    assert_int_equal(riptide_estimator_set_hint(estimator, &hint, NULL), 0);
 }
 
 static void save(const struct riptide_estimator *estimator, bool is_paused, uint64_t now_ns,
@@ -83,7 +83,7 @@ TEST(a_hint_that_is_off_stays_so)
     uint32_t cursor = 0;
     char text[ROOM];
 
-    assert_int_equal(riptide_estimator_add_hint(before, &hint, NULL), 0);
+    assert_int_equal(riptide_estimator_set_hint(before, &hint, NULL), 0);
     save(before, false, 40 * S, 1000 * S, text);
     assert_false(load(after, text, 5 * S, 1010 * S));
     assert_int_equal(end_of(after), 55 * S);

@@ -265,16 +265,9 @@ static void assert_number_refused(const struct riptide_estimator_config *config,
 
 TEST(counts_need_their_arrays)
 {
-    const struct riptide_hint override = { .dst = prefix("192.0.2.0/24") };
     const struct riptide_prefix aggregate = prefix("192.0.2.0/24");
     struct riptide_estimator_config config = config_of_policy("paper");
 
-    config.n_hints = 5;
-    assert_refused_with(&config, "estimator.hints: NULL, but its number is 5");
-    config.hints = &override;
-    config.n_hints = SIZE_MAX / 16 + 1;
-    assert_number_refused(&config, "hints", config.n_hints, 2048);
-    config = config_of_policy("paper");
     config.n_aggregates = 5;
     assert_refused_with(&config, "estimator.aggregates: NULL, but its number is 5");
     config.aggregates = &aggregate;

@@ -112,29 +112,30 @@ static struct riptide_estimator_config any_config(const struct riptide_policy *p
 }
 
 /* Within the bounds for all, so that these stay the bounds of every window. */
-static void add_any_overrides(struct riptide_estimator_config *config,
-                              struct riptide_hint overrides[3])
+static void set_any_overrides(struct riptide_estimator *estimator)
 {
-    config->hints = overrides;
-    config->n_hints = below(4);
-    for (uint8_t i = 0; i < config->n_hints; i++) {
-        overrides[i] = (struct riptide_hint){
+    const struct riptide_estimator_config *config = &estimator->config;
+
+    for (uint8_t i = 0, n = (uint8_t)below(4); i < n; i++) {
+        struct riptide_hint override = {
             .dst = { AF_INET, (uint8_t)(28 + 2 * i), { 10, 0, 0, 0 } },
             .cwnd_max = below(2) ? config->cwnd_min + below(20) : 0,
         };
-        if (overrides[i].cwnd_max > config->cwnd_max)
-            overrides[i].cwnd_max = config->cwnd_max;
+
+        if (override.cwnd_max > config->cwnd_max)
+            override.cwnd_max = config->cwnd_max;
+        assert_int_equal(riptide_estimator_set_hint(estimator, &override, NULL), 0);
     }
 }
 
-static void add_any_hint(struct riptide_estimator *estimator, uint64_t now_ns)
+static void set_any_hint(struct riptide_estimator *estimator, uint64_t now_ns)
 {
     struct riptide_hint hint = { .dst = host(below(HOSTS)),
                                  .cwnd_max = below(100),
                                  .off = below(10) == 0,
                                  .until_ns = now_ns + below(30) * S };
 
-    riptide_estimator_add_hint(estimator, &hint, NULL);
+    riptide_estimator_set_hint(estimator, &hint, NULL);
 }
 
 /*
@@ -147,12 +148,11 @@ TEST(windows_keep_to_bounds_and_lifetimes)
     for (size_t i = 0; i < 12; i++) {
         struct riptide_estimator_config config = any_config(riptide_policy_get(i % 3));
         ESTIMATOR *estimator = NULL;
-        struct riptide_hint overrides[3];
         uint32_t told[HOSTS] = { 0 }; /* what it popped */
         uint64_t now_ns = S;
 
-        add_any_overrides(&config, overrides);
         estimator = estimator_of_config(&config);
+        set_any_overrides(estimator);
         riptide_estimator_set_pacing(estimator, below(2));
         for (int step = 0; step < STEPS / 4; step++) {
             for (uint32_t n = below(30); n > 0; n--)
@@ -160,7 +160,7 @@ TEST(windows_keep_to_bounds_and_lifetimes)
             if (below(20) == 0)
                 riptide_estimator_discard(estimator);
             if (below(10) == 0)
-                add_any_hint(estimator, now_ns);
+                set_any_hint(estimator, now_ns);
             if (below(10) == 0) {
                 struct riptide_prefix dst = host(below(HOSTS));
 

@@ -199,7 +199,7 @@ class Agent(KernelHandle):
             return read_members(lib.riptide_agent_get_stats(c))
 
     def set_hint(self, hint: Hint) -> None:
-        """As Estimator.add_hint; takes effect at the end of the round."""
+        """As Estimator.set_hint; takes effect at the end of the round."""
         c_hint, error = new_hint(hint), new_error()
         with self._use as c:
             check(lib.riptide_agent_set_hint(c, c_hint, error), error)

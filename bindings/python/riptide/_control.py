@@ -89,11 +89,11 @@ class Control(Handle):
              off: bool = False) -> None:
         """Lowers windows within dst for a while: to cwnd_max segments, or disables them.
 
-        One of these is required. Errors: those of Estimator.add_hint as well.
+        One of these is required. Errors: those of Estimator.set_hint as well.
         """
         for_ms = duration_ns("duration", duration) // 1_000_000
         with self._use, Estimator(max_destinations=1) as judge:
-            judge.add_hint(Hint(dst, cwnd_max=cwnd_max, off=off, until_ns=1))
+            judge.set_hint(Hint(dst, cwnd_max=cwnd_max, off=off, until_ns=1))
         self.request("hint", dst=prefix_text("dst", dst), cwnd_max=int(cwnd_max), off=bool(off),
                      for_ms=for_ms)
 

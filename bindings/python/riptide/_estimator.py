@@ -93,13 +93,13 @@ class Estimator(Handle):
         """Pops all of them."""
         return pop_all(self._use, lib.riptide_estimator_pop, read_estimate)
 
-    def add_hint(self, hint: Hint) -> None:
-        """Adds a hint, with effect at once. A prefix has at most one with an end and one without,
+    def set_hint(self, hint: Hint) -> None:
+        """Sets a hint, with effect at once. A prefix has at most one with an end and one without,
         which it replaces. Errors: OSError (EINVAL), FullError (2048 hints).
         """
         c_hint, error = new_hint(hint), new_error()
         with self._use as c:
-            check(lib.riptide_estimator_add_hint(c, c_hint, error), error)
+            check(lib.riptide_estimator_set_hint(c, c_hint, error), error)
 
     def remove_hint(self, dst: PrefixLike) -> None:
         """Removes the hint for exactly this prefix. Errors: UnknownError: there is none."""

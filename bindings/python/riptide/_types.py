@@ -324,7 +324,6 @@ class EstimatorOptions(TypedDict, total=False):
     max_destinations: int  # 16384
     hash_seed: int  # use a random one if peers are not trusted; 0
     drop_share: float  # the drop guard, 0 to 1; 1: never
-    hints: Sequence[Hint]  # without an end; none
     rto_min_floor: Duration  # smallest rto_min, 1 ms to 60 s; 0: rto_min is unchanged
 
 

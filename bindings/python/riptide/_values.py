@@ -290,8 +290,6 @@ def _write_ports(path: str, c: Any, value: Any, _: list[Any]) -> None:
 ARRAYS: dict[str, Callable[[str, Any, Any, list[Any]], None]] = {
     "struct riptide_prefix *": lambda path, c, value, _: write_prefix(path, c, value),
     "struct riptide_port_range *": _write_ports,
-    "struct riptide_hint *": lambda path, c, value, keep: write(
-        c, vars_of(path, value), keep, f"{path}."),
 }
 CONFIGS: dict[str, Callable[[Any, int], None]] = {
     "struct riptide_observer_config *": lib.riptide_observer_config_init,

@@ -53,9 +53,6 @@ KINDS: dict[str, Any] = {
               ([None], TypeError), ([1.5], TypeError), ([()], ValueError),
               ([(1, 2, 3)], ValueError), ([-1], OverflowError), ([65536], OverflowError),
               ([(1, 65536)], OverflowError)],
-    "hints": [(None, TypeError), (7, TypeError), (Hint("10.0.0.0/8"), TypeError),
-              ([None], TypeError), ([{"dst": "10.0.0.0/8"}], TypeError),
-              ([Hint], TypeError), ([Scope()], TypeError)],
     "name": [*TYPE, (7, TypeError), ("papyrus", ValueError), ("päper", ValueError),
              ("paper\0", ValueError), ("", ValueError), ("x" * 100_000, ValueError)],
     "path": [(None, TypeError), (5, TypeError), ([], TypeError), ("\ud800", ValueError), ("a\0b", ValueError)],
@@ -74,7 +71,7 @@ SAMPLE = {"dst": "prefix", "local_port": "uint16", "remote_port": "uint16", "ack
           **dict.fromkeys(["app_limited", "closed", "shown"], "bool")}
 OBSERVER = {"scope": "scope", "destroy_events": "auto", "events_buffer_bytes": "uint64"}
 ESTIMATOR = {
-    "policy": "name", "aggregates": "prefixes", "hints": "hints",
+    "policy": "name", "aggregates": "prefixes",
     "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
     **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations"], "uint32"),
     **dict.fromkeys(["ttl", "rto_min_floor"], "duration"),
@@ -129,13 +126,12 @@ def calls() -> Iterator[Any]:
     yield from each(lambda **bad: riptide.Observer(scope=Scope(**bad)), SCOPE)
     yield from each(lambda **bad: riptide.Agent(observer={"scope": Scope(**bad)}), SCOPE)
     hint_calls: list[Callable[[Hint], Any]] = [
-        lambda hint: riptide.Estimator(hints=[hint]), partial(estimator, "add_hint"), partial(agent, "set_hint")]
+        partial(estimator, "set_hint"), partial(agent, "set_hint")]
     for take in hint_calls:
         yield lambda bad, take=take: take(Hint(bad)), "dst", "prefix"
         yield from each(lambda take=take, **bad: take(Hint("10.0.0.0/8", **bad)), HINT)
-    for call, method in (estimator, "add_hint"), (agent, "set_hint"):
-        yield (lambda bad, call=call, method=method: call(method, bad), "hint",
-               [*TYPE, (Scope(), TypeError)])
+    for call in estimator, agent:
+        yield lambda bad, call=call: call("set_hint", bad), "hint", [*TYPE, (Scope(), TypeError)]
     yield lambda bad: estimator("add", bad), "sample", "sample"
     for call in estimator, agent:
         yield lambda bad, call=call: call("find", bad), "dst", "prefix"

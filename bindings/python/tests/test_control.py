@@ -84,7 +84,7 @@ def refused_hints() -> Iterator[tuple[str, dict[str, Any], Exception]]:
         for name, given in bad:
             arguments: dict[str, Any] = {"dst": "10.0.0.1", **given}
             with pytest.raises((OSError, TypeError, ValueError, OverflowError), match=name) as told:
-                estimator.add_hint(Hint(until_ns=1, **arguments))
+                estimator.set_hint(Hint(until_ns=1, **arguments))
             yield name, arguments, told.value
 
 

@@ -31,7 +31,7 @@ CLASSES = [riptide.Observer, riptide.Estimator, riptide.Applier, riptide.Agent]
 #: What each method of an object is called with; None: is not refused, or is tested by itself.
 ARGUMENTS: dict[str, Any] = {
     **dict.fromkeys(["find", "explain", "remove_hint"], ("10.0.0.1",)),
-    "hint": ("10.0.0.1", 1), **dict.fromkeys(["add_hint", "set_hint"], (riptide.Hint("10.0.0.1"),)),
+    "hint": ("10.0.0.1", 1), "set_hint": (riptide.Hint("10.0.0.1"),),
     "load": (b"",), "arm_of": ("10.0.0.1", 7),
     "add": (riptide.Sample("10.0.0.1", 20),), "set": ("10.0.0.1", 20),
     "request": ("status",), "close": None,

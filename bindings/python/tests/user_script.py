@@ -29,12 +29,10 @@ def hold_down(prefix: IPv4Network) -> str:
 
 
 async def run(windows: dict[str, int]) -> None:
-    options: riptide.EstimatorOptions = {
-        "policy": "paper",
-        "hints": [riptide.Hint("10.0.0.0/8", cwnd_max=20)],
-    }
+    options: riptide.EstimatorOptions = {"policy": "paper"}
     scope = riptide.Scope(learn=["203.0.113.0/24"], local_ports=[443, (8000, 8999)])
     with riptide.Agent(interval=1, estimator=options, observer={"scope": scope}) as agent:
+        agent.set_hint(riptide.Hint("10.0.0.0/8", cwnd_max=20))
         agent.start()
         async for event in agent:
             if event.window is not None and event.window.estimate is not None:
