@@ -217,9 +217,10 @@ TEST(a_list_grows_and_a_bad_rule_is_left_out)
     assert_int_equal(rules.n, 0);
 }
 
-static const char no_main[] = "there is no unconditional rule `lookup main` that ours could precede";
+static const char no_main[] = "no unconditional rule `lookup main` is there for ours to precede: "
+                              "add it, `ip [-6] rule add pref 32766 lookup main`";
 static const char before[] =
-    "another rule has the priority of `lookup main`, and comes before it";
+    "another rule has the priority of `lookup main`, and comes before it: give it a lower one";
 
 static void assert_place(const struct row *rows, uint32_t expected)
 {
@@ -320,7 +321,8 @@ TEST(ours_stands_once_and_directly_before_main)
 /* The kernel passes over a goto without a target; a rule of ours would become one. */
 TEST(ours_are_no_target_of_somebodys_goto)
 {
-    const char *reason = "a goto of another rule leads to the priority before `lookup main`";
+    const char *reason = "a goto of another rule leads to the priority before `lookup main`, where "
+                         "ours would be: lead it elsewhere";
     const struct row to_ours = { 999, .target = 32765 };
 
     assert_no_place(ROWS(to_ours, MAIN), reason);

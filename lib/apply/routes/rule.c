@@ -136,14 +136,17 @@ const char *rules_place(const struct rules *rules, uint32_t *priority)
     const struct rule *main_rule = find_main(rules);
 
     if (!main_rule || main_rule->priority < 2)
-        return "there is no unconditional rule `lookup main` that ours could precede";
+        return "no unconditional rule `lookup main` is there for ours to precede: add it, `ip [-6] "
+               "rule add pref 32766 lookup main`";
     *priority = main_rule->priority - 1;
     if (is_led_to(rules, *priority))
-        return "a goto of another rule leads to the priority before `lookup main`";
+        return "a goto of another rule leads to the priority before `lookup main`, where ours would "
+               "be: lead it elsewhere";
     /* The kernel puts a new rule after those of the same priority. */
     for (const struct rule *rule = rules->list; rule < main_rule; rule++) {
         if (!rule->is_ours && rule->priority > *priority)
-            return "another rule has the priority of `lookup main`, and comes before it";
+            return "another rule has the priority of `lookup main`, and comes before it: give it a "
+                   "lower one";
     }
     return NULL;
 }
