@@ -76,9 +76,10 @@ int metrics_file_text(struct metrics_file *file, struct riptide_agent *agent, ch
     return 0;
 }
 
-static void put(struct writer *writer, const void *text)
+static int print(FILE *out, const void *metrics)
 {
-    writer_put(writer, text, strlen(text));
+    metrics_print(out, metrics);
+    return 0;
 }
 
 /* Not synced: after a crash of the machine the content is useless. Readable by all. */
@@ -86,14 +87,10 @@ static void write_metrics(struct metrics_file *file, struct riptide_agent *agent
 {
     const char *path = file->settings->metrics;
     struct riptide_error error = { .text = "" };
-    char *text;
-    size_t size;
-    int r = metrics_file_text(file, agent, &text, &size);
+    int r;
 
-    if (r == 0) {
-        r = riptide_file_write(path, 0644, false, put, text, &error);
-        free(text);
-    }
+    collect(file, agent);
+    r = riptide_file_write(path, 0644, false, print, &file->metrics, &error);
     if (r < 0 && !file->is_failing)
         log_line(LOG_LEVEL_WARNING, "metrics: %s; it is written as soon as it can be",
                  log_error_text(&error, r));

@@ -40,56 +40,37 @@ static int sync_directory(const char *path)
     return r;
 }
 
-static void write_all(struct writer *writer, const char *bytes, size_t n)
+/* Also closes the fd. Returns the number of an error. */
+static int print_file(int fd, unsigned int mode, bool is_synced, file_print *print,
+                      const void *from)
 {
-    for (ssize_t written = 0; n > 0 && writer->error == 0; bytes += written, n -= (size_t)written) {
-        written = write(writer->fd, bytes, n);
-        if (written < 0 && errno != EINTR)
-            writer->error = errno;
-        written = written < 0 ? 0 : written;
+    FILE *out = fdopen(fd, "w");
+    int r;
+
+    if (!out) {
+        r = errno;
+        close(fd);
+        return r;
     }
+    r = fchmod(fd, mode) < 0 ? errno : -print(out, from);
+    if (r == 0 && fflush(out) != 0)
+        r = errno;
+    /* An earlier one, from when the buffer was full. */
+    if (r == 0 && ferror(out))
+        r = EIO;
+    if (r == 0 && is_synced && fsync(fd) < 0)
+        r = errno;
+    if (fclose(out) != 0 && r == 0)
+        r = errno;
+    return r;
 }
 
-void writer_put(struct writer *writer, const char *text, size_t n)
-{
-    bool fits = writer->n + n <= writer->size;
-
-    if (!fits && writer->fd >= 0) {
-        write_all(writer, writer->to, writer->n);
-        writer->n = 0;
-        fits = n <= writer->size;
-    }
-    if (!fits && writer->fd >= 0) {
-        write_all(writer, text, n);
-        return;
-    }
-    if (fits && n > 0)
-        memcpy(writer->to + writer->n, text, n);
-    writer->n += n;
-}
-
-/* Returns the number of an error. */
-static int write_file(int fd, unsigned int mode, bool is_synced, file_put *put, const void *from)
-{
-    char buffer[4096];
-    struct writer writer = { .fd = fd, .to = buffer, .size = sizeof(buffer) };
-
-    if (fchmod(fd, mode) < 0)
-        return errno;
-    put(&writer, from);
-    write_all(&writer, writer.to, writer.n);
-    if (writer.error == 0 && is_synced && fsync(fd) < 0)
-        return errno;
-    return writer.error;
-}
-
-int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file_put *put,
+int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file_print *print,
                        const void *from, struct riptide_error *error)
 {
     char temporary[PATH_MAX];
-    CLEANUP(closep) int fd = -1;
     struct stat there;
-    int r;
+    int fd, r;
 
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp-XXXXXX", path) >= sizeof(temporary))
         return fail(error, path, "write: ", ENAMETOOLONG);
@@ -101,7 +82,7 @@ int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file
     fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return fail(error, path, "cannot make a temporary file beside it: ", errno);
-    r = write_file(fd, mode, is_synced, put, from);
+    r = print_file(fd, mode, is_synced, print, from);
     if (r == 0 && rename(temporary, path) < 0)
         r = errno;
     if (r != 0) {

@@ -12,30 +12,20 @@
 #include "verdict/suspension.h"
 
 #include <riptide/agent.h>
+#include <stdio.h>
 
-/* Where text goes: to a file through a buffer, or to memory, where what does not fit is counted. */
-struct writer {
-    int fd; /* -1: memory */
-    char *to;
-    size_t size;
-    size_t n; /* bytes in the buffer; of memory: all that were put */
-    int error; /* the first one, its number; after it nothing is written */
-};
-
-void writer_put(struct writer *writer, const char *text, size_t n);
-
-/* Puts the content of a file. */
-typedef void file_put(struct writer *writer, const void *from);
+/* Prints the content of a file. Errors: -ENOMEM. */
+typedef int file_print(FILE *out, const void *from);
 
 /*
  * Writes a file whole or not at all: beside `path`, with that mode whatever the umask, then renames
  * it. Replaces regular files only: -EINVAL for others, -EISDIR for a directory. With `is_synced`
  * this holds through a power failure, and the call blocks for as long as the disk takes; without it
  * a power failure may leave neither file. Errors, each with a line that names the file: that of
- * the writer, those of open(2), write(2), fsync(2) and rename(2); -ENAMETOOLONG also where `path`
+ * `print`, those of open(2), write(2), fsync(2) and rename(2); -ENAMETOOLONG also where `path`
  * plus eleven bytes would be too long.
  */
-int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file_put *put,
+int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file_print *print,
                        const void *from, struct riptide_error *error);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an operator has asked of a running agent, as text behind a state: a pause, and hints with an
- * end. Outcomes follow. Pure: a writer (tools.h) has the file.
+ * end. Outcomes follow. Pure: its caller has the stream.
  *
  *     riptide agent 1
  *     paused=1
@@ -21,33 +21,26 @@
 
 static const char head[] = "riptide agent 1\n", paused_line[] = "paused=1\n";
 
-/* Of a hint. */
-enum { LINE_BYTES = RIPTIDE_PREFIX_TEXT_BYTES + 96 };
-
 /* However damaged a file is. */
 #define MOST_LEFT_NS (UINT64_C(366) * 86400 * NS_PER_S)
 
-void operator_put(struct writer *writer, const struct riptide_estimator *estimator, bool is_paused,
+void operator_put(FILE *out, const struct riptide_estimator *estimator, bool is_paused,
                   uint64_t now_ns, uint64_t realtime_ns)
 {
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], line[LINE_BYTES];
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_hint hint;
     uint32_t cursor = 0;
-    int n;
 
-    writer_put(writer, head, strlen(head));
+    fputs(head, out);
     if (is_paused)
-        writer_put(writer, paused_line, strlen(paused_line));
+        fputs(paused_line, out);
     while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0) {
         if (!hint_has_end(&hint) || hint.until_ns <= now_ns)
             continue;
         riptide_prefix_format(&hint.dst, dst);
-        n = snprintf(line, sizeof(line),
-                     "hint=%s cwnd_max=%" PRIu32 " off=%d until_ns=%" PRIu64 " left_ns=%" PRIu64
-                     "\n",
-                     dst, hint.cwnd_max, hint.off, realtime_ns + (hint.until_ns - now_ns),
-                     hint.until_ns - now_ns);
-        writer_put(writer, line, (size_t)n);
+        fprintf(out, "hint=%s cwnd_max=%" PRIu32 " off=%d until_ns=%" PRIu64 " left_ns=%" PRIu64 "\n",
+                dst, hint.cwnd_max, hint.off, realtime_ns + (hint.until_ns - now_ns),
+                hint.until_ns - now_ns);
     }
 }
 

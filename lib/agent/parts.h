@@ -147,7 +147,7 @@ void state_load(struct riptide_agent *agent);
 /* operator_text.c */
 
 /* The text to follow a state. */
-void operator_put(struct writer *writer, const struct riptide_estimator *estimator, bool is_paused,
+void operator_put(FILE *out, const struct riptide_estimator *estimator, bool is_paused,
                   uint64_t now_ns, uint64_t realtime_ns);
 
 /*

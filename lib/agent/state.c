@@ -15,19 +15,18 @@
 /* Mode of the file, and the largest size that is loaded. */
 enum { FILE_MODE = 0600, MAX_FILE_BYTES = 1 << 30 };
 
-static void put_windows(struct writer *writer, const struct riptide_estimator *estimator,
-                        uint64_t now_ns, uint64_t realtime_ns)
+static void put_windows(FILE *out, const struct riptide_estimator *estimator, uint64_t now_ns,
+                        uint64_t realtime_ns)
 {
     char line[STATE_LINE_BYTES];
-    size_t n_bytes = state_put_head(line, realtime_ns);
 
-    writer_put(writer, line, n_bytes);
+    fwrite(line, 1, state_put_head(line, realtime_ns), out);
     FOR_EACH_DESTINATION(estimator, slot)
-    writer_put(writer, line, state_put_line(line, estimator, slot, now_ns));
+    fwrite(line, 1, state_put_line(line, estimator, slot, now_ns), out);
 }
 
 /* Line by line: the whole text would be a third of a daemon's memory. */
-static void put_state(struct writer *writer, const void *from)
+static int put_state(FILE *out, const void *from)
 {
     const struct riptide_agent *agent = from;
     uint64_t now_ns = read_clock(CLOCK_BOOTTIME), realtime_ns = read_clock(CLOCK_REALTIME);
@@ -35,25 +34,29 @@ static void put_state(struct writer *writer, const void *from)
     size_t n = 0;
     int r;
 
-    put_windows(writer, agent->estimator, now_ns, realtime_ns);
-    operator_put(writer, agent->estimator, agent->is_paused, now_ns, realtime_ns);
+    put_windows(out, agent->estimator, now_ns, realtime_ns);
+    operator_put(out, agent->estimator, agent->is_paused, now_ns, realtime_ns);
     r = outcomes_save(&agent->outcomes, now_ns, realtime_ns, &outcomes, &n);
     if (r == 0)
-        writer_put(writer, outcomes, n);
-    else if (writer->error == 0)
-        writer->error = -r;
+        fwrite(outcomes, 1, n, out);
+    return r;
 }
 
 RIPTIDE_PUBLIC size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text,
                                               size_t size)
 {
-    struct writer writer = { .fd = -1, .to = text, .size = size };
+    CLEANUP(freep) char *state = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&state, &n);
+    int r = out ? put_state(out, agent) : -ENOMEM;
 
-    put_state(&writer, agent);
-    if (writer.error != 0)
+    if ((out && fclose(out) != 0) || r < 0)
         return 0;
     /* The ages of windows may have another digit by the next call. */
-    return writer.n <= size ? writer.n : writer.n + writer.n / 16;
+    if (n > size)
+        return n + n / 16;
+    memcpy(text, state, n);
+    return n;
 }
 
 RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,

@@ -307,7 +307,7 @@ ssize_t recvmsg(int fd, struct msghdr *header, int flags)
     return n;
 }
 
-/* How much of it is read or written. Timers and counters are whole or an error. */
+/* How much of it is read. Timers and counters are whole or an error. */
 static size_t shortened(int fd, size_t n)
 {
     struct stat found;
@@ -328,11 +328,6 @@ ssize_t __read_chk(int fd, void *bytes, size_t n, size_t room);
 ssize_t __read_chk(int fd, void *bytes, size_t n, size_t room)
 {
     return n > room ? (abort(), -1) : read(fd, bytes, n);
-}
-
-ssize_t write(int fd, const void *bytes, size_t n)
-{
-    return fails(CAN_GIVE(EINTR, ENOSPC, EIO)) ? -1 : REAL(write)(fd, bytes, shortened(fd, n));
 }
 
 int open(const char *path, int flags, ...)
@@ -356,6 +351,32 @@ int openat(int fd, const char *path, int flags, ...)
 FILE *fopen(const char *path, const char *mode)
 {
     return fails(CAN_GIVE(EMFILE, ENOMEM)) ? NULL : REAL(fopen)(path, mode);
+}
+
+FILE *fdopen(int fd, const char *mode)
+{
+    return fails(CAN_GIVE(ENOMEM)) ? NULL : REAL(fdopen)(fd, mode);
+}
+
+FILE *open_memstream(char **text, size_t *n)
+{
+    return fails(CAN_GIVE(ENOMEM)) ? NULL : REAL(open_memstream)(text, n);
+}
+
+int fflush(FILE *file)
+{
+    return fails(CAN_GIVE(EINTR, ENOSPC, EIO)) ? EOF : REAL(fflush)(file);
+}
+
+/* It is closed all the same. */
+int fclose(FILE *file)
+{
+    bool is_failing = fails(CAN_GIVE(EINTR, ENOSPC, EIO));
+    int r = REAL(fclose)(file);
+
+    if (is_failing)
+        errno = current.error;
+    return is_failing ? EOF : r;
 }
 
 struct dirent *readdir(DIR *dir)
