@@ -23,7 +23,7 @@ static struct riptide_estimator *draw_estimator(struct drawn_config *drawn,
 
         riptide_estimator_add(estimator, &sample);
     }
-    riptide_estimator_tick(estimator, now_ns - case_u8(bytes) * ns_per_s);
+    riptide_estimator_tick(estimator, now_ns - case_u8(bytes) * ns_per_s, false);
     return estimator;
 }
 
@@ -77,7 +77,7 @@ static void load(struct riptide_estimator *estimator, const struct riptide_estim
     r = riptide_estimator_load(estimator, now_ns, realtime_ns, state, n, NULL,
                                &error);
     if (r == 0) {
-        riptide_estimator_tick(estimator, now_ns);
+        riptide_estimator_tick(estimator, now_ns, false);
         check_windows(estimator, config);
         check_again(estimator, config, realtime_ns);
     } else {

@@ -40,7 +40,7 @@ func main() {
 		}
 		C.free(unsafe.Pointer(text))
 	}
-	C.riptide_estimator_tick(estimator, 1) // any clock that does not go back
+	C.riptide_estimator_tick(estimator, 1, false) // any clock that does not go back
 	var estimate *C.struct_riptide_estimate
 	var text [C.RIPTIDE_PREFIX_TEXT_BYTES]C.char
 	for C.riptide_estimator_pop(estimator, &estimate) == 0 {

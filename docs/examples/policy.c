@@ -65,7 +65,7 @@ int main(void)
         if (riptide_prefix_parse(&sample.dst, text) == 0)
             riptide_estimator_add(estimator, &sample);
     }
-    riptide_estimator_tick(estimator, 1); /* any clock that does not go back */
+    riptide_estimator_tick(estimator, 1, false); /* any clock that does not go back */
     while (riptide_estimator_pop(estimator, &estimate) == 0) {
         riptide_prefix_format(&estimate->dst, text);
         printf("%s %u\n", text, estimate->cwnd);

@@ -4,7 +4,7 @@
  * tick:
  *
  *     for each sample: riptide_estimator_add(estimator, sample)
- *     riptide_estimator_tick(estimator, now_ns)
+ *     riptide_estimator_tick(estimator, now_ns, can_pace)
  *     while (riptide_estimator_pop(estimator, &estimate) == 0)
  *         give estimate->cwnd for estimate->dst to the kernel
  *
@@ -46,7 +46,7 @@ struct riptide_policy_input {
     uint32_t cwnd;      /* window of its new connections, segments; in add that of this one, so 0 if
                            it was held out or windows were disabled; 0: none */
     uint32_t base_cwnd; /* window of its base route, segments; 0: unknown */
-    bool can_pace;      /* riptide_estimator_set_pacing */
+    bool can_pace;      /* of riptide_estimator_tick */
 };
 
 /* combine's result for a tick without evidence: the destination stays as it was, and ages. */
@@ -209,21 +209,17 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
  */
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 
-/*
- * Whether first flights can be paced, from the next tick on: "careful" then asks for it on paths of
- * 5 ms and more. At first they cannot; an agent sets it while its program is in place.
- */
-void riptide_estimator_set_pacing(struct riptide_estimator *estimator, bool can_pace);
-
 /* Discards the samples added since the last tick (as their dump begins anew). */
 void riptide_estimator_discard(struct riptide_estimator *estimator);
 
 /*
  * One round of Algorithm 1: computes every destination with samples, withdraws those whose time to
- * live has passed. Changed windows wait to be popped, the newest of each destination. Outcomes:
- * RIPTIDE_E_INVALID, without effect: now_ns is before the last tick's, or 292 years from boot.
+ * live has passed. Changed windows wait to be popped, the newest of each destination. can_pace:
+ * first flights can be paced at present, as by a program in place; "careful" then asks for it on
+ * paths of 5 ms and more. Outcomes: RIPTIDE_E_INVALID, without effect: now_ns is before the last
+ * tick's, or 292 years from boot.
  */
-int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns);
+int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns, bool can_pace);
 
 /*
  * Takes the next destination whose window differs from the one popped last (cwnd 0: withdrawn; of

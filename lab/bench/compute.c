@@ -165,7 +165,7 @@ static double estimator_round(struct riptide_estimator *estimator, const struct 
 
     add_all(estimator, plan, samples);
     added = now();
-    riptide_estimator_tick(estimator, now_ns);
+    riptide_estimator_tick(estimator, now_ns, false);
     while (riptide_estimator_pop(estimator, &estimate) == 0)
         ;
     *tick_ns = (double)(now() - added) / plan->destinations;
@@ -268,12 +268,12 @@ static void measure_idle(uint32_t destinations, const struct riptide_sample *sam
 
     for (uint32_t i = 0; i < n; i++)
         riptide_estimator_add(estimator, &samples[i]);
-    riptide_estimator_tick(estimator, S);
+    riptide_estimator_tick(estimator, S, false);
     for (size_t round = 0; round < MAX_ROUNDS; round++) {
         uint64_t begin = now();
 
         for (uint64_t i = 0; i < TICKS; i++)
-            riptide_estimator_tick(estimator, S + round * TICKS + i);
+            riptide_estimator_tick(estimator, S + round * TICKS + i, false);
         ns[round] = (double)(now() - begin) / TICKS;
     }
     printf("a tick with nothing to do, %5u destinations: %.1f ns\n", destinations,
@@ -321,7 +321,7 @@ static void measure_hints(const struct plan *plan, const struct riptide_sample *
 
             add_all(estimator, plan, samples);
             begin = now();
-            riptide_estimator_tick(estimator, (1 + i) * S);
+            riptide_estimator_tick(estimator, (1 + i) * S, false);
             ms[with][i] = (double)(now() - begin) / 1e6;
             while (riptide_estimator_pop(estimator, &estimate) == 0)
                 ;

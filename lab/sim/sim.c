@@ -93,7 +93,6 @@ static struct score run(const struct plan *plan, size_t contender, uint64_t seed
         config.drop_share = contenders[contender].drop_share;
         if (riptide_estimator_new(&estimator, &config, NULL) != 0)
             exit(1);
-        riptide_estimator_set_pacing(estimator, contenders[contender].can_pace);
     }
     if (!paths)
         exit(1);
@@ -109,7 +108,7 @@ static struct score run(const struct plan *plan, size_t contender, uint64_t seed
                 look(estimator, &paths[n], n);
         }
         if (estimator)
-            riptide_estimator_tick(estimator, second * S);
+            riptide_estimator_tick(estimator, second * S, contenders[contender].can_pace);
     }
     riptide_estimator_free(estimator);
     free(paths);

@@ -70,7 +70,8 @@ static int adapt(struct riptide_agent *agent, bool is_complete)
 
 static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
 {
-    riptide_estimator_tick(agent->estimator, now_ns);
+    /* In each round, as AUTO chooses at the start, and a detached program paces nothing. */
+    riptide_estimator_tick(agent->estimator, now_ns, applier_can_pace(agent->applier));
     agent->tick.interval_ns = agent->interval.current_ns;
     agent->tick.observe_mean_ns = agent->interval.mean_ns;
     agent->phase = PHASE_HANDING;
@@ -172,8 +173,6 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->has_dumped = false;
     drop_unpopped(agent);
     outcomes_begin_round(agent, now_ns);
-    /* In each round, as AUTO chooses at the start, and a detached program paces nothing. */
-    riptide_estimator_set_pacing(agent->estimator, applier_can_pace(agent->applier));
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);
     return r < 0 ? give_up_round(agent, r, now_ns) : 0;

@@ -75,11 +75,6 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     return NULL;
 }
 
-RIPTIDE_PUBLIC void riptide_estimator_set_pacing(struct riptide_estimator *estimator, bool can_pace)
-{
-    estimator->input.can_pace = can_pace;
-}
-
 /*
  * In eighths of an octave from 1 ms on, so that smaller changes do not rewrite a route; at least
  * the delay, at most RIPTIDE_RTO_MIN_LIMIT_US.
@@ -306,7 +301,8 @@ int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns)
+RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns,
+                                          bool can_pace)
 {
     struct riptide_policy_input *input = &estimator->input;
 
@@ -315,6 +311,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     if (estimator->stats.ticks > 0)
         input->interval_ns = now_ns - input->now_ns;
     input->now_ns = now_ns;
+    input->can_pace = can_pace;
     hints_expire(estimator, now_ns);
     FOR_EACH_DESTINATION(estimator, slot)
     {

@@ -195,7 +195,7 @@ def test_compute_alone_is_linked_without_libmnl(tree, tmp_path):
         {
             struct riptide_estimator *estimator;
             return riptide_estimator_new(&estimator, NULL, NULL) ||
-                   riptide_estimator_tick(estimator, 1) || prefix_is_valid();
+                   riptide_estimator_tick(estimator, 1, false) || prefix_is_valid();
         }""")
     run("cc", "-o", program, source, *tree.pkg_config("--cflags"), f"-L{tree.lib}", "-l:libriptide.a")
     run(program)

@@ -66,7 +66,7 @@ static inline uint32_t pass(struct riptide_estimator *estimator)
     struct riptide_estimator_stats stats;
 
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
-    riptide_estimator_tick(estimator, (stats.ticks + 1) * S);
+    tick_at(estimator, (stats.ticks + 1) * S);
     return cwnd_of(estimator);
 }
 
@@ -97,7 +97,7 @@ static inline struct riptide_estimator *begun(bool can_pace)
 
     config.cwnd_max = RIPTIDE_CWND_LIMIT;
     estimator = estimator_of_config(&config);
-    riptide_estimator_set_pacing(estimator, can_pace);
+    set_pacing(estimator, can_pace);
     tick(estimator, busy(400));
     assert_int_equal(tick(estimator, busy(400)), START);
     return estimator;

@@ -54,6 +54,17 @@ static inline struct riptide_estimator *estimator_of_policy(const char *policy)
     return estimator_of_config(&config);
 }
 
+/* With pacing as in the last one; at first there is none. */
+static inline int tick_at(struct riptide_estimator *estimator, uint64_t now_ns)
+{
+    return riptide_estimator_tick(estimator, now_ns, estimator->input.can_pace);
+}
+
+static inline void set_pacing(struct riptide_estimator *estimator, bool can_pace)
+{
+    estimator->input.can_pace = can_pace;
+}
+
 /* A sample that counts, or that the policy leaves out. */
 static inline void add_sample(struct riptide_estimator *estimator,
                               const struct riptide_sample *sample)
@@ -75,7 +86,7 @@ static inline void show(struct riptide_estimator *estimator, struct riptide_samp
                         uint64_t now_ns)
 {
     add_sample(estimator, &sample);
-    assert_int_equal(riptide_estimator_tick(estimator, now_ns), 0);
+    assert_int_equal(tick_at(estimator, now_ns), 0);
 }
 
 /* Adds a window of the one destination that most tests have. */
@@ -88,7 +99,7 @@ static inline void add_cwnd(struct riptide_estimator *estimator, uint32_t cwnd)
 static inline void learn(struct riptide_estimator *estimator, uint32_t cwnd, uint64_t now_ns)
 {
     add_cwnd(estimator, cwnd);
-    riptide_estimator_tick(estimator, now_ns);
+    tick_at(estimator, now_ns);
 }
 
 /* What is known of a destination; window 0: nothing. */

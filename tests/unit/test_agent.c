@@ -258,7 +258,8 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
             assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
             assert_int_equal(riptide_agent_start(agent, NULL), 0);
             is_given = riptide_agent_read_applier(agent).backend != RIPTIDE_ROUTES;
-            assert_int_equal(riptide_agent_dispatch(agent), RIPTIDE_E_MORE);
+            while (agent->estimator->stats.ticks == 0)
+                assert_true(riptide_agent_dispatch(agent) >= 0);
             assert_int_equal(agent->estimator->input.can_pace, is_given && pacing);
         }
     }
@@ -380,7 +381,7 @@ TEST(window_of_a_peer_is_that_of_its_destination)
     assert_null(find(agent, 77));
     assert_int_equal(riptide_agent_next(agent, &cursor, &window), RIPTIDE_E_DONE);
     assert_int_equal(riptide_agent_add(agent, &sample), 0);
-    riptide_estimator_tick(agent->estimator, read_clock(CLOCK_BOOTTIME));
+    riptide_estimator_tick(agent->estimator, read_clock(CLOCK_BOOTTIME), false);
     window = find(agent, 77);
     assert_non_null(window);
     assert_int_equal(window->dst.len, 24);

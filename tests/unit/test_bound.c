@@ -166,7 +166,7 @@ TEST(off_withdraws_and_goes_on_learning)
     }
     assert_off(estimator, "192.0.2.0/24");
     assert_true(explain(estimator).smoothed > 45);
-    riptide_estimator_tick(estimator, 10 * S);
+    tick_at(estimator, 10 * S);
     assert_true(pop(estimator)->cwnd > 45);
     assert_off(estimator, NULL);
     /* Without an end; one with an end and a maximum changes nothing. */
@@ -184,7 +184,7 @@ TEST(off_withdraws_and_goes_on_learning)
     assert_int_equal(riptide_estimator_set_hint(estimator, &off, NULL), 0);
     assert_off(estimator, "192.0.0.0/8");
     assert_int_equal(pop(estimator)->cwnd, 0);
-    riptide_estimator_tick(estimator, 49 * S + 90 * S);
+    tick_at(estimator, 49 * S + 90 * S);
     assert_int_equal(stats_of(estimator).destinations, 0);
     assert_null(pop(estimator)); /* was withdrawn already */
 }
@@ -294,7 +294,7 @@ TEST(each_destination_has_the_hints_that_contain_it)
             n = remove_any(estimator, hints, n);
         for (size_t i = 0; i < DESTINATIONS; i++)
             riptide_estimator_add(estimator, &(struct riptide_sample){ .dst = dsts[i], .cwnd = 500 });
-        riptide_estimator_tick(estimator, now_s * S);
+        tick_at(estimator, now_s * S);
         for (size_t i = n; i-- > 0;) {
             if (hints[i].until_ns > 0 && hints[i].until_ns <= now_s * S)
                 hints[i] = hints[--n];
@@ -326,9 +326,9 @@ TEST(hint_takes_effect_at_once_and_passes_by_itself)
     assert_int_equal(cwnd_of(estimator), 40);
     assert_true(explain(estimator).smoothed == 80);
     /* It passes without any sample. */
-    riptide_estimator_tick(estimator, 10 * S - 1);
+    tick_at(estimator, 10 * S - 1);
     assert_null(pop(estimator));
-    riptide_estimator_tick(estimator, 10 * S);
+    tick_at(estimator, 10 * S);
     assert_int_equal(pop(estimator)->cwnd, 80);
     assert_int_equal(explain(estimator).bounds, 0);
 }
@@ -343,9 +343,9 @@ TEST(lowest_of_the_hints_counts)
     cap(estimator, "198.51.100.0/24", 11, 50 * S);
     assert_int_equal(cwnd_of(estimator), 30);
     assert_int_equal(explain(estimator).cwnd_max, 30);
-    riptide_estimator_tick(estimator, 5 * S);
+    tick_at(estimator, 5 * S);
     assert_int_equal(cwnd_of(estimator), 60);
-    riptide_estimator_tick(estimator, 10 * S);
+    tick_at(estimator, 10 * S);
     assert_int_equal(cwnd_of(estimator), 100);
 }
 
@@ -357,7 +357,7 @@ TEST(hint_for_the_same_prefix_replaces)
     cap(estimator, "192.0.2.1", 20, 10 * S);
     cap(estimator, "192.0.2.1", 50, 20 * S);
     assert_int_equal(cwnd_of(estimator), 50);
-    riptide_estimator_tick(estimator, 10 * S);
+    tick_at(estimator, 10 * S);
     assert_int_equal(cwnd_of(estimator), 50);
 }
 
@@ -438,7 +438,7 @@ TEST(walk_sees_each_hint_in_force)
     assert_int_equal(hint.dst.addr[0], 198);
     assert_int_equal(hint.cwnd_max, 30);
     assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), RIPTIDE_E_DONE);
-    riptide_estimator_tick(estimator, 5 * S);
+    tick_at(estimator, 5 * S);
     cursor = 0;
     assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), 0);
     assert_int_equal(hint.until_ns, RIPTIDE_NEVER_NS);
@@ -477,7 +477,7 @@ TEST(base_is_the_least_unless_something_lowers_it)
     pop_all(estimator);
     cap(estimator, "192.0.2.1", 28, 10 * S);
     assert_window(estimator, 28, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_MAX, true);
-    riptide_estimator_tick(estimator, 10 * S);
+    tick_at(estimator, 10 * S);
     assert_window(estimator, 32, RIPTIDE_BOUND_BASE, false);
     set_base(estimator, 0);
     assert_window(estimator, 24, 0, false);
@@ -510,10 +510,10 @@ TEST(base_goes_below_a_hint_and_with_its_destination)
     set_base(estimator, 32);
     assert_int_equal(riptide_estimator_set_hint(estimator, &override, NULL), 0);
     assert_window(estimator, 20, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_MAX, true);
-    riptide_estimator_tick(estimator, 1 * S + config.ttl_ns);
+    tick_at(estimator, 1 * S + config.ttl_ns);
     pop_all(estimator);
     set_base(estimator, 32); /* of a destination that is not known */
-    riptide_estimator_tick(estimator, 2 * S + config.ttl_ns);
+    tick_at(estimator, 2 * S + config.ttl_ns);
     assert_int_equal(estimator->table.n, 0);
 }
 

@@ -167,7 +167,7 @@ static double mean_window_of_interval(uint64_t interval_ns)
         for (uint64_t k = 0; k < interval_ns / (100 * MS); k++)
             add(estimator, closed(cwnd, cwnd, below(100) < cwnd / 2 ? cwnd / 2 : 0));
         now_ns += interval_ns;
-        riptide_estimator_tick(estimator, now_ns);
+        tick_at(estimator, now_ns);
         cwnd = cwnd_of(estimator);
         sum += cwnd * (double)interval_ns / (double)(SECONDS * S);
     }
@@ -213,7 +213,7 @@ static void dump_series(uint64_t interval_ms, const char *series, uint32_t *cwnd
             is_shown[n] = true;
         }
         if (now_ms > 0)
-            riptide_estimator_tick(estimator, 2 * S + now_ms * MS);
+            tick_at(estimator, 2 * S + now_ms * MS);
         for (uint64_t n = now_ms / 1000; n < N && 1000 * n + 470 < now_ms + interval_ms; n++)
             began_with[n] = cwnd_of(estimator);
         if (now_ms > 0 && now_ms % 5000 == 0)
@@ -270,7 +270,7 @@ TEST(connections_to_a_proxy_on_this_host_do_not_count)
         ESTIMATOR *estimator = NULL;
 
         estimator = estimator_of_config(&config);
-        riptide_estimator_set_pacing(estimator, true);
+        set_pacing(estimator, true);
         for (int i = 0; i < 40; i++) {
             uint32_t cwnd = cwnd_of(estimator);
             struct riptide_sample local = closed(cwnd, 100, 0);
@@ -412,11 +412,11 @@ TEST(a_window_that_is_paced_no_more_begins_where_all_begin)
 
     flights(estimator, "....xxxx");
     assert_true(is_paced(estimator) && cwnd_of(estimator) == 48);
-    riptide_estimator_set_pacing(estimator, false);
+    set_pacing(estimator, false);
     assert_int_equal(tick(estimator, busy(400)), START);
     assert_false(is_paced(estimator));
     assert_int_equal(flights(estimator, "...."), 27);
-    riptide_estimator_set_pacing(estimator, true);
+    set_pacing(estimator, true);
     assert_int_equal(flights(estimator, "xxxx"), 27);
     assert_true(is_paced(estimator));
 }

@@ -107,7 +107,7 @@ TEST(window_is_rounded_to_the_nearest_segment)
     add(estimator, "10.0.0.2", 50);
     add(estimator, "10.0.0.2", 50);
     add(estimator, "10.0.0.2", 51);
-    riptide_estimator_tick(estimator, S);
+    tick_at(estimator, S);
     for (int i = 0; i < 2; i++) {
         const struct riptide_estimate *estimate;
 
@@ -126,9 +126,9 @@ TEST(new_value_refreshes_the_ttl_and_silence_withdraws)
         learn(estimator, 30, t * S);
     }
     assert_pop(estimator, "192.0.2.1", 30);
-    riptide_estimator_tick(estimator, 361 * S + 90 * S - 1);
+    tick_at(estimator, 361 * S + 90 * S - 1);
     assert_no_change(estimator);
-    riptide_estimator_tick(estimator, 361 * S + 90 * S);
+    tick_at(estimator, 361 * S + 90 * S);
     assert_int_equal(riptide_estimator_find(estimator, &dst, &estimate), RIPTIDE_E_UNKNOWN);
     assert_pop(estimator, "192.0.2.1", 0);
 }
@@ -148,7 +148,7 @@ TEST(never_popped_and_expired_is_no_change)
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     learn(estimator, 50, 0);
-    riptide_estimator_tick(estimator, 90 * S);
+    tick_at(estimator, 90 * S);
     assert_no_change(estimator);
     assert_int_equal(stats_of(estimator).destinations, 0);
     assert_int_equal(stats_of(estimator).expired, 1);
@@ -164,7 +164,7 @@ TEST(discarded_samples_leave_nothing)
     add(estimator, "10.0.0.2", 90);
     riptide_estimator_discard(estimator);
     assert_int_equal(stats_of(estimator).destinations, 1);
-    riptide_estimator_tick(estimator, 2 * S);
+    tick_at(estimator, 2 * S);
     assert_no_change(estimator);
 }
 
@@ -176,11 +176,11 @@ TEST(peers_are_grouped_by_prefix_length)
 
     add(estimator, "10.0.0.5", 20);
     add(estimator, "10.0.0.6", 40);
-    riptide_estimator_tick(estimator, S);
+    tick_at(estimator, S);
     assert_pop(estimator, "10.0.0.4/30", 30);
     add(estimator, "2001:db8::f:1", 50);
     add(estimator, "2001:db8:0:7::", 60);
-    riptide_estimator_tick(estimator, 2 * S);
+    tick_at(estimator, 2 * S);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     assert_int_equal(estimate->cwnd, 55);
     assert_int_equal(estimate->dst.len, 61);
@@ -196,10 +196,10 @@ TEST(longest_aggregate_wins_over_prefix_length)
 
     add(estimator, "10.1.2.3", 20);
     add(estimator, "10.1.9.9", 30);
-    riptide_estimator_tick(estimator, 1 * S);
+    tick_at(estimator, 1 * S);
     assert_pop(estimator, "10.1.0.0/16", 25);
     add(estimator, "10.1.0.7", 44);
-    riptide_estimator_tick(estimator, 2 * S);
+    tick_at(estimator, 2 * S);
     assert_pop(estimator, "10.1.0.0/24", 44);
     learn(estimator, 33, 3 * S);
     assert_pop(estimator, "192.0.2.1", 33);
@@ -216,7 +216,7 @@ TEST(overflow_is_refused_and_counted)
     assert_int_equal(stats_of(estimator).overflow, 1);
     assert_int_equal(stats_of(estimator).samples, 3);
     assert_int_equal(stats_of(estimator).destinations, 0);
-    riptide_estimator_tick(estimator, 1 * S);
+    tick_at(estimator, 1 * S);
     assert_int_equal(stats_of(estimator).destinations, 2);
 }
 
@@ -238,11 +238,11 @@ TEST(time_that_runs_backwards_changes_nothing)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    assert_int_equal(riptide_estimator_tick(estimator, 100 * S), 0);
+    assert_int_equal(tick_at(estimator, 100 * S), 0);
     add(estimator, "192.0.2.1", 50);
-    assert_int_equal(riptide_estimator_tick(estimator, 99 * S), RIPTIDE_E_INVALID);
+    assert_int_equal(tick_at(estimator, 99 * S), RIPTIDE_E_INVALID);
     assert_no_change(estimator);
-    assert_int_equal(riptide_estimator_tick(estimator, 100 * S), 0);
+    assert_int_equal(tick_at(estimator, 100 * S), 0);
     assert_pop(estimator, "192.0.2.1", 50);
 }
 

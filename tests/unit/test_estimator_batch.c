@@ -129,8 +129,8 @@ TEST(many_at_a_time_are_as_one_by_one)
         add_batch(one_by_one, together);
         if (below(3) > 0) {
             now_ns += below(8) * S;
-            assert_int_equal(riptide_estimator_tick(one_by_one, now_ns), 0);
-            assert_int_equal(riptide_estimator_tick(together, now_ns), 0);
+            assert_int_equal(tick_at(one_by_one, now_ns), 0);
+            assert_int_equal(tick_at(together, now_ns), 0);
         }
         if (below(3) > 0) {
             pop_all(one_by_one);

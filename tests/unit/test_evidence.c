@@ -49,11 +49,11 @@ TEST(bdp_is_path_rate_times_rtt_by_flows)
 
     add(estimator, busy(200));
     add(estimator, busy(100));
-    riptide_estimator_tick(estimator, 1 * S);
+    tick_at(estimator, 1 * S);
     assert_int_equal(cwnd_of(estimator), 300);
     for (int i = 0; i < 10; i++)
         add(estimator, first_flight(3));
-    riptide_estimator_tick(estimator, 2 * S);
+    tick_at(estimator, 2 * S);
     assert_int_equal(cwnd_of(estimator), 30);
     assert_int_equal(explain(estimator).rto_min_us, 0);
 }

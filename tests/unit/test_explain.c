@@ -26,11 +26,11 @@ TEST(walk_sees_each_window_once)
     add_host(estimator, "192.0.2.2", 30);
     add_host(estimator, "2001:db8::1", 40);
     assert_int_equal(walk(estimator, &n), 0); /* no tick yet, no windows */
-    riptide_estimator_tick(estimator, 1 * S);
+    tick_at(estimator, 1 * S);
     assert_int_equal(walk(estimator, &n), 90);
     assert_int_equal(n, 3);
     add_host(estimator, "192.0.2.2", 30);
-    riptide_estimator_tick(estimator, 91 * S); /* two have passed, and were not popped */
+    tick_at(estimator, 91 * S); /* two have passed, and were not popped */
     assert_int_equal(walk(estimator, &n), 30);
     assert_int_equal(n, 1);
 }
@@ -102,7 +102,7 @@ TEST(samples_that_are_all_left_out_are_explained)
         assert_int_equal(why.cwnd_max, 100);
         assert_int_equal(why.updated_ns, 1 * S);
         assert_int_equal(why.expires_ns, 91 * S);
-        riptide_estimator_tick(estimator, 2 * S);
+        tick_at(estimator, 2 * S);
     }
     /* For all else it is no destination. */
     assert_int_equal(cwnd_of(estimator), 0);
@@ -116,11 +116,11 @@ TEST(samples_that_are_all_left_out_are_explained)
     assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 2);
     add_unused(estimator, "192.0.2.1");
     assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 2);
-    riptide_estimator_tick(estimator, 3 * S);
+    tick_at(estimator, 3 * S);
     assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 1);
-    riptide_estimator_tick(estimator, 93 * S - 1);
+    tick_at(estimator, 93 * S - 1);
     assert_true(is_explained(estimator, "192.0.2.1"));
-    riptide_estimator_tick(estimator, 93 * S);
+    tick_at(estimator, 93 * S);
     assert_false(is_explained(estimator, "192.0.2.1"));
 }
 
@@ -132,14 +132,14 @@ TEST(window_comes_and_goes_between_samples_that_are_left_out)
                                    .acked_bytes = 100000 };
 
     add_unused(estimator, "192.0.2.1");
-    riptide_estimator_tick(estimator, 1 * S);
+    tick_at(estimator, 1 * S);
     assert_int_equal(explain(estimator).cwnd, 0);
     show(estimator, used, 2 * S);
     assert_int_equal(explain(estimator).cwnd, 30);
     assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 0);
     assert_int_equal(pop(estimator)->cwnd, 30);
     add_unused(estimator, "192.0.2.1");
-    riptide_estimator_tick(estimator, 92 * S);
+    tick_at(estimator, 92 * S);
     assert_int_equal(explain(estimator).cwnd, 0);
     assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 1);
     assert_int_equal(pop(estimator)->cwnd, 0);
@@ -158,18 +158,18 @@ TEST(what_is_only_explained_takes_nobodys_place)
     assert_int_equal(add_unused(estimator, "192.0.1.1"), RIPTIDE_E_LEFT_OUT);
     assert_int_equal(add_unused(estimator, "192.0.2.1"), RIPTIDE_E_LEFT_OUT);
     assert_int_equal(add_unused(estimator, "192.0.3.1"), RIPTIDE_E_LEFT_OUT);
-    riptide_estimator_tick(estimator, 1 * S);
+    tick_at(estimator, 1 * S);
     assert_int_equal(add_unused(estimator, "192.0.4.1"), RIPTIDE_E_LEFT_OUT);
     assert_int_equal(add_unused(estimator, "192.0.5.1"), RIPTIDE_E_LEFT_OUT);
     assert_int_equal(add_unused(estimator, "192.0.6.1"), RIPTIDE_E_LEFT_OUT);
     assert_int_equal(add_unused(estimator, "192.0.7.1"), RIPTIDE_E_FULL);
-    riptide_estimator_tick(estimator, 2 * S);
+    tick_at(estimator, 2 * S);
     /* The one not sampled for longest goes first, whatever the order before. */
     assert_int_equal(add_unused(estimator, "192.0.4.1"), RIPTIDE_E_LEFT_OUT);
     assert_int_equal(add_unused(estimator, "192.0.6.1"), RIPTIDE_E_LEFT_OUT);
     assert_int_equal(add_unused(estimator, "192.0.8.1"), RIPTIDE_E_LEFT_OUT);
     assert_int_equal(add_unused(estimator, "192.0.9.1"), RIPTIDE_E_FULL);
-    riptide_estimator_tick(estimator, 3 * S);
+    tick_at(estimator, 3 * S);
     assert_true(is_explained(estimator, "192.0.4.1"));
     assert_false(is_explained(estimator, "192.0.5.1"));
     assert_true(is_explained(estimator, "192.0.6.1"));

@@ -59,18 +59,18 @@ TEST(one_prefix_has_a_sixteenth)
 
     for (uint32_t i = 0; i < KNOWN; i++)
         assert_int_equal(connect_to(estimator, apart(1, i), 1), 0);
-    riptide_estimator_tick(estimator, 1 * S);
+    tick_at(estimator, 1 * S);
     pop_all(estimator);
     for (uint32_t i = 0; i < CROWD; i++) {
         connect_to(estimator, crowded(i), 2);
         if (i % 4096 == 0) {
-            riptide_estimator_tick(estimator, 1 * S + i * MS / 100);
+            tick_at(estimator, 1 * S + i * MS / 100);
             pop_all(estimator);
         }
     }
     for (uint32_t i = 0; i < NEW; i++)
         assert_int_equal(connect_to(estimator, apart(2, i), 1), 0);
-    riptide_estimator_tick(estimator, 12 * S);
+    tick_at(estimator, 12 * S);
     assert_int_equal(count_windows(estimator, 2, NEW), NEW);
     assert_int_equal(count_windows(estimator, 1, KNOWN), KNOWN);
     stats = stats_of(estimator);
@@ -94,7 +94,7 @@ TEST(sixteenth_of_a_24_and_wider_destinations)
     assert_int_equal(connect_to(estimator, prefix("192.0.3.1"), 1), 0);
     /* Places that end are free again, from the next tick on. */
     riptide_estimator_discard(estimator);
-    riptide_estimator_tick(estimator, 1 * S);
+    tick_at(estimator, 1 * S);
     assert_int_equal(connect_to(estimator, prefix("192.0.2.3"), 1), 0);
     /* A wider destination is its own prefix. */
     for (uint8_t i = 0; i < 32; i++)
@@ -116,24 +116,24 @@ TEST(destination_that_misses_its_window_least_gives_way)
 
     for (uint32_t i = 0; i < KNOWN; i++)
         connect_to(estimator, apart(1, i), i % 4 > 0 ? 100 : 1);
-    riptide_estimator_tick(estimator, 1 * S - MS);
+    tick_at(estimator, 1 * S - MS);
     for (uint32_t i = 0; i < NEW; i++) {
-        riptide_estimator_tick(estimator, 1 * S + i * 10 * MS);
+        tick_at(estimator, 1 * S + i * 10 * MS);
         while ((estimate = pop(estimator)))
             n_given += estimate->cwnd > 0 ? 1u : -1u;
         assert_int_equal(n_given, KNOWN);
         assert_int_equal(connect_to(estimator, apart(2, i), 1), 0);
     }
-    riptide_estimator_tick(estimator, 11 * S);
+    tick_at(estimator, 11 * S);
     assert_true(window_of(estimator, apart(2, NEW - 1)) > 0);
     for (uint32_t i = 0; i < KNOWN; i++)
         assert_int_equal(window_of(estimator, apart(1, i)) > 0, i % 4 > 0);
     assert_int_equal(stats_of(estimator).gave_way, NEW);
     assert_int_equal(stats_of(estimator).overflow, 0);
     assert_true(stats_of(estimator).is_full);
-    riptide_estimator_tick(estimator, 101 * S);
+    tick_at(estimator, 101 * S);
     pop_all(estimator);
-    riptide_estimator_tick(estimator, 102 * S);
+    tick_at(estimator, 102 * S);
     assert_false(stats_of(estimator).is_full);
 }
 
@@ -144,9 +144,9 @@ TEST(no_window_gives_way_without_evidence)
 
     connect_to(estimator, apart(1, 1), 1);
     connect_to(estimator, apart(1, 2), 1);
-    riptide_estimator_tick(estimator, 1 * S);
+    tick_at(estimator, 1 * S);
     pop_all(estimator);
-    riptide_estimator_tick(estimator, 2 * S);
+    tick_at(estimator, 2 * S);
     assert_int_equal(riptide_estimator_add(estimator, &unused), RIPTIDE_E_FULL);
     assert_int_equal(count_windows(estimator, 1, 3), 2);
     assert_int_equal(connect_to(estimator, apart(2, 1), 1), 0);
@@ -163,7 +163,7 @@ TEST(connections_keep_their_place_until_they_are_idle)
     new.dst = apart(1, 2);
     assert_int_equal(riptide_estimator_add(estimator, &idle), 0);
     assert_int_equal(riptide_estimator_add(estimator, &new), RIPTIDE_E_FULL);
-    riptide_estimator_tick(estimator, 1 * S);
+    tick_at(estimator, 1 * S);
     assert_int_equal(riptide_estimator_add(estimator, &new), RIPTIDE_E_FULL); /* to be popped */
     pop_all(estimator);
     assert_int_equal(riptide_estimator_add(estimator, &new), RIPTIDE_E_FULL);
@@ -172,7 +172,7 @@ TEST(connections_keep_their_place_until_they_are_idle)
     assert_int_equal(window_of(estimator, idle.dst), 24);
     assert_int_equal(riptide_estimator_add(estimator, &new), 0);
     assert_int_equal(riptide_estimator_add(estimator, &idle), RIPTIDE_E_FULL);
-    riptide_estimator_tick(estimator, 3 * S);
+    tick_at(estimator, 3 * S);
     assert_int_equal(window_of(estimator, new.dst), 24);
 }
 
@@ -184,13 +184,13 @@ TEST(withdrawal_comes_before_the_next_window)
     struct riptide_prefix first = apart(1, 1);
 
     connect_to(estimator, first, 1);
-    riptide_estimator_tick(estimator, 1 * S);
+    tick_at(estimator, 1 * S);
     pop_all(estimator);
-    riptide_estimator_tick(estimator, 2 * S);
+    tick_at(estimator, 2 * S);
     connect_to(estimator, apart(1, 2), 1);
     riptide_estimator_discard(estimator);
     connect_to(estimator, first, 1);
-    riptide_estimator_tick(estimator, 3 * S);
+    tick_at(estimator, 3 * S);
     estimate = pop(estimator);
     assert_true(estimate && riptide_prefix_equal(&estimate->dst, &first) && estimate->cwnd == 0);
     estimate = pop(estimator);

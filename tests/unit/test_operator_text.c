@@ -72,7 +72,7 @@ TEST(a_pause_and_hints_with_an_end_come_back)
     assert_true(load(after, text, 5 * S, 1010 * S));
     assert_int_equal(end_of(after), 55 * S);
     assert_int_equal(find_host(after, "192.0.2.1").cwnd, 15);
-    riptide_estimator_tick(after, 55 * S);
+    tick_at(after, 55 * S);
     assert_int_equal(find_host(after, "192.0.2.1").cwnd, 48);
 }
 

@@ -104,6 +104,6 @@ TEST(is_forgotten_with_the_window)
 
     show(estimator, sample, 1 * S);
     assert_int_equal(pop_pmtu(estimator), 1300);
-    riptide_estimator_tick(estimator, 200 * S);
+    tick_at(estimator, 200 * S);
     assert_int_equal(pop_pmtu(estimator), 0);
 }

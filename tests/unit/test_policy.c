@@ -77,7 +77,7 @@ TEST(a_path_that_is_too_short_to_be_paced_by_now_is_news)
         { 4999, true }, { 4000, false }, { 5000, true }, { 9000, false }, { 4000, true }
     };
 
-    riptide_estimator_set_pacing(estimator, true);
+    set_pacing(estimator, true);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         show(estimator, measured(cases[i].min_rtt_us), (i + 1) * S);
         assert_int_equal(cwnd_of(estimator), 30);
@@ -145,7 +145,7 @@ TEST(functions_of_a_host_find_their_own)
     learn(estimator, 61, S);
     assert_int_equal(cwnd_of(estimator), 85);
     assert_int_equal(n, MOST_WINDOWS + 100);
-    riptide_estimator_set_pacing(estimator, true);
+    set_pacing(estimator, true);
     learn(estimator, 61, 2 * S);
     assert_int_equal(n, MOST_WINDOWS + 100 + 1001);
     assert_int_equal(explain(estimator).samples, 1);

@@ -153,7 +153,7 @@ TEST(windows_keep_to_bounds_and_lifetimes)
 
         estimator = estimator_of_config(&config);
         set_any_overrides(estimator);
-        riptide_estimator_set_pacing(estimator, below(2));
+        set_pacing(estimator, below(2));
         for (int step = 0; step < STEPS / 4; step++) {
             for (uint32_t n = below(30); n > 0; n--)
                 add_any(estimator);
@@ -167,13 +167,13 @@ TEST(windows_keep_to_bounds_and_lifetimes)
                 estimator_set_base(estimator, &dst, below(3) ? below(150) : 0);
             }
             if (step > 0 && below(10) == 0)
-                assert_int_equal(riptide_estimator_tick(estimator, now_ns - 1), RIPTIDE_E_INVALID);
+                assert_int_equal(tick_at(estimator, now_ns - 1), RIPTIDE_E_INVALID);
             now_ns += below(10) ? below(5) * S : below(200) * S;
             now_ns += below(2000000000);
-            riptide_estimator_tick(estimator, now_ns);
+            tick_at(estimator, now_ns);
             pop_known(estimator, &config, told, now_ns);
         }
-        riptide_estimator_tick(estimator, now_ns + config.ttl_ns);
+        tick_at(estimator, now_ns + config.ttl_ns);
         pop_known(estimator, &config, told, now_ns + config.ttl_ns);
         for (uint32_t n = 0; n < HOSTS; n++)
             assert_int_equal(told[n], 0);
@@ -209,8 +209,8 @@ TEST(order_of_destinations_does_not_matter)
                 }
             }
             now_ns += below(20) * S;
-            riptide_estimator_tick(forward, now_ns);
-            riptide_estimator_tick(backward, now_ns);
+            tick_at(forward, now_ns);
+            tick_at(backward, now_ns);
             for (uint32_t h = 0; h < HOSTS; h++) {
                 struct riptide_estimate a = known(forward, h), b = known(backward, h);
 
@@ -270,7 +270,7 @@ TEST(paper_is_algorithm_1_for_100000_steps)
             }
             expected[h] = reference_step(&references[h], &config, total, n, now_ns);
         }
-        riptide_estimator_tick(estimator, now_ns);
+        tick_at(estimator, now_ns);
         for (uint32_t h = 0; h < HOSTS; h++)
             assert_int_equal(known(estimator, h).cwnd, expected[h]);
     }
@@ -301,7 +301,7 @@ TEST(careful_never_exceeds_its_evidence)
             if (riptide_estimator_add(estimator, &sample) == 0)
                 n_filled[h] += sample.data_segs_out >= before[h].cwnd + sample.retrans_segs;
         }
-        riptide_estimator_tick(estimator, now_ns);
+        tick_at(estimator, now_ns);
         for (uint32_t h = 0; h < HOSTS; h++) {
             struct riptide_estimate after = known(estimator, h);
 
@@ -336,7 +336,7 @@ TEST(state_survives_or_is_left)
         for (uint32_t k = below(20); k > 0; k--)
             add_any(estimator);
         now_ns += below(10) * S;
-        riptide_estimator_tick(estimator, now_ns);
+        tick_at(estimator, now_ns);
         n = riptide_estimator_save(estimator, now_ns, 1000 * S, text, sizeof(text));
         assert_true(n < sizeof(text));
         other = estimator_of_config(&config);
@@ -351,7 +351,7 @@ TEST(state_survives_or_is_left)
         other = estimator_of_config(&config);
         if (riptide_estimator_load(other, now_ns, 1000 * S, text, n, NULL, NULL) == 0) {
             add_any(other);
-            riptide_estimator_tick(other, now_ns + 1);
+            tick_at(other, now_ns + 1);
             while (riptide_estimator_next(other, &cursor, &estimate) == 0) {
                 assert_in_range(estimate.cwnd, config.cwnd_min, config.cwnd_max);
                 assert_true(estimate.expires_ns > now_ns + 1);

@@ -20,7 +20,7 @@ static size_t save_two(char bytes[ROOM])
     for (int i = 0; i < 3; i++)
         add_host(estimator, "2001:db8::1", 33);
     add_host(estimator, "2001:db8::1", 34);
-    riptide_estimator_tick(estimator, 110 * S);
+    tick_at(estimator, 110 * S);
     n = riptide_estimator_save(estimator, 120 * S, SAVED, bytes, ROOM);
     riptide_estimator_free(estimator);
     assert_in_range(n, 1, ROOM - 1);
@@ -46,10 +46,10 @@ TEST(restart_begins_where_it_was)
     assert_int_equal(estimate.expires_ns, 200 * S);
     /* History goes on, and so does the time to live. */
     add_host(estimator, "2001:db8::1", 43);
-    riptide_estimator_tick(estimator, 190 * S - 1);
+    tick_at(estimator, 190 * S - 1);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 64);
     assert_true(find_host(estimator, "2001:db8::1").smoothed == (33 + 43) / 2.0);
-    riptide_estimator_tick(estimator, 190 * S);
+    tick_at(estimator, 190 * S);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 0);
 }
 
@@ -68,9 +68,9 @@ TEST(reboot_keeps_what_has_not_passed)
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
     assert_int_equal(find_host(estimator, "2001:db8::1").updated_ns, 0);
     assert_int_equal(find_host(estimator, "2001:db8::1").expires_ns, 13 * S);
-    riptide_estimator_tick(estimator, 13 * S - 1);
+    tick_at(estimator, 13 * S - 1);
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
-    riptide_estimator_tick(estimator, 13 * S);
+    tick_at(estimator, 13 * S);
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 0);
 }
 
@@ -95,7 +95,7 @@ TEST(newer_evidence_wins_a_merge)
     learn(estimator, 20, 961 * S);
     add_host(estimator, "198.51.100.7", 25);
     add_host(estimator, "2001:db8::1", 90);
-    riptide_estimator_tick(estimator, 969 * S);
+    tick_at(estimator, 969 * S);
     counts = load_at(estimator, 1000 * S, SAVED + 20 * S, bytes, n);
     assert_int_equal(counts.loaded, 1);
     assert_int_equal(counts.older, 1);
@@ -111,7 +111,7 @@ TEST(refused_state_changes_nothing)
     size_t n = save_two(bytes);
 
     add_host(estimator, "192.0.2.9", 90);
-    riptide_estimator_tick(estimator, 125 * S);
+    tick_at(estimator, 125 * S);
     bytes[0] ^= 1;
     assert_int_equal(
         riptide_estimator_load(estimator, 130 * S, SAVED + 10 * S, bytes, n, NULL, NULL),
@@ -131,11 +131,11 @@ TEST(merged_windows_pass_in_their_order)
 
     for (unsigned int i = 0; i < 3; i++) {
         add_host(estimator, ours[i], 50);
-        riptide_estimator_tick(estimator, (95 + 10 * i) * S);
+        tick_at(estimator, (95 + 10 * i) * S);
     }
     load_at(estimator, 120 * S, SAVED, bytes, n);
     for (unsigned int i = 0; i < 5; i++) {
-        riptide_estimator_tick(estimator, (95 + 90 + 5 * i) * S);
+        tick_at(estimator, (95 + 90 + 5 * i) * S);
         for (unsigned int j = 0; j < 5; j++)
             assert_int_equal(find_host(estimator, all[j]).cwnd > 0, j > i);
     }
@@ -246,10 +246,10 @@ TEST(order_of_lines_does_not_matter)
     load_lines(estimator, "192.0.2.1/32 age_ns=30000000000 cwnd=20\n"
                           "192.0.2.2/32 age_ns=10000000000 cwnd=20\n"
                           "192.0.2.3/32 age_ns=20000000000 cwnd=20\n");
-    riptide_estimator_tick(estimator, 260 * S);
+    tick_at(estimator, 260 * S);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 0);
     assert_int_equal(find_host(estimator, "192.0.2.3").cwnd, 20);
-    riptide_estimator_tick(estimator, 270 * S);
+    tick_at(estimator, 270 * S);
     assert_int_equal(find_host(estimator, "192.0.2.3").cwnd, 0);
     assert_int_equal(find_host(estimator, "192.0.2.2").cwnd, 20);
 }

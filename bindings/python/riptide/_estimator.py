@@ -77,13 +77,13 @@ class Estimator(Handle):
         with self._use as c:
             lib.riptide_estimator_discard(c)
 
-    def tick(self, now_ns: int | None = None) -> None:
+    def tick(self, now_ns: int | None = None, can_pace: bool = False) -> None:
         """Computes windows of destinations with samples, and withdraws expired ones.
 
-        Errors: InvalidError, with nothing changed, if the time is before the last tick.
+        can_pace: first flights can be paced at present. Errors: InvalidError, with nothing changed, if the time is before the last tick.
         """
         with self._use as c:
-            check(lib.riptide_estimator_tick(c, _now_ns(now_ns)))
+            check(lib.riptide_estimator_tick(c, _now_ns(now_ns), bool(can_pace)))
 
     def pop(self) -> Estimate:
         """The next destination whose window has changed since it was popped. Errors: AgainError."""

@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     }
     if (r < 0)
         die("observer", strerror(-r));
-    riptide_estimator_tick(estimator, 1);
+    riptide_estimator_tick(estimator, 1, false);
     while (riptide_estimator_pop(estimator, &estimate) == 0)
         windows++;
     riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
