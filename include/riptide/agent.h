@@ -171,9 +171,8 @@ int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_ev
 
 /*
  * Adds a sample of the caller's own to the coming round, as of a stack outside the kernel or from
- * another host; not of a peer that is this host. A round whose dump begins anew or is given up
- * discards it. Outcomes, errors: as riptide_estimator_add; RIPTIDE_E_UNKNOWN: it is outside the
- * observer's scope; -ESHUTDOWN; -ECHILD.
+ * another host; not of a peer that is this host. Outcomes, errors: as riptide_estimator_add;
+ * RIPTIDE_E_UNKNOWN: it is outside the observer's scope; -ESHUTDOWN; -ECHILD.
  */
 int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 

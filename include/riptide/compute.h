@@ -209,9 +209,6 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
  */
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 
-/* Discards the samples added since the last tick (as their dump begins anew). */
-void riptide_estimator_discard(struct riptide_estimator *estimator);
-
 /*
  * One round of Algorithm 1: computes every destination with samples, withdraws those whose time to
  * live has passed. Changed windows wait to be popped, the newest of each destination. can_pace:

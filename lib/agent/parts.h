@@ -67,7 +67,6 @@ struct riptide_agent {
     struct outcomes outcomes;
     struct stages stages; /* as the stages have them; the arrays are gone */
     enum phase phase;
-    bool has_dumped;          /* the estimator has the open connections of this round */
     uint64_t next_ns;         /* when the next round begins */
     struct riptide_tick tick; /* of the present round */
     /* Popped from the estimator and not yet given to the applier; or NULL. */

@@ -118,27 +118,11 @@ static int hand_over(struct riptide_agent *agent)
     return r < 0 ? r : round_on_applier(agent);
 }
 
-/*
- * Discards the samples of the dump. The estimator keeps no connections, so closed ones since the
- * last round are lost too, unless the dump had brought none yet.
- */
-static void discard(struct riptide_agent *agent)
-{
-    struct riptide_tick *tick = &agent->tick;
-
-    if (!agent->has_dumped)
-        return;
-    riptide_estimator_discard(agent->estimator);
-    agent->has_dumped = false;
-    tick->samples = tick->closed = tick->overflow = 0;
-}
-
-/* A dump that was given up costs one round. Destinations expire all the same. */
+/* Of a dump that was given up, the samples that it brought count; destinations expire as always. */
 static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns)
 {
     int r;
 
-    discard(agent);
     agent->failure = error;
     r = adapt(agent, false);
     return r < 0 ? r : end_observing(agent, now_ns);
@@ -170,7 +154,6 @@ static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->tick.started_ns = now_ns;
     agent->tick.late_ns = late_ns;
     agent->next = (struct riptide_tick){ 0 };
-    agent->has_dumped = false;
     drop_unpopped(agent);
     outcomes_begin_round(agent, now_ns);
     agent->phase = PHASE_OBSERVING;
@@ -204,7 +187,6 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
         if (samples[i]->closed)
             outcomes_enter(agent, samples[i], cwnds[i]);
         count_sample(tick, samples[i], outcomes[i]);
-        agent->has_dumped |= !samples[i]->closed;
     }
     return 0;
 }

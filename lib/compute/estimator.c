@@ -194,21 +194,6 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
     refresh(estimator, slot);
 }
 
-static void discard(struct riptide_estimator *estimator, uint32_t slot)
-{
-    struct destination *destination = destination_at(estimator, slot);
-
-    destination->flags &= (uint8_t)~IS_TOUCHED;
-    destination->tick = (struct sampled){ 0 };
-    memset(memory_of(estimator, destination), 0, estimator->config.policy->tick_bytes);
-}
-
-RIPTIDE_PUBLIC void riptide_estimator_discard(struct riptide_estimator *estimator)
-{
-    FOR_EACH_DESTINATION(estimator, slot)
-    discard(estimator, slot);
-}
-
 /* Algorithm 1's moving average; a first value, or one under the drop guard, is taken unchanged. */
 static double smooth(const struct riptide_estimator *estimator,
                      const struct destination *destination, double combined)
@@ -276,7 +261,9 @@ static void turn(struct riptide_estimator *estimator, uint32_t slot)
         forget_kept(estimator, destination);
     }
     refresh(estimator, slot);
-    discard(estimator, slot);
+    destination->flags &= (uint8_t)~IS_TOUCHED;
+    destination->tick = (struct sampled){ 0 };
+    memset(memory_of(estimator, destination), 0, estimator->config.policy->tick_bytes);
 }
 
 int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,

@@ -154,20 +154,6 @@ TEST(never_popped_and_expired_is_no_change)
     assert_int_equal(stats_of(estimator).expired, 1);
 }
 
-TEST(discarded_samples_leave_nothing)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    learn(estimator, 50, 1 * S);
-    assert_pop(estimator, "192.0.2.1", 50);
-    add(estimator, "192.0.2.1", 90);
-    add(estimator, "10.0.0.2", 90);
-    riptide_estimator_discard(estimator);
-    assert_int_equal(stats_of(estimator).destinations, 1);
-    tick_at(estimator, 2 * S);
-    assert_no_change(estimator);
-}
-
 TEST(peers_are_grouped_by_prefix_length)
 {
     ESTIMATOR *estimator =

@@ -86,8 +86,6 @@ TEST(ends_with_the_connections_that_show_it)
     riptide_estimator_add(estimator, &narrow);
     show(estimator, wide, 1 * S);
     assert_int_equal(pop_pmtu(estimator), 1300);
-    riptide_estimator_add(estimator, &narrow);
-    riptide_estimator_discard(estimator);
     show(estimator, wide, 2 * S);
     assert_int_equal(pop_pmtu(estimator), 1500);
     show(estimator, narrow, 3 * S);

@@ -157,8 +157,6 @@ TEST(windows_keep_to_bounds_and_lifetimes)
         for (int step = 0; step < STEPS / 4; step++) {
             for (uint32_t n = below(30); n > 0; n--)
                 add_any(estimator);
-            if (below(20) == 0)
-                riptide_estimator_discard(estimator);
             if (below(10) == 0)
                 set_any_hint(estimator, now_ns);
             if (below(10) == 0) {

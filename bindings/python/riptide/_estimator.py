@@ -72,11 +72,6 @@ class Estimator(Handle):
             check(result)
         return bool(result == 0)
 
-    def discard(self) -> None:
-        """Discards the samples added since the last tick."""
-        with self._use as c:
-            lib.riptide_estimator_discard(c)
-
     def tick(self, now_ns: int | None = None, can_pace: bool = False) -> None:
         """Computes windows of destinations with samples, and withdraws expired ones.
 
