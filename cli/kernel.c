@@ -2,7 +2,7 @@
 /* By the requests and parsers of lib/apply. */
 #include "kernel.h"
 
-#include "lib/apply/routes/message.h"
+#include "lib/apply/routes/route.h"
 #include "lib/internal.h"
 #include "lib/prefix.h"
 

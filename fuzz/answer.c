@@ -7,7 +7,7 @@
  */
 #include "netlink.h"
 
-#include "apply/routes/message.h"
+#include "apply/routes/route.h"
 #include "case_bytes.h"
 #include "observe/sample.h"
 #include "prefix.h"

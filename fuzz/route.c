@@ -2,7 +2,6 @@
 /* Any message as one about a route: refused, or with the same figures as libnl-route finds. */
 #include "apply/routes/route.h"
 
-#include "apply/routes/message.h"
 #include "libnl_route.h"
 #include "messages.h"
 #include "prefix.h"

@@ -2,7 +2,7 @@
 /* The route query of lib/apply, with the connection's own source, ports, user and device. */
 #include "judge.h"
 
-#include "lib/apply/routes/message.h"
+#include "lib/apply/routes/route.h"
 #include "lib/netlink.h"
 
 #include <errno.h>

@@ -297,7 +297,7 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     if (is_paced && by_route.initcwnd > most_at_once)
         by_route.initcwnd = most_at_once;
     if (has_routes(applier) && prefix_is_host(&wanted->dst))
-        r = router_set(applier->router, &by_route);
+        r = plan_want(&applier->router->plan, &by_route);
     return r < 0 || !applier->program ? r : windows_set(applier->program, &bounded);
 }
 
@@ -337,7 +337,7 @@ static void tick(struct riptide_applier *applier)
     if (applier->program)
         program_check(applier->program);
     if (has_routes(applier)) {
-        router_tick(applier->router, (uint32_t)n_seconds);
+        plan_tick(&applier->router->plan, (uint32_t)n_seconds);
         is_in_force = router_is_in_force(applier->router);
     } else {
         is_in_force = !program_get_reason(applier->program);

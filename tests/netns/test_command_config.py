@@ -66,13 +66,13 @@ def test_commands_find_the_daemon_and_its_routes(net, config, learned, place):
             doctor = run("doctor").stdout
             assert "(cwnd_max 70)" in doctor or "not 70" in doctor or "asks the kernel for 70" in doctor
     learned.kill()
-    assert run("flush").stdout == "removed: rules 2, routes 1 (table 99, priority 32765)\n"
+    assert run("flush").stdout == "removed: rules 2, routes 1, table 99\n"
 
 
 def test_number_that_cannot_be_is_wrong_usage_and_in_a_file_passed_over(host, config):
     config.write_text("[apply]\n\ntable = 254\n")
     done = host.run(RIPTIDE, "flush", "--config", config)
-    assert done.stdout == "removed: rules 0, routes 0\n"
+    assert done.stdout == "removed: rules 0, routes 0, table 7230\n"
     assert done.stderr.startswith(f"riptide: flush: {config}: table: 254")
     for command in (["explain", "203.0.113.1"], ["doctor"], ["flush"],
                     ["verify", "203.0.113.1", "80"]):

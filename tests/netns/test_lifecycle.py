@@ -57,7 +57,7 @@ def test_flush_pauses_a_riptided_that_runs(net):
         done = net.host.run(RIPTIDE, "flush")
         # Routes that it restores before it is paused are removed as well.
         assert re.fullmatch(
-            r"removed: rules \d+, routes \d+( \(.*\))?\npaused: riptided keeps its rules removed until `riptide "
+            r"removed: rules \d+, routes \d+, table \d+\npaused: riptided keeps its rules removed until `riptide "
             f"resume`; its routes are in table {TABLE}, to which no rule refers\n",
             done.stdout), done.stdout
         assert not done.stderr
@@ -82,7 +82,7 @@ def test_flush_names_a_riptided_that_does_not_answer(net):
             wait_until(lambda: not rules(net.host), "no rules")
             assert time.monotonic() - began < 4  # before its timeout for an answer
             stdout, stderr = flush.communicate(timeout=60)
-            assert (flush.returncode, stdout) == (1, f"removed: rules 2, routes 3 (table {TABLE}, priority 32765)\n")
+            assert (flush.returncode, stdout) == (1, f"removed: rules 2, routes 3, table {TABLE}\n")
             assert not rules(net.host) and not routes(net.host)
         assert stderr == (
             f"riptide: flush: process {daemon.pid} manages this network namespace and may restore all of them (/run/riptide/control: no answer within 5 s): stop it, if it is riptided "
@@ -119,7 +119,7 @@ def test_flush_leaves_a_riptided_of_another_namespace_alone(net):
     """Its socket is at the path for this namespace."""
     with Daemon(net.host, *BY_ROUTES):
         expected = snapshot(net.host)
-        assert net.world.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
+        assert net.world.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0, table 7230\n"
         with Daemon(net.world, *BY_ROUTES, "--control", "none") as other:
             done = net.world.run(RIPTIDE, "flush", check=False)
             assert done.returncode == 1 and f"process {other.pid} manages" in done.stderr
@@ -143,10 +143,10 @@ def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net, command, 
         daemon.kill()
     assert windows(net.host, table) == expected
     done = net.host.run(*command)
-    assert f"removed: rules 2, routes 3 (table {table}, priority 32765)\n" in done.stdout + done.stderr
+    assert f"removed: rules 2, routes 3, table {table}\n" in done.stdout + done.stderr
     assert snapshot(net.host) == before
     done = net.host.run(*command, "--table", table)
-    assert "removed: rules 0, routes 0\n" in done.stdout + done.stderr
+    assert f"removed: rules 0, routes 0, table {table}\n" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush"), None], ids=["riptide", "riptided", "start"])
@@ -163,14 +163,14 @@ def test_what_a_dead_one_left_with_other_numbers_goes(net, command, edited):
                     "suppress_prefixlength", 31 if family == 4 else 127)
         net.host.ip(f"-{family}", "route", "add", peer, "via", gateway, "table", left["table"], "proto", PROTOCOL,
                     "initcwnd", 40)
-    numbers = f" (table {left['table']}, priority {left['priority']})"
+    numbers = f", table {left['table']}"
     if command:
         done = net.host.run(*command)
         assert f"removed: rules 2, routes 2{numbers}\n" in done.stdout + done.stderr
     else:
         with Daemon(net.host) as daemon:
-            assert (f"removed what one that was killed had left: rules 2, routes 2 (table {left['table']}, priority "
-                    f"{left['priority']})\n") in daemon.said()
+            assert (f"removed what one that was killed had left: rules 2, routes 2, table {left['table']}\n"
+                    in daemon.said())
             assert len(rules(net.host)) == 2
     assert snapshot(net.host) == before
 

@@ -184,7 +184,7 @@ class Instance:
         daemon, self.daemon = self.daemon, None
         daemon.__exit__(None)
         done = self.net.host.run(*self.words("ExecStopPost"))
-        assert done.stderr == "riptided: removed: rules 0, routes 0\n"
+        assert done.stderr == "riptided: removed: rules 0, routes 0, table 7230\n"
 
     def __enter__(self):
         return self

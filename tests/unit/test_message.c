@@ -2,7 +2,7 @@
 /*
  * lib/apply/message: requests read back attribute by attribute.
  */
-#include "apply/routes/message.h"
+#include "apply/routes/route.h"
 #include "bytes.h"
 
 #include <linux/netconf.h>

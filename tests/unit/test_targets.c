@@ -46,12 +46,11 @@ static void set_base(struct target *target, uint32_t priority)
 
 TEST(a_new_target_waits_for_nothing)
 {
-    TARGETS targets;
+    TARGETS targets = { .max = 4 };
     struct target *target;
 
-    targets_init(&targets, 4);
     target = get(&targets, 0);
-    assert_int_equal(target->told.state, RIPTIDE_ROUTE_WITHDRAWN);
+    assert_int_equal(target->told_state, RIPTIDE_ROUTE_WITHDRAWN);
     assert_false(target->has_base);
     assert_false(target->is_in_kernel);
     for (int work = 0; work < WORKS; work++)
@@ -64,10 +63,9 @@ TEST(a_new_target_waits_for_nothing)
 /* What is pushed again at once waits until all others had their turn. */
 TEST(each_has_its_turn_in_a_round_by_address)
 {
-    TARGETS targets;
+    TARGETS targets = { .max = 500 };
     struct target *again, *target;
 
-    targets_init(&targets, 500);
     for (uint32_t i = 0; i < 1000; i++)
         targets_push(&targets, WORK_SYNC, get(&targets, i * 7 % 500));
     targets_push(&targets, WORK_POP, get(&targets, 3));
@@ -88,12 +86,11 @@ TEST(each_has_its_turn_in_a_round_by_address)
 /* Also of targets that come and go while a round is under way. */
 TEST(none_is_passed_over_or_taken_twice)
 {
-    TARGETS targets;
+    TARGETS targets = { .max = 300 };
     struct target *target;
     uint32_t n_due = 0;
 
     seed_random();
-    targets_init(&targets, 300);
     for (int i = 0; i < 5000; i++) {
         target = get(&targets, below(300));
         if (below(2)) {
@@ -113,10 +110,9 @@ TEST(none_is_passed_over_or_taken_twice)
 TEST(what_waits_only_to_be_popped_makes_room)
 {
     struct riptide_prefix dst = dst_of(9);
-    TARGETS targets;
+    TARGETS targets = { .max = 2 };
     struct target *target;
 
-    targets_init(&targets, 2);
     get(&targets, 0)->wanted.initcwnd = 36;
     target = get(&targets, 1);
     target->wanted.initcwnd = 36;
@@ -131,10 +127,9 @@ TEST(what_waits_only_to_be_popped_makes_room)
 
 TEST(a_target_is_forgotten_only_when_done)
 {
-    TARGETS targets;
+    TARGETS targets = { .max = 4 };
     struct target *target;
 
-    targets_init(&targets, 4);
     target = get(&targets, 0);
     set_base(target, 100);
     target->wanted.initcwnd = 10;
@@ -155,10 +150,9 @@ TEST(a_target_is_forgotten_only_when_done)
 
 TEST(what_is_left_alone_or_not_taken_is_counted)
 {
-    TARGETS targets;
+    TARGETS targets = { .max = 4 };
     struct target *target;
 
-    targets_init(&targets, 4);
     target = get(&targets, 0);
     target->wanted.initcwnd = 36;
     target_set_base(target, NULL, "its base route is odd");
@@ -179,11 +173,10 @@ TEST(what_is_left_alone_or_not_taken_is_counted)
 
 TEST(a_failure_and_its_text_are_told_until_the_next_write)
 {
-    TARGETS targets;
+    TARGETS targets = { .max = 4 };
     struct target *target;
     struct riptide_route shown;
 
-    targets_init(&targets, 4);
     target = get(&targets, 0);
     target->wanted.initcwnd = 36;
     set_base(target, 100);
@@ -205,10 +198,9 @@ TEST(a_failure_and_its_text_are_told_until_the_next_write)
 
 TEST(a_base_is_kept_while_it_stays)
 {
-    TARGETS targets;
+    TARGETS targets = { .max = 4 };
     struct target *first, *second;
 
-    targets_init(&targets, 4);
     first = get(&targets, 0);
     second = get(&targets, 1);
     set_base(first, 100);
@@ -227,11 +219,10 @@ TEST(a_base_is_kept_while_it_stays)
 TEST(targets_inside_a_prefix_are_found_without_a_walk)
 {
     static const uint8_t lens[] = { 0, 8, 22, 24, 30, 32 };
-    TARGETS targets;
+    TARGETS targets = { .max = 600 };
     struct target *target;
 
     seed_random();
-    targets_init(&targets, 600);
     for (int i = 0; i < 2000; i++) {
         struct riptide_prefix dst = dst_of(below(4096));
         uint32_t first, n;

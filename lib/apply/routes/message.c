@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests, built with libmnl. */
-#include "message.h"
+#include "route.h"
 
 #include "prefix.h"
 

@@ -17,10 +17,10 @@ enum { ROUND_S = 60 }; /* in which each destination is asked again */
 
 void plan_init(struct plan *plan, const struct riptide_applier_config *config)
 {
-    *plan = (struct plan){ .config = *config };
+    *plan = (struct plan){ .config = *config, .targets.max = config->max_windows };
+    plan->removed.table = config->table;
     for (int i = 0; i < 2; i++)
         plan->own[i].rule = (struct rule){ .family = families[i], .table = config->table };
-    targets_init(&plan->targets, config->max_windows);
 }
 
 void plan_deinit(struct plan *plan)
@@ -96,9 +96,8 @@ void plan_touch_link(struct plan *plan, uint32_t ifindex, const struct riptide_p
     for (uint32_t k = 0; k < plan->targets.n; k++) {
         struct target *target = plan->targets.list[k];
 
-        if (target->has_base &&
-            (target->base.ifindex == ifindex ||
-             (source && riptide_prefix_equal(&target->base.prefsrc, source))))
+        if (target->base.ifindex == ifindex ||
+            (source && riptide_prefix_equal(&target->base.prefsrc, source)))
             touch_target(plan, target, TOUCH_ROUTE);
     }
 }
@@ -110,27 +109,16 @@ void plan_distrust(struct plan *plan)
     plan_remove_rules(plan);
 }
 
-/* Reads what the kernel does not announce, or what has ended. */
-static void doubt(struct plan *plan)
-{
-    bool has_flags = routing_reason(&plan->routing, 0) || routing_reason(&plan->routing, 1);
-
-    plan->since_doubt_s = 0;
-    plan_want_scan(plan, SCAN_LINKS | (has_flags ? SCAN_ROUTES : 0));
-}
-
 void plan_tick(struct plan *plan, uint32_t seconds)
 {
+    bool has_flags = routing_reason(&plan->routing, 0) || routing_reason(&plan->routing, 1);
     struct targets *targets = &plan->targets;
 
     plan->budget += (int64_t)seconds * BUDGET_PER_S;
     if (plan->budget > BUDGET_MAX)
         plan->budget = BUDGET_MAX;
-    plan->since_doubt_s += seconds;
     if (targets->n == 0)
         return;
-    if (plan->since_doubt_s >= ROUND_S)
-        doubt(plan);
     for (uint32_t i = 0; i < targets->n; i++) {
         struct target *target = targets->list[i];
         const uint8_t *addr = target->wanted.dst.addr;
@@ -144,6 +132,9 @@ void plan_tick(struct plan *plan, uint32_t seconds)
     }
     plan->round = (plan->round + seconds) % ROUND_S;
     plan->has_work = true;
+    /* In each round reads also links, whose MTU may change silently, and whether flags have ended. */
+    if (plan->round < seconds)
+        plan_want_scan(plan, SCAN_LINKS | (has_flags ? SCAN_ROUTES : 0));
 }
 
 /*

@@ -56,14 +56,12 @@ struct plan {
     enum touch all_touched[2]; /* since the family's last query */
     int64_t budget;            /* no work is begun where it is not above 0 */
     uint32_t round;            /* seconds since all destinations were asked again, below ROUND_S */
-    uint32_t since_doubt_s;
     bool is_claimed; /* the namespace is claimed: rules and routes are written */
     bool has_work;   /* not all that was requested has taken effect */
     struct riptide_applier_stats stats;
-    /* Of ours, what scans have found out of place: numbers, and of the first rule what it says. */
     struct {
-        uint32_t rules, routes, table, priority;
-    } removed;
+        uint32_t rules, routes, table;
+    } removed;         /* of ours, what scans have found out of place; the first rule's table */
     int removal_error; /* the last one */
 };
 

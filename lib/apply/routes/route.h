@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A kernel route as the values that we compare and show, and base routes: those that the kernel
- * would use for a destination without ours, which our route copies. Pure: bytes in, values out.
+ * A kernel route as the values that we compare and show; base routes, those that the kernel would
+ * use for a destination without ours, which our route copies; and the requests of the router. Pure:
+ * bytes in, values out, and the reverse.
  */
 #ifndef RIPTIDE_LIB_APPLY_ROUTE_H
 #define RIPTIDE_LIB_APPLY_ROUTE_H
+
+#include "rule.h"
 
 #include "../../netlink.h"
 
@@ -58,5 +61,30 @@ const char *base_parse(struct route *base, const struct riptide_prefix *dst,
 
 /* Whether this error of a query is an answer: the destination is unreachable or prohibited. */
 bool base_is_answer(int error);
+
+/* Metrics of a route of ours that are not simply copied; 0: not set. */
+struct given {
+    uint32_t initcwnd, initrwnd, mtu_bytes, rto_min_ms;
+};
+
+/*
+ * message.c: requests, written to the start of a buffer of REQUEST_MAX_BYTES; the sender sets
+ * sequence numbers. A query for the route to `address`: of TCP, or as it is without us (rule.h).
+ */
+struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
+                                     bool is_tcp);
+
+/* Adds a copy of the base route to `dst`, or overwrites the one of its table, dst and priority. */
+struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct route *base,
+                                   const struct given *given);
+
+/* Deletes exactly that route: table, prefix, tos, priority, protocol. */
+struct nlmsghdr *message_route_delete(void *room, const struct route *route);
+
+/* RTM_NEWRULE, RTM_DELRULE: our rule with that family, priority and table. */
+struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule);
+
+/* Dumps all objects of a type RTM_GET...; routes only of that table (0: any). */
+struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table);
 
 #endif

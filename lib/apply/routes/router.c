@@ -115,11 +115,6 @@ struct router *router_free(struct router *router)
     return NULL;
 }
 
-void router_tick(struct router *router, uint32_t seconds)
-{
-    plan_tick(&router->plan, seconds);
-}
-
 bool router_is_in_force(const struct router *router)
 {
     const struct plan *plan = &router->plan;
@@ -134,11 +129,6 @@ bool router_is_in_force(const struct router *router)
 int router_get_fd(const struct router *router)
 {
     return mnl_socket_get_fd(router->notifications);
-}
-
-int router_set(struct router *router, const struct riptide_wanted *wanted)
-{
-    return plan_want(&router->plan, wanted);
 }
 
 /*

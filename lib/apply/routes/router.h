@@ -42,9 +42,6 @@ int router_stop(struct router *router);
 int router_flush(struct router *router, struct riptide_error *error);
 
 int router_get_fd(const struct router *router);
-int router_set(struct router *router, const struct riptide_wanted *wanted);
-
-void router_tick(struct router *router, uint32_t seconds);
 
 /* Whether rules lead to all routes. */
 bool router_is_in_force(const struct router *router);

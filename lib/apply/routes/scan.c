@@ -2,7 +2,6 @@
 /* The scan: a row of dumps, and the processing of their messages. */
 #include "router.h"
 
-#include "message.h"
 #include "prefix.h"
 
 #include <errno.h>

@@ -39,16 +39,10 @@ static int remove_unknown(struct router *router, uint32_t parts)
     return r < 0 ? r : plan->removal_error;
 }
 
-/* Says what was removed, after the words `what`. */
 static void say_removed(const struct plan *plan, const char *what, struct riptide_error *error)
 {
-    const uint32_t rules = plan->removed.rules, routes = plan->removed.routes;
-
-    if (rules > 0)
-        error_set(error, "%s: rules %u, routes %u (table %u, priority %u)", what, rules, routes,
-                  plan->removed.table, plan->removed.priority);
-    else
-        error_set(error, "%s: rules 0, routes %u", what, routes);
+    error_set(error, "%s: rules %u, routes %u, table %u", what, plan->removed.rules,
+              plan->removed.routes, plan->removed.table);
 }
 
 /* Whether another program uses our table. */
@@ -153,7 +147,6 @@ int router_stop(struct router *router)
         plan_remove_rules(plan);
         sync_remove(plan, &router->channel);
         targets_deinit(&plan->targets);
-        targets_init(&plan->targets, plan->config.max_windows);
         r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
         plan->is_claimed = false;
     }

@@ -2,7 +2,6 @@
 /* Asks for base routes, brings routes and rules to what the plan says, and notes what that did. */
 #include "router.h"
 
-#include "message.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -53,11 +52,10 @@ static void take(struct resolve *resolve, const struct nlmsghdr *answer, int err
     uint32_t n = resolve->n_answered++;
     struct target *target = resolve->targets[n / resolve->n_queries];
 
-    if (n % resolve->n_queries > 0) {
+    if (n % resolve->n_queries > 0)
         take_tcp(resolve->plan, target, answer);
-        return;
-    }
-    take_base(resolve->plan, target, answer, error);
+    else
+        take_base(resolve->plan, target, answer, error);
     if (resolve->n_queries == 1)
         targets_set_not_taken(&resolve->plan->targets, target, false);
 }
@@ -260,10 +258,8 @@ int sync_check_rules(struct plan *plan, struct netlink *channel, int i)
         if (!rule->is_ours)
             continue;
         r = send_rule(channel, RTM_DELRULE, rule, NULL);
-        if (r == 0 && plan->removed.rules++ == 0) {
+        if (r == 0 && plan->removed.rules++ == 0)
             plan->removed.table = rule->table;
-            plan->removed.priority = rule->priority;
-        }
     }
     return r;
 }

@@ -14,11 +14,6 @@ enum { RECEIVED_SEGMENT_BYTES = 1460 };
 
 static const char not_now[] = "";
 
-void targets_init(struct targets *targets, uint32_t max)
-{
-    *targets = (struct targets){ .max = max };
-}
-
 static void free_target(struct target *target)
 {
     free(target->error_text);
@@ -30,6 +25,7 @@ void targets_deinit(struct targets *targets)
     for (uint32_t i = 0; i < targets->n; i++)
         free_target(targets->list[i]);
     free(targets->list);
+    *targets = (struct targets){ .max = targets->max };
 }
 
 /* The first that is not before `prefix`; with `is_behind`, the first behind all inside it. */
@@ -76,7 +72,7 @@ static void forget(struct targets *targets, uint32_t i)
         targets->n_due[work] -= target->is_due[work];
         targets->at[work] -= targets->at[work] > i;
     }
-    targets->n_left_alone -= target->told.state == RIPTIDE_ROUTE_LEFT_ALONE;
+    targets->n_left_alone -= target->told_state == RIPTIDE_ROUTE_LEFT_ALONE;
     targets->n--;
     memmove(&targets->list[i], &targets->list[i + 1], (targets->n - i) * sizeof(*targets->list));
     free_target(target);
@@ -122,7 +118,7 @@ int targets_get(struct targets *targets, const struct riptide_prefix *dst, struc
     if (!target)
         return -ENOMEM;
     target->wanted.dst = *dst;
-    target->told.state = RIPTIDE_ROUTE_WITHDRAWN;
+    target->told_state = RIPTIDE_ROUTE_WITHDRAWN;
     i = search(targets, dst, false);
     memmove(&targets->list[i + 1], &targets->list[i], (targets->n - i) * sizeof(*targets->list));
     targets->list[i] = *targetp = target;
@@ -177,54 +173,48 @@ void targets_tell(struct targets *targets, struct target *target, const struct r
     const struct target_state now = target_state(target, routing);
     bool is_without = now.state != RIPTIDE_ROUTE_APPLIED && now.reason != not_now;
     const char *reason = is_without ? now.reason : NULL;
-    uint32_t base = target->has_base ? target->base.metrics.of[RTAX_INITCWND] : 0;
+    uint32_t base = target->base.metrics.of[RTAX_INITCWND];
 
-    if (is_written || now.state != target->told.state || target->error != target->told.error ||
-        base != target->told.base_initcwnd || reason != target->told.reason)
+    if (is_written || now.state != target->told_state || target->error != target->told_error ||
+        base != target->told_base_initcwnd || reason != target->told_reason)
         targets_push(targets, WORK_POP, target);
     targets->n_left_alone += now.state == RIPTIDE_ROUTE_LEFT_ALONE;
-    targets->n_left_alone -= target->told.state == RIPTIDE_ROUTE_LEFT_ALONE;
-    target->told.state = now.state;
-    target->told.error = target->error;
-    target->told.base_initcwnd = base;
-    target->told.reason = reason;
+    targets->n_left_alone -= target->told_state == RIPTIDE_ROUTE_LEFT_ALONE;
+    target->told_state = now.state;
+    target->told_error = target->error;
+    target->told_base_initcwnd = base;
+    target->told_reason = reason;
 }
 
 void target_show(const struct target *target, struct riptide_route *route)
 {
-    const char *reason = target->told.reason;
+    bool is_applied = target->told_state == RIPTIDE_ROUTE_APPLIED;
+    const char *reason = target->told_error ? target->error_text : target->told_reason;
 
     *route = (struct riptide_route){
         .dst = target->wanted.dst,
-        .state = target->told.state,
-        .initcwnd = target->wanted.initcwnd,
-        .base_initcwnd = target->told.base_initcwnd,
-        .error = target->told.error,
+        .state = target->told_state,
+        .initcwnd = is_applied ? target->written.initcwnd : target->wanted.initcwnd,
+        .initrwnd = is_applied ? target->written.initrwnd : 0,
+        .base_initcwnd = target->told_base_initcwnd,
+        .gateway = target->base.gateway,
+        .ifindex = target->base.ifindex,
+        .error = target->told_error,
         .backend = RIPTIDE_ROUTES,
     };
-    if (target->has_base) {
-        route->gateway = target->base.gateway;
-        route->ifindex = target->base.ifindex;
-    }
-    if (target->told.state == RIPTIDE_ROUTE_APPLIED) {
-        route->initcwnd = target->written.initcwnd;
-        route->initrwnd = target->written.initrwnd;
-    } else if (target->told.error) {
-        reason = target->error_text;
-    }
     if (reason)
         snprintf(route->reason, sizeof(route->reason), "%s", reason);
 }
 
 bool target_set_base(struct target *target, const struct route *base, const char *reason)
 {
-    bool is_same = target->has_base && !reason && !memcmp(&target->base, base, sizeof(*base));
+    static const struct route none;
+    const struct route *now = reason ? &none : base;
 
-    target->is_sure &= is_same;
+    target->is_sure &= !memcmp(&target->base, now, sizeof(*now));
     target->has_base = !reason;
     target->reason = reason;
-    if (!reason)
-        memcpy(&target->base, base, sizeof(*base)); /* with its padding, for the comparison */
+    memcpy(&target->base, now, sizeof(*now)); /* with its padding, for the comparison */
     return target->has_base;
 }
 
@@ -326,6 +316,6 @@ struct target_state target_state(const struct target *target, const struct routi
     else if (state.reason && (target->has_base || target->reason))
         state.state = RIPTIDE_ROUTE_LEFT_ALONE;
     else
-        state.state = target->told.state; /* until it was asked and written */
+        state.state = target->told_state; /* until it was asked and written */
     return state;
 }

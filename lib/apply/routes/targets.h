@@ -17,11 +17,6 @@ enum work {
     WORKS,
 };
 
-/* Metrics of a route of ours that are not simply copied; 0: not set. */
-struct given {
-    uint32_t initcwnd, initrwnd, mtu_bytes, rto_min_ms;
-};
-
 /* What follows from what is wanted, the base route and the kernel's route. */
 struct target_state {
     bool is_delete;         /* the deletion of the kernel's route is due; */
@@ -33,7 +28,7 @@ struct target_state {
 
 struct target {
     struct riptide_wanted wanted;
-    bool has_base;      /* else it is left alone or was not asked yet */
+    bool has_base;      /* else it is left alone or was not asked yet, and `base` is 0 */
     struct route base;
     const char *reason; /* why there is no base (static); NULL: there is, or not asked */
     int error;          /* -errno of the last write; 0: none */
@@ -45,12 +40,11 @@ struct target {
     bool is_sure;           /* it is the one that was written, for the present base; */
     bool is_not_taken;      /* and another rule decides before ours: targets_set_not_taken */
     struct given written;   /* as it was */
-    struct {
-        enum riptide_route_state state;
-        int error;
-        uint32_t base_initcwnd;
-        const char *reason;
-    } told; /* what the caller knows, or waits to be popped */
+    /* What the caller knows of it, or waits to be popped. */
+    enum riptide_route_state told_state;
+    int told_error;
+    uint32_t told_base_initcwnd;
+    const char *told_reason;
 };
 
 struct targets {
@@ -61,7 +55,7 @@ struct targets {
     uint32_t n_left_alone, n_not_taken;
 };
 
-void targets_init(struct targets *targets, uint32_t max);
+/* Forgets all of them. */
 void targets_deinit(struct targets *targets);
 
 /*
