@@ -2,14 +2,12 @@
 /* The order of requests, and the end of incomplete answers. */
 #include "observe/dump.h"
 
-#include "internal.h"
 #include "prefix.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 /* Prefetch distance, in messages. */
 enum { AHEAD = 6 };
@@ -49,30 +47,15 @@ static int ask_for_sockets(struct dump *dump)
     return sendmsg(mnl_socket_get_fd(dump->sockets), &msg, 0) < 0 ? -errno : 0;
 }
 
-static int open_sockets(struct dump *dump)
+int dump_open(struct dump *dump)
 {
-    struct epoll_event event = { .events = EPOLLIN };
     int r = netlink_open(&dump->routes.socket, NETLINK_ROUTE);
 
+    dump->routes.buffer = dump->buffer;
     if (r == 0)
         r = netlink_open(&dump->sockets, NETLINK_SOCK_DIAG);
-    if (r < 0)
-        return r;
-    dump->portid = mnl_socket_get_portid(dump->sockets);
-    dump->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (dump->epoll_fd < 0 || epoll_ctl(dump->epoll_fd, EPOLL_CTL_ADD,
-                                        mnl_socket_get_fd(dump->sockets), &event) < 0)
-        return -errno;
-    return 0;
-}
-
-int dump_open(struct dump *dump, struct riptide_error *error)
-{
-    int r = open_sockets(dump);
-
-    dump->routes.buffer = dump->buffer;
-    if (r < 0)
-        error_set(error, "netlink sockets of the observer: %s", strerror(-r));
+    if (r == 0)
+        dump->portid = mnl_socket_get_portid(dump->sockets);
     return r;
 }
 
@@ -80,14 +63,13 @@ void dump_close(struct dump *dump)
 {
     netlink_close(dump->routes.socket);
     netlink_close(dump->sockets);
-    closep(&dump->epoll_fd);
     prefix_set_deinit(&dump->local);
     prefix_set_deinit(&dump->next_local);
 }
 
 static int give_up(struct dump *dump, int error)
 {
-    dump->is_running = dump->is_waiting = false;
+    dump->phase = DUMP_IDLE;
     dump->unread.left = 0;
     dump->stats->failures++;
     return error;
@@ -168,11 +150,13 @@ static int read_local(struct dump *dump)
 /* Waits until all old messages are read. */
 static int ask(struct dump *dump)
 {
-    int r = 0;
+    int r;
 
-    dump->is_waiting = !netlink_is_empty(dump->sockets);
-    if (!dump->is_waiting)
-        r = ask_for_sockets(dump);
+    dump->phase = DUMP_WAITING;
+    if (!netlink_is_empty(dump->sockets))
+        return 0;
+    dump->phase = DUMP_RUNNING;
+    r = ask_for_sockets(dump);
     return r < 0 ? give_up(dump, r) : 0;
 }
 
@@ -180,34 +164,16 @@ int dump_start(struct dump *dump)
 {
     int r;
 
-    if (dump->is_running && ++dump->n_fruitless > MAX_FRUITLESS)
+    if ((dump->phase == DUMP_WAITING || dump->phase == DUMP_RUNNING) &&
+        ++dump->n_fruitless > MAX_FRUITLESS)
         return give_up(dump, -ETIMEDOUT);
-    if (dump->is_waiting)
+    if (dump->phase == DUMP_WAITING)
         return ask(dump);
-    if (!dump_is_idle(dump))
+    if (dump->phase != DUMP_IDLE)
         return -EBUSY;
     dump->n_fruitless = 0;
     r = read_local(dump);
-    if (r < 0)
-        return give_up(dump, r);
-    dump->is_running = true;
-    return ask(dump);
-}
-
-/* Outcomes: RIPTIDE_E_MORE, all later messages are old. */
-static int end_sockets(struct dump *dump, int error)
-{
-    /* A dump that was given up still runs on this socket; after its end the request is repeated. */
-    if (error == -EBUSY) {
-        dump->is_waiting = true;
-        return RIPTIDE_E_MORE;
-    }
-    if (error < 0)
-        return give_up(dump, error);
-    dump->is_running = false;
-    dump->stats->dumps++;
-    dump->is_done = true;
-    return 0;
+    return r < 0 ? give_up(dump, r) : ask(dump);
 }
 
 /* Whether the message is about a socket of this dump, as nearly every one is. */
@@ -217,15 +183,27 @@ static bool is_data(const struct dump *dump, const struct nlmsghdr *message)
            message->nlmsg_pid == dump->portid;
 }
 
-/* Outcomes: as end_sockets. */
+/* Outcomes: RIPTIDE_E_MORE, all later messages are old. */
 static int take_other(struct dump *dump, const struct nlmsghdr *message)
 {
     bool is_answer = message->nlmsg_pid == dump->portid && message->nlmsg_seq == dump->seq;
     bool is_end = message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR;
+    int error;
 
-    if (is_answer && is_end)
-        return end_sockets(dump, netlink_end_error(message));
-    dump->stats->malformed += message->nlmsg_type != NLMSG_NOOP;
+    if (!is_answer || !is_end) {
+        dump->stats->malformed += message->nlmsg_type != NLMSG_NOOP;
+        return 0;
+    }
+    error = netlink_end_error(message);
+    /* A dump that was given up still runs on this socket; after its end the request is repeated. */
+    if (error == -EBUSY) {
+        dump->phase = DUMP_WAITING;
+        return RIPTIDE_E_MORE;
+    }
+    if (error < 0)
+        return give_up(dump, error);
+    dump->phase = DUMP_ENDED;
+    dump->stats->dumps++;
     return 0;
 }
 
@@ -259,7 +237,7 @@ static int take_datagram(struct dump *dump, size_t len)
 
 static int dispatch(struct dump *dump)
 {
-    bool is_asked = dump->is_running && !dump->is_waiting;
+    bool is_asked = dump->phase == DUMP_RUNNING;
     size_t len = 0;
     int r = netlink_receive(dump->sockets, dump->buffer, sizeof(dump->buffer), &len);
 
@@ -278,15 +256,10 @@ int dump_dispatch(struct dump *dump)
 {
     int r;
 
-    if (dump->unread.left > 0 || dump->is_done)
+    if (dump->unread.left > 0 || dump->phase == DUMP_ENDED)
         return 0;
     r = dispatch(dump);
-    if (r >= 0 && dump->is_waiting && netlink_is_empty(dump->sockets))
+    if (r >= 0 && dump->phase == DUMP_WAITING && netlink_is_empty(dump->sockets))
         r = ask(dump);
     return r == RIPTIDE_E_MORE ? 0 : r;
-}
-
-bool dump_is_idle(const struct dump *dump)
-{
-    return !dump->is_running && !dump->is_done;
 }

@@ -24,15 +24,17 @@
 struct dump {
     struct riptide_observer_stats *stats; /* not owned */
     const struct filter *filter;          /* not owned */
-    int epoll_fd; /* of `sockets`, and of the observer's events */
+    enum {
+        DUMP_IDLE,
+        DUMP_WAITING, /* the request for sockets waits until all old messages are read */
+        DUMP_RUNNING,
+        DUMP_ENDED, /* its end has not been popped yet */
+    } phase;
     struct netlink routes;
     struct mnl_socket *sockets;
-    uint32_t portid; /* of the sock_diag socket, */
-    uint32_t seq;    /* of the latest request on it */
-    bool is_running;
-    bool is_waiting; /* the request for sockets waits until all old messages are read */
+    uint32_t portid;         /* of the sock_diag socket, */
+    uint32_t seq;            /* of the latest request on it */
     uint32_t n_fruitless;    /* calls of dump_start since the kernel's last message */
-    bool is_done;            /* its end has not been popped yet */
     struct prefix_set local; /* of the last dump that read them to the end */
     struct prefix_set next_local;   /* of the present dump */
     struct netlink_messages unread; /* in buffer, for dump_pop; their lengths are valid */
@@ -40,12 +42,12 @@ struct dump {
 };
 
 /*
- * Opens in the thread's network namespace. The caller sets the first two members, epoll_fd to -1 and
- * all others to zero. Errors: of socket(2).
+ * Opens in the thread's network namespace. The caller sets the first two members, and all others to
+ * zero. Errors: of socket(2).
  */
-int dump_open(struct dump *dump, struct riptide_error *error);
+int dump_open(struct dump *dump);
 
-/* Also if dump_open failed, or has not been called (with epoll_fd -1). */
+/* Also if dump_open failed, or has not been called. */
 void dump_close(struct dump *dump);
 
 /*
@@ -62,9 +64,6 @@ int dump_dispatch(struct dump *dump);
  */
 int local_add_route(struct prefix_set *local, const struct nlmsghdr *message);
 
-/* Whether no dump is running, and the end of the last one was popped. */
-bool dump_is_idle(const struct dump *dump);
-
 /*
  * As riptide_observer_pop, but returns the message about a socket, or NULL. Inline, like the walk
  * over messages.
@@ -76,9 +75,9 @@ static inline int dump_pop(struct dump *dump, const struct nlmsghdr **messagep)
     while (*messagep && (*messagep)->nlmsg_type != TCPDIAG_GETSOCK);
     if (*messagep)
         return 0;
-    if (!dump->is_done)
+    if (dump->phase != DUMP_ENDED)
         return RIPTIDE_E_AGAIN;
-    dump->is_done = false;
+    dump->phase = DUMP_IDLE;
     return RIPTIDE_E_DONE;
 }
 

@@ -42,12 +42,13 @@ static void subscribe(struct events *events)
         give_up(events, events->error);
 }
 
-int events_open(struct events *events, uint32_t buffer_bytes)
+int events_open(struct events *events, int epoll_fd, uint32_t buffer_bytes)
 {
     int r = netlink_open(&events->socket, NETLINK_SOCK_DIAG);
 
     if (r < 0)
         return r;
+    events->epoll_fd = epoll_fd;
     netlink_set_queue(events->socket, buffer_bytes);
     events->pause = 1; /* as listening begins: unread events would fill the queue */
     return 0;

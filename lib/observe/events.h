@@ -32,12 +32,12 @@ struct events {
 };
 
 /*
- * Opens in the thread's network namespace. The caller sets the first two members. Errors: those of
- * socket(2).
+ * Opens in the thread's network namespace. The caller sets `stats`, and all others to zero. Errors:
+ * those of socket(2).
  */
-int events_open(struct events *events, uint32_t buffer_bytes);
+int events_open(struct events *events, int epoll_fd, uint32_t buffer_bytes);
 
-/* Also for events whose events_open failed. */
+/* Also if events_open failed, or has not been called. */
 void events_close(struct events *events);
 
 /*

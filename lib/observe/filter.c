@@ -9,9 +9,7 @@
 #include "observe/config.h"
 #include "prefix.h"
 
-#include <errno.h>
 #include <linux/inet_diag.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -40,29 +38,31 @@ _Static_assert((2 * FILTER_MAX_PREFIXES + 1) * PREFIX_TEST_BYTES +
  * `yes`, and allows a `no` only to one of those or to the end: hence `yes` is always the length of
  * the operation, and `no` has all choices.
  */
-static int push(struct byte_code *code, uint8_t opcode, const void *payload, size_t n,
+static int push(struct filter *filter, uint8_t opcode, const void *payload, size_t n,
                 int otherwise)
 {
     int op_bytes = (int)(sizeof(struct inet_diag_bc_op) + n);
     struct inet_diag_bc_op op = { .code = opcode, .yes = (uint8_t)op_bytes };
+    unsigned char *front;
 
-    code->n_bytes += op_bytes;
-    op.no = (uint16_t)(code->n_bytes - otherwise);
-    memcpy(code->end - code->n_bytes, &op, sizeof(op));
+    filter->n_bytes += op_bytes;
+    front = filter->code + FILTER_MAX_BYTES - filter->n_bytes;
+    op.no = (uint16_t)(filter->n_bytes - otherwise);
+    memcpy(front, &op, sizeof(op));
     if (n > 0)
-        memcpy(code->end - code->n_bytes + sizeof(op), payload, n);
-    return code->n_bytes;
+        memcpy(front + sizeof(op), payload, n);
+    return filter->n_bytes;
 }
 
 /* Puts a jump to that place in front, unless the front is that place. */
-static void lead_to(struct byte_code *code, int place)
+static void lead_to(struct filter *filter, int place)
 {
-    if (code->n_bytes != place)
-        push(code, INET_DIAG_BC_JMP, NULL, 0, place);
+    if (filter->n_bytes != place)
+        push(filter, INET_DIAG_BC_JMP, NULL, 0, place);
 }
 
 /* Like test_port, puts a test in front of that place. */
-static int test_prefix(struct byte_code *code, const struct riptide_prefix *dst, int place,
+static int test_prefix(struct filter *filter, const struct riptide_prefix *dst, int place,
                        int otherwise)
 {
     struct inet_diag_hostcond condition;
@@ -75,18 +75,18 @@ static int test_prefix(struct byte_code *code, const struct riptide_prefix *dst,
     condition.port = -1;
     memcpy(payload, &condition, sizeof(condition));
     memcpy(payload + sizeof(condition), dst->addr, sizeof(dst->addr));
-    lead_to(code, place);
-    return push(code, INET_DIAG_BC_D_COND, payload,
+    lead_to(filter, place);
+    return push(filter, INET_DIAG_BC_D_COND, payload,
                 sizeof(condition) + prefix_family_bits(dst->family) / 8, otherwise);
 }
 
 /* Tests whether the port is at least `min`, which is `no` of a second operation. */
-static int test_port(struct byte_code *code, uint8_t opcode, uint32_t min, int place, int otherwise)
+static int test_port(struct filter *filter, uint8_t opcode, uint32_t min, int place, int otherwise)
 {
     struct inet_diag_bc_op operand = { .no = (uint16_t)min };
 
-    lead_to(code, place);
-    return push(code, opcode, &operand, sizeof(operand), otherwise);
+    lead_to(filter, place);
+    return push(filter, opcode, &operand, sizeof(operand), otherwise);
 }
 
 static uint32_t distance(uint32_t a, uint32_t b)
@@ -98,7 +98,7 @@ static uint32_t distance(uint32_t a, uint32_t b)
  * Sockets with a port from first to last that is in a range go on at `inside`. Split where a range
  * begins or ends, as near to the middle as possible, so that sockets pass few tests.
  */
-static int put_ports_between(struct byte_code *code, uint8_t opcode,
+static int put_ports_between(struct filter *filter, uint8_t opcode,
                              const struct riptide_port_range *ranges, size_t n, uint32_t first,
                              uint32_t last, int inside)
 {
@@ -114,16 +114,16 @@ static int put_ports_between(struct byte_code *code, uint8_t opcode,
     }
     if (cut == 0)
         return scope_has_port(ranges, n, first) ? inside : PLACE_REJECT;
-    low = put_ports_between(code, opcode, ranges, n, first, cut - 1, inside);
-    high = put_ports_between(code, opcode, ranges, n, cut, last, inside);
-    return low == high ? low : test_port(code, opcode, cut, high, low);
+    low = put_ports_between(filter, opcode, ranges, n, first, cut - 1, inside);
+    high = put_ports_between(filter, opcode, ranges, n, cut, last, inside);
+    return low == high ? low : test_port(filter, opcode, cut, high, low);
 }
 
 /* No ranges: all ports. */
-static int put_ports(struct byte_code *code, uint8_t opcode,
+static int put_ports(struct filter *filter, uint8_t opcode,
                      const struct riptide_port_range *ranges, size_t n, int inside)
 {
-    return n == 0 ? inside : put_ports_between(code, opcode, ranges, n, 0, UINT16_MAX, inside);
+    return n == 0 ? inside : put_ports_between(filter, opcode, ranges, n, 0, UINT16_MAX, inside);
 }
 
 static int place_of(bool verdict)
@@ -149,100 +149,73 @@ static struct riptide_prefix span_of(const struct prefix_rule *rules, uint32_t n
     return span;
 }
 
-/* Of rules whose span has length `len`, how many have a 0 after it. */
-static uint32_t half_of(const struct prefix_rule *rules, uint32_t n, uint8_t len)
-{
-    uint32_t low = 0, high = n;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (bit_of(&rules[middle].prefix, len))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
 /*
  * Sockets that no rule contains go to `outside`. `is_inside`: they are known to be inside the span
  * of the rules.
  */
-static int put_rules(struct byte_code *code, const struct prefix_rule *rules, uint32_t n,
+static int put_rules(struct filter *filter, const struct prefix_rule *rules, uint32_t n,
                      int outside, bool is_inside)
 {
     struct riptide_prefix span, first;
-    uint32_t n_first;
+    uint32_t n_first = 0;
     int place, second;
 
     if (n == 0)
         return outside;
     span = span_of(rules, n);
     if (span.len < rules[0].prefix.len) {
-        n_first = half_of(rules, n, span.len);
+        while (!bit_of(&rules[n_first].prefix, span.len))
+            n_first++;
         first = span_of(rules, n_first);
-        second = put_rules(code, rules + n_first, n - n_first, outside, false);
-        place = put_rules(code, rules, n_first, outside, true);
-        return test_prefix(code, &first, place, second);
+        second = put_rules(filter, rules + n_first, n - n_first, outside, false);
+        place = put_rules(filter, rules, n_first, outside, true);
+        return test_prefix(filter, &first, place, second);
     }
-    place = put_rules(code, rules + 1, n - 1, place_of(rules[0].verdict), false);
-    return is_inside || place == outside ? place : test_prefix(code, &span, place, outside);
+    place = put_rules(filter, rules + 1, n - 1, place_of(rules[0].verdict), false);
+    return is_inside || place == outside ? place : test_prefix(filter, &span, place, outside);
 }
 
 /* The kernel's 0.0.0.0/0 contains IPv4-mapped peers too, on which IPv6 prefixes must not decide. */
-static int put_prefixes(struct byte_code *code, const struct prefix_set *set)
+static int put_prefixes(struct filter *filter)
 {
+    const struct prefix_set *set = &filter->prefixes;
     const struct riptide_prefix any4 = { .family = AF_INET };
     int outside = place_of(set->verdict);
-    int v6 = put_rules(code, set->rules + set->n4, set->n - set->n4, outside, false);
-    int v4 = put_rules(code, set->rules, set->n4, outside, false);
+    int v6 = put_rules(filter, set->rules + set->n4, set->n - set->n4, outside, false);
+    int v4 = put_rules(filter, set->rules, set->n4, outside, false);
 
     /* Peers that no IPv4 prefix contains go to `outside`, of either family. */
     if (v6 == outside || v6 == v4)
         return v4;
-    return test_prefix(code, &any4, v4, v6);
+    return test_prefix(filter, &any4, v4, v6);
 }
 
 /* The cheapest tests come first, so they are written last. */
 static void compile(struct filter *filter)
 {
     const struct riptide_scope *scope = filter->scope;
-    struct byte_code *code = &filter->code;
-    int place = PLACE_ACCEPT;
+    int place = filter->is_partial ? PLACE_ACCEPT : put_prefixes(filter);
 
-    code->end = filter->buffer + FILTER_MAX_BYTES;
-    if (!filter->is_partial)
-        place = put_prefixes(code, &filter->prefixes);
-    place = put_ports(code, INET_DIAG_BC_D_GE, scope->remote_ports, scope->n_remote_ports, place);
-    place = put_ports(code, INET_DIAG_BC_S_GE, scope->local_ports, scope->n_local_ports, place);
-    lead_to(code, place);
+    place = put_ports(filter, INET_DIAG_BC_D_GE, scope->remote_ports, scope->n_remote_ports, place);
+    place = put_ports(filter, INET_DIAG_BC_S_GE, scope->local_ports, scope->n_local_ports, place);
+    lead_to(filter, place);
 }
 
-static int fill_prefixes(struct prefix_set *set, const struct riptide_scope *scope)
+int filter_init(struct filter *filter, const struct riptide_scope *scope)
 {
+    struct prefix_set *set = &filter->prefixes;
     int r = 0;
 
+    filter->scope = scope;
     set->verdict = scope->n_learn == 0;
     for (size_t i = 0; r == 0 && i < scope->n_learn; i++)
         r = prefix_set_add(set, &scope->learn[i], true);
     for (size_t i = 0; r == 0 && i < scope->n_exclude; i++)
         r = prefix_set_add(set, &scope->exclude[i], false);
-    prefix_set_finish(set);
-    return r;
-}
-
-int filter_init(struct filter *filter, const struct riptide_scope *scope)
-{
-    int r = fill_prefixes(&filter->prefixes, scope);
-
-    filter->scope = scope;
     if (r < 0)
         return r;
-    filter->buffer = malloc(FILTER_MAX_BYTES);
-    if (!filter->buffer)
-        return -ENOMEM;
-    filter->is_partial = filter->prefixes.n > FILTER_MAX_PREFIXES;
+    prefix_set_finish(set);
+    filter->is_partial = set->n > FILTER_MAX_PREFIXES;
     compile(filter);
     return 0;
 }
@@ -250,13 +223,12 @@ int filter_init(struct filter *filter, const struct riptide_scope *scope)
 void filter_deinit(struct filter *filter)
 {
     prefix_set_deinit(&filter->prefixes);
-    free(filter->buffer);
 }
 
 const void *filter_get(const struct filter *filter, size_t *n_bytesp)
 {
-    *n_bytesp = (size_t)filter->code.n_bytes;
-    return filter->code.end - filter->code.n_bytes;
+    *n_bytesp = (size_t)filter->n_bytes;
+    return filter->code + FILTER_MAX_BYTES - filter->n_bytes;
 }
 
 bool filter_matches(const struct filter *filter, const struct riptide_sample *sample)

@@ -8,27 +8,20 @@
 #include <riptide/observe.h>
 
 enum {
-    /* The kernel checks the code before each dump, in a time that grows with the square of its
-       size: docs/decisions.md has figures. */
+    /* The kernel checks the code before each dump, in a time that grows with the square of it. */
     FILTER_MAX_PREFIXES = 256,
     FILTER_MAX_BYTES = 32768,
-};
-
-/* Byte code, written from its end to its start. */
-struct byte_code {
-    unsigned char *end; /* of a buffer aligned to four bytes */
-    int n_bytes;        /* written so far; the place of the front */
 };
 
 struct filter {
     const struct riptide_scope *scope; /* not owned */
     struct prefix_set prefixes;
-    bool is_partial;       /* too many prefixes: the code tests only ports */
-    unsigned char *buffer; /* of FILTER_MAX_BYTES */
-    struct byte_code code;
+    bool is_partial; /* too many prefixes: the code tests only ports */
+    int n_bytes;     /* of the code, which is written from the end of its room */
+    _Alignas(4) unsigned char code[FILTER_MAX_BYTES];
 };
 
-/* `scope` must outlive the filter. Errors: -ENOMEM; call filter_deinit even then. */
+/* From all zero. `scope` must outlive the filter. Errors: -ENOMEM; call filter_deinit even then. */
 int filter_init(struct filter *filter, const struct riptide_scope *scope);
 void filter_deinit(struct filter *filter);
 

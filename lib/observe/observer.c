@@ -14,18 +14,21 @@
 #include <riptide/observe.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 struct riptide_observer {
-    pid_t pid;                             /* the process that made it */
+    pid_t pid; /* the process that made it */
+    int epoll_fd;
     struct riptide_observer_config config; /* its scope is a copy that the observer owns */
     struct filter filter;
     struct riptide_observer_stats stats;
     struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES]; /* the last popped ones, in a ring */
     unsigned int next;                                     /* index of the next one */
     struct seen seen;
-    bool is_settled;       /* `seen`, since the last dump began */
-    struct events *events; /* NULL: not configured */
+    bool is_settled; /* `seen`, since the last dump began */
+    bool has_events; /* they are configured */
+    struct events events;
     struct dump dump;
 };
 
@@ -34,27 +37,20 @@ static void observer_freep(struct riptide_observer **observerp)
     riptide_observer_free(*observerp);
 }
 
-static int open_events(struct riptide_observer *observer, struct riptide_error *error)
+static int open_sockets(struct riptide_observer *observer)
 {
-    int r;
+    struct epoll_event event = { .events = EPOLLIN };
+    int r = dump_open(&observer->dump);
 
-    observer->events = calloc(1, sizeof(*observer->events));
-    if (!observer->events)
-        return -ENOMEM;
-    observer->events->stats = &observer->stats;
-    observer->events->epoll_fd = observer->dump.epoll_fd;
-    r = events_open(observer->events, (uint32_t)observer->config.events_buffer_bytes);
     if (r < 0)
-        error_set(error, "sock_diag socket for events: %s", strerror(-r));
-    return r;
-}
-
-static int open_sockets(struct riptide_observer *observer, struct riptide_error *error)
-{
-    int r = dump_open(&observer->dump, error);
-
-    if (r == 0 && observer->config.destroy_events >= RIPTIDE_DESTROY_EVENTS_YES)
-        r = open_events(observer, error);
+        return r;
+    observer->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (observer->epoll_fd < 0 || epoll_ctl(observer->epoll_fd, EPOLL_CTL_ADD,
+                                            mnl_socket_get_fd(observer->dump.sockets), &event) < 0)
+        return -errno;
+    if (observer->has_events)
+        r = events_open(&observer->events, observer->epoll_fd,
+                        (uint32_t)observer->config.events_buffer_bytes);
     return r;
 }
 
@@ -71,9 +67,10 @@ static int observer_new(struct riptide_observer **observerp,
     if (!observer)
         return -ENOMEM;
     observer->pid = getpid();
+    observer->epoll_fd = -1;
     observer->config = config;
-    observer->dump.epoll_fd = -1;
-    observer->dump.stats = &observer->stats;
+    observer->has_events = config.destroy_events >= RIPTIDE_DESTROY_EVENTS_YES;
+    observer->dump.stats = observer->events.stats = &observer->stats;
     observer->dump.filter = &observer->filter;
     r = scope_copy(&observer->config.scope, &config.scope);
     if (r == 0)
@@ -83,9 +80,11 @@ static int observer_new(struct riptide_observer **observerp,
     if (prefix_set_is_empty(&observer->filter.prefixes))
         return error_set_field(error, "observer.scope.exclude",
                                "exclude covers all of scope: nothing matches");
-    r = open_sockets(observer, error);
-    if (r < 0)
+    r = open_sockets(observer);
+    if (r < 0) {
+        error_set(error, "sockets of the observer: %s", strerror(-r));
         return r;
+    }
 
     *observerp = observer;
     observer = NULL;
@@ -104,10 +103,9 @@ RIPTIDE_PUBLIC struct riptide_observer *riptide_observer_free(struct riptide_obs
 {
     if (!observer)
         return NULL;
-    if (observer->events)
-        events_close(observer->events);
-    free(observer->events);
+    events_close(&observer->events);
     dump_close(&observer->dump);
+    closep(&observer->epoll_fd);
     filter_deinit(&observer->filter);
     scope_deinit(&observer->config.scope);
     free(observer);
@@ -121,13 +119,13 @@ const struct riptide_scope *observer_scope(const struct riptide_observer *observ
 
 RIPTIDE_PUBLIC int riptide_observer_get_fd(const struct riptide_observer *observer)
 {
-    return observer->dump.epoll_fd;
+    return observer->epoll_fd;
 }
 
 /* What closed during a dump is read after it, and has to be told from what the dump has shown. */
 static void settle_if_caught_up(struct riptide_observer *observer)
 {
-    if (!observer->is_settled && events_is_caught_up(observer->events)) {
+    if (!observer->is_settled && events_is_caught_up(&observer->events)) {
         seen_settle(&observer->seen);
         observer->is_settled = true;
     }
@@ -136,9 +134,9 @@ static void settle_if_caught_up(struct riptide_observer *observer)
 /* Listens again, but not before a dump has found the host's own addresses. */
 static void end_dump(struct riptide_observer *observer)
 {
-    if (!observer->events || observer->stats.dumps == 0)
+    if (!observer->has_events || observer->stats.dumps == 0)
         return;
-    events_set_listening(observer->events, true);
+    events_set_listening(&observer->events, true);
     settle_if_caught_up(observer);
 }
 
@@ -148,14 +146,13 @@ RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
 
     if (is_forked(observer->pid, NULL))
         return -ECHILD;
-    if (dump_is_idle(&observer->dump)) {
+    if (observer->dump.phase == DUMP_IDLE) {
         seen_settle(&observer->seen);
         observer->is_settled = false;
-        if (observer->events)
-            events_set_listening(observer->events, false);
+        events_set_listening(&observer->events, false);
     }
     r = dump_start(&observer->dump);
-    if (dump_is_idle(&observer->dump))
+    if (observer->dump.phase == DUMP_IDLE)
         end_dump(observer);
     return r;
 }
@@ -166,9 +163,9 @@ RIPTIDE_PUBLIC int riptide_observer_dispatch(struct riptide_observer *observer)
 
     if (is_forked(observer->pid, NULL))
         return -ECHILD;
-    if (observer->events && dump_is_idle(&observer->dump)) {
+    if (observer->has_events && observer->dump.phase == DUMP_IDLE) {
         settle_if_caught_up(observer);
-        r = events_dispatch(observer->events);
+        r = events_dispatch(&observer->events);
     }
     if (r == RIPTIDE_E_AGAIN)
         r = dump_dispatch(&observer->dump);
@@ -234,8 +231,8 @@ static int pop_open(struct riptide_observer *observer)
 
 static int pop_closed(struct riptide_observer *observer)
 {
-    while (events_has_unread(observer->events)) {
-        if (take_sample(observer, events_pop(observer->events), true))
+    while (events_has_unread(&observer->events)) {
+        if (take_sample(observer, events_pop(&observer->events), true))
             return 0;
     }
     return RIPTIDE_E_AGAIN;
@@ -251,7 +248,7 @@ RIPTIDE_PUBLIC int riptide_observer_pop(struct riptide_observer *observer,
         return -ECHILD;
     if (r == RIPTIDE_E_DONE)
         end_dump(observer);
-    else if (r == RIPTIDE_E_AGAIN && observer->events)
+    else if (r == RIPTIDE_E_AGAIN)
         r = pop_closed(observer);
     if (r != 0)
         return r;
@@ -267,6 +264,6 @@ RIPTIDE_PUBLIC void riptide_observer_get_stats(const struct riptide_observer *ob
 {
     struct riptide_observer_stats current = observer->stats;
 
-    current.events_error = observer->events ? observer->events->error : 0;
+    current.events_error = observer->events.error;
     struct_give(stats, size, &current, sizeof(current));
 }

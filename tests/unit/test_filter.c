@@ -137,7 +137,7 @@ TEST(the_largest_scope_fits)
         }
         make(&filter, &scope);
         assert_false(filter.is_partial);
-        assert_true(filter.code.n_bytes > 0 && filter.code.n_bytes <= FILTER_MAX_BYTES);
+        assert_true(filter.n_bytes > 0 && filter.n_bytes <= FILTER_MAX_BYTES);
     }
 }
 
