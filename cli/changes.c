@@ -25,17 +25,12 @@ static uint32_t count_destinations(struct riptide_agent *agent, const struct rip
 static int check_hinted(const struct daemon *daemon, const struct riptide_prefix *dst,
                         struct riptide_error *error)
 {
-    const struct riptide_estimator_config *config = &daemon->settings->estimator;
     char text[RIPTIDE_PREFIX_TEXT_BYTES], whole[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix group;
 
     riptide_agent_group(daemon->agent, dst, &group);
     if (group.len >= dst->len)
         return 0;
-    for (size_t i = 0; i < config->n_aggregates; i++) {
-        if (riptide_prefix_contains(dst, &config->aggregates[i]))
-            return 0;
-    }
     riptide_prefix_format(dst, text);
     riptide_prefix_format(&group, whole);
     snprintf(error->text, sizeof(error->text), "%s: is part of the destination %s: use that", text,

@@ -45,8 +45,6 @@ const struct option_row settings_rows[] = {
         "prefix length of an IPv4 destination"),
     ROW("compute", "prefix-len6", u8, estimator.prefix_len6,
         "prefix length of an IPv6 destination"),
-    ROW("compute", "aggregate", prefixes, estimator.aggregates,
-        "prefix whose hosts are one destination (may be repeated)"),
     ROW("compute", "max-destinations", u32, estimator.max_destinations,
         "greatest number of destinations"),
     ROW("compute", "state", path, state,
@@ -93,6 +91,7 @@ const struct option_row override_rows[] = {
 };
 
 const struct removed_key removed_keys[] = {
+    { "aggregate", NULL, "prefix-len4 and prefix-len6 are for all destinations" },
     { "all-netns", NULL, "run riptided@NAME.service for each network namespace" },
     { "destroy-events", NULL,
       "closed connections are read where policy careful or holdout-percent needs them" },

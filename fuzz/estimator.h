@@ -10,15 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { DRAWN_AGGREGATES = 2 };
-
 static const uint64_t ns_per_s = 1000000000;
-
-/* A configuration, with the array to which it points. */
-struct drawn_config {
-    struct riptide_estimator_config config;
-    struct riptide_prefix aggregates[DRAWN_AGGREGATES];
-};
 
 /* One of 64 hosts that are close to each other, half of them IPv6. */
 static inline struct riptide_prefix draw_host(struct case_bytes *bytes)
@@ -67,21 +59,11 @@ static inline void draw_hints(struct riptide_estimator *estimator, struct case_b
     }
 }
 
-static inline void draw_aggregates(struct drawn_config *drawn, struct case_bytes *bytes)
-{
-    drawn->config.aggregates = drawn->aggregates;
-    drawn->config.n_aggregates = DRAWN_AGGREGATES;
-    for (size_t i = 0; i < drawn->config.n_aggregates; i++)
-        drawn->aggregates[i] = draw_network(bytes);
-}
-
 /* Mostly a valid configuration. */
-static inline void draw_config(struct drawn_config *drawn, struct case_bytes *bytes)
+static inline void draw_config(struct riptide_estimator_config *config, struct case_bytes *bytes)
 {
-    struct riptide_estimator_config *config = &drawn->config;
     uint8_t how = case_u8(bytes);
 
-    memset(drawn, 0, sizeof(*drawn));
     riptide_estimator_config_init(config, sizeof(*config));
     config->policy = riptide_policy_get(case_u8(bytes) % 4);
     config->cwnd_min = case_u8(bytes);
@@ -101,8 +83,6 @@ static inline void draw_config(struct drawn_config *drawn, struct case_bytes *by
     }
     if (how & 32)
         config->max_destinations = case_u8(bytes);
-    if (how & 64)
-        draw_aggregates(drawn, bytes);
 }
 
 /* Any sample that a kernel can report, and sometimes an impossible one. */

@@ -9,13 +9,13 @@
 
 static const uint64_t now_ns = 1000000 * UINT64_C(1000000000);
 
-static struct riptide_estimator *draw_estimator(struct drawn_config *drawn,
+static struct riptide_estimator *draw_estimator(struct riptide_estimator_config *config,
                                                 struct case_bytes *bytes)
 {
     struct riptide_estimator *estimator;
 
-    draw_config(drawn, bytes);
-    if (riptide_estimator_new(&estimator, &drawn->config, NULL) < 0)
+    draw_config(config, bytes);
+    if (riptide_estimator_new(&estimator, config, NULL) < 0)
         return NULL;
     draw_hints(estimator, bytes);
     for (uint8_t n = case_u8(bytes) % 8; n > 0; n--) {
@@ -95,13 +95,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     uint8_t how = case_u8(&bytes);
     uint64_t realtime_ns = case_u16(&bytes) * ns_per_s;
     struct riptide_estimator *estimator;
-    struct drawn_config drawn;
+    struct riptide_estimator_config config;
     static const char head[] = "riptide state 2 saved_ns=0\n";
     size_t n_head = how & 1 ? strlen(head) : 0, n_drawn;
     uint8_t *drawn_bytes;
     char *state;
 
-    estimator = draw_estimator(&drawn, &bytes);
+    estimator = draw_estimator(&config, &bytes);
     if (!estimator)
         return 0;
     drawn_bytes = case_copy(&bytes, bytes.left, &n_drawn);
@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     CASE_CHECK(state);
     memcpy(state, head, n_head);
     memcpy(state + n_head, drawn_bytes, n_drawn);
-    load(estimator, &drawn.config, realtime_ns, state, n_head + n_drawn);
+    load(estimator, &config, realtime_ns, state, n_head + n_drawn);
     free(state);
     free(drawn_bytes);
     riptide_estimator_free(estimator);

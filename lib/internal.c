@@ -87,21 +87,17 @@ void error_set(struct riptide_error *error, const char *format, ...)
 int error_set_element(struct riptide_error *error, const char *field, size_t i, const char *format,
                       ...)
 {
-    const char *behind = strstr(field, "[].");
-    size_t head = strcspn(field, "[");
     va_list arguments;
     int n;
 
     if (!error)
         return -EINVAL;
-    if (i == SIZE_MAX && behind)
-        field = behind + strlen("[].");
     /* No field's name fills the text. */
     if (i == SIZE_MAX)
         n = snprintf(error->text, sizeof(error->text), "%s: ", field);
     else
-        n = snprintf(error->text, sizeof(error->text), "%.*s[%zu]%s: ", (int)head, field, i,
-                     field + head + strlen("[]"));
+        n = snprintf(error->text, sizeof(error->text), "%.*s[%zu]: ", (int)strcspn(field, "["),
+                     field, i);
     va_start(arguments, format);
     put_text(error->text + n, sizeof(error->text) - (size_t)n, format, arguments);
     va_end(arguments);

@@ -51,8 +51,8 @@ __attribute__((format(printf, 2, 3))) void error_set(struct riptide_error *error
 
 /*
  * Likewise for a field of a configuration or a hint, named as in struct riptide_error; the line
- * begins with its name, with [] replaced by the index i of the element. SIZE_MAX: not an element;
- * then the part before the field's own name is omitted. Returns -EINVAL.
+ * begins with its name, where [] at the end is replaced by the index i of the element; SIZE_MAX:
+ * not an element. Returns -EINVAL.
  */
 __attribute__((format(printf, 4, 5))) int error_set_element(struct riptide_error *error,
                                                             const char *field, size_t i,

@@ -121,11 +121,8 @@ struct riptide_estimator_config {
     uint32_t cwnd_min;     /* paper: c_min; segments, 1 to cwnd_max; default 10 */
     uint32_t cwnd_max;     /* paper: c_max; up to RIPTIDE_CWND_LIMIT; default 100 */
     uint64_t ttl_ns; /* paper: t; life of a window without samples that count or keep it; 90 s */
-    /* A destination is the longest of `aggregates` around a peer, else its first bits: 32, 128. */
-    uint8_t prefix_len4;
-    uint8_t prefix_len6;
-    const struct riptide_prefix *aggregates;
-    size_t n_aggregates; /* up to RIPTIDE_MAX_PREFIXES; default 0 */
+    uint8_t prefix_len4; /* a destination is that many first bits of a peer; default 32 */
+    uint8_t prefix_len6; /* default 128 */
     /*
      * Kept at most, 1 to RIPTIDE_MAX_DESTINATIONS; default 16384; of one /64 or /24 a sixteenth.
      * When full, the one that would miss its window least gives way to a new one: with few

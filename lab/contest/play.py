@@ -121,7 +121,7 @@ class Stage:
 
     def set_up(self, testbed):
         for name, arm in self.senders.items():
-            set_arm(testbed, name, arm, *(("--aggregate", f"10.9.{self.number}.0/30") if self.scene.has_slow else ()))
+            set_arm(testbed, name, arm, *(("--prefix-len4", "30") if self.scene.has_slow else ()))
 
     def _each_arm(self, n, n_bytes, pause_s, tag="", receiver=None, **options):
         """n transfers for each arm; the arms are first in turn."""

@@ -38,10 +38,6 @@ static const char *name_prefixes(const struct riptide_estimator_config *estimato
         return "estimator.prefix_len4";
     if (estimator->prefix_len6 < 128)
         return "estimator.prefix_len6";
-    for (size_t i = 0; i < estimator->n_aggregates; i++) {
-        if (!prefix_is_host(&estimator->aggregates[i]))
-            return "estimator.aggregates";
-    }
     return NULL;
 }
 

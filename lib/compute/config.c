@@ -103,10 +103,5 @@ int estimator_config_check(struct riptide_estimator_config *checked,
 
     riptide_estimator_config_init(checked, sizeof(*checked));
     r = config_copy(checked, &kind, config, error);
-    if (r == 0)
-        r = config_check(checked, error);
-    if (r == 0)
-        r = prefixes_check(checked->aggregates, checked->n_aggregates, "estimator.aggregates",
-                           "estimator.aggregates[]", error);
-    return r;
+    return r == 0 ? config_check(checked, error) : r;
 }

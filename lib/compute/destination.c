@@ -17,12 +17,9 @@ void riptide_estimator_group(const struct riptide_estimator *estimator,
                              const struct riptide_prefix *peer, struct riptide_prefix *dst)
 {
     const struct riptide_estimator_config *config = &estimator->config;
-    const struct riptide_prefix *aggregate =
-        prefix_longest_match(config->aggregates, config->n_aggregates, peer);
 
-    *dst = aggregate ? *aggregate : *peer;
-    if (!aggregate)
-        prefix_truncate(dst, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
+    *dst = *peer;
+    prefix_truncate(dst, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
 }
 
 /* The prefix that has a bounded share of all places. */

@@ -30,14 +30,10 @@ static int lay_out(struct riptide_estimator *estimator)
     /* And one for a destination to which another one gives way. */
     prefix_table_init(&estimator->shares, sizeof(struct share), config->max_destinations + 1,
                       config->hash_seed);
-    estimator->aggregates =
-        array_copy(config->aggregates, config->n_aggregates, sizeof(*config->aggregates));
     estimator->hints = malloc(RIPTIDE_MAX_HINTS * sizeof(*estimator->hints));
-    if (!estimator->aggregates || !estimator->hints)
+    if (!estimator->hints)
         return -ENOMEM;
-    config->aggregates = estimator->aggregates;
-    estimator->is_by_host =
-        config->n_aggregates == 0 && config->prefix_len4 == 32 && config->prefix_len6 == 128;
+    estimator->is_by_host = config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->changed = NONE;
     estimator->input.config = config;
     return 0;
@@ -69,7 +65,6 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     prefix_table_deinit(&estimator->table);
     prefix_table_deinit(&estimator->shares);
     free(estimator->withdrawn);
-    free(estimator->aggregates);
     free(estimator->hints);
     free(estimator);
     return NULL;

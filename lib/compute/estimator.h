@@ -86,7 +86,6 @@ struct share {
 
 struct riptide_estimator {
     struct riptide_estimator_config config;
-    void *aggregates;                       /* the configuration's */
     const struct riptide_scope *scope;      /* the observer's; NULL: everything */
     bool is_by_host;                        /* every destination is one host */
     size_t memory_at;                       /* offset of the policy's memory in a destination */

@@ -245,8 +245,6 @@ static void configure(struct all_config *all)
         { AF_INET, 24, { 198, 51, 100 } },
         { AF_INET6, 32, { 0x20, 0x01, 0x0d, 0xb8 } },
     };
-    /* Routes alone serve no other prefixes. */
-    static const struct riptide_prefix host = { AF_INET, 32, { 198, 51, 100, 100 } };
 
     riptide_agent_config_init(&all->agent, sizeof(all->agent));
     riptide_observer_config_init(&all->observer, sizeof(all->observer));
@@ -256,8 +254,6 @@ static void configure(struct all_config *all)
     all->observer.scope.learn = learn;
     all->observer.scope.n_learn = sizeof(learn) / sizeof(learn[0]);
     all->observer.destroy_events = true;
-    all->estimator.aggregates = &host;
-    all->estimator.n_aggregates = 1;
     all->agent.observer = &all->observer;
     all->agent.estimator = &all->estimator;
     all->agent.interval_ns = INTERVAL_NS;

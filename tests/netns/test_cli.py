@@ -75,7 +75,7 @@ WRONG = {
         (["--flush", "--dry-run"], "--flush"), (["--flush", "--check"], "--flush"),
         # Values that only the library can refuse.
         *((["--dry-run", "--apply", "routes", name, value], f"{name[2:]}: a prefix; ") for name, value in (
-            ("--prefix-len4", "24"), ("--aggregate", "2001:db8::/48"))),
+            ("--prefix-len4", "24"), ("--prefix-len6", "64"))),
         (["--dry-run", "--interval", "1ms"], "interval"), (["--dry-run", "--table", "254"], "table"),
         (["--dry-run", "--cwnd-min", "50", "--cwnd-max", "40"], "cwnd"),
     ],

@@ -89,17 +89,17 @@ def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
 def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
     path = tmp_path / "riptided.conf"
     path.write_text("[prefix 203.0.113.0/24]\noff = yes\ncwnd-min = 12\n"
-                    "[prefix 198.51.100.1]\ncwnd-max = 20\n")
-    with Daemon(net.host, "--config", path, "--aggregate", "192.0.2.0/28"):
+                    "[prefix 198.51.100.0/28]\ncwnd-max = 20\n")
+    with Daemon(net.host, "--config", path, "--prefix-len4", "28"):
         listed = riptide_json(net.host, "hint")["hints"]
         assert {"dst": "203.0.113.0/24", "off": True, "cwnd_min": 12, "cwnd_max": None,
                 "for_ms": None} in listed and len(listed) == 2
         assert "203.0.113.0/24: no window, at least 12, as configured\n" in hint(net)
-        for dst in ("203.0.113.2", "198.51.100.1", "192.0.2.0/25"):
+        for dst in ("203.0.113.0/28", "198.51.100.0/28", "192.0.2.0/25"):
             assert hint(net, dst, "--max", "5", "--for", "1h").endswith(": at most 5\n")
-        hint(net, "198.51.100.1", "--remove")
+        hint(net, "198.51.100.0/28", "--remove")
         for words, said in (
-                (("198.51.100.1", "--remove"), "198.51.100.1: its bounds are a section of the "
+                (("198.51.100.0/28", "--remove"), "198.51.100.0/28: its bounds are a section of the "
                  "configuration: remove that from the file, and restart riptided"),
                 (("192.0.2.1", "--max", "20", "--for", "1s"),
                  "192.0.2.1: is part of the destination 192.0.2.0/28: use that")):

@@ -47,7 +47,7 @@ def test_explain_follows_a_window_from_connection_to_route(net):
     (("--exclude", "203.0.113.1"), None, "203.0.113.1", "in --exclude"),
     ((), ("route", "add", "blackhole", "203.0.113.6"), "203.0.113.6", "left alone: "),
     ((), None, "10.0.0.10", "an address of this host"),
-    (("--aggregate", "10.0.1.0/24"), None, "10.0.1.0/24", "no connection to it is open"),
+    (("--prefix-len4", "24"), None, "10.0.1.0/24", "no connection to it is open"),
 ], ids=["unknown", "scope", "exclude", "blackhole", "own", "prefix"])
 def test_explain_says_which_rule_left_it_without_a_route(net, options, setup, dst, said):
     net.learned("203.0.113.1", 30)
@@ -104,14 +104,14 @@ def several(host, dst):
 
 def test_explain_of_a_prefix_is_about_the_one_destination_that_it_belongs_to(net):
     net.learned("198.51.100.1", 30)
-    with Daemon(net.host, "--aggregate", "198.51.100.0/22"):
+    with Daemon(net.host, "--prefix-len4", "22"):
         wait_until(lambda: verdict(net.host, "198.51.100.0/22")["program"], "a window")
         covered = verdict(net.host, "198.51.100.0/24")
         assert covered["destination"] == "198.51.100.0/22" and covered["program"]["initcwnd"] > 10
         assert "connections start with" in covered["verdict"]
         done = net.host.run(RIPTIDE, "explain", "198.51.100.0/24")
         assert done.stdout.startswith("198.51.100.0/24, counted as 198.51.100.0/22\n")
-        several(net.host, "203.0.113.0/24")
+        several(net.host, "203.0.112.0/21")
     several(net.host, "203.0.113.0/24")
 
 

@@ -113,24 +113,18 @@ TEST(each_value_out_of_range_is_refused)
 TEST(routes_alone_refuse_what_makes_prefixes)
 {
     const char *because = ": a prefix; routes serve single addresses, the program serves prefixes";
-    const struct riptide_prefix prefixes[2] = { { AF_INET6, 128, { 1 } }, { AF_INET, 8, { 10 } } };
     struct configs configs;
     char text[128];
-    AGENT *agent = NULL;
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         init(&configs);
         configs.applier.backend = RIPTIDE_ROUTES;
         configs.estimator.prefix_len4 = i == 0 ? 31 : 32;
         configs.estimator.prefix_len6 = i == 1 ? 64 : 128;
-        configs.estimator.aggregates = prefixes;
-        configs.estimator.n_aggregates = i == 2 ? 2 : 1;
         snprintf(text, sizeof(text), "estimator.%s%s",
-                 (const char *[]){ "prefix_len4", "prefix_len6", "aggregates" }[i], because);
+                 (const char *[]){ "prefix_len4", "prefix_len6" }[i], because);
         assert_not_new(&configs, text);
     }
-    configs.estimator.n_aggregates = 1;
-    assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
 }
 
 /* By their paths from the agent's configuration, as the host has set them. */

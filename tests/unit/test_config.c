@@ -241,7 +241,6 @@ TEST(refusals_of_the_library_name_the_key)
         { "router.table", -1, "0 is", "table: 0 is" },
         { "observer.scope.exclude[]", 1, "no: why", "exclude: no: why" },
         { "observer.scope.local_ports", -1, "300; at most 256", "local-port: 300; at most 256" },
-        { "estimator.aggregates", -1, "3; at most 2", "aggregate: 3; at most 2" },
         { "hint.cwnd_max", 1, "5; must", "[prefix 10.0.0.0/8] cwnd-max: 5; must" },
         { NULL, -1, "out of patience", "out of patience" },
         { "observer.other", -1, "0", "observer.other: 0" },

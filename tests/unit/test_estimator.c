@@ -172,25 +172,6 @@ TEST(peers_are_grouped_by_prefix_length)
     assert_int_equal(estimate->dst.len, 61);
 }
 
-TEST(longest_aggregate_wins_over_prefix_length)
-{
-    const struct riptide_prefix aggregates[] = { prefix("10.0.0.0/8"),
-                                                 prefix("10.1.0.0/16"),
-                                                 prefix("10.1.0.0/24") };
-    ESTIMATOR *estimator =
-        ESTIMATOR_WITH("paper", config.aggregates = aggregates, config.n_aggregates = 3);
-
-    add(estimator, "10.1.2.3", 20);
-    add(estimator, "10.1.9.9", 30);
-    tick_at(estimator, 1 * S);
-    assert_pop(estimator, "10.1.0.0/16", 25);
-    add(estimator, "10.1.0.7", 44);
-    tick_at(estimator, 2 * S);
-    assert_pop(estimator, "10.1.0.0/24", 44);
-    learn(estimator, 33, 3 * S);
-    assert_pop(estimator, "192.0.2.1", 33);
-}
-
 TEST(overflow_is_refused_and_counted)
 {
     ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.max_destinations = 2);

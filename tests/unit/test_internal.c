@@ -9,7 +9,7 @@
 
 TEST(line_begins_with_the_field)
 {
-    static const char *const fields[] = { "estimator.cwnd_max", "estimator.hints[].dst" };
+    static const char *const fields[] = { "estimator.cwnd_max", "observer.scope.learn[]" };
     struct riptide_error error;
 
     assert_int_equal(error_set_field(&error, fields[0], "%d; too %s", 7, "low"), -EINVAL);
@@ -17,7 +17,7 @@ TEST(line_begins_with_the_field)
     assert_ptr_equal(error.field, fields[0]);
     assert_int_equal(error.index, -1);
     assert_int_equal(error_set_element(&error, fields[1], 1000000, "%g", 1.5), -EINVAL);
-    assert_string_equal(error.text, "estimator.hints[1000000].dst: 1.5");
+    assert_string_equal(error.text, "observer.scope.learn[1000000]: 1.5");
     assert_ptr_equal(error.field, fields[1]);
     assert_int_equal(error.index, 1000000);
     assert_int_equal(error_set_element(NULL, fields[1], 0, "no room for it"), -EINVAL);
@@ -28,7 +28,7 @@ TEST(line_about_no_field_has_none)
 {
     struct riptide_error error;
 
-    error_set_element(&error, "estimator.aggregates[]", 2, "no prefix");
+    error_set_element(&error, "observer.scope.learn[]", 2, "no prefix");
     error_set(&error, "%s: %s", "/state", "full");
     assert_string_equal(error.text, "/state: full");
     assert_null(error.field);

@@ -58,15 +58,10 @@ TEST(what_says_nothing_of_the_path_of_a_host_is_not_taken)
         { "192.0.2.1", 68, false },      /* of a route that went */
         { "192.0.2.1", 65536, false },   /* loopback's */
         { "192.0.2.1", 1300, true },     /* closed */
-        { "198.51.100.1", 1300, false }, /* one of a prefix */
     };
-    struct riptide_prefix aggregate = prefix("198.51.100.0/24");
-    struct riptide_estimator_config config = config_of_policy("paper");
 
-    config.aggregates = &aggregate;
-    config.n_aggregates = 1;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        ESTIMATOR *estimator = estimator_of_config(&config);
+        ESTIMATOR *estimator = estimator_of_policy("paper");
         struct riptide_sample sample = sample_of(cases[i].dst, cases[i].pmtu_bytes);
 
         riptide_estimator_add(estimator, &(struct riptide_sample){ .dst = sample.dst, .cwnd = 20 });
@@ -75,6 +70,14 @@ TEST(what_says_nothing_of_the_path_of_a_host_is_not_taken)
         if (pop_pmtu(estimator) != 0)
             fail_msg("case %zu", i);
     }
+}
+
+TEST(prefix_has_none)
+{
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.prefix_len4 = 24);
+
+    show(estimator, sample_of("192.0.2.1", 1300), 1 * S);
+    assert_int_equal(pop_pmtu(estimator), 0);
 }
 
 TEST(ends_with_the_connections_that_show_it)

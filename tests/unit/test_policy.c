@@ -251,28 +251,3 @@ TEST(policy_is_refused_with_one_cause)
     REFUSED_POLICY(tick_bytes, policy.memory_bytes + 1, "tick_bytes must be at most memory_bytes");
     REFUSED_POLICY(name, "careful", "its name is that of a built-in one");
 }
-
-/* A count that was set without its array, or is none at all. */
-/* However many bytes such numbers have here. */
-static void assert_number_refused(const struct riptide_estimator_config *config, const char *field,
-                                  size_t n, unsigned int most)
-{
-    char text[128];
-
-    snprintf(text, sizeof(text), "estimator.%s: %zu; at most %u", field, n, most);
-    assert_refused_with(config, text);
-}
-
-TEST(counts_need_their_arrays)
-{
-    const struct riptide_prefix aggregate = prefix("192.0.2.0/24");
-    struct riptide_estimator_config config = config_of_policy("paper");
-
-    config.n_aggregates = 5;
-    assert_refused_with(&config, "estimator.aggregates: NULL, but its number is 5");
-    config.aggregates = &aggregate;
-    config.n_aggregates = SIZE_MAX / 16 + 1;
-    assert_number_refused(&config, "aggregates", config.n_aggregates, 1048576);
-    config.n_aggregates = SIZE_MAX;
-    assert_number_refused(&config, "aggregates", config.n_aggregates, 1048576);
-}

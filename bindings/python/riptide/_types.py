@@ -184,7 +184,7 @@ class LoadCounts:
     skipped: int  #: damaged lines, or one without its end
     expired: int  #: their time to live has passed
     older: int  #: the present window is as new or newer
-    regrouped: int  #: no destinations with the present prefix lengths, aggregates and scope
+    regrouped: int  #: no destinations with the present prefix lengths and scope
     overflow: int  #: max_destinations was reached
 
 
@@ -320,7 +320,6 @@ class EstimatorOptions(TypedDict, total=False):
     ttl: Duration  # how long a window stays without new samples; 90 s
     prefix_len4: int  # prefix length of a destination; 32
     prefix_len6: int  # 128
-    aggregates: Sequence[PrefixLike]  # none
     max_destinations: int  # 16384
     hash_seed: int  # use a random one if peers are not trusted; 0
     drop_share: float  # the drop guard, 0 to 1; 1: never

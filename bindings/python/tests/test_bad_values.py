@@ -71,7 +71,7 @@ SAMPLE = {"dst": "prefix", "local_port": "uint16", "remote_port": "uint16", "ack
           **dict.fromkeys(["app_limited", "closed", "shown"], "bool")}
 OBSERVER = {"scope": "scope", "destroy_events": "auto", "events_buffer_bytes": "uint64"}
 ESTIMATOR = {
-    "policy": "name", "aggregates": "prefixes",
+    "policy": "name",
     "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
     **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations"], "uint32"),
     **dict.fromkeys(["ttl", "rto_min_floor"], "duration"),

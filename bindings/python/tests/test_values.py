@@ -130,7 +130,7 @@ def test_all_is_complete() -> None:
     assert set(riptide.__all__) == public
 
 
-@pytest.mark.parametrize("name", ["cwnd_maximum", "ttl_ns", "n_aggregates", "size"])
+@pytest.mark.parametrize("name", ["cwnd_maximum", "ttl_ns", "size"])
 def test_unknown_option_is_told_with_those_that_there_are(name: str) -> None:
     options: dict[str, Any] = {name: 5}
     with pytest.raises(TypeError, match=f"no option '{name}'; there are: policy, ") as caught:
