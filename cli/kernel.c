@@ -9,6 +9,25 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Of a dump that changes interrupt. */
+enum { MAX_RESTARTS = 8 };
+
+int kernel_dump(struct netlink *netlink, kernel_begin_fn *begin, kernel_message_fn *on_message,
+                void *userdata)
+{
+    for (int i = 0; i <= MAX_RESTARTS; i++) {
+        int r = netlink_dump(netlink, begin(userdata, netlink_room(netlink)));
+
+        while (r == 0)
+            r = netlink_dump_step(netlink, on_message, userdata);
+        if (r < 0)
+            return r;
+        if (!netlink->is_interrupted)
+            return 0;
+    }
+    return -EINTR;
+}
+
 /* The rules, or the routes of the table, as dumped so far. */
 struct found {
     uint16_t type; /* RTM_GETRULE, RTM_GETROUTE */
@@ -62,7 +81,7 @@ static int read_all(struct found *found)
 
     for (int i = 0; i < 2 && r == 0; i++) {
         found->family = families[i];
-        r = netlink_dump_all(&netlink, begin, on_message, found);
+        r = kernel_dump(&netlink, begin, on_message, found);
         r = netlink_is_absence(r) ? 0 : r;
     }
     return r;

@@ -10,6 +10,19 @@
 
 #include <riptide/apply.h>
 
+struct netlink;
+struct nlmsghdr;
+typedef struct nlmsghdr *kernel_begin_fn(void *userdata, void *room);
+typedef int kernel_message_fn(void *userdata, const struct nlmsghdr *message);
+
+/*
+ * A whole dump. `begin` builds the request in the buffer and discards the results of on_message: it
+ * is called again if changes interrupted the dump, a few times at most. Errors: -EINTR if each dump
+ * was interrupted, those of netlink_dump_step.
+ */
+int kernel_dump(struct netlink *netlink, kernel_begin_fn *begin, kernel_message_fn *on_message,
+                void *userdata);
+
 /*
  * The rules of both families in the kernel's order, IPv4 first. The caller frees the array. A
  * kernel without policy rules has none.

@@ -16,7 +16,6 @@ enum {
     RECEIVE_BUFFER_BYTES = 1024 * 1024,
     /* The kernel refuses a longer message at once; net.core.wmem_default may be small. */
     SEND_BUFFER_BYTES = 128 * 1024,
-    MAX_DUMP_RESTARTS = 8,
 };
 
 static int set_option(const struct mnl_socket *socket, int option, int value)
@@ -116,7 +115,7 @@ struct netlink_attrs netlink_attrs(const struct nlmsghdr *message, size_t header
     size_t begin = NLMSG_ALIGN(header_bytes), n_bytes = mnl_nlmsg_get_payload_len(message);
 
     return (struct netlink_attrs){ mnl_nlmsg_get_payload_offset(message, begin),
-                                   n_bytes < begin ? 0 : (int)(n_bytes - begin) };
+                                   n_bytes < begin ? 0 : n_bytes - begin };
 }
 
 struct netlink_attrs netlink_nested(const struct nlattr *attr)
@@ -392,22 +391,6 @@ int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, v
             return r;
     }
     return 0;
-}
-
-int netlink_dump_all(struct netlink *netlink, netlink_begin_fn *begin,
-                     netlink_message_fn *on_message, void *userdata)
-{
-    for (int i = 0; i <= MAX_DUMP_RESTARTS; i++) {
-        int r = netlink_dump(netlink, begin(userdata, netlink_room(netlink)));
-
-        while (r == 0)
-            r = netlink_dump_step(netlink, on_message, userdata);
-        if (r < 0)
-            return r;
-        if (!netlink->is_interrupted)
-            return 0;
-    }
-    return -EINTR;
 }
 
 bool netlink_is_transient(int error)

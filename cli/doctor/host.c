@@ -130,7 +130,7 @@ static void read_queues(struct queues *queues)
 
     if (r == 0) {
         queues->default_ifindex = find_default(&netlink);
-        r = netlink_dump_all(&netlink, begin_queues, on_queue, queues);
+        r = kernel_dump(&netlink, begin_queues, on_queue, queues);
     }
     netlink_deinit(&netlink);
     queues->error = r;

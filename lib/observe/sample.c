@@ -63,7 +63,7 @@ static enum sample_verdict classify(const struct inet_diag_msg *msg)
 static inline bool find_info(const struct nlattr **infop, const void *payload, size_t len)
 {
     struct netlink_attrs walk = { (const void *)((const struct inet_diag_msg *)payload + 1),
-                                  (int)(len - sizeof(struct inet_diag_msg)) };
+                                  len - sizeof(struct inet_diag_msg) };
     const struct nlattr *attr;
 
     while ((attr = netlink_next(&walk))) {
