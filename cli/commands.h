@@ -50,7 +50,7 @@ struct command {
     int (*run)(const struct command_options *options);
     unsigned int shared;           /* COMMAND_JSON and others */
     const struct option_row *rows; /* its own options; NULL: none */
-    const char *help;
+    const char *summary; /* at most 49 characters, for a line of 80 in the list of commands */
     const char *statuses; /* exit statuses besides 0, 1 and 2: ", 3 ..." */
 };
 

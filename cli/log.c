@@ -174,15 +174,22 @@ const char *log_device_name(uint32_t ifindex, char name[IF_NAMESIZE])
 
 int log_finish(int status)
 {
-    bool failed = ferror(stdout);
+    struct pollfd out = { .fd = STDOUT_FILENO };
+    bool is_incomplete;
+    int error;
 
-    if (fclose(stdout)) {
-        log_answer("standard output: %s", strerror(errno));
-        return EXIT_FAILURE;
+    errno = 0;
+    is_incomplete = fflush(stdout) != 0 || ferror(stdout);
+    error = errno;
+    /* The reader of a pipe that is gone (head, less) has what it wanted. */
+    if (is_incomplete && poll(&out, 1, 0) > 0 && out.revents & POLLERR)
+        return status;
+    if (fclose(stdout) != 0 && !is_incomplete) {
+        is_incomplete = true;
+        error = errno;
     }
-    if (failed) {
-        log_answer("standard output: the output is incomplete");
-        return EXIT_FAILURE;
-    }
-    return status;
+    if (!is_incomplete)
+        return status;
+    log_answer("standard output: %s", error ? strerror(error) : "the output is incomplete");
+    return EXIT_FAILURE;
 }

@@ -56,7 +56,10 @@ const char *log_error_text(const struct riptide_error *error, int code);
  */
 const char *log_device_name(uint32_t ifindex, char name[IF_NAMESIZE]);
 
-/* Last call in main: the exit status, a failure if standard output was not written completely. */
+/*
+ * Last call in main: the exit status, a failure if standard output was not written completely, but
+ * not if its reader has gone.
+ */
 int log_finish(int status);
 
 /*

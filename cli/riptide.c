@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* riptide: a table of subcommands and a loop. Each has its own file; main.c sets up the process. */
+/* riptide: a table of subcommands and a loop. Each has its own file. */
 #include "commands.h"
 #include "log.h"
 #include "request.h"
@@ -21,33 +21,30 @@ static int version_run(const struct command_options *options);
 #define LOOKS (ASKS | COMMAND_KERNEL)
 
 static const struct command commands[] = {
-    { "observe", "[PREFIX...]", observe_run, COMMAND_JSON, observe_rows,
-      "open connections per destination: cwnd (segments), round trips (ms), bytes, bytes/s", "" },
-    { "status", NULL, status_run, ASKS, NULL, "state of the daemon",
+    { "status", NULL, status_run, ASKS, NULL, "whether windows are given, and what to do if not",
       NEEDS_DAEMON ", 4 windows are not given, or not all" },
-    { "show", "[PREFIX]", show_run, LOOKS, NULL,
-      "riptided's routes in the kernel, compared with the windows that riptided computed", "" },
-    { "explain", "DST", explain_run, LOOKS, NULL,
-      "from connections to route, step by step; without a daemon the kernel's part", "" },
-    { "hint", "[PREFIX]", hint_run, ASKS, hint_rows,
-      "lower windows for a while; without PREFIX: list the hints in force", NEEDS_DAEMON },
-    { "pause", NULL, pause_run, ASKS, NULL, "disable all windows at once, but keep them learned",
-      NEEDS_DAEMON },
-    { "resume", NULL, pause_run, ASKS, NULL, "enable windows again", NEEDS_DAEMON },
-    { "flush", NULL, flush_run, LOOKS & ~COMMAND_JSON, NULL,
-      "emergency: remove rules and routes, and pause riptided if it runs", "" },
-    { "metrics", NULL, metrics_run, ASKS & ~COMMAND_JSON, NULL,
-      "metrics of the daemon, as Prometheus text", NEEDS_DAEMON },
-    { "doctor", NULL, doctor_run, LOOKS, doctor_rows,
-      "problems on this host, and the command that solves each", ", 3 warnings, 4 errors" },
-    { "verify", "ADDRESS PORT", verify_run, LOOKS, verify_rows,
-      "open a connection, send nothing, and report whether it got its window",
-      ", 3 bounded, 4 overridden, 5 unknown" },
-    { "verdict", NULL, verdict_run, ASKS, NULL,
-      "whether windows help: connections with windows compared with those held out",
+    { "show", "[PREFIX]", show_run, LOOKS, NULL, "windows: in the kernel, and as computed", "" },
+    { "explain", "DST", explain_run, LOOKS, NULL, "from connections to window, step by step", "" },
+    { "verdict", NULL, verdict_run, ASKS, NULL, "whether windows help, by a control group",
       NEEDS_DAEMON ", 4 they harm" },
+    { "verify", "ADDRESS PORT", verify_run, LOOKS, verify_rows,
+      "open a connection: does it get its window?",
+      ", 3 bounded, 4 overridden, 5 unknown" },
+    { "doctor", NULL, doctor_run, LOOKS, doctor_rows, "problems on this host, with their remedies",
+      ", 3 warnings, 4 errors" },
+    { "observe", "[PREFIX...]", observe_run, COMMAND_JSON, observe_rows,
+      "open connections, by destination", "" },
+    { "hint", "[PREFIX]", hint_run, ASKS, hint_rows, "lower windows for a while; list the hints",
+      NEEDS_DAEMON },
+    { "pause", NULL, pause_run, ASKS, NULL, "disable all windows, and keep learning",
+      NEEDS_DAEMON },
+    { "resume", NULL, pause_run, ASKS, NULL, "enable them again", NEEDS_DAEMON },
+    { "flush", NULL, flush_run, LOOKS & ~COMMAND_JSON, NULL,
+      "emergency: remove all rules and routes", "" },
+    { "metrics", NULL, metrics_run, ASKS & ~COMMAND_JSON, NULL, "metrics, as Prometheus text",
+      NEEDS_DAEMON },
+    { "help", "[COMMAND]", help_run, 0, NULL, "this, or the options of a command", "" },
     { "version", NULL, version_run, 0, NULL, "print the version", "" },
-    { "help", "[COMMAND]", help_run, 0, NULL, "print the options of a command, or of all", "" },
 };
 
 static const struct {
@@ -109,21 +106,16 @@ static int refuse_command(const char *name)
     return EXIT_USAGE;
 }
 
-static void print_command(const struct command *command, const char *lead)
+static void print_command_help(const struct command *command)
 {
     struct command_options defaults = command_defaults();
     struct option_row rows[COMMAND_MAX_ROWS];
 
     get_rows(command, rows);
-    printf("%sriptide %s%s%s%s\n    %s\n", lead, command->name,
-           command->shared ? " [OPTION]..." : "", command->operands ? " " : "",
-           command->operands ? command->operands : "", command->help);
+    printf("Usage: riptide %s%s%s%s\n  %s\n", command->name, command->shared ? " [OPTION]..." : "",
+           command->operands ? " " : "", command->operands ? command->operands : "",
+           command->summary);
     options_print_help(stdout, rows, &defaults);
-}
-
-static void print_command_help(const struct command *command)
-{
-    print_command(command, "Usage: ");
     printf("\nExit status: 0 success, 1 failure, 2 wrong option or value%s.\n", command->statuses);
 }
 
@@ -140,17 +132,13 @@ static int help_run(const struct command_options *options)
         print_command_help(command);
         return EXIT_SUCCESS;
     }
-    printf("Usage: riptide COMMAND [OPTION]... [OPERAND]...\n");
+    printf("Usage: riptide [COMMAND] [OPTION]... [OPERAND]...    (no COMMAND: status)\n\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
-        print_command(&commands[i], "\n");
-    printf(
-        "\nIn an emergency: riptide flush, also if riptided hangs; undo: riptide resume.\n"
-        "Without an option, table and socket are those of the file of --config, by\n"
-        "default /etc/riptide/riptided.conf.\n"
-        "Windows (cwnd, initcwnd, initrwnd) are in segments; - means unknown or not set.\n"
-        "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided is not\n"
-        "running. doctor, verify and verdict use 3 to 5 for their results: see riptide help\n"
-        "COMMAND.\n");
+        printf("  %-8s %-13s %s\n", commands[i].name,
+               commands[i].operands ? commands[i].operands : "", commands[i].summary);
+    printf("\nIn an emergency: riptide flush, also if riptided hangs; undo: riptide resume.\n"
+           "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided\n"
+           "is not running; others are a result: see riptide help COMMAND.\n");
     return EXIT_SUCCESS;
 }
 
@@ -321,15 +309,48 @@ static int run_command(const struct command *command, int argc, char **argv)
     return status;
 }
 
+/* Whether the argument is an option whose value is the next one. */
+static bool takes_next(const char *argument)
+{
+    struct option_row rows[COMMAND_MAX_ROWS];
+    const struct option_row *row = NULL;
+
+    if (strncmp(argument, "--", 2) != 0)
+        return false;
+    for (size_t i = 0; i < N_COMMANDS && !row; i++) {
+        get_rows(&commands[i], rows);
+        row = options_find(rows, argument + 2, strlen(argument + 2));
+    }
+    return row && row->kind->argument;
+}
+
+/*
+ * The position of the command, before or after options. Without one: of --help or --version as the
+ * first argument, else argc.
+ */
+static int find_word(int argc, char **argv)
+{
+    int i = 1;
+
+    while (i < argc && argv[i][0] == '-')
+        i += 1 + takes_next(argv[i]);
+    if (i < argc || argc < 2)
+        return i;
+    return find_command(argv[1]) ? 1 : argc;
+}
+
 static int command_main(int argc, char **argv)
 {
-    const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
+    const int at = find_word(argc, argv);
+    const struct command *command;
 
-    if (argc < 2) {
-        log_answer("a command is needed: see `riptide help`");
-        return EXIT_USAGE;
-    }
-    return command ? run_command(command, argc - 1, argv + 1) : refuse_command(argv[1]);
+    if (at >= argc)
+        return run_command(find_command("status"), argc, argv);
+    command = find_command(argv[at]);
+    if (!command)
+        return refuse_command(argv[at]);
+    memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
+    return run_command(command, argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

@@ -53,7 +53,7 @@ def test_manual_of_riptide_has_each_command_with_its_options_and_no_others():
     shared = {f"-{option}" for option in re.findall(r"^\.(?:It )?Fl (-[-a-z]+)", shared, re.MULTILINE)}
     found = {name: {f"-{option}" for option in re.findall(r"^\.It Fl (-[-a-z]+)", text, re.MULTILINE)}
              for name, text in zip(parts[::2], parts[1::2])}
-    assert list(found) == re.findall("^riptide ([a-z]+)", run(RIPTIDE, "help").stdout, re.MULTILINE)
+    assert list(found) == re.findall("^  ([a-z]+)", run(RIPTIDE, "help").stdout, re.MULTILINE)
     of_commands = {name: set(options_of(RIPTIDE, "help", name)) for name in found}
     assert found == {name: options - shared for name, options in of_commands.items()}
     assert shared <= set().union(*of_commands.values())
