@@ -78,9 +78,9 @@ static json_t *evidence_of(const struct riptide_estimate *estimate)
 json_t *explanation_window(const struct riptide_estimate *estimate, uint64_t now_ns)
 {
     return json_pack(
-        "{s:I, s:o, s:f, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:f, s:o, s:o}",
+        "{s:I, s:o, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:f, s:o, s:o}",
         "connections", (json_int_t)estimate->samples, "left_out", left_out_of(estimate->left_out),
-        "combined", estimate->combined, "smoothed", estimate->smoothed, "bounds",
+        "smoothed", estimate->smoothed, "bounds",
         bounds_that_bit(estimate->bounds), "cwnd_min", (json_int_t)estimate->cwnd_min, "cwnd_max",
         (json_int_t)estimate->cwnd_max, "hint", explanation_prefix(&estimate->hint), "off",
         explanation_prefix(&estimate->off), "base_cwnd", figure_or_null(estimate->base_cwnd),

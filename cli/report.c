@@ -55,9 +55,9 @@ static void report_applied(const struct settings *settings,
     char path[RIPTIDE_PREFIX_TEXT_BYTES + IF_NAMESIZE + 16] = "";
 
     if (estimate)
-        snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f, smoothed %.1f)",
+        snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f)",
                  estimate->samples, estimate->samples == 1 ? "" : "s",
-                 settings->estimator.policy->name, estimate->combined, estimate->smoothed);
+                 settings->estimator.policy->name, estimate->smoothed);
     if (route->backend == RIPTIDE_PROGRAM) {
         snprintf(path, sizeof(path), "by the program");
     } else if (route->ifindex) {

@@ -69,8 +69,6 @@ static inline void draw_config(struct riptide_estimator_config *config, struct c
     config->cwnd_min = case_u8(bytes);
     config->cwnd_max = config->cwnd_min + case_u16(bytes);
     config->ttl_ns = case_u8(bytes) * ns_per_s / 2;
-    if (how & 2)
-        config->drop_share = draw_share(bytes);
     if (how & 4) {
         draw_share(bytes);
         config->history_weight = draw_share(bytes);

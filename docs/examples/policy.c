@@ -37,7 +37,8 @@ static double combine(const struct riptide_policy_input *input, void *memory)
     struct reservoir *seen = memory;
     uint32_t n = seen->n < SLOTS ? seen->n : SLOTS;
 
-    if (input->samples == 0)
+    (void)input;
+    if (seen->n == 0)
         return RIPTIDE_NO_EVIDENCE;
     qsort(seen->cwnds, n, sizeof(seen->cwnds[0]), compare);
     return seen->cwnds[(n * 3 - 1) / 4];

@@ -41,8 +41,6 @@ struct riptide_policy_input {
     const struct riptide_prefix *dst;              /* the destination */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
     uint64_t now_ns;    /* combine: of this tick; add: of the last one */
-    uint64_t since_ns;  /* combine: since the destination was last computed; 0: never */
-    uint32_t samples;   /* combine: how many counted in this tick; up to 65535 */
     uint32_t cwnd;      /* window of its new connections, segments; in add that of this one, so 0 if
                            it was held out or windows were disabled; 0: none */
     uint32_t base_cwnd; /* window of its base route, segments; 0: unknown */
@@ -64,7 +62,6 @@ struct riptide_policy {
     const char *name;    /* not that of a built-in one */
     size_t memory_bytes; /* up to RIPTIDE_POLICY_MEMORY_BYTES; beyond 32 destinations grow by it */
     size_t tick_bytes;   /* the first ones of the memory, zeroed after each tick */
-    bool is_averaged;    /* history_weight averages the window with history */
     bool needs_closed;   /* learns mostly from closed connections: destroy_events in observe.h */
     /* Counts one sample in the tick, or returns why not. Runs for every connection of the host. */
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
@@ -72,8 +69,8 @@ struct riptide_policy {
     /*
      * The tick as one window, segments; it is rounded and bounded. What is neither
      * RIPTIDE_NO_EVIDENCE nor finite and at least 0 changes nothing and counts as invalid. Also
-     * called for a destination with a window whose samples were all left out, some as idle: its
-     * `samples` are 0, and a window keeps it for another time to live.
+     * called for a destination with a window whose samples were all left out, some as idle: a
+     * window keeps it for another time to live.
      */
     double (*combine)(const struct riptide_policy_input *input, void *memory);
     /* Optional: makes the memory from `smoothed`, min_rtt_us and pacing_percent of a state. */
@@ -117,7 +114,7 @@ struct riptide_estimator_config {
      * segments.
      */
     const struct riptide_policy *policy;
-    double history_weight; /* paper: alpha of Sec. III-B; 0 to below 1; default 0.5 */
+    double history_weight; /* of "paper": alpha of Sec. III-B; 0 to below 1; default 0.5 */
     uint32_t cwnd_min;     /* paper: c_min; segments, 1 to cwnd_max; default 10 */
     uint32_t cwnd_max;     /* paper: c_max; up to RIPTIDE_CWND_LIMIT; default 100 */
     uint64_t ttl_ns; /* paper: t; life of a window without samples that count or keep it; 90 s */
@@ -129,15 +126,9 @@ struct riptide_estimator_config {
      * connections for the time since them. Those of the last tick do not, unless idle.
      */
     uint32_t max_destinations;
-    uint64_t hash_seed; /* random where peers are not trusted; it changes no result; default 0 */
-    /*
-     * Drop guard (paper, Sec. V): a combined window that falls by more than this share from one
-     * tick to the next discards history. 0 to 1; default 1: never.
-     */
-    double drop_share;
     /* The least rto_min of "bdp": 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: it sets none. */
     uint32_t rto_min_floor_us;
-    uint8_t reserved[4]; /* 0 */
+    uint64_t hash_seed; /* random where peers are not trusted; it changes no result; default 0 */
 };
 
 /* Bounds that changed a window, as bits. */
@@ -155,8 +146,7 @@ struct riptide_estimate {
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* others of that tick, by reason - 1; likewise */
     uint64_t updated_ns; /* when it was last computed; without a window: the tick of the samples */
     uint64_t expires_ns; /* when its time to live ends without new samples */
-    double combined;     /* the policy's result, segments, to seven digits */
-    double smoothed;     /* with history, segments, unbounded */
+    double smoothed;     /* the policy's result, with history, before bounds; segments */
     bool may_lower;      /* losses or a hint lowered it: for struct riptide_wanted */
     uint32_t bounds;     /* enum riptide_bound: those that changed it */
     uint32_t cwnd_min;   /* bounds in effect for it, hints included, segments */

@@ -31,18 +31,16 @@ static const struct {
     const char *policy; /* NULL: always `cwnd` */
     uint32_t cwnd;
     double history_weight;
-    double drop_share;
     bool can_pace;
 } contenders[] = {
-    { "10", NULL, 10, 0, 1, false },
-    { "24", NULL, 24, 0, 1, false },
-    { "100", NULL, 100, 0, 1, false },
-    { "paper", "paper", 10, 0.5, 1, false },
-    { "paper, no history", "paper", 10, 0, 1, false },
-    { "paper, drop 0.3", "paper", 10, 0.5, 0.3, false },
-    { "bdp", "bdp", 10, 0.5, 1, false },
-    { "careful", "careful", 10, 0.5, 1, false },
-    { "careful, paced", "careful", 10, 0.5, 1, true },
+    { "10", NULL, 10, 0, false },
+    { "24", NULL, 24, 0, false },
+    { "100", NULL, 100, 0, false },
+    { "paper", "paper", 10, 0.5, false },
+    { "paper, no history", "paper", 10, 0, false },
+    { "bdp", "bdp", 10, 0.5, false },
+    { "careful", "careful", 10, 0.5, false },
+    { "careful, paced", "careful", 10, 0.5, true },
 };
 
 static struct riptide_prefix host_of(uint32_t path, uint32_t host)
@@ -90,7 +88,6 @@ static struct score run(const struct plan *plan, size_t contender, uint64_t seed
     if (contenders[contender].policy) {
         config.policy = riptide_policy_find(contenders[contender].policy);
         config.history_weight = contenders[contender].history_weight;
-        config.drop_share = contenders[contender].drop_share;
         if (riptide_estimator_new(&estimator, &config, NULL) != 0)
             exit(1);
     }

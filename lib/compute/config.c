@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-STRUCT_ENDS_WITH(struct riptide_estimator_config, reserved);
+STRUCT_ENDS_WITH(struct riptide_estimator_config, hash_seed);
 
 RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_config *config,
                                                   size_t size)
@@ -22,7 +22,6 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
         .prefix_len4 = 32,
         .prefix_len6 = 128,
         .max_destinations = 16384,
-        .drop_share = 1,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));
@@ -72,8 +71,6 @@ static int config_check(const struct riptide_estimator_config *config, struct ri
 
     if (fault)
         return error_set_field(error, "estimator.policy", "%s", fault);
-    if (!is_zero(config->reserved, sizeof(config->reserved)))
-        return error_set_field(error, "estimator.reserved", "must be 0");
     if (!(config->history_weight >= 0 && config->history_weight < 1))
         return REFUSE(history_weight, "", "0 or more and below 1");
     if (config->ttl_ns == 0)
@@ -84,8 +81,6 @@ static int config_check(const struct riptide_estimator_config *config, struct ri
         return REFUSE(prefix_len6, "", "0 to 128 bits");
     if (config->max_destinations - 1 >= RIPTIDE_MAX_DESTINATIONS)
         return REFUSE(max_destinations, "", "1 to 16777216");
-    if (!(config->drop_share >= 0 && config->drop_share <= 1))
-        return REFUSE(drop_share, "", "0 to 1");
     if (config->rto_min_floor_us > 0 && (config->rto_min_floor_us < 1000 ||
                                          config->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
         return REFUSE(rto_min_floor_us, " us",
@@ -98,7 +93,7 @@ int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
                            struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(estimator, "estimator.", reserved);
+    static const struct config_kind kind = CONFIG_KIND(estimator, "estimator.", hash_seed);
     int r;
 
     riptide_estimator_config_init(checked, sizeof(*checked));

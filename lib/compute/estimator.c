@@ -111,7 +111,6 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
         estimate.left_out[i] = destination->last.n[1 + i];
     if (!has_window(destination))
         return estimate;
-    estimate.combined = (double)destination->combined;
     estimate.smoothed = destination->smoothed;
     if (config->policy->explain)
         config->policy->explain(memory_of(estimator, destination), &estimate);
@@ -189,26 +188,12 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
     refresh(estimator, slot);
 }
 
-/* Algorithm 1's moving average; a first value, or one under the drop guard, is taken unchanged. */
-static double smooth(const struct riptide_estimator *estimator,
-                     const struct destination *destination, double combined)
-{
-    double weight = estimator->config.history_weight;
-    double least = (1 - estimator->config.drop_share) * (double)destination->combined;
-
-    if (!has_window(destination) || !estimator->config.policy->is_averaged || combined < least)
-        return combined;
-    return weight * destination->smoothed + (1 - weight) * combined;
-}
-
 static const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
                                                   const struct destination *destination)
 {
     struct riptide_policy_input *input = &estimator->input;
 
     input->dst = &destination->dst;
-    input->since_ns = has_window(destination) ? age_ns_of(destination, input->now_ns) : 0;
-    input->samples = destination->tick.n[RIPTIDE_LEFT_OUT_NOT];
     input->cwnd = destination->cwnd;
     input->base_cwnd = destination->base_cwnd;
     return input;
@@ -216,10 +201,9 @@ static const struct riptide_policy_input *input_of(struct riptide_estimator *est
 
 /* Sets the window of a destination as computed at that time, before bounds. */
 static void set_window(struct riptide_estimator *estimator, struct destination *destination,
-                       double combined, double smoothed, int64_t updated_ns)
+                       double smoothed, int64_t updated_ns)
 {
     estimator->n_windows += !has_window(destination);
-    destination->combined = (float)combined;
     destination->smoothed = smoothed;
     destination->updated_ns = updated_ns;
 }
@@ -228,17 +212,16 @@ static void compute(struct riptide_estimator *estimator, struct destination *des
 {
     /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
     bool is_idle = has_window(destination) && destination->tick.n[RIPTIDE_LEFT_OUT_IDLE] > 0;
-    double combined;
+    double smoothed;
 
     if (destination->tick.n[RIPTIDE_LEFT_OUT_NOT] == 0 && !is_idle)
         return;
-    combined = estimator->config.policy->combine(input_of(estimator, destination),
+    smoothed = estimator->config.policy->combine(input_of(estimator, destination),
                                                  memory_of(estimator, destination));
-    if (combined >= 0 && combined <= FLT_MAX) /* it is kept as float */
-        set_window(estimator, destination, combined, smooth(estimator, destination, combined),
-                   (int64_t)estimator->input.now_ns);
+    if (smoothed >= 0 && smoothed <= DBL_MAX)
+        set_window(estimator, destination, smoothed, (int64_t)estimator->input.now_ns);
     else
-        estimator->stats.invalid += combined != RIPTIDE_NO_EVIDENCE;
+        estimator->stats.invalid += smoothed != RIPTIDE_NO_EVIDENCE;
 }
 
 /* Ends the tick of a destination that has samples. */
@@ -274,7 +257,7 @@ int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
     destination = destination_at(estimator, slot);
     destination->last =
         (struct sampled){ .n = { (uint16_t)loaded->samples }, .min_rtt_us = loaded->min_rtt_us };
-    set_window(estimator, destination, loaded->smoothed, loaded->smoothed, updated_ns);
+    set_window(estimator, destination, loaded->smoothed, updated_ns);
     forget_kept(estimator, destination);
     if (policy->restore)
         policy->restore(input_of(estimator, destination), memory_of(estimator, destination),

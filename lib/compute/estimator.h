@@ -63,7 +63,6 @@ struct destination {
     struct sampled last; /* the last tick with samples; its min_rtt_us: with samples that count */
     double smoothed;     /* NO_HISTORY: it has no window */
     int64_t updated_ns;  /* negative: restored, computed before this host booted */
-    float combined;
     uint32_t next_changed;
     struct given popped;
 };

@@ -10,36 +10,57 @@
 
 #include <string.h>
 
-/* Paper, Algorithm 1: the average of all open connections of the group. */
+/* Paper, Algorithm 1: the average of all open connections of the group, averaged with history. */
+
+struct paper {
+    /* of this tick */
+    uint64_t cwnd_total;
+    uint64_t n;
+    /* kept */
+    double average; /* 0: no history */
+};
 
 static enum riptide_left_out paper_add(const struct riptide_policy_input *input, void *memory,
                                        const struct riptide_sample *sample)
 {
-    uint64_t *cwnd_total = memory;
+    struct paper *paper = memory;
 
     (void)input;
     if (sample->closed)
         return RIPTIDE_LEFT_OUT_IDLE;
-    *cwnd_total += sample->cwnd;
+    paper->cwnd_total += sample->cwnd;
+    paper->n++;
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
 static double paper_combine(const struct riptide_policy_input *input, void *memory)
 {
-    const uint64_t *cwnd_total = memory;
+    double weight = input->config->history_weight, mean;
+    struct paper *paper = memory;
 
-    if (input->samples == 0)
+    if (paper->n == 0)
         return RIPTIDE_NO_EVIDENCE;
-    return (double)*cwnd_total / input->samples;
+    mean = (double)paper->cwnd_total / (double)paper->n;
+    paper->average = paper->average > 0 ? weight * paper->average + (1 - weight) * mean : mean;
+    return paper->average;
+}
+
+static void paper_restore(const struct riptide_policy_input *input, void *memory,
+                          const struct riptide_estimate *loaded)
+{
+    struct paper *paper = memory;
+
+    (void)input;
+    paper->average = loaded->smoothed;
 }
 
 static const struct riptide_policy policy_paper = {
     .name = "paper",
-    .memory_bytes = sizeof(uint64_t),
-    .tick_bytes = sizeof(uint64_t),
-    .is_averaged = true,
+    .memory_bytes = sizeof(struct paper),
+    .tick_bytes = offsetof(struct paper, average),
     .add = paper_add,
     .combine = paper_combine,
+    .restore = paper_restore,
 };
 
 /*
@@ -62,8 +83,9 @@ struct bdp {
      * Those of one number opened together, as far as one dump can show.
      */
     uint8_t opening[4];
-    /* kept: the highest */
+    /* kept: the highest, and when they were computed */
     float kept_capacity;
+    uint64_t kept_ns;
     float kept_rtt_us;
     float sharers;
 };
@@ -103,10 +125,12 @@ static enum riptide_left_out bdp_add(const struct riptide_policy_input *input, v
 static double bdp_combine(const struct riptide_policy_input *input, void *memory)
 {
     struct bdp *bdp = memory;
-    double left = greater(1 - (double)input->since_ns / NS_PER_S / FADE_S, 0), sharers = 1;
+    double since_s = (double)(input->now_ns - bdp->kept_ns) / NS_PER_S;
+    double left = greater(1 - since_s / FADE_S, 0), sharers = 1;
 
-    if (input->samples == 0)
+    if (bdp->capacity == 0) /* no sample: each adds to it */
         return RIPTIDE_NO_EVIDENCE;
+    bdp->kept_ns = input->now_ns;
     for (size_t i = 0; i < sizeof(bdp->opening); i++)
         sharers = greater(sharers, bdp->opening[i]);
     bdp->sharers = (float)greater(sharers, left * (double)bdp->sharers);
@@ -121,7 +145,7 @@ static void bdp_restore(const struct riptide_policy_input *input, void *memory,
 {
     struct bdp *bdp = memory;
 
-    (void)input;
+    bdp->kept_ns = input->now_ns;
     bdp->kept_capacity = (float)loaded->smoothed;
     bdp->sharers = 1;
 }

@@ -37,7 +37,6 @@ TEST(estimate_holds_every_figure)
     learn(estimator, 50, 2 * S);
     estimate = explain(estimator);
     assert_int_equal(estimate.samples, 2);
-    assert_true(estimate.combined == 40);
     assert_true(estimate.smoothed == 60);
     assert_int_equal(estimate.bounds, 0);
     assert_int_equal(estimate.cwnd, 60);

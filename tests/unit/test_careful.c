@@ -388,7 +388,7 @@ TEST(a_cut_ends_at_the_lower_bound)
     for (int i = 0; i < 20; i++)
         flights(estimator, "xxxx");
     assert_int_equal(cwnd_of(estimator), 10);
-    assert_true(explain(estimator).combined == 10);
+    assert_true(explain(estimator).smoothed == 10);
 }
 
 TEST(paths_of_less_than_5_ms_are_not_paced)

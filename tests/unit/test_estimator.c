@@ -63,7 +63,7 @@ TEST(window_is_mean_of_all_connections)
     learn(estimator, 63, 5 * S);
     estimate = pop_one(estimator);
     assert_int_equal(estimate.samples, 3);
-    assert_true(estimate.combined == 41.0);
+    assert_true(estimate.smoothed == 41.0);
     assert_true(estimate.smoothed == 41.0);
     assert_int_equal(estimate.cwnd, 41);
     assert_int_equal(estimate.updated_ns, 5 * S);
@@ -216,21 +216,27 @@ TEST(time_that_runs_backwards_changes_nothing)
 static enum riptide_left_out add_any(const struct riptide_policy_input *input, void *memory,
                                      const struct riptide_sample *sample)
 {
+    uint32_t *n = memory;
+
     (void)input;
-    (void)memory;
     (void)sample;
+    ++*n;
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
 static double combine_nan(const struct riptide_policy_input *input, void *memory)
 {
-    (void)memory;
-    return input->samples > 1 ? NAN : 40;
+    const uint32_t *n = memory;
+
+    (void)input;
+    return *n > 1 ? NAN : 40;
 }
 
 TEST(policy_result_that_is_no_number_is_left_out)
 {
     const struct riptide_policy policy = { .name = "mine",
+                                           .memory_bytes = sizeof(uint32_t),
+                                           .tick_bytes = sizeof(uint32_t),
                                            .add = add_any,
                                            .combine = combine_nan };
     ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.policy = &policy);

@@ -106,7 +106,6 @@ static struct riptide_estimator_config any_config(const struct riptide_policy *p
     config.cwnd_max = config.cwnd_min + below(200);
     config.ttl_ns = (1 + below(120)) * S;
     config.history_weight = below(100) / 100.0;
-    config.drop_share = below(2) ? 1 : below(100) / 100.0;
     config.rto_min_floor_us = below(2) * 1000;
     return config;
 }

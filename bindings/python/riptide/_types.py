@@ -158,8 +158,7 @@ class Estimate:
     left_out: LeftOut  #: others of that tick
     updated_ns: int
     expires_ns: int
-    combined: float  #: the policy's result for them, segments
-    smoothed: float  #: with history, segments, before bounds
+    smoothed: float  #: the policy's result, with history, before bounds, segments
     may_lower: bool  #: losses or a hint have lowered it: for Applier.set
     bounds: Bound  #: the limits that changed the window
     cwnd_min: int  #: bounds in force for it, hints included, segments
@@ -322,7 +321,6 @@ class EstimatorOptions(TypedDict, total=False):
     prefix_len6: int  # 128
     max_destinations: int  # 16384
     hash_seed: int  # use a random one if peers are not trusted; 0
-    drop_share: float  # the drop guard, 0 to 1; 1: never
     rto_min_floor: Duration  # smallest rto_min, 1 ms to 60 s; 0: rto_min is unchanged
 
 

@@ -75,8 +75,7 @@ ESTIMATOR = {
     "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
     **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations"], "uint32"),
     **dict.fromkeys(["ttl", "rto_min_floor"], "duration"),
-    **dict.fromkeys(["history_weight", "drop_share"],
-                    "float")}
+    "history_weight": "float"}
 APPLIER = {"dry_run": "bool",
            "pacing": "bool", "cgroup": "path", "backend": "uint32",
            **dict.fromkeys(["table", "max_windows", "holdout_percent",

@@ -30,7 +30,7 @@ def test_window_is_mean_of_all_connections() -> None:
         assert feed(estimator, 5, 20, 40, 63) == {A: 41}
         estimate = estimator.find(A)
         assert estimate.dst == ip_network(A)
-        assert (estimate.samples, estimate.combined, estimate.cwnd) == (3, 41.0, 41)
+        assert (estimate.samples, estimate.smoothed, estimate.cwnd) == (3, 41.0, 41)
         assert (estimate.updated_ns, estimate.expires_ns) == (5 * S, 95 * S)
         assert list(estimator) == [estimate]
 
@@ -59,7 +59,7 @@ def test_estimate_says_why() -> None:
         estimate = estimator.find(A)
     assert estimate.bounds == riptide.Bound.MAX
     assert (estimate.hint, estimate.off) == (ip_network("10.0.0.0/24"), None)
-    assert (estimate.cwnd, estimate.cwnd_max, estimate.combined) == (44, 44, 70.0)
+    assert (estimate.cwnd, estimate.cwnd_max, estimate.smoothed) == (44, 44, 70.0)
     assert estimate.left_out == riptide.LeftOut(unused=0, idle=0, unmeasured=0) == (0, 0, 0)
 
 

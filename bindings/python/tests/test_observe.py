@@ -174,7 +174,7 @@ def test_explain_is_one_look_without_history(busy: Network) -> None:
     with busy.host.entered():
         estimate = riptide.explain("203.0.113.7", policy="paper")
         cwnd = {peer: cwnd for peer, cwnd in ss(busy.host)}["203.0.113.7"]
-        assert estimate.cwnd == estimate.combined == cwnd
+        assert estimate.cwnd == estimate.smoothed == cwnd
         assert estimate.samples == 1
         assert riptide.explain("203.0.113.8", prefix_len4=24, policy="paper").samples == 2
         with pytest.raises(riptide.UnknownError):

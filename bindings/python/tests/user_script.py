@@ -42,6 +42,6 @@ async def run(windows: dict[str, int]) -> None:
 def main() -> None:
     estimate = riptide.explain(ip_address("203.0.113.7"), history_weight=0.75)
     figures: tuple[int, float, riptide.Bound] = (
-        estimate.cwnd, estimate.combined, estimate.bounds)
+        estimate.cwnd, estimate.smoothed, estimate.bounds)
     print(figures)
     asyncio.run(run({}))
