@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-from contest.scenes import (BLOCK_S, BUSY_CELL_KB, BUSY_CONNECTIONS, BUSY_KB, SLOW_BUFFER_BYTES, SLOW_KB,
+from contest.scenes import (BLOCK_S, BUSY_CELL_KB, BY_ROUTES, BUSY_CONNECTIONS, BUSY_KB, SLOW_BUFFER_BYTES, SLOW_KB,
                             SLOW_MBIT, SLOW_SHARE)
 from testbed import Testbed
 from traffic import Traffic, Transfer
@@ -121,7 +121,9 @@ class Stage:
 
     def set_up(self, testbed):
         for name, arm in self.senders.items():
-            set_arm(testbed, name, arm, *(("--prefix-len4", "30") if self.scene.has_slow else ()))
+            # Routes serve single addresses: their arms learn of each client alone.
+            is_shared = self.scene.has_slow and not set(BY_ROUTES) <= set(arm.riptided)
+            set_arm(testbed, name, arm, *(("--prefix-len4", "30") if is_shared else ()))
 
     def _each_arm(self, n, n_bytes, pause_s, tag="", receiver=None, **options):
         """n transfers for each arm; the arms are first in turn."""
