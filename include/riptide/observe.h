@@ -56,10 +56,9 @@ struct riptide_port_range {
 };
 
 /*
- * Which connections to learn from: those that meet all conditions; all zero: all connections. The
- * longest prefix that contains a destination decides; at equal length `exclude` wins. IPv4 peers
- * match IPv4 prefixes alone: IPv4-mapped ones are refused. With at most 256 prefixes in all the
- * kernel applies the scope to dumps, else only the ports, and the observer the rest.
+ * The connections to learn from: those that meet all conditions; all zero: all. The longest prefix
+ * around a destination decides; at equal length `exclude` wins. IPv4-mapped prefixes are refused.
+ * With up to 256 prefixes in all the kernel applies the scope to dumps, else only the ports.
  */
 struct riptide_scope {
     const struct riptide_prefix *learn; /* none: all that are not excluded */
@@ -72,7 +71,6 @@ struct riptide_scope {
     size_t n_remote_ports;
 };
 
-/* Whether to read closed connections. */
 enum riptide_destroy_events {
     RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* an agent: if the policy or a holdout needs them; else no */
     RIPTIDE_DESTROY_EVENTS_NO,
@@ -82,15 +80,11 @@ enum riptide_destroy_events {
 struct riptide_observer_config {
     size_t size; /* of this struct, as the caller was compiled */
     /*
-     * enum riptide_destroy_events; true and false are valid. Each TCP socket that closes costs the
-     * kernel about 7 us, whatever the scope: docs/operations.md lists where that is much. Linux
-     * 4.3; where the kernel refuses, dumps go on without them.
+     * Whether to read closed connections: enum riptide_destroy_events, or true, or false. Each TCP
+     * socket that closes then costs the kernel 7 us, whatever the scope. From Linux 4.3 on.
      */
     int32_t destroy_events;
-    /*
-     * What the kernel may queue of events, about 1.3 KB each, used only while they wait. More than
-     * net.core.rmem_max needs CAP_NET_ADMIN. 4096 to 1 GB; default 32 MB.
-     */
+    /* The kernel's queue for them: 4096 to 1 GB, beyond rmem_max by CAP_NET_ADMIN; 32 MB. */
     uint64_t events_buffer_bytes;
     struct riptide_scope scope;
 };
@@ -105,8 +99,8 @@ struct riptide_observer_stats {
     uint64_t closed;      /* destroy events read */
     uint64_t closed_lost; /* those that came faster than they were read (Linux 4.12) */
     /*
-     * Why configured destroy events are not read, -errno; 0: they are. -ENOBUFS: they overran the
-     * buffer in three successive intervals, and are tried again after 64 dumps.
+     * -errno: why configured destroy events are not read. -ENOBUFS: they overran the buffer in
+     * three successive intervals, and are tried again after 64 dumps.
      */
     int64_t events_error;
 };
@@ -124,28 +118,25 @@ struct riptide_observer *riptide_observer_free(struct riptide_observer *observer
 int riptide_observer_get_fd(const struct riptide_observer *observer);
 
 /*
- * Begins a dump, after reading the host's own addresses. Errors, beside those of send(2) and
- * recv(2): -EBUSY, a dump is running, and goes on; -ETIMEDOUT, it was the fourth call since the
- * kernel's last message: that dump is given up, and the next call begins another.
+ * Begins a dump. Errors, beside those of send(2) and recv(2): -EBUSY, one is running, and goes on;
+ * -ETIMEDOUT, it was the fourth call since the kernel's last message: that dump is given up.
  */
 int riptide_observer_start(struct riptide_observer *observer);
 
 /*
  * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed), and nothing
- * if samples of the last one have not been popped. The kernel skips meanwhile the sockets that the
- * scope leaves out, in about 0.25 us each: tens of milliseconds with few matches among a million.
- * If your loop must not wait, leave the scope empty and skip samples yourself. Outcomes:
- * RIPTIDE_E_MORE. Errors: those of recv(2) and of the kernel's answer: the dump is given up and may
- * be started again; go on as after RIPTIDE_E_MORE, as its rest must be read.
+ * if samples of the last one have not been popped. The kernel skips meanwhile what the scope leaves
+ * out, 0.25 us a socket: tens of milliseconds for a million. A loop that must not wait leaves the
+ * scope empty and skips samples itself. Outcomes: RIPTIDE_E_MORE. Errors: those of recv(2) and of
+ * the kernel's answer: the dump is given up; go on as after RIPTIDE_E_MORE, to read its rest.
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
-
-#define RIPTIDE_POPPED_SAMPLES 16
 
 /*
  * Takes the next sample of the buffer; the last RIPTIDE_POPPED_SAMPLES ones stay valid. Outcomes:
  * RIPTIDE_E_AGAIN, it is empty, dispatch again; once, RIPTIDE_E_DONE, the dump is complete.
  */
+#define RIPTIDE_POPPED_SAMPLES 16
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
 
 /* Copies the first `size` bytes of the counters. */

@@ -2,8 +2,8 @@
 /*
  * Riptide: initial TCP windows learned from open connections.
  *
- * Common to all headers: results, errors, prefixes, version. The three stages, each of which works
- * alone, are in observe.h, compute.h and apply.h; agent.h joins them.
+ * Common to all headers. The three stages, each of which works alone, are in observe.h, compute.h
+ * and apply.h; agent.h joins them. docs/embedding.md (share/doc/riptide) has more on each point.
  *
  *  - Results: 0 is success. A negative value is -errno: the call failed, the object is as before,
  *    and `error`, unless NULL, has a line; otherwise that is empty, or says what a comment names. A
@@ -14,23 +14,18 @@
  *  - Loop: an object with an fd works in `*_dispatch`, when that fd is readable. A loop with poll,
  *    select or level-triggered epoll dispatches once, then pops all. An edge-triggered one
  *    (EPOLLET, Go, tokio) repeats both while the result is RIPTIDE_E_MORE. Nothing else has to be
- *    called at intervals.
- *  - Threads: one object is used by one thread at a time, whichever; objects are independent. Only
- *    `*_new` depends on the thread: its network namespace. A call needs at most 64 kB of stack.
+ *    called at intervals. Objects own no thread, signal or loop, print nothing, never exit.
+ *  - Threads: one object is used by one thread at a time, whichever. Only `*_new` depends on the
+ *    thread: its network namespace. A call needs at most 64 kB of stack.
  *  - Processes: an observer, applier or agent belongs to the process that made it. In a child of
- *    fork(2) calls that change it return -ECHILD, those that read give the state at the fork, and
- *    free closes the child's copies alone: do it at once in a child that does not exec.
- *  - Death: a process that dies leaves windows by routes in place, see apply.h; those by the
- *    program end with it.
- *  - Objects own no thread, signal or loop, print nothing, never exit.
+ *    fork(2) calls that change it return -ECHILD, and free closes the child's copies alone. A
+ *    process that dies leaves windows by routes in place (apply.h); those by the program end.
  *  - Units: windows (cwnd, initcwnd, initrwnd) are in segments, times are CLOCK_BOOTTIME in ns;
  *    every other quantity names its unit.
  *  - Structs grow at their end. `*_config_init(config, sizeof(*config))` sets defaults, and `*_new`
  *    copies a configuration with all that it points to. -E2BIG: newer headers have set what this
  *    library does not know. Set `reserved` to 0. Structs that the library returns by pointer may be
  *    longer than in these headers.
- *
- * docs/embedding.md (share/doc/riptide) has loops, languages, namespaces and forks at length.
  */
 #ifndef RIPTIDE_RIPTIDE_H
 #define RIPTIDE_RIPTIDE_H
@@ -43,25 +38,14 @@
 extern "C" {
 #endif
 
-/* Constants are plain literals, so that generated bindings of other languages keep them. */
-
-/* A point in time that never comes. */
-#define RIPTIDE_NEVER_NS 0xffffffffffffffffULL
-
-/* In place of a percentage of a round trip: the first flight is not paced. */
-#define RIPTIDE_AT_ONCE 0xffffffffU
-
-/* The largest window, in segments: the kernel does not check it, and misbehaves from 2^31 on. */
-#define RIPTIDE_CWND_LIMIT 65535
-
-/* The largest rto_min, a minute: a lost segment would wait for it. */
-#define RIPTIDE_RTO_MIN_LIMIT_US 60000000
-
-/* The most destinations that an estimator or an applier can be configured for. */
-#define RIPTIDE_MAX_DESTINATIONS 16777216
-
-/* The most prefixes that an array of a configuration can have. */
-#define RIPTIDE_MAX_PREFIXES 1048576
+/* Plain literals, so that generated bindings of other languages keep them. */
+#define RIPTIDE_NEVER_NS          0xffffffffffffffffULL /* a point in time that never comes */
+#define RIPTIDE_AT_ONCE           0xffffffffU           /* no part of a round trip: not paced */
+#define RIPTIDE_CWND_LIMIT        65535                 /* the largest window, segments */
+#define RIPTIDE_RTO_MIN_LIMIT_US  60000000              /* lost segments wait for it */
+#define RIPTIDE_MAX_DESTINATIONS  16777216              /* that an object can be configured for */
+#define RIPTIDE_MAX_PREFIXES      1048576               /* in an array of a configuration */
+#define RIPTIDE_PREFIX_TEXT_BYTES 50                    /* of any prefix as text, with its zero */
 
 enum riptide_outcome {
     RIPTIDE_E_AGAIN = 1, /* nothing now; dispatch again when the fd is readable */
@@ -76,9 +60,8 @@ enum riptide_outcome {
 struct riptide_error {
     char text[256]; /* one line for a person: the object, the reason, the remedy */
     /*
-     * A field of a configuration, by its path from the agent's on, also for other objects:
-     * "estimator.cwnd_max", "observer.scope.learn[]". `text` begins with it and its index, then
-     * ": ". Static; NULL: the error concerns no field.
+     * The field of a configuration, by its path from the agent's: "estimator.cwnd_max",
+     * "observer.scope.learn[]". `text` begins with it and its index. Static; NULL: of no field.
      */
     const char *field;
     int64_t index; /* of the element that [] in `field` stands for; -1: none */
@@ -101,30 +84,19 @@ enum riptide_names {
 /* "routes", "left alone"; "unknown" where there is no such value. Static. */
 const char *riptide_name(enum riptide_names names, uint32_t value);
 
-/* The version of these headers; as a number, 0x010203 is 1.2.3. */
+/* The version of these headers (as a number, 0x010203 is 1.2.3), and of the running library. */
 #define RIPTIDE_VERSION        "0.1.0"
 #define RIPTIDE_VERSION_NUMBER 0x000100
-
-/* The version of the running library, in the form of RIPTIDE_VERSION. Static. */
 const char *riptide_version(void);
 
-/*
- * An address prefix; a host is one of full length. Bits after `len` and bytes after the family's
- * address are zero, so that equal prefixes have equal bytes.
- */
+/* A host has full length. Bits after `len` are zero, so that equal prefixes have equal bytes. */
 struct riptide_prefix {
     uint8_t family;   /* AF_INET or AF_INET6 */
     uint8_t len;      /* bits, 0 to 32 or 0 to 128 */
     uint8_t addr[16]; /* network byte order; IPv4 uses the first four */
 };
 
-/* The size of any prefix as text, including its terminating zero. */
-#define RIPTIDE_PREFIX_TEXT_BYTES 50
-
-/*
- * Reads "203.0.113.0/24", "2001:db8::/32" or an address, a prefix of full length. IPv4-mapped IPv6
- * prefixes become IPv4. Host bits must be zero. Errors: -EINVAL.
- */
+/* Reads "203.0.113.0/24" or an address; IPv4-mapped ones become IPv4. Errors: -EINVAL. */
 int riptide_prefix_parse(struct riptide_prefix *prefix, const char *text);
 
 /* Writes the prefix as text; a prefix of full length without its length, as ip(8) does. */
