@@ -22,6 +22,19 @@
 #include <time.h>
 #include <unistd.h>
 
+static void note_minute(struct minute *minute, const struct riptide_program_counts *counts,
+                        uint64_t now_ns)
+{
+    const unsigned int last = (minute->n + MINUTE_PARTS - 1) % MINUTE_PARTS;
+    const unsigned int next = minute->n % MINUTE_PARTS;
+
+    if (minute->n > 0 && now_ns - minute->noted_ns[last] < 10 * NS_PER_S)
+        return;
+    minute->then[next] = *counts;
+    minute->noted_ns[next] = now_ns;
+    minute->n++;
+}
+
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event)
 {
     struct health *health = &daemon->health;
@@ -42,6 +55,8 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
     health->cpu_ns = now_ns;
     health->tick = *event->tick;
     health->n_ticks++;
+    note_minute(&health->minute, &riptide_agent_get_stats(daemon->agent)->applier->program,
+                event->tick->finished_ns);
     if (event->tick->late_ns > health->late_max_ns)
         health->late_max_ns = event->tick->late_ns;
 }
@@ -64,6 +79,44 @@ double daemon_suspended_s(const struct daemon *daemon)
     return until_ns > now_ns ? (double)(until_ns - now_ns) / 1e9 : 0;
 }
 
+static uint64_t sum_opened(const struct riptide_program_counts *counts)
+{
+    return counts->given + counts->kept + counts->syn_lost + counts->refused + counts->held_out;
+}
+
+/* The largest window of the bucket with the median; 0: none was given, or it is above all. */
+static uint64_t find_median(const struct riptide_program_counts *now,
+                            const struct riptide_program_counts *then)
+{
+    uint64_t n = 0, given = now->given - then->given;
+
+    for (size_t i = 0; i < RIPTIDE_WINDOW_BUCKETS; i++) {
+        n += now->by_cwnd[i] - then->by_cwnd[i];
+        if (given > 0 && 2 * n >= given)
+            return riptide_window_bounds[i];
+    }
+    return 0;
+}
+
+/* Connections of the last 50 to 60 seconds that the program counted; null: there is none. */
+static json_t *minute_of(const struct minute *minute, const struct riptide_applier_stats *stats)
+{
+    static const struct riptide_program_counts none;
+    const struct riptide_program_counts *now = &stats->program, *then;
+
+    if (stats->backend == RIPTIDE_ROUTES || minute->n == 0)
+        return json_null();
+    then = &minute->then[minute->n < MINUTE_PARTS ? 0 : minute->n % MINUTE_PARTS];
+    /* A program that was attached again has begun anew. */
+    if (sum_opened(now) < sum_opened(then))
+        then = &none;
+    return json_pack("{s:I, s:I, s:I, s:o}", "opened",
+                     (json_int_t)(sum_opened(now) - sum_opened(then)), "given",
+                     (json_int_t)(now->given - then->given), "held_out",
+                     (json_int_t)(now->held_out - then->held_out), "cwnd_median",
+                     figure_or_null(find_median(now, then)));
+}
+
 /* The backend, and the counters of windows by the program. */
 static json_t *apply_of(const struct daemon *daemon)
 {
@@ -72,7 +125,7 @@ static json_t *apply_of(const struct daemon *daemon)
     const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
 
     return json_pack(
-        "{s:s, s:s, s:s?, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:f, s:I, s:o}",
+        "{s:s, s:s, s:s?, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:f, s:I, s:o, s:o}",
         "asked", riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by",
         riptide_name(RIPTIDE_NAMES_BACKEND, stats.backend),
         "why", stats.why, "reason", stats.program_reason, "pacing",
@@ -81,7 +134,8 @@ static json_t *apply_of(const struct daemon *daemon)
         (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
         (json_int_t)counts.refused, "holdout_percent", effect_percent(outcomes->experiment),
         "held_out", (json_int_t)counts.held_out, "suspended_s", daemon_suspended_s(daemon),
-        "suspensions", (json_int_t)outcomes->suspension.n, "effect", effect_of(daemon));
+        "suspensions", (json_int_t)outcomes->suspension.n, "effect", effect_of(daemon),
+        "last_minute", minute_of(&daemon->health.minute, &stats));
 }
 
 /* Whether the rules of a family are in place, or why not. */

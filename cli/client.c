@@ -21,9 +21,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* How long a daemon that does not answer is waited for. */
-enum { TIMEOUT_S = 5 };
-
 bool client_is_absence(int error)
 {
     return error == -ENOENT || error == -ECONNREFUSED;
@@ -56,7 +53,7 @@ static int fail(struct riptide_error *error, const char *path, int code)
         snprintf(error->text, sizeof(error->text),
                  "riptided is not running, or not with --control %s", path);
     else if (code == EAGAIN)
-        snprintf(error->text, sizeof(error->text), "%s: no answer within %d s", path, TIMEOUT_S);
+        snprintf(error->text, sizeof(error->text), "%s: no answer within %d s", path, CLIENT_TIMEOUT_S);
     else
         snprintf(error->text, sizeof(error->text), "%s: %s", path, strerror(code));
     return code == EAGAIN ? -ETIMEDOUT : -code;
@@ -80,7 +77,7 @@ static int connect_to(int fd, const char *path, struct riptide_error *error)
 
 static int open_socket(const char *path, FILE **filep, struct riptide_error *error)
 {
-    const struct timeval timeout = { .tv_sec = TIMEOUT_S };
+    const struct timeval timeout = { .tv_sec = CLIENT_TIMEOUT_S };
     int fd, r;
 
     if (!strcmp(path, "none")) {

@@ -13,6 +13,9 @@
 /* The exit status of commands that need a running daemon. */
 #define EXIT_NOT_RUNNING 3
 
+/* How long a daemon that does not answer is waited for. */
+enum { CLIENT_TIMEOUT_S = 5 };
+
 /*
  * Sends the request, which is freed, to the socket at `path` and waits a few seconds for the
  * answer: an object, which the caller frees. *pidp (may be NULL) is the process of the socket, even

@@ -17,8 +17,17 @@ enum ending {
     ENDING_FAILED, /* the agent cannot go on, or the only round failed */
 };
 
+/* The program's counters every ten seconds, so that `status` has those of the last minute. */
+enum { MINUTE_PARTS = 6 };
+struct minute {
+    struct riptide_program_counts then[MINUTE_PARTS]; /* a ring */
+    uint64_t noted_ns[MINUTE_PARTS];
+    unsigned int n; /* noted so far */
+};
+
 /* The state of the daemon, for `status`. */
 struct health {
+    struct minute minute;
     uint64_t started_ns;
     uint64_t n_ticks;
     struct riptide_tick tick; /* the last one */

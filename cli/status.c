@@ -1,47 +1,188 @@
 /* SPDX-License-Identifier: MIT */
-/* riptide status: the state of the daemon, on one screen. */
+/*
+ * riptide status: the first line says whether windows are given, the next ones what to do if not,
+ * or the figures. At most seven lines.
+ */
+#include "absence.h"
 #include "client.h"
-#include "effect.h"
+#include "text.h"
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { EXIT_TROUBLE = 4 };
+/* Fields below the first line: those that no longer fit are left out. */
+static unsigned int lines_left = 6;
 
-/* Besides the document it uses members that need a comparison of others. */
-static const char screen[] =
-    "riptided     {health:mark}[: {reason}]\n"
-    "  version    {version}[{?dry_run}, dry run], process {pid}, running for {uptime_s:clock}\n"
-    "[{!apply.by=program}  rules      IPv4 [off: {rules.ipv4.reason}|in place], "
-    "IPv6 [off: {rules.ipv6.reason}|in place]\n]"
-    "[{!apply.by=routes}  program    {apply.given} connections got their window, {apply.paced} of "
-    "them "
-    "paced; {apply.kept} kept a larger one of their route\n]"
-    "[{?apply.holdout_percent}  held out   {apply.held_out} connections, "
-    "{apply.holdout_percent} % of those to "
-    "destinations with a window, kept the kernel's own\n]"
-    "[{*apply.effect}  effect     " EFFECT_SENTENCE "\n]"
-    "[{?apply.suspended_s}  retry      windows are given again in "
-    "{apply.suspended_s:clock}\n]"
-    "[  apply      auto chose {apply.by}: {apply.why}\n]"
-    "  interval   {interval_s} s, [{?is_stretched}now {round.interval_s} s by --max-share, ]"
-    "policy {policy}, time to live {ttl_s} s\n"
-    "  learned    {connections} connection[{!connections=1}s], {destinations} of at most "
-    "{max_destinations} "
-    "destinations[{?health=full}: full]\n"
-    "[{!apply.by=program}  routes     {routes} of at most {max_routes} "
-    "[{?dry_run}would be |]in the kernel, {left_alone} destinations left alone[{?has_all_routes}: "
-    "full]\n]"
-    "[{!dry_run}  in force   {in_force_percent:.1} % of the last minute\n]"
-    "[  last round {round.ago_s:.1} s ago, took {round.took_ms:.1} ms (processor "
-    "{round.cpu_ms:.1} ms), {round.changes} windows changed\n"
-    "  lateness   {round.late_ms:.1} ms, of all {round.number} rounds at most "
-    "{round.late_max_ms:.1} ms\n]"
-    "[{?round.refused}  refused    {round.refused} connections beyond --max-destinations, of which "
-    "{largest.prefix} has {largest.destinations}, at most a sixteenth\n]"
-    "[{?hints}  hints      {hints} in force, sections \\[prefix\\] included: see riptide hint\n]"
-    "[{?messages}  messages\n]"
-    "[{*messages}    {time} {level:mark}: {text}\n]";
+static void field(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void field(const char *name, const char *format, ...)
+{
+    char text[TEXT_BYTES];
+    va_list args;
+    unsigned int n;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    n = text_field(NULL, name, "%s", text);
+    if (n > lines_left)
+        return;
+    lines_left -= n;
+    text_field(stdout, name, "%s", text);
+}
+
+/* "1 connection", "2 connections". */
+#define PLURAL(n) (n), (n) == 1 ? "" : "s"
+#define FORMAT    "%" JSON_INTEGER_FORMAT
+
+static void put_working(const json_t *status)
+{
+    const json_t *minute = get(get(status, "apply"), "last_minute");
+    const json_int_t n = number(minute, "opened"), given = number(minute, "given"),
+                     median = number(minute, "cwnd_median");
+
+    if (json_is_true(get(status, "dry_run")))
+        puts("riptide: DRY RUN. Windows are computed, and none is given.");
+    else if (!strcmp(text_of(get(status, "apply"), "by"), "routes"))
+        printf("riptide: working. Routes give " FORMAT " destination%s their window.\n",
+               PLURAL(number(status, "routes")));
+    else if (n == 0)
+        puts("riptide: working. No connection has opened in the last minute.");
+    else if (median > 0)
+        printf("riptide: working. %.0f %% of new connections got their window (median " FORMAT
+               ").\n", 100 * (double)given / (double)n, median);
+    else
+        printf("riptide: working. %.0f %% of new connections got their window.\n",
+               100 * (double)given / (double)n);
+}
+
+/* By routes alone a family can be without windows while the other has them. */
+static void put_off(const json_t *status)
+{
+    const json_t *rules = get(status, "rules");
+    bool has_ipv4 = json_is_true(get(get(rules, "ipv4"), "in_place"));
+    bool has_ipv6 = json_is_true(get(get(rules, "ipv6"), "in_place"));
+
+    if (strcmp(text_of(get(status, "apply"), "by"), "routes") != 0 || has_ipv4 == has_ipv6)
+        puts("riptide: NO EFFECT. No connection gets a window.");
+    else
+        printf("riptide: DEGRADED. %s connections get no window.\n", has_ipv4 ? "IPv6" : "IPv4");
+}
+
+/* The first line, and what to do: NULL: nothing. */
+static const char *put_health(const json_t *status, const char *health)
+{
+    const json_int_t not_taken = number(status, "not_taken"), routes = number(status, "routes");
+    const double suspended_s = real(get(status, "apply"), "suspended_s");
+    char span[TEXT_SPAN_BYTES];
+
+    if (!strcmp(health, "paused")) {
+        puts("riptide: PAUSED. New connections start without windows.");
+        return "riptide resume";
+    }
+    if (!strcmp(health, "failing")) {
+        puts("riptide: FAILING. The open connections cannot be read.");
+        return "riptide doctor";
+    }
+    if (suspended_s > 0) {
+        printf("riptide: SUSPENDED. Windows did harm; they are tried again in %s.\n",
+               text_span(span, suspended_s));
+        return "riptide verdict shows where; a smaller cwnd-max may help";
+    }
+    if (!strcmp(health, "degraded")) {
+        printf("riptide: %s. " FORMAT " of " FORMAT " routes are not used by connections.\n",
+               not_taken == routes ? "NO EFFECT" : "DEGRADED", not_taken, routes);
+        return "riptide doctor";
+    }
+    if (!strcmp(health, "off")) {
+        put_off(status);
+        return "riptide doctor";
+    }
+    if (!strcmp(health, "full")) {
+        puts("riptide: FULL. New destinations find no free place.");
+        return "a larger max-destinations, or prefix-len6 = 64";
+    }
+    if (!strcmp(health, "starting"))
+        puts("riptide: starting. No round is complete yet.");
+    else
+        put_working(status);
+    return NULL;
+}
+
+/* The last one, if it is not older than an hour, and says more than the reason does. */
+static void put_message(const json_t *status)
+{
+    const json_t *messages = get(status, "messages");
+    const json_t *last = json_array_get(messages, json_array_size(messages) - 1);
+    const time_t hour_ago = time(NULL) - 3600;
+    const char *reason = text_of(status, "reason");
+    char since[32];
+    struct tm tm;
+
+    strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&hour_ago, &tm));
+    if (last && strcmp(text_of(last, "time"), since) > 0 &&
+        (!*reason || !strstr(text_of(last, "text"), reason)))
+        field(text_of(last, "level"), "%.8s UTC: %s", strchr(text_of(last, "time"), 'T') + 1,
+              text_of(last, "text"));
+}
+
+static void put_minute(const json_t *apply)
+{
+    const json_t *minute = get(apply, "last_minute");
+
+    if (number(minute, "opened") == 0)
+        return;
+    field("last minute", FORMAT " opened to known destinations: " FORMAT " with a window, " FORMAT
+          " held out, " FORMAT " others", number(minute, "opened"), number(minute, "given"),
+          number(minute, "held_out"), number(minute, "opened") - number(minute, "given") -
+          number(minute, "held_out"));
+}
+
+static void put_effect(const json_t *effect)
+{
+    const json_t *time = get(effect, "time_percent"), *again = get(effect, "again_points");
+    const char *verdict = text_of(effect, "verdict");
+
+    if (!effect || json_is_null(effect))
+        return;
+    if (!strcmp(verdict, "few"))
+        field("effect", "not known yet: " FORMAT " with a window and " FORMAT " held out have "
+              "closed, " FORMAT " of each are needed", number(effect, "connections"),
+              number(effect, "held_out"), number(effect, "needed"));
+    else if (!strcmp(verdict, "void"))
+        field("effect", "the comparison is not valid: see riptide verdict");
+    else
+        field("effect", "time %+.1f %% (%+.1f to %+.1f), retransmitted %+.1f points (%+.1f to "
+              "%+.1f)", real(time, "estimate"), real(time, "low"), real(time, "high"),
+              real(again, "estimate"), real(again, "low"), real(again, "high"));
+}
+
+static void put_figures(const json_t *status)
+{
+    const json_t *apply = get(status, "apply"), *round = get(status, "round");
+    const double in_force = real(status, "in_force_percent");
+    char span[TEXT_SPAN_BYTES], ago[TEXT_SPAN_BYTES];
+
+    put_minute(apply);
+    if (in_force < 99.95 && json_is_object(round) && json_is_false(get(status, "dry_run")))
+        field("in force", "%.1f %% of the last minute", in_force);
+    field("destinations", FORMAT " with a window, at most " FORMAT "; without a route: " FORMAT,
+          number(status, "destinations"), number(status, "max_destinations"),
+          number(status, "left_alone"));
+    put_effect(get(apply, "effect"));
+    if (!strcmp(text_of(apply, "asked"), "auto") && !strcmp(text_of(apply, "by"), "routes"))
+        field("apply", "auto chose routes: %s", text_of(apply, "why"));
+    if (number(status, "hints") > 0)
+        field("hints", FORMAT " in force, sections [prefix] included: riptide hint",
+              number(status, "hints"));
+    if (json_is_object(round))
+        field("daemon", "process " FORMAT ", running for %s, last round %s ago",
+              number(status, "pid"), text_span(span, real(status, "uptime_s")),
+              text_span(ago, real(round, "ago_s")));
+}
 
 /* Whether windows should be given, and are not, or not all. */
 static bool is_trouble(const char *health)
@@ -52,22 +193,31 @@ static bool is_trouble(const char *health)
 
 int status_run(const struct command_options *options)
 {
+    struct riptide_error error = { .text = "" };
+    const char *health, *remedy;
     json_t *status;
     bool is_troubled;
-    int r = client_ask_or_say(options, json_pack("{s:s}", "request", "status"), &status);
+    int pid = 0;
+    int r = client_ask(options->settings.control, json_pack("{s:s}", "request", "status"), &status,
+                       &pid, &error);
 
-    /* That none runs is an answer, too. */
-    if (r == EXIT_NOT_RUNNING && options->json)
-        command_print(options, json_pack("{s:s}", "health", "not running"), NULL, NULL);
-    if (r != EXIT_SUCCESS)
-        return r;
-    is_troubled = is_trouble(text_of(status, "health"));
-    command_add(options, status,
-                json_pack("{s:b, s:b}", "is_stretched",
-                          real(get(status, "round"), "interval_s") > real(status, "interval_s"),
-                          "has_all_routes",
-                          number(status, "routes") + number(status, "left_alone") >=
-                              number(status, "max_routes")));
-    r = command_print(options, status, screen, NULL);
-    return r == EXIT_SUCCESS && is_troubled ? EXIT_TROUBLE : r;
+    if (r == -ETIMEDOUT || client_is_absence(r))
+        return absence_print(options, r, pid, error.text);
+    if (r < 0)
+        return command_fail(options, &error, r);
+    health = text_of(status, "health");
+    is_troubled = is_trouble(health);
+    if (options->json) {
+        r = command_print(options, status, NULL, NULL);
+        return r == EXIT_SUCCESS && is_troubled ? EXIT_NO_WINDOWS : r;
+    }
+    remedy = put_health(status, health);
+    if (text_of(status, "reason")[0])
+        field("why", "%s", text_of(status, "reason"));
+    if (remedy)
+        field("do", "%s", remedy);
+    put_message(status);
+    put_figures(status);
+    json_decref(status);
+    return is_troubled ? EXIT_NO_WINDOWS : EXIT_SUCCESS;
 }

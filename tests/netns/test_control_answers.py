@@ -3,36 +3,79 @@
 
 import os
 import re
+import signal
 
 import pytest
 from control import ask, riptide_json, status, wait_rounds
 from netns import BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, TABLE, Daemon, wait_until, windows
+from programs import start_agent
+
+
+def fits(done, code=0):
+    """The lines of a status: at most seven, of 80 columns."""
+    assert (done.returncode, done.stderr) == (code, "")
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 7 and max(map(len, lines)) <= 80, lines
+    return lines
+
+
+def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
+    def left(found):
+        return found["health"], found["rules_left"], found["routes_left"]
+    nothing, _, do = fits(net.host.run(RIPTIDE, check=False), 3)
+    assert (nothing, do) == ("riptide: NOT RUNNING. It has left nothing in the kernel.", "  do           systemctl start riptided")
+    assert left(riptide_json(net.host, "status", check=False)) == ("not running", 0, 0)
+    with Daemon.learned(net, {"203.0.113.1": 30}, *BY_ROUTES) as daemon:
+        with daemon.stopped():
+            assert fits(net.host.run(RIPTIDE, check=False), 4) == [
+                f"riptide: HANGS. No answer for 5 s; process {daemon.pid} is stopped.",
+                "  left         2 rules, 1 routes: nobody maintains them", f"  do           kill -CONT {daemon.pid}"]
+        daemon.signal(signal.SIGKILL)
+        assert left(riptide_json(net.host, "status", check=False)) == ("not running", 2, 1)
+        first, _, found, do = fits(net.host.run(RIPTIDE, check=False), 3)
+        assert first == "riptide: NOT RUNNING, but its windows are still in the kernel."
+        assert (found, do) == ("  left         2 rules, 1 routes: nobody maintains them",
+                               "  do           systemctl start riptided; or, to remove them: riptide flush")
+    net.host.run(RIPTIDE, "flush")
+    agent = start_agent(net.host)
+    assert f"process {agent.pid} manages this network namespace" in " ".join(net.host.run(RIPTIDE, check=False).stdout.split())
+
+
+def test_status_counts_the_connections_of_the_last_minute(net, daemon):
+    net.learned("203.0.113.1", 30)
+    with daemon("program", has_rules=False):
+        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "the window")
+        minute = riptide_json(net.host, "status")["apply"]["last_minute"]
+        assert minute["opened"] == minute["given"] >= 1 and minute["held_out"] == 0 and minute["cwnd_median"] >= 10
+        first, second, *_ = fits(net.host.run(RIPTIDE))
+        assert first == f"riptide: working. 100 % of new connections got their window (median {minute['cwnd_median']})."
+        assert second.startswith(f"  last minute  {minute['opened']} opened to known destinations: {minute['opened']} with a window, ")
 
 
 def test_status_says_how_it_is(net):
-    assert riptide_json(net.host, "status", check=False) == {"health": "not running"}
     with Daemon.learned(net, {"203.0.113.1": 30, "2001:db8::1": 60}, *BY_ROUTES) as daemon:
         found = riptide_json(net.host, "status")
         assert (found["health"], found["reason"]) == ("ok", None)
         assert (found["pid"], found["interval_s"], found["policy"]) == (daemon.pid, 0.05, "paper")
         assert (found["connections"], found["destinations"], found["routes"]) == (2, 2, 2)
         assert found["messages"] == []
-        screen = net.host.run(RIPTIDE, "status").stdout
-        assert len(screen.splitlines()) <= 24
-        assert "2 connections, 2 of at most 16384 destinations\n" in screen
-        assert "2 of at most 16384 in the kernel" in screen
+        screen = net.host.run(RIPTIDE).stdout
+        assert screen.startswith("riptide: working. Routes give 2 destinations their window.\n")
+        assert "  destinations 2 with a window, at most 16384; without a route: 0\n" in screen
         net.host.run(RIPTIDE, "pause")
+        assert fits(net.host.run(RIPTIDE))[:2] == ["riptide: PAUSED. New connections start without windows.", "  do           riptide resume"]
         assert riptide_json(net.host, "status")["health"] == "paused"
         wait_until(lambda: "windows disabled: paused" in daemon.said(), "the line")
         net.host.run(RIPTIDE, "resume")
         wait_until(lambda: daemon.said().count("enabled again") == 2, "the return")
         found = riptide_json(net.host, "status")
         assert (found["health"], found["paused"], found["messages"]) == ("ok", False, [])
-        assert "paused" not in net.host.run(RIPTIDE, "status").stdout
+        assert "PAUSED" not in net.host.run(RIPTIDE, "status").stdout
         net.host.ip("rule", "del", "pref", "32766")
         off = wait_until(lambda: (found := riptide_json(net.host, "status", check=False))["health"] == "off"
                          and found, "rules without a place")
-        assert net.host.run(RIPTIDE, "status", check=False).returncode == 4
+        first, why, *_ = fits(net.host.run(RIPTIDE, "status", check=False), 4)
+        assert first == "riptide: DEGRADED. IPv4 connections get no window." and why.startswith("  why          ")
         assert "lookup main" in off["reason"]
         assert off["messages"][0]["text"] in daemon.said()
         assert off["rules"] == {"ipv4": {"in_place": False, "reason": off["reason"]},
@@ -64,8 +107,9 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
         assert (found["health"], found["routes"], found["left_alone"]) == (health, 2, 0)
         rule = "priority 32000 lookup main"
         reason = f"TCP does not use 2 of 2 routes; before ours: IPv4 {rule}, IPv6 {rule}"
-        done = net.host.run(RIPTIDE, "status", check=False)
-        assert done.stdout.startswith(f"riptided     {health}: {reason}\n") and done.returncode == code
+        first, *others = fits(net.host.run(RIPTIDE, "status", check=False), code)
+        assert code == 0 or first == "riptide: NO EFFECT. 2 of 2 routes are not used by connections."
+        assert reason in " ".join("\n".join(others).split()) and ("  do           riptide doctor" in others) == (code == 4)
         metrics = net.host.run(RIPTIDE, "metrics").stdout
         assert "\nriptide_routes_not_taken 2\n" in metrics and '\nriptide_routes{state="applied"} 2\n' in metrics
         for family in ("-4", "-6"):
@@ -83,7 +127,7 @@ def test_status_says_for_how_long_windows_were_in_force(net, daemon, apply):
         net.host.run(RIPTIDE, "pause")
         wait_until(lambda: 0 < status()["in_force_percent"] < 50, "as long a pause")
         assert 0 < float(re.search(r"^riptide_in_force_ratio (.*)$", net.host.run(RIPTIDE, "metrics").stdout, re.M)[1]) < 0.5
-        assert re.search(r"^  in force   [1-4]?\d\.\d % of the last minute$", net.host.run(RIPTIDE, "status").stdout, re.M)
+        assert re.search(r"^  in force     [1-4]?\d\.\d % of the last minute$", net.host.run(RIPTIDE, "status").stdout, re.M)
 
 
 def test_status_says_how_much_room_there_is(net):
@@ -98,9 +142,7 @@ def test_status_says_how_much_room_there_is(net):
         assert (found["health"], found["largest"]["destinations"]) == ("full", 1)
         assert f"--max-destinations 2 are in use, 1 of them in {found['largest']['prefix']}: " in found["reason"]
         assert found["largest"]["prefix"] in ("203.0.113.0/24", "198.51.100.0/24", "2001:db8::/64")
-        screen = net.host.run(RIPTIDE, "status", check=False).stdout
-        assert "2 of at most 2 destinations: full\n" in screen
-        assert "2 of at most 2 in the kernel" in screen
+        assert fits(net.host.run(RIPTIDE, "status", check=False), 4)[0] == "riptide: FULL. New destinations find no free place."
         wait_rounds(3)
         assert daemon.said().count("full: --max-destinations 2 are in use") == 1
         assert daemon.said().count("do not count: beyond --max-destinations 2, ") == 1
@@ -122,11 +164,6 @@ def test_show_puts_kernel_and_daemon_side_by_side(net):
             assert row["daemon"]["connections"] == 1
         only = riptide_json(net.host, "show", "2001:db8::/32")
         assert [row["dst"] for row in only["routes"]] == ["2001:db8::1"]
-
-
-def test_status_has_one_connection_as_one(net):
-    with Daemon.learned(net, {"203.0.113.1": 30}):
-        assert "  learned    1 connection, 1 of at most " in net.host.run(RIPTIDE, "status").stdout
 
 
 def test_show_marks_differences_and_a_dry_run_has_no_rules_in_place(net):
@@ -151,9 +188,7 @@ def test_show_marks_differences_and_a_dry_run_has_no_rules_in_place(net):
         net.host.run(RIPTIDE, "show", "--control", path).stdout
     found = riptide_json(net.host, "status", "--control", path)
     assert not found["rules"]["ipv4"]["in_place"] and "dry run" in found["rules"]["ipv4"]["reason"]
-    screen = net.host.run(RIPTIDE, "status", "--control", path).stdout
-    assert "IPv4 off: dry run" in screen
-    assert "  routes     3 of at most 16384 would be in the kernel, 0 destinations" in screen
+    assert fits(net.host.run(RIPTIDE, "status", "--control", path))[0] == "riptide: DRY RUN. Windows are computed, and none is given."
     process.terminate()
     assert process.wait(DEADLINE_S) == 0
 

@@ -119,7 +119,7 @@ def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
             "203.0.113.0/24: at most 20, for another N s\n"
             "2001:db8::/32: no window, at most 9, for another N s\n")
         assert riptide_json(net.host, "status")["hints"] == 2
-        assert "  hints      2 in force, sections [prefix] included: see riptide hint\n" in net.host.run(RIPTIDE, "status").stdout
+        assert "  hints        2 in force, sections [prefix] included: riptide hint\n" in net.host.run(RIPTIDE, "status").stdout
 
 
 @pytest.mark.parametrize("option, value, said", [

@@ -33,7 +33,7 @@ def test_a_share_is_held_out(net, cgroup, tmp_path):
         apply = status()["apply"]
         assert apply["holdout_percent"] == 50 and apply["held_out"] >= 1
         assert ", 50 % of connections held out" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
-        assert f" {apply['held_out']} connections, 50 % of those" in net.host.run(RIPTIDE, "status").stdout
+        assert f", {apply['held_out']} held out, " in net.host.run(RIPTIDE, "status").stdout
         assert 'result="held_out"}' in net.host.run(RIPTIDE, "metrics").stdout
         for _ in range(5):
             net.host.run(RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1])

@@ -166,7 +166,8 @@ def test_windows_that_do_harm_are_suspended_and_are_tried_again_twice_as_late(sh
             assert verdict.returncode == 4 and verdict.stdout.startswith("windows harm: ")
             assert re.search(r"\nsuspended: windows are given again in [0-9:]+, `riptide status` has the reason\n$", verdict.stdout)
             assert riptide_json(near, "verdict", check=False)["suspended_s"] > 0
-            assert "\n  retry      windows are given again in " in near.run(RIPTIDE, "status", check=False).stdout
+            said = near.run(RIPTIDE, "status", check=False).stdout
+            assert re.match(r"riptide: SUSPENDED\. Windows did harm; they are tried again in \d+ min\.\n  why          suspended for ", said), said
             nothing = "no window is given by the program at present: " if backend == "program" else ""
             assert f"{nothing}suspended for" in near.run(RIPTIDE, "explain", SHALLOW[0]).stdout
             figures = figures_of(near.run(RIPTIDE, "metrics").stdout)

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "text.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* Where the text of a field begins. */
+enum { INDENT = 15 };
+
+unsigned int text_field(FILE *out, const char *name, const char *format, ...)
+{
+    char bytes[TEXT_BYTES];
+    const char *text = bytes;
+    unsigned int n = 1;
+    size_t at = INDENT;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(bytes, sizeof(bytes), format, args);
+    va_end(args);
+    if (out)
+        fprintf(out, "  %-*s", INDENT - 2, name);
+    while (*text) {
+        const size_t len = strcspn(text, " ");
+        const size_t blank = at > INDENT;
+
+        if (blank && at + 1 + len > TEXT_COLUMNS) {
+            n++;
+            at = INDENT + len;
+            if (out)
+                fprintf(out, "\n%*s%.*s", INDENT, "", (int)len, text);
+        } else {
+            at += blank + len;
+            if (out)
+                fprintf(out, "%s%.*s", blank ? " " : "", (int)len, text);
+        }
+        text += len;
+        text += strspn(text, " ");
+    }
+    if (out)
+        fputc('\n', out);
+    return n;
+}
+
+const char *text_span(char text[TEXT_SPAN_BYTES], double s)
+{
+    static const struct {
+        const char *name;
+        double s;
+    } units[] = { { "d", 86400 }, { "h", 3600 }, { "min", 60 } };
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        /* From two on: one would hide up to a half. */
+        if (s < 2 * units[i].s)
+            continue;
+        snprintf(text, TEXT_SPAN_BYTES, "%ld %s", (long)(s / units[i].s), units[i].name);
+        return text;
+    }
+    if (s < 10)
+        snprintf(text, TEXT_SPAN_BYTES, "%.1f s", s);
+    else
+        snprintf(text, TEXT_SPAN_BYTES, "%ld s", (long)s);
+    return text;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines for people, of at most 80 columns. Pure: prints to a stream of the caller. */
+#ifndef CLI_TEXT_H
+#define CLI_TEXT_H
+
+#include <stdio.h>
+
+/* Of a line, whose words are not broken; and of a text. */
+enum { TEXT_COLUMNS = 80, TEXT_BYTES = 512 };
+
+/*
+ * A line "  NAME         text", which continues below its text where it does not fit, between
+ * words. Longer text than TEXT_BYTES is cut. Returns the number of lines. `out` NULL: only counts them.
+ */
+unsigned int text_field(FILE *out, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The size of text_span's text. */
+#define TEXT_SPAN_BYTES 32
+
+/* A duration, rounded down to a unit that leaves at most three digits: "45 s", "12 min", "3 h". */
+const char *text_span(char text[TEXT_SPAN_BYTES], double s);
+
+#endif

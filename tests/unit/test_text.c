@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines for people: their breaks, and durations. */
+#include "text.h"
+#include "unit.h"
+
+#include <stdlib.h>
+
+static void assert_field(const char *text, const char *expected, unsigned int n)
+{
+    char *printed = NULL;
+    size_t size;
+    FILE *out = open_memstream(&printed, &size);
+
+    assert_int_equal(text_field(out, "why", "%s", text), n);
+    fclose(out);
+    assert_string_equal(printed, expected);
+    assert_int_equal(text_field(NULL, "why", "%s", text), n);
+    free(printed);
+}
+
+TEST(a_field_breaks_between_words_at_eighty_columns)
+{
+#define FIFTY "12345678901234567890123456789012345678901234567890"
+    assert_field("", "  why          \n", 1);
+    assert_field("a few words", "  why          a few words\n", 1);
+    assert_field(FIFTY " 12345678901234", "  why          " FIFTY " 12345678901234\n", 1);
+    assert_field(FIFTY " 123456789012345 a", "  why          " FIFTY "\n               123456789012345 a\n", 2);
+    assert_field(FIFTY FIFTY " a", "  why          " FIFTY FIFTY "\n               a\n", 2);
+}
+
+static void assert_span(double s, const char *expected)
+{
+    char text[TEXT_SPAN_BYTES];
+
+    assert_string_equal(text_span(text, s), expected);
+}
+
+TEST(a_duration_has_one_unit_and_is_rounded_down)
+{
+    assert_span(0, "0.0 s");
+    assert_span(9.5, "9.5 s");
+    assert_span(119, "119 s");
+    assert_span(120, "2 min");
+    assert_span(179.9, "2 min");
+    assert_span(7199, "119 min");
+    assert_span(7200, "2 h");
+    assert_span(172800, "2 d");
+    assert_span(31622400, "366 d");
+}
