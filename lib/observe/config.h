@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks a caller's observer configuration, and evaluates its scope in the plainest way, which
- * defines it: the kernel's filter must agree. Pure except for memory.
+ * An observer's configuration, and its scope evaluated in the plainest way, which defines it: the
+ * kernel's filter must agree. Pure except for memory.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_CONFIG_H
 #define RIPTIDE_LIB_OBSERVE_CONFIG_H

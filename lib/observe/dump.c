@@ -127,11 +127,10 @@ static int take_route(void *userdata, const struct nlmsghdr *message)
 static int read_local(struct dump *dump)
 {
     const struct rtmsg route = { .rtm_table = RT_TABLE_LOCAL, .rtm_type = RTN_LOCAL };
-    struct prefix_set before = dump->local;
     struct netlink_room room;
     int r;
 
-    prefix_set_clear(&dump->next_local);
+    prefix_set_deinit(&dump->next_local); /* of one that failed */
     r = netlink_dump(&dump->routes,
                      netlink_begin(&room, RTM_GETROUTE, NLM_F_DUMP, &route, sizeof(route)));
     while (r == 0)
@@ -142,8 +141,9 @@ static int read_local(struct dump *dump)
         return r;
     /* Even if they changed meanwhile: the next dump has what this one has missed. */
     prefix_set_finish(&dump->next_local);
+    prefix_set_deinit(&dump->local);
     dump->local = dump->next_local;
-    dump->next_local = before;
+    dump->next_local = (struct prefix_set){ 0 };
     return 0;
 }
 
@@ -183,7 +183,7 @@ static bool is_data(const struct dump *dump, const struct nlmsghdr *message)
            message->nlmsg_pid == dump->portid;
 }
 
-/* Outcomes: RIPTIDE_E_MORE, all later messages are old. */
+/* While it is waiting afterwards, all later messages are old. */
 static int take_other(struct dump *dump, const struct nlmsghdr *message)
 {
     bool is_answer = message->nlmsg_pid == dump->portid && message->nlmsg_seq == dump->seq;
@@ -198,7 +198,7 @@ static int take_other(struct dump *dump, const struct nlmsghdr *message)
     /* A dump that was given up still runs on this socket; after its end the request is repeated. */
     if (error == -EBUSY) {
         dump->phase = DUMP_WAITING;
-        return RIPTIDE_E_MORE;
+        return 0;
     }
     if (error < 0)
         return give_up(dump, error);
@@ -222,7 +222,7 @@ static int take_datagram(struct dump *dump, size_t len)
         if (is_data(dump, message))
             continue;
         r = take_other(dump, message);
-        if (r != 0)
+        if (r < 0 || dump->phase == DUMP_WAITING)
             return r;
         /* dump_pop reads only the type. */
         ((struct nlmsghdr *)message)->nlmsg_type = NLMSG_NOOP;
@@ -235,31 +235,23 @@ static int take_datagram(struct dump *dump, size_t len)
     return 0;
 }
 
-static int dispatch(struct dump *dump)
+int dump_dispatch(struct dump *dump)
 {
     bool is_asked = dump->phase == DUMP_RUNNING;
     size_t len = 0;
-    int r = netlink_receive(dump->sockets, dump->buffer, sizeof(dump->buffer), &len);
-
-    if (r == RIPTIDE_E_AGAIN)
-        return r;
-    dump->n_fruitless = 0;
-    dump->stats->malformed += r == RIPTIDE_E_INVALID;
-    if (!is_asked)
-        return 0;
-    if (r < 0)
-        return give_up(dump, r);
-    return r == 0 ? take_datagram(dump, len) : 0;
-}
-
-int dump_dispatch(struct dump *dump)
-{
     int r;
 
     if (dump->unread.left > 0 || dump->phase == DUMP_ENDED)
         return 0;
-    r = dispatch(dump);
-    if (r >= 0 && dump->phase == DUMP_WAITING && netlink_is_empty(dump->sockets))
+    r = netlink_receive(dump->sockets, dump->buffer, sizeof(dump->buffer), &len);
+    if (r != RIPTIDE_E_AGAIN) {
+        dump->n_fruitless = 0;
+        dump->stats->malformed += r == RIPTIDE_E_INVALID;
+        if (is_asked && r < 0)
+            return give_up(dump, r);
+        r = is_asked && r == 0 ? take_datagram(dump, len) : 0;
+    }
+    if (dump->phase == DUMP_WAITING && netlink_is_empty(dump->sockets))
         r = ask(dump);
-    return r == RIPTIDE_E_MORE ? 0 : r;
+    return r;
 }

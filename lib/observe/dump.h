@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One dump after another: first the host's own prefixes, then its sockets. Handles
- * failures; hands out messages about sockets, which the observer interprets. The kernel never
- * marks a dump of sockets as interrupted: it walks over its table bucket by bucket, and at most
- * misses or repeats a few that open or close meanwhile.
+ * One dump after another: first the host's own prefixes, then its sockets. Handles failures; hands
+ * out messages about sockets, which the observer interprets. The kernel never marks such a dump as
+ * interrupted: at most it misses or repeats a few sockets that open or close meanwhile.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_DUMP_H
 #define RIPTIDE_LIB_OBSERVE_DUMP_H
@@ -15,11 +14,9 @@
 #include <riptide/observe.h>
 
 /*
- * The kernel runs one dump per socket, and only closing the socket stops it; the observer must not
- * close it, because a new socket could be in another network namespace. So the kernel continues a
- * dump that the observer has given up, and refuses a new request until its rest has been read. A
- * socket whose queue has overrun reports it once; until the queue is empty the kernel drops answers
- * silently. So nothing is requested before all old messages have been read.
+ * Nothing is requested before all old messages have been read: the kernel continues a dump that was
+ * given up, and refuses another one until its end; and it drops answers silently while a queue that
+ * has overrun is not empty. The socket stays open, as another one could be in another namespace.
  */
 struct dump {
     struct riptide_observer_stats *stats; /* not owned */
@@ -41,10 +38,7 @@ struct dump {
     _Alignas(struct nlmsghdr) unsigned char buffer[NETLINK_BUFFER_BYTES];
 };
 
-/*
- * Opens in the thread's network namespace. The caller sets the first two members, and all others to
- * zero. Errors: of socket(2).
- */
+/* In the thread's network namespace. The caller sets the first two members, all others to zero. */
 int dump_open(struct dump *dump);
 
 /* Also if dump_open failed, or has not been called. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Destroy events: the kernel's messages about closed TCP sockets, with their last tcp_info, from
- * the sock_diag multicast groups SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY. The
- * observer interprets the messages. Some may be lost; losses are counted.
+ * multicast groups of sock_diag. The observer interprets them. Some may be lost; that is counted.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_EVENTS_H
 #define RIPTIDE_LIB_OBSERVE_EVENTS_H
@@ -31,10 +30,7 @@ struct events {
     _Alignas(struct nlmsghdr) unsigned char buffer[EVENTS_BATCH][EVENT_MAX_BYTES];
 };
 
-/*
- * Opens in the thread's network namespace. The caller sets `stats`, and all others to zero. Errors:
- * those of socket(2).
- */
+/* In the thread's network namespace. The caller sets `stats`, and all others to zero. */
 int events_open(struct events *events, int epoll_fd, uint32_t buffer_bytes);
 
 /* Also if events_open failed, or has not been called. */
@@ -52,8 +48,7 @@ bool events_is_caught_up(const struct events *events);
 
 /*
  * Reads at most one batch, unless messages of the last one remain. Outcomes: RIPTIDE_E_AGAIN, none
- * was there. There are no errors: an overrun is counted, and any other failure ends the
- * subscription for a while.
+ * was there. No errors: after an overrun events are lost, any other one ends the subscription.
  */
 int events_dispatch(struct events *events);
 

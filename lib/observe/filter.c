@@ -10,6 +10,7 @@
 #include "prefix.h"
 
 #include <linux/inet_diag.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -89,11 +90,6 @@ static int test_port(struct filter *filter, uint8_t opcode, uint32_t min, int pl
     return push(filter, opcode, &operand, sizeof(operand), otherwise);
 }
 
-static uint32_t distance(uint32_t a, uint32_t b)
-{
-    return a < b ? b - a : a - b;
-}
-
 /*
  * Sockets with a port from first to last that is in a range go on at `inside`. Split where a range
  * begins or ends, as near to the middle as possible, so that sockets pass few tests.
@@ -102,14 +98,15 @@ static int put_ports_between(struct filter *filter, uint8_t opcode,
                              const struct riptide_port_range *ranges, size_t n, uint32_t first,
                              uint32_t last, int inside)
 {
-    uint32_t middle = (first + last) / 2, cut = 0;
+    int middle = (int)(first + last) / 2;
+    uint32_t cut = 0;
     int low, high;
 
     for (size_t i = 0; i < 2 * n; i++) {
         uint32_t port = i % 2 ? ranges[i / 2].last + UINT32_C(1) : ranges[i / 2].first;
 
         if (port > first && port <= last &&
-            (cut == 0 || distance(port, middle) < distance(cut, middle)))
+            (cut == 0 || abs((int)port - middle) < abs((int)cut - middle)))
             cut = port;
     }
     if (cut == 0)

@@ -15,12 +15,6 @@ void prefix_set_deinit(struct prefix_set *set)
     *set = (struct prefix_set){ 0 };
 }
 
-void prefix_set_clear(struct prefix_set *set)
-{
-    set->n = 0;
-    memset(set->last_bytes, 0, sizeof(set->last_bytes));
-}
-
 int prefix_set_add(struct prefix_set *set, const struct riptide_prefix *prefix, bool verdict)
 {
     const struct prefix_rule rule = { .prefix = *prefix, .verdict = verdict };

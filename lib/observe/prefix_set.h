@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prefixes that decide about addresses, the longest match first: those of a scope, and those of
- * this host. Sorted, without redundant ones, so that a search takes a binary search and one step
- * for each prefix around the address. Pure except for memory.
+ * this host. Sorted, without redundant ones. Pure except for memory.
  */
 #ifndef RIPTIDE_LIB_OBSERVE_PREFIX_SET_H
 #define RIPTIDE_LIB_OBSERVE_PREFIX_SET_H
@@ -24,14 +23,10 @@ struct prefix_set {
     uint32_t n4; /* of these, the first n4 are IPv4 */
     uint32_t capacity;
     bool verdict;           /* for addresses in no prefix */
-    uint64_t last_bytes[4]; /* after prefix_set_finish: last bytes that contained addresses may
-                               have, as bits */
+    uint64_t last_bytes[4]; /* then: the last bytes that contained addresses may have, as bits */
 };
 
 void prefix_set_deinit(struct prefix_set *set);
-
-/* Empties the set and keeps its memory. */
-void prefix_set_clear(struct prefix_set *set);
 
 /* If a prefix is added with both verdicts, false wins. Errors: -ENOMEM. */
 int prefix_set_add(struct prefix_set *set, const struct riptide_prefix *prefix, bool verdict);

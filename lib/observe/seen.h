@@ -32,10 +32,7 @@ static inline size_t seen_block(uint64_t cookie)
     return (cookie - 1) / SEEN_COOKIES_PER_BLOCK % SEEN_BLOCKS;
 }
 
-/*
- * No host has given so many: larger ones do not count up. A few count down from 2^64, which an
- * interrupt requested, and a kernel might draw them all. Such sockets never count as shown.
- */
+/* Cookies that an interrupt requested count down from 2^64: such sockets never count as shown. */
 static inline bool seen_is_counted(uint64_t cookie)
 {
     return cookie - 1 < UINT64_C(1) << 48;
