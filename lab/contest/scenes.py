@@ -147,7 +147,7 @@ def busy_scenes():
 
 
 def quick_scenes():
-    return [Scene(50, 20, 0.5, 0, "cubic", 1, (100,)), Scene(50, 50, 1, 0, "cubic", 8, (30,))]
+    return [Scene(50, 20, 0.5, 0, "cubic", 1, (100,)), busy_scenes()[-1]]
 
 
 GRIDS = {"quick": quick_scenes, "some": some_scenes, "cross": cross_scenes, "short": short_scenes, "busy": busy_scenes}
