@@ -311,7 +311,7 @@ json_t *daemon_status(struct daemon *daemon)
         status,
         json_pack(
             "{s:I, s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:{s:s, s:I}, s:I, "
-            "s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
+            "s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
             "hints", (json_int_t)count_hints(daemon->agent), "version", riptide_version(), "pid",
             (int)getpid(), "uptime_s", s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns),
             "dry_run", settings->applier.dry_run, "paused", stats->is_paused, "interval_s",
@@ -329,8 +329,6 @@ json_t *daemon_status(struct daemon *daemon)
             "routes_refused", (json_int_t)applier->failed, "resyncs", (json_int_t)applier->resyncs,
             "lifts", (json_int_t)applier->rule_removals, "overruns", (json_int_t)applier->overruns,
             "dumps", (json_int_t)observer->dumps, "dumps_failed", (json_int_t)observer->failures,
-            "over_share", (json_int_t)estimator->over_share,
-            "gave_way", (json_int_t)estimator->gave_way,
             "messages", messages_of()));
     return status;
 }
@@ -398,11 +396,11 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     stats = riptide_agent_get_stats(daemon->agent)->applier;
     riptide_agent_find(daemon->agent, &group, &found);
     estimate = found->estimate;
-    if (estimate && (estimate->cwnd > 0 || estimate->off.family)) {
-        window = explanation_window(estimate, now_ns);
+    if (estimate && (estimate->cwnd > 0 || estimate->hint.family)) {
+        window = explanation_window(estimate, settings->estimator.ttl_ns, now_ns);
     } else if (estimate) {
         seen = explanation_seen(estimate);
-        json_object_set_new(seen, "age_s", json_real(s(now_ns - estimate->updated_ns)));
+        json_object_set_new(seen, "age_s", json_real(s(now_ns - (uint64_t)estimate->updated_ns)));
     }
     shown = shown_of(found);
     if (shown) {

@@ -49,15 +49,16 @@ json_t *explanation_seen(const struct riptide_estimate *estimate)
                      (json_int_t)estimate->samples, "left_out", left_out_of(estimate->left_out));
 }
 
-static json_t *bounds_that_bit(uint32_t bits)
+/* The bound that moved the window, by more than it is rounded; null: none. */
+static json_t *limit_of(const struct riptide_estimate *estimate)
 {
-    json_t *names = json_array();
+    double moved = estimate->cwnd - estimate->smoothed;
 
-    for (uint32_t bit = 1; bit <= RIPTIDE_BOUND_BASE; bit <<= 1) {
-        if (bits & bit)
-            json_array_append_new(names, json_string(riptide_name(RIPTIDE_NAMES_BOUND, bit)));
-    }
-    return names;
+    if (estimate->cwnd == 0 || (moved > -0.5 && moved <= 0.5))
+        return json_null();
+    if (moved < 0)
+        return json_string("max");
+    return json_string(estimate->cwnd == estimate->base_cwnd ? "base" : "min");
 }
 
 /* The path, and a policy's counters of first flights. */
@@ -75,21 +76,25 @@ static json_t *evidence_of(const struct riptide_estimate *estimate)
     return evidence;
 }
 
-json_t *explanation_window(const struct riptide_estimate *estimate, uint64_t now_ns)
+json_t *explanation_window(const struct riptide_estimate *estimate, uint64_t ttl_ns,
+                           uint64_t now_ns)
 {
+    const struct riptide_prefix none = { .family = 0 };
+    bool is_off = estimate->cwnd == 0;
+    /* It may have been computed before this boot. */
+    uint64_t age_ns = now_ns - (uint64_t)estimate->updated_ns;
+
     return json_pack(
         "{s:I, s:o, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:f, s:o, s:o}",
         "connections", (json_int_t)estimate->samples, "left_out", left_out_of(estimate->left_out),
-        "smoothed", estimate->smoothed, "bounds",
-        bounds_that_bit(estimate->bounds), "cwnd_min", (json_int_t)estimate->cwnd_min, "cwnd_max",
-        (json_int_t)estimate->cwnd_max, "hint", explanation_prefix(&estimate->hint), "off",
-        explanation_prefix(&estimate->off), "base_cwnd", figure_or_null(estimate->base_cwnd),
-        "cwnd", (json_int_t)estimate->cwnd, "age_s", seconds(estimate->updated_ns, now_ns),
-        "expires_s",
-        estimate->expires_ns == RIPTIDE_NEVER_NS
-            ? json_null()
-            : json_real(seconds(now_ns, estimate->expires_ns)),
-        "evidence", evidence_of(estimate));
+        "smoothed", estimate->smoothed, "limited_by", limit_of(estimate), "cwnd_min",
+        (json_int_t)estimate->cwnd_min, "cwnd_max", (json_int_t)estimate->cwnd_max, "hint",
+        explanation_prefix(is_off ? &none : &estimate->hint), "off",
+        explanation_prefix(is_off ? &estimate->hint : &none), "base_cwnd",
+        figure_or_null(estimate->base_cwnd), "cwnd", (json_int_t)estimate->cwnd, "age_s",
+        (double)age_ns / NS_PER_S, "expires_s",
+        ttl_ns == RIPTIDE_NEVER_NS ? json_null() : json_real(seconds(age_ns, ttl_ns)), "evidence",
+        evidence_of(estimate));
 }
 
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)

@@ -20,7 +20,8 @@ const char *explanation_route_state(const struct riptide_route *route);
 json_t *explanation_prefix(const struct riptide_prefix *prefix);
 
 /* How the window was computed. NULL: no memory. */
-json_t *explanation_window(const struct riptide_estimate *estimate, uint64_t now_ns);
+json_t *explanation_window(const struct riptide_estimate *estimate, uint64_t ttl_ns,
+                           uint64_t now_ns);
 
 /* How many connections a dump had, and those that a policy left out, by reason. */
 json_t *explanation_seen(const struct riptide_estimate *estimate);

@@ -104,6 +104,7 @@ static void write_metrics(struct metrics_file *file, struct riptide_agent *agent
 static void on_tick(struct metrics_file *file, struct riptide_agent *agent,
                     const struct riptide_tick *tick)
 {
+    file->metrics.ticks++;
     file->metrics.overflow += tick->overflow;
     file->metrics.dump_cpu_ns += tick->observe_cpu_ns;
     file->metrics.interval_ns = tick->interval_ns;

@@ -92,17 +92,6 @@ static void print_clock(FILE *out, long s)
     fprintf(out, "%02ld:%02ld:%02ld", s / 3600 % 24, s / 60 % 60, s % 60);
 }
 
-static void print_list(FILE *out, const json_t *array)
-{
-    const json_t *element;
-    size_t i;
-
-    json_array_foreach(array, i, element)
-    {
-        fprintf(out, "%s%s", i ? ", " : "", json_string_value(element));
-    }
-}
-
 static void print_left_out(FILE *out, const json_t *object)
 {
     const char *name, *separator = "; left out: ";
@@ -149,8 +138,6 @@ static void print_value(const struct render *render, const json_t *value, const 
         fprintf(out, "%g", figure / 1e3);
     else if (is_word(how, len, "clock"))
         print_clock(out, (long)figure);
-    else if (is_word(how, len, "list"))
-        print_list(out, value);
     else if (is_word(how, len, "left_out"))
         print_left_out(out, value);
     else

@@ -6,7 +6,7 @@
  *              of the root; nothing if it is null
  *   {path:how} prints it as `how` says: .1f with one decimal, +.1 with its sign as well, -8 padded
  *              to 8 letters, bytes as 12.3k, milli a thousandth with one decimal, s a thousandth,
- *              clock a time in s, list all elements, left_out members above 0, mark in its colour
+ *              clock a time in s, left_out members above 0, mark in its colour
  *   [a|b|c]    prints the first alternative whose conditions all hold, if any. Each {path} outside
  *              of inner brackets is a condition, too: the member is not null, false or empty
  *   {?path}    condition, prints nothing: neither 0, empty, false nor null; {!path}: the contrary

@@ -37,8 +37,6 @@ static const char *const words[][MOST_VALUES] = {
         [RIPTIDE_ARM_WINDOW] = "window",
         [RIPTIDE_ARM_HOLDOUT] = "holdout",
     },
-    /* By the number of the bit. */
-    [RIPTIDE_NAMES_BOUND] = { "min", "max", "base" },
 };
 
 RIPTIDE_PUBLIC const char *riptide_name(enum riptide_names names, uint32_t value)
@@ -47,9 +45,6 @@ RIPTIDE_PUBLIC const char *riptide_name(enum riptide_names names, uint32_t value
 
     if ((size_t)names >= sizeof(words) / sizeof(words[0]))
         return "unknown";
-    if (names == RIPTIDE_NAMES_BOUND)
-        value = value > 0 && (value & (value - 1)) == 0 ? (uint32_t)__builtin_ctz(value)
-                                                        : MOST_VALUES;
     if (value < MOST_VALUES)
         word = words[names][value];
     return word ? word : "unknown";

@@ -99,7 +99,6 @@ struct riptide_hint {
     bool off;          /* no windows: they are learned, but not given, as long as it is in force */
     uint32_t cwnd_min; /* segments; without an end only */
     uint32_t cwnd_max; /* segments; may be above the configuration's */
-    uint32_t reserved; /* 0 */
     uint64_t until_ns; /* it ends at the first tick from then on; 0, RIPTIDE_NEVER_NS: never */
 };
 
@@ -131,29 +130,21 @@ struct riptide_estimator_config {
     uint64_t hash_seed; /* random where peers are not trusted; it changes no result; default 0 */
 };
 
-/* Bounds that changed a window, as bits. */
-enum riptide_bound {
-    RIPTIDE_BOUND_MIN = 1 << 0,  /* cwnd_min raised it, of the configuration or of `hint` */
-    RIPTIDE_BOUND_MAX = 1 << 1,  /* cwnd_max lowered it, likewise */
-    RIPTIDE_BOUND_BASE = 1 << 2, /* the base route's initcwnd raised it */
-};
-
 /* The window of one destination, and why; what is not known, or not by this policy, is 0. */
 struct riptide_estimate {
     struct riptide_prefix dst;
     uint32_t cwnd;    /* segments; 0: withdraw, as it expired, is off, or no sample counted */
     uint32_t samples; /* connections that counted in the last tick with samples; up to 65535 */
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* others of that tick, by reason - 1; likewise */
-    uint64_t updated_ns; /* when it was last computed; without a window: the tick of the samples */
-    uint64_t expires_ns; /* when its time to live ends without new samples */
-    double smoothed;     /* the policy's result, with history, before bounds; segments */
-    bool may_lower;      /* losses or a hint lowered it: for struct riptide_wanted */
-    uint32_t bounds;     /* enum riptide_bound: those that changed it */
-    uint32_t cwnd_min;   /* bounds in effect for it, hints included, segments */
+    int64_t updated_ns; /* when it was last computed, without a window that tick; below 0: of a
+                           state, before this boot. It ends ttl_ns later without new samples */
+    double smoothed;    /* the policy's result, with history, before bounds; segments */
+    bool may_lower;     /* losses or a hint lowered it: for struct riptide_wanted */
+    uint32_t cwnd_min;  /* bounds in effect for it, segments; 0: a hint disables it */
     uint32_t cwnd_max;
-    uint32_t base_cwnd;         /* window of its base route, segments */
-    struct riptide_prefix hint; /* that sets cwnd_max, else the longest without an end */
-    struct riptide_prefix off;  /* of the hint that disables the window; family 0: none */
+    uint32_t base_cwnd;         /* window of its base route, segments: bounds it from below */
+    struct riptide_prefix hint; /* that sets cwnd_max, else the longest without an end; family 0:
+                                   there is none */
     uint32_t min_rtt_us;        /* smallest round trip time of the path */
     uint32_t pacing_percent;    /* part of a round trip over which first flights of `cwnd` should
                                    leave, a multiple of ten from 50 on; or RIPTIDE_AT_ONCE */
@@ -162,7 +153,6 @@ struct riptide_estimate {
     uint32_t against;    /* "careful": lossy flights, weighted; at 16 the window is too large */
     uint32_t rto_min_us; /* for the route, up to RIPTIDE_RTO_MIN_LIMIT_US; 0: do not set it */
     uint32_t pmtu_bytes; /* of a host: the smallest of its open connections in the last tick */
-    uint32_t reserved[4];
 };
 
 /* Counted since riptide_estimator_new, unless said otherwise. */
@@ -171,11 +161,7 @@ struct riptide_estimator_stats {
     uint64_t samples;      /* added */
     uint64_t left_out;     /* of those, without evidence for the policy */
     uint64_t invalid;      /* samples (no address, window 0 or from 2^31), and policy results */
-    uint64_t overflow;     /* samples refused for max_destinations */
-    uint64_t over_share;   /* of those, as one /64 or /24 has a sixteenth of max_destinations */
-    uint64_t gave_way;     /* destinations that gave their place to another one */
-    uint64_t expired;      /* destinations whose time to live passed */
-    uint64_t ticks;
+    uint64_t overflow;     /* samples refused for max_destinations, or a sixteenth of it */
     bool is_full; /* new destinations have found no free place, and none is free since */
     struct riptide_prefix largest; /* the /64, /24 or wider one that has most, at present */
     uint32_t largest_destinations; /* of `largest`; 0: there are none */
@@ -245,13 +231,10 @@ int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *
 
 /* The destinations of a state, by result of the load. */
 struct riptide_load_counts {
-    uint32_t loaded;    /* to be popped */
-    uint32_t skipped;   /* damaged lines, also one cut off at the end */
-    uint32_t expired;   /* their time to live has passed */
-    uint32_t older;     /* the estimator's is as new or newer */
-    uint32_t regrouped; /* no destination under this configuration's prefixes and scope */
-    uint32_t overflow;  /* max_destinations was reached */
-    uint32_t reserved[4];
+    uint32_t loaded;  /* to be popped */
+    uint32_t expired; /* their time to live has passed */
+    uint32_t skipped; /* damaged or cut off; the estimator's is as new or newer; beyond
+                         max_destinations; none under these prefix lengths and this scope */
 };
 
 /*

@@ -78,7 +78,6 @@ enum riptide_names {
     RIPTIDE_NAMES_EVENT,       /* enum riptide_agent_event_kind */
     RIPTIDE_NAMES_ARM,         /* enum riptide_arm */
     RIPTIDE_NAMES_LEFT_OUT,    /* enum riptide_left_out */
-    RIPTIDE_NAMES_BOUND,       /* enum riptide_bound, one bit */
 };
 
 /* "routes", "left alone"; "unknown" where there is no such value. Static. */

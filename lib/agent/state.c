@@ -92,7 +92,7 @@ static void describe(struct riptide_agent *agent, const char *failure, const cha
                   "%s: destinations loaded: %" PRIu32 ", expired: %" PRIu32 ", others: %" PRIu32
                   "; %s",
                   agent->state, counts->loaded, counts->expired,
-                  counts->skipped + counts->older + counts->regrouped + counts->overflow, outcomes);
+                  counts->skipped, outcomes);
     else if (*outcomes)
         error_set(said, "%s; no destinations loaded; %s", failure, outcomes);
     else

@@ -10,13 +10,16 @@
 #include <string.h>
 
 /* A hint, not the backend, has withdrawn it. */
+static bool is_off(const struct riptide_estimate *estimate)
+{
+    return estimate && estimate->cwnd == 0 && estimate->hint.family != 0;
+}
+
 static void describe_off(const struct riptide_estimate *estimate, struct riptide_route *given)
 {
     char off[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    if (estimate->off.family == 0)
-        return;
-    riptide_prefix_format(&estimate->off, off);
+    riptide_prefix_format(&estimate->hint, off);
     snprintf(given->reason, sizeof(given->reason), "windows are off for %s", off);
 }
 
@@ -27,22 +30,21 @@ static const struct riptide_route *find_given(const struct riptide_agent *agent,
                                               enum riptide_backend backend,
                                               struct riptide_route *given)
 {
-    bool is_off = estimate && estimate->off.family != 0;
     /* A dry run has no map, which would have the window. */
     bool would_have = backend == RIPTIDE_PROGRAM && agent->stages.applier.dry_run && estimate &&
                       estimate->cwnd > 0;
 
     if (riptide_applier_find(agent->applier, dst, backend, given) != 0) {
-        if (!is_off && !would_have)
+        if (!is_off(estimate) && !would_have)
             return NULL;
         *given = (struct riptide_route){
             .dst = *dst,
-            .state = is_off ? RIPTIDE_ROUTE_WITHDRAWN : RIPTIDE_ROUTE_APPLIED,
+            .state = is_off(estimate) ? RIPTIDE_ROUTE_WITHDRAWN : RIPTIDE_ROUTE_APPLIED,
             .initcwnd = estimate->cwnd,
             .backend = backend,
         };
     }
-    if (is_off && given->state == RIPTIDE_ROUTE_WITHDRAWN)
+    if (is_off(estimate) && given->state == RIPTIDE_ROUTE_WITHDRAWN)
         describe_off(estimate, given);
     return given;
 }
@@ -76,7 +78,7 @@ const struct riptide_route *window_give(struct riptide_agent *agent,
     window_fill(agent, &outcome.dst);
     *given = outcome;
     *(is_route ? &window->route : &window->program) = given;
-    if (given->state == RIPTIDE_ROUTE_WITHDRAWN && window->estimate)
+    if (given->state == RIPTIDE_ROUTE_WITHDRAWN && is_off(window->estimate))
         describe_off(window->estimate, given);
     return given;
 }

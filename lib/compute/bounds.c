@@ -21,8 +21,6 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     if (!prefix_is_valid(&hint->dst))
         return error_set_field(error, "hint.dst",
                                "no prefix; family AF_INET or AF_INET6, no bits after len");
-    if (hint->reserved != 0)
-        return error_set_field(error, "hint.reserved", "must be 0");
     if (!hint_has_end(hint))
         return bounds_check("hint.cwnd_min", "hint.cwnd_max", min, max, error);
     if (hint->until_ns <= estimator->input.now_ns)
@@ -67,6 +65,14 @@ static uint32_t find_around(const struct riptide_estimator *estimator, uint32_t 
     return i;
 }
 
+/* Its upper bound: one that disables windows is a bound of 0. */
+static uint32_t max_of(const struct riptide_hint *hint, uint32_t otherwise)
+{
+    if (hint->off)
+        return 0;
+    return hint->cwnd_max > 0 ? hint->cwnd_max : otherwise;
+}
+
 /* The bounds in effect for a destination; returns whether the upper one is a hint's. */
 static bool find_bounds(const struct riptide_estimator *estimator,
                         struct riptide_estimate *estimate)
@@ -75,56 +81,44 @@ static bool find_bounds(const struct riptide_estimator *estimator,
     uint32_t i = find_around(estimator, find_last(estimator, &estimate->dst), &estimate->dst);
     const struct hint *within = i == NONE ? &none : &estimator->hints[i];
     const struct riptide_hint *kept = within->kept, *cap = within->cap;
-    bool is_of_hint = kept && kept->cwnd_max > 0;
+    bool is_of_hint = kept && (kept->off || kept->cwnd_max > 0);
 
-    if (within->off)
-        estimate->off = within->off->dst;
-    else if (kept && kept->off)
-        estimate->off = kept->dst;
     /* The configuration's maximum limits growth; it does not lower the window of a base route. */
     if (estimate->cwnd_max < estimate->base_cwnd)
         estimate->cwnd_max = estimate->base_cwnd;
-    if (kept)
+    if (kept) {
         estimate->hint = kept->dst;
-    if (kept && kept->cwnd_min > 0)
-        estimate->cwnd_min = kept->cwnd_min;
-    if (is_of_hint)
-        estimate->cwnd_max = kept->cwnd_max;
-    if (cap && cap->cwnd_max < estimate->cwnd_max) {
+        estimate->cwnd_max = max_of(kept, estimate->cwnd_max);
+        if (kept->cwnd_min > 0)
+            estimate->cwnd_min = kept->cwnd_min;
+    }
+    if (cap && max_of(cap, 0) < estimate->cwnd_max) {
         estimate->hint = cap->dst;
-        estimate->cwnd_max = cap->cwnd_max;
+        estimate->cwnd_max = max_of(cap, 0);
         is_of_hint = true;
     }
+    if (estimate->cwnd_min > estimate->cwnd_max)
+        estimate->cwnd_min = estimate->cwnd_max;
     return is_of_hint;
 }
 
 /*
- * The order matters. The base route's window is the lower bound, unless losses have shown it to be
- * too large. The upper bound prevails, as a hint with an end can be below the lower one.
+ * The base route's window is the lower bound, unless losses have shown it to be too large. The
+ * upper bound prevails, as a hint can be below the lower one.
  */
 void bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate)
 {
     bool is_of_hint = find_bounds(estimator, estimate);
-    double cwnd = estimate->smoothed;
+    double cwnd = greater(estimate->smoothed, estimate->cwnd_min);
 
-    if (cwnd < estimate->base_cwnd && !estimate->may_lower) {
-        cwnd = estimate->base_cwnd;
-        estimate->bounds |= RIPTIDE_BOUND_BASE;
-    }
-    if (cwnd < estimate->cwnd_min) {
-        cwnd = estimate->cwnd_min;
-        estimate->bounds |= RIPTIDE_BOUND_MIN;
-    }
+    if (!estimate->may_lower)
+        cwnd = greater(cwnd, estimate->base_cwnd);
     if (cwnd > estimate->cwnd_max) {
         cwnd = estimate->cwnd_max;
-        estimate->bounds |= RIPTIDE_BOUND_MAX;
         /* cwnd_max of the configuration does not lower a window on purpose. */
         estimate->may_lower |= is_of_hint;
     }
-    if (estimate->cwnd_min > estimate->cwnd_max)
-        estimate->cwnd_min = estimate->cwnd_max;
-    if (estimate->off.family == 0)
-        estimate->cwnd = (uint32_t)(cwnd + 0.5);
+    estimate->cwnd = (uint32_t)(cwnd + 0.5);
 }
 
 /* Those around it come before it. */
@@ -142,9 +136,7 @@ static void link_one(struct riptide_estimator *estimator, uint32_t i)
     at->around = around;
     if (!hint_has_end(&own))
         at->kept = &at->hint;
-    else if (own.off)
-        at->off = &at->hint;
-    if (hint_has_end(&own) && own.cwnd_max > 0 && (!at->cap || own.cwnd_max < at->cap->cwnd_max))
+    else if (!at->cap || max_of(&own, 0) < max_of(at->cap, 0))
         at->cap = &at->hint;
 }
 

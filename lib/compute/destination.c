@@ -112,7 +112,6 @@ static int make_room(struct riptide_estimator *estimator, const struct riptide_s
     idlest->popped = (struct given){ 0 };
     forget(estimator, slot);
     destination_remove(estimator, slot);
-    estimator->stats.gave_way++;
     return 0;
 }
 
@@ -142,10 +141,8 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
     if (*slotp != NONE)
         return 0;
     r = enter_share(estimator, dst);
-    if (r != 0) {
-        estimator->stats.over_share += sample && r == RIPTIDE_E_FULL;
+    if (r != 0)
         return r;
-    }
     if (estimator->table.n == estimator->table.max)
         r = make_room(estimator, sample);
     if (r == 0)

@@ -91,15 +91,10 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
                                              struct destination *destination)
 {
     const struct riptide_estimator_config *config = &estimator->config;
-    /* A window computed before this boot has no time on this clock. */
-    uint64_t updated_ns = destination->updated_ns > 0 ? (uint64_t)destination->updated_ns : 0;
     struct riptide_estimate estimate = {
         .dst = destination->dst,
         .samples = destination->last.n[RIPTIDE_LEFT_OUT_NOT],
-        .updated_ns = updated_ns,
-        .expires_ns = config->ttl_ns > INT64_MAX - updated_ns
-                          ? RIPTIDE_NEVER_NS
-                          : (uint64_t)destination->updated_ns + config->ttl_ns,
+        .updated_ns = destination->updated_ns,
         .cwnd_min = config->cwnd_min,
         .cwnd_max = config->cwnd_max,
         .base_cwnd = destination->base_cwnd,
@@ -273,7 +268,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
 
     if (now_ns < input->now_ns || now_ns > INT64_MAX)
         return RIPTIDE_E_INVALID;
-    if (estimator->stats.ticks > 0)
+    if (estimator->has_ticked)
         input->interval_ns = now_ns - input->now_ns;
     input->now_ns = now_ns;
     input->can_pace = can_pace;
@@ -283,10 +278,8 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         const struct destination *destination = destination_at(estimator, slot);
 
         /* Expire first: an expired destination has no history for later samples. */
-        if (is_known(destination) && age_ns_of(destination, now_ns) >= estimator->config.ttl_ns) {
-            estimator->stats.expired += has_window(destination);
+        if (is_known(destination) && age_ns_of(destination, now_ns) >= estimator->config.ttl_ns)
             forget(estimator, slot);
-        }
         if (destination->flags & IS_TOUCHED)
             turn(estimator, slot);
         if (!is_known(destination) && !(destination->flags & IS_CHANGED) &&
@@ -294,7 +287,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
             destination_remove(estimator, slot);
     }
     estimator->stats.is_full &= estimator->table.n == estimator->table.max;
-    estimator->stats.ticks++;
+    estimator->has_ticked = true;
     return 0;
 }
 

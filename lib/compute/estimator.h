@@ -73,8 +73,7 @@ struct hint {
     uint32_t around;          /* the longest other one that contains it, or NONE */
     /* Of it and those around it, what decides within it; NULL: none. */
     const struct riptide_hint *kept; /* the longest without an end */
-    const struct riptide_hint *cap;  /* with an end: the one of the lowest cwnd_max */
-    const struct riptide_hint *off;  /* the longest with an end that disables windows */
+    const struct riptide_hint *cap;  /* with an end: the one that lowers most */
 };
 
 /* How many destinations there are within a /24, a /64, or a wider destination. */
@@ -97,6 +96,7 @@ struct riptide_estimator {
     uint64_t arms_seed;
     uint32_t changed; /* the first of those that wait to be popped, or NONE */
     uint32_t n_windows;
+    bool has_ticked;
     uint32_t hand;     /* where the next search for one that gives way begins */
     /* Destinations that gave way, to be withdrawn before others are popped; NULL: none so far. */
     struct riptide_prefix *withdrawn;

@@ -119,12 +119,11 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     uint64_t age_ns = saved_age_ns + passed_ns;
     /* Shortly after a reboot that is before the zero of this clock. */
     int64_t updated_ns = (int64_t)(estimator->input.now_ns - age_ns);
-    uint32_t *count = &counts->loaded;
     const struct destination *known;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix dst;
     uint32_t slot;
-    int r = 0;
+    int r;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
     if (riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 ||
@@ -134,17 +133,18 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     }
     slot = prefix_table_find(&estimator->table, &dst);
     known = slot == NONE ? NULL : destination_at(estimator, slot);
-    if (age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX)
-        count = &counts->expired;
-    else if (!is_ours(estimator, &dst))
-        count = &counts->regrouped;
-    else if (known && has_window(known) && known->updated_ns >= updated_ns)
-        count = &counts->older;
-    else
-        r = adopt(estimator, &dst, &loaded, updated_ns);
-    if (r == RIPTIDE_E_FULL)
-        count = &counts->overflow;
-    ++*count;
+    if (age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX) {
+        counts->expired++;
+        return 0;
+    }
+    if (!is_ours(estimator, &dst) ||
+        (known && has_window(known) && known->updated_ns >= updated_ns)) {
+        counts->skipped++;
+        return 0;
+    }
+    r = adopt(estimator, &dst, &loaded, updated_ns);
+    counts->loaded += r == 0;
+    counts->skipped += r == RIPTIDE_E_FULL;
     return r < 0 ? r : 0;
 }
 

@@ -26,7 +26,7 @@ def test_hint_lowers_windows_is_taken_back_and_passes(net):
         riptide_json(net.host, "hint", "203.0.113.0/24", "--max", "20", "--for", "10h")
         wait_until(lambda: windows(net.host)["203.0.113.1"] == 20, "the hint")
         assert windows(net.host)["198.51.100.1"] == before["198.51.100.1"]
-        assert verdict(net.host, "203.0.113.1")["window"]["bounds"] == ["max"]
+        assert verdict(net.host, "203.0.113.1")["window"]["limited_by"] == "max"
         removed = riptide_json(net.host, "hint", "203.0.113.0/24", "--remove")
         assert removed == {"removed": "203.0.113.0/24"}
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
@@ -53,7 +53,7 @@ def test_cap_holds_over_a_longer_section_until_it_ends(net, tmp_path):
         hint(net, "203.0.113.0/24", "--max", "15", "--for", "4s")
         wait_until(lambda: windows(net.host) == {"203.0.113.1": 15}, "the cap")
         assert net.connect("203.0.113.1").cwnd() == 15
-        assert verdict(net.host, "203.0.113.1")["window"]["bounds"] == ["min", "max"]
+        assert verdict(net.host, "203.0.113.1")["window"]["limited_by"] == "max"
         wait_until(lambda: windows(net.host) == {"203.0.113.1": 60}, "the section's window again")
 
 

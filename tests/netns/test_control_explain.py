@@ -20,7 +20,7 @@ def test_explain_follows_a_window_from_connection_to_route(net):
         known = {name for name, value in window["evidence"].items() if value is not None}
         assert window["connections"] == 2 and known == {"min_rtt_ms"}
         assert window["smoothed"] == mean
-        assert window["bounds"] == ["max"] and window["cwnd"] == 25
+        assert window["limited_by"] == "max" and window["cwnd"] == 25
         for route in (found["route"], found["kernel"]):
             assert (route["initcwnd"], route["gateway"], route["dev"]) == (25, "10.0.0.1", "eth0")
         assert found["verdict"] == "connections start with 25 segments"

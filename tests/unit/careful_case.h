@@ -63,10 +63,7 @@ static inline struct riptide_sample opened(uint32_t cwnd, uint32_t segs, uint32_
 /* A second passes; the window after it. */
 static inline uint32_t pass(struct riptide_estimator *estimator)
 {
-    struct riptide_estimator_stats stats;
-
-    riptide_estimator_get_stats(estimator, &stats, sizeof(stats));
-    tick_at(estimator, (stats.ticks + 1) * S);
+    tick_at(estimator, estimator->input.now_ns + S);
     return cwnd_of(estimator);
 }
 

@@ -38,25 +38,23 @@ TEST(estimate_holds_every_figure)
     estimate = explain(estimator);
     assert_int_equal(estimate.samples, 2);
     assert_true(estimate.smoothed == 60);
-    assert_int_equal(estimate.bounds, 0);
     assert_int_equal(estimate.cwnd, 60);
     assert_int_equal(estimate.updated_ns, 2 * S);
-    assert_int_equal(estimate.expires_ns, 92 * S);
     assert_int_equal(
         riptide_estimator_find(estimator, &other, &estimate),
         RIPTIDE_E_UNKNOWN);
 }
 
-TEST(clamp_says_which_bound_bit)
+TEST(window_is_within_its_bounds)
 {
     ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.history_weight = 0);
 
     learn(estimator, 200, 1 * S);
-    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX);
+    assert_int_equal(cwnd_of(estimator), 100);
     learn(estimator, 3, 2 * S);
-    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MIN);
+    assert_int_equal(cwnd_of(estimator), 10);
     learn(estimator, 100, 3 * S);
-    assert_int_equal(explain(estimator).bounds, 0);
+    assert_int_equal(cwnd_of(estimator), 100);
 }
 
 TEST(longest_without_an_end_decides_alone)
@@ -78,8 +76,6 @@ TEST(longest_without_an_end_decides_alone)
     assert_true(riptide_prefix_equal(&estimate.hint, &hints[1].dst));
     assert_int_equal(estimate.cwnd_min, 10);
     assert_int_equal(estimate.cwnd_max, 44);
-    assert_int_equal(estimate.off.family, 0);
-    assert_int_equal(estimate.bounds, RIPTIDE_BOUND_MAX);
 }
 
 /* An estimator that has seen one window of the destination, which a hint is for. */
@@ -93,24 +89,23 @@ static struct riptide_estimator *estimator_under(struct riptide_hint hint, uint3
     return estimator;
 }
 
-TEST(hint_says_which_part_of_it_bit)
+TEST(hint_replaces_either_bound)
 {
     const struct {
         struct riptide_hint hint;
-        uint32_t learned, cwnd, bounds;
+        uint32_t learned, cwnd;
     } cases[] = {
-        { { .cwnd_min = 80 }, 70, 80, RIPTIDE_BOUND_MIN },
-        { { .cwnd_min = 90, .cwnd_max = 90 }, 70, 90, RIPTIDE_BOUND_MIN },
-        { { .cwnd_min = 0 }, 70, 70, 0 },
-        { { .cwnd_max = 300 }, 250, 250, 0 }, /* beyond the bound for all */
+        { { .cwnd_min = 80 }, 70, 80 },
+        { { .cwnd_min = 90, .cwnd_max = 90 }, 70, 90 },
+        { { .cwnd_min = 0 }, 70, 70 },
+        { { .cwnd_max = 300 }, 250, 250 }, /* beyond the bound for all */
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         ESTIMATOR *estimator = estimator_under(cases[i].hint, cases[i].learned);
 
         assert_int_equal(cwnd_of(estimator), cases[i].cwnd);
-        assert_int_equal(explain(estimator).bounds, cases[i].bounds);
-    }
+        }
 }
 
 TEST(cap_with_an_end_holds_over_all_else_and_ends)
@@ -125,7 +120,6 @@ TEST(cap_with_an_end_holds_over_all_else_and_ends)
     assert_int_equal(pop(estimator)->cwnd, 60);
     cap(estimator, "192.0.2.0/24", 15, 10 * S);
     assert_int_equal(pop(estimator)->cwnd, 15);
-    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX);
     assert_int_equal(explain(estimator).cwnd_max, 15);
     assert_true(explain(estimator).hint.len == 24);
     assert_true(find_host(estimator, "192.0.2.1").may_lower);
@@ -144,7 +138,7 @@ static void assert_off(struct riptide_estimator *estimator, const char *by)
     struct riptide_estimate estimate = explain(estimator);
 
     assert_int_equal(estimate.cwnd == 0, by != NULL);
-    assert_true(riptide_prefix_equal(&estimate.off, &dst));
+    assert_true(!by || riptide_prefix_equal(&estimate.hint, &dst));
 }
 
 TEST(off_withdraws_and_goes_on_learning)
@@ -205,12 +199,11 @@ TEST(what_ends_while_off_is_not_judged_by_the_window)
 
 /* As the definition has it: a walk over all hints. */
 static uint32_t expected_max(const struct riptide_hint *hints, size_t n,
-                             const struct riptide_prefix *dst, bool *is_off)
+                             const struct riptide_prefix *dst)
 {
     const struct riptide_hint *kept = NULL;
     uint32_t max = 100;
 
-    *is_off = false;
     for (size_t i = 0; i < n; i++) {
         if (hints[i].until_ns == 0 && riptide_prefix_contains(&hints[i].dst, dst) &&
             (!kept || hints[i].dst.len > kept->dst.len))
@@ -222,7 +215,8 @@ static uint32_t expected_max(const struct riptide_hint *hints, size_t n,
         if (!riptide_prefix_contains(&hints[i].dst, dst) ||
             (hints[i].until_ns == 0 && &hints[i] != kept))
             continue;
-        *is_off |= hints[i].off;
+        if (hints[i].off)
+            return 0;
         if (hints[i].cwnd_max > 0 && hints[i].cwnd_max < max)
             max = hints[i].cwnd_max;
     }
@@ -300,12 +294,11 @@ TEST(each_destination_has_the_hints_that_contain_it)
         }
         for (size_t i = 0; i < DESTINATIONS; i++) {
             struct riptide_estimate estimate;
-            bool is_off;
-            uint32_t max = expected_max(hints, n, &dsts[i], &is_off);
+            uint32_t max = expected_max(hints, n, &dsts[i]);
 
             assert_int_equal(riptide_estimator_find(estimator, &dsts[i], &estimate), 0);
             assert_int_equal(estimate.cwnd_max, max);
-            assert_int_equal(estimate.cwnd, is_off ? 0 : max);
+            assert_int_equal(estimate.cwnd, max);
         }
     }
 }
@@ -319,7 +312,6 @@ TEST(hint_takes_effect_at_once_and_passes_by_itself)
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     cap(estimator, "192.0.2.0/24", 40, 10 * S);
     assert_int_equal(pop(estimator)->cwnd, 40);
-    assert_int_equal(explain(estimator).bounds, RIPTIDE_BOUND_MAX);
     /* New samples stay under it, history does not learn it. */
     learn(estimator, 80, 9 * S);
     assert_int_equal(cwnd_of(estimator), 40);
@@ -329,7 +321,6 @@ TEST(hint_takes_effect_at_once_and_passes_by_itself)
     assert_null(pop(estimator));
     tick_at(estimator, 10 * S);
     assert_int_equal(pop(estimator)->cwnd, 80);
-    assert_int_equal(explain(estimator).bounds, 0);
 }
 
 TEST(lowest_of_the_hints_counts)
@@ -380,8 +371,6 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
         { "hint.cwnd_max: 0, and not off", { .dst = good.dst, .until_ns = 10 * S } },
         { "hint.cwnd_min: must be 0",
           { .dst = good.dst, .cwnd_min = 5, .cwnd_max = 20, .until_ns = 10 * S } },
-        { "hint.reserved: must be 0",
-          { .dst = good.dst, .cwnd_max = 20, .until_ns = 10 * S, .reserved = 1 } },
         { "hint.until_ns: has passed", { .dst = good.dst, .cwnd_max = 20, .until_ns = 5 * S } },
     };
     struct riptide_error error;
@@ -451,11 +440,9 @@ static void set_base(struct riptide_estimator *estimator, uint32_t cwnd)
     estimator_set_base(estimator, &dst, cwnd);
 }
 
-static void assert_window(struct riptide_estimator *estimator, uint32_t cwnd, uint32_t bounds,
-                          bool may_lower)
+static void assert_window(struct riptide_estimator *estimator, uint32_t cwnd, bool may_lower)
 {
     assert_int_equal(cwnd_of(estimator), cwnd);
-    assert_int_equal(explain(estimator).bounds, bounds);
     assert_int_equal(find_host(estimator, "192.0.2.1").may_lower, may_lower);
     assert_true(find_host(estimator, "192.0.2.1").cwnd_max >= cwnd);
 }
@@ -465,21 +452,21 @@ TEST(base_is_the_least_unless_something_lowers_it)
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     learn(estimator, 24, 1 * S);
-    assert_window(estimator, 24, 0, false);
+    assert_window(estimator, 24, false);
     set_base(estimator, 32);
-    assert_window(estimator, 32, RIPTIDE_BOUND_BASE, false);
+    assert_window(estimator, 32, false);
     assert_int_equal(explain(estimator).base_cwnd, 32);
     /* The bound for all is no reason to take away what its owner gave it. */
     set_base(estimator, 150);
-    assert_window(estimator, 150, RIPTIDE_BOUND_BASE, false);
+    assert_window(estimator, 150, false);
     set_base(estimator, 32);
     pop_all(estimator);
     cap(estimator, "192.0.2.1", 28, 10 * S);
-    assert_window(estimator, 28, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_MAX, true);
+    assert_window(estimator, 28, true);
     tick_at(estimator, 10 * S);
-    assert_window(estimator, 32, RIPTIDE_BOUND_BASE, false);
+    assert_window(estimator, 32, false);
     set_base(estimator, 0);
-    assert_window(estimator, 24, 0, false);
+    assert_window(estimator, 24, false);
 }
 
 /* As a hint that stays is popped again where it begins to lower what the host would do without. */
@@ -508,7 +495,7 @@ TEST(base_goes_below_a_hint_and_with_its_destination)
     learn(estimator, 24, 1 * S);
     set_base(estimator, 32);
     assert_int_equal(riptide_estimator_set_hint(estimator, &override, NULL), 0);
-    assert_window(estimator, 20, RIPTIDE_BOUND_BASE | RIPTIDE_BOUND_MAX, true);
+    assert_window(estimator, 20, true);
     tick_at(estimator, 1 * S + config.ttl_ns);
     pop_all(estimator);
     set_base(estimator, 32); /* of a destination that is not known */
@@ -525,7 +512,6 @@ TEST(a_base_is_begun_with_and_left_for_losses)
     assert_int_equal(cwnd_of(estimator), 32);
     assert_int_equal(flights(estimator, "xxxx"), 24);
     assert_true(find_host(estimator, "192.0.2.1").may_lower);
-    assert_int_equal(explain(estimator).bounds, 0);
     assert_int_equal(flights(estimator, "........"), 27);
 }
 
@@ -538,7 +524,7 @@ TEST(base_goes_with_the_window_where_only_an_explanation_stays)
     show(estimator, sample, 1 * S);
     assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     set_base(estimator, 40);
-    assert_window(estimator, 40, RIPTIDE_BOUND_BASE, false);
+    assert_window(estimator, 40, false);
     sample.closed = true; /* and has sent nothing */
     show(estimator, sample, 91 * S);
     while (riptide_estimator_pop(estimator, &estimate) == 0)

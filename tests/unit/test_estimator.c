@@ -67,7 +67,6 @@ TEST(window_is_mean_of_all_connections)
     assert_true(estimate.smoothed == 41.0);
     assert_int_equal(estimate.cwnd, 41);
     assert_int_equal(estimate.updated_ns, 5 * S);
-    assert_int_equal(estimate.expires_ns, 95 * S);
 }
 
 TEST(history_has_its_weight)
@@ -151,7 +150,6 @@ TEST(never_popped_and_expired_is_no_change)
     tick_at(estimator, 90 * S);
     assert_no_change(estimator);
     assert_int_equal(stats_of(estimator).destinations, 0);
-    assert_int_equal(stats_of(estimator).expired, 1);
 }
 
 TEST(peers_are_grouped_by_prefix_length)

@@ -17,7 +17,7 @@ from ._errors import version as _version
 from ._estimator import Estimator, explain
 from ._observer import Columns, Observer, observe, observe_columns
 from ._applier import Applier, flush
-from ._types import (AgentEvent, AgentOptions, Arm, Backend, Bound, Estimate, EstimatorOptions, EventKind,
+from ._types import (AgentEvent, AgentOptions, Arm, Backend, Estimate, EstimatorOptions, EventKind,
                      Hint, Interval, LeftOut,
                      LoadCounts, ObserverOptions, Route, ApplierOptions, RouteState, Sample,
                      Scope, Tick, Verdict, Window)
@@ -26,7 +26,7 @@ from ._values import Address, Duration, Network, PrefixLike
 __version__ = _version()
 
 __all__ = [
-    "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Arm", "Backend", "Bound", "Columns",
+    "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Arm", "Backend", "Columns",
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
     "EstimatorOptions", "EventKind",
     "ForkedError", "FullError", "Hint", "Interval", "InvalidError", "LeftOut", "LoadCounts",

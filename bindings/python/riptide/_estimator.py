@@ -11,7 +11,7 @@ from ._errors import check, new_error
 from ._handle import Handle
 from ._native import ffi, lib
 from ._observer import Observer
-from ._types import (Bound, Estimate, EstimatorOptions, Hint, LeftOut, LoadCounts,
+from ._types import (Estimate, EstimatorOptions, Hint, LeftOut, LoadCounts,
                      ObserverOptions, Sample)
 from ._values import (Buffer, PrefixLike, new_config, new_prefix, options_of, read,
                       shown, state_buffer, vars_of, whole, write)
@@ -32,7 +32,7 @@ def _realtime_ns(realtime_ns: int | None) -> int:
 
 
 def read_estimate(c: Any) -> Estimate:
-    return read(Estimate, c, bounds=Bound, left_out=lambda left_out: LeftOut(*left_out))
+    return read(Estimate, c, left_out=lambda left_out: LeftOut(*left_out))
 
 
 def new_hint(hint: Hint) -> Any:

@@ -46,14 +46,6 @@ class Backend(enum.IntEnum):
     BOTH = lib.RIPTIDE_BOTH
 
 
-class Bound(enum.IntFlag):
-    """The limits that changed a window."""
-
-    MIN = lib.RIPTIDE_BOUND_MIN
-    MAX = lib.RIPTIDE_BOUND_MAX
-    BASE = lib.RIPTIDE_BOUND_BASE
-
-
 class EventKind(enum.IntEnum):
     """Kinds of an agent's events."""
 
@@ -156,16 +148,13 @@ class Estimate:
     cwnd: int  #: segments; 0: its time to live has passed, a hint is off, or no sample counted
     samples: int  #: connections that counted in the last tick with any; up to 65535
     left_out: LeftOut  #: others of that tick
-    updated_ns: int
-    expires_ns: int
+    updated_ns: int  #: below 0: of a state, before this boot
     smoothed: float  #: the policy's result, with history, before bounds, segments
     may_lower: bool  #: losses or a hint have lowered it: for Applier.set
-    bounds: Bound  #: the limits that changed the window
     cwnd_min: int  #: bounds in force for it, hints included, segments
     cwnd_max: int
     base_cwnd: int  #: the window of its base route, segments
-    hint: Network | None  #: with an end if one sets cwnd_max, else the longest without an end
-    off: Network | None  #: the hint that disables the window
+    hint: Network | None  #: sets cwnd_max, 0: disables the window; else the longest without an end
     min_rtt_us: int  #: smallest round trip time
     pacing_percent: int  #: of a round trip, for the first flight; 0: not set; 2**32 - 1: at once
     fitting: int  #: "careful": flights that filled the window and fit, less lossy ones
@@ -180,11 +169,8 @@ class LoadCounts:
     """How many destinations of a state were loaded, or why not."""
 
     loaded: int  #: loaded
-    skipped: int  #: damaged lines, or one without its end
     expired: int  #: their time to live has passed
-    older: int  #: the present window is as new or newer
-    regrouped: int  #: no destinations with the present prefix lengths and scope
-    overflow: int  #: max_destinations was reached
+    skipped: int  #: damaged; not newer than the present one; or none with these options
 
 
 @dataclass(frozen=True)

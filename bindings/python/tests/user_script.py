@@ -41,7 +41,7 @@ async def run(windows: dict[str, int]) -> None:
 
 def main() -> None:
     estimate = riptide.explain(ip_address("203.0.113.7"), history_weight=0.75)
-    figures: tuple[int, float, riptide.Bound] = (
-        estimate.cwnd, estimate.smoothed, estimate.bounds)
+    figures: tuple[int, float, int] = (
+        estimate.cwnd, estimate.smoothed, estimate.cwnd_max)
     print(figures)
     asyncio.run(run({}))
