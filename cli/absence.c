@@ -109,11 +109,10 @@ int absence_print(const struct command_options *options, int error, int pid, con
     if (r < 0)
         return command_fail(options, &none, r);
     if (options->json)
-        command_print(options,
-                      json_pack("{s:s, s:s, s:I, s:I}", "health", hangs ? "hangs" : "not running",
-                                "reason", reason, "rules_left", (json_int_t)left.n_rules,
-                                "routes_left", (json_int_t)left.n_routes),
-                      NULL, NULL);
+        command_print_json(options, json_pack("{s:s, s:s, s:I, s:I}", "health",
+                                              hangs ? "hangs" : "not running", "reason", reason,
+                                              "rules_left", (json_int_t)left.n_rules,
+                                              "routes_left", (json_int_t)left.n_routes));
     else if (hangs)
         put_hanging(pid, &left);
     else

@@ -89,6 +89,11 @@ int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
     return RIPTIDE_E_UNKNOWN;
 }
 
+bool daemon_keeps_state(const struct daemon *daemon)
+{
+    return daemon->settings->agent.state && !daemon->settings->applier.dry_run;
+}
+
 int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error)
 {
     int r = riptide_agent_set_paused(daemon->agent, is_paused);

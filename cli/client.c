@@ -190,16 +190,3 @@ int client_ask_or_say(const struct command_options *options, json_t *request, js
     log_answer("%s: %s", options->command, log_error_text(&error, r));
     return client_is_absence(r) ? EXIT_NOT_RUNNING : EXIT_FAILURE;
 }
-
-int client_run(const struct command_options *options, json_t *request, const char *template)
-{
-    json_t *answer;
-    int status = client_ask_or_say(options, json_incref(request), &answer);
-
-    if (status == EXIT_SUCCESS) {
-        command_add(options, answer, json_pack("{s:O}", "asked", request));
-        status = command_print(options, answer, template, NULL);
-    }
-    json_decref(request);
-    return status;
-}

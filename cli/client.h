@@ -43,10 +43,4 @@ int client_show(const char *path, const char *within,
                 int (*on_page)(void *userdata, const json_t *page), void *userdata,
                 struct riptide_error *error);
 
-/*
- * A command that is one request: prints the answer as JSON or by a template (render.h), with the
- * request as member `asked`. Returns the exit status.
- */
-int client_run(const struct command_options *options, json_t *request, const char *template);
-
 #endif

@@ -61,6 +61,9 @@ struct command {
 int command_print(const struct command_options *options, json_t *document, const char *template,
                   const char *sides);
 
+/* Prints a document as JSON and frees it. Returns the exit status: a failure if it is NULL. */
+int command_print_json(const struct command_options *options, json_t *document);
+
 /* Adds a member for templates that is not in the JSON output; frees the value. */
 void command_add(const struct command_options *options, json_t *document, json_t *facts);
 

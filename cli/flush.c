@@ -10,13 +10,21 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-static const char paused_sentence[] =
-    "paused: [{?apply.by=program}riptided gives no window"
-    "|riptided keeps its rules removed[{?apply.by=both}, and gives no window by the program,]] "
-    "until "
-    "`riptide resume`"
-    "[{!apply.by=program}; its routes are in table {table}, to which no rule refers]\n";
+static void print_paused(const json_t *status)
+{
+    const char *by = text_of(get(status, "apply"), "by");
+
+    if (!strcmp(by, "program")) {
+        puts("paused: riptided gives no window until `riptide resume`");
+        return;
+    }
+    printf("paused: riptided keeps its rules removed%s\nuntil `riptide resume`; its routes are in "
+           "table %" JSON_INTEGER_FORMAT ", to which no rule refers\n",
+           !strcmp(by, "both") ? ", and gives no window by the program," : "",
+           number(status, "table"));
+}
 
 /* Removed rules and routes return unless the namespace's manager is stopped. */
 static void warn_of(int holder, const char *why, struct riptide_error *line)
@@ -54,7 +62,7 @@ static void pause_holder(const struct command_options *options, int holder,
         if (r == 0)
             r = client_ask(control, json_pack("{s:s}", "request", "pause"), &paused, NULL, &why);
         if (r == 0)
-            render(stdout, paused_sentence, status, NULL);
+            print_paused(status);
         else
             warn_of(holder, log_error_text(&why, r), line);
     }

@@ -5,10 +5,13 @@
  */
 #include "client.h"
 #include "log.h"
+#include "text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NS_PER_MS UINT64_C(1000000)
+#define FORMAT    "%" JSON_INTEGER_FORMAT
 
 const struct option_row hint_rows[] = {
     COMMAND_UNSET("max", u32, hint_cwnd_max, "no window above N segments"),
@@ -41,38 +44,93 @@ static int check(const struct command_options *options)
     return EXIT_SUCCESS;
 }
 
-static const char added[] =
-    "{dst}: [{!destinations}no destination within is known, and new ones are limited for "
-    "{for_ms:milli} s|{destinations} destination[{?destinations=1}|s] limited, from the next round "
-    "on, for {for_ms:milli} s]: [{?asked.off}no window|at most {asked.cwnd_max}]\n";
+enum { WINDOW_BYTES = 64 };
 
-static const char listed[] =
-    "[{*hints}{dst}: [{?off}no window, ][at least {cwnd_min}, ][at most {cwnd_max}, ]"
-    "[for another {for_ms:milli} s|as configured]\n"
-    "|no hint is in force\n]";
+/* "no window", "10 to 20", "at most 20". */
+static void describe(char text[WINDOW_BYTES], bool off, json_int_t cwnd_min, json_int_t cwnd_max)
+{
+    if (off)
+        snprintf(text, WINDOW_BYTES, "no window");
+    else if (cwnd_min > 0 && cwnd_max > 0)
+        snprintf(text, WINDOW_BYTES, FORMAT " to " FORMAT, cwnd_min, cwnd_max);
+    else if (cwnd_min > 0)
+        snprintf(text, WINDOW_BYTES, "at least " FORMAT, cwnd_min);
+    else
+        snprintf(text, WINDOW_BYTES, "at most " FORMAT, cwnd_max);
+}
+
+static void print_list(const json_t *hints)
+{
+    char window[WINDOW_BYTES], span[TEXT_SPAN_BYTES];
+    const json_t *hint;
+    size_t i, width = 0;
+
+    json_array_foreach(hints, i, hint)
+    {
+        size_t len = strlen(text_of(hint, "dst"));
+
+        width = len > width ? len : width;
+    }
+    json_array_foreach(hints, i, hint)
+    {
+        describe(window, json_is_true(get(hint, "off")), number(hint, "cwnd_min"),
+                 number(hint, "cwnd_max"));
+        printf("%-*s  %-14s", (int)width, text_of(hint, "dst"), window);
+        if (json_is_null(get(hint, "for_ms")))
+            puts("  configured");
+        else
+            printf("  for another %s\n", text_span(span, real(hint, "for_ms") / 1e3));
+    }
+    if (i == 0)
+        puts("no hint is in force");
+}
+
+static void print_added(const struct command_options *options, const json_t *answer)
+{
+    const json_int_t n = number(answer, "destinations");
+    char window[WINDOW_BYTES], span[TEXT_SPAN_BYTES];
+
+    describe(window, options->hint_off, 0, options->hint_cwnd_max);
+    printf("%s: %s for %s, from the next round on\n", text_of(answer, "dst"), window,
+           text_span(span, real(answer, "for_ms") / 1e3));
+    printf("  destinations known within: " FORMAT "; a restart %s it\n", n,
+           json_is_true(get(answer, "is_kept")) ? "keeps" : "ends");
+}
 
 int hint_run(const struct command_options *options)
 {
+    const bool lists = options->n_operands == 0 && !options->hint_remove && !has_limits(options);
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix dst;
-    json_t *request;
-    int status;
+    json_t *request, *answer;
+    int status = lists ? EXIT_SUCCESS : check(options);
 
-    if (options->n_operands == 0 && !options->hint_remove && !has_limits(options))
-        return client_run(options, json_pack("{s:s}", "request", "hints"), listed);
-    status = check(options);
     if (status != EXIT_SUCCESS)
         return status;
-    if (!command_parse_prefix(options, options->operands[0], &dst))
+    if (!lists && !command_parse_prefix(options, options->operands[0], &dst))
         return EXIT_USAGE;
-    riptide_prefix_format(&dst, text);
-    if (options->hint_remove)
-        return client_run(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", text),
-                          "{removed}: the hint is removed, from the next round on\n");
-    request = json_pack("{s:s, s:s, s:b, s:I}", "request", "hint", "dst", text, "off",
-                        options->hint_off, "for_ms",
-                        (json_int_t)(options->hint_for_ns / NS_PER_MS));
-    if (options->hint_cwnd_max)
-        json_object_set_new(request, "cwnd_max", json_integer(options->hint_cwnd_max));
-    return client_run(options, request, added);
+    if (!lists)
+        riptide_prefix_format(&dst, text);
+    if (lists)
+        request = json_pack("{s:s}", "request", "hints");
+    else if (options->hint_remove)
+        request = json_pack("{s:s, s:s}", "request", "unhint", "dst", text);
+    else
+        request = json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", text, "off",
+                            options->hint_off, "for_ms",
+                            (json_int_t)(options->hint_for_ns / NS_PER_MS), "cwnd_max",
+                            (json_int_t)options->hint_cwnd_max);
+    status = client_ask_or_say(options, request, &answer);
+    if (status != EXIT_SUCCESS)
+        return status;
+    if (options->json)
+        return command_print_json(options, answer);
+    if (lists)
+        print_list(get(answer, "hints"));
+    else if (options->hint_remove)
+        printf("%s: the hint is removed, from the next round on\n", text_of(answer, "removed"));
+    else
+        print_added(options, answer);
+    json_decref(answer);
+    return EXIT_SUCCESS;
 }

@@ -1,16 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands that are a single request: riptide pause, resume and metrics. */
 #include "client.h"
+#include "text.h"
+
+#include <stdlib.h>
 
 int pause_run(const struct command_options *options)
 {
-    return client_run(options, json_pack("{s:s}", "request", options->command),
-                      "[{?paused}paused: windows disabled until `riptide resume`"
-                      "|resumed[{?suspended_s}; still suspended for "
-                      "{suspended_s:clock}]]\n");
+    char span[TEXT_SPAN_BYTES];
+    json_t *answer;
+    int status =
+        client_ask_or_say(options, json_pack("{s:s}", "request", options->command), &answer);
+
+    if (status != EXIT_SUCCESS)
+        return status;
+    if (options->json)
+        return command_print_json(options, answer);
+    if (json_is_true(get(answer, "paused")))
+        printf("paused: no window is given until `riptide resume`%s\n",
+               json_is_true(get(answer, "is_kept")) ? ", also after a restart" : " or a restart");
+    else if (real(answer, "suspended_s") > 0)
+        printf("resumed; still suspended for %s\n", text_span(span, real(answer, "suspended_s")));
+    else
+        puts("resumed");
+    json_decref(answer);
+    return EXIT_SUCCESS;
 }
 
 int metrics_run(const struct command_options *options)
 {
-    return client_run(options, json_pack("{s:s}", "request", "metrics"), "{metrics}");
+    json_t *answer;
+    int status = client_ask_or_say(options, json_pack("{s:s}", "request", "metrics"), &answer);
+
+    if (status != EXIT_SUCCESS)
+        return status;
+    fputs(text_of(answer, "metrics"), stdout);
+    json_decref(answer);
+    return EXIT_SUCCESS;
 }

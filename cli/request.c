@@ -138,8 +138,8 @@ static json_t *run_hint(struct call *call)
     if (daemon_hint(call->daemon, &hint, (uint64_t)for_ms * 1000000, &destinations,
                     &call->error) != 0)
         return NULL;
-    return json_pack("{s:s, s:I, s:I}", "dst", text, "for_ms", for_ms, "destinations",
-                     (json_int_t)destinations);
+    return json_pack("{s:s, s:I, s:I, s:b}", "dst", text, "for_ms", for_ms, "destinations",
+                     (json_int_t)destinations, "is_kept", daemon_keeps_state(call->daemon));
 }
 
 static json_t *run_unhint(struct call *call)
@@ -159,8 +159,9 @@ static json_t *run_pause(struct call *call)
 
     if (!take_members(call, "{}") || daemon_pause(call->daemon, is_paused, &call->error) != 0)
         return NULL;
-    return json_pack("{s:b, s:f}", "paused", is_paused, "suspended_s",
-                     daemon_suspended_s(call->daemon));
+    return json_pack("{s:b, s:f, s:b}", "paused", is_paused, "suspended_s",
+                     daemon_suspended_s(call->daemon), "is_kept",
+                     daemon_keeps_state(call->daemon));
 }
 
 static const struct verb verbs[] = {

@@ -170,26 +170,34 @@ void command_add(const struct command_options *options, json_t *document, json_t
     json_decref(facts);
 }
 
+int command_print_json(const struct command_options *options, json_t *document)
+{
+    /* In one piece: jansson would write each token. log_finish detects a failure. */
+    char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
+
+    json_decref(document);
+    if (!text) {
+        log_answer("%s: %s", options->command, strerror(ENOMEM));
+        return EXIT_FAILURE;
+    }
+    puts(text);
+    free(text);
+    return EXIT_SUCCESS;
+}
+
 int command_print(const struct command_options *options, json_t *document, const char *template,
                   const char *sides)
 {
     const struct render_style style = command_style();
-    char *text = NULL;
 
-    /* In one piece: jansson would write each token. log_finish detects a failure. */
-    if (options->json && document)
-        text = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    if (text)
-        puts(text);
-    else if (document && !options->json && sides)
+    if (options->json || !document)
+        return command_print_json(options, document);
+    if (sides)
         render_table(stdout, template, document, sides, &style);
-    else if (document && !options->json)
-        render(stdout, template, document, &style);
     else
-        log_answer("%s: %s", options->command, strerror(ENOMEM));
+        render(stdout, template, document, &style);
     json_decref(document);
-    free(text);
-    return text || (document && !options->json) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return EXIT_SUCCESS;
 }
 
 int command_refuse(const struct command_options *options, const char *format, ...)

@@ -208,7 +208,7 @@ int status_run(const struct command_options *options)
     health = text_of(status, "health");
     is_troubled = is_trouble(health);
     if (options->json) {
-        r = command_print(options, status, NULL, NULL);
+        r = command_print_json(options, status);
         return r == EXIT_SUCCESS && is_troubled ? EXIT_NO_WINDOWS : r;
     }
     remedy = put_health(status, health);

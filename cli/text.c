@@ -50,15 +50,14 @@ const char *text_span(char text[TEXT_SPAN_BYTES], double s)
     } units[] = { { "d", 86400 }, { "h", 3600 }, { "min", 60 } };
 
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        /* From two on: one would hide up to a half. */
         if (s < 2 * units[i].s)
             continue;
-        snprintf(text, TEXT_SPAN_BYTES, "%ld %s", (long)(s / units[i].s), units[i].name);
+        snprintf(text, TEXT_SPAN_BYTES, "%ld %s", (long)(s / units[i].s + 0.5), units[i].name);
         return text;
     }
     if (s < 10)
         snprintf(text, TEXT_SPAN_BYTES, "%.1f s", s);
     else
-        snprintf(text, TEXT_SPAN_BYTES, "%ld s", (long)s);
+        snprintf(text, TEXT_SPAN_BYTES, "%ld s", (long)(s + 0.5));
     return text;
 }

@@ -18,7 +18,7 @@ unsigned int text_field(FILE *out, const char *name, const char *format, ...)
 /* The size of text_span's text. */
 #define TEXT_SPAN_BYTES 32
 
-/* A duration, rounded down to a unit that leaves at most three digits: "45 s", "12 min", "3 h". */
+/* A duration in the largest unit of which it has two: "45 s", "12 min", "3 h", "366 d". */
 const char *text_span(char text[TEXT_SPAN_BYTES], double s);
 
 #endif

@@ -203,7 +203,7 @@ def test_explain_says_which_of_both_windows_it_is(net, daemon):
 
 @pytest.mark.parametrize("apply, paused", [
     ("program", "riptided gives no window until `riptide resume`\n"),
-    ("both", "riptided keeps its rules removed, and gives no window by the program, until `riptide resume`"
+    ("both", "riptided keeps its rules removed, and gives no window by the program,\nuntil `riptide resume`"
              "; its routes are in table 7230, to which no rule refers\n")])
 def test_flush_pauses_the_program_and_says_so(net, daemon, apply, paused):
     net.learned("203.0.113.1", 30)

@@ -57,7 +57,7 @@ def test_flush_pauses_a_riptided_that_runs(net):
         done = net.host.run(RIPTIDE, "flush")
         # Routes that it restores before it is paused are removed as well.
         assert re.fullmatch(
-            r"removed: rules \d+, routes \d+, table \d+\npaused: riptided keeps its rules removed until `riptide "
+            r"removed: rules \d+, routes \d+, table \d+\npaused: riptided keeps its rules removed\nuntil `riptide "
             f"resume`; its routes are in table {TABLE}, to which no rule refers\n",
             done.stdout), done.stdout
         assert not done.stderr

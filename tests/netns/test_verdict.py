@@ -51,7 +51,7 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         before = riptide_json(near, "verdict")
         assert (before["reason"], before["holdout_percent"], before["classes"]) == (None, 50, [])
         assert (before["pooled"]["verdict"], before["pooled"]["connections"], before["pooled"]["held_out"]) == ("few", 0, 0)
-        assert near.run(RIPTIDE, "verdict").stdout.startswith("too few connections yet: 0 with a window and 0 held out; 20 of")
+        assert near.run(RIPTIDE, "verdict").stdout.startswith("Not known yet: 0 with a window and 0 held out; 20 of each are needed.\n")
         bulk = connect(congestion="cubic")
         bulk.send(1_000_000)
         wait_until(lambda: status()["destinations"] and status()["round"]["number"] > 12, "a window")
@@ -72,9 +72,12 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         document = riptide_json(near, "verdict")
         assert document["pooled"] == riptide_json(near, "status")["apply"]["effect"]
         assert sum(found["connections"] + found["held_out"] for found in document["classes"]) == n
-        first, second = near.run(RIPTIDE, "verdict").stdout.splitlines()[:2]
-        assert first.startswith("windows help: ")
-        assert second.startswith("  32 to 64 KB, 100 to 150 ms: windows help: ")
+        lines = near.run(RIPTIDE, "verdict").stdout.splitlines()
+        assert lines[0] == "Windows help." and max(map(len, lines)) <= 80
+        assert re.match(r"  time, round trips +\d+\.\d\d +\d+\.\d\d +-\d+\.\d % +\(-", lines[2])
+        assert [line.split() for line in lines if line.startswith("  connections")] == [
+            ["connections", str(row["held_out"]), str(row["connections"])]]
+        assert any(re.match(r"    32 to 64 KB, 100 to 150 ms +-", line) for line in lines)
         assert re.search(r"^  effect       time -\d", near.run(RIPTIDE, "status").stdout, re.M)
         check_metrics(near.run(RIPTIDE, "metrics").stdout, row)
         assert figures_of(near.run(RIPTIDE, "metrics").stdout)["riptide_first_flight_segments_total{arm=holdout}"] > 0
@@ -86,7 +89,7 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         list(threads.map(lambda _: transfer(connect, 3000), range(15)))
         wait_until(lambda: min(small("window"), small("holdout")) > 0 and small("window") + small("holdout") == 15, "15 small ones")
         assert riptide_json(near, "verdict")["left_out"]["small"] == 15
-        assert "  left out since the start: 15 within the kernel's window, " in near.run(RIPTIDE, "verdict").stdout
+        assert "  left out     15 within the kernel's window, " in near.run(RIPTIDE, "verdict").stdout
         bulk.close()
 
 
@@ -98,7 +101,7 @@ def test_it_says_why_nothing_is_compared(net, cgroup, apply, percent, reason):
     below = ("--cgroup", cgroup) if apply != "routes" else ()
     with Daemon(net.host, "--apply", apply, *below, "--holdout-percent", percent,
                 has_rules=apply == "routes"):
-        assert net.host.run(RIPTIDE, "verdict").stdout.startswith(f"nothing is compared: {reason}")
+        assert " ".join(net.host.run(RIPTIDE, "verdict").stdout.split()).startswith(f"Nothing is compared. why {reason}")
         document = riptide_json(net.host, "verdict")
         assert (document["pooled"], document["classes"], document["holdout_percent"]) == (None, [], 0)
         assert document["reason"].startswith(reason)
@@ -109,6 +112,6 @@ def test_a_dry_run_compares_nothing(net, cgroup, tmp_path):
     path = tmp_path / "control"
     process = net.host.start(RIPTIDED, "--dry-run", "--apply", "program", "--cgroup", cgroup, "--control", path)
     said = wait_until(lambda: net.host.run(RIPTIDE, "verdict", "--control", path, check=False).stdout, "an answer")
-    assert said == "nothing is compared: a dry run gives no window\n"
+    assert said == "Nothing is compared.\n  why          a dry run gives no window\n"
     process.terminate()
     assert process.wait() == 0

@@ -91,6 +91,12 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *given, uint64_t for_
     return 0;
 }
 
+bool daemon_keeps_state(const struct daemon *daemon)
+{
+    (void)daemon;
+    return true;
+}
+
 json_t *daemon_hints(struct daemon *daemon)
 {
     return daemon->hints ? daemon->hints(daemon) : json_pack("{s:[]}", "hints");

@@ -35,14 +35,14 @@ static void assert_span(double s, const char *expected)
     assert_string_equal(text_span(text, s), expected);
 }
 
-TEST(a_duration_has_one_unit_and_is_rounded_down)
+TEST(a_duration_has_the_largest_unit_of_which_it_has_two)
 {
     assert_span(0, "0.0 s");
     assert_span(9.5, "9.5 s");
     assert_span(119, "119 s");
     assert_span(120, "2 min");
-    assert_span(179.9, "2 min");
-    assert_span(7199, "119 min");
+    assert_span(179.9, "3 min");
+    assert_span(7199, "120 min");
     assert_span(7200, "2 h");
     assert_span(172800, "2 d");
     assert_span(31622400, "366 d");
