@@ -7,7 +7,6 @@
 #include "explanation.h"
 #include "kernel.h"
 #include "lib/internal.h"
-#include "lib/verdict/experiment.h"
 #include "lib/tools.h"
 #include "log.h"
 #include "render.h"
@@ -35,30 +34,44 @@ static void note_minute(struct minute *minute, const struct riptide_program_coun
     minute->n++;
 }
 
+/* A round begins an interval after the one before; those that are due while it lasts are left out. */
+static void note_lateness(struct health *health, const struct riptide_tick *tick)
+{
+    const struct riptide_tick *before = &health->tick;
+    uint64_t n, due_ns;
+
+    if (health->n_ticks == 0)
+        return;
+    n = 1 + (before->finished_ns - before->started_ns) / before->interval_ns;
+    due_ns = before->started_ns + n * before->interval_ns;
+    health->late_ns = tick->started_ns > due_ns ? tick->started_ns - due_ns : 0;
+    if (health->late_ns > health->late_max_ns)
+        health->late_max_ns = health->late_ns;
+}
+
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event)
 {
     struct health *health = &daemon->health;
     uint64_t now_ns;
 
     if (event->kind == RIPTIDE_AGENT_FAILED) {
-        health->failure = event->error;
+        snprintf(health->failure, sizeof(health->failure), "%s", event->reason);
         health->is_failure_new = true;
     }
     if (event->kind != RIPTIDE_AGENT_TICK)
         return;
     /* A round whose dump failed ends as well: only one without a failure clears it. */
     if (!health->is_failure_new)
-        health->failure = 0;
+        health->failure[0] = '\0';
     health->is_failure_new = false;
     now_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
     health->round_cpu_ns = now_ns - health->cpu_ns;
     health->cpu_ns = now_ns;
+    note_lateness(health, event->tick);
     health->tick = *event->tick;
     health->n_ticks++;
     note_minute(&health->minute, &riptide_agent_get_stats(daemon->agent)->applier->program,
                 event->tick->finished_ns);
-    if (event->tick->late_ns > health->late_max_ns)
-        health->late_max_ns = event->tick->late_ns;
 }
 
 /* Peers' segments, in which the program asks for their first flights. */
@@ -66,9 +79,9 @@ enum { PEER_MSS_BYTES = 1460 };
 
 static json_t *effect_of(const struct daemon *daemon)
 {
-    const struct experiment *experiment = riptide_agent_get_outcomes(daemon->agent)->experiment;
+    const struct experiment *experiment = riptide_agent_get_experiment(daemon->agent);
 
-    return experiment ? effect_pooled(&experiment->all, &experiment->arms) : json_null();
+    return experiment->holdout_percent > 0 ? effect_pooled(experiment) : json_null();
 }
 
 double daemon_suspended_s(const struct daemon *daemon)
@@ -122,7 +135,7 @@ static json_t *apply_of(const struct daemon *daemon)
 {
     const struct riptide_applier_stats stats = *riptide_agent_get_stats(daemon->agent)->applier;
     const struct riptide_program_counts counts = stats.program;
-    const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
+    const struct experiment *experiment = riptide_agent_get_experiment(daemon->agent);
 
     return json_pack(
         "{s:s, s:s, s:s?, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:f, s:I, s:o, s:o}",
@@ -132,9 +145,9 @@ static json_t *apply_of(const struct daemon *daemon)
         daemon->settings->applier.pacing, "given", (json_int_t)counts.given, "paced",
         (json_int_t)counts.paced, "kept",
         (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
-        (json_int_t)counts.refused, "holdout_percent", effect_percent(outcomes->experiment),
+        (json_int_t)counts.refused, "holdout_percent", effect_percent(experiment),
         "held_out", (json_int_t)counts.held_out, "suspended_s", daemon_suspended_s(daemon),
-        "suspensions", (json_int_t)outcomes->suspension.n, "effect", effect_of(daemon),
+        "suspensions", (json_int_t)experiment->suspension.n, "effect", effect_of(daemon),
         "last_minute", minute_of(&daemon->health.minute, &stats));
 }
 
@@ -186,9 +199,9 @@ static json_t *health_of(const struct daemon *daemon)
 
     if (stats.backend != RIPTIDE_PROGRAM)
         why_no_rules = stats.rules_reason[0] ? stats.rules_reason[0] : stats.rules_reason[1];
-    if (daemon->health.failure) {
+    if (daemon->health.failure[0]) {
         health = "failing";
-        reason = strerror(-daemon->health.failure);
+        reason = daemon->health.failure;
     } else if (agent->is_paused) {
         health = "paused";
     } else if (stats.routes_not_taken > 0 && !why_no_rules &&
@@ -241,12 +254,12 @@ static json_t *round_of(const struct health *health)
 
     if (health->n_ticks == 0)
         return json_null();
-    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f}", "number",
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "number",
                      (json_int_t)health->n_ticks, "ago_s",
                      s(clock_read_ns(CLOCK_BOOTTIME) - tick->finished_ns), "took_ms",
                      ms(tick->finished_ns - tick->started_ns), "cpu_ms", ms(health->round_cpu_ns),
-                     "late_ms", ms(tick->late_ns), "late_max_ms", ms(health->late_max_ns),
-                     "connections", (json_int_t)tick->samples, "changes", (json_int_t)tick->changes,
+                     "late_ms", ms(health->late_ns), "late_max_ms", ms(health->late_max_ns),
+                     "connections", (json_int_t)tick->samples,
                      "refused", (json_int_t)tick->overflow, "interval_s", s(tick->interval_ns));
 }
 
@@ -359,7 +372,7 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
 /* The program's window for new connections to the peer, independent of routes. */
 static json_t *program_of(const struct daemon *daemon, const struct riptide_window *window)
 {
-    const struct experiment *experiment = riptide_agent_get_outcomes(daemon->agent)->experiment;
+    const struct experiment *experiment = riptide_agent_get_experiment(daemon->agent);
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const struct riptide_estimate *estimate = window->estimate;
     uint32_t pacing_percent;
@@ -374,7 +387,7 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_wind
         "pacing_percent",
         (json_int_t)pacing_percent, "reason", stats->program_reason, "holdout_percent",
         effect_percent(experiment), "holdout_seed",
-        (json_int_t)(experiment ? experiment->arms.seed : 0), "given",
+        (json_int_t)experiment->seed, "given",
         (json_int_t)stats->program.given);
 }
 
@@ -419,7 +432,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
 }
 
 /* Why nothing is compared, and the remedy; NULL: it is. */
-static const char *why_no_books(const struct daemon *daemon)
+static const char *why_not_compared(const struct daemon *daemon)
 {
     const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
     const struct riptide_applier_stats stats = *agent->applier;
@@ -433,18 +446,16 @@ static const char *why_no_books(const struct daemon *daemon)
                "program can";
     if (daemon->settings->applier.holdout_percent == 0)
         return "no connection is held out: --holdout-percent 5 would hold out so many";
-    return riptide_agent_get_outcomes(daemon->agent)->experiment ? NULL : "no memory";
+    return NULL;
 }
 
 json_t *daemon_verdict(struct daemon *daemon)
 {
-    const char *reason = why_no_books(daemon);
-    const struct outcomes *outcomes = riptide_agent_get_outcomes(daemon->agent);
-    const struct experiment *experiment = reason ? NULL : outcomes->experiment;
-    json_t *document =
-        effect_document(reason, experiment, outcomes->left_out, daemon_suspended_s(daemon));
+    const char *reason = why_not_compared(daemon);
+    const struct experiment *experiment = riptide_agent_get_experiment(daemon->agent);
+    json_t *document = effect_document(reason, experiment, daemon_suspended_s(daemon));
 
-    if (experiment)
+    if (!reason)
         json_object_set_new(document, "since", time_json((time_t)experiment->since_s));
     return document;
 }

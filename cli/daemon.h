@@ -31,10 +31,10 @@ struct health {
     uint64_t started_ns;
     uint64_t n_ticks;
     struct riptide_tick tick; /* the last one */
-    uint64_t late_max_ns;     /* of all ticks */
+    uint64_t late_ns, late_max_ns; /* how long after its time it began; and the most so far */
     uint64_t cpu_ns;          /* of the process at the last tick */
     uint64_t round_cpu_ns;    /* between the last two */
-    int failure;              /* -errno of the last dump; 0: none */
+    char failure[96];         /* of the last dump; empty: none */
     bool is_failure_new;      /* since the last tick */
 };
 
@@ -69,8 +69,8 @@ void report_event(const struct settings *settings, struct riptide_agent *agent,
 /* Records the effect of an event on the daemon's state. */
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event);
 
-/* Logs what the start has loaded. */
-void state_report(const struct daemon *daemon);
+/* Logs what the start has loaded; `said`: the line of the start. */
+void state_report(const struct daemon *daemon, const char *said);
 
 /* Saves the state; `is_synced`: waits for the disk. */
 void state_save(struct daemon *daemon, bool is_synced);

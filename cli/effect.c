@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A class, from its begin; the last one has no upper bound. */
 static void put_range(char *text, size_t size, const uint32_t *begin, const uint32_t *last,
@@ -15,21 +16,43 @@ static void put_range(char *text, size_t size, const uint32_t *begin, const uint
         snprintf(text, size, "%" PRIu32 " to %" PRIu32, begin[0] / unit, begin[1] / unit);
 }
 
-static json_t *interval_of(const struct riptide_interval *interval, double unit)
+static json_t *interval_of(double estimate, double low, double high, double unit)
 {
-    return json_pack("{s:f, s:f, s:f}", "estimate", interval->estimate / unit, "low",
-                     interval->low / unit, "high", interval->high / unit);
+    return json_pack("{s:f, s:f, s:f}", "estimate", estimate / unit, "low", low / unit, "high",
+                     high / unit);
+}
+
+static json_t *change_of(const struct riptide_change *change, double unit)
+{
+    return interval_of(change->change, change->low, change->high, unit);
+}
+
+/* By a relative change of time, of the mean of the arm with more connections. */
+static double rounds_saved(const struct verdict *verdict, double change)
+{
+    if (verdict->n[ARM_WINDOW] < verdict->n[ARM_HOLDOUT])
+        return -verdict->time.held_out * change;
+    return verdict->time.with_window * (1 / (1 + change) - 1);
+}
+
+struct riptide_change effect_rounds_saved(const struct verdict *verdict)
+{
+    return (struct riptide_change){
+        .change = rounds_saved(verdict, verdict->time.change),
+        .low = rounds_saved(verdict, verdict->time.high),
+        .high = rounds_saved(verdict, verdict->time.low),
+    };
 }
 
 /* 1: less time, or fewer retransmissions; -1: more; 0: no difference is shown. */
-static int gain_of(const struct riptide_interval *interval)
+static int gain_of(const struct riptide_change *change)
 {
-    return interval->high < 0 ? 1 : interval->low > 0 ? -1 : 0;
+    return change->high < 0 ? 1 : change->low > 0 ? -1 : 0;
 }
 
 static const char *word_of(const struct verdict *verdict)
 {
-    int time = gain_of(&verdict->time), again = gain_of(&verdict->again);
+    int time = gain_of(&verdict->time), again = gain_of(&verdict->retransmitted);
 
     if (time * again < 0)
         return "mixed";
@@ -37,91 +60,88 @@ static const char *word_of(const struct verdict *verdict)
 }
 
 /* Without a verdict it is unknown which classes count. */
-static void count(struct verdict *verdict, const struct books *books,
-                  struct verdict_classes classes)
+static void count(struct verdict *verdict, const struct outcomes *outcomes, size_t class)
 {
-    for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
-        if (!verdict_has_class(classes, class))
-            continue;
-        verdict->n += books->cells[class][ARM_WINDOW].n;
-        verdict->n_control += books->cells[class][ARM_HOLDOUT].n;
+    for (size_t i = 0; i < ALL_SUMS; i++) {
+        size_t phase = i / ARMS / CLASSES, at = i / ARMS % CLASSES, arm = i % ARMS;
+
+        if (class == ALL_CLASSES || class == at)
+            verdict->n[arm] += outcomes->sums[phase][at][arm][SUM_CONNECTIONS];
     }
 }
 
 /* Unknown or invalid figures are null. */
-static json_t *row_of(const struct books *books, struct verdict_classes classes,
-                      const struct arm_config *arms, bool is_all_void)
+static json_t *row_of(const struct experiment *experiment, size_t class, bool is_all_void)
 {
-    struct verdict verdict = { 0 };
-    bool is_there = verdict_compute(&verdict, books, classes, VERDICT_CONFIDENCE) == 0;
-    bool is_void = is_there && (is_all_void || verdict_is_void(&verdict, arms));
-    bool has_figures = is_there && !is_void;
-    const char *word = !is_there ? "few" : is_void ? "void" : word_of(&verdict);
+    struct verdict verdict = { .n = { 0 } };
+    const struct riptide_change *time = &verdict.time, *again = &verdict.retransmitted;
+    struct riptide_change saved;
+    struct held_share share;
+    json_t *row;
 
-    if (!is_there)
-        count(&verdict, books, classes);
-    return json_pack("{s:s, s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "verdict", word,
-                     "connections", (json_int_t)verdict.n, "held_out",
-                     (json_int_t)verdict.n_control, "needed", VERDICT_MIN_CONNECTIONS,
-                     "due_percent",
-                     is_there ? json_real(100 * verdict_due(&verdict, arms)) : json_null(),
-                     "share_percent",
-                     is_there ? interval_of(&verdict.share, 0.01) : json_null(), "rounds_saved",
-                     has_figures ? interval_of(&verdict.rounds_saved, 1) : json_null(),
-                     "time_percent", has_figures ? interval_of(&verdict.time, 0.01) : json_null(),
-                     "again_points", has_figures ? interval_of(&verdict.again, 0.01) : json_null(),
-                     "again_held_out_percent",
-                     has_figures ? json_real(100 * verdict.again_control) : json_null(),
-                     "again_percent",
-                     has_figures ? json_real(100 * (verdict.again_control + verdict.again.estimate))
-                                 : json_null(),
-                     "rounds_held_out",
-                     has_figures ? json_real(verdict.rounds_control) : json_null(), "rounds",
-                     has_figures
-                         ? json_real(verdict.rounds_control * (1 + verdict.time.estimate))
-                         : json_null(),
-                     "shown_percent", has_figures ? json_real(100 * verdict.shown) : json_null());
+    if (verdict_compute(&verdict, &experiment->all, class, VERDICT_ALPHA) != 0) {
+        count(&verdict, &experiment->all, class);
+        return json_pack(
+            "{s:s, s:I, s:I, s:i, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "verdict",
+            "few", "connections", (json_int_t)verdict.n[ARM_WINDOW], "held_out",
+            (json_int_t)verdict.n[ARM_HOLDOUT], "needed", VERDICT_MIN_CONNECTIONS, "due_percent",
+            "share_percent", "rounds_saved", "time_percent", "again_points",
+            "again_held_out_percent", "again_percent", "rounds_held_out", "rounds",
+            "shown_percent");
+    }
+    share = held_share_of(experiment, class);
+    saved = effect_rounds_saved(&verdict);
+    row = json_pack("{s:s, s:I, s:I, s:i, s:f, s:o, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n}",
+                    "verdict", is_all_void || !share.is_fair ? "void" : word_of(&verdict),
+                    "connections", (json_int_t)verdict.n[ARM_WINDOW], "held_out",
+                    (json_int_t)verdict.n[ARM_HOLDOUT], "needed", VERDICT_MIN_CONNECTIONS,
+                    "due_percent", 100 * share.due, "share_percent",
+                    interval_of(share.share, share.low, share.high, 0.01), "rounds_saved",
+                    "time_percent", "again_points", "again_held_out_percent", "again_percent",
+                    "rounds_held_out", "rounds", "shown_percent");
+    if (is_all_void || !share.is_fair)
+        return row;
+    json_object_update_new(
+        row, json_pack("{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f}", "rounds_saved",
+                       change_of(&saved, 1), "time_percent", change_of(time, 0.01), "again_points",
+                       change_of(again, 0.01), "again_held_out_percent", 100 * again->held_out,
+                       "again_percent", 100 * again->with_window, "rounds_held_out",
+                       time->held_out, "rounds", time->with_window, "shown_percent",
+                       100 * ((1 + time->high) / (1 + time->change) - 1)));
+    return row;
 }
 
-json_t *effect_pooled(const struct books *books, const struct arm_config *arms)
+json_t *effect_pooled(const struct experiment *experiment)
 {
-    return row_of(books, (struct verdict_classes){ 0 }, arms, false);
-}
-
-static bool is_void(const struct books *books, const struct arm_config *arms)
-{
-    struct verdict verdict;
-
-    return verdict_compute(&verdict, books, (struct verdict_classes){ 0 },
-                           VERDICT_CONFIDENCE) == 0 &&
-           verdict_is_void(&verdict, arms);
+    return row_of(experiment, ALL_CLASSES, false);
 }
 
 json_t *effect_percent(const struct experiment *experiment)
 {
-    double percent =
-        experiment ? phase_percent(&experiment->arms, experiment->phase) : 0;
+    double percent = effect_share_percent(experiment);
 
     return percent == (int)percent ? json_integer((json_int_t)percent) : json_real(percent);
 }
 
-static json_t *effect_classes(const struct books *books, const struct arm_config *arms)
+double effect_share_percent(const struct experiment *experiment)
 {
-    bool are_void = is_void(books, arms);
+    return experiment->holdout_percent > 0 ? phase_percent(experiment, experiment->phase) : 0;
+}
+
+static json_t *effect_classes(const struct experiment *experiment, bool are_void)
+{
     json_t *rows = json_array();
     char kb[32], ms[32];
 
-    for (unsigned int i = 0; i < BOOK_SIZES * BOOK_RTTS; i++) {
-        unsigned int size = i / BOOK_RTTS, rtt = i % BOOK_RTTS;
-        struct verdict_classes classes = { (uint8_t)(1 << size), (uint8_t)(1 << rtt) };
-        json_t *row = row_of(books, classes, arms, are_void);
+    for (size_t class = 0; class < CLASSES; class++) {
+        const uint32_t *size = &class_bytes[class / RTTS], *rtt = &class_rtt_us[class % RTTS];
+        json_t *row = row_of(experiment, class, are_void);
 
-        put_range(kb, sizeof(kb), &book_size_bytes[size], &book_size_bytes[BOOK_SIZES - 1], 1024);
-        put_range(ms, sizeof(ms), &book_rtt_us[rtt], &book_rtt_us[BOOK_RTTS - 1], 1000);
+        put_range(kb, sizeof(kb), size, &class_bytes[SIZES - 1], 1024);
+        put_range(ms, sizeof(ms), rtt, &class_rtt_us[RTTS - 1], 1000);
         json_object_set_new(row, "class", json_sprintf("%s KB, %s ms", kb, ms));
-        json_object_set_new(row, "from_bytes", json_integer(book_size_bytes[size]));
-        json_object_set_new(row, "from_rtt_ms", json_integer(book_rtt_us[rtt] / 1000));
+        json_object_set_new(row, "from_bytes", json_integer(*size));
+        json_object_set_new(row, "from_rtt_ms", json_integer(*rtt / 1000));
         if (number(row, "connections") + number(row, "held_out") > 0)
             json_array_append(rows, row);
         json_decref(row);
@@ -130,13 +150,13 @@ static json_t *effect_classes(const struct books *books, const struct arm_config
 }
 
 /* Those held out, a half against the other; null: too few. */
-static json_t *effect_halves(const struct books *halves)
+static json_t *effect_halves(const struct outcomes *halves)
 {
     struct verdict verdict;
 
-    if (verdict_compute(&verdict, halves, (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) != 0)
+    if (verdict_compute(&verdict, halves, ALL_CLASSES, VERDICT_ALPHA) != 0)
         return json_null();
-    return interval_of(&verdict.time, 0.01);
+    return change_of(&verdict.time, 0.01);
 }
 
 /* The class with the least time against those held out, or the most; null: there are not two. */
@@ -161,31 +181,35 @@ static json_t *effect_extreme(const json_t *rows, bool is_best)
                      get(found, "time_percent"));
 }
 
-static json_t *effect_left_out(const uint64_t left_out[ARMS][BOOK_ENTRIES])
+static json_t *effect_left_out(const struct experiment *experiment)
 {
-    json_int_t n[BOOK_ENTRIES] = { 0 };
+    json_int_t n[OUTCOME_ENTRIES] = { 0 };
 
-    for (size_t i = 0; i < (size_t)ARMS * BOOK_ENTRIES; i++)
-        n[i % BOOK_ENTRIES] += (json_int_t)left_out[i / BOOK_ENTRIES][i % BOOK_ENTRIES];
-    return json_pack("{s:I, s:I, s:I, s:I}", "small", n[BOOK_SMALL], "unmeasured",
-                     n[BOOK_UNMEASURED], "application", n[BOOK_APPLICATION], "without",
-                     n[BOOK_WITHOUT]);
+    for (size_t i = 0; i < (size_t)ARMS * OUTCOME_ENTRIES; i++)
+        n[i % OUTCOME_ENTRIES] +=
+            (json_int_t)experiment->entries[i / OUTCOME_ENTRIES][i % OUTCOME_ENTRIES];
+    return json_pack("{s:I, s:I, s:I, s:I}", "small", n[OUTCOME_SMALL], "unmeasured",
+                     n[OUTCOME_UNMEASURED], "application", n[OUTCOME_APPLICATION], "without",
+                     n[OUTCOME_WITHOUT]);
 }
 
 json_t *effect_document(const char *reason, const struct experiment *experiment,
-                        const uint64_t left_out[ARMS][BOOK_ENTRIES], double suspended_s)
+                        double suspended_s)
 {
-    const struct books *books = experiment ? &experiment->all : NULL;
-    const struct arm_config *arms = experiment ? &experiment->arms : NULL;
+    json_t *pooled, *rows;
 
-    json_t *rows = experiment ? effect_classes(books, arms) : json_array();
-
-    return json_pack("{s:s?, s:n, s:o, s:s?, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "reason", reason, "since",
-                     "holdout_percent", effect_percent(experiment), "phase",
-                     experiment ? phase_name[experiment->phase] : NULL, "confidence_percent",
-                     100 * VERDICT_CONFIDENCE, "suspended_s", suspended_s, "pooled",
-                     experiment ? effect_pooled(books, arms) : json_null(), "halves_percent",
-                     experiment ? effect_halves(&experiment->halves) : json_null(), "best",
+    if (reason)
+        return json_pack("{s:s, s:n, s:i, s:n, s:f, s:f, s:n, s:n, s:n, s:n, s:n, s:[]}", "reason",
+                         reason, "since", "holdout_percent", 0, "phase", "confidence_percent",
+                         100 * (1 - VERDICT_ALPHA), "suspended_s", suspended_s, "pooled",
+                         "halves_percent", "best", "worst", "left_out", "classes");
+    pooled = effect_pooled(experiment);
+    rows = effect_classes(experiment, strcmp(text_of(pooled, "verdict"), "void") == 0);
+    return json_pack("{s:n, s:n, s:o, s:s, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "reason",
+                     "since", "holdout_percent", effect_percent(experiment), "phase",
+                     phase_name[experiment->phase], "confidence_percent",
+                     100 * (1 - VERDICT_ALPHA), "suspended_s", suspended_s, "pooled", pooled,
+                     "halves_percent", effect_halves(&experiment->halves), "best",
                      effect_extreme(rows, true), "worst", effect_extreme(rows, false), "left_out",
-                     experiment ? effect_left_out(left_out) : json_null(), "classes", rows);
+                     effect_left_out(experiment), "classes", rows);
 }

@@ -4,6 +4,7 @@
 #define CLI_METRICS_H
 
 #include "lib/tools.h"
+#include "lib/verdict/verdict.h"
 #include "settings.h"
 
 #include <riptide/agent.h>
@@ -36,7 +37,7 @@ struct metrics {
     uint64_t cpu_ns; /* of the process */
     uint64_t holdout_permille;
     const struct experiment *experiment; /* the agent's; NULL: none is held out */
-    uint64_t left_out[ARMS][BOOK_ENTRIES];
+    uint64_t left_out[ARMS][OUTCOME_ENTRIES];
     uint64_t ticks;
     uint64_t dump_cpu_ns; /* of all ticks */
     uint64_t interval_ns; /* until the next tick */

@@ -3,8 +3,8 @@
 #include "metrics.h"
 
 #include "clock.h"
+#include "effect.h"
 #include "lib/tools.h"
-#include "lib/verdict/experiment.h"
 #include "log.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static void collect(struct metrics_file *file, struct riptide_agent *agent)
     struct metrics *metrics = &file->metrics;
     const struct riptide_agent_stats *counted = riptide_agent_get_stats(agent);
     const struct riptide_applier_stats stats = *counted->applier;
-    const struct outcomes *outcomes = riptide_agent_get_outcomes(agent);
+    const struct experiment *experiment = riptide_agent_get_experiment(agent);
 
     metrics->observer = *counted->observer;
     metrics->estimator = *counted->estimator;
@@ -39,20 +39,15 @@ static void collect(struct metrics_file *file, struct riptide_agent *agent)
     metrics->is_program_in_place = !file->settings->applier.dry_run &&
                                    stats.backend != RIPTIDE_ROUTES && !stats.program_reason;
     metrics->is_suspended = counted->suspended_until_ns > 0;
-    metrics->suspensions = outcomes->suspension.n;
+    metrics->suspensions = experiment->suspension.n;
     for (size_t i = 0; i < RIPTIDE_WINDOW_BUCKETS; i++)
         metrics->given.counts[i] = stats.program.by_cwnd[i];
     metrics->given.sum = stats.program.segments;
-    memcpy(metrics->flights, outcomes->flights, sizeof(metrics->flights));
+    memcpy(metrics->flights, experiment->flights, sizeof(metrics->flights));
     metrics->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-    metrics->experiment = outcomes->experiment;
-    metrics->holdout_permille = 0;
-    if (outcomes->experiment)
-        metrics->holdout_permille =
-            (uint64_t)(10 * phase_percent(&outcomes->experiment->arms,
-                                          outcomes->experiment->phase) +
-                       0.5);
-    memcpy(metrics->left_out, outcomes->left_out, sizeof(metrics->left_out));
+    metrics->experiment = experiment->holdout_percent > 0 ? experiment : NULL;
+    metrics->holdout_permille = (uint64_t)(10 * effect_share_percent(experiment) + 0.5);
+    memcpy(metrics->left_out, experiment->entries, sizeof(metrics->left_out));
     metrics->is_full = metrics->estimator.is_full;
     metrics->max_destinations = file->settings->estimator.max_destinations;
     metrics->max_windows = file->settings->applier.max_windows;

@@ -6,7 +6,6 @@
 #include "metrics.h"
 
 #include "effect.h"
-#include "lib/verdict/experiment.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -85,13 +84,13 @@ static const struct series {
     { NULL, "{result=\"held_out\"}", FIGURE(applier.program.held_out), NULL },
     { "riptide_first_flight_segments_total", "", OF_ARMS(flights, .segs),
       "Segments of connections that have closed after no more than two windows." },
-    { "riptide_first_flight_again_segments_total", "", OF_ARMS(flights, .again_segs),
+    { "riptide_first_flight_again_segments_total", "", OF_ARMS(flights, .retrans_segs),
       "Segments that these have retransmitted." },
-    { "riptide_books_left_out_total", "{reason=\"small\"}", OF_ARMS(left_out, [BOOK_SMALL]),
+    { "riptide_outcomes_left_out_total", "{reason=\"small\"}", OF_ARMS(left_out, [OUTCOME_SMALL]),
       "Connections to destinations with a window that have closed and do not count, and why." },
-    { NULL, "{reason=\"unmeasured\"}", OF_ARMS(left_out, [BOOK_UNMEASURED]), NULL },
-    { NULL, "{reason=\"application\"}", OF_ARMS(left_out, [BOOK_APPLICATION]), NULL },
-    { NULL, "{reason=\"without\"}", OF_ARMS(left_out, [BOOK_WITHOUT]), NULL },
+    { NULL, "{reason=\"unmeasured\"}", OF_ARMS(left_out, [OUTCOME_UNMEASURED]), NULL },
+    { NULL, "{reason=\"application\"}", OF_ARMS(left_out, [OUTCOME_APPLICATION]), NULL },
+    { NULL, "{reason=\"without\"}", OF_ARMS(left_out, [OUTCOME_WITHOUT]), NULL },
     { "riptide_holdout_ratio", "", FIGURE(holdout_permille),
       "The share of connections to hold out; 0 where --apply allows none." },
     { "riptide_route_writes_total", "", FIGURE(applier.written),
@@ -182,95 +181,89 @@ static void print_histogram(FILE *out, const char *name, const char *help,
 }
 
 /* Sums that can be added over hosts, and divided; docs/verdict.md says how to compare them. */
-static const struct sum {
+static const struct {
     const char *name;
-    size_t offset; /* in a cell */
-    double per_unit;
     const char *help;
-} sums[] = {
-#define SUM(field) offsetof(struct book_cell, field)
-    { "riptide_arm_connections_total", SUM(n), 1,
-      "Connections that have closed and count, by arm and class." },
-    { "riptide_arm_connections_again_total", SUM(n_again), 1,
-      "Of these, those that sent a segment again." },
-    { "riptide_arm_doublings_total", SUM(time_sum), BOOK_TIME_ONE,
-      "Their binary logarithms of busy time in smallest round trip times." },
-    { "riptide_arm_doublings_squares_total", SUM(time_squares),
-      (double)BOOK_TIME_ONE *BOOK_TIME_ONE, "Squares of these." },
-    { "riptide_arm_again_total", SUM(again_sum), BOOK_AGAIN_ONE,
-      "Their shares of segments that were retransmitted." },
-    { "riptide_arm_again_squares_total", SUM(again_squares), (double)BOOK_AGAIN_ONE *BOOK_AGAIN_ONE,
-      "Squares of these." },
+} sums[SUMS] = {
+    [SUM_CONNECTIONS] = { "riptide_arm_connections_total",
+                          "Connections that have closed and count, by arm and class." },
+    [SUM_RETRANSMITTING] = { "riptide_arm_connections_again_total",
+                             "Of these, those that sent a segment again." },
+    [SUM_TIME] = { "riptide_arm_doublings_total",
+                   "Their binary logarithms of busy time in smallest round trip times." },
+    [SUM_TIME_SQUARES] = { "riptide_arm_doublings_squares_total", "Squares of these." },
+    [SUM_RETRANSMITTED] = { "riptide_arm_again_total",
+                            "Their shares of segments that were retransmitted." },
+    [SUM_RETRANSMITTED_SQUARES] = { "riptide_arm_again_squares_total", "Squares of these." },
 };
 
-#define N_SUMS (sizeof(sums) / sizeof(sums[0]))
-
-static void print_cell(FILE *out, const struct metrics *metrics, const struct sum *sum,
-                       unsigned int class, enum arm arm)
+static void print_sums(FILE *out, const struct outcomes *outcomes, enum sum sum)
 {
-    const struct book_cell *cell = &metrics->experiment->all.cells[class][arm];
-    char labels[128];
-    uint64_t value;
+    print_head(out, sums[sum].name, "counter", sums[sum].help);
+    for (size_t i = 0; i < ALL_SUMS; i++) {
+        size_t phase = i / ARMS / CLASSES, class = i / ARMS % CLASSES, arm = i % ARMS;
+        const double *of_class = outcomes->sums[phase][class][arm];
 
-    if (cell->n == 0)
-        return;
-    value = *(const uint64_t *)(const void *)((const char *)cell + sum->offset);
-    snprintf(labels, sizeof(labels),
-             "{arm=\"%s\",from_bytes=\"%" PRIu32 "\",from_rtt_ms=\"%" PRIu32
-             "\",phase=\"%s\"}",
-             arm_name[arm], book_size_bytes[class / BOOK_RTTS % BOOK_SIZES],
-             book_rtt_us[class % BOOK_RTTS] / 1000, phase_name[book_phase(class)]);
-    fprintf(out, "%s%s %.17g\n", sum->name, labels, (double)value / sum->per_unit);
+        if (of_class[SUM_CONNECTIONS] > 0)
+            fprintf(out,
+                    "%s{arm=\"%s\",from_bytes=\"%" PRIu32 "\",from_rtt_ms=\"%" PRIu32
+                    "\",phase=\"%s\"} %.17g\n",
+                    sums[sum].name, arm_name[arm], class_bytes[class / RTTS],
+                    class_rtt_us[class % RTTS] / 1000, phase_name[phase], of_class[sum]);
+    }
 }
 
-static void print_interval(FILE *out, const char *name, const char *help,
-                           const struct riptide_interval *interval)
+static void print_interval(FILE *out, const char *name, const char *help, double estimate,
+                           double low, double high)
 {
     print_head(out, name, "gauge", help);
-    fprintf(out, "%s{bound=\"estimate\"} %.9g\n", name, interval->estimate);
-    fprintf(out, "%s{bound=\"low\"} %.9g\n", name, interval->low);
-    fprintf(out, "%s{bound=\"high\"} %.9g\n", name, interval->high);
+    fprintf(out, "%s{bound=\"estimate\"} %.9g\n", name, estimate);
+    fprintf(out, "%s{bound=\"low\"} %.9g\n", name, low);
+    fprintf(out, "%s{bound=\"high\"} %.9g\n", name, high);
+}
+
+static void print_change(FILE *out, const char *name, const char *help, struct riptide_change change)
+{
+    print_interval(out, name, help, change.change, change.low, change.high);
 }
 
 /* Of this host only, if there is a verdict, even a void one. */
-static void print_effect(FILE *out, const struct metrics *metrics)
+static void print_effect(FILE *out, const struct experiment *experiment)
 {
+    struct held_share share;
     struct verdict verdict;
 
-    if (verdict_compute(&verdict, &metrics->experiment->all, (struct verdict_classes){ 0 },
-                        VERDICT_CONFIDENCE) != 0)
+    if (verdict_compute(&verdict, &experiment->all, ALL_CLASSES, VERDICT_ALPHA) != 0)
         return;
-    print_interval(out, "riptide_effect_rounds_saved",
-                   "Round trips that windows have saved, with the bounds of 95 %.",
-                   &verdict.rounds_saved);
-    print_interval(out, "riptide_effect_time_ratio",
-                   "Change of time by windows, as a share of the time without; below 0: less.",
-                   &verdict.time);
-    print_interval(out, "riptide_effect_again_ratio",
-                   "Share of segments retransmitted with windows, minus that without.",
-                   &verdict.again);
+    share = held_share_of(experiment, ALL_CLASSES);
+    print_change(out, "riptide_effect_rounds_saved",
+                 "Round trips that windows have saved, with the bounds of 95 %.",
+                 effect_rounds_saved(&verdict));
+    print_change(out, "riptide_effect_time_ratio",
+                 "Change of time by windows, as a share of the time without; below 0: less.",
+                 verdict.time);
+    print_change(out, "riptide_effect_again_ratio",
+                 "Share of segments retransmitted with windows, minus that without.",
+                 verdict.retransmitted);
     print_interval(out, "riptide_held_out_ratio",
                    "Of the connections that count, those held out; void where the configured "
                    "share is not within.",
-                   &verdict.share);
+                   share.share, share.low, share.high);
 }
 
 /* Without connections a series is missing, instead of being 0. */
-static void print_books(FILE *out, const struct metrics *metrics)
+static void print_outcomes(FILE *out, const struct experiment *experiment)
 {
-    if (books_count(&metrics->experiment->all) == 0)
+    double all = outcomes_count(&experiment->all, ARMS);
+
+    if (all == 0)
         return;
-    for (const struct sum *sum = sums; sum < sums + N_SUMS; sum++) {
-        print_head(out, sum->name, "counter", sum->help);
-        for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
-            for (enum arm arm = 0; arm < ARMS; arm++)
-                print_cell(out, metrics, sum, class, arm);
-        }
-    }
+    for (enum sum sum = 0; sum < SUMS; sum++)
+        print_sums(out, &experiment->all, sum);
     print_head(out, "riptide_arm_held_out_due_total", "counter",
                "Of the connections that count, those that were to be held out.");
     fprintf(out, "riptide_arm_held_out_due_total %.9g\n",
-            books_due(&metrics->experiment->all, &metrics->experiment->arms));
+            all * held_share_of(experiment, ALL_CLASSES).due);
 }
 
 /* Not a number, but labels. */
@@ -305,8 +298,8 @@ void metrics_print(FILE *out, const struct metrics *metrics)
     print_table(out, metrics);
     print_largest(out, &metrics->estimator);
     if (metrics->experiment) {
-        print_books(out, metrics);
-        print_effect(out, metrics);
+        print_outcomes(out, metrics->experiment);
+        print_effect(out, metrics->experiment);
     }
     print_histogram(out, "riptide_initcwnd_segments",
                     "Initial windows of routes, counted each time that a route was written.",

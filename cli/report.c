@@ -117,24 +117,12 @@ static void report_route(const struct settings *settings, const struct riptide_a
     }
 }
 
-static void report_failed(int error)
+static void report_destroy_events(const char *reason)
 {
-    const char *hidden = "";
-
-    if (error == -EACCES || error == -EPERM)
-        hidden = "the sockets are hidden from this user: ";
-    log_line(LOG_LEVEL_ERROR, "cannot read the open connections: %s%s", hidden, strerror(-error));
-}
-
-static void report_destroy_events(int error)
-{
-    if (error == 0)
-        log_line(LOG_LEVEL_INFO, "destroy events are read again");
-    else if (error == -ENOBUFS)
-        log_line(LOG_LEVEL_WARNING,
-                 "more connections close than can be read: no destroy events for a while");
+    if (reason)
+        log_line(LOG_LEVEL_WARNING, "no destroy events: %s", reason);
     else
-        log_line(LOG_LEVEL_WARNING, "the kernel refuses destroy events: %s", strerror(-error));
+        log_line(LOG_LEVEL_INFO, "destroy events are read again");
 }
 
 static void report_rules(const struct riptide_agent_event *event, bool is_paused)
@@ -149,41 +137,43 @@ static void report_rules(const struct riptide_agent_event *event, bool is_paused
         log_line(LOG_LEVEL_INFO, "%s: windows enabled again", family);
 }
 
-static void report_backend(const struct settings *settings, const struct riptide_agent_event *event,
-                           bool is_paused)
+static void report_backend(const struct settings *settings, const char *reason,
+                           const struct riptide_agent_stats *stats)
 {
     static bool is_begun;
+    uint32_t backend = stats->applier->backend;
     bool is_auto = settings->applier.backend == RIPTIDE_AUTO;
     bool lacks_holdout =
-        event->backend == RIPTIDE_ROUTES && settings->applier.holdout_percent > 0;
+        backend == RIPTIDE_ROUTES && settings->applier.holdout_percent > 0;
 
-    if (is_begun && event->reason)
-        log_line(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
-                 "program: windows disabled: %s", event->reason);
+    if (is_begun && reason)
+        log_line(stats->is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
+                 "program: windows disabled: %s", reason);
     else if (is_begun)
         log_line(LOG_LEVEL_INFO, "program: windows enabled again");
-    else if (event->backend != RIPTIDE_ROUTES && settings->applier.dry_run)
+    else if (backend != RIPTIDE_ROUTES && settings->applier.dry_run)
         log_line(LOG_LEVEL_INFO,
                  "windows would be given by the program%s, if the kernel takes the "
                  "program, which a dry run does not load%s",
-                 event->backend == RIPTIDE_BOTH ? ", and by routes" : "",
+                 backend == RIPTIDE_BOTH ? ", and by routes" : "",
                  is_auto ? " (--apply auto)" : "");
     else if (is_auto)
         log_line(lacks_holdout ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "--apply auto chose %s: %s%s",
-                 riptide_name(RIPTIDE_NAMES_BACKEND, event->backend), event->reason,
+                 riptide_name(RIPTIDE_NAMES_BACKEND, backend), reason,
                  lacks_holdout ? "; no connection is held out" : "");
     else
         log_line(LOG_LEVEL_INFO, "windows are given by the program%s",
-                 event->backend == RIPTIDE_BOTH ? ", and by routes"
+                 backend == RIPTIDE_BOTH ? ", and by routes"
                                                 : "; no route or rule is installed");
     is_begun = true;
 }
 
 /* A connection that has not sent lately shows none, and a dry run that ends at once sees no later.
  */
-static void report_none(const struct settings *settings, const struct riptide_tick *tick)
+static void report_none(const struct settings *settings, const struct riptide_tick *tick,
+                        uint64_t n_windows)
 {
-    if (settings->applier.dry_run && settings->once && tick->destinations == 0)
+    if (settings->applier.dry_run && settings->once && n_windows == 0)
         log_line(LOG_LEVEL_INFO,
                  "no window: connections read: %" PRIu64
                  ", and none has sent lately; leave out --once to watch for longer",
@@ -214,21 +204,43 @@ static void report_full(const struct settings *settings, struct riptide_agent *a
     is_refusal_said = tick->overflow > 0;
 }
 
-/* The longest interval is too short for --max-share. Also once. */
+/*
+ * The longest interval is too short for --max-share, by a mean over about eight dumps, as the agent
+ * has it. Also once.
+ */
 static void report_share(const struct settings *settings, const struct riptide_tick *tick)
 {
+    static double mean_ns;
     static bool is_said;
-    double max_share = settings->agent.max_share;
-    double share = (double)tick->observe_mean_ns / (double)tick->interval_ns;
-    bool is_exceeded = max_share > 0 && share > max_share;
+    double max_share = settings->agent.max_share, share;
+    bool is_exceeded;
 
+    mean_ns += ((double)tick->observe_cpu_ns - mean_ns) / 8;
+    share = mean_ns / (double)tick->interval_ns;
+    is_exceeded = max_share > 0 && share > max_share;
     if (is_exceeded && !is_said)
         log_line(LOG_LEVEL_WARNING,
                  "a dump takes %.1f ms of a core: even at %g s, the longest interval that --ttl "
                  "allows, that is a share of %.2g, %.2g times --max-share %g",
-                 (double)tick->observe_mean_ns / 1e6, (double)tick->interval_ns / 1e9, share,
-                 share / max_share, max_share);
+                 mean_ns / 1e6, (double)tick->interval_ns / 1e9, share, share / max_share,
+                 max_share);
     is_said = is_exceeded;
+}
+
+static void report_tick(const struct settings *settings, struct riptide_agent *agent,
+                        const struct riptide_tick *tick)
+{
+    uint64_t n_windows = riptide_agent_get_stats(agent)->estimator->destinations;
+
+    report_full(settings, agent, tick);
+    report_none(settings, tick, n_windows);
+    report_share(settings, tick);
+    log_line(LOG_LEVEL_DEBUG,
+             "tick: %" PRIu64 " connections, %" PRIu64 " destinations, %" PRIu64
+             " refused, %.1f ms; the dump took %.1f ms of a core, the next is after %.3f s",
+             tick->samples, n_windows, tick->overflow,
+             (double)(tick->finished_ns - tick->started_ns) / 1e6,
+             (double)tick->observe_cpu_ns / 1e6, (double)tick->interval_ns / 1e9);
 }
 
 void report_event(const struct settings *settings, struct riptide_agent *agent,
@@ -239,30 +251,19 @@ void report_event(const struct settings *settings, struct riptide_agent *agent,
         report_rules(event, riptide_agent_get_stats(agent)->is_paused);
         break;
     case RIPTIDE_AGENT_TICK:
-        report_full(settings, agent, event->tick);
-        report_none(settings, event->tick);
-        report_share(settings, event->tick);
-        log_line(LOG_LEVEL_DEBUG,
-                 "tick: %" PRIu64 " connections, %" PRIu64 " destinations, %" PRIu64
-                 " changes, %" PRIu64 " refused, %.1f ms; %" PRIu64
-                 " closed, the dump took %.1f ms of a core, the next is after %.3f s",
-                 event->tick->samples, event->tick->destinations, event->tick->changes,
-                 event->tick->overflow,
-                 (double)(event->tick->finished_ns - event->tick->started_ns) / 1e6,
-                 event->tick->closed, (double)event->tick->observe_cpu_ns / 1e6,
-                 (double)event->tick->interval_ns / 1e9);
+        report_tick(settings, agent, event->tick);
         break;
     case RIPTIDE_AGENT_WINDOW:
         report_route(settings, event);
         break;
     case RIPTIDE_AGENT_FAILED:
-        report_failed(event->error);
+        log_line(LOG_LEVEL_ERROR, "cannot read the open connections: %s", event->reason);
         break;
     case RIPTIDE_AGENT_BACKEND:
-        report_backend(settings, event, riptide_agent_get_stats(agent)->is_paused);
+        report_backend(settings, event->reason, riptide_agent_get_stats(agent));
         break;
     case RIPTIDE_AGENT_DESTROY_EVENTS:
-        report_destroy_events(event->error);
+        report_destroy_events(event->reason);
         break;
     }
 }

@@ -25,14 +25,15 @@ static void report_hints(struct riptide_agent *agent)
         log_line(LOG_LEVEL_INFO, "hints that go on from before the start: %" PRIu32, n);
 }
 
-void state_report(const struct daemon *daemon)
+void state_report(const struct daemon *daemon, const char *said)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
-    bool is_loaded = stats->state_result == 0 || stats->state_result == -ENOENT;
 
     if (!stats->state)
         return;
-    log_line(is_loaded ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s", stats->state);
+    /* Where it could not be loaded the start has said so. */
+    if (strcmp(stats->state, said) != 0)
+        log_line(LOG_LEVEL_INFO, "%s", stats->state);
     if (stats->is_paused)
         log_line(LOG_LEVEL_WARNING,
                  "paused, as before the start: windows are disabled until `riptide resume`");

@@ -8,8 +8,6 @@
 
 #include "apply/routes/rule.h"
 #include "prefix.h"
-#include "verdict/books.h"
-#include "verdict/suspension.h"
 
 #include <riptide/agent.h>
 #include <stdio.h>
@@ -57,30 +55,10 @@ int riptide_agent_next_hint(const struct riptide_agent *agent, uint32_t *cursor,
 void riptide_agent_group(const struct riptide_agent *agent, const struct riptide_prefix *peer,
                          struct riptide_prefix *dst);
 
-/*
- * For destinations with a window: closed connections that sent at most two windows, so were only in
- * the flights that the first window allowed. The destination's window counts, not the arm's, so
- * that arms are comparable.
- */
-struct first_flights {
-    uint64_t segs, again_segs; /* without retransmissions; and retransmissions */
-};
-
 struct experiment;
 
-/* Outcomes of connections under an agent's windows. */
-struct outcomes {
-    struct experiment *experiment; /* NULL: none is held out */
-    char *kept; /* of a loaded state, without an experiment: text for the next state */
-    /* Closed connections of arms, by reason; [BOOK_ENTERED]: in the books. */
-    uint64_t left_out[ARMS][BOOK_ENTRIES];
-    uint32_t flights_wait;              /* rounds until first flights are judged */
-    struct first_flights flights[ARMS]; /* if none is held out, all are in that of ARM_WINDOW */
-    struct suspension suspension;
-    char why_suspended[256]; /* suspension_describe, while they are suspended */
-};
-
-const struct outcomes *riptide_agent_get_outcomes(const struct riptide_agent *agent);
+/* Outcomes of connections under an agent's windows, and what they decide. */
+const struct experiment *riptide_agent_get_experiment(const struct riptide_agent *agent);
 
 /* Whether the scope, whose arrays must be present, contains this connection. Pure. */
 bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample);

@@ -6,9 +6,9 @@
 #include "compute/estimator.h"
 #include "observe/config.h"
 #include "prefix.h"
-#include "verdict/verdict.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -71,7 +71,6 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
     interval_init(&agent->interval, stages.agent.interval_ns, stages.estimator.ttl_ns,
                   stages.agent.max_share);
     agent->backend = riptide_agent_read_applier(agent).backend;
-    outcomes_begin(agent);
 
     *agentp = agent;
     agent = NULL;
@@ -96,8 +95,7 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     closep(&agent->timer_fd);
     closep(&agent->epoll_fd);
     free(agent->state);
-    free(agent->outcomes.experiment);
-    free(agent->outcomes.kept);
+    free(agent->kept_outcomes);
     free(agent);
     return NULL;
 }
@@ -120,20 +118,26 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
         error_set(error, "it was started before");
         r = -EALREADY;
     }
-    /* First what a failure of the rest need not take back. */
-    if (r == 0)
-        r = round_first(agent);
-    if (r == 0 && (r = riptide_applier_start(agent->applier, error)) < 0)
-        round_none(agent);
     if (r < 0)
+        return r;
+    /* The timer comes first, as it is taken back more easily. */
+    agent->next_ns = read_clock(CLOCK_BOOTTIME);
+    r = round_arm(agent);
+    if (r == 0)
+        r = riptide_applier_start(agent->applier, error);
+    if (r < 0) {
+        agent->next_ns = RIPTIDE_NEVER_NS;
+        round_arm(agent);
         return error_fill(error, r);
+    }
     agent->is_started = true;
     agent->backend = riptide_agent_read_applier(agent).backend;
     if (agent->stages.has_prefixes && agent->backend == RIPTIDE_ROUTES)
         applier_add_why(agent->applier,
                         "prefixes get no windows, as routes serve single addresses");
     outcomes_begin(agent);
-    state_load(agent);
+    if (state_load(agent) && error && !error->text[0])
+        error_set(error, "%s", agent->state_said.text);
     agent->is_backend_news = agent->stages.applier.backend != RIPTIDE_ROUTES;
     return 0;
 }
@@ -191,6 +195,8 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
         r = dispatch_fd(agent, events[i].data.fd);
         is_more |= r == RIPTIDE_E_MORE;
     }
+    if (r >= 0)
+        r = round_arm(agent);
     if (r < 0)
         return r;
     return is_more ? RIPTIDE_E_MORE : 0;
@@ -199,42 +205,44 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 static bool pop_events_error(struct riptide_agent *agent)
 {
     struct riptide_observer_stats stats;
-    int error;
+    int64_t error;
 
     riptide_observer_get_stats(agent->observer, &stats, sizeof(stats));
-    error = (int)stats.events_error;
+    error = stats.events_error;
     if (error == agent->events_error)
         return false;
     agent->events_error = error;
     agent->event.kind = RIPTIDE_AGENT_DESTROY_EVENTS;
-    agent->event.error = error;
+    if (error == 0)
+        return true;
+    snprintf(agent->reason, sizeof(agent->reason), "%s",
+             error == -ENOBUFS ? "more connections close than can be read; none for a while"
+                               : strerror(-(int)error));
+    agent->event.reason = agent->reason;
     return true;
 }
 
-/*
- * The backend at the start; then why the program gives no windows, or (NULL) that it does; and why
- * rules are not in place.
- */
+/* The backend at the start; then why rules or the program give no windows, or (NULL) that they do. */
 static bool pop_applier(struct riptide_agent *agent)
 {
     const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
+    const char *const reasons[] = { stats.rules_reason[0], stats.rules_reason[1],
+                                    stats.program_reason };
 
-    if (agent->is_backend_news || stats.program_reason != agent->program_reason) {
-        agent->event.kind = RIPTIDE_AGENT_BACKEND;
-        agent->event.backend = (enum riptide_backend)stats.backend;
-        agent->event.reason = agent->is_backend_news ? stats.why : stats.program_reason;
-        if (!agent->is_backend_news)
-            agent->program_reason = stats.program_reason;
+    agent->event.kind = RIPTIDE_AGENT_BACKEND;
+    if (agent->is_backend_news) {
         agent->is_backend_news = false;
+        agent->event.reason = stats.why;
         return true;
     }
-    for (int i = 0; i < 2 && stats.backend != RIPTIDE_PROGRAM; i++) {
-        if (stats.rules_reason[i] == agent->reasons[i])
+    for (size_t i = stats.backend == RIPTIDE_PROGRAM ? 2 : 0; i < 3; i++) {
+        if (reasons[i] == agent->reasons[i])
             continue;
-        agent->reasons[i] = stats.rules_reason[i];
-        agent->event.kind = RIPTIDE_AGENT_RULES;
-        agent->event.family = families[i];
-        agent->event.reason = agent->reasons[i];
+        agent->reasons[i] = agent->event.reason = reasons[i];
+        if (i < 2) {
+            agent->event.kind = RIPTIDE_AGENT_RULES;
+            agent->event.family = families[i];
+        }
         return true;
     }
     return false;
@@ -242,9 +250,14 @@ static bool pop_applier(struct riptide_agent *agent)
 
 static bool pop_round(struct riptide_agent *agent)
 {
+    bool is_hidden = agent->failure == -EACCES || agent->failure == -EPERM;
+
     if (agent->failure) {
+        snprintf(agent->reason, sizeof(agent->reason), "%s%s",
+                 is_hidden ? "the sockets are hidden from this user: " : "",
+                 strerror(-agent->failure));
         agent->event.kind = RIPTIDE_AGENT_FAILED;
-        agent->event.error = agent->failure;
+        agent->event.reason = agent->reason;
         agent->failure = 0;
         return true;
     }
@@ -274,8 +287,10 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
     agent->is_popped = true;
     if (agent_pop_route(agent, &route) == 0) {
         agent->event.kind = RIPTIDE_AGENT_WINDOW;
+        window_fill(agent, &route->dst, route);
         agent->event.window = &agent->window;
-        agent->event.outcome = window_give(agent, route);
+        agent->event.outcome =
+            route->backend == RIPTIDE_ROUTES ? agent->window.route : agent->window.program;
     } else if (!pop_applier(agent) && !pop_events_error(agent) && !pop_round(agent)) {
         return RIPTIDE_E_AGAIN;
     }
@@ -283,18 +298,10 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
-                                     const struct riptide_sample *sample)
-{
-    int r = agent_check(agent, NULL);
-
-    return r < 0 ? r : round_add(agent, sample);
-}
-
 int agent_apply_pause(struct riptide_agent *agent)
 {
     return riptide_applier_set_paused(agent->applier,
-                                      agent->is_paused || agent->outcomes.suspension.until_ns > 0);
+                                      agent->is_paused || agent->experiment.suspension.until_ns > 0);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)
@@ -304,8 +311,8 @@ RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is
     if (r < 0)
         return r;
     agent->is_paused = is_paused;
-    if (!is_paused && agent->outcomes.experiment)
-        experiment_begin(agent->outcomes.experiment, HOLDOUT_FIRST);
+    if (!is_paused)
+        experiment_begin(&agent->experiment, HOLDOUT_FIRST);
     return agent_apply_pause(agent);
 }
 
@@ -315,7 +322,7 @@ RIPTIDE_PUBLIC int riptide_agent_get_verdict(const struct riptide_agent *agent,
                                              struct riptide_verdict *verdict, size_t size)
 {
     struct riptide_verdict given;
-    int r = experiment_give(agent->outcomes.experiment, &given);
+    int r = experiment_give(&agent->experiment, &given);
 
     struct_give(verdict, size, &given, sizeof(given));
     return r;

@@ -19,45 +19,15 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-/* Whether arms are drawn: by the program, unless AUTO chooses routes later. */
-static bool has_draws(const struct riptide_applier_config *config)
-{
-    return config->backend != RIPTIDE_ROUTES && config->holdout_percent > 0;
-}
-
-/* Whether closed connections are needed: by the policy, or for outcomes. */
-static bool needs_closed(const struct stages *stages)
-{
-    return stages->estimator.policy->needs_closed || has_draws(&stages->applier);
-}
-
-/* What makes destinations of several hosts; NULL: nothing. */
-static const char *name_prefixes(const struct riptide_estimator_config *estimator)
-{
-    if (estimator->prefix_len4 < 32)
-        return "estimator.prefix_len4";
-    if (estimator->prefix_len6 < 128)
-        return "estimator.prefix_len6";
-    return NULL;
-}
-
-/*
- * One round may replace all destinations; those that give way keep their places in the applier
- * until their routes are deleted and their events popped.
- */
-static uint32_t with_those_that_wait(uint32_t max_destinations)
-{
-    return max_destinations < RIPTIDE_MAX_DESTINATIONS / 2 ? 2 * max_destinations
-                                                           : RIPTIDE_MAX_DESTINATIONS;
-}
-
 /* Checks across stages, which the stages cannot do. */
 static int stages_join(struct stages *stages, struct riptide_error *error)
 {
     const struct riptide_estimator_config *estimator = &stages->estimator;
     struct riptide_observer_config *observer = &stages->observer;
     struct riptide_applier_config *applier = &stages->applier;
-    const char *prefixes = name_prefixes(estimator);
+    bool has_prefixes4 = estimator->prefix_len4 < 32, has_prefixes6 = estimator->prefix_len6 < 128;
+    /* Arms are drawn by the program, unless AUTO chooses routes later. */
+    bool has_draws = applier->backend != RIPTIDE_ROUTES && applier->holdout_percent > 0;
 
     if (stages->agent.interval_ns < 10 * NS_PER_MS || stages->agent.interval_ns > 3600 * NS_PER_S)
         return error_set_field(error, "interval_ns", "must be 10 ms to one hour");
@@ -70,18 +40,25 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
                                      "at once")
                    : error_set_field(error, "estimator.ttl_ns",
                                      "must be longer than the interval, or windows expire at once");
-    stages->has_prefixes = prefixes != NULL;
-    if (prefixes && applier->backend == RIPTIDE_ROUTES)
-        return error_set_field(error, prefixes,
-                               "a prefix; routes serve single addresses, the program serves "
-                               "prefixes");
-    /* A value that is never valid stays, so that the applier refuses it. */
+    stages->has_prefixes = has_prefixes4 || has_prefixes6;
+    if (stages->has_prefixes && applier->backend == RIPTIDE_ROUTES)
+        return error_set_field(
+            error, has_prefixes4 ? "estimator.prefix_len4" : "estimator.prefix_len6",
+            "a prefix; routes serve single addresses, the program serves prefixes");
+    /*
+     * One round may replace all destinations; those that give way keep their places in the applier
+     * until their routes are deleted and their events popped. A value that is never valid stays, so
+     * that the applier refuses it.
+     */
     if (applier->max_windows >= estimator->max_destinations &&
         applier->max_windows <= RIPTIDE_MAX_DESTINATIONS)
-        applier->max_windows = with_those_that_wait(estimator->max_destinations);
+        applier->max_windows = estimator->max_destinations < RIPTIDE_MAX_DESTINATIONS / 2
+                                   ? 2 * estimator->max_destinations
+                                   : RIPTIDE_MAX_DESTINATIONS;
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
-        observer->destroy_events =
-            needs_closed(stages) ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;
+        observer->destroy_events = estimator->policy->needs_closed || has_draws
+                                       ? RIPTIDE_DESTROY_EVENTS_YES
+                                       : RIPTIDE_DESTROY_EVENTS_NO;
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_NO)
         applier->holdout_percent = 0;
     return 0;

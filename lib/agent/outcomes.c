@@ -5,77 +5,51 @@
 #include "apply/applier.h"
 #include "compute/estimator.h"
 
-#include <stdlib.h>
+#include <string.h>
+
+/* Rounds until first flights are judged again: older connections had no window. */
+enum { FLIGHTS_WAIT = 3 };
 
 void outcomes_begin(struct riptide_agent *agent)
 {
     const struct riptide_applier_config *config = &agent->stages.applier;
-    struct outcomes *outcomes = &agent->outcomes;
+    struct experiment *experiment = &agent->experiment;
     /* Where only routes give windows no connection can be drawn. */
-    bool has_draws =
-        agent->backend != RIPTIDE_ROUTES && config->holdout_percent > 0 && !config->dry_run;
+    bool has_draws = agent->backend != RIPTIDE_ROUTES && !config->dry_run;
 
-    if (has_draws == (outcomes->experiment != NULL))
-        return;
-    free(outcomes->experiment);
-    /* Without memory for outcomes windows are given all the same. */
-    outcomes->experiment = has_draws ? calloc(1, sizeof(*outcomes->experiment)) : NULL;
-    if (!outcomes->experiment)
-        return;
-    outcomes->experiment->arms = (struct arm_config){ .holdout_percent = config->holdout_percent,
-                                                      .seed = config->holdout_seed };
-    outcomes->experiment->since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
-    free(outcomes->kept);
-    outcomes->kept = NULL;
-}
-
-static bool gives_none(const struct riptide_agent *agent)
-{
-    return agent->outcomes.suspension.until_ns > 0 || agent->is_paused ||
-           (agent->backend == RIPTIDE_PROGRAM && riptide_agent_read_applier(agent).program_reason);
+    experiment->holdout_percent = has_draws ? config->holdout_percent : 0;
+    experiment->seed = config->holdout_seed;
+    experiment->since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
 }
 
 /* Connections that open without our window show nothing about it. */
-static void wait_for_flights(struct riptide_agent *agent, bool is_off)
+static void wait_for_flights(struct riptide_agent *agent)
 {
-    struct outcomes *outcomes = &agent->outcomes;
+    bool is_off =
+        agent->experiment.suspension.until_ns > 0 || agent->is_paused ||
+        (agent->backend == RIPTIDE_PROGRAM && riptide_agent_read_applier(agent).program_reason);
 
     if (is_off)
-        outcomes->flights_wait = FLIGHTS_WAIT;
-    else
-        outcomes->flights_wait -= outcomes->flights_wait > 0;
-    agent->estimator->gives_none = outcomes->flights_wait > 0;
-}
-
-static void judge(struct riptide_agent *agent, uint64_t now_ns)
-{
-    struct outcomes *outcomes = &agent->outcomes;
-    struct experiment *experiment = outcomes->experiment;
-    struct verdict verdict;
-    enum suspension_step step =
-        experiment_judge(experiment, &outcomes->suspension, &verdict, now_ns);
-
-    if (step == SUSPENSION_BEGINS)
-        suspension_describe(&outcomes->suspension, &verdict, outcomes->why_suspended,
-                            sizeof(outcomes->why_suspended));
-    if (step != SUSPENSION_SAME)
-        agent_apply_pause(agent);
-    applier_set_holdout(agent->applier,
-                        ARM_SHARE(phase_percent(&experiment->arms, experiment->phase)),
-                        experiment->phase);
+        agent->flights_wait = FLIGHTS_WAIT;
+    else if (agent->flights_wait > 0)
+        agent->flights_wait--;
+    agent->estimator->gives_none = agent->flights_wait > 0;
 }
 
 void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns)
 {
-    const struct experiment *experiment = agent->outcomes.experiment;
+    struct experiment *experiment = &agent->experiment;
 
-    if (experiment) {
-        judge(agent, now_ns);
+    if (experiment->holdout_percent > 0) {
+        if (experiment_judge(experiment, now_ns) != SUSPENSION_SAME)
+            agent_apply_pause(agent);
+        applier_set_holdout(agent->applier, ARM_SHARE(phase_percent(experiment, experiment->phase)),
+                            experiment->phase);
         /* The share of the first phase in both: some that have opened in it are still open. */
-        agent->estimator->holdout = ARM_SHARE(experiment->arms.holdout_percent);
-        agent->estimator->arms_seed = experiment->arms.seed;
+        agent->estimator->holdout = ARM_SHARE(experiment->holdout_percent);
+        agent->estimator->arms_seed = experiment->seed;
     }
-    wait_for_flights(agent, gives_none(agent));
+    wait_for_flights(agent);
 }
 
 static void count_flight(struct first_flights *flights, const struct riptide_sample *sample,
@@ -86,40 +60,38 @@ static void count_flight(struct first_flights *flights, const struct riptide_sam
     if (segs == 0 || segs > 2 * cwnd)
         return;
     flights->segs += segs;
-    flights->again_segs += sample->retrans_segs;
+    flights->retrans_segs += sample->retrans_segs;
 }
 
 /* Most closed connections do not count and return early. */
-static enum book_entry enter(struct riptide_agent *agent, const struct riptide_sample *sample,
-                             const struct opened *opened)
+static enum outcome_entry enter(struct riptide_agent *agent, const struct riptide_sample *sample,
+                                struct opened opened)
 {
-    struct experiment *experiment = agent->outcomes.experiment;
     struct riptide_estimate path = { .min_rtt_us = 0 };
-    enum book_entry entry;
-    struct book_line line;
+    enum outcome_entry entry;
+    struct outcome outcome;
 
     if (sample->acked_bytes <= (uint64_t)KERNEL_CWND * sample->mss_bytes)
-        return BOOK_SMALL;
+        return OUTCOME_SMALL;
     /* Without this sample, whose own time depends on its arm: the policy has it after the tick. */
     riptide_estimator_find(agent->estimator, &sample->dst, &path);
-    entry = book_line_of(&line, opened->phase, sample, path.min_rtt_us);
-    if (entry == BOOK_ENTERED)
-        experiment_enter(experiment, &line, opened->arm,
-                         verdict_group(&sample->dst, experiment->arms.seed));
+    entry = outcome_of(&outcome, sample, path.min_rtt_us);
+    if (entry == OUTCOME_COUNTS)
+        experiment_enter(&agent->experiment, opened, &outcome, &sample->dst);
     return entry;
 }
 
 void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sample, uint32_t cwnd)
 {
-    struct outcomes *outcomes = &agent->outcomes;
+    struct experiment *experiment = &agent->experiment;
     struct opened opened = { ARM_WINDOW, HOLDOUT_FIRST };
-    bool is_noted = outcomes->experiment &&
-                    applier_find_opened(agent->applier, sample->cookie, sample->closed, &opened);
+    bool is_on = experiment->holdout_percent > 0;
+    bool is_noted = is_on && applier_find_opened(agent->applier, sample->cookie, true, &opened);
 
-    if (cwnd > 0 && outcomes->flights_wait == 0 && (is_noted || !outcomes->experiment))
-        count_flight(&outcomes->flights[opened.arm], sample, cwnd);
+    if (cwnd > 0 && agent->flights_wait == 0 && (is_noted || !is_on))
+        count_flight(&experiment->flights[opened.arm], sample, cwnd);
     if (is_noted)
-        outcomes->left_out[opened.arm][enter(agent, sample, &opened)]++;
-    else if (outcomes->experiment && cwnd > 0)
-        outcomes->left_out[ARM_WINDOW][BOOK_WITHOUT]++;
+        experiment->entries[opened.arm][enter(agent, sample, opened)]++;
+    else if (is_on && cwnd > 0)
+        experiment->entries[ARM_WINDOW][OUTCOME_WITHOUT]++;
 }

@@ -6,9 +6,10 @@
 #include "agent/interval.h"
 #include "internal.h"
 #include "tools.h"
-#include "verdict/experiment.h"
+#include "verdict/verdict.h"
 
 #include <riptide/agent.h>
+#include <stdio.h>
 #include <time.h>
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -50,6 +51,7 @@ enum phase {
 
 struct riptide_agent {
     pid_t pid; /* the process that made it */
+    struct stages stages; /* as the stages have them; the arrays are gone */
     struct interval interval;
     int epoll_fd;
     int timer_fd;
@@ -60,14 +62,12 @@ struct riptide_agent {
     bool is_started;
     bool is_paused; /* as asked for */
     char *state;    /* path of its file; NULL: none */
-    /* What became of that at the start. */
-    int state_result;
-    struct riptide_error state_said; /* empty: not loaded */
-    struct riptide_load_counts loaded;
-    struct outcomes outcomes;
-    struct stages stages; /* as the stages have them; the arrays are gone */
+    struct riptide_error state_said; /* what became of that at the start; empty: not loaded */
+    char *kept_outcomes; /* of a loaded state, where none is held out: text for the next state */
+    struct experiment experiment;
+    uint32_t flights_wait; /* rounds until first flights are judged */
     enum phase phase;
-    uint64_t next_ns;         /* when the next round begins */
+    uint64_t next_ns, armed_ns; /* when the next round begins; for when the timer is set */
     struct riptide_tick tick; /* of the present round */
     /* Popped from the estimator and not yet given to the applier; or NULL. */
     const struct riptide_estimate *in_hand;
@@ -77,25 +77,20 @@ struct riptide_agent {
     bool is_tick_news;
     bool is_backend_news;
     bool is_popped; /* the caller has popped since the last round began */
-    const char *program_reason; /* why the program gives no windows, as last popped */
-    const char *reasons[2];     /* why rules are not in place, as last popped */
-    int events_error;           /* why there are no destroy events, as last popped */
-    int failure;
+    int failure;    /* of the last dump, -errno */
+    const char *reasons[3]; /* why rules are not in place, and the program gives no windows */
+    int64_t events_error; /* why there are no destroy events; these are as last popped */
     /* What the last call has given to the caller. */
     struct riptide_estimate estimate;
     struct riptide_route route, program;
     struct riptide_window window;
     struct riptide_agent_event event;
-    struct agent_stats {
-        struct riptide_observer_stats observer;
-        struct riptide_estimator_stats estimator;
-        struct riptide_applier_stats applier;
-        struct riptide_agent_stats given;
-    } stats;
+    char reason[96];
+    struct riptide_observer_stats observer_stats;
+    struct riptide_estimator_stats estimator_stats;
+    struct riptide_applier_stats applier_stats;
+    struct riptide_agent_stats stats;
 };
-
-/* Rounds until first flights are judged again: older connections had no window. */
-enum { FLIGHTS_WAIT = 3 };
 
 /* agent.c */
 
@@ -113,7 +108,7 @@ int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **ro
 
 /* outcomes.c */
 
-/* Begins the outcomes, or ends them at a start where AUTO chose routes. */
+/* At the start: begins the experiment, if connections can be drawn. */
 void outcomes_begin(struct riptide_agent *agent);
 
 /*
@@ -128,63 +123,52 @@ void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sa
 
 /* window.c */
 
-/* Fills agent->window: what is known of a destination. */
-void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst);
-
-/* Likewise, with an outcome that the applier has popped in place of a found one. Returns it. */
-const struct riptide_route *window_give(struct riptide_agent *agent,
-                                        const struct riptide_route *popped);
+/*
+ * What is known of a destination; `popped`: an outcome of the applier in place of what it has now,
+ * or NULL.
+ */
+void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst,
+                 const struct riptide_route *popped);
 
 /* The stats of its applier, with the agent's reasons: while windows are suspended, why. */
 struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_agent *agent);
 
 /* state.c */
 
-/* At the start. A file that cannot be used is no failure: windows are learned anew. */
-void state_load(struct riptide_agent *agent);
+/*
+ * At the start. A file that cannot be used is no failure: windows are learned anew. Returns whether
+ * one is there that cannot.
+ */
+bool state_load(struct riptide_agent *agent);
 
-/* operator_text.c */
+/* state_text.c */
 
-/* The text to follow a state. */
-void operator_put(FILE *out, const struct riptide_estimator *estimator, bool is_paused,
-                  uint64_t now_ns, uint64_t realtime_ns);
+struct clocks {
+    uint64_t now_ns, realtime_ns;
+};
+
+void state_text_put(FILE *out, const struct riptide_agent *agent, struct clocks clocks);
 
 /*
- * Adds the hints of a state, which ends with a zero; returns whether it was paused. *n_skippedp:
- * lines that were damaged, and hints beyond RIPTIDE_MAX_HINTS.
+ * Loads it from a state, which ends with a zero; `said`: how many outcomes, and why others were
+ * not. The caller tells the applier of a pause or suspension.
  */
-bool operator_load(struct riptide_estimator *estimator, const char *state, uint64_t now_ns,
-                   uint64_t realtime_ns, uint32_t *n_skippedp);
-
-/* outcomes_text.c */
-
-/* The text to follow that, empty without outcomes: *np bytes, to be freed. Errors: -ENOMEM. */
-int outcomes_save(const struct outcomes *outcomes, uint64_t now_ns, uint64_t realtime_ns,
-                  char **textp, size_t *np);
-
-/*
- * Loads them from a state, which ends with a zero; `said`: how many, and why others were not. If
- * windows are still suspended the caller tells the applier.
- */
-void outcomes_load(struct outcomes *outcomes, const char *state, size_t size, uint64_t now_ns,
-                   uint64_t realtime_ns, struct riptide_error *said);
+void state_text_load(struct riptide_agent *agent, const char *state, struct clocks clocks,
+                     struct riptide_error *said);
 
 /* round.c */
 
-/* Begins the first round at once. Errors: those of timerfd_settime(2). */
-int round_first(struct riptide_agent *agent);
-
-/* Takes that back. */
-void round_none(const struct riptide_agent *agent);
+/*
+ * Makes the fd readable at next_ns, or at once while windows wait to be handed over. Errors: those
+ * of timerfd_settime(2).
+ */
+int round_arm(struct riptide_agent *agent);
 
 /* The timer's fd is readable. */
 int round_on_timer(struct riptide_agent *agent);
 
 /* The observer's fd is readable: reads one buffer, of the dump or of closed connections. */
 int round_on_observer(struct riptide_agent *agent);
-
-/* riptide_agent_add. */
-int round_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 
 /* The applier's fd is readable, or has new work: a round ends when all changes are applied. */
 int round_on_applier(struct riptide_agent *agent);

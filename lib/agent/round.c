@@ -21,61 +21,45 @@ static uint64_t now(void)
     return read_clock(CLOCK_BOOTTIME);
 }
 
-/* Makes the fd readable at once while windows wait to be handed over, else at next_ns. */
-static int arm(const struct riptide_agent *agent)
+int round_arm(struct riptide_agent *agent)
 {
     uint64_t at_ns = agent->phase == PHASE_HANDING ? 1 : agent->next_ns;
     const struct itimerspec at = { .it_value = { .tv_sec = (time_t)(at_ns / NS_PER_S),
                                                  .tv_nsec = (long)(at_ns % NS_PER_S) } };
 
-    return timerfd_settime(agent->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) < 0 ? -errno : 0;
-}
-
-static int set_timer(struct riptide_agent *agent, uint64_t at_ns)
-{
-    agent->next_ns = at_ns;
-    return arm(agent);
-}
-
-int round_first(struct riptide_agent *agent)
-{
-    return set_timer(agent, now());
-}
-
-void round_none(const struct riptide_agent *agent)
-{
-    const struct itimerspec never = { .it_value = { 0 } };
-
-    timerfd_settime(agent->timer_fd, 0, &never, NULL);
+    if (at_ns == agent->armed_ns)
+        return 0;
+    if (timerfd_settime(agent->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) < 0)
+        return -errno;
+    agent->armed_ns = at_ns;
+    return 0;
 }
 
 /* The next round begins one interval after this one began; missed rounds are skipped. */
-static int schedule(struct riptide_agent *agent, uint64_t now_ns)
+static void schedule(struct riptide_agent *agent, uint64_t now_ns)
 {
     uint64_t next_ns = agent->next_ns + agent->interval.current_ns;
 
-    return set_timer(agent, next_ns > now_ns ? next_ns : now_ns + agent->interval.current_ns);
+    agent->next_ns = next_ns > now_ns ? next_ns : now_ns + agent->interval.current_ns;
 }
 
 /* This round's dump has ended: its cost determines the beginning of the next one. */
-static int adapt(struct riptide_agent *agent, bool is_complete)
+static void end_observing(struct riptide_agent *agent, bool is_complete)
 {
-    uint64_t before_ns = agent->interval.current_ns;
-
+    agent->next_ns -= agent->interval.current_ns;
     interval_update(&agent->interval, agent->tick.observe_cpu_ns, is_complete);
-    if (agent->interval.current_ns == before_ns)
-        return 0;
-    return set_timer(agent, agent->next_ns - before_ns + agent->interval.current_ns);
+    agent->next_ns += agent->interval.current_ns;
+    agent->tick.interval_ns = agent->interval.current_ns;
+    /* In each round, as AUTO chooses at the start, and a detached program paces nothing. */
+    riptide_estimator_tick(agent->estimator, now(), applier_can_pace(agent->applier));
+    agent->phase = PHASE_HANDING;
 }
 
-static int end_observing(struct riptide_agent *agent, uint64_t now_ns)
+/* Of a dump that was given up, the samples that it brought count; destinations expire as always. */
+static void give_up_round(struct riptide_agent *agent, int error)
 {
-    /* In each round, as AUTO chooses at the start, and a detached program paces nothing. */
-    riptide_estimator_tick(agent->estimator, now_ns, applier_can_pace(agent->applier));
-    agent->tick.interval_ns = agent->interval.current_ns;
-    agent->tick.observe_mean_ns = agent->interval.mean_ns;
-    agent->phase = PHASE_HANDING;
-    return arm(agent);
+    agent->failure = error;
+    end_observing(agent, false);
 }
 
 /* Hands over a part of the computed windows in each dispatch. */
@@ -109,23 +93,9 @@ static int hand_over(struct riptide_agent *agent)
         if (r < 0)
             return r;
         agent->in_hand = NULL;
-        agent->tick.changes += r == 0;
         agent->tick.overflow += r == RIPTIDE_E_FULL;
     }
-    if (agent->phase == PHASE_HANDING)
-        return 0;
-    r = arm(agent);
-    return r < 0 ? r : round_on_applier(agent);
-}
-
-/* Of a dump that was given up, the samples that it brought count; destinations expire as always. */
-static int give_up_round(struct riptide_agent *agent, int error, uint64_t now_ns)
-{
-    int r;
-
-    agent->failure = error;
-    r = adapt(agent, false);
-    return r < 0 ? r : end_observing(agent, now_ns);
+    return agent->phase == PHASE_HANDING ? 0 : round_on_applier(agent);
 }
 
 /*
@@ -143,22 +113,19 @@ static void drop_unpopped(struct riptide_agent *agent)
     agent->is_popped = false;
 }
 
-static int begin_round(struct riptide_agent *agent, uint64_t now_ns)
+static void begin_round(struct riptide_agent *agent, uint64_t now_ns)
 {
-    uint64_t late_ns = now_ns > agent->next_ns ? now_ns - agent->next_ns : 0;
-    int r = schedule(agent, now_ns);
+    int r;
 
-    if (r < 0)
-        return r;
     agent->tick = agent->next;
     agent->tick.started_ns = now_ns;
-    agent->tick.late_ns = late_ns;
     agent->next = (struct riptide_tick){ 0 };
     drop_unpopped(agent);
     outcomes_begin_round(agent, now_ns);
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);
-    return r < 0 ? give_up_round(agent, r, now_ns) : 0;
+    if (r < 0)
+        give_up_round(agent, r);
 }
 
 /* The estimator counts invalid samples. */
@@ -169,7 +136,6 @@ static void count_sample(struct riptide_tick *tick, const struct riptide_sample 
     bool is_added = (outcome == 0 || outcome == RIPTIDE_E_LEFT_OUT) && !is_shown_before;
 
     tick->samples += is_added;
-    tick->closed += is_added && sample->closed;
     tick->overflow += outcome == RIPTIDE_E_FULL;
 }
 
@@ -191,10 +157,13 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
     return 0;
 }
 
-int round_add(struct riptide_agent *agent, const struct riptide_sample *sample)
+RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
+                                     const struct riptide_sample *sample)
 {
-    int r;
+    int r = agent_check(agent, NULL);
 
+    if (r < 0)
+        return r;
     r = riptide_scope_matches(agent->estimator->scope, sample)
             ? riptide_estimator_add(agent->estimator, sample)
             : RIPTIDE_E_UNKNOWN;
@@ -230,7 +199,7 @@ int round_on_observer(struct riptide_agent *agent)
     bool is_dump = agent->phase == PHASE_OBSERVING;
     struct riptide_tick *tick = is_dump ? &agent->tick : &agent->next;
     uint64_t began_ns = now(), cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID), elapsed_ns;
-    int dispatched = riptide_observer_dispatch(agent->observer), added = 0, r;
+    int dispatched = riptide_observer_dispatch(agent->observer), added = 0;
 
     if (dispatched >= 0)
         added = add_buffer(agent, tick);
@@ -241,13 +210,12 @@ int round_on_observer(struct riptide_agent *agent)
     if (is_dump)
         tick->observe_cpu_ns += cpu_ns;
     if (dispatched < 0 && is_dump)
-        return give_up_round(agent, dispatched, now());
-    if (dispatched < 0 || added < 0)
+        give_up_round(agent, dispatched);
+    else if (dispatched < 0 || added < 0)
         return dispatched < 0 ? dispatched : added;
-    if (added != RIPTIDE_E_DONE)
-        return 0;
-    r = adapt(agent, true);
-    return r < 0 ? r : end_observing(agent, now());
+    else if (added == RIPTIDE_E_DONE)
+        end_observing(agent, true);
+    return 0;
 }
 
 int round_on_applier(struct riptide_agent *agent)
@@ -256,7 +224,6 @@ int round_on_applier(struct riptide_agent *agent)
 
     if (agent->phase != PHASE_APPLYING || r != 0)
         return r;
-    agent->tick.destinations = agent->estimator->n_windows;
     agent->tick.finished_ns = now();
     agent->finished = agent->tick;
     agent->is_tick_news = true;
@@ -273,15 +240,17 @@ int round_on_timer(struct riptide_agent *agent)
         return hand_over(agent);
     if (read(agent->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    schedule(agent, now_ns);
     /*
      * If a round takes longer than the interval, no other one begins; a dump for which the kernel
      * was busy is requested again, and one that the kernel does not continue is given up.
      */
-    if (agent->phase == PHASE_WAITING)
-        return begin_round(agent, now_ns);
-    r = schedule(agent, now_ns);
-    if (r < 0 || agent->phase != PHASE_OBSERVING)
-        return r;
-    r = riptide_observer_start(agent->observer);
-    return r < 0 && r != -EBUSY ? give_up_round(agent, r, now_ns) : 0;
+    if (agent->phase == PHASE_WAITING) {
+        begin_round(agent, now_ns);
+    } else if (agent->phase == PHASE_OBSERVING) {
+        r = riptide_observer_start(agent->observer);
+        if (r < 0 && r != -EBUSY)
+            give_up_round(agent, r);
+    }
+    return 0;
 }

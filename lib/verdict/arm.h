@@ -27,11 +27,6 @@ enum holdout_phase { HOLDOUT_FIRST, HOLDOUT_SETTLED, HOLDOUT_PHASES };
 /* Of the second phase, percent. */
 #define SETTLED_PERCENT 0.2
 
-struct arm_config {
-    __u32 holdout_percent; /* of the first phase, as configured */
-    __u32 seed;
-};
-
 /* As what a connection opened. */
 struct opened {
     enum arm arm;

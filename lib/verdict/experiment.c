@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Phases, stretches of outcomes, and their verdicts; see experiment.h. */
-#include "verdict/experiment.h"
+/* Phases, stretches of outcomes, and suspension of windows that do harm; see verdict.h. */
+#include "verdict/verdict.h"
 
 #include "internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /*
  * A stretch ends after so many held out: otherwise a month of gains would hide new harm for about
@@ -28,7 +29,13 @@ static const uint64_t longest_first_ns = NS_PER_S * 3600;
  * than windows: the first phase, not this comparison, decides that.
  */
 enum { LATEST = 1000 };
-static const double more_time = 0.1, more_again = 0.01;
+static const double more_time = 0.1, more_retransmitted = 0.01;
+
+/* The first wait is a few verdicts' time, in which a path changes; later ones cost little. */
+static const uint64_t first_wait_ns = NS_PER_S * 600;
+
+/* Of time, and of retransmitted segments: a smaller harm is not worth a time without windows. */
+static const double margin = 0.02;
 
 static void begin_stretch(struct experiment *experiment)
 {
@@ -39,31 +46,49 @@ static void begin_stretch(struct experiment *experiment)
 
 void experiment_begin(struct experiment *experiment, enum holdout_phase phase)
 {
-    if (phase == HOLDOUT_SETTLED) {
-        experiment->before = (struct books){ 0 };
-        for (size_t i = 0; i < VERDICT_GROUPS; i++)
-            books_add(&experiment->before, &experiment->stretch[i]);
-    }
     experiment->phase = phase;
-    experiment->latest = (struct books){ 0 };
-    experiment->n_latest = 0;
     experiment->traffic_ns = 0;
     begin_stretch(experiment);
 }
 
-void experiment_enter(struct experiment *experiment, const struct book_line *line, enum arm arm,
-                      unsigned int group)
+void experiment_settle(struct experiment *experiment, const struct outcomes *before, size_t n)
 {
-    books_put(&experiment->all, arm, line);
-    if (arm == ARM_HOLDOUT)
-        books_put(&experiment->halves, experiment->n_halves++ % 2, line);
+    memset(&experiment->drift, 0, sizeof(experiment->drift));
+    experiment->n_latest = 0;
+    for (size_t i = 0; i < n * CLASSES; i++)
+        outcomes_put(&experiment->drift, (struct opened){ ARM_HOLDOUT, HOLDOUT_FIRST }, i % CLASSES,
+                     before[i / CLASSES].sums[HOLDOUT_FIRST][i % CLASSES][ARM_WINDOW]);
+    experiment_begin(experiment, HOLDOUT_SETTLED);
+}
+
+static unsigned int group_of(const struct riptide_prefix *peer, uint64_t secret)
+{
+    size_t n_bytes = peer->family == AF_INET ? 24 / 8 : 64 / 8;
+    uint64_t source = 0;
+
+    memcpy(&source, peer->addr, n_bytes);
+    return arm_hash(source, secret) % SOURCE_GROUPS;
+}
+
+void experiment_enter(struct experiment *experiment, struct opened opened,
+                      const struct outcome *outcome, const struct riptide_prefix *peer)
+{
+    const struct opened half = { experiment->n_halves % ARMS, opened.phase };
+    unsigned int group = group_of(peer, experiment->seed);
+
+    outcomes_put(&experiment->all, opened, outcome->class, outcome->sums);
     experiment->n_new++;
-    if (book_phase(line->class) != experiment->phase)
+    if (opened.arm == ARM_HOLDOUT) {
+        outcomes_put(&experiment->halves, half, outcome->class, outcome->sums);
+        experiment->n_halves++;
+    }
+    if (opened.phase != experiment->phase)
         return;
-    books_put(&experiment->stretch[group], arm, line);
-    experiment->n_held_out += arm == ARM_HOLDOUT;
-    if (arm == ARM_WINDOW) {
-        books_put(&experiment->latest, arm, line);
+    outcomes_put(&experiment->stretch[group], opened, outcome->class, outcome->sums);
+    experiment->n_held_out += opened.arm == ARM_HOLDOUT;
+    if (opened.phase == HOLDOUT_SETTLED && opened.arm == ARM_WINDOW) {
+        outcomes_put(&experiment->drift, (struct opened){ ARM_WINDOW, HOLDOUT_FIRST },
+                     outcome->class, outcome->sums);
         experiment->n_latest++;
     }
 }
@@ -71,22 +96,17 @@ void experiment_enter(struct experiment *experiment, const struct book_line *lin
 /* Whether connections with a window have become worse since the first phase. */
 static bool is_worse(struct experiment *experiment)
 {
-    const unsigned int n = BOOK_SIZES * BOOK_RTTS;
-    struct books change = { 0 };
     struct verdict verdict;
+    int r;
 
     if (experiment->n_latest < LATEST)
         return false;
-    for (unsigned int class = 0; class < n; class ++) {
-        change.cells[class][ARM_WINDOW] =
-            experiment->latest.cells[book_class(HOLDOUT_SETTLED, 0, 0) + class][ARM_WINDOW];
-        change.cells[class][ARM_HOLDOUT] = experiment->before.cells[class][ARM_WINDOW];
-    }
-    experiment->latest = (struct books){ 0 };
+    r = verdict_compute(&verdict, &experiment->drift, ALL_CLASSES, VERDICT_ALPHA);
+    for (size_t class = 0; class < CLASSES; class++)
+        memset(experiment->drift.sums[HOLDOUT_FIRST][class][ARM_WINDOW], 0, SUMS * sizeof(double));
     experiment->n_latest = 0;
-    return verdict_compute(&verdict, &change, (struct verdict_classes){ 0 }, VERDICT_CONFIDENCE) ==
-               0 &&
-           (verdict.time.low > more_time || verdict.again.low > more_again);
+    return r == 0 &&
+           (verdict.time.low > more_time || verdict.retransmitted.low > more_retransmitted);
 }
 
 static bool is_concluded(const struct experiment *experiment, const struct verdict *verdict)
@@ -100,76 +120,126 @@ static bool is_concluded(const struct experiment *experiment, const struct verdi
 static void go_on(struct experiment *experiment, const struct verdict *verdict)
 {
     if (experiment->phase == HOLDOUT_FIRST && is_concluded(experiment, verdict))
-        experiment_begin(experiment, HOLDOUT_SETTLED);
+        experiment_settle(experiment, experiment->stretch, SOURCE_GROUPS);
     else if (experiment->phase == HOLDOUT_SETTLED && is_worse(experiment))
         experiment_begin(experiment, HOLDOUT_FIRST);
     else if (experiment->n_held_out >= STRETCH_HELD_OUT)
         begin_stretch(experiment);
 }
 
-enum suspension_step experiment_judge(struct experiment *experiment, struct suspension *suspension,
-                                      struct verdict *verdict, uint64_t now_ns)
+/*
+ * Time or retransmissions are worse by more than the margin, beyond chance. A gain in the other may
+ * offset this, by the price of retransmissions: that is judged by estimates, as it takes many more
+ * connections until a gain is beyond chance as well. A verdict of an unfair share counts too:
+ * windows may be so harmful that their connections end uncounted.
+ */
+static bool is_shown(const struct verdict *verdict)
+{
+    return (verdict->time.low > margin || verdict->retransmitted.low > margin) &&
+           verdict_harm(verdict) > margin;
+}
+
+/*
+ * The first wait, again where windows have been given for longer than the last one, plus twice the
+ * time that the last harm took to show: where connections are rare, harm shows late each time.
+ */
+static uint64_t next_wait_ns(const struct suspension *suspension, uint64_t now_ns)
+{
+    if (suspension->wait_ns == 0 ||
+        now_ns - suspension->since_ns > suspension->wait_ns + 2 * suspension->shown_ns)
+        return first_wait_ns;
+    return 2 * suspension->wait_ns < MOST_WAIT_NS ? 2 * suspension->wait_ns : MOST_WAIT_NS;
+}
+
+enum suspension_step suspension_judge(struct suspension *suspension, const struct verdict *verdict,
+                                      uint64_t now_ns)
+{
+    if (suspension->until_ns > 0) {
+        if (now_ns < suspension->until_ns)
+            return SUSPENSION_SAME;
+        suspension->until_ns = 0;
+        suspension->since_ns = now_ns;
+        return SUSPENSION_ENDS;
+    }
+    if (suspension->since_ns == 0)
+        suspension->since_ns = now_ns;
+    if (!verdict || !is_shown(verdict))
+        return SUSPENSION_SAME;
+    suspension->wait_ns = next_wait_ns(suspension, now_ns);
+    suspension->shown_ns = now_ns - suspension->since_ns;
+    suspension->until_ns = now_ns + suspension->wait_ns;
+    suspension->n++;
+    return SUSPENSION_BEGINS;
+}
+
+static void describe(struct experiment *experiment, const struct verdict *verdict)
+{
+    const struct riptide_change *time = &verdict->time, *shares = &verdict->retransmitted;
+
+    snprintf(experiment->why_suspended, sizeof(experiment->why_suspended),
+             "suspended for %" PRIu64
+             " s: time %+.1f %% (%+.1f to %+.1f), retransmitted %+.1f points (%+.1f to %+.1f); "
+             "%.0f connections against %.0f held out",
+             experiment->suspension.wait_ns / NS_PER_S, 100 * time->change, 100 * time->low,
+             100 * time->high, 100 * shares->change, 100 * shares->low, 100 * shares->high,
+             verdict->n[ARM_WINDOW], verdict->n[ARM_HOLDOUT]);
+}
+
+enum suspension_step experiment_judge(struct experiment *experiment, uint64_t now_ns)
 {
     bool is_new = experiment->n_new > 0;
-    const struct verdict *found = NULL;
+    struct verdict verdict, *found = NULL;
     enum suspension_step step;
 
     if (is_new && experiment->phase == HOLDOUT_FIRST && experiment->judged_ns > 0)
         experiment->traffic_ns += now_ns - experiment->judged_ns;
     experiment->judged_ns = now_ns;
     experiment->n_new = 0;
-    if (is_new && verdict_compute_fair(verdict, experiment->stretch,
-                                       verdict_nth_confidence(experiment->n_stretches + 1)) == 0)
-        found = verdict;
-    step = suspension_judge(suspension, found, now_ns);
-    if (step == SUSPENSION_ENDS)
+    if (is_new && verdict_compute_fair(&verdict, experiment->stretch,
+                                       verdict_nth_alpha(experiment->n_stretches + 1)) == 0)
+        found = &verdict;
+    step = suspension_judge(&experiment->suspension, found, now_ns);
+    if (step == SUSPENSION_BEGINS)
+        describe(experiment, found);
+    else if (step == SUSPENSION_ENDS)
         experiment_begin(experiment, HOLDOUT_FIRST);
-    else if (suspension->until_ns == 0 && is_new)
+    else if (experiment->suspension.until_ns == 0 && is_new)
         go_on(experiment, found);
     return step;
 }
 
-static uint64_t count_arm(const struct books *books, enum arm arm)
+int experiment_give(const struct experiment *experiment, struct riptide_verdict *given)
 {
-    uint64_t n = 0;
+    struct verdict verdict, halves;
+    struct held_share share;
 
-    for (size_t i = 0; i < BOOK_CLASSES; i++)
-        n += books->cells[i][arm].n;
-    return n;
-}
-
-int experiment_give(const struct experiment *experiment, struct riptide_verdict *verdict)
-{
-    const struct verdict_classes all_classes = { 0 };
-    struct verdict found, halves = { 0 };
-    int r;
-
-    *verdict = (struct riptide_verdict){ .reason = "no connection is held out" };
-    if (!experiment)
+    *given = (struct riptide_verdict){
+        .connections = (uint64_t)outcomes_count(&experiment->all, ARM_WINDOW),
+        .held_out = (uint64_t)outcomes_count(&experiment->all, ARM_HOLDOUT),
+    };
+    if (experiment->holdout_percent == 0) {
+        snprintf(given->reason, sizeof(given->reason), "no connection is held out");
         return RIPTIDE_E_UNKNOWN;
-    verdict->connections = count_arm(&experiment->all, ARM_WINDOW);
-    verdict->held_out = count_arm(&experiment->all, ARM_HOLDOUT);
-    verdict->holdout_percent = phase_percent(&experiment->arms, experiment->phase);
-    r = verdict_compute(&found, &experiment->all, all_classes, VERDICT_CONFIDENCE);
-    if (r != 0) {
-        snprintf(verdict->reason, sizeof(verdict->reason),
+    }
+    if (verdict_compute(&verdict, &experiment->all, ALL_CLASSES, VERDICT_ALPHA) != 0) {
+        snprintf(given->reason, sizeof(given->reason),
                  "waits for %d of each: %" PRIu64 " with a window and %" PRIu64
                  " held out have closed and count",
-                 VERDICT_MIN_CONNECTIONS, verdict->connections, verdict->held_out);
-        return r;
+                 VERDICT_MIN_CONNECTIONS, given->connections, given->held_out);
+        return RIPTIDE_E_UNKNOWN;
     }
-    verdict->reason[0] = '\0';
-    verdict->connections = found.n;
-    verdict->held_out = found.n_control;
-    verdict->rounds_held_out = found.rounds_control;
-    verdict->rounds = found.rounds_control * (1 + found.time.estimate);
-    verdict->retransmitted_held_out = found.again_control;
-    verdict->retransmitted = found.again_control + found.again.estimate;
-    verdict->time = found.time;
-    verdict->again = found.again;
-    if (verdict_compute(&halves, &experiment->halves, all_classes, VERDICT_CONFIDENCE) == 0)
-        verdict->halves = halves.time;
-    verdict->shown = found.shown;
-    verdict->is_void = verdict_is_void(&found, &experiment->arms);
+    share = held_share_of(experiment, ALL_CLASSES);
+    if (!share.is_fair) {
+        snprintf(given->reason, sizeof(given->reason),
+                 "not valid: %.1f %% (%.1f to %.1f) of all that count were held out, not %.1f %%",
+                 100 * share.share, 100 * share.low, 100 * share.high, 100 * share.due);
+        return RIPTIDE_E_UNKNOWN;
+    }
+    given->connections = (uint64_t)verdict.n[ARM_WINDOW];
+    given->held_out = (uint64_t)verdict.n[ARM_HOLDOUT];
+    given->time = verdict.time;
+    given->retransmitted = verdict.retransmitted;
+    if (verdict_compute(&halves, &experiment->halves, ALL_CLASSES, VERDICT_ALPHA) == 0)
+        given->halves = halves.time;
     return 0;
 }

@@ -3,9 +3,6 @@
 #ifndef RIPTIDE_LIB_VERDICT_NUMBERS_H
 #define RIPTIDE_LIB_VERDICT_NUMBERS_H
 
-#include <stdint.h>
-#include <string.h>
-
 #define LN_2 0.69314718055994530942
 
 /* ln(x) of a finite x > 0, by the series of the inverse hyperbolic tangent around 1. */
@@ -22,25 +19,6 @@ static inline double natural_log(double x)
     for (int n = 1; n < 18; n += 2, power *= t * t)
         sum += power / n;
     return 2 * sum + doublings * LN_2;
-}
-
-/*
- * log2(x) of a finite x >= 1, to 1/7800: exact for powers of two, between them by the polynomial
- * with the smallest error. Runs for each connection, at a fifth of the cost of natural_log.
- */
-static inline double binary_log(double x)
-{
-    uint64_t bits, one = UINT64_C(1023) << 52; /* the bits of 1.0 */
-    int64_t doublings;
-    double rest;
-
-    memcpy(&bits, &x, sizeof(bits));
-    doublings = (int64_t)((bits - one) >> 52);
-    bits -= (uint64_t)doublings << 52;
-    memcpy(&rest, &bits, sizeof(rest));
-    rest -= 1;
-    return (double)doublings + rest +
-           rest * (1 - rest) * (0.4387 + rest * (0.0821 * rest - 0.2391));
 }
 
 /* e^x of |x| <= 700, by its series near 0, squared. */

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Difference of two arms, stratified over classes; see verdict.h. */
+/*
+ * Difference of two arms, stratified over classes; see verdict.h. Intervals are those of
+ * Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas: "Time-uniform central limit theory and asymptotic
+ * confidence sequences", Annals of Statistics 52, 2024, Theorem 2.2. docs/verdict.md has the
+ * formulas.
+ */
 #include "verdict/verdict.h"
 
 #include "internal.h"
 #include "verdict/numbers.h"
 
 #include <string.h>
-#include <sys/socket.h>
 
 /*
  * The half-width at which an interval of its kind is narrowest: it is 3.0 standard errors then, 3.2
  * when it is twice as wide, and 3.4 at a fifth.
  */
-static const double sharp_time = 0.1, sharp_again = 0.01, sharp_share = 0.01;
+static const double sharp_time = 0.1, sharp_retransmitted = 0.01, sharp_share = 0.01;
 
-/* For any configured confidence: without a fault one host in 1,000 has a void verdict by chance. */
+/* Without a fault one host in 1,000 has a void verdict by chance. */
 static const double share_alpha = 0.001;
 
 /*
@@ -22,35 +26,28 @@ static const double share_alpha = 0.001;
  * variance includes one more connection that differs from the mean by a factor of e in time, and by
  * a tenth in retransmissions.
  */
-static const double unseen_time = 1, unseen_again = 0.1;
+static const double unseen_time = 1, unseen_retransmitted = 0.1;
 
-/* One outcome of both arms: weighted sums over classes. */
+/* One figure of both arms: weighted sums over classes. */
 struct pool {
     double weight;
-    double arm_mean, control_mean;
-    double arm_variance, control_variance;
+    double means[ARMS], variances[ARMS];
 };
 
-struct moments {
-    double mean, variance;
-};
-
-static struct moments moments_of(uint64_t n, uint64_t sum, uint64_t squares, double unit)
+/* Adds the figure of a class whose sums begin at `sum`, so many times its unit. */
+static void pool_add(struct pool *pool, const double sums[ARMS][SUMS], enum sum sum, double unit)
 {
-    double mean = (double)sum / (double)n;
-    double spread = (double)squares / (double)n - mean * mean;
+    double weight = sums[ARM_WINDOW][SUM_CONNECTIONS] * sums[ARM_HOLDOUT][SUM_CONNECTIONS] /
+                    (sums[ARM_WINDOW][SUM_CONNECTIONS] + sums[ARM_HOLDOUT][SUM_CONNECTIONS]);
 
-    return (struct moments){ mean / unit,
-                             greater(spread, 0) * ((double)n / (double)(n - 1)) / unit / unit };
-}
-
-static void pool_add(struct pool *pool, double weight, struct moments arm, struct moments control)
-{
     pool->weight += weight;
-    pool->arm_mean += weight * arm.mean;
-    pool->control_mean += weight * control.mean;
-    pool->arm_variance += weight * arm.variance;
-    pool->control_variance += weight * control.variance;
+    for (enum arm arm = 0; arm < ARMS; arm++) {
+        double n = sums[arm][SUM_CONNECTIONS], mean = sums[arm][sum] / n;
+        double spread = greater(sums[arm][sum + 1] / n - mean * mean, 0);
+
+        pool->means[arm] += weight * mean * unit;
+        pool->variances[arm] += weight * spread * n / (n - 1) * unit * unit;
+    }
 }
 
 /*
@@ -68,122 +65,86 @@ static double half_width(double variance, double sharp, double alpha)
 }
 
 /*
- * Arm minus control. If both arms had the same s^2, the variance of each class' difference would be
- * s^2 / weight. The holdout has few connections, which determine it, while the other arm estimates
- * s^2 better: so the larger one is used.
+ * If both arms had the same s^2, the variance of each class' difference would be s^2 / weight. The
+ * holdout has few connections, which determine it, while the other arm estimates s^2 better: so the
+ * larger one is used.
  */
-static struct riptide_interval compare(const struct pool *pool, const struct verdict *verdict,
-                                       double unseen, double sharp, double alpha)
+static struct riptide_change compare(const struct pool *pool, const double n[ARMS], double unseen,
+                                     double sharp, double alpha)
 {
-    double arm = pool->arm_variance / pool->weight + unseen * unseen / (double)verdict->n;
-    double control =
-        pool->control_variance / pool->weight + unseen * unseen / (double)verdict->n_control;
-    double width = half_width(greater(arm, control) / pool->weight, sharp, alpha);
-    double difference = (pool->arm_mean - pool->control_mean) / pool->weight;
+    double variances[ARMS], means[ARMS], change, width;
 
-    return (struct riptide_interval){ difference, difference - width, difference + width };
+    for (enum arm arm = 0; arm < ARMS; arm++) {
+        means[arm] = pool->means[arm] / pool->weight;
+        variances[arm] = pool->variances[arm] / pool->weight + unseen * unseen / n[arm];
+    }
+    width = half_width(greater(variances[ARM_WINDOW], variances[ARM_HOLDOUT]) / pool->weight, sharp,
+                       alpha);
+    change = means[ARM_WINDOW] - means[ARM_HOLDOUT];
+    return (struct riptide_change){ means[ARM_HOLDOUT], means[ARM_WINDOW], change, change - width,
+                                    change + width };
 }
 
-/* Round trips, from the mean of the arm with more connections. */
-static double rounds_of(const struct pool *pool, const struct verdict *verdict, double difference)
+int verdict_compute(struct verdict *verdict, const struct outcomes *outcomes, size_t class,
+                    double alpha)
 {
-    if (verdict->n < verdict->n_control)
-        return exponential(pool->control_mean / pool->weight) * (1 - exponential(difference));
-    return exponential(pool->arm_mean / pool->weight) * (exponential(-difference) - 1);
-}
+    struct pool time = { 0 }, retransmitted = { 0 };
+    struct riptide_change logs, shares;
+    double n[ARMS] = { 0 };
 
-/* Ignores a class in which either arm has fewer than two. */
-static void add_class(struct verdict *verdict, struct pool *time, struct pool *again,
-                      const struct book_cell *a, const struct book_cell *c)
-{
-    double weight;
+    for (size_t i = 0; i < (size_t)HOLDOUT_PHASES * CLASSES; i++) {
+        const double(*sums)[SUMS] = outcomes->sums[i / CLASSES][i % CLASSES];
 
-    if (a->n < 2 || c->n < 2)
-        return;
-    weight = (double)a->n * (double)c->n / (double)(a->n + c->n);
-    pool_add(time, weight, moments_of(a->n, a->time_sum, a->time_squares, BOOK_TIME_ONE / LN_2),
-             moments_of(c->n, c->time_sum, c->time_squares, BOOK_TIME_ONE / LN_2));
-    pool_add(again, weight, moments_of(a->n, a->again_sum, a->again_squares, BOOK_AGAIN_ONE),
-             moments_of(c->n, c->again_sum, c->again_squares, BOOK_AGAIN_ONE));
-    verdict->n += a->n;
-    verdict->n_control += c->n;
-}
-
-/* `held` of `all` connections are those of control. */
-static int conclude(struct verdict *verdict, struct verdict result, const struct pool *time,
-                    const struct pool *again, double held, double confidence)
-{
-    double all = (double)(result.n_of[HOLDOUT_FIRST] + result.n_of[HOLDOUT_SETTLED]);
-    double alpha = 1 - confidence, share, width;
-    struct riptide_interval log_time;
-
-    if (!(confidence > 0 && confidence < 1))
-        return RIPTIDE_E_INVALID;
-    if (result.n < VERDICT_MIN_CONNECTIONS || result.n_control < VERDICT_MIN_CONNECTIONS)
+        if ((class != ALL_CLASSES && i % CLASSES != class) ||
+            sums[ARM_WINDOW][SUM_CONNECTIONS] < 2 || sums[ARM_HOLDOUT][SUM_CONNECTIONS] < 2)
+            continue;
+        pool_add(&time, sums, SUM_TIME, LN_2);
+        pool_add(&retransmitted, sums, SUM_RETRANSMITTED, 1);
+        for (enum arm arm = 0; arm < ARMS; arm++)
+            n[arm] += sums[arm][SUM_CONNECTIONS];
+    }
+    if (n[ARM_WINDOW] < VERDICT_MIN_CONNECTIONS || n[ARM_HOLDOUT] < VERDICT_MIN_CONNECTIONS)
         return RIPTIDE_E_UNKNOWN;
-    log_time = compare(time, &result, unseen_time, sharp_time, alpha);
-    result.time =
-        (struct riptide_interval){ exponential(log_time.estimate) - 1,
-                                   exponential(log_time.low) - 1, exponential(log_time.high) - 1 };
-    result.rounds_saved = (struct riptide_interval){ rounds_of(time, &result, log_time.estimate),
-                                                     rounds_of(time, &result, log_time.high),
-                                                     rounds_of(time, &result, log_time.low) };
-    result.again = compare(again, &result, unseen_again, sharp_again, alpha);
+    logs = compare(&time, n, unseen_time, sharp_time, alpha);
+    shares = compare(&retransmitted, n, unseen_retransmitted, sharp_retransmitted, alpha);
     /* Shares differ by at most 1. */
-    result.again.low = greater(result.again.low, -1);
-    result.again.high = lesser(result.again.high, 1);
-    result.again_control = again->control_mean / again->weight;
-    result.rounds_control = exponential(time->control_mean / time->weight);
-    result.shown = exponential(log_time.high - log_time.estimate) - 1;
-    share = held / all;
-    width = half_width(share * (1 - share) / all, sharp_share, share_alpha);
-    result.share =
-        (struct riptide_interval){ share, greater(share - width, 0), lesser(share + width, 1) };
-    *verdict = result;
+    shares.low = greater(shares.low, -1);
+    shares.high = lesser(shares.high, 1);
+    *verdict = (struct verdict){
+        .n = { n[0], n[1] },
+        .time = { exponential(logs.held_out), exponential(logs.with_window),
+                  exponential(logs.change) - 1, exponential(logs.low) - 1,
+                  exponential(logs.high) - 1 },
+        .retransmitted = shares,
+    };
     return 0;
 }
 
-int verdict_compute(struct verdict *verdict, const struct books *books,
-                    struct verdict_classes classes, double confidence)
+struct held_share held_share_of(const struct experiment *experiment, size_t class)
 {
-    struct verdict result = { 0 };
-    struct pool time = { 0 }, again = { 0 };
-    double held = 0;
+    double all = 0, held_out = 0, due = 0, share, variance, width;
+    struct held_share found;
 
-    for (unsigned int class = 0; class < BOOK_CLASSES; class ++) {
-        const struct book_cell *cells = books->cells[class];
+    for (size_t i = 0; i < (size_t)HOLDOUT_PHASES * CLASSES; i++) {
+        const double(*sums)[SUMS] = experiment->all.sums[i / CLASSES][i % CLASSES];
+        double n = sums[ARM_WINDOW][SUM_CONNECTIONS] + sums[ARM_HOLDOUT][SUM_CONNECTIONS];
 
-        if (!verdict_has_class(classes, class))
+        if (class != ALL_CLASSES && i % CLASSES != class)
             continue;
-        result.n_of[book_phase(class)] += cells[ARM_WINDOW].n + cells[ARM_HOLDOUT].n;
-        held += (double)cells[ARM_HOLDOUT].n;
-        add_class(&result, &time, &again, &cells[ARM_WINDOW], &cells[ARM_HOLDOUT]);
+        all += n;
+        held_out += sums[ARM_HOLDOUT][SUM_CONNECTIONS];
+        due += n * phase_percent(experiment, i / CLASSES) / 100;
     }
-    return conclude(verdict, result, &time, &again, held, confidence);
-}
-
-unsigned int verdict_group(const struct riptide_prefix *peer, uint64_t secret)
-{
-    size_t n_bytes = peer->family == AF_INET ? 24 / 8 : 64 / 8;
-    uint64_t source = 0;
-
-    memcpy(&source, peer->addr, n_bytes);
-    return arm_hash(source, secret) % VERDICT_GROUPS;
-}
-
-static void add_books(struct books *sums, const struct books *books, uint64_t sign)
-{
-    for (size_t i = 0; i < (size_t)BOOK_CLASSES * ARMS; i++) {
-        struct book_cell *sum = &sums->cells[i / ARMS][i % ARMS];
-        const struct book_cell *cell = &books->cells[i / ARMS][i % ARMS];
-
-        sum->n += sign * cell->n;
-        sum->n_again += sign * cell->n_again;
-        sum->time_sum += sign * cell->time_sum;
-        sum->time_squares += sign * cell->time_squares;
-        sum->again_sum += sign * cell->again_sum;
-        sum->again_squares += sign * cell->again_squares;
-    }
+    share = held_out / all;
+    variance = share * (1 - share) / all;
+    /* Of one arm alone: anything is possible. */
+    width = variance > 0 ? half_width(variance, sharp_share, share_alpha) : 1;
+    found = (struct held_share){ .share = share,
+                                 .low = greater(share - width, 0),
+                                 .high = lesser(share + width, 1),
+                                 .due = due / all };
+    found.is_fair = found.low <= found.due && found.due <= found.high;
+    return found;
 }
 
 /*
@@ -191,37 +152,32 @@ static void add_books(struct books *sums, const struct books *books, uint64_t si
  * outcomes and on its number of connections, so one that has many has to differ little to be left
  * out.
  */
-int verdict_compute_fair(struct verdict *verdict, const struct books groups[VERDICT_GROUPS],
-                         double confidence)
+int verdict_compute_fair(struct verdict *verdict, const struct outcomes groups[SOURCE_GROUPS],
+                         double alpha)
 {
-    const struct verdict_classes all_classes = { 0 };
-    struct books rest = { 0 };
-    double most = 0, least = 0;
-    size_t most_at = VERDICT_GROUPS, least_at = VERDICT_GROUPS;
+    struct outcomes rest = { 0 };
+    double harms[SOURCE_GROUPS];
+    size_t most = 0, least = 0;
 
-    for (size_t i = 0; i < VERDICT_GROUPS; i++)
-        add_books(&rest, &groups[i], 1);
-    for (size_t i = 0; i < VERDICT_GROUPS; i++) {
+    for (size_t i = 0; i < SOURCE_GROUPS; i++)
+        outcomes_add(&rest, &groups[i], 1);
+    for (size_t i = 0; i < SOURCE_GROUPS; i++) {
         struct verdict without;
-        double harm;
         int r;
 
-        add_books(&rest, &groups[i], (uint64_t)-1);
-        r = verdict_compute(&without, &rest, all_classes, confidence);
-        add_books(&rest, &groups[i], 1);
+        outcomes_add(&rest, &groups[i], -1);
+        r = verdict_compute(&without, &rest, ALL_CLASSES, alpha);
+        outcomes_add(&rest, &groups[i], 1);
         if (r != 0)
             return r;
-        harm = verdict_harm(&without);
-        if (most_at == VERDICT_GROUPS || harm < most) {
-            most = harm;
-            most_at = i;
-        }
-        if (least_at == VERDICT_GROUPS || harm >= least) {
-            least = harm;
-            least_at = i;
-        }
+        harms[i] = verdict_harm(&without);
+        if (harms[i] < harms[most])
+            most = i;
+        /* Of equal ones the last: never the same group twice. */
+        if (harms[i] >= harms[least])
+            least = i;
     }
-    add_books(&rest, &groups[most_at], (uint64_t)-1);
-    add_books(&rest, &groups[least_at], (uint64_t)-1);
-    return verdict_compute(verdict, &rest, all_classes, confidence);
+    outcomes_add(&rest, &groups[most], -1);
+    outcomes_add(&rest, &groups[least], -1);
+    return verdict_compute(verdict, &rest, ALL_CLASSES, alpha);
 }

@@ -1,78 +1,132 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The difference between two arms of the books, with its confidence interval.
+ * Do windows help? Outcomes of closed connections by arm, the comparison of both arms, and what
+ * follows from it. docs/verdict.md has the reasons and the derivation. Pure: the caller reads the
+ * clock and draws the seed.
  *
- *     if (book_line_of(&line, phase, sample, 0) == BOOK_ENTERED)
- *         books_put(&books, arm_of(sample->cookie, seed, holdout), &line);
- *     if (verdict_compute(&verdict, &books, all_classes, 0.95) == 0 &&
- *         interval_is_clear(&verdict.time))
- *         windows help, or harm
- *
- * Intervals are asymptotic confidence sequences (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas:
- * "Time-uniform central limit theory and asymptotic confidence sequences", Annals of Statistics 52,
- * 2024, Theorem 2.2): in 95 of 100 experiments all intervals ever computed contain the true value.
- * So they may be computed after each connection, and the first clear one acted on. docs/verdict.md
- * has the formulas. Pure.
+ *     if (outcome_of(&outcome, sample, path_rtt_us) == OUTCOME_COUNTS)
+ *         experiment_enter(&experiment, opened, &outcome, peer);
+ *     each round: if (experiment_judge(&experiment, now_ns) == SUSPENSION_BEGINS) no windows
  */
 #ifndef RIPTIDE_LIB_VERDICT_VERDICT_H
 #define RIPTIDE_LIB_VERDICT_VERDICT_H
 
-#include "books.h"
+#include "arm.h"
 
 #include <riptide/agent.h>
+
+/*
+ * Classes: bytes acknowledged x smallest round trip time of the path. The tables say where each
+ * begins; the last ones have no upper bound.
+ */
+enum { SIZES = 8, RTTS = 6, CLASSES = SIZES * RTTS, ALL_SUMS = HOLDOUT_PHASES * CLASSES * ARMS };
+extern const uint32_t class_bytes[SIZES];
+extern const uint32_t class_rtt_us[RTTS];
+
+static inline size_t class_of(size_t size, size_t rtt)
+{
+    return size * RTTS + rtt;
+}
+
+extern const char *const arm_name[ARMS];
+extern const char *const phase_name[HOLDOUT_PHASES];
+
+/* What is added up of the connections of a class and arm. */
+enum sum {
+    SUM_CONNECTIONS,
+    SUM_RETRANSMITTING, /* of these, those that retransmitted */
+    SUM_TIME,           /* binary logarithm of busy time in own smallest round trips, 0 to 20 */
+    SUM_TIME_SQUARES,
+    SUM_RETRANSMITTED, /* segments by all segments with data, 0 to 1 each */
+    SUM_RETRANSMITTED_SQUARES,
+    SUMS,
+};
+
+/* Sums are multiples of these, so that they are exact in any order, and whole numbers as text. */
+extern const double sum_unit[SUMS];
+
+/*
+ * All zero is empty. Phases are apart, as their shares differ: connections are compared within one
+ * only.
+ */
+struct outcomes {
+    double sums[HOLDOUT_PHASES][CLASSES][ARMS][SUMS];
+};
+
+/* Adds sums to those of a class. */
+void outcomes_put(struct outcomes *outcomes, struct opened opened, size_t class,
+                  const double sums[SUMS]);
+
+/* Adds so many times all sums of `more`; -1 takes them away again. */
+void outcomes_add(struct outcomes *outcomes, const struct outcomes *more, double times);
+
+/* Connections of an arm, or of all ARMS. */
+double outcomes_count(const struct outcomes *outcomes, enum arm arm);
+
+/* For a loaded state: whether any connections can have such sums. */
+bool sums_are_possible(const double sums[SUMS]);
+
+/* What one connection adds. */
+struct outcome {
+    size_t class;
+    double sums[SUMS];
+};
+
+/*
+ * Why a connection does not count: connections that no window can help dilute the effect on others.
+ * None of these reasons may depend on the arm, as a connection's own smallest round trip time does:
+ * one that takes more round trips measures more of them.
+ */
+enum outcome_entry {
+    OUTCOME_COUNTS,
+    OUTCOME_UNMEASURED,  /* before Linux 4.10; or below 5 ms: busy time is in jiffies, 1 to 10 ms */
+    OUTCOME_SMALL,       /* acked_bytes within the kernel's window, by which arms do not differ */
+    OUTCOME_WITHOUT,     /* it opened without a window, so that no arm was drawn: by the agent */
+    OUTCOME_APPLICATION, /* writes pieces: segments are on average shorter than half of mss_bytes */
+    OUTCOME_ENTRIES,
+};
+
+/*
+ * What a closed connection adds, if it counts. Pass all closed connections, also those that a dump
+ * has shown. `path_rtt_us` is the smallest round trip time of its destination, of both arms, which
+ * determines the class; 0: unknown, its own counts.
+ */
+enum outcome_entry outcome_of(struct outcome *outcome, const struct riptide_sample *sample,
+                              uint32_t path_rtt_us);
 
 /* With fewer of either arm there is no verdict; a class with fewer than two of each is ignored. */
 enum { VERDICT_MIN_CONNECTIONS = 20 };
 
-/* Of verdicts for users, and for suspension. */
-#define VERDICT_CONFIDENCE 0.95
+/* How often the intervals of an experiment, for users or for suspension, may miss the truth. */
+#define VERDICT_ALPHA 0.05
 
 /*
- * For sums that begin anew without end: if the k-th (from 1 on) uses 1 - (1 - VERDICT_CONFIDENCE) /
- * (k (k + 1)), all of them together err as often as one of VERDICT_CONFIDENCE.
+ * For sums that begin anew without end: with the k-th (from 1 on) of these, all of them together
+ * err as often as one of VERDICT_ALPHA.
  */
-static inline double verdict_nth_confidence(uint32_t k)
+static inline double verdict_nth_alpha(uint32_t k)
 {
-    return 1 - (1 - VERDICT_CONFIDENCE) / ((double)k * ((double)k + 1));
+    return VERDICT_ALPHA / ((double)k * ((double)k + 1));
 }
 
-/* A selection of classes: bit n for the n-th of books.h. 0: all. */
-struct verdict_classes {
-    uint8_t sizes, rtts;
-};
-
-static inline bool verdict_has_class(struct verdict_classes classes, unsigned int class)
-{
-    unsigned int rtt = class % BOOK_RTTS, size = class / BOOK_RTTS % BOOK_SIZES;
-
-    return (classes.sizes == 0 || classes.sizes >> size & 1) &&
-           (classes.rtts == 0 || classes.rtts >> rtt & 1);
-}
-
-/*
- * Classes are weighted by the connections that they add to the comparison; with equal shares that
- * is their number.
- */
+/* Classes are weighted by the connections that they add to the comparison. */
 struct verdict {
-    uint64_t n, n_control; /* connections of the arm, and of control */
-    /* Ratio of geometric means of time: -0.2 is a fifth less than control. */
-    struct riptide_interval time;
-    /* The same in smallest round trip times; above 0: less time. */
-    struct riptide_interval rounds_saved;
-    /* Mean share of retransmitted segments: 0.01 is one point more than control. */
-    struct riptide_interval again;
-    double again_control; /* of control */
-    double rounds_control; /* geometric mean of its time, in smallest round trip times */
-    double shown; /* a change of time by this would have been outside of an interval as wide */
-    /*
-     * Share of control in all connections, with a confidence of 99.9 % instead of the requested
-     * one; over all selected classes, as having two of each arm is no fair draw. If the share that
-     * the phases have is outside, some condition excludes more of one arm than of another, and the
-     * figures above are not valid.
-     */
-    struct riptide_interval share;
-    uint64_t n_of[HOLDOUT_PHASES]; /* connections of both arms, of all selected classes */
+    double n[ARMS]; /* connections, of classes with two of each arm */
+    struct riptide_change time, retransmitted;
 };
+
+/* A class, or all of them. */
+enum { ALL_CLASSES = CLASSES };
+
+/*
+ * Compares ARM_WINDOW with ARM_HOLDOUT. Outcomes: RIPTIDE_E_UNKNOWN, too few connections.
+ *
+ * Intervals are asymptotic confidence sequences: in 1 - alpha of all experiments all intervals ever
+ * computed contain the truth. So they may be computed after each connection, and the first that
+ * does not contain zero acted on.
+ */
+int verdict_compute(struct verdict *verdict, const struct outcomes *outcomes, size_t class,
+                    double alpha);
 
 /*
  * Both figures as one, above 0 where windows do harm. A point of retransmissions counts as one
@@ -81,51 +135,115 @@ struct verdict {
  */
 static inline double verdict_harm(const struct verdict *verdict)
 {
-    return verdict->time.estimate + verdict->again.estimate;
+    return verdict->time.change + verdict->retransmitted.change;
 }
-
-/* Whether zero is outside. */
-static inline bool interval_is_clear(const struct riptide_interval *interval)
-{
-    return interval->low > 0 || interval->high < 0;
-}
-
-/* The share of control that was to be drawn. */
-static inline double verdict_due(const struct verdict *verdict, const struct arm_config *arms)
-{
-    double n = (double)verdict->n_of[HOLDOUT_FIRST], more = (double)verdict->n_of[HOLDOUT_SETTLED];
-
-    return (n * phase_percent(arms, HOLDOUT_FIRST) + more * phase_percent(arms, HOLDOUT_SETTLED)) /
-           (n + more) / 100;
-}
-
-static inline bool verdict_is_void(const struct verdict *verdict, const struct arm_config *arms)
-{
-    double due = verdict_due(verdict, arms);
-
-    return verdict->share.low > due || verdict->share.high < due;
-}
-
-/*
- * Compares ARM_WINDOW with ARM_HOLDOUT, the control; `confidence` is for example 0.95. Outcomes:
- * RIPTIDE_E_UNKNOWN, too few connections; RIPTIDE_E_INVALID, confidence not between 0 and 1.
- */
-int verdict_compute(struct verdict *verdict, const struct books *books,
-                    struct verdict_classes classes, double confidence);
 
 /*
  * Sources, a /24 or a /64 each, in groups by a secret hash. A peer sees its arm in its first flight
  * and can act on it from as many addresses as its prefix has: no group may decide alone.
  */
-enum { VERDICT_GROUPS = 16 };
-unsigned int verdict_group(const struct riptide_prefix *peer, uint64_t secret);
+enum { SOURCE_GROUPS = 16 };
 
 /*
  * A verdict over all classes without the group that speaks most for harm, and without the one that
  * speaks most against it. Outcomes: as verdict_compute; RIPTIDE_E_UNKNOWN also where fewer than
  * three groups have connections of both arms.
  */
-int verdict_compute_fair(struct verdict *verdict, const struct books groups[VERDICT_GROUPS],
-                         double confidence);
+int verdict_compute_fair(struct verdict *verdict, const struct outcomes groups[SOURCE_GROUPS],
+                         double alpha);
+
+/*
+ * After harm beyond chance no window is given for a while; then they are tried again. All zero:
+ * windows are given, and have done no harm.
+ */
+struct suspension {
+    uint64_t until_ns; /* none is given until then; 0: they are given */
+    uint64_t wait_ns;  /* the last wait; 0: there was none */
+    uint64_t since_ns; /* windows have been given since */
+    uint64_t shown_ns; /* how long they had been given when harm was last shown */
+    uint64_t n;        /* times that harm was shown */
+};
+
+/* However damaged a state is. */
+#define MOST_WAIT_NS UINT64_C(86400000000000)
+
+enum suspension_step { SUSPENSION_SAME, SUSPENSION_BEGINS, SUSPENSION_ENDS };
+
+/* `verdict` is over all classes; NULL: none yet. */
+enum suspension_step suspension_judge(struct suspension *suspension, const struct verdict *verdict,
+                                      uint64_t now_ns);
+
+/*
+ * For destinations with a window: closed connections that sent at most two windows, so were only in
+ * the flights that the first window allowed. The destination's window counts, not the arm's, so
+ * that arms are comparable.
+ */
+struct first_flights {
+    uint64_t segs, retrans_segs; /* without retransmissions; and retransmissions */
+};
+
+/* The experiment under way. All zero but holdout_percent, seed and since_s: it begins. */
+struct experiment {
+    uint32_t holdout_percent; /* of the first phase, as configured; 0: there is no experiment */
+    uint32_t seed;
+    enum holdout_phase phase; /* in force for connections that open now */
+    uint64_t since_s;         /* when `all` began, CLOCK_REALTIME */
+    struct outcomes all;      /* what users read */
+    /* What decides, of the present phase, by group of sources; begins anew again and again. */
+    struct outcomes stretch[SOURCE_GROUPS];
+    uint32_t n_held_out; /* in it */
+    uint32_t n_stretches;
+    /* Connections with a window: the latest of the second phase, against those of the first. */
+    struct outcomes drift;
+    uint32_t n_latest;
+    uint32_t n_new; /* connections since the last round */
+    /* Of those held out: two halves, as if one were of ARM_WINDOW, which should not differ. */
+    struct outcomes halves;
+    uint32_t n_halves;
+    uint64_t judged_ns, traffic_ns; /* the last round; time with connections in the first phase */
+    struct suspension suspension;
+    char why_suspended[256];
+    /* Closed connections of arms, by enum outcome_entry; and all first flights. */
+    uint64_t entries[ARMS][OUTCOME_ENTRIES];
+    struct first_flights flights[ARMS]; /* if none is held out, all are in that of ARM_WINDOW */
+};
+
+/* The share of a phase, percent. */
+static inline double phase_percent(const struct experiment *experiment, enum holdout_phase phase)
+{
+    return phase == HOLDOUT_FIRST ? experiment->holdout_percent : SETTLED_PERCENT;
+}
+
+/*
+ * The part of all connections that was held out, with an interval of 99.9 %: also of those without
+ * two of each arm, as having these is no fair draw. If that does not contain what was to be drawn,
+ * some condition excludes more of one arm than of another, and the verdict is not valid. There must
+ * be a connection.
+ */
+struct held_share {
+    double share, low, high;
+    double due;
+    bool is_fair;
+};
+
+struct held_share held_share_of(const struct experiment *experiment, size_t class);
+
+void experiment_enter(struct experiment *experiment, struct opened opened,
+                      const struct outcome *outcome, const struct riptide_prefix *peer);
+
+/*
+ * Call it each round. After SUSPENSION_BEGINS no window may be given until it returns
+ * SUSPENSION_ENDS; why_suspended is the reason. The phase may have changed.
+ */
+enum suspension_step experiment_judge(struct experiment *experiment, uint64_t now_ns);
+
+/* Begins a phase, and what decides in it. */
+void experiment_begin(struct experiment *experiment, enum holdout_phase phase);
+
+/* Begins the second phase; `before` has the connections of the first one, in n parts. */
+void experiment_settle(struct experiment *experiment, const struct outcomes *before, size_t n);
+
+/* For riptide_agent_get_verdict, with its outcomes. */
+int experiment_give(const struct experiment *experiment, struct riptide_verdict *verdict);
 
 #endif

@@ -80,6 +80,18 @@ def write_state(path, windows, age_s=1):
     Path(path).write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
+def outcome_line(arm, size, rtt, *sums, phase=0):
+    """Outcomes of a class, as lib/agent/state_text.c describes them; arm: 0, with a window; 1, held out."""
+    return f"outcome={((phase * 8 + size) * 6 + rtt) * 2 + arm} sums={','.join(map(str, sums))}\n"
+
+
+def add_experiment(path, *outcomes, percent=5, phase=0, since_s=1, suspended=0, until_ns=0, wait_ns=0, shown_ns=0):
+    """Adds the lines, and that of their experiment, to a state."""
+    text = Path(path).read_text()
+    Path(path).write_text(f"{text}riptide agent 2\n{''.join(outcomes)}experiment={percent} phase={phase} since_s={since_s} "
+                          f"suspended={suspended} until_ns={until_ns} wait_ns={wait_ns} given_ns=0 shown_ns={shown_ns}\n")
+
+
 def many(n, cwnd=40):
     """Windows of n destinations."""
     first = int(ipaddress.ip_address("198.18.0.0"))

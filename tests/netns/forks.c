@@ -101,7 +101,7 @@ static int serve(void)
     while (riptide_agent_pop(agent, &event) == 0) {
         n_ticks += event->kind == RIPTIDE_AGENT_TICK;
         if (event->kind == RIPTIDE_AGENT_FAILED)
-            errx(EXIT_FAILURE, "a dump was given up: %s", strerror(-event->error));
+            errx(EXIT_FAILURE, "a dump was given up: %s", event->reason);
     }
     return n_ticks;
 }

@@ -11,7 +11,7 @@
  *     pop                                PREFIX STATE CWND REASON
  */
 #include "apply/program/program.h"
-#include "verdict/books.h"
+#include "verdict/verdict.h"
 
 #include <inttypes.h>
 #include <riptide/riptide.h>

@@ -8,7 +8,7 @@ import time
 import cgroups
 import pytest
 from connection import first_pace, tcp_info
-from control import riptide_json, status, wait_rounds, write_state
+from control import add_experiment, riptide_json, status, wait_rounds, write_state
 from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, subscriptions, wait_until, wait_window, windows
 
 
@@ -390,8 +390,7 @@ def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, ba
     config.write_text("")
     if is_suspended:
         write_state(state, {})
-        state.write_text(f"{state.read_text()}riptide books 2\nholdout_percent=5 phase=first since_s=1\nsuspended=1 "
-                         f"until_ns={time.time_ns() + 3600 * 10**9} wait_ns={3600 * 10**9} given_ns=0 shown_ns=5\n")
+        add_experiment(state, suspended=1, until_ns=time.time_ns() + 3600 * 10**9, wait_ns=3600 * 10**9, shown_ns=5)
 
     def window_behind_a_transfer():
         connection = connect(congestion="cubic")

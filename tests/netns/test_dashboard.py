@@ -15,7 +15,7 @@ import urllib.parse
 import urllib.request
 
 import pytest
-from control import write_state
+from control import add_experiment, outcome_line, write_state
 from netns import REPOSITORY, RIPTIDE, Daemon, wait_until
 
 RULES = REPOSITORY / "docs/effect.rules.yaml"
@@ -111,22 +111,21 @@ def instant(host, expression):
 
 @pytest.mark.skipif(not shutil.which("prometheus"), reason="no prometheus")
 def test_each_question_has_an_answer_of_a_riptided_that_helps(net, cgroup, tmp_path):
-    """Its books are those of the example in docs/verdict.md; its connections are real."""
+    """Its outcomes are those of the example in docs/verdict.md; its connections are real."""
     state = tmp_path / "state"
-    begun = ("window phase=first bytes=65536 rtt_us=150000 n=2 n_again=0 time=3246,5268258 again=0,0",
-             "holdout phase=first bytes=65536 rtt_us=150000 n=2 n_again=0 time=4096,8388608 again=0,0")
-    cells = ("window phase=first bytes=65536 rtt_us=150000 n=4112 n_again=493 time=6673783,11909495942 again=807731,1323386798",
-             "holdout phase=first bytes=65536 rtt_us=150000 n=232 n_again=23 time=475136,1033895936 again=37683,61740155")
+    begun = (outcome_line(0, 2, 4, 2, 0, 3246, 5268258, 0, 0), outcome_line(1, 2, 4, 2, 0, 4096, 8388608, 0, 0))
+    later = (outcome_line(0, 2, 4, 4112, 493, 6673783, 11909495942, 807731, 1323386798),
+             outcome_line(1, 2, 4, 232, 23, 475136, 1033895936, 37683, 61740155))
 
-    def started(cells):
+    def started(outcomes):
         write_state(state, {"203.0.113.1": 30})
-        state.write_text("\n".join([state.read_text() + "riptide books 2", *cells, "holdout_percent=5 phase=first since_s=1\n"]))
+        add_experiment(state, *outcomes)
         return Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5,
                       "--state", state, has_rules=False)
     with exporter(net.host) as port, prometheus(net.host, port, tmp_path), contextlib.ExitStack() as stack:
         with started(begun):
             wait_until(lambda: instant(net.host, "riptide_arm_again_squares_total"), "the sums before")
-        stack.enter_context(started(cells))
+        stack.enter_context(started(later))
         missing = [(title, target["expr"]) for title, target in TARGETS]
 
         def is_answered():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Connections that are held out, and the books of both arms."""
+"""Connections that are held out, and the outcomes of both arms."""
 
 import contextlib
 import socket
@@ -7,7 +7,7 @@ import socket
 import pytest
 import wanbox
 from connection import tcp_info
-from control import status, wait_rounds
+from control import outcome_line, status, wait_rounds
 from netns import RIPTIDE, Daemon, Host, wait_until, wait_window, windows
 from test_metrics import figures_of
 from test_suspension import Load
@@ -41,8 +41,8 @@ def test_a_share_is_held_out(net, cgroup, tmp_path):
         wait_until(lambda: max(windows(5)) > 10, "the window")
         assert 10 not in windows(30)
         assert (status()["apply"]["holdout_percent"], status()["apply"]["held_out"]) == (0, 0)
-    # The state keeps the books, for a start that holds some out.
-    assert "\nholdout_percent=50 phase=first " in (tmp_path / "state").read_text()
+    # The state keeps the outcomes, for a start that holds some out.
+    assert "\nexperiment=50 phase=0 " in (tmp_path / "state").read_text()
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
@@ -92,7 +92,7 @@ def test_a_path_counts_in_both_arms_or_in_none(cgroup):
         stack.enter_context(Load(near, far, "10.9.2.1", per_second=100))
 
         def left_out(arm):
-            return figures_of(near.run(RIPTIDE, "metrics").stdout)[f"riptide_books_left_out_total{{arm={arm},reason=unmeasured}}"]
+            return figures_of(near.run(RIPTIDE, "metrics").stdout)[f"riptide_outcomes_left_out_total{{arm={arm},reason=unmeasured}}"]
         wait_until(lambda: min(left_out("window"), left_out("holdout")) > 50, "ends in both arms", 20)
         effect = status()["apply"]["effect"]
         assert effect["connections"] == effect["held_out"] == 0
@@ -129,13 +129,13 @@ def test_first_contacts_do_not_count(path, cgroup):
             connection.far.close()
 
         def without():
-            return figures_of(near.run(RIPTIDE, "metrics").stdout)["riptide_books_left_out_total{arm=window,reason=without}"]
+            return figures_of(near.run(RIPTIDE, "metrics").stdout)["riptide_outcomes_left_out_total{arm=window,reason=without}"]
         wait_until(lambda: without() == 8, "all ends")
         effect = status()["apply"]["effect"]
         assert (effect["connections"], effect["held_out"]) == (0, 0)
 
 
-def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
+def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
     connect, near, _ = path
     config = tmp_path / "riptided.conf"
     state = tmp_path / "state"
@@ -145,11 +145,11 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
         return Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--config", config,
                       "--state", state, interval="100ms", has_rules=False)
 
-    def books():
+    def counts():
         effect = status()["apply"]["effect"]
         return {"window": effect["connections"], "holdout": effect["held_out"]}
     with started():
-        assert books() == {"window": 0, "holdout": 0}
+        assert counts() == {"window": 0, "holdout": 0}
         bulk = connect(congestion="cubic")
         bulk.send(1_000_000)
         wait_until(lambda: status()["destinations"] and status()["round"]["number"] > 12, "a window")
@@ -166,26 +166,26 @@ def test_books_have_each_end_of_both_arms(path, cgroup, tmp_path):
             connection.far.close()
         for _ in range(n):  # each stays open for many dumps
             end(opened())
-        wait_until(lambda: sum(books().values()) == n, "all ends")
-        assert books()["holdout"] == status()["apply"]["held_out"] - held_out
-        of_both = books()
+        wait_until(lambda: sum(counts().values()) == n, "all ends")
+        assert counts()["holdout"] == status()["apply"]["held_out"] - held_out
+        of_both = counts()
         assert sum(of_both.values()) == n
     with started() as riptided:
-        assert books() == of_both
+        assert counts() == of_both
         assert f"destinations loaded: 1, expired: 0, others: 0; outcomes of connections: {n}\n" in riptided.said()
         older = opened()
     config.write_text("[apply]\nholdout-percent = 40\n")
     with started():
-        assert sum(books().values()) == 0
+        assert sum(counts().values()) == 0
         end(older)  # opened under another share
         wait_rounds(12)
-        assert sum(books().values()) == 0
+        assert sum(counts().values()) == 0
         end(opened())
-        wait_until(lambda: sum(books().values()) == 1, "its end")
-    one = "window phase=first bytes=32768 rtt_us=100000 n=1 n_again=0 time=1024,1048576 again=0,0\n"
+        wait_until(lambda: sum(counts().values()) == 1, "its end")
+    one = outcome_line(1, 7, 5, 1, 0, 1024, 1048576, 0, 0)
     for holdout, n in ((40, 2), (50, 0), (50, 1), (40, 0)):
         config.write_text(f"[apply]\nholdout-percent = {holdout}\n")
-        state.write_text(state.read_text().replace("riptide books 2\n", "riptide books 2\n" + one))
+        state.write_text(state.read_text().replace("riptide agent 2\n", "riptide agent 2\n" + one))
         with started():
-            assert sum(books().values()) == n
+            assert sum(counts().values()) == n
     bulk.close()

@@ -14,7 +14,7 @@ from netns import (AS_NOBODY, BY_ROUTES, REPOSITORY, RIPTIDE, RIPTIDED, Daemon, 
                    wait_window)
 from prometheus_client.parser import text_string_to_metric_families
 
-OF_BOOKS = "riptide_(?:arm|effect|held_out)_"  # see test_verdict.py
+OF_OUTCOMES = "riptide_(?:arm|effect|held_out)_"  # see test_verdict.py
 TYPES = {"counter", "gauge", "histogram"}
 
 
@@ -151,4 +151,4 @@ def test_socket_has_metrics_without_a_file_each_in_the_manual_and_alerts_there_a
     rows = "".join(line.split("|")[1] for line in manual.splitlines() if line.startswith("| `Riptide"))
     assert set(re.findall("`(.*?)`", rows)) == alerts
     table = "".join(line for line in manual.splitlines() if line.startswith("| `riptide_"))
-    assert {name for name in re.findall("`(riptide_[a-z0-9_]+)`", table) if not re.match(OF_BOOKS, name)} == names
+    assert {name for name in re.findall("`(riptide_[a-z0-9_]+)`", table) if not re.match(OF_OUTCOMES, name)} == names

@@ -14,7 +14,7 @@ import netns
 import pytest
 import wanbox
 from connection import TCP_CONGESTION, Connection, tcp_info
-from control import riptide_json, status, write_state
+from control import add_experiment, outcome_line, riptide_json, status, write_state
 from netns import RIPTIDE, Host, wait_until
 from test_metrics import figures_of
 from waiting import SLOWNESS
@@ -194,10 +194,9 @@ def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path)
     near, far = shallow
     state = tmp_path / "state"
     write_state(state, {})
-    cells = {"window": (4_000_000, 3), "holdout": (1_000_000, 4)}  # connections, and doublings of a round trip
-    books = [f"{arm} phase=first bytes=32768 rtt_us=50000 n={n} n_again=0 time={n * doublings << 10},"
-             f"{n * doublings ** 2 << 20} again=0,0" for arm, (n, doublings) in cells.items()]
-    state.write_text("\n".join([state.read_text() + "riptide books 2", *books, "holdout_percent=20 phase=first since_s=1\n"]))
+    cells = (4_000_000, 3), (1_000_000, 4)  # connections of each arm, and doublings of a round trip
+    add_experiment(state, *(outcome_line(arm, 1, 2, n, 0, n * doublings << 10, n * doublings ** 2 << 20, 0, 0)
+                            for arm, (n, doublings) in enumerate(cells)), percent=20)
     with Load(near, far, *SHALLOW), Daemon(
             near, "--apply", "program", "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND,
             "--pacing", "off", "--holdout-percent", 20, "--state", state, has_rules=False) as riptided:
@@ -212,15 +211,14 @@ def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path, bac
     state = tmp_path / "state"
     write_state(state, {"203.0.113.1": 40})
     until_ns = time.time_ns() + 8_000_000_000
-    state.write_text(f"{state.read_text()}riptide books 2\nholdout_percent=1 phase=first since_s=1\n"
-                     f"suspended=3 until_ns={until_ns} wait_ns={2400 * 10**9} given_ns=0 shown_ns=5\n")
+    add_experiment(state, percent=1, suspended=3, until_ns=until_ns, wait_ns=2400 * 10**9, shown_ns=5)
 
     def riptided():
         return Daemon(net.host, "--apply", backend, "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 1,
                       "--state", state, has_rules=False)
 
     def kept():
-        return [int(word) for word in re.search(r"\nsuspended=(\d+) until_ns=(\d+) wait_ns=(\d+) ", state.read_text()).groups()]
+        return [int(word) for word in re.search(r" suspended=(\d+) until_ns=(\d+) wait_ns=(\d+) ", state.read_text()).groups()]
     for _ in range(2):
         with riptided() as daemon:
             apply = status()["apply"]
@@ -241,47 +239,42 @@ def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path, bac
                                    ("--apply", "auto", "--cgroup", "/nonexistent"),
                                    ("--apply", "both", "--holdout-percent", 0),
                                    ("--apply", "program", "--holdout-percent", 0)])
-def test_without_arms_windows_are_given_and_books_are_left_for_another_time(net, cgroup, tmp_path, words):
+def test_without_arms_windows_are_given_and_outcomes_are_left_for_another_time(net, cgroup, tmp_path, words):
     state = tmp_path / "state"
     write_state(state, {"203.0.113.1": 40})
-    state.write_text(f"{state.read_text()}{BOOKS}{SHARES}suspended=1 until_ns={time.time_ns() + 3600 * 10**9} "
-                     f"wait_ns={3600 * 10**9} given_ns=0 shown_ns={5 * 10**9}\n")
-    tail = state.read_text().partition("riptide books ")[2]
+    add_experiment(state, *OUTCOMES, suspended=1, until_ns=time.time_ns() + 3600 * 10**9, wait_ns=3600 * 10**9, shown_ns=5 * 10**9)
+    tail = state.read_text().partition("outcome=")[2]
     below = ("--cgroup", cgroup) if not {"--cgroup", "routes"} & set(words) else ()
     with Daemon(net.host, *below, "--policy", "careful", "--holdout-percent", 5,
                 *words, "--state", state, has_rules="program" not in words) as daemon:
-        assert "outcomes of connections: 0: the file's outcomes are kept unused, as no connection is held out now\n" in daemon.said()
+        assert "outcomes of connections: 0: the file's are kept unused, as no connection is held out now\n" in daemon.said()
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
         assert not status()["apply"]["suspended_s"]
-    assert state.read_text().partition("riptide books ")[2] == tail
+    assert state.read_text().partition("outcome=")[2] == tail
 
 
-BOOKS = """riptide books 2
-window phase=first bytes=65536 rtt_us=150000 n=1900 n_again=0 time=3891200,7969177600 again=0,0
-holdout phase=first bytes=65536 rtt_us=150000 n=100 n_again=0 time=204800,419430400 again=0,0
-"""
-SHARES = "holdout_percent=5 phase=first since_s=1790000000\n"
+OUTCOMES = (outcome_line(0, 2, 4, 1900, 0, 3891200, 7969177600, 0, 0), outcome_line(1, 2, 4, 100, 0, 204800, 419430400, 0, 0))
+SETTLED = (outcome_line(0, 2, 4, 1900, 0, 3891200, 7969177600, 0, 0, phase=1),
+           outcome_line(1, 2, 4, 100, 0, 204800, 419430400, 0, 0, phase=1))
 
 
-@pytest.mark.parametrize("books, said, counted", [
-    (BOOKS + SHARES, "2000", 2000),
-    (BOOKS.replace("books 2", "books 1") + SHARES, "0: books: not books of riptide, or of another version than 2", 0),
-    (BOOKS.replace("n=100 ", "n=-100 ") + SHARES, "1900: invalid lines: 1", 1900),
-    (BOOKS + SHARES.replace("5", "6"), "0: the file's books are not used: they are of --holdout-percent 6, now it is 5", 0),
-    (BOOKS.replace("phase=first", "phase=settled") + SHARES.replace("first", "settled"), "2000", 2000),
-    (BOOKS + SHARES[:-1], "0: books are incomplete or of another version, and not used", 0),
-], ids=("taken", "version", "damaged", "shares", "settled", "cut"))
-def test_books_that_are_not_taken_are_explained(net, cgroup, tmp_path, books, said, counted):
+@pytest.mark.parametrize("outcomes, of, said, counted", [
+    (OUTCOMES, {}, "2000", 2000),
+    ((OUTCOMES[0], OUTCOMES[1].replace("100", "-100")), {}, "1900; invalid lines: 1", 1900),
+    (OUTCOMES, {"percent": 6}, "0: the file's are not used: they are of --holdout-percent 6, now it is 5", 0),
+    (SETTLED, {"phase": 1}, "2000", 2000),
+], ids=("taken", "damaged", "shares", "settled"))
+def test_outcomes_that_are_not_taken_are_explained(net, cgroup, tmp_path, outcomes, of, said, counted):
     state = tmp_path / "state"
     write_state(state, {"203.0.113.1": 40})
-    state.write_text(state.read_text() + books)
+    add_experiment(state, *outcomes, since_s=1790000000, **of)
     with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
                 has_rules=False) as daemon:
         line = f"destinations loaded: 1, expired: 0, others: 0; outcomes of connections: {said}\n"
         wait_until(lambda: line in daemon.said(), "the line")
         figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
         assert sum(value for name, value in figures.items() if name.startswith("riptide_arm_connections_total")) == counted
-        is_settled = "settled" in books
+        is_settled = outcomes is SETTLED
         assert figures.get("riptide_arm_held_out_due_total", 0) == pytest.approx(counted * (0.002 if is_settled else 0.05))
         if counted:
             verdict = riptide_json(net.host, "verdict")
@@ -289,11 +282,11 @@ def test_books_that_are_not_taken_are_explained(net, cgroup, tmp_path, books, sa
             assert (verdict["phase"], verdict["holdout_percent"]) == (("settled", 0.2) if is_settled else ("first", 5))
 
 
-def test_a_clock_that_is_behind_loses_neither_books_nor_the_wait(net, cgroup, tmp_path):
+def test_a_clock_that_is_behind_loses_neither_outcomes_nor_the_wait(net, cgroup, tmp_path):
     state = tmp_path / "state"
     ahead_ns = time.time_ns() + 60 * 10**9
-    state.write_text(f"riptide state 2 saved_ns={ahead_ns}\n203.0.113.1 cwnd=40 samples=1 age_ns=1\n{BOOKS}{SHARES}"
-                     f"suspended=3 until_ns={ahead_ns + 3600 * 10**9} wait_ns={2400 * 10**9} given_ns=0 shown_ns=5\n")
+    state.write_text(f"riptide state 2 saved_ns={ahead_ns}\n203.0.113.1 cwnd=40 samples=1 age_ns=1\n")
+    add_experiment(state, *OUTCOMES, suspended=3, until_ns=ahead_ns + 3600 * 10**9, wait_ns=2400 * 10**9, shown_ns=5)
     with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
                 has_rules=False) as daemon:
         assert re.search(" ahead of this clock; no destinations loaded; outcomes of connections: 2000\n", daemon.said())

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from control import one_line, riptide_json, status
 from netns import REPOSITORY, RIPTIDE, RIPTIDED, Daemon, wait_until
-from test_metrics import OF_BOOKS, figures_of
+from test_metrics import OF_OUTCOMES, figures_of
 
 
 def transfer(connect, n_bytes=60_000):
@@ -38,7 +38,7 @@ def check_metrics(text, row):
             assert figures[f"riptide_{name}{{bound={bound}}}"] * unit == pytest.approx(row[member][bound], rel=1e-4)
     manual = (REPOSITORY / "docs/operations.md").read_text()
     names = set(re.findall("^# TYPE ([a-z0-9_]+) ", text, re.MULTILINE))
-    assert {name for name in names if re.match(OF_BOOKS, name)} == set(re.findall(f"`({OF_BOOKS}[a-z_]+)`", manual))
+    assert {name for name in names if re.match(OF_OUTCOMES, name)} == set(re.findall(f"`({OF_OUTCOMES}[a-z_]+)`", manual))
     rules = re.sub("^(#|- name).*", "", (REPOSITORY / "docs/effect.rules.yaml").read_text(), flags=re.MULTILINE)
     assert set(re.findall("riptide_[a-z_]+", rules)) <= names
 
@@ -84,7 +84,7 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
 
         def small(arm):
             figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
-            return figures[f"riptide_books_left_out_total{{arm={arm},reason=small}}"]
+            return figures[f"riptide_outcomes_left_out_total{{arm={arm},reason=small}}"]
         assert small("window") + small("holdout") == 0
         list(threads.map(lambda _: transfer(connect, 3000), range(15)))
         wait_until(lambda: min(small("window"), small("holdout")) > 0 and small("window") + small("holdout") == 15, "15 small ones")

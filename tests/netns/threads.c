@@ -58,7 +58,7 @@ static void serve(struct riptide_agent *agent)
         while (riptide_agent_pop(agent, &event) == 0) {
             if (event->kind != RIPTIDE_AGENT_TICK)
                 continue;
-            destinations = event->tick->destinations;
+            destinations = riptide_agent_get_stats(agent)->estimator->destinations;
             rounds++;
         }
     }

@@ -5,21 +5,30 @@
 #ifndef RIPTIDE_TESTS_DRAWN_H
 #define RIPTIDE_TESTS_DRAWN_H
 
-#include "verdict/books.h"
+#include "verdict/verdict.h"
+#include "fill.h"
 #include "unit.h"
 
 #include <math.h>
 #include <riptide/observe.h>
 
-static inline enum book_entry books_enter(struct books *books, enum arm arm, enum holdout_phase phase,
-                            const struct riptide_sample *sample, uint32_t path_rtt_us)
+static inline enum outcome_entry enter_outcome(struct outcomes *outcomes, enum arm arm,
+                                               enum holdout_phase phase,
+                                               const struct riptide_sample *sample,
+                                               uint32_t path_rtt_us)
 {
-    struct book_line line;
-    enum book_entry entry = book_line_of(&line, phase, sample, path_rtt_us);
+    struct outcome outcome;
+    enum outcome_entry entry = outcome_of(&outcome, sample, path_rtt_us);
 
-    if (entry == BOOK_ENTERED)
-        books_put(books, arm, &line);
+    if (entry == OUTCOME_COUNTS)
+        outcomes_put(outcomes, (struct opened){ arm, phase }, outcome.class, outcome.sums);
     return entry;
+}
+
+/* Whether zero is outside of the interval. */
+static inline bool is_clear(const struct riptide_change *change)
+{
+    return change->low > 0 || change->high < 0;
 }
 
 static inline double uniform(void)

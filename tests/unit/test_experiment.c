@@ -3,7 +3,7 @@
  * lib/verdict/experiment: phases, stretches and what one source can decide, over drawn worlds of 50
  * connections a second from 200 sources.
  */
-#include "verdict/experiment.h"
+#include "verdict/verdict.h"
 #include "drawn.h"
 #include "unit.h"
 
@@ -21,28 +21,28 @@ struct world {
 
 struct run {
     struct experiment experiment;
-    struct suspension suspension;
-    struct verdict verdict;
     uint64_t now_ns, cookie;
 };
 
 static void begin(struct run *run, uint32_t holdout_percent)
 {
     memset(run, 0, sizeof(*run));
-    run->experiment.arms = (struct arm_config){ holdout_percent, (uint32_t)draw() };
+    run->experiment.holdout_percent = holdout_percent;
+    run->experiment.seed = (uint32_t)draw();
     run->now_ns = second;
 }
 
 static void add_one(struct run *run, const struct world *world)
 {
-    const struct arm_config *arms = &run->experiment.arms;
-    enum holdout_phase phase = run->experiment.phase;
-    enum arm arm = arm_of(++run->cookie, arms->seed, ARM_SHARE(phase_percent(arms, phase)));
+    struct experiment *experiment = &run->experiment;
+    enum holdout_phase phase = experiment->phase;
+    enum arm arm = arm_of(++run->cookie, experiment->seed,
+                          ARM_SHARE(phase_percent(experiment, phase)));
     bool is_attacker = below(100) < world->attacker_percent;
     unsigned int source = below(SOURCES);
     bool is_harmed = arm == ARM_WINDOW && source < world->harmed;
     struct riptide_sample sample;
-    struct book_line line;
+    struct outcome outcome;
 
     if (is_attacker)
         sample = draw_connection(0, arm == world->attacked ? 20 : 1,
@@ -58,8 +58,8 @@ static void add_one(struct run *run, const struct world *world)
         for (size_t i = 8; i < 16; i++)
             sample.dst.addr[i] = (uint8_t)draw();
     }
-    if (book_line_of(&line, phase, &sample, 0) == BOOK_ENTERED)
-        experiment_enter(&run->experiment, &line, arm, verdict_group(&sample.dst, arms->seed));
+    if (outcome_of(&outcome, &sample, 0) == OUTCOME_COUNTS)
+        experiment_enter(experiment, (struct opened){ arm, phase }, &outcome, &sample.dst);
 }
 
 /* Until windows are suspended, or the phase is `until`; returns the seconds that it took. */
@@ -70,8 +70,7 @@ static unsigned int go(struct run *run, const struct world *world, unsigned int 
         for (int i = 0; i < PER_SECOND; i++)
             add_one(run, world);
         run->now_ns += second;
-        if (experiment_judge(&run->experiment, &run->suspension, &run->verdict, run->now_ns) ==
-                SUSPENSION_BEGINS ||
+        if (experiment_judge(&run->experiment, run->now_ns) == SUSPENSION_BEGINS ||
             run->experiment.phase == until)
             return s;
     }
@@ -87,7 +86,7 @@ TEST(one_source_suspends_nothing)
     seed_random();
     begin(&run, 5);
     go(&run, &world, 3600, HOLDOUT_PHASES);
-    assert_int_equal(run.suspension.n, 0);
+    assert_int_equal(run.experiment.suspension.n, 0);
 }
 
 /* Also where one of them takes more time where it is held out, but later: it is left out. */
@@ -106,7 +105,7 @@ TEST(harm_to_half_of_all_sources_is_found_within_a_minute)
         took = go(&run, &worlds[i % 2], 300, HOLDOUT_PHASES);
         n_late += took > (i % 2 ? 120 : 60);
         most[i % 2] = took > most[i % 2] ? took : most[i % 2];
-        assert_int_equal(run.suspension.n, 1);
+        assert_int_equal(run.experiment.suspension.n, 1);
     }
     assert_in_range(n_late, 0, 1);
     print_message("# found within %u s, within %u s where one source hides it\n", most[0], most[1]);
@@ -132,7 +131,7 @@ TEST(harm_that_begins_in_the_second_phase_is_found_within_five_minutes)
         assert_int_equal(run.experiment.phase, HOLDOUT_SETTLED);
         took = go(&run, &harms[i % 2], 300, HOLDOUT_PHASES);
         most = took > most ? took : most;
-        assert_int_equal(run.suspension.n, 1);
+        assert_int_equal(run.experiment.suspension.n, 1);
     }
     print_message("# a gain ends the first phase within %u s; harm is found within %u s\n", first,
                   most);
@@ -142,29 +141,26 @@ TEST(harm_that_begins_in_the_second_phase_is_found_within_five_minutes)
 TEST(the_first_phase_ends_without_a_verdict_and_begins_again_after_a_suspension)
 {
     const struct world one_source = { 1, 1, 0, 100, ARMS };
-    struct verdict verdict;
 
     seed_random();
     begin(&run, 5);
     for (int s = 0; s < 7200; s++) {
         run.now_ns += second;
-        experiment_judge(&run.experiment, &run.suspension, &verdict, run.now_ns);
+        experiment_judge(&run.experiment, run.now_ns);
     }
     assert_int_equal(run.experiment.phase, HOLDOUT_FIRST);
     assert_in_range(go(&run, &one_source, 4000, HOLDOUT_SETTLED), 3590, 3610);
-    run.suspension.until_ns = run.now_ns + 600 * second;
+    run.experiment.suspension.until_ns = run.now_ns + 600 * second;
     run.now_ns += 600 * second;
-    assert_int_equal(experiment_judge(&run.experiment, &run.suspension, &verdict, run.now_ns),
-                     SUSPENSION_ENDS);
+    assert_int_equal(experiment_judge(&run.experiment, run.now_ns), SUSPENSION_ENDS);
     assert_int_equal(run.experiment.phase, HOLDOUT_FIRST);
-    assert_int_equal(run.suspension.n, 0);
+    assert_int_equal(run.experiment.suspension.n, 0);
 }
 
 /* Chance alone makes more than 5 % of these about once in a million times. */
 TEST(without_an_effect_hardly_any_run_claims_one_in_both_phases)
 {
     const struct world world = { 1, 1, 0, 0, ARMS };
-    const struct verdict_classes all_classes = { 0 };
     unsigned int claims = 0, fair_claims = 0;
 
     seed_random();
@@ -177,12 +173,12 @@ TEST(without_an_effect_hardly_any_run_claims_one_in_both_phases)
 
             add_one(&run, &world);
             if (n == 4000)
-                experiment_begin(&run.experiment, HOLDOUT_SETTLED);
+                experiment_settle(&run.experiment, run.experiment.stretch, SOURCE_GROUPS);
             if (n % 100 == 0 &&
-                verdict_compute(&verdict, &run.experiment.all, all_classes, 0.95) == 0)
-                has_claimed |= interval_is_clear(&verdict.time) || interval_is_clear(&verdict.again);
-            if (n % 100 == 0 && verdict_compute_fair(&verdict, run.experiment.stretch, 0.95) == 0)
-                has_fairly |= interval_is_clear(&verdict.time) || interval_is_clear(&verdict.again);
+                verdict_compute(&verdict, &run.experiment.all, ALL_CLASSES, 0.05) == 0)
+                has_claimed |= is_clear(&verdict.time) || is_clear(&verdict.retransmitted);
+            if (n % 100 == 0 && verdict_compute_fair(&verdict, run.experiment.stretch, 0.05) == 0)
+                has_fairly |= is_clear(&verdict.time) || is_clear(&verdict.retransmitted);
         }
         claims += has_claimed;
         fair_claims += has_fairly;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* lib/verdict/suspension: when windows are suspended, for how long, and what is no reason for it. */
-#include "verdict/suspension.h"
+/* lib/verdict/experiment: when windows are suspended, how long, and what is no reason for it. */
 #include "verdict/verdict.h"
 #include "unit.h"
-
-#include <string.h>
 
 static const uint64_t second = UINT64_C(1000000000), minute = 60 * UINT64_C(1000000000);
 
@@ -13,12 +10,10 @@ static struct verdict verdict_of(double time_low, double time_high, double again
                                  double again_high)
 {
     return (struct verdict){
-        .n = 4112,
-        .n_control = 232,
-        .time = { (time_low + time_high) / 200, time_low / 100, time_high / 100 },
-        .again = { (again_low + again_high) / 200, again_low / 100, again_high / 100 },
-        .share = { 0.053, 0.043, 0.064 },
-        .n_of = { 4344 },
+        .n = { 4112, 232 },
+        .time = { 0, 0, (time_low + time_high) / 200, time_low / 100, time_high / 100 },
+        .retransmitted = { 0, 0, (again_low + again_high) / 200, again_low / 100,
+                           again_high / 100 },
     };
 }
 
@@ -56,14 +51,6 @@ TEST(nothing_is_concluded_from_no_verdict)
     struct suspension suspension = { 0 };
 
     assert_int_equal(suspension_judge(&suspension, none, minute), SUSPENSION_SAME);
-}
-
-TEST(a_verdict_that_is_void_suspends_as_well)
-{
-    struct verdict harmful = verdict_of(20, 30, 20, 30);
-
-    assert_true(verdict_is_void(&harmful, &(struct arm_config){ 10, 0 }));
-    assert_true(suspends(harmful));
 }
 
 /* Asks every second until something happens, after `seconds` seconds at the latest. */
@@ -127,90 +114,4 @@ TEST(after_a_time_without_harm_the_first_wait_is_back)
     assert_int_equal(wait_for(&suspension, none, &now_ns, 41 * 60), SUSPENSION_SAME);
     assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 1), SUSPENSION_BEGINS);
     assert_int_equal(suspension.wait_ns / minute, 10);
-}
-
-/* `past` later, on another host clock. */
-static struct suspension restarted(const struct suspension *suspension, uint64_t now_ns, uint64_t past_ns,
-                             uint64_t *then_nsp)
-{
-    const uint64_t realtime_ns = UINT64_C(1790000000) * second;
-    char text[SUSPENSION_LINE_BYTES];
-    struct suspension loaded = { 0 };
-
-    suspension_save(suspension, now_ns, realtime_ns, text);
-    *then_nsp = 77 * minute;
-    suspension_load(&loaded, text, *then_nsp, realtime_ns + past_ns);
-    return loaded;
-}
-
-TEST(a_restart_goes_on_waiting)
-{
-    struct verdict harmful = verdict_of(20, 30, 20, 30);
-    struct suspension suspension = { 0 }, loaded;
-    uint64_t now_ns = minute, then_ns;
-
-    assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 1), SUSPENSION_BEGINS);
-    assert_int_equal(wait_for(&suspension, none, &now_ns, 600), SUSPENSION_ENDS);
-    assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 1), SUSPENSION_BEGINS);
-    now_ns += 5 * minute;
-    loaded = restarted(&suspension, now_ns, minute, &then_ns);
-    assert_int_equal((loaded.until_ns - then_ns) / minute, 14);
-    assert_int_equal(wait_for(&loaded, &harmful, &then_ns, 839), SUSPENSION_SAME);
-    assert_int_equal(wait_for(&loaded, &harmful, &then_ns, 1), SUSPENSION_ENDS);
-    assert_int_equal(wait_for(&loaded, &harmful, &then_ns, 1), SUSPENSION_BEGINS);
-    assert_int_equal(loaded.wait_ns / minute, 40);
-    assert_int_equal(loaded.n, 3);
-    /* What has passed meanwhile is over; a clock that was set back adds nothing. */
-    loaded = restarted(&suspension, now_ns, 60 * minute, &then_ns);
-    assert_int_equal(suspension_judge(&loaded, none, then_ns), SUSPENSION_ENDS);
-    loaded = restarted(&suspension, now_ns, (uint64_t)-60 * minute, &then_ns);
-    assert_int_equal((loaded.until_ns - then_ns) / minute, 20);
-}
-
-TEST(a_restart_forgets_no_harm_of_before)
-{
-    struct verdict harmful = verdict_of(20, 30, 20, 30);
-    struct suspension suspension = { 0 }, loaded;
-    uint64_t now_ns = 60 * minute, then_ns;
-
-    assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 1), SUSPENSION_BEGINS);
-    assert_int_equal(wait_for(&suspension, none, &now_ns, 600), SUSPENSION_ENDS);
-    loaded = restarted(&suspension, now_ns + 5 * minute, minute, &then_ns);
-    assert_int_equal(wait_for(&loaded, &harmful, &then_ns, 1), SUSPENSION_BEGINS);
-    assert_int_equal(loaded.wait_ns / minute, 20);
-    /* Nor for how long there was none: longer than the last wait. */
-    loaded = restarted(&suspension, now_ns + 11 * minute, minute, &then_ns);
-    assert_int_equal(wait_for(&loaded, &harmful, &then_ns, 1), SUSPENSION_BEGINS);
-    assert_int_equal(loaded.wait_ns / minute, 10);
-}
-
-TEST(what_cannot_be_is_not_loaded)
-{
-    static const char *const texts[] = {
-        "", "\n", "suspended=1", "\nsuspended=1 until_ns=0 wait_ns=1 given_ns=0 shown_ns=1\n",
-        "suspended=x until_ns=0 wait_ns=0 given_ns=0 shown_ns=0\n",
-        "suspended=1 until_ns=0 wait_ns=0 given_ns=0\n",
-        "suspended=1 until_ns=5 wait_ns=86400000000001 given_ns=0 shown_ns=0\n",
-        "suspended=1 until_ns=0 wait_ns=1 given_ns=0 shown_ns=9223372036854775808\n",
-    };
-    struct suspension suspension = { 0 };
-    char text[SUSPENSION_LINE_BYTES];
-
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        suspension_load(&suspension, texts[i], minute, minute);
-        assert_int_equal(suspension.n + suspension.since_ns + suspension.until_ns, 0);
-    }
-    assert_int_equal(suspension_save(&suspension, minute, minute, text), 0);
-}
-
-TEST(the_reason_has_both_intervals)
-{
-    struct verdict harmful = verdict_of(20, 30, -1, 5);
-    struct suspension suspension = { 0 };
-    char text[256];
-
-    assert_int_equal(suspension_judge(&suspension, &harmful, minute), SUSPENSION_BEGINS);
-    suspension_describe(&suspension, &harmful, text, sizeof(text));
-    assert_string_equal(text, "suspended for 600 s: time +25.0 % (+20.0 to +30.0), retransmitted "
-                              "+2.0 points (-1.0 to +5.0); 4112 connections against 232 held out");
 }

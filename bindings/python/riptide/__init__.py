@@ -17,8 +17,8 @@ from ._errors import version as _version
 from ._estimator import Estimator, explain
 from ._observer import Columns, Observer, observe, observe_columns
 from ._applier import Applier, flush
-from ._types import (AgentEvent, AgentOptions, Arm, Backend, Estimate, EstimatorOptions, EventKind,
-                     Hint, Interval, LeftOut,
+from ._types import (AgentEvent, AgentOptions, Arm, Backend, Change, Estimate, EstimatorOptions, EventKind,
+                     Hint, LeftOut,
                      LoadCounts, ObserverOptions, Route, ApplierOptions, RouteState, Sample,
                      Scope, Tick, Verdict, Window)
 from ._values import Address, Duration, Network, PrefixLike
@@ -26,10 +26,10 @@ from ._values import Address, Duration, Network, PrefixLike
 __version__ = _version()
 
 __all__ = [
-    "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Arm", "Backend", "Columns",
+    "Address", "AgainError", "Agent", "AgentEvent", "AgentOptions", "Arm", "Backend", "Change", "Columns",
     "ConcurrentUseError", "Control", "DoneError", "Duration", "Estimate", "Estimator",
     "EstimatorOptions", "EventKind",
-    "ForkedError", "FullError", "Hint", "Interval", "InvalidError", "LeftOut", "LoadCounts",
+    "ForkedError", "FullError", "Hint", "InvalidError", "LeftOut", "LoadCounts",
     "Network", "Observer", "ObserverOptions", "OptionError", "OutcomeError", "PrefixLike",
     "RefusedError", "Route", "RouteState", "Applier",
     "ApplierOptions", "Sample", "Scope", "Tick", "UnknownError", "Verdict", "Window", "explain", "flush",

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator
@@ -14,7 +13,7 @@ from ._estimator import new_hint, read_estimate
 from ._handle import KernelHandle, Waiter
 from ._native import ffi, lib
 from ._applier import read_route
-from ._types import (AgentEvent, AgentOptions, Arm, Backend, EventKind, Hint, Interval, Tick, Verdict, Window)
+from ._types import AgentEvent, AgentOptions, Arm, Change, EventKind, Hint, Tick, Verdict, Window
 from ._values import (PrefixLike, network, new_config, new_prefix, read, read_members, text, whole)
 
 if TYPE_CHECKING:
@@ -31,14 +30,11 @@ def _read_window(c: Any) -> Window:
 
 
 def _read_event(c: Any) -> AgentEvent:
-    has_backend = c.kind == lib.RIPTIDE_AGENT_BACKEND
     return read(
         AgentEvent, c, kind=EventKind,
-        backend=lambda backend: Backend(backend) if has_backend else None,
         outcome=lambda route: read_route(route) if route else None,
         tick=lambda tick: read(Tick, tick) if tick else None,
         window=lambda window: _read_window(window) if window else None,
-        error=lambda error: OSError(-error, os.strerror(-error)) if error else None,
         reason=lambda reason: text(reason) if reason else None)
 
 
@@ -157,7 +153,7 @@ class Agent(KernelHandle):
             check(lib.riptide_agent_set_paused(c, False))
 
     def verdict(self) -> Verdict:
-        """The effect of windows. Errors: UnknownError: too few connections, or none held out."""
+        """The effect of windows. Errors: UnknownError: none yet, or it is not valid; says why."""
         found = ffi.new("struct riptide_verdict *")
         with self._use as c:
             result = lib.riptide_agent_get_verdict(c, found, ffi.sizeof(found[0]))
@@ -165,9 +161,9 @@ class Agent(KernelHandle):
             raise UnknownError(f"no verdict: {ffi.string(found.reason).decode()}")
         check(result)
 
-        def interval(given: Any) -> Interval:
-            return read(Interval, given)
-        return read(Verdict, found, time=interval, again=interval, halves=interval)
+        def change(given: Any) -> Change:
+            return read(Change, given)
+        return read(Verdict, found, time=change, retransmitted=change, halves=change)
 
     def find(self, dst: PrefixLike) -> Window:
         """The window of a destination, or of a peer's, why, and what the kernel has of it.

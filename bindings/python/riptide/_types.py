@@ -174,10 +174,15 @@ class LoadCounts:
 
 
 @dataclass(frozen=True)
-class Interval:
-    """An estimate and its 95 % interval, valid even if read after each connection."""
+class Change:
+    """A figure without and with windows, and its change with a 95 % interval.
 
-    estimate: float
+    The interval is valid even if read after each connection.
+    """
+
+    held_out: float
+    with_window: float
+    change: float
     low: float
     high: float
 
@@ -188,17 +193,10 @@ class Verdict:
 
     connections: int
     held_out: int
-    time: Interval  #: -0.25: a quarter less time
-    again: Interval  #: 0.01: one more of 100 segments was retransmitted
-    halves: Interval  #: of those held out, one half against the other: about 0; all 0: too few
-    rounds: float  #: geometric mean of time, in smallest round trip times
-    rounds_held_out: float
-    retransmitted: float  #: mean share of segments
-    retransmitted_held_out: float
-    shown: float  #: a change of time by this would have been shown by now
-    holdout_percent: float  #: in force
-    is_void: bool  #: another share than drawn is held out: the figures are not valid
-    reason: str  #: empty; what a verdict waits for is in the error
+    time: Change  #: geometric mean, in smallest round trip times; change -0.25: a quarter less
+    retransmitted: Change  #: mean share of segments; change 0.01: one more of 100
+    halves: Change  #: time of a half of those held out against the other: about 0; all 0: too few
+    reason: str  #: empty; what a verdict waits for, or why it is not valid, is in the error
 
 
 @dataclass(frozen=True)
@@ -233,15 +231,10 @@ class Tick:
 
     started_ns: int  #: CLOCK_BOOTTIME
     finished_ns: int
-    samples: int  #: connections that counted, both open and closed
-    destinations: int
-    changes: int  #: windows handed to the backends
-    overflow: int  #: refused: max_destinations or max_windows was reached
-    closed: int  #: those of `samples` that have closed since the last round
-    observe_cpu_ns: int
     interval_ns: int
-    late_ns: int
-    observe_mean_ns: int
+    samples: int  #: connections that counted, both open and closed
+    overflow: int  #: refused: max_destinations or max_windows was reached
+    observe_cpu_ns: int
 
 
 @dataclass(frozen=True)
@@ -252,10 +245,8 @@ class AgentEvent:
     tick: Tick | None  #: TICK
     window: Window | None  #: WINDOW
     outcome: Route | None  #: WINDOW; its route or program
-    error: OSError | None  #: FAILED, DESTROY_EVENTS; None: they arrive again
     family: int  #: RULES
-    reason: str | None  #: RULES, BACKEND; None: windows are given again
-    backend: Backend | None  #: BACKEND
+    reason: str | None  #: FAILED, RULES, BACKEND, DESTROY_EVENTS; None: they are back
 
 
 @dataclass(frozen=True)

@@ -214,7 +214,7 @@ def test_asyncio_agent(net: Network) -> None:
         assert window.route.initcwnd == window.estimate.cwnd == min(cwnd, 100)
         assert windows(net.host) == {"203.0.113.7": min(cwnd, 100)}
         tick = seen[-1].tick
-        assert (tick.samples, tick.destinations, tick.changes) == (1, 1, 1)
+        assert (tick.samples, tick.overflow) == (1, 0)
         found = agent.find("203.0.113.7")
         assert found.estimate and found.estimate.samples == 1
         assert [window.route for window in agent.windows()] == [found.route]
@@ -256,7 +256,7 @@ def test_agent_gives_windows_by_the_program(net: Network, tmp_path: Path) -> Non
             assert event.window.route is None
             *_, event = asyncio.run(asyncio.wait_for(
                 until(agent, lambda e: e.kind == EventKind.TICK), DEADLINE_S))
-            assert event.backend is None
+            assert event.reason is None
             with pytest.raises(riptide.UnknownError, match="no connection is held out"):
                 agent.verdict()
             assert routes(net.host) == {} and rules(net.host) == []
@@ -365,7 +365,7 @@ def test_agent_goes_on_from_a_state(net: Network, tmp_path: Path) -> None:
     with net.host.entered():
         with riptide.Agent(**options) as agent:
             agent.start()
-            assert agent.stats()["loaded"]["loaded"] == 1 and "destinations loaded: 1" in agent.stats()["state"]
+            assert "destinations loaded: 1" in agent.stats()["state"]
             agent.pause()
             agent.save()
             saved = (tmp_path / "state").read_bytes()

@@ -83,7 +83,7 @@ def test_sample_has_each_field_of_the_struct() -> None:
     (riptide.Estimate, "riptide_estimate"), (riptide.LoadCounts, "riptide_load_counts"), (riptide.Route, "riptide_route"),
     (riptide.Window, "riptide_window"),
     (riptide.Tick, "riptide_tick"), (riptide.AgentEvent, "riptide_agent_event"),
-    (riptide.Verdict, "riptide_verdict"), (riptide.Interval, "riptide_interval"),
+    (riptide.Verdict, "riptide_verdict"), (riptide.Change, "riptide_change"),
 ])
 def test_dataclasses_have_each_field_of_their_structs(cls: Any, struct: Any) -> None:
     fields = {field.name for field in dataclasses.fields(cls)}

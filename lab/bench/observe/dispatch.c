@@ -95,7 +95,7 @@ static bool dispatch(struct riptide_agent *agent, uint64_t rounds)
         die("agent", strerror(-r));
     while (riptide_agent_pop(agent, &event) == 0) {
         if (event->kind == RIPTIDE_AGENT_FAILED)
-            die("dump", strerror(-event->error));
+            die("dump", event->reason);
         n_applied +=
             event->kind == RIPTIDE_AGENT_WINDOW && event->outcome->state == RIPTIDE_ROUTE_APPLIED;
         is_round |= event->kind == RIPTIDE_AGENT_TICK;

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an agent adds behind the windows of a state: a pause and hints with an end, as an operator
+ * has asked for, then outcomes of connections, by index, and the experiment that they are of. Pure.
+ *
+ *     riptide agent 2
+ *     paused=1
+ *     hint=203.0.113.0/24 cwnd_max=15 off=0 until_ns=1790000000000000000 left_ns=3600000000000
+ *     outcome=29 sums=40,2,81920,167772160,3276,536756
+ *     experiment=5 phase=0 since_s=1789990000 suspended=0 until_ns=0 wait_ns=0 given_ns=0 shown_ns=0
+ *
+ * until_ns is of CLOCK_REALTIME, the only clock that continues through a reboot. A wait ends then,
+ * but lasts no longer than was left when it was saved, where that clock was set back.
+ */
+#include "agent/parts.h"
+#include "compute/estimator.h"
+#include "prefix.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The number changes with the classes of outcomes. */
+static const char head[] = "riptide agent 2\n", paused_line[] = "paused=1";
+
+#define HINT_LINE(text, number32, number64)                                                        \
+    "hint=%" text " cwnd_max=%" number32 " off=%d until_ns=%" number64 " left_ns=%" number64
+#define EXPERIMENT_LINE(number32, number64)                                                        \
+    "experiment=%" number32 " phase=%d since_s=%" number64 " suspended=%" number64                 \
+    " until_ns=%" number64 " wait_ns=%" number64 " given_ns=%" number64 " shown_ns=%" number64
+
+enum { LINE_BYTES = 256 };
+
+/* However damaged a file is. */
+#define MOST_LEFT_NS (UINT64_C(366) * 86400 * NS_PER_S)
+
+static void put_hints(FILE *out, const struct riptide_estimator *estimator,
+                      struct clocks clocks)
+{
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct riptide_hint hint;
+    uint32_t cursor = 0;
+
+    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0) {
+        uint64_t left_ns = hint.until_ns - clocks.now_ns;
+
+        if (!hint_has_end(&hint) || hint.until_ns <= clocks.now_ns)
+            continue;
+        riptide_prefix_format(&hint.dst, dst);
+        fprintf(out, HINT_LINE("s", PRIu32, PRIu64) "\n", dst, hint.cwnd_max, hint.off,
+                clocks.realtime_ns + left_ns, left_ns);
+    }
+}
+
+static void put_experiment(FILE *out, const struct experiment *experiment,
+                           struct clocks clocks)
+{
+    const struct suspension *suspension = &experiment->suspension;
+    uint64_t until_ns = suspension->until_ns, now_ns = clocks.now_ns;
+    const double(*all)[SUMS] = experiment->all.sums[0][0];
+
+    for (size_t i = 0; i < ALL_SUMS; i++) {
+        if (all[i][SUM_CONNECTIONS] == 0)
+            continue;
+        fprintf(out, "outcome=%zu sums=", i);
+        for (size_t sum = 0; sum < SUMS; sum++)
+            fprintf(out, "%.0f%c", all[i][sum] / sum_unit[sum], sum + 1 < SUMS ? ',' : '\n');
+    }
+    /* After the last outcome, so that those of a truncated file have no known share. */
+    fprintf(out, EXPERIMENT_LINE(PRIu32, PRIu64) "\n", experiment->holdout_percent,
+            experiment->phase, experiment->since_s, suspension->n,
+            until_ns > 0 ? clocks.realtime_ns + (until_ns > now_ns ? until_ns - now_ns : 0) : 0,
+            suspension->wait_ns, now_ns - suspension->since_ns, suspension->shown_ns);
+}
+
+void state_text_put(FILE *out, const struct riptide_agent *agent, struct clocks clocks)
+{
+    fputs(head, out);
+    if (agent->is_paused)
+        fprintf(out, "%s\n", paused_line);
+    put_hints(out, agent->estimator, clocks);
+    if (agent->experiment.holdout_percent > 0)
+        put_experiment(out, &agent->experiment, clocks);
+    else if (agent->kept_outcomes)
+        fputs(agent->kept_outcomes, out);
+}
+
+/* What is left until then by the wall clock, but not more than that. */
+static uint64_t left_of(uint64_t until_ns, uint64_t most_ns, struct clocks clocks)
+{
+    uint64_t left_ns = until_ns > clocks.realtime_ns ? until_ns - clocks.realtime_ns : 0;
+
+    return left_ns < most_ns ? left_ns : most_ns;
+}
+
+/* Returns whether the line is that of a hint which was added, or has ended. */
+static bool load_hint(struct riptide_estimator *estimator, const char *line, struct clocks clocks)
+{
+    struct riptide_hint hint = { .until_ns = 0 };
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    uint64_t until_ns, left_ns;
+    int off, n = 0;
+
+    if (sscanf(line, HINT_LINE("49s", SCNu32, SCNu64) "%n", dst, &hint.cwnd_max, &off, &until_ns,
+               &left_ns, &n) != 5 ||
+        line[n] || riptide_prefix_parse(&hint.dst, dst) != 0 || off < 0 || off > 1 ||
+        left_ns > MOST_LEFT_NS)
+        return false;
+    left_ns = left_of(until_ns, left_ns, clocks);
+    hint.off = off;
+    hint.until_ns = clocks.now_ns + left_ns;
+    return left_ns == 0 || riptide_estimator_set_hint(estimator, &hint, NULL) == 0;
+}
+
+static bool load_outcome(struct outcomes *outcomes, const char *line)
+{
+    double(*all)[SUMS] = outcomes->sums[0][0], sums[SUMS];
+    size_t at;
+    int n = 0;
+
+    if (sscanf(line, "outcome=%zu sums=%n", &at, &n) != 1 || n == 0 || at >= ALL_SUMS)
+        return false;
+    line += n;
+    for (size_t sum = 0; sum < SUMS; sum++) {
+        char *end;
+
+        sums[sum] = strtod(line, &end) * sum_unit[sum];
+        if (end == line || *end != (sum + 1 < SUMS ? ',' : '\0'))
+            return false;
+        line = end + 1;
+    }
+    if (!sums_are_possible(sums))
+        return false;
+    memcpy(all[at], sums, sizeof(sums));
+    return true;
+}
+
+/* Outcomes of another share are not used; `said`: why. */
+static bool load_experiment(struct experiment *experiment, const char *line, struct clocks clocks,
+                            struct riptide_error *said)
+{
+    struct suspension loaded = { 0 };
+    uint64_t since_s, until_ns, given_ns;
+    uint32_t percent;
+    int phase, n = 0;
+
+    if (sscanf(line, EXPERIMENT_LINE(SCNu32, SCNu64) "%n", &percent, &phase, &since_s, &loaded.n,
+               &until_ns, &loaded.wait_ns, &given_ns, &loaded.shown_ns, &n) != 8 ||
+        line[n] || phase < 0 || phase >= HOLDOUT_PHASES || loaded.wait_ns > MOST_WAIT_NS ||
+        loaded.shown_ns > INT64_MAX / 2)
+        return false;
+    loaded.since_ns = clocks.now_ns > given_ns ? clocks.now_ns - given_ns : 1;
+    if (until_ns > 0) {
+        loaded.until_ns = clocks.now_ns + left_of(until_ns, loaded.wait_ns, clocks);
+        snprintf(experiment->why_suspended, sizeof(experiment->why_suspended),
+                 "suspended before the last start, for another %" PRIu64
+                 " s; `riptide verdict` has the reason",
+                 (loaded.until_ns - clocks.now_ns) / NS_PER_S);
+    }
+    experiment->suspension = loaded;
+    if (percent != experiment->holdout_percent) {
+        error_set(said,
+                  ": the file's are not used: they are of --holdout-percent %" PRIu32
+                  ", now it is %" PRIu32,
+                  percent, experiment->holdout_percent);
+        memset(&experiment->all, 0, sizeof(experiment->all));
+        return true;
+    }
+    experiment->since_s = since_s;
+    if (phase == HOLDOUT_SETTLED)
+        experiment_settle(experiment, &experiment->all, 1);
+    return true;
+}
+
+static bool is_of(const char *line, const char *key)
+{
+    return strncmp(line, key, strlen(key)) == 0;
+}
+
+void state_text_load(struct riptide_agent *agent, const char *state, struct clocks clocks,
+                     struct riptide_error *said)
+{
+    struct experiment *experiment = &agent->experiment;
+    struct riptide_error reason = { .text = "" };
+    const char *at = strstr(state, head), *end;
+    bool is_complete = false, is_taken;
+    uint32_t n_invalid = 0;
+    char line[LINE_BYTES];
+
+    for (at = at ? at + strlen(head) : ""; (end = strchr(at, '\n')); at = end + 1) {
+        snprintf(line, sizeof(line), "%.*s", (int)(end - at), at);
+        if (is_of(line, "hint=")) {
+            is_taken = load_hint(agent->estimator, line, clocks);
+        } else if (strcmp(line, paused_line) == 0) {
+            is_taken = agent->is_paused = true;
+        } else if (experiment->holdout_percent == 0 &&
+                   (is_of(line, "outcome=") || is_of(line, "experiment="))) {
+            break;
+        } else if (is_of(line, "outcome=")) {
+            is_taken = load_outcome(&experiment->all, line);
+        } else {
+            is_taken = load_experiment(experiment, line, clocks, &reason);
+            is_complete |= is_taken;
+        }
+        n_invalid += !is_taken;
+    }
+    /* Outcomes which this agent cannot use are kept for a later start. */
+    free(agent->kept_outcomes);
+    agent->kept_outcomes = end ? strdup(at) : NULL;
+    n_invalid += !end && *at; /* it was cut off */
+    if (agent->kept_outcomes)
+        error_set(&reason, ": the file's are kept unused, as no connection is held out now");
+    else if (!is_complete && outcomes_count(&experiment->all, ARMS) > 0)
+        error_set(&reason, ": the file's are incomplete, and not used");
+    if (!is_complete)
+        memset(&experiment->all, 0, sizeof(experiment->all));
+    error_set(said, "outcomes of connections: %.0f%s", outcomes_count(&experiment->all, ARMS),
+              reason.text);
+    if (n_invalid > 0)
+        snprintf(said->text + strlen(said->text), sizeof(said->text) - strlen(said->text),
+                 "; invalid lines: %" PRIu32, n_invalid);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Which closed connections count, what each adds, and sums of these; see verdict.h. */
+#include "verdict/verdict.h"
+
+#include "internal.h"
+#include "verdict/numbers.h"
+
+const uint32_t class_bytes[SIZES] = {
+    0, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20,
+};
+const uint32_t class_rtt_us[RTTS] = { 5000, 20000, 50000, 100000, 150000, 300000 };
+const double sum_unit[SUMS] = { 1, 1, 0x1p-10, 0x1p-20, 0x1p-14, 0x1p-28 };
+const char *const arm_name[ARMS] = { "window", "holdout" };
+const char *const phase_name[HOLDOUT_PHASES] = { "first", "settled" };
+
+/* The longest time that differs from a longer one. */
+enum { MOST_DOUBLINGS = 20, MOST_ROUNDS = 1 << MOST_DOUBLINGS };
+
+/* Searches from below: most transfers are small, and most paths short. */
+static size_t find_group(const uint32_t *begins, size_t n, uint64_t value)
+{
+    size_t i = 0;
+
+    while (i + 1 < n && value >= begins[i + 1])
+        i++;
+    return i;
+}
+
+static double rounded_to(double unit, double value)
+{
+    return (double)(uint64_t)(value / unit + 0.5) * unit;
+}
+
+enum outcome_entry outcome_of(struct outcome *outcome, const struct riptide_sample *sample,
+                              uint32_t path_rtt_us)
+{
+    uint64_t sent = sample->data_segs_out, mss_bytes = sample->mss_bytes;
+    uint64_t once = sent > sample->retrans_segs ? sent - sample->retrans_segs : 1;
+    uint32_t rtt_us = path_rtt_us > 0 ? path_rtt_us : sample->min_rtt_us;
+    double rounds, time, share;
+
+    if (sample->busy_time_us == 0 || sample->min_rtt_us == 0 || mss_bytes == 0 || sent == 0 ||
+        rtt_us < class_rtt_us[0])
+        return OUTCOME_UNMEASURED;
+    if (sample->acked_bytes <= KERNEL_CWND * mss_bytes)
+        return OUTCOME_SMALL;
+    if (sample->acked_bytes < once * mss_bytes / 2)
+        return OUTCOME_APPLICATION;
+    /* Jiffies can make a time shorter than a round trip, but data takes at least one. */
+    rounds = lesser(greater((double)sample->busy_time_us / sample->min_rtt_us, 1), MOST_ROUNDS);
+    time = rounded_to(sum_unit[SUM_TIME], natural_log(rounds) / LN_2);
+    share = rounded_to(sum_unit[SUM_RETRANSMITTED],
+                       lesser((double)sample->retrans_segs / (double)sent, 1));
+    *outcome = (struct outcome){
+        .class = class_of(find_group(class_bytes, SIZES, sample->acked_bytes),
+                          find_group(class_rtt_us, RTTS, rtt_us)),
+        .sums = { [SUM_CONNECTIONS] = 1,
+                  [SUM_RETRANSMITTING] = sample->retrans_segs > 0,
+                  [SUM_TIME] = time,
+                  [SUM_TIME_SQUARES] = time * time,
+                  [SUM_RETRANSMITTED] = share,
+                  [SUM_RETRANSMITTED_SQUARES] = share * share },
+    };
+    return OUTCOME_COUNTS;
+}
+
+static void sums_add(double *sums, const double *more, double times, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        sums[i] += times * more[i];
+}
+
+void outcomes_put(struct outcomes *outcomes, struct opened opened, size_t class,
+                  const double sums[SUMS])
+{
+    sums_add(outcomes->sums[opened.phase][class][opened.arm], sums, 1, SUMS);
+}
+
+void outcomes_add(struct outcomes *outcomes, const struct outcomes *more, double times)
+{
+    sums_add(&outcomes->sums[0][0][0][0], &more->sums[0][0][0][0], times,
+             sizeof(*more) / sizeof(double));
+}
+
+double outcomes_count(const struct outcomes *outcomes, enum arm arm)
+{
+    const double(*all)[SUMS] = outcomes->sums[0][0];
+    double n = 0;
+
+    for (size_t i = 0; i < ALL_SUMS; i++) {
+        if (arm == ARMS || arm == i % ARMS)
+            n += all[i][SUM_CONNECTIONS];
+    }
+    return n;
+}
+
+/* Sums of squares are at least those of equal outcomes, except for rounding. A NaN never fits. */
+static bool sums_fit(double n, const double *sums, double most)
+{
+    return sums[0] >= 0 && sums[0] <= n * most && sums[1] <= sums[0] * most &&
+           sums[0] * sums[0] <= n * sums[1] * (1 + 1e-9);
+}
+
+bool sums_are_possible(const double sums[SUMS])
+{
+    double n = sums[SUM_CONNECTIONS];
+
+    return n >= 1 && n <= 1e15 && sums[SUM_RETRANSMITTING] >= 0 && sums[SUM_RETRANSMITTING] <= n &&
+           sums_fit(n, &sums[SUM_TIME], MOST_DOUBLINGS) &&
+           sums_fit(n, &sums[SUM_RETRANSMITTED], 1);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* lib/verdict/outcomes: which connections count and as what, sums by hand, and added. */
+#include "verdict/verdict.h"
+#include "drawn.h"
+#include "unit.h"
+
+enum { MSS = 1000 };
+
+/* 100 KB over 160 ms in four round trips, an eighth of it retransmitted. */
+static const struct riptide_sample usual = {
+    .closed = true,
+    .min_rtt_us = 160000,
+    .busy_time_us = 640000,
+    .mss_bytes = MSS,
+    .acked_bytes = 100000,
+    .data_segs_out = 112,
+    .retrans_segs = 14,
+};
+
+static const unsigned int usual_class = 2 * RTTS + 4;
+
+/* Enters `usual` with a member changed. */
+static struct riptide_sample changed;
+#define ENTER(outcomes, change)                                                                    \
+    (changed = usual, changed.change,                                                              \
+     enter_outcome(outcomes, ARM_WINDOW, HOLDOUT_FIRST, &changed, 0))
+
+static const double *only_sums(const struct outcomes *outcomes)
+{
+    const double(*all)[SUMS] = outcomes->sums[0][0];
+    const double *found = NULL;
+
+    for (size_t i = 0; i < ALL_SUMS; i++) {
+        if (all[i][SUM_CONNECTIONS] > 0) {
+            assert_null(found);
+            found = all[i];
+        }
+    }
+    assert_non_null(found);
+    return found;
+}
+
+TEST(memory_is_bounded)
+{
+    assert_int_equal(sizeof(struct outcomes), 9216);
+}
+
+TEST(sums_by_hand)
+{
+    static const double one[SUMS] = { 1, 1, 2, 4, 0.125, 0.125 * 0.125 };
+    static const double three[SUMS] = { 3, 2, 5, 9, 0.25, 2 * 0.125 * 0.125 };
+    struct outcomes outcomes = { 0 };
+
+    assert_int_equal(ENTER(&outcomes, closed = true), OUTCOME_COUNTS);
+    assert_ptr_equal(only_sums(&outcomes), outcomes.sums[HOLDOUT_FIRST][usual_class][ARM_WINDOW]);
+    assert_memory_equal(only_sums(&outcomes), one, sizeof(one));
+    assert_int_equal(ENTER(&outcomes, retrans_segs = 0), OUTCOME_COUNTS);
+    assert_int_equal(ENTER(&outcomes, busy_time_us = 320000), OUTCOME_COUNTS);
+    assert_memory_equal(only_sums(&outcomes), three, sizeof(three));
+}
+
+TEST(outcomes_stay_within_their_units)
+{
+    static const struct {
+        uint64_t busy_time_us;
+        uint32_t retrans_segs;
+        double time, share;
+    } cases[] = {
+        { 1, 0, 0, 0 },
+        { 159999, 112, 0, 1 },
+        { 160000, UINT32_MAX, 0, 1 },
+        { 160000 * UINT64_C(3), 1, 1623 * 0x1p-10, 146 * 0x1p-14 }, /* log2(3), 1/112 */
+        { UINT64_C(160000) << 20, 0, 20, 0 },
+        { UINT64_MAX, 0, 20, 0 },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct outcomes outcomes = { 0 };
+        struct riptide_sample sample = usual;
+
+        sample.busy_time_us = cases[i].busy_time_us;
+        sample.retrans_segs = cases[i].retrans_segs;
+        if (cases[i].retrans_segs >= usual.data_segs_out)
+            sample.acked_bytes = 11 * MSS;
+        assert_int_equal(enter_outcome(&outcomes, ARM_WINDOW, HOLDOUT_FIRST, &sample, 0),
+                         OUTCOME_COUNTS);
+        assert_true(only_sums(&outcomes)[SUM_TIME] == cases[i].time);
+        assert_true(only_sums(&outcomes)[SUM_RETRANSMITTED] == cases[i].share);
+        assert_true(sums_are_possible(only_sums(&outcomes)));
+    }
+}
+
+TEST(connections_that_a_window_cannot_help_do_not_count)
+{
+    struct outcomes outcomes = { 0 }, empty = { 0 };
+
+    assert_int_equal(ENTER(&outcomes, busy_time_us = 0), OUTCOME_UNMEASURED);
+    assert_int_equal(ENTER(&outcomes, min_rtt_us = 0), OUTCOME_UNMEASURED);
+    assert_int_equal(ENTER(&outcomes, min_rtt_us = 4999), OUTCOME_UNMEASURED);
+    assert_int_equal(ENTER(&outcomes, mss_bytes = 0), OUTCOME_UNMEASURED);
+    assert_int_equal(ENTER(&outcomes, data_segs_out = 0), OUTCOME_UNMEASURED);
+    assert_int_equal(ENTER(&outcomes, acked_bytes = KERNEL_CWND * MSS), OUTCOME_SMALL);
+    assert_int_equal(ENTER(&outcomes, mss_bytes = UINT32_MAX), OUTCOME_SMALL);
+    assert_int_equal(ENTER(&outcomes, data_segs_out = 14 + 201), OUTCOME_APPLICATION);
+    assert_memory_equal(&outcomes, &empty, sizeof(outcomes));
+    assert_int_equal(ENTER(&outcomes, min_rtt_us = 5000), OUTCOME_COUNTS);
+    assert_int_equal(ENTER(&outcomes, data_segs_out = 14 + 200), OUTCOME_COUNTS);
+    assert_int_equal(ENTER(&outcomes, app_limited = true), OUTCOME_COUNTS);
+}
+
+/* One that takes more round trips measures more of them, and so a smaller least one. */
+TEST(the_path_decides_over_floor_and_class_and_not_the_connection)
+{
+    static const struct {
+        uint32_t own_us, path_us;
+        enum outcome_entry entry;
+        size_t rtt;
+    } cases[] = {
+        { 4200, 5000, OUTCOME_COUNTS, 0 },   { 5200, 4999, OUTCOME_UNMEASURED, 0 },
+        { 0, 5000, OUTCOME_UNMEASURED, 0 },  { 19000, 21000, OUTCOME_COUNTS, 1 },
+        { 21000, 19000, OUTCOME_COUNTS, 0 }, { 21000, 0, OUTCOME_COUNTS, 1 },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct outcomes outcomes = { 0 };
+        struct riptide_sample sample = usual;
+
+        sample.min_rtt_us = cases[i].own_us;
+        sample.busy_time_us = cases[i].own_us > 0 ? UINT64_C(8) * cases[i].own_us : 40000;
+        assert_int_equal(
+            enter_outcome(&outcomes, ARM_WINDOW, HOLDOUT_FIRST, &sample, cases[i].path_us),
+            cases[i].entry);
+        if (cases[i].entry != OUTCOME_COUNTS)
+            continue;
+        assert_ptr_equal(
+            only_sums(&outcomes),
+            outcomes.sums[HOLDOUT_FIRST][class_of(2, cases[i].rtt)][ARM_WINDOW]);
+        /* The outcome is by its own. */
+        assert_true(only_sums(&outcomes)[SUM_TIME] == 3);
+    }
+}
+
+TEST(classes_begin_where_the_tables_say)
+{
+    for (size_t i = 0; i < CLASSES; i++) {
+        size_t size = i / RTTS, rtt = i % RTTS;
+        struct riptide_sample sample = usual;
+        struct outcomes outcomes = { 0 };
+
+        sample.mss_bytes = 1;
+        sample.data_segs_out = 15;
+        for (int last = 0; last < 2; last++) {
+            if (last && (size + 1 == SIZES || rtt + 1 == RTTS))
+                continue;
+            sample.acked_bytes = last ? class_bytes[size + 1] - 1 : class_bytes[size] + 11;
+            sample.min_rtt_us = last ? class_rtt_us[rtt + 1] - 1 : class_rtt_us[rtt];
+            assert_int_equal(enter_outcome(&outcomes, ARM_HOLDOUT, HOLDOUT_SETTLED, &sample, 0),
+                             OUTCOME_COUNTS);
+        }
+        assert_ptr_equal(only_sums(&outcomes), outcomes.sums[HOLDOUT_SETTLED][i][ARM_HOLDOUT]);
+    }
+}
+
+static void enter_drawn(struct outcomes *outcomes, struct outcomes *others)
+{
+    struct riptide_sample sample = usual;
+    enum arm arm = below(ARMS);
+    enum holdout_phase phase = below(HOLDOUT_PHASES);
+
+    sample.acked_bytes = 20000 + below(1 << (15 + below(10)));
+    sample.min_rtt_us = 5000 + below(400000);
+    sample.busy_time_us = sample.min_rtt_us * (uint64_t)(1 + below(1 << below(12)));
+    sample.data_segs_out = (uint32_t)sample.acked_bytes / MSS + 14;
+    enter_outcome(outcomes, arm, phase, &sample, 0);
+    enter_outcome(others, arm, phase, &sample, 0);
+}
+
+/* In either order they are those of one that had all; and what was added can be taken away. */
+TEST(sums_are_exact)
+{
+    static struct outcomes whole, parts[2], sums[2];
+
+    seed_random();
+    for (int i = 0; i < 5000; i++)
+        enter_drawn(&whole, &parts[below(2)]);
+    for (int i = 0; i < 2; i++) {
+        outcomes_add(&sums[i], &parts[i], 1);
+        outcomes_add(&sums[i], &parts[!i], 1);
+        assert_memory_equal(&sums[i], &whole, sizeof(whole));
+        outcomes_add(&sums[i], &parts[i], -1);
+        assert_memory_equal(&sums[i], &parts[!i], sizeof(whole));
+    }
+    assert_true(outcomes_count(&whole, ARM_WINDOW) + outcomes_count(&whole, ARM_HOLDOUT) ==
+                outcomes_count(&whole, ARMS));
+}
+
+TEST(sums_that_cannot_be_are_known)
+{
+    static const double possible[SUMS] = { 2, 1, 4, 8, 0.125, 0.125 * 0.125 };
+    static const struct {
+        enum sum sum;
+        double value;
+    } cases[] = {
+        { SUM_CONNECTIONS, 0 },     { SUM_CONNECTIONS, -1 },   { SUM_CONNECTIONS, NAN },
+        { SUM_CONNECTIONS, INFINITY }, { SUM_RETRANSMITTING, 3 }, { SUM_RETRANSMITTING, -1 },
+        { SUM_TIME, 41 },           { SUM_TIME, NAN },         { SUM_TIME_SQUARES, 7 },
+        { SUM_TIME_SQUARES, 81 },   { SUM_RETRANSMITTED, -1 }, { SUM_RETRANSMITTED, 2.1 },
+        { SUM_RETRANSMITTED_SQUARES, 0.2 }, { SUM_RETRANSMITTED_SQUARES, NAN },
+    };
+
+    assert_true(sums_are_possible(possible));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        double sums[SUMS];
+
+        memcpy(sums, possible, sizeof(sums));
+        sums[cases[i].sum] = cases[i].value;
+        assert_false(sums_are_possible(sums));
+    }
+}
