@@ -155,16 +155,15 @@ _Static_assert(N_ROWS(settings_rows) <= OPTIONS_MAX_ROWS, "see options.h");
 bool settings_have_peer(const struct settings *settings, const struct riptide_prefix *peer)
 {
     const struct riptide_scope *scope = &settings->observer.scope;
-    const struct riptide_scope prefixes = {
-        .learn = scope->learn,
-        .n_learn = scope->n_learn,
-        .exclude = scope->exclude,
-        .n_exclude = scope->n_exclude,
-    };
-    struct riptide_sample sample = { .dst = *peer };
+    const struct riptide_prefix *learn, *exclude;
+    struct riptide_prefix host = *peer;
 
-    sample.dst.len = peer->family == AF_INET ? 32 : 128;
-    return riptide_scope_matches(&prefixes, &sample);
+    host.len = prefix_family_bits(host.family);
+    learn = prefix_longest_match(scope->learn, scope->n_learn, &host);
+    exclude = prefix_longest_match(scope->exclude, scope->n_exclude, &host);
+    if (scope->n_learn == 0)
+        return !exclude;
+    return learn && (!exclude || learn->len > exclude->len);
 }
 
 /* For hosts; a program that embeds the library sets it itself. */

@@ -60,9 +60,6 @@ struct experiment;
 /* Outcomes of connections under an agent's windows, and what they decide. */
 const struct experiment *riptide_agent_get_experiment(const struct riptide_agent *agent);
 
-/* Whether the scope, whose arrays must be present, contains this connection. Pure. */
-bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample);
-
 /* The n-th built-in one, or NULL after the last. */
 const struct riptide_policy *riptide_policy_get(size_t n);
 

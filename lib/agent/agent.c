@@ -4,7 +4,7 @@
 
 #include "apply/applier.h"
 #include "compute/estimator.h"
-#include "observe/config.h"
+#include "observe/filter.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
         r = riptide_applier_new(&agent->applier, &stages->applier, error);
     if (r < 0)
         return r;
-    agent->estimator->scope = observer_scope(agent->observer);
+    agent->estimator->scope = &observer_filter(agent->observer)->prefixes;
     for (int i = 0; i < 3; i++) {
         event.data.fd = (const int[]){ agent->timer_fd, riptide_observer_get_fd(agent->observer),
                                        riptide_applier_get_fd(agent->applier) }[i];

@@ -4,6 +4,7 @@
 
 #include "apply/applier.h"
 #include "compute/estimator.h"
+#include "observe/filter.h"
 
 #include <errno.h>
 #include <string.h>
@@ -164,7 +165,7 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
 
     if (r < 0)
         return r;
-    r = riptide_scope_matches(agent->estimator->scope, sample)
+    r = filter_matches(observer_filter(agent->observer), sample)
             ? riptide_estimator_add(agent->estimator, sample)
             : RIPTIDE_E_UNKNOWN;
     count_sample(agent->phase == PHASE_OBSERVING ? &agent->tick : &agent->next, sample, r);

@@ -84,7 +84,7 @@ struct share {
 
 struct riptide_estimator {
     struct riptide_estimator_config config;
-    const struct riptide_scope *scope;      /* the observer's; NULL: everything */
+    const struct prefix_set *scope;         /* the observer's; NULL: everything */
     bool is_by_host;                        /* every destination is one host */
     size_t memory_at;                       /* offset of the policy's memory in a destination */
     struct prefix_table table;

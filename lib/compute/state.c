@@ -14,7 +14,7 @@
  */
 #include "estimator.h"
 #include "internal.h"
-#include "observe/config.h"
+#include "observe/prefix_set.h"
 #include "prefix.h"
 #include "tools.h"
 
@@ -102,7 +102,7 @@ static bool is_ours(const struct riptide_estimator *estimator, const struct ript
 
     riptide_estimator_group(estimator, dst, &group);
     return riptide_prefix_equal(&group, dst) &&
-           (!estimator->scope || scope_holds(estimator->scope, dst));
+           (!estimator->scope || prefix_set_search(estimator->scope, dst));
 }
 
 /* Loads one destination of a state that was saved so long ago. */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Defaults and checks of an observer's configuration, and the evaluation of a scope. */
+/* Defaults and checks of an observer's configuration. */
 #include "observe/config.h"
 
 #include "internal.h"
+#include "observe/filter.h"
 #include "prefix.h"
-#include "tools.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
 
 /* Two events: the smallest buffer with which the kernel queues any. */
 enum { MIN_EVENTS_BUFFER_BYTES = 4096 };
@@ -17,47 +16,13 @@ enum { MIN_EVENTS_BUFFER_BYTES = 4096 };
 STRUCT_ENDS_WITH(struct riptide_observer_config, scope);
 STRUCT_ENDS_WITH(struct riptide_scope, n_remote_ports);
 
-bool scope_has_port(const struct riptide_port_range *ranges, size_t n, uint32_t port)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (ranges[i].first <= port && port <= ranges[i].last)
-            return true;
-    }
-    return false;
-}
-
-bool scope_admits(const struct riptide_scope *scope, const struct riptide_sample *sample)
-{
-    if (scope->n_local_ports > 0 &&
-        !scope_has_port(scope->local_ports, scope->n_local_ports, sample->local_port))
-        return false;
-    return scope->n_remote_ports == 0 ||
-           scope_has_port(scope->remote_ports, scope->n_remote_ports, sample->remote_port);
-}
-
-bool scope_holds(const struct riptide_scope *scope, const struct riptide_prefix *dst)
-{
-    const struct riptide_prefix *exclude, *learn;
-
-    exclude = prefix_longest_match(scope->exclude, scope->n_exclude, dst);
-    if (scope->n_learn == 0)
-        return !exclude;
-    learn = prefix_longest_match(scope->learn, scope->n_learn, dst);
-    return learn && (!exclude || learn->len > exclude->len);
-}
-
-bool riptide_scope_matches(const struct riptide_scope *scope, const struct riptide_sample *sample)
-{
-    return scope_admits(scope, sample) && scope_holds(scope, &sample->dst);
-}
-
 #define SCOPE       "observer.scope."
 #define ARRAY(name) scope->name, scope->n_##name, SCOPE #name, SCOPE #name "[]"
 
 static int check_ranges(const struct riptide_port_range *ranges, size_t n, const char *field,
                         const char *element, struct riptide_error *error)
 {
-    int r = array_check(ranges, n, SCOPE_MAX_PORT_RANGES, field, error);
+    int r = array_check(ranges, n, FILTER_MAX_PORT_RANGES, field, error);
 
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (ranges[i].first > ranges[i].last)
@@ -75,26 +40,6 @@ static int scope_check(const struct riptide_scope *scope, struct riptide_error *
     if (r == 0)
         r = check_ranges(ARRAY(local_ports), error);
     return r == 0 ? check_ranges(ARRAY(remote_ports), error) : r;
-}
-
-int scope_copy(struct riptide_scope *copy, const struct riptide_scope *given)
-{
-    *copy = *given;
-    copy->learn = array_copy(given->learn, given->n_learn, sizeof(*given->learn));
-    copy->exclude = array_copy(given->exclude, given->n_exclude, sizeof(*given->exclude));
-    copy->local_ports =
-        array_copy(given->local_ports, given->n_local_ports, sizeof(*given->local_ports));
-    copy->remote_ports =
-        array_copy(given->remote_ports, given->n_remote_ports, sizeof(*given->remote_ports));
-    return copy->learn && copy->exclude && copy->local_ports && copy->remote_ports ? 0 : -ENOMEM;
-}
-
-void scope_deinit(struct riptide_scope *copy)
-{
-    free((void *)copy->learn);
-    free((void *)copy->exclude);
-    free((void *)copy->local_ports);
-    free((void *)copy->remote_ports);
 }
 
 RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config *config,

@@ -6,9 +6,10 @@
  */
 #include "observe/filter.h"
 
-#include "observe/config.h"
+#include "internal.h"
 #include "prefix.h"
 
+#include <errno.h>
 #include <linux/inet_diag.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ enum {
 
 /* A prefix takes two tests at most, a range one at each end; one more parts the families. */
 _Static_assert((2 * FILTER_MAX_PREFIXES + 1) * PREFIX_TEST_BYTES +
-                       4 * SCOPE_MAX_PORT_RANGES * PORT_TEST_BYTES +
+                       4 * FILTER_MAX_PORT_RANGES * PORT_TEST_BYTES +
                        sizeof(struct inet_diag_bc_op) <=
                    FILTER_MAX_BYTES,
                "the largest scope does not fit");
@@ -90,37 +91,39 @@ static int test_port(struct filter *filter, uint8_t opcode, uint32_t min, int pl
     return push(filter, opcode, &operand, sizeof(operand), otherwise);
 }
 
+static bool contains(const struct ports *ports, uint32_t port)
+{
+    for (size_t i = 0; i < ports->n; i++) {
+        if (ports->ranges[i].first <= port && port <= ports->ranges[i].last)
+            return true;
+    }
+    return ports->n == 0;
+}
+
 /*
  * Sockets with a port from first to last that is in a range go on at `inside`. Split where a range
  * begins or ends, as near to the middle as possible, so that sockets pass few tests.
  */
-static int put_ports_between(struct filter *filter, uint8_t opcode,
-                             const struct riptide_port_range *ranges, size_t n, uint32_t first,
-                             uint32_t last, int inside)
+static int put_ports(struct filter *filter, uint8_t opcode, const struct ports *ports,
+                     uint32_t first, uint32_t last, int inside)
 {
     int middle = (int)(first + last) / 2;
     uint32_t cut = 0;
     int low, high;
 
-    for (size_t i = 0; i < 2 * n; i++) {
-        uint32_t port = i % 2 ? ranges[i / 2].last + UINT32_C(1) : ranges[i / 2].first;
+    for (size_t i = 0; i < 2 * ports->n; i++) {
+        const struct riptide_port_range *range = &ports->ranges[i / 2];
+        uint32_t port = i % 2 ? range->last + UINT32_C(1) : range->first;
 
         if (port > first && port <= last &&
             (cut == 0 || abs((int)port - middle) < abs((int)cut - middle)))
             cut = port;
     }
     if (cut == 0)
-        return scope_has_port(ranges, n, first) ? inside : PLACE_REJECT;
-    low = put_ports_between(filter, opcode, ranges, n, first, cut - 1, inside);
-    high = put_ports_between(filter, opcode, ranges, n, cut, last, inside);
+        return contains(ports, first) ? inside : PLACE_REJECT;
+    low = put_ports(filter, opcode, ports, first, cut - 1, inside);
+    high = put_ports(filter, opcode, ports, cut, last, inside);
     return low == high ? low : test_port(filter, opcode, cut, high, low);
-}
-
-/* No ranges: all ports. */
-static int put_ports(struct filter *filter, uint8_t opcode,
-                     const struct riptide_port_range *ranges, size_t n, int inside)
-{
-    return n == 0 ? inside : put_ports_between(filter, opcode, ranges, n, 0, UINT16_MAX, inside);
 }
 
 static int place_of(bool verdict)
@@ -190,20 +193,27 @@ static int put_prefixes(struct filter *filter)
 /* The cheapest tests come first, so they are written last. */
 static void compile(struct filter *filter)
 {
-    const struct riptide_scope *scope = filter->scope;
     int place = filter->is_partial ? PLACE_ACCEPT : put_prefixes(filter);
 
-    place = put_ports(filter, INET_DIAG_BC_D_GE, scope->remote_ports, scope->n_remote_ports, place);
-    place = put_ports(filter, INET_DIAG_BC_S_GE, scope->local_ports, scope->n_local_ports, place);
+    place = put_ports(filter, INET_DIAG_BC_D_GE, &filter->remote, 0, UINT16_MAX, place);
+    place = put_ports(filter, INET_DIAG_BC_S_GE, &filter->local, 0, UINT16_MAX, place);
     lead_to(filter, place);
+}
+
+static int copy_ports(struct ports *copy, const struct riptide_port_range *ranges, size_t n)
+{
+    copy->ranges = array_copy(ranges, n, sizeof(*ranges));
+    copy->n = n;
+    return copy->ranges ? 0 : -ENOMEM;
 }
 
 int filter_init(struct filter *filter, const struct riptide_scope *scope)
 {
     struct prefix_set *set = &filter->prefixes;
-    int r = 0;
+    int r = copy_ports(&filter->local, scope->local_ports, scope->n_local_ports);
 
-    filter->scope = scope;
+    if (r == 0)
+        r = copy_ports(&filter->remote, scope->remote_ports, scope->n_remote_ports);
     set->verdict = scope->n_learn == 0;
     for (size_t i = 0; r == 0 && i < scope->n_learn; i++)
         r = prefix_set_add(set, &scope->learn[i], true);
@@ -220,6 +230,8 @@ int filter_init(struct filter *filter, const struct riptide_scope *scope)
 void filter_deinit(struct filter *filter)
 {
     prefix_set_deinit(&filter->prefixes);
+    free(filter->local.ranges);
+    free(filter->remote.ranges);
 }
 
 const void *filter_get(const struct filter *filter, size_t *n_bytesp)
@@ -230,6 +242,7 @@ const void *filter_get(const struct filter *filter, size_t *n_bytesp)
 
 bool filter_matches(const struct filter *filter, const struct riptide_sample *sample)
 {
-    return scope_admits(filter->scope, sample) &&
+    return contains(&filter->local, sample->local_port) &&
+           contains(&filter->remote, sample->remote_port) &&
            prefix_set_decide(&filter->prefixes, &sample->dst);
 }

@@ -20,7 +20,6 @@
 struct riptide_observer {
     pid_t pid; /* the process that made it */
     int epoll_fd;
-    struct riptide_observer_config config; /* its scope is a copy that the observer owns */
     struct filter filter;
     struct riptide_observer_stats stats;
     struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES]; /* the last popped ones, in a ring */
@@ -37,7 +36,8 @@ static void observer_freep(struct riptide_observer **observerp)
     riptide_observer_free(*observerp);
 }
 
-static int open_sockets(struct riptide_observer *observer)
+static int open_sockets(struct riptide_observer *observer,
+                        const struct riptide_observer_config *config)
 {
     struct epoll_event event = { .events = EPOLLIN };
     int r = dump_open(&observer->dump);
@@ -50,7 +50,7 @@ static int open_sockets(struct riptide_observer *observer)
         return -errno;
     if (observer->has_events)
         r = events_open(&observer->events, observer->epoll_fd,
-                        (uint32_t)observer->config.events_buffer_bytes);
+                        (uint32_t)config->events_buffer_bytes);
     return r;
 }
 
@@ -68,19 +68,16 @@ static int observer_new(struct riptide_observer **observerp,
         return -ENOMEM;
     observer->pid = getpid();
     observer->epoll_fd = -1;
-    observer->config = config;
     observer->has_events = config.destroy_events >= RIPTIDE_DESTROY_EVENTS_YES;
     observer->dump.stats = observer->events.stats = &observer->stats;
     observer->dump.filter = &observer->filter;
-    r = scope_copy(&observer->config.scope, &config.scope);
-    if (r == 0)
-        r = filter_init(&observer->filter, &observer->config.scope);
+    r = filter_init(&observer->filter, &config.scope);
     if (r < 0)
         return r;
     if (prefix_set_is_empty(&observer->filter.prefixes))
         return error_set_field(error, "observer.scope.exclude",
                                "exclude covers all of scope: nothing matches");
-    r = open_sockets(observer);
+    r = open_sockets(observer, &config);
     if (r < 0) {
         error_set(error, "sockets of the observer: %s", strerror(-r));
         return r;
@@ -107,14 +104,13 @@ RIPTIDE_PUBLIC struct riptide_observer *riptide_observer_free(struct riptide_obs
     dump_close(&observer->dump);
     closep(&observer->epoll_fd);
     filter_deinit(&observer->filter);
-    scope_deinit(&observer->config.scope);
     free(observer);
     return NULL;
 }
 
-const struct riptide_scope *observer_scope(const struct riptide_observer *observer)
+const struct filter *observer_filter(const struct riptide_observer *observer)
 {
-    return &observer->config.scope;
+    return &observer->filter;
 }
 
 RIPTIDE_PUBLIC int riptide_observer_get_fd(const struct riptide_observer *observer)

@@ -11,7 +11,6 @@
 #include "case_bytes.h"
 #include "observe/filter.h"
 #include "prefix.h"
-#include "tools.h"
 
 enum { CASE_PREFIXES = 24, CASE_RANGES = 4, CASE_SOCKETS = 48 };
 
@@ -139,6 +138,28 @@ static inline struct riptide_sample case_sample(const struct diag_socket *socket
     return sample;
 }
 
+/* The scope by its definition. */
+static inline bool case_ports(const struct riptide_port_range *ranges, size_t n, uint16_t port)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ranges[i].first <= port && port <= ranges[i].last)
+            return true;
+    }
+    return n == 0;
+}
+
+static inline bool case_expected(const struct riptide_scope *scope,
+                                 const struct riptide_sample *sample)
+{
+    const struct riptide_prefix *learn, *exclude;
+
+    learn = prefix_longest_match(scope->learn, scope->n_learn, &sample->dst);
+    exclude = prefix_longest_match(scope->exclude, scope->n_exclude, &sample->dst);
+    return case_ports(scope->local_ports, scope->n_local_ports, sample->local_port) &&
+           case_ports(scope->remote_ports, scope->n_remote_ports, sample->remote_port) &&
+           (learn || scope->n_learn == 0) && (!exclude || (learn && learn->len > exclude->len));
+}
+
 /* Checked first and then run, as the kernel does. */
 static inline bool case_verdict(const struct filter *filter, const struct diag_socket *socket)
 {
@@ -161,7 +182,7 @@ static inline void case_check_socket(const struct filter *filter, const struct r
                                      const struct diag_socket *socket)
 {
     struct riptide_sample sample = case_sample(socket);
-    bool expected = riptide_scope_matches(scope, &sample), is = case_verdict(filter, socket);
+    bool expected = case_expected(scope, &sample), is = case_verdict(filter, socket);
 
     CASE_CHECK(filter_matches(filter, &sample) == expected);
     CASE_CHECK(is == expected || (is && filter->is_partial));

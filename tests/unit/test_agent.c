@@ -5,7 +5,6 @@
 #include "agent/parts.h"
 #include "compute/estimator.h"
 #include "internal.h"
-#include "observe/config.h"
 #include "observe/seen.h"
 #include "tools.h"
 #include "unit.h"

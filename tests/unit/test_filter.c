@@ -2,7 +2,6 @@
 /* lib/observe/filter: the byte code agrees with the plain evaluation, and the kernel accepts it. */
 #include "bytes.h"
 #include "internal.h"
-#include "observe/config.h"
 #include "observe/filter.h"
 #include "scope_case.h"
 
@@ -70,18 +69,19 @@ static struct riptide_prefix *scattered_hosts(uint32_t n)
     return hosts;
 }
 
-static void check_hosts(const struct filter *filter, const struct riptide_prefix *hosts, uint32_t n)
+static void check_hosts(const struct filter *filter, const struct riptide_scope *scope,
+                        const struct riptide_prefix *hosts, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         struct diag_socket socket = { .family = AF_INET };
 
         memcpy(socket.dst, hosts[i].addr, 4);
-        case_check_socket(filter, filter->scope, &socket);
+        case_check_socket(filter, scope, &socket);
         assert_true(case_verdict(filter, &socket));
         for (int bit = 0; bit < 32; bit += 3) {
             memcpy(socket.dst, hosts[i].addr, 4);
             socket.dst[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
-            case_check_socket(filter, filter->scope, &socket);
+            case_check_socket(filter, scope, &socket);
         }
     }
 }
@@ -96,13 +96,13 @@ TEST(prefixes_beyond_the_limit_are_left_to_the_observer)
 
     make(&filter, &scope);
     assert_false(filter.is_partial);
-    check_hosts(&filter, hosts, FILTER_MAX_PREFIXES);
+    check_hosts(&filter, &scope, hosts, FILTER_MAX_PREFIXES);
     filter_deinit(&filter);
     scope.n_learn++;
     make(&filter, &scope);
     assert_true(filter.is_partial);
     assert_int_equal(code_bytes(&filter), 0);
-    check_hosts(&filter, hosts, FILTER_MAX_PREFIXES + 1);
+    check_hosts(&filter, &scope, hosts, FILTER_MAX_PREFIXES + 1);
     filter_deinit(&filter);
     scope.local_ports = &port;
     scope.n_local_ports = 1;
@@ -114,18 +114,18 @@ TEST(prefixes_beyond_the_limit_are_left_to_the_observer)
 TEST(the_largest_scope_fits)
 {
     struct riptide_prefix dsts[FILTER_MAX_PREFIXES];
-    struct riptide_port_range ranges[SCOPE_MAX_PORT_RANGES];
+    struct riptide_port_range ranges[FILTER_MAX_PORT_RANGES];
     struct riptide_scope scope = {
         .learn = dsts,
         .n_learn = FILTER_MAX_PREFIXES,
         .local_ports = ranges,
-        .n_local_ports = SCOPE_MAX_PORT_RANGES,
+        .n_local_ports = FILTER_MAX_PORT_RANGES,
         .remote_ports = ranges,
-        .n_remote_ports = SCOPE_MAX_PORT_RANGES,
+        .n_remote_ports = FILTER_MAX_PORT_RANGES,
     };
 
     seed_random();
-    for (int i = 0; i < SCOPE_MAX_PORT_RANGES; i++)
+    for (int i = 0; i < FILTER_MAX_PORT_RANGES; i++)
         ranges[i] = (struct riptide_port_range){ (uint16_t)(i * 200), (uint16_t)(i * 200 + 99) };
     for (int turn = 0; turn < 20; turn++) {
         FILTER filter;

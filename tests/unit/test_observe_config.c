@@ -4,7 +4,8 @@
  * a scope contains. tests/netns runs observers.
  */
 #include "bytes.h"
-#include "tools.h"
+#include "internal.h"
+#include "observe/filter.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -52,13 +53,14 @@ TEST(scope_judges_by_the_longest_prefix)
             .n_exclude = read_prefixes(exclude, cases[i].exclude),
         };
 
+        CLEANUP(filter_deinit) struct filter filter = { .n_bytes = 0 };
+
+        assert_int_equal(filter_init(&filter, &scope), 0);
         for (int is_taken = 0; is_taken < 2; is_taken++) {
             size_t n = read_prefixes(dsts, is_taken ? cases[i].taken : cases[i].left);
 
             for (size_t k = 0; k < n; k++) {
-                struct riptide_sample sample = { .dst = dsts[k] };
-
-                if (riptide_scope_matches(&scope, &sample) != is_taken)
+                if (prefix_set_search(&filter.prefixes, &dsts[k]) != is_taken)
                     fail_msg("case %zu: %d, %zu", i, is_taken, k);
             }
         }
@@ -81,11 +83,14 @@ TEST(ports_of_both_sides_count)
                                    .remote_port = 1024 };
     struct riptide_sample bad[] = { good, good };
 
-    assert_true(riptide_scope_matches(&scope, &good));
+    CLEANUP(filter_deinit) struct filter filter = { .n_bytes = 0 };
+
+    assert_int_equal(filter_init(&filter, &scope), 0);
+    assert_true(filter_matches(&filter, &good));
     bad[0].local_port = 8011;
     bad[1].remote_port = 1023;
     for (int i = 0; i < 2; i++)
-        assert_false(riptide_scope_matches(&scope, &bad[i]));
+        assert_false(filter_matches(&filter, &bad[i]));
 }
 
 TEST(defaults_fill_no_more_than_asked)
