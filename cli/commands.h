@@ -16,6 +16,7 @@ struct command_options {
     /* riptided's: defaults, then its file, then the command's options. */
     struct settings settings;
     bool json;
+    uint32_t top; /* destinations to list; 0: all */
     uint32_t hint_cwnd_max;
     uint64_t hint_for_ns;
     bool hint_off;
@@ -95,6 +96,7 @@ int verify_run(const struct command_options *options);
 int verdict_run(const struct command_options *options);
 
 extern const struct option_row observe_rows[];
+extern const struct option_row show_rows[];
 extern const struct option_row hint_rows[];
 extern const struct option_row doctor_rows[];
 extern const struct option_row verify_rows[];

@@ -23,7 +23,7 @@ static int version_run(const struct command_options *options);
 static const struct command commands[] = {
     { "status", NULL, status_run, ASKS, NULL, "whether windows are given, and what to do if not",
       NEEDS_DAEMON ", 4 windows are not given, or not all" },
-    { "show", "[PREFIX]", show_run, LOOKS, NULL, "windows: in the kernel, and as computed", "" },
+    { "show", "[PREFIX]", show_run, LOOKS, show_rows, "windows: in the kernel, and as computed", "" },
     { "explain", "DST", explain_run, LOOKS, NULL, "from connections to window, step by step", "" },
     { "verdict", NULL, verdict_run, ASKS, NULL, "whether windows help, by a control group",
       NEEDS_DAEMON ", 4 they harm" },
@@ -68,6 +68,7 @@ enum { COMMAND_MAX_ROWS = 16 };
 static struct command_options command_defaults(void)
 {
     struct command_options options = { .timeout_ns = UINT64_C(5000000000),
+                                       .top = 20,
                                        .hint_for_ns = REQUEST_MAX_HINT_MS * UINT64_C(1000000) };
 
     settings_init(&options.settings);

@@ -21,4 +21,10 @@ unsigned int text_field(FILE *out, const char *name, const char *format, ...)
 /* A duration in the largest unit of which it has two: "45 s", "12 min", "3 h", "366 d". */
 const char *text_span(char text[TEXT_SPAN_BYTES], double s);
 
+/* The size of text_bytes's text. */
+#define TEXT_AMOUNT_BYTES 24
+
+/* A number of bytes from 0 on, in five characters at most: "9999", "12.3k", "123M". */
+const char *text_bytes(char text[TEXT_AMOUNT_BYTES], double value);
+
 #endif

@@ -107,11 +107,14 @@ def test_tables_say_the_same_as_json(host, net):
     with Daemon.learned(net, {"203.0.113.1": 30, "2001:db8::1": 60}):
         for command, key, figure in (("observe", "destinations", "connections"),
                                      ("show", "routes", "initcwnd")):
-            header, *rows = net.host.run(RIPTIDE, command).stdout.splitlines()
+            header, *rows, _ = net.host.run(RIPTIDE, command).stdout.splitlines()
             assert header.startswith("DESTINATION")
             found = riptide_json(net.host, command)[key]
-            assert [row.split()[:2] for row in rows] == \
-                [[item["dst"], str(item[figure])] for item in found]
+            assert sorted(row.split()[:2] for row in rows) == \
+                sorted([item["dst"], str(item[figure])] for item in found)
+            assert "... 1 more (--top 0), sorted by " in net.host.run(RIPTIDE, command, "--top", "1").stdout
+        first = net.host.run(RIPTIDE, "show", "--top", "1").stdout.splitlines()[1]
+        assert first.startswith("2001:db8::1 "), "the larger window saves more"
 
 
 @pytest.mark.parametrize("command", [

@@ -43,13 +43,13 @@ def test_commands_find_the_daemon_and_its_routes(net, config, learned, place):
     assert net.connect("203.0.113.1").cwnd() == 40
     shown = run("show")
     assert shown.stderr == ""
-    assert [line.split()[:2] for line in shown.stdout.splitlines()[1:]] == [["203.0.113.1", "40"]]
+    assert [line.split()[:2] for line in shown.stdout.splitlines()[1:-1]] == [["203.0.113.1", "40"]]
     assert run("show", "8.8.8.8", "--table", "7230", "--control", "none").stderr == (
         "riptide: show: no routes in table 7230 within 8.8.8.8\n")  # options prevail over the file
     assert "=> connections start with 40 segments" in run("explain", "203.0.113.1").stdout
     doctor = run("doctor").stdout
     assert "ok       daemon " in doctor and ("(cwnd_max 40)" in doctor or "not 40" in doctor)
-    assert run("status").stdout.startswith("riptided     ok\n")
+    assert run("status").stdout.startswith("riptide: working. Routes give 1 destination their window.\n")
     assert run("pause").returncode == run("resume").returncode == 0
     wait_until(lambda: len(rules(net.host, 99)) == 2, "the rules again")
     with listening(net) as port:
