@@ -14,7 +14,6 @@
 #define RIPTIDE_COMPUTE_H
 
 #include <riptide/observe.h>
-#include <riptide/riptide.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,8 +31,7 @@ enum riptide_left_out {
     RIPTIDE_LEFT_OUT_UNMEASURED, /* limited by the application, or not measured by the kernel */
 };
 
-/* How many reasons there are: from RIPTIDE_LEFT_OUT_UNUSED on. */
-#define RIPTIDE_LEFT_OUT_REASONS 3
+#define RIPTIDE_LEFT_OUT_REASONS 3 /* from RIPTIDE_LEFT_OUT_UNUSED on */
 
 /* Input of a policy's functions, beside their memory of the destination. */
 struct riptide_policy_input {
@@ -47,11 +45,8 @@ struct riptide_policy_input {
     bool can_pace;      /* of riptide_estimator_tick */
 };
 
-/* combine's result for a tick without evidence: the destination stays as it was, and ages. */
-#define RIPTIDE_NO_EVIDENCE (-1.0)
-
-/* The most memory that a policy can have for each destination. */
-#define RIPTIDE_POLICY_MEMORY_BYTES 256
+#define RIPTIDE_POLICY_MEMORY_BYTES 256    /* of a destination, at most */
+#define RIPTIDE_NO_EVIDENCE         (-1.0) /* in a tick: its window stays as it was, and ages */
 
 /*
  * How samples become a window: pure functions over memory for each destination, aligned to 8 bytes
@@ -67,19 +62,17 @@ struct riptide_policy {
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
                                  const struct riptide_sample *sample);
     /*
-     * The tick as one window, segments; it is rounded and bounded. What is neither
-     * RIPTIDE_NO_EVIDENCE nor finite and at least 0 changes nothing and counts as invalid. Also
-     * called for a destination with a window whose samples were all left out, some as idle: a
-     * window keeps it for another time to live.
+     * The window after the tick, segments; it is rounded and bounded. What is neither
+     * RIPTIDE_NO_EVIDENCE nor finite and at least 0 changes nothing and counts as invalid. Where
+     * samples were all left out, some as idle, a window keeps one for another time to live.
      */
     double (*combine)(const struct riptide_policy_input *input, void *memory);
     /* Optional: makes the memory from `smoothed`, min_rtt_us and pacing_percent of a state. */
     void (*restore)(const struct riptide_policy_input *input, void *memory,
                     const struct riptide_estimate *loaded);
     /*
-     * Optional: fills in what it knows of a destination with a window: min_rtt_us, pacing_percent,
-     * fitting, wait, against, rto_min_us (the largest delay of the path; the estimator rounds it),
-     * and may_lower if losses lowered the window; else that of the base route is the lower bound.
+     * Optional: sets min_rtt_us, pacing_percent, fitting, wait, against, rto_min_us (the largest
+     * delay of the path, to be rounded), and may_lower, if losses may lower the base route's.
      */
     void (*explain)(const void *memory, struct riptide_estimate *estimate);
 };
@@ -88,11 +81,11 @@ struct riptide_policy {
 const struct riptide_policy *riptide_policy_find(const char *name);
 
 /*
- * Other bounds for the destinations within `dst`. Members of 0 leave a value as it is. Without an
- * end it replaces the configuration's bounds: of several that contain a destination the longest
- * alone decides. One with an end only lowers: of all that contain a destination the lowest cwnd_max
- * counts, also below cwnd_min and over longer ones without an end, and so does each `off`. It is
- * for what connections do not show (paper, Sec. V), such as traffic that is about to move.
+ * Other bounds for the destinations within `dst`; 0 leaves one as it is. Without an end it replaces
+ * the configuration's: of several that contain a destination the longest alone decides. With an end
+ * it only lowers, also below cwnd_min: of all that contain a destination, over longer ones without
+ * an end, the lowest cwnd_max counts, `off` as 0. It is for what connections do not show (paper,
+ * Sec. V), such as traffic that is about to move.
  */
 struct riptide_hint {
     struct riptide_prefix dst;
@@ -102,15 +95,13 @@ struct riptide_hint {
     uint64_t until_ns; /* it ends at the first tick from then on; 0, RIPTIDE_NEVER_NS: never */
 };
 
-/* How many hints there can be at a time. */
-#define RIPTIDE_MAX_HINTS 2048
+#define RIPTIDE_MAX_HINTS 2048 /* at a time */
 
 struct riptide_estimator_config {
     size_t size; /* of this struct, as the caller was compiled */
     /*
-     * Must outlive the estimator. Default "careful", which learns from first flights, and needs
-     * destroy_events of the observer, which an agent turns on: without them it only shrinks from 24
-     * segments.
+     * Must outlive the estimator. Default "careful", which needs the observer's destroy_events, as
+     * an agent turns on: without them it only shrinks from 24 segments.
      */
     const struct riptide_policy *policy;
     double history_weight; /* of "paper": alpha of Sec. III-B; 0 to below 1; default 0.5 */
@@ -136,15 +127,13 @@ struct riptide_estimate {
     uint32_t cwnd;    /* segments; 0: withdraw, as it expired, is off, or no sample counted */
     uint32_t samples; /* connections that counted in the last tick with samples; up to 65535 */
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* others of that tick, by reason - 1; likewise */
-    int64_t updated_ns; /* when it was last computed, without a window that tick; below 0: of a
-                           state, before this boot. It ends ttl_ns later without new samples */
+    int64_t updated_ns; /* when last computed, or seen without; below 0: before this boot */
     double smoothed;    /* the policy's result, with history, before bounds; segments */
     bool may_lower;     /* losses or a hint lowered it: for struct riptide_wanted */
     uint32_t cwnd_min;  /* bounds in effect for it, segments; 0: a hint disables it */
     uint32_t cwnd_max;
     uint32_t base_cwnd;         /* window of its base route, segments: bounds it from below */
-    struct riptide_prefix hint; /* that sets cwnd_max, else the longest without an end; family 0:
-                                   there is none */
+    struct riptide_prefix hint; /* that sets cwnd_max, or the longest without an end, or none */
     uint32_t min_rtt_us;        /* smallest round trip time of the path */
     uint32_t pacing_percent;    /* part of a round trip over which first flights of `cwnd` should
                                    leave, a multiple of ten from 50 on; or RIPTIDE_AT_ONCE */
@@ -184,10 +173,9 @@ int riptide_estimator_add(struct riptide_estimator *estimator, const struct ript
 
 /*
  * One round of Algorithm 1: computes every destination with samples, withdraws those whose time to
- * live has passed. Changed windows wait to be popped, the newest of each destination. can_pace:
- * first flights can be paced at present, as by a program in place; "careful" then asks for it on
- * paths of 5 ms and more. Outcomes: RIPTIDE_E_INVALID, without effect: now_ns is before the last
- * tick's, or 292 years from boot.
+ * live has passed. Changed windows wait to be popped. can_pace: first flights can be paced, as by a
+ * program in place; "careful" then asks for it on paths of 5 ms and more. Outcomes:
+ * RIPTIDE_E_INVALID, without effect: now_ns is before the last tick's, or 292 years from boot.
  */
 int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns, bool can_pace);
 
@@ -199,32 +187,27 @@ int riptide_estimator_pop(struct riptide_estimator *estimator,
                           const struct riptide_estimate **estimatep);
 
 /*
- * Sets a hint, with effect at once: changed windows wait to be popped. A prefix has at most one
- * with an end and one without, which it replaces. Errors: -EINVAL (`error`, which may be NULL,
- * names the field). Outcomes: RIPTIDE_E_FULL (RIPTIDE_MAX_HINTS).
+ * Sets a hint at once. A prefix has at most one with an end and one without, which it replaces.
+ * Errors: -EINVAL (`error`, which may be NULL, names the field). Outcomes: RIPTIDE_E_FULL.
  */
 int riptide_estimator_set_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
 
-/*
- * Removes the hint of exactly that prefix, the one with an end if there is one; with effect at
- * once. Outcomes: RIPTIDE_E_UNKNOWN: there is none.
- */
+/* Removes that of exactly this prefix, the one with an end first. Outcomes: RIPTIDE_E_UNKNOWN. */
 int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                   const struct riptide_prefix *dst);
 
 /*
- * The estimate of a destination, or of that of a peer: as it was popped, or with cwnd 0 why it has
- * no window. Outcomes: RIPTIDE_E_UNKNOWN: it has neither a window nor samples within the time to
- * live, or another one needed the place.
+ * The estimate of a destination, or of that of a peer: as popped, or with cwnd 0 why it has none.
+ * Outcomes: RIPTIDE_E_UNKNOWN: it has neither a window nor samples within the time to live.
  */
 int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
 
 /*
- * Walks over all destinations with a window, or one that a hint disables (cwnd 0): *cursor begins
- * at 0; do not change it in between. Destinations that ticks add or remove meanwhile may be missed,
- * or occur twice. Outcomes: RIPTIDE_E_DONE after the last.
+ * Walks over all destinations with a window, or one that a hint disables (cwnd 0); *cursor begins
+ * at 0. Those that ticks add or remove meanwhile may be missed, or occur twice. Outcomes:
+ * RIPTIDE_E_DONE after the last.
  */
 int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *cursor,
                            struct riptide_estimate *estimate);
@@ -238,13 +221,11 @@ struct riptide_load_counts {
 };
 
 /*
- * Writes the state as text, a line for each destination, which an estimator of any configuration
- * can load, here or on another host. now_ns is the estimator's clock, realtime_ns CLOCK_REALTIME at
- * the same moment. Returns the number of bytes written; where `size` may be too small, it writes
- * nothing and returns a sufficient size.
- *
- * Lifetimes are kept by the wall clock, which continues through a reboot: set forward it shortens
- * them; set back it lengthens them, at most to the time to live from the load on.
+ * Writes the state as text, a line for each destination, for an estimator of any configuration,
+ * here or on another host. now_ns is the estimator's clock, realtime_ns CLOCK_REALTIME then, which
+ * continues through a reboot: set forward it shortens lifetimes; set back it lengthens them, at
+ * most to the time to live from the load on. Returns the number of bytes written; where `size` may
+ * be too small, it writes nothing and returns a sufficient size.
  */
 size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
                               uint64_t realtime_ns, char *text, size_t size);

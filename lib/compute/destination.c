@@ -159,13 +159,6 @@ static bool is_host(const struct riptide_prefix *dst)
     return prefix_is_valid(dst) && prefix_is_host(dst);
 }
 
-__attribute__((noinline, cold)) static int refuse(struct riptide_estimator *estimator, int outcome)
-{
-    estimator->stats.invalid += outcome == RIPTIDE_E_INVALID;
-    estimator->stats.overflow += outcome == RIPTIDE_E_FULL;
-    return outcome;
-}
-
 /* The destination of the sample's peer: the peer itself, or a prefix written to *group. */
 static const struct riptide_prefix *dst_of(const struct riptide_estimator *estimator,
                                            const struct riptide_sample *sample,
@@ -212,20 +205,21 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     struct destination *destination;
     enum riptide_left_out reason;
     uint16_t *n;
+    int r;
 
     if (slot != NONE && !riptide_prefix_equal(&destination_at(estimator, slot)->dst, dst))
         slot = prefix_table_find(&estimator->table, dst);
     *cwndp = slot == NONE ? 0 : destination_at(estimator, slot)->cwnd;
     if (sample->closed && sample->shown)
         return RIPTIDE_E_LEFT_OUT;
-    if (sample->cwnd - 1 >= (1u << 31) - 1) /* the window is 0, or from 2^31 on */
-        return refuse(estimator, RIPTIDE_E_INVALID);
-    if (slot == NONE) {
-        int r = is_host(&sample->dst) ? destination_get(estimator, dst, sample, &slot)
-                                      : RIPTIDE_E_INVALID;
-
-        if (r != 0)
-            return refuse(estimator, r);
+    /* The window is 0, or from 2^31 on; or the address is none. */
+    if (sample->cwnd - 1 >= (1u << 31) - 1 || (slot == NONE && !is_host(&sample->dst))) {
+        estimator->stats.invalid++;
+        return RIPTIDE_E_INVALID;
+    }
+    if (slot == NONE && (r = destination_get(estimator, dst, sample, &slot)) != 0) {
+        estimator->stats.overflow += r == RIPTIDE_E_FULL;
+        return r;
     }
     destination = destination_at(estimator, slot);
     destination->flags |= IS_TOUCHED;

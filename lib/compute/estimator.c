@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets up all members that depend on the configuration. */
+/* Sets up all members that depend on the configuration. Errors: -ENOMEM. */
 static int lay_out(struct riptide_estimator *estimator)
 {
-    struct riptide_estimator_config *config = &estimator->config;
+    const struct riptide_estimator_config *config = &estimator->config;
     size_t memory_bytes = config->policy->memory_bytes, entry_bytes = sizeof(struct destination);
 
     estimator->memory_at = offsetof(struct destination, memory);
@@ -30,13 +30,11 @@ static int lay_out(struct riptide_estimator *estimator)
     /* And one for a destination to which another one gives way. */
     prefix_table_init(&estimator->shares, sizeof(struct share), config->max_destinations + 1,
                       config->hash_seed);
-    estimator->hints = malloc(RIPTIDE_MAX_HINTS * sizeof(*estimator->hints));
-    if (!estimator->hints)
-        return -ENOMEM;
     estimator->is_by_host = config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->changed = NONE;
     estimator->input.config = config;
-    return 0;
+    estimator->hints = malloc(RIPTIDE_MAX_HINTS * sizeof(*estimator->hints));
+    return estimator->hints ? 0 : -ENOMEM;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
@@ -175,7 +173,7 @@ void forget(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
 
-    estimator->n_windows -= has_window(destination);
+    estimator->stats.destinations -= has_window(destination);
     destination->smoothed = NO_HISTORY;
     destination->base_cwnd = 0;
     destination->last = (struct sampled){ 0 };
@@ -198,34 +196,30 @@ static const struct riptide_policy_input *input_of(struct riptide_estimator *est
 static void set_window(struct riptide_estimator *estimator, struct destination *destination,
                        double smoothed, int64_t updated_ns)
 {
-    estimator->n_windows += !has_window(destination);
+    estimator->stats.destinations += !has_window(destination);
     destination->smoothed = smoothed;
     destination->updated_ns = updated_ns;
 }
 
-static void compute(struct riptide_estimator *estimator, struct destination *destination)
-{
-    /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
-    bool is_idle = has_window(destination) && destination->tick.n[RIPTIDE_LEFT_OUT_IDLE] > 0;
-    double smoothed;
-
-    if (destination->tick.n[RIPTIDE_LEFT_OUT_NOT] == 0 && !is_idle)
-        return;
-    smoothed = estimator->config.policy->combine(input_of(estimator, destination),
-                                                 memory_of(estimator, destination));
-    if (smoothed >= 0 && smoothed <= DBL_MAX)
-        set_window(estimator, destination, smoothed, (int64_t)estimator->input.now_ns);
-    else
-        estimator->stats.invalid += smoothed != RIPTIDE_NO_EVIDENCE;
-}
-
 /* Ends the tick of a destination that has samples. */
-static void turn(struct riptide_estimator *estimator, uint32_t slot)
+static void compute(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
+    const struct riptide_policy *policy = estimator->config.policy;
+    void *memory = memory_of(estimator, destination);
+    bool has_evidence = destination->tick.n[RIPTIDE_LEFT_OUT_NOT] > 0;
 
-    compute(estimator, destination);
-    if (destination->tick.n[RIPTIDE_LEFT_OUT_NOT] == 0)
+    /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
+    if (has_evidence ||
+        (has_window(destination) && destination->tick.n[RIPTIDE_LEFT_OUT_IDLE] > 0)) {
+        double cwnd = policy->combine(input_of(estimator, destination), memory);
+
+        if (cwnd >= 0 && cwnd <= DBL_MAX)
+            set_window(estimator, destination, cwnd, (int64_t)estimator->input.now_ns);
+        else
+            estimator->stats.invalid += cwnd != RIPTIDE_NO_EVIDENCE;
+    }
+    if (!has_evidence)
         destination->tick.min_rtt_us = destination->last.min_rtt_us;
     destination->last = destination->tick;
     if (!has_window(destination)) {
@@ -236,7 +230,7 @@ static void turn(struct riptide_estimator *estimator, uint32_t slot)
     refresh(estimator, slot);
     destination->flags &= (uint8_t)~IS_TOUCHED;
     destination->tick = (struct sampled){ 0 };
-    memset(memory_of(estimator, destination), 0, estimator->config.policy->tick_bytes);
+    memset(memory, 0, policy->tick_bytes);
 }
 
 int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
@@ -281,7 +275,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         if (is_known(destination) && age_ns_of(destination, now_ns) >= estimator->config.ttl_ns)
             forget(estimator, slot);
         if (destination->flags & IS_TOUCHED)
-            turn(estimator, slot);
+            compute(estimator, slot);
         if (!is_known(destination) && !(destination->flags & IS_CHANGED) &&
             destination->popped.cwnd == 0)
             destination_remove(estimator, slot);
@@ -370,7 +364,6 @@ RIPTIDE_PUBLIC void riptide_estimator_get_stats(const struct riptide_estimator *
     struct riptide_estimator_stats current = estimator->stats;
     const struct prefix_table *shares = &estimator->shares;
 
-    current.destinations = estimator->n_windows;
     for (uint32_t i = prefix_table_next(shares, 0); i != NONE;
          i = prefix_table_next(shares, i + 1)) {
         const struct share *share = prefix_table_at(shares, i);

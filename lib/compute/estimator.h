@@ -95,9 +95,8 @@ struct riptide_estimator {
     uint32_t holdout; /* share of them that also start without at other times: see arm_of */
     uint64_t arms_seed;
     uint32_t changed; /* the first of those that wait to be popped, or NONE */
-    uint32_t n_windows;
     bool has_ticked;
-    uint32_t hand;     /* where the next search for one that gives way begins */
+    uint32_t hand; /* where the next search for one that gives way begins */
     /* Destinations that gave way, to be withdrawn before others are popped; NULL: none so far. */
     struct riptide_prefix *withdrawn;
     uint32_t n_withdrawn, withdrawn_capacity;

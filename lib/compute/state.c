@@ -61,7 +61,7 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
                                              uint64_t now_ns, uint64_t realtime_ns, char *text,
                                              size_t size)
 {
-    size_t most = (1 + (size_t)estimator->n_windows) * STATE_LINE_BYTES, n;
+    size_t most = (1 + (size_t)estimator->stats.destinations) * STATE_LINE_BYTES, n;
 
     if (size < most)
         return most;
