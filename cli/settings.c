@@ -152,18 +152,30 @@ const struct removed_key *removed_find(const char *name, size_t len, const char 
 
 _Static_assert(N_ROWS(settings_rows) <= OPTIONS_MAX_ROWS, "see options.h");
 
+/* The length of the longest prefix around a host; -1: there is none. */
+static int longest_around(const struct riptide_prefix *prefixes, size_t n,
+                          const struct riptide_prefix *host)
+{
+    int longest = -1;
+
+    for (size_t i = 0; i < n; i++) {
+        if (riptide_prefix_contains(&prefixes[i], host) && prefixes[i].len > longest)
+            longest = prefixes[i].len;
+    }
+    return longest;
+}
+
 bool settings_have_peer(const struct settings *settings, const struct riptide_prefix *peer)
 {
     const struct riptide_scope *scope = &settings->observer.scope;
-    const struct riptide_prefix *learn, *exclude;
     struct riptide_prefix host = *peer;
+    int exclude;
 
     host.len = prefix_family_bits(host.family);
-    learn = prefix_longest_match(scope->learn, scope->n_learn, &host);
-    exclude = prefix_longest_match(scope->exclude, scope->n_exclude, &host);
+    exclude = longest_around(scope->exclude, scope->n_exclude, &host);
     if (scope->n_learn == 0)
-        return !exclude;
-    return learn && (!exclude || learn->len > exclude->len);
+        return exclude < 0;
+    return longest_around(scope->learn, scope->n_learn, &host) > exclude;
 }
 
 /* For hosts; a program that embeds the library sets it itself. */

@@ -154,16 +154,6 @@ int config_copy(void *to, const struct config_kind *kind, const void *from,
     return 0;
 }
 
-int array_check(const void *array, size_t n, size_t max, const char *field,
-                struct riptide_error *error)
-{
-    if (n > max)
-        return error_set_field(error, field, "%zu; at most %zu", n, max);
-    if (n > 0 && !array)
-        return error_set_field(error, field, "NULL, but its number is %zu", n);
-    return 0;
-}
-
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size)
 {
     memset(to, 0, to_size);
@@ -187,13 +177,4 @@ int array_append(void *arrayp, uint32_t *np, uint32_t *capacityp, const void *el
     memcpy((char *)array + *np * size, element, size);
     ++*np;
     return 0;
-}
-
-void *array_copy(const void *from, size_t n, size_t element_size)
-{
-    void *copy = calloc(n ? n : 1, element_size);
-
-    if (copy && n > 0)
-        memcpy(copy, from, n * element_size);
-    return copy;
 }

@@ -104,17 +104,10 @@ int config_copy(void *to, const struct config_kind *kind, const void *from,
 /* For members reserved for newer callers. */
 bool is_zero(const void *bytes, size_t n);
 
-/* Whether the array `field` is present and has at most `max` elements: else -EINVAL with a line. */
-int array_check(const void *array, size_t n, size_t max, const char *field,
-                struct riptide_error *error);
-
 /* As config_copy in the other direction: writes at most the size of the caller's struct. */
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size);
 
 /* Appends a copy of `element` to *arrayp, which is from malloc. Errors: -ENOMEM. */
 int array_append(void *arrayp, uint32_t *np, uint32_t *capacityp, const void *element, size_t size);
-
-/* A copy of an array, which may be empty and NULL; the caller frees it. NULL: no memory. */
-void *array_copy(const void *from, size_t n, size_t element_size);
 
 #endif

@@ -26,25 +26,6 @@ bool prefix_is_valid(const struct riptide_prefix *prefix)
     return riptide_prefix_equal(prefix, &masked);
 }
 
-int prefixes_check(const struct riptide_prefix *prefixes, size_t n, const char *field,
-                   const char *element, struct riptide_error *error)
-{
-    int r = array_check(prefixes, n, RIPTIDE_MAX_PREFIXES, field, error);
-
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        const struct riptide_prefix *prefix = &prefixes[i];
-
-        if (!prefix_is_valid(prefix))
-            r = error_set_element(error, element, i,
-                                  "no prefix; family AF_INET or AF_INET6, no bits after len");
-        /* Samples have such peers as IPv4, so the prefix would match none. */
-        else if (prefix->family == AF_INET6 && prefix->len >= 96 &&
-                 address_is_v4_mapped(prefix->addr))
-            r = error_set_element(error, element, i, "IPv4-mapped: must be the IPv4 prefix");
-    }
-    return r;
-}
-
 int prefix_compare(const void *a, const void *b)
 {
     const struct riptide_prefix *left = a, *right = b;
@@ -161,16 +142,4 @@ bool riptide_prefix_contains(const struct riptide_prefix *outer, const struct ri
     if (memcmp(outer->addr, inner->addr, whole) != 0)
         return false;
     return mask == 0 || ((outer->addr[whole] ^ inner->addr[whole]) & mask) == 0;
-}
-
-const struct riptide_prefix *prefix_longest_match(const struct riptide_prefix *prefixes, size_t n,
-                                                  const struct riptide_prefix *dst)
-{
-    const struct riptide_prefix *best = NULL;
-
-    for (size_t i = 0; i < n; i++) {
-        if (riptide_prefix_contains(&prefixes[i], dst) && (!best || prefixes[i].len > best->len))
-            best = &prefixes[i];
-    }
-    return best;
 }

@@ -93,15 +93,4 @@ static inline void prefix_from_address(struct riptide_prefix *prefix, uint8_t fa
     memcpy(prefix->addr + sizeof(words[0]), &words[1], sizeof(words[1]));
 }
 
-/* The longest of `prefixes` that contains `dst`, or NULL. */
-const struct riptide_prefix *prefix_longest_match(const struct riptide_prefix *prefixes, size_t n,
-                                                  const struct riptide_prefix *dst);
-
-/*
- * Checks a caller's array `field` of prefixes, whose elements are named `element`. Errors: -EINVAL
- * with a line.
- */
-int prefixes_check(const struct riptide_prefix *prefixes, size_t n, const char *field,
-                   const char *element, struct riptide_error *error);
-
 #endif

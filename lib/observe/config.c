@@ -19,10 +19,39 @@ STRUCT_ENDS_WITH(struct riptide_scope, n_remote_ports);
 #define SCOPE       "observer.scope."
 #define ARRAY(name) scope->name, scope->n_##name, SCOPE #name, SCOPE #name "[]"
 
+static int check_array(const void *array, size_t n, size_t max, const char *field,
+                       struct riptide_error *error)
+{
+    if (n > max)
+        return error_set_field(error, field, "%zu; at most %zu", n, max);
+    if (n > 0 && !array)
+        return error_set_field(error, field, "NULL, but its number is %zu", n);
+    return 0;
+}
+
+static int check_prefixes(const struct riptide_prefix *prefixes, size_t n, const char *field,
+                          const char *element, struct riptide_error *error)
+{
+    int r = check_array(prefixes, n, RIPTIDE_MAX_PREFIXES, field, error);
+
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        const struct riptide_prefix *prefix = &prefixes[i];
+
+        if (!prefix_is_valid(prefix))
+            r = error_set_element(error, element, i,
+                                  "no prefix; family AF_INET or AF_INET6, no bits after len");
+        /* Samples have such peers as IPv4, so the prefix would match none. */
+        else if (prefix->family == AF_INET6 && prefix->len >= 96 &&
+                 address_is_v4_mapped(prefix->addr))
+            r = error_set_element(error, element, i, "IPv4-mapped: must be the IPv4 prefix");
+    }
+    return r;
+}
+
 static int check_ranges(const struct riptide_port_range *ranges, size_t n, const char *field,
                         const char *element, struct riptide_error *error)
 {
-    int r = array_check(ranges, n, FILTER_MAX_PORT_RANGES, field, error);
+    int r = check_array(ranges, n, FILTER_MAX_PORT_RANGES, field, error);
 
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (ranges[i].first > ranges[i].last)
@@ -33,10 +62,10 @@ static int check_ranges(const struct riptide_port_range *ranges, size_t n, const
 
 static int scope_check(const struct riptide_scope *scope, struct riptide_error *error)
 {
-    int r = prefixes_check(ARRAY(learn), error);
+    int r = check_prefixes(ARRAY(learn), error);
 
     if (r == 0)
-        r = prefixes_check(ARRAY(exclude), error);
+        r = check_prefixes(ARRAY(exclude), error);
     if (r == 0)
         r = check_ranges(ARRAY(local_ports), error);
     return r == 0 ? check_ranges(ARRAY(remote_ports), error) : r;

@@ -6,7 +6,6 @@
  */
 #include "observe/filter.h"
 
-#include "internal.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -202,9 +201,13 @@ static void compile(struct filter *filter)
 
 static int copy_ports(struct ports *copy, const struct riptide_port_range *ranges, size_t n)
 {
-    copy->ranges = array_copy(ranges, n, sizeof(*ranges));
+    copy->ranges = calloc(n ? n : 1, sizeof(*ranges));
+    if (!copy->ranges)
+        return -ENOMEM;
+    if (n > 0)
+        memcpy(copy->ranges, ranges, n * sizeof(*ranges));
     copy->n = n;
-    return copy->ranges ? 0 : -ENOMEM;
+    return 0;
 }
 
 int filter_init(struct filter *filter, const struct riptide_scope *scope)

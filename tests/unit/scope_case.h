@@ -139,6 +139,18 @@ static inline struct riptide_sample case_sample(const struct diag_socket *socket
 }
 
 /* The scope by its definition. */
+static inline int case_longest(const struct riptide_prefix *prefixes, size_t n,
+                               const struct riptide_prefix *dst)
+{
+    int longest = -1;
+
+    for (size_t i = 0; i < n; i++) {
+        if (riptide_prefix_contains(&prefixes[i], dst) && prefixes[i].len > longest)
+            longest = prefixes[i].len;
+    }
+    return longest;
+}
+
 static inline bool case_ports(const struct riptide_port_range *ranges, size_t n, uint16_t port)
 {
     for (size_t i = 0; i < n; i++) {
@@ -151,13 +163,12 @@ static inline bool case_ports(const struct riptide_port_range *ranges, size_t n,
 static inline bool case_expected(const struct riptide_scope *scope,
                                  const struct riptide_sample *sample)
 {
-    const struct riptide_prefix *learn, *exclude;
+    int exclude = case_longest(scope->exclude, scope->n_exclude, &sample->dst);
+    int learn = case_longest(scope->learn, scope->n_learn, &sample->dst);
 
-    learn = prefix_longest_match(scope->learn, scope->n_learn, &sample->dst);
-    exclude = prefix_longest_match(scope->exclude, scope->n_exclude, &sample->dst);
     return case_ports(scope->local_ports, scope->n_local_ports, sample->local_port) &&
            case_ports(scope->remote_ports, scope->n_remote_ports, sample->remote_port) &&
-           (learn || scope->n_learn == 0) && (!exclude || (learn && learn->len > exclude->len));
+           (scope->n_learn == 0 ? exclude < 0 : learn > exclude);
 }
 
 /* Checked first and then run, as the kernel does. */

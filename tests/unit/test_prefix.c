@@ -216,31 +216,3 @@ TEST(equal_looks_at_everything)
         ((uint8_t *)&b)[i] ^= 1;
     }
 }
-
-TEST(the_longest_match_wins_in_any_order)
-{
-    struct riptide_prefix prefixes[] = { prefix("10.1.0.0/16"), prefix("10.1.2.0/24"),
-                                         prefix("10.0.0.0/8"),  prefix("::/0"),
-                                         prefix("10.1.2.3"),    prefix("10.1.3.0/24") };
-    static const char *const cases[][2] = {
-        { "10.1.2.3", "10.1.2.3" },       { "10.1.2.4", "10.1.2.0/24" },
-        { "10.1.2.0/24", "10.1.2.0/24" }, { "10.1.2.0/23", "10.1.0.0/16" },
-        { "10.2.0.1", "10.0.0.0/8" },     { "2001:db8::1", "::/0" }
-    };
-    struct riptide_prefix dst = prefix("11.0.0.1");
-    size_t n = sizeof(prefixes) / sizeof(*prefixes);
-
-    for (size_t turn = 0; turn < n; turn++) {
-        struct riptide_prefix first = prefixes[0];
-
-        memmove(prefixes, prefixes + 1, (n - 1) * sizeof(*prefixes));
-        prefixes[n - 1] = first;
-        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-            dst = prefix(cases[i][0]);
-            assert_text(prefix_longest_match(prefixes, n, &dst), cases[i][1]);
-        }
-        dst = prefix("11.0.0.1");
-        assert_null(prefix_longest_match(prefixes, n, &dst));
-    }
-    assert_null(prefix_longest_match(NULL, 0, &dst));
-}
