@@ -127,7 +127,7 @@ struct riptide_estimate {
     uint32_t cwnd;    /* segments; 0: withdraw, as it expired, is off, or no sample counted */
     uint32_t samples; /* connections that counted in the last tick with samples; up to 65535 */
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* others of that tick, by reason - 1; likewise */
-    int64_t updated_ns; /* when last computed, or seen without; below 0: before this boot */
+    int64_t updated_ns; /* when computed, or, without a window, seen; below 0: before this boot */
     double smoothed;    /* the policy's result, with history, before bounds; segments */
     bool may_lower;     /* losses or a hint lowered it: for struct riptide_wanted */
     uint32_t cwnd_min;  /* bounds in effect for it, segments; 0: a hint disables it */

@@ -61,30 +61,24 @@ static bool is_evidence(struct riptide_estimator *estimator, const struct riptid
 }
 
 /*
- * How well it can do without its window: the time since the tick of its last connections, for each
- * of them and one more. A second is added, so that their number decides in the newest tick.
- */
-static double find_idleness(uint64_t age_ns, uint32_t n_connections)
-{
-    return (double)(age_ns + NS_PER_S) / (n_connections + 1);
-}
-
-/*
- * The idlest of the next few, as in caches: as they are taken in turn, all are looked at. It is
- * idler than the new one, so that open connections do not take places from each other in turns, and
- * on no list: those have samples of the coming tick, or wait to be popped. NONE: there is none.
+ * The idlest of the next few, as in caches: as they are taken in turn, all are looked at. Idleness
+ * is the time since the tick of its last connections, for each of them and one more; a second is
+ * added, so that their number decides in the newest tick. It is idler than the new one, so that
+ * open connections do not take places from each other in turns, and on no list: those have samples
+ * of the coming tick, or wait to be popped. NONE: there is none.
  */
 static uint32_t find_idlest(struct riptide_estimator *estimator, bool with_window)
 {
     enum { LOOKS = 16 };
-    double idlest = find_idleness(0, 1);
+    double idlest = (double)NS_PER_S / 2; /* of one connection, now */
     uint32_t found = NONE;
 
     for (int i = 0; i < LOOKS; i++) {
         uint32_t slot = estimator->hand++ % estimator->table.n;
         const struct destination *destination = destination_at(estimator, slot);
-        double idleness = find_idleness(age_ns_of(destination, estimator->input.now_ns),
-                                        destination->last.n[RIPTIDE_LEFT_OUT_NOT]);
+        double idleness =
+            (double)(age_ns_of(destination, estimator->input.now_ns) + NS_PER_S) /
+            (destination->last.n[RIPTIDE_LEFT_OUT_NOT] + 1);
 
         if (!(destination->flags & (IS_TOUCHED | IS_CHANGED)) && idleness > idlest &&
             (with_window || !has_window(destination))) {
@@ -109,8 +103,7 @@ static int make_room(struct riptide_estimator *estimator, const struct riptide_s
         array_append(&estimator->withdrawn, &estimator->n_withdrawn,
                      &estimator->withdrawn_capacity, &idlest->dst, sizeof(idlest->dst)) != 0)
         return -ENOMEM;
-    idlest->popped = (struct given){ 0 };
-    forget(estimator, slot);
+    estimator->stats.destinations -= has_window(idlest);
     destination_remove(estimator, slot);
     return 0;
 }
@@ -159,20 +152,6 @@ static bool is_host(const struct riptide_prefix *dst)
     return prefix_is_valid(dst) && prefix_is_host(dst);
 }
 
-/* The destination of the sample's peer: the peer itself, or a prefix written to *group. */
-static const struct riptide_prefix *dst_of(const struct riptide_estimator *estimator,
-                                           const struct riptide_sample *sample,
-                                           struct riptide_prefix *group)
-{
-    if (estimator->is_by_host)
-        return &sample->dst;
-    /* A peer that is no host has no destination, and the sample will be refused. */
-    *group = (struct riptide_prefix){ 0 };
-    if (is_host(&sample->dst))
-        riptide_estimator_group(estimator, &sample->dst, group);
-    return group;
-}
-
 /*
  * Keeps the smallest path MTU of open connections. 68 is what the kernel shows for one whose route
  * was just replaced, until it sends: the MTU of no device. An unknown one is 0, and 0 - 1 is larger
@@ -187,14 +166,6 @@ static inline void note_pmtu(struct destination *destination, const struct ripti
         destination->tick.pmtu_bytes = (uint16_t)bytes;
 }
 
-/* While no windows are given, all connections count as held out. */
-static bool is_held_out(const struct riptide_estimator *estimator,
-                        const struct riptide_sample *sample)
-{
-    return estimator->gives_none || arm_of(sample->cookie, estimator->arms_seed,
-                                           estimator->holdout) == ARM_HOLDOUT;
-}
-
 /*
  * Adds the sample to `dst`, which may be in that slot; *cwndp is its window, 0: none. The address
  * is checked only where it has no destination yet: an equal one is as valid.
@@ -204,6 +175,7 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
 {
     struct destination *destination;
     enum riptide_left_out reason;
+    bool is_held_out;
     uint16_t *n;
     int r;
 
@@ -223,8 +195,10 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     }
     destination = destination_at(estimator, slot);
     destination->flags |= IS_TOUCHED;
-    /* Losses of a held out flight are no evidence about another window. */
-    estimator->input.cwnd = is_held_out(estimator, sample) ? 0 : *cwndp;
+    /* Losses of a held out flight are no evidence about another window; in a pause all are. */
+    is_held_out = estimator->gives_none || arm_of(sample->cookie, estimator->arms_seed,
+                                                  estimator->holdout) == ARM_HOLDOUT;
+    estimator->input.cwnd = is_held_out ? 0 : *cwndp;
     estimator->input.dst = &destination->dst;
     reason = estimator->config.policy->add(&estimator->input, memory_of(estimator, destination),
                                            sample);
@@ -249,8 +223,15 @@ int riptide_estimator_add_all(struct riptide_estimator *estimator,
     const struct riptide_prefix *dsts[RIPTIDE_POPPED_SAMPLES] = { NULL };
     uint32_t slots[RIPTIDE_POPPED_SAMPLES];
 
-    for (size_t i = 0; i < n; i++)
-        dsts[i] = dst_of(estimator, samples[i], &groups[i]);
+    for (size_t i = 0; i < n; i++) {
+        dsts[i] = &samples[i]->dst;
+        if (estimator->is_by_host)
+            continue;
+        groups[i] = (struct riptide_prefix){ 0 }; /* of no host: it will be refused */
+        if (is_host(dsts[i]))
+            riptide_estimator_group(estimator, dsts[i], &groups[i]);
+        dsts[i] = &groups[i];
+    }
     prefix_table_guess(&estimator->table, dsts, n, slots);
     for (size_t i = 0; i < n; i++) {
         outcomes[i] = add(estimator, samples[i], dsts[i], slots[i], &cwnds[i]);

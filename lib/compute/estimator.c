@@ -169,7 +169,8 @@ static void forget_kept(const struct riptide_estimator *estimator, struct destin
            policy->memory_bytes - policy->tick_bytes);
 }
 
-void forget(struct riptide_estimator *estimator, uint32_t slot)
+/* Withdraws the window, to be popped, and discards the destination's data. */
+static void forget(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
 

@@ -15,14 +15,11 @@
 /* An interval that leaves no room for this default is the wrong value, not the default. */
 #define TTL_DEFAULT_NS (90 * NS_PER_S)
 
-/* The smoothed window of a destination without one. */
-enum { NO_HISTORY = -1 };
-
-/* Of samples: those that count, and by reason those that a policy leaves out. */
-enum { COUNTS = 1 + RIPTIDE_LEFT_OUT_REASONS };
-
-/* Of a policy's memory: what fits into a destination. The built-in ones need no more. */
-enum { SMALL_MEMORY_BYTES = 32 };
+enum {
+    COUNTS = 1 + RIPTIDE_LEFT_OUT_REASONS, /* of samples: those that count, and others by reason */
+    SMALL_MEMORY_BYTES = 32, /* of a policy: in a destination; the built-in ones need no more */
+    NO_HISTORY = -1,         /* the smoothed window of a destination without one */
+};
 
 /* Flags of a destination. */
 enum {
@@ -154,9 +151,6 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
                     const struct riptide_sample *sample, uint32_t *slotp);
 
 void destination_remove(struct riptide_estimator *estimator, uint32_t slot);
-
-/* Withdraws the window, to be popped, and discards the destination's data. */
-void forget(struct riptide_estimator *estimator, uint32_t slot);
 
 /* The window, before bounds, as if it had been computed here at updated_ns. As destination_get. */
 int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
