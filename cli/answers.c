@@ -34,7 +34,7 @@ static void note_minute(struct minute *minute, const struct riptide_program_coun
     minute->n++;
 }
 
-/* A round begins an interval after the one before; those that are due while it lasts are left out. */
+/* A round begins an interval after the one before, unless that lasts: it is left out then. */
 static void note_lateness(struct health *health, const struct riptide_tick *tick)
 {
     const struct riptide_tick *before = &health->tick;
@@ -289,12 +289,13 @@ static json_t *messages_of(void)
 
 json_t *daemon_hints(struct daemon *daemon)
 {
+    const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     json_t *hints = json_array();
     struct riptide_hint hint;
     uint32_t cursor = 0;
 
-    while (riptide_agent_next_hint(daemon->agent, &cursor, &hint) == 0)
+    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0)
         json_array_append_new(hints, explanation_hint(&hint, now_ns));
     return json_pack("{s:o}", "hints", hints);
 }
@@ -304,7 +305,7 @@ static uint32_t count_hints(const struct riptide_agent *agent)
     struct riptide_hint hint;
     uint32_t n = 0;
 
-    while (riptide_agent_next_hint(agent, &n, &hint) == 0)
+    while (riptide_estimator_next_hint(riptide_agent_get_estimator(agent), &n, &hint) == 0)
         continue;
     return n;
 }
@@ -404,7 +405,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     struct riptide_prefix group;
     char dev[IF_NAMESIZE];
 
-    riptide_agent_group(daemon->agent, peer, &group);
+    riptide_estimator_group(riptide_agent_get_estimator(daemon->agent), peer, &group);
     riptide_prefix_format(&group, dst);
     stats = riptide_agent_get_stats(daemon->agent)->applier;
     riptide_agent_find(daemon->agent, &group, &found);

@@ -28,7 +28,7 @@ static int check_hinted(const struct daemon *daemon, const struct riptide_prefix
     char text[RIPTIDE_PREFIX_TEXT_BYTES], whole[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix group;
 
-    riptide_agent_group(daemon->agent, dst, &group);
+    riptide_estimator_group(riptide_agent_get_estimator(daemon->agent), dst, &group);
     if (group.len >= dst->len)
         return 0;
     riptide_prefix_format(dst, text);
@@ -65,12 +65,13 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_n
 int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
                   struct riptide_error *error)
 {
+    const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
     bool has_section = false, has_end = false;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_hint hint;
     uint32_t cursor = 0;
 
-    while (riptide_agent_next_hint(daemon->agent, &cursor, &hint) == 0) {
+    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0) {
         if (!riptide_prefix_equal(&hint.dst, dst))
             continue;
         has_section |= hint.until_ns == RIPTIDE_NEVER_NS;

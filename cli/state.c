@@ -19,7 +19,7 @@ static void report_hints(struct riptide_agent *agent)
     struct riptide_hint hint;
     uint32_t cursor = 0, n = 0;
 
-    while (riptide_agent_next_hint(agent, &cursor, &hint) == 0)
+    while (riptide_estimator_next_hint(riptide_agent_get_estimator(agent), &cursor, &hint) == 0)
         n += hint.until_ns != RIPTIDE_NEVER_NS;
     if (n > 0)
         log_line(LOG_LEVEL_INFO, "hints that go on from before the start: %" PRIu32, n);

@@ -49,11 +49,8 @@ extern const uint64_t riptide_window_bounds[RIPTIDE_WINDOW_BUCKETS];
  */
 int riptide_applier_get_holder(int *pidp);
 
-/* riptide_estimator_next_hint and _group, of an agent. */
-int riptide_agent_next_hint(const struct riptide_agent *agent, uint32_t *cursor,
-                            struct riptide_hint *hint);
-void riptide_agent_group(const struct riptide_agent *agent, const struct riptide_prefix *peer,
-                         struct riptide_prefix *dst);
+/* For its hints and groups. */
+const struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent);
 
 struct experiment;
 

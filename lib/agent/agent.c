@@ -112,6 +112,7 @@ int agent_check(const struct riptide_agent *agent, struct riptide_error *error)
 
 RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error)
 {
+    const struct riptide_applier_config *applier = &agent->stages.applier;
     int r = agent_check(agent, error);
 
     if (r == 0 && agent->is_started) {
@@ -135,10 +136,14 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     if (agent->stages.has_prefixes && agent->backend == RIPTIDE_ROUTES)
         applier_add_why(agent->applier,
                         "prefixes get no windows, as routes serve single addresses");
-    outcomes_begin(agent);
+    /* Where only routes give windows no connection can be drawn. */
+    if (agent->backend != RIPTIDE_ROUTES && !applier->dry_run)
+        agent->experiment.holdout_percent = applier->holdout_percent;
+    agent->experiment.seed = applier->holdout_seed;
+    agent->experiment.since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
     if (state_load(agent) && error && !error->text[0])
         error_set(error, "%s", agent->state_said.text);
-    agent->is_backend_news = agent->stages.applier.backend != RIPTIDE_ROUTES;
+    agent->is_backend_news = applier->backend != RIPTIDE_ROUTES;
     return 0;
 }
 
@@ -222,7 +227,7 @@ static bool pop_events_error(struct riptide_agent *agent)
     return true;
 }
 
-/* The backend at the start; then why rules or the program give no windows, or (NULL) that they do. */
+/* The backend at the start; then why rules or the program give no windows; NULL: they do. */
 static bool pop_applier(struct riptide_agent *agent)
 {
     const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
@@ -300,8 +305,9 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
 
 int agent_apply_pause(struct riptide_agent *agent)
 {
-    return riptide_applier_set_paused(agent->applier,
-                                      agent->is_paused || agent->experiment.suspension.until_ns > 0);
+    bool is_suspended = agent->experiment.suspension.until_ns > 0;
+
+    return riptide_applier_set_paused(agent->applier, agent->is_paused || is_suspended);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)

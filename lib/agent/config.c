@@ -29,7 +29,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     /* Arms are drawn by the program, unless AUTO chooses routes later. */
     bool has_draws = applier->backend != RIPTIDE_ROUTES && applier->holdout_percent > 0;
 
-    if (stages->agent.interval_ns < 10 * NS_PER_MS || stages->agent.interval_ns > 3600 * NS_PER_S)
+    if (stages->agent.interval_ns < NS_PER_S / 100 || stages->agent.interval_ns > 3600 * NS_PER_S)
         return error_set_field(error, "interval_ns", "must be 10 ms to one hour");
     if (!(stages->agent.max_share >= 0 && stages->agent.max_share <= 1))
         return error_set_field(error, "max_share", "%g; must be 0 to 1", stages->agent.max_share);

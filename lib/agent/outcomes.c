@@ -5,36 +5,8 @@
 #include "apply/applier.h"
 #include "compute/estimator.h"
 
-#include <string.h>
-
 /* Rounds until first flights are judged again: older connections had no window. */
 enum { FLIGHTS_WAIT = 3 };
-
-void outcomes_begin(struct riptide_agent *agent)
-{
-    const struct riptide_applier_config *config = &agent->stages.applier;
-    struct experiment *experiment = &agent->experiment;
-    /* Where only routes give windows no connection can be drawn. */
-    bool has_draws = agent->backend != RIPTIDE_ROUTES && !config->dry_run;
-
-    experiment->holdout_percent = has_draws ? config->holdout_percent : 0;
-    experiment->seed = config->holdout_seed;
-    experiment->since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
-}
-
-/* Connections that open without our window show nothing about it. */
-static void wait_for_flights(struct riptide_agent *agent)
-{
-    bool is_off =
-        agent->experiment.suspension.until_ns > 0 || agent->is_paused ||
-        (agent->backend == RIPTIDE_PROGRAM && riptide_agent_read_applier(agent).program_reason);
-
-    if (is_off)
-        agent->flights_wait = FLIGHTS_WAIT;
-    else if (agent->flights_wait > 0)
-        agent->flights_wait--;
-    agent->estimator->gives_none = agent->flights_wait > 0;
-}
 
 void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns)
 {
@@ -49,7 +21,13 @@ void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns)
         agent->estimator->holdout = ARM_SHARE(experiment->holdout_percent);
         agent->estimator->arms_seed = experiment->seed;
     }
-    wait_for_flights(agent);
+    /* Connections that open without our window show nothing about it. */
+    if (experiment->suspension.until_ns > 0 || agent->is_paused ||
+        (agent->backend == RIPTIDE_PROGRAM && riptide_agent_read_applier(agent).program_reason))
+        agent->flights_wait = FLIGHTS_WAIT;
+    else if (agent->flights_wait > 0)
+        agent->flights_wait--;
+    agent->estimator->gives_none = agent->flights_wait > 0;
 }
 
 static void count_flight(struct first_flights *flights, const struct riptide_sample *sample,

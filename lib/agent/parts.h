@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#define NS_PER_MS UINT64_C(1000000)
-
 /* The only place where the library reads a clock. */
 static inline uint64_t read_clock(clockid_t clock)
 {
@@ -53,15 +51,14 @@ struct riptide_agent {
     pid_t pid; /* the process that made it */
     struct stages stages; /* as the stages have them; the arrays are gone */
     struct interval interval;
-    int epoll_fd;
-    int timer_fd;
+    int epoll_fd, timer_fd;
     struct riptide_observer *observer;
     struct riptide_estimator *estimator;
     struct riptide_applier *applier;
     uint32_t backend; /* enum riptide_backend, in use: of the applier's stats */
     bool is_started;
     bool is_paused; /* as asked for */
-    char *state;    /* path of its file; NULL: none */
+    char *state; /* path of its file; NULL: none */
     struct riptide_error state_said; /* what became of that at the start; empty: not loaded */
     char *kept_outcomes; /* of a loaded state, where none is held out: text for the next state */
     struct experiment experiment;
@@ -107,9 +104,6 @@ int agent_apply_pause(struct riptide_agent *agent);
 int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **routep);
 
 /* outcomes.c */
-
-/* At the start: begins the experiment, if connections can be drawn. */
-void outcomes_begin(struct riptide_agent *agent);
 
 /*
  * Each round, before its connections are added: suspends windows where they do harm, and sets the

@@ -17,11 +17,6 @@ enum { MAX_HANDED = 256, MAX_DROPPED = 4096 };
 /* Ethernet without TCP options: a peer's segment size, if unknown when a connection opens. */
 enum { PEER_MSS_BYTES = 1460 };
 
-static uint64_t now(void)
-{
-    return read_clock(CLOCK_BOOTTIME);
-}
-
 int round_arm(struct riptide_agent *agent)
 {
     uint64_t at_ns = agent->phase == PHASE_HANDING ? 1 : agent->next_ns;
@@ -52,7 +47,8 @@ static void end_observing(struct riptide_agent *agent, bool is_complete)
     agent->next_ns += agent->interval.current_ns;
     agent->tick.interval_ns = agent->interval.current_ns;
     /* In each round, as AUTO chooses at the start, and a detached program paces nothing. */
-    riptide_estimator_tick(agent->estimator, now(), applier_can_pace(agent->applier));
+    riptide_estimator_tick(agent->estimator, read_clock(CLOCK_BOOTTIME),
+                           applier_can_pace(agent->applier));
     agent->phase = PHASE_HANDING;
 }
 
@@ -199,13 +195,14 @@ int round_on_observer(struct riptide_agent *agent)
 {
     bool is_dump = agent->phase == PHASE_OBSERVING;
     struct riptide_tick *tick = is_dump ? &agent->tick : &agent->next;
-    uint64_t began_ns = now(), cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID), elapsed_ns;
+    uint64_t cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t began_ns = read_clock(CLOCK_BOOTTIME), elapsed_ns;
     int dispatched = riptide_observer_dispatch(agent->observer), added = 0;
 
     if (dispatched >= 0)
         added = add_buffer(agent, tick);
     cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-    elapsed_ns = now() - began_ns;
+    elapsed_ns = read_clock(CLOCK_BOOTTIME) - began_ns;
     /* Kernels without a fine clock count in ticks of 10 ms, even for very short work. */
     cpu_ns = cpu_ns < elapsed_ns ? cpu_ns : elapsed_ns;
     if (is_dump)
@@ -225,7 +222,7 @@ int round_on_applier(struct riptide_agent *agent)
 
     if (agent->phase != PHASE_APPLYING || r != 0)
         return r;
-    agent->tick.finished_ns = now();
+    agent->tick.finished_ns = read_clock(CLOCK_BOOTTIME);
     agent->finished = agent->tick;
     agent->is_tick_news = true;
     agent->phase = PHASE_WAITING;
@@ -234,7 +231,7 @@ int round_on_applier(struct riptide_agent *agent)
 
 int round_on_timer(struct riptide_agent *agent)
 {
-    uint64_t n_expirations, now_ns = now();
+    uint64_t n_expirations, now_ns = read_clock(CLOCK_BOOTTIME);
     int r;
 
     if (agent->phase == PHASE_HANDING)

@@ -95,8 +95,7 @@ bool state_load(struct riptide_agent *agent)
             error_set(&agent->state_said,
                       "%s: destinations loaded: %" PRIu32 ", expired: %" PRIu32
                       ", others: %" PRIu32 "; %s",
-                      agent->state, counts.loaded, counts.expired,
-                      counts.skipped, others.text);
+                      agent->state, counts.loaded, counts.expired, counts.skipped, others.text);
         else
             error_set(&agent->state_said, "%s: %s; no destinations loaded; %s", agent->state,
                       error.text[0] ? error.text : riptide_strerror(r), others.text);

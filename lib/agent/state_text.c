@@ -7,7 +7,7 @@
  *     paused=1
  *     hint=203.0.113.0/24 cwnd_max=15 off=0 until_ns=1790000000000000000 left_ns=3600000000000
  *     outcome=29 sums=40,2,81920,167772160,3276,536756
- *     experiment=5 phase=0 since_s=1789990000 suspended=0 until_ns=0 wait_ns=0 given_ns=0 shown_ns=0
+ *     experiment=5 phase=0 since_s=1789990000 suspended=0 until_ns=0 wait_ns=0 given_ns=0 ...
  *
  * until_ns is of CLOCK_REALTIME, the only clock that continues through a reboot. A wait ends then,
  * but lasts no longer than was left when it was saved, where that clock was set back.

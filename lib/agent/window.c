@@ -164,16 +164,9 @@ RIPTIDE_PUBLIC int riptide_agent_remove_hint(struct riptide_agent *agent,
     return r < 0 ? r : riptide_estimator_remove_hint(agent->estimator, dst);
 }
 
-int riptide_agent_next_hint(const struct riptide_agent *agent, uint32_t *cursor,
-                            struct riptide_hint *hint)
+const struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent)
 {
-    return riptide_estimator_next_hint(agent->estimator, cursor, hint);
-}
-
-void riptide_agent_group(const struct riptide_agent *agent, const struct riptide_prefix *peer,
-                         struct riptide_prefix *dst)
-{
-    riptide_estimator_group(agent->estimator, peer, dst);
+    return agent->estimator;
 }
 
 const struct experiment *riptide_agent_get_experiment(const struct riptide_agent *agent)
