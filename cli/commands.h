@@ -86,7 +86,6 @@ bool command_parse_prefix(const struct command_options *options, const char *ope
 int observe_run(const struct command_options *options);
 int show_run(const struct command_options *options);
 int flush_run(const struct command_options *options);
-int explain_run(const struct command_options *options);
 int status_run(const struct command_options *options);
 int hint_run(const struct command_options *options);
 int metrics_run(const struct command_options *options);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide explain: every step from a destination's connections to its route, or the rule that
- * prevents it. All facts are collected in one document, which is printed as JSON or as text.
+ * riptide show DST: every step from a destination's connections to its window, or what prevents it.
+ * All facts are collected in one document, which is printed as JSON or as text.
  */
+#include "explain.h"
+
 #include "client.h"
-#include "commands.h"
 #include "explanation.h"
 #include "lib/tools.h"
 #include "log.h"
@@ -63,7 +64,7 @@ static int ask_daemon(const struct command_options *options, const struct riptid
     is_running = r == 0;
     if (r < 0 && r != -ENOMEM) {
         if (!client_is_absence(r))
-            log_answer("explain: %s; only the kernel's part is shown", log_error_text(error, r));
+            log_answer("show: %s; only the kernel's part is shown", log_error_text(error, r));
         error->text[0] = '\0';
         *documentp = without_daemon(&options->settings, dst);
         r = *documentp ? 0 : -ENOMEM;
@@ -141,28 +142,21 @@ static void add_kept(json_t *document)
                         is_kept ? json_integer(starts_with) : json_null());
 }
 
-/* The destination to which it belongs: a prefix with several destinations is refused. */
+/* The destination to which it belongs. RIPTIDE_E_UNKNOWN: it holds several. */
 static int find_destination(const json_t *document, const struct riptide_prefix *dst,
-                            struct riptide_prefix *destination, struct riptide_error *error)
+                            struct riptide_prefix *destination)
 {
-    const char *text = text_of(document, "dst");
-
     if (riptide_prefix_parse(destination, text_of(document, "destination")) != 0)
         return -EBADMSG;
-    if (destination->len <= dst->len)
-        return 0;
-    snprintf(error->text, sizeof(error->text),
-             "%s: holds several destinations; `riptide show %s` lists those with a window", text,
-             text);
-    return -EINVAL;
+    return destination->len <= dst->len ? 0 : RIPTIDE_E_UNKNOWN;
 }
 
 static int complete(const struct command_options *options, const struct riptide_prefix *dst,
                     json_t *document, struct riptide_error *error)
 {
     struct riptide_prefix destination;
-    char verdict[EXPLAIN_BYTES];
-    int r = find_destination(document, dst, &destination, error);
+    char *verdict;
+    int r = find_destination(document, dst, &destination);
 
     if (r == 0)
         r = add_left_alone(options, document, &destination, error);
@@ -171,8 +165,11 @@ static int complete(const struct command_options *options, const struct riptide_
     if (r != 0)
         return r;
     add_kept(document);
-    render_string(verdict, sizeof(verdict), explain_sentence, document);
+    verdict = explanation_sentence(document);
+    if (!verdict)
+        return -ENOMEM;
     json_object_set_new(document, "verdict", json_string(verdict));
+    free(verdict);
     return 0;
 }
 
@@ -192,22 +189,22 @@ static int gather(const struct command_options *options, const struct riptide_pr
     return r;
 }
 
-int explain_run(const struct command_options *options)
+int explain(const struct command_options *options, const struct riptide_prefix *dst, int *statusp)
 {
     struct riptide_error error = { .text = "" };
-    struct riptide_prefix dst;
     json_t *document;
-    int r;
+    int r = gather(options, dst, &document, &error);
 
-    if (options->n_operands != 1)
-        return command_refuse(options, "one destination is needed");
-    if (!command_parse_prefix(options, options->operands[0], &dst))
-        return EXIT_USAGE;
-    r = gather(options, &dst, &document, &error);
-    if (r != 0)
-        return command_fail(options, &error, r);
-    command_add(options, document,
-                json_pack("{s:b}", "is_itself",
-                          !strcmp(text_of(document, "dst"), text_of(document, "destination"))));
-    return command_print(options, document, explain_steps, NULL);
+    if (r == RIPTIDE_E_UNKNOWN)
+        return r;
+    if (r != 0) {
+        *statusp = command_fail(options, &error, r);
+    } else if (options->json) {
+        *statusp = command_print_json(options, document);
+    } else {
+        explain_print(document);
+        json_decref(document);
+        *statusp = EXIT_SUCCESS;
+    }
+    return 0;
 }

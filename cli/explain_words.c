@@ -1,95 +1,234 @@
 /* SPDX-License-Identifier: MIT */
-/* Templates of sentences. The first failing step on the way to a route is the verdict. */
+/* The derivation of a window as text. The first failing step on the way decides the sentence. */
 #include "explanation.h"
 
+#include "render.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT "%" JSON_INTEGER_FORMAT
+
+static bool is_there(const json_t *object, const char *name)
+{
+    const json_t *value = get(object, name);
+
+    return value && !json_is_null(value) && !json_is_false(value) &&
+           !(json_is_string(value) && json_string_length(value) == 0);
+}
+
+static bool is_state(const json_t *route, const char *state)
+{
+    return !strcmp(text_of(route, "state"), state);
+}
+
 /* The window with which connections start in this case. */
-#define STARTS "[; connections start with {lookup.starts_with} segments]"
+static void put_start(FILE *out, const json_t *document)
+{
+    json_int_t starts_with = number(get(document, "lookup"), "starts_with");
+
+    if (starts_with > 0)
+        fprintf(out, "; connections start with " FORMAT " segments", starts_with);
+}
 
 /* Why there is no window: the first missing condition. */
-#define WITHOUT_WINDOW                                                                             \
-    "[{!in_scope}no window: it is outside of --scope, or in --exclude"                             \
-    "|no window, and one would not help: it is left alone: {left_alone}" STARTS                    \
-    "|{?seen}{!seen.counted}no window: none of the {seen.connections} connections that riptided "  \
-    "saw last counts (unused {seen.left_out.unused}, idle {seen.left_out.idle}, unmeasured "       \
-    "{seen.left_out.unmeasured})"                                                                  \
-    "|no window: no connection to it is open to learn from, or --max-destinations is reached]"
+static void put_without_window(FILE *out, const json_t *document)
+{
+    const json_t *seen = get(document, "seen"), *left_out = get(seen, "left_out");
 
-#define BY_PROGRAM                                                                                 \
-    "connections start with [{program.kept} segments, their route's, which is no less than the "   \
-    "{program.initcwnd} by the program|{program.initcwnd} segments, given by the program]"
+    if (!is_there(document, "in_scope")) {
+        fputs("no window: it is outside of --scope, or in --exclude", out);
+    } else if (is_there(document, "left_alone")) {
+        fprintf(out, "no window, and one would not help: it is left alone: %s",
+                text_of(document, "left_alone"));
+        put_start(out, document);
+    } else if (is_there(document, "seen") && number(seen, "counted") == 0) {
+        fprintf(out,
+                "no window: none of the " FORMAT " connections that riptided saw last counts "
+                "(unused " FORMAT ", idle " FORMAT ", unmeasured " FORMAT ")",
+                number(seen, "connections"), number(left_out, "unused"), number(left_out, "idle"),
+                number(left_out, "unmeasured"));
+    } else {
+        fputs("no window: no connection to it is open to learn from, or --max-destinations is "
+              "reached",
+              out);
+    }
+}
 
-#define DRY_RUN "a dry run: connections would start with {route.initcwnd} segments"
+static void put_by_program(FILE *out, const json_t *program)
+{
+    if (is_there(program, "kept"))
+        fprintf(out,
+                "connections start with " FORMAT " segments, their route's, which is no less than "
+                "the " FORMAT " by the program",
+                number(program, "kept"), number(program, "initcwnd"));
+    else
+        fprintf(out, "connections start with " FORMAT " segments, given by the program",
+                number(program, "initcwnd"));
+}
 
-#define OF_DAEMON                                                                                  \
-    "[{!route}{!window}" WITHOUT_WINDOW "|{!route}no window is given yet: its route is written "   \
-    "in this round"                                                                                \
-    "|{?route.state=withdrawn}no window is given [at present: {route.reason}|any more: its time "  \
-    "to live has passed]" STARTS "|{?route.state=" STATE_PROGRAM "}[{?dry_run}" DRY_RUN            \
-    "|no window is given by the program at present: {route.reason}" STARTS                         \
-    "|{?program}" BY_PROGRAM "|no window is given yet: the program has none for it" STARTS "]"     \
-    "|{?program}{!program.reason}{?lookup.starts_with}" BY_PROGRAM                                 \
-    "[{!route.state=applied}; no route: {route.state}: [{route.reason}|no reason known]"           \
-    "|; the route is not in use: {rules.reason}"                                                   \
-    "|{!kernel}; the kernel does not have the route that riptided has written"                     \
-    "|; not with the {kernel.initcwnd} of our route: {lookup.not_ours}]"                           \
-    "|{!route.state=applied}no route: {route.state}: [{route.reason}|no reason known]" STARTS      \
-    "|{?dry_run}" DRY_RUN "|{!kernel}the kernel does not have the route that riptided has written" \
-    "|{!lookup.starts_with}no connections: {lookup.not_ours}"                                      \
-    "|connections start with {lookup.starts_with} segments[, as the route is not in use: "         \
-    "{rules.reason}|, not with the {kernel.initcwnd} of our route: {lookup.not_ours}]]"
+static void put_dry_run(FILE *out, const json_t *route)
+{
+    fprintf(out, "a dry run: connections would start with " FORMAT " segments",
+            number(route, "initcwnd"));
+}
+
+static void put_no_route(FILE *out, const json_t *route)
+{
+    fprintf(out, "no route: %s: %s", text_of(route, "state"),
+            is_there(route, "reason") ? text_of(route, "reason") : "no reason known");
+}
+
+/* A destination that the program alone gives its window. */
+static void put_program_alone(FILE *out, const json_t *document)
+{
+    const json_t *route = get(document, "route");
+
+    if (is_there(document, "dry_run")) {
+        put_dry_run(out, route);
+    } else if (is_there(route, "reason")) {
+        fprintf(out, "no window is given by the program at present: %s", text_of(route, "reason"));
+        put_start(out, document);
+    } else if (is_there(document, "program")) {
+        put_by_program(out, get(document, "program"));
+    } else {
+        fputs("no window is given yet: the program has none for it", out);
+        put_start(out, document);
+    }
+}
+
+/* The program gives its window whatever becomes of the route. */
+static void put_program_and_route(FILE *out, const json_t *document)
+{
+    const json_t *lookup = get(document, "lookup"), *rules = get(document, "rules");
+
+    put_by_program(out, get(document, "program"));
+    if (!is_state(get(document, "route"), "applied")) {
+        fputs("; ", out);
+        put_no_route(out, get(document, "route"));
+    } else if (is_there(rules, "reason")) {
+        fprintf(out, "; the route is not in use: %s", text_of(rules, "reason"));
+    } else if (!is_there(document, "kernel")) {
+        fputs("; the kernel does not have the route that riptided has written", out);
+    } else if (is_there(lookup, "not_ours")) {
+        fprintf(out, "; not with the " FORMAT " of our route: %s",
+                number(get(document, "kernel"), "initcwnd"), text_of(lookup, "not_ours"));
+    }
+}
+
+static void put_route(FILE *out, const json_t *document)
+{
+    const json_t *lookup = get(document, "lookup"), *rules = get(document, "rules");
+    const json_int_t starts_with = number(lookup, "starts_with");
+
+    if (starts_with == 0) {
+        fprintf(out, "no connections: %s", text_of(lookup, "not_ours"));
+        return;
+    }
+    fprintf(out, "connections start with " FORMAT " segments", starts_with);
+    if (is_there(rules, "reason"))
+        fprintf(out, ", as the route is not in use: %s", text_of(rules, "reason"));
+    else if (is_there(lookup, "not_ours"))
+        fprintf(out, ", not with the " FORMAT " of our route: %s",
+                number(get(document, "kernel"), "initcwnd"), text_of(lookup, "not_ours"));
+}
+
+static void put_of_daemon(FILE *out, const json_t *document)
+{
+    const json_t *route = get(document, "route"), *program = get(document, "program");
+
+    if (!is_there(document, "route") && !is_there(document, "window")) {
+        put_without_window(out, document);
+    } else if (!is_there(document, "route")) {
+        fputs("no window is given yet: its route is written in this round", out);
+    } else if (is_state(route, "withdrawn")) {
+        fprintf(out, "no window is given %s%s",
+                is_there(route, "reason") ? "at present: " : "any more: its time to live has passed",
+                text_of(route, "reason"));
+        put_start(out, document);
+    } else if (is_state(route, STATE_PROGRAM)) {
+        put_program_alone(out, document);
+    } else if (is_there(document, "program") && !is_there(program, "reason") &&
+               number(get(document, "lookup"), "starts_with") > 0) {
+        put_program_and_route(out, document);
+    } else if (!is_state(route, "applied")) {
+        put_no_route(out, route);
+        put_start(out, document);
+    } else if (is_there(document, "dry_run")) {
+        put_dry_run(out, route);
+    } else if (!is_there(document, "kernel")) {
+        fputs("the kernel does not have the route that riptided has written", out);
+    } else {
+        put_route(out, document);
+    }
+}
+
+const char *explanation_manager(char text[EXPLANATION_MANAGER_BYTES], const json_t *holder)
+{
+    const json_int_t pid = json_integer_value(holder);
+    char process[48] = "a process that this user cannot see";
+
+    if (!holder || json_is_null(holder))
+        return "riptided is not running";
+    if (pid > 0)
+        snprintf(process, sizeof(process), "process " FORMAT, pid);
+    snprintf(text, EXPLANATION_MANAGER_BYTES,
+             "%s manages this network namespace (an agent that embeds the library, or a riptided "
+             "that --control does not reach)",
+             process);
+    return text;
+}
 
 /* A route without an answering riptided. */
-#define OF_KERNEL                                                                                  \
-    EXPLAIN_MANAGER "[{-holder}, and left a route]"                                                \
-                    "[{!lookup.starts_with}[{-holder}: see `riptide flush`]; no connections: "     \
-                    "{lookup.not_ours}"                                                            \
-                    "|; connections start with {lookup.starts_with} segments[, {lookup.not_ours}]" \
-                    "[{-holder}: see `riptide flush`]]"
+static void put_of_kernel(FILE *out, const json_t *document)
+{
+    const json_t *lookup = get(document, "lookup");
+    const bool is_left = !is_there(document, "holder");
+    const char *remedy = is_left ? ": see `riptide flush`" : "";
+    char manager[EXPLANATION_MANAGER_BYTES];
 
-const char explain_sentence[] =
-    "[{?daemon_is_running}" OF_DAEMON "|{?is_program_silent}process {holder} gives windows by "
-    "the program and does not answer on --control|{?kernel}" OF_KERNEL "|{!in_scope}" WITHOUT_WINDOW
-    "|{?left_alone}" WITHOUT_WINDOW "|" EXPLAIN_MANAGER
-    "; for its window: riptided --dry-run --once --scope {dst}]";
+    fprintf(out, "%s%s", explanation_manager(manager, get(document, "holder")),
+            is_left ? ", and left a route" : "");
+    if (number(lookup, "starts_with") == 0) {
+        fprintf(out, "%s; no connections: %s", remedy, text_of(lookup, "not_ours"));
+        return;
+    }
+    put_start(out, document);
+    fprintf(out, "%s%s%s", is_there(lookup, "not_ours") ? ", " : "", text_of(lookup, "not_ours"),
+            remedy);
+}
 
-#define EVIDENCE                                                                                   \
-    "[{?window.evidence.min_rtt_ms}  evidence     "                                                \
-    "smallest rtt {window.evidence.min_rtt_ms:.1} ms"                                              \
-    "[, {window.evidence.fitting} of {window.evidence.wait} flights that fit to grow, against it " \
-    "{window.evidence.against} of 16]\n]"
+static void put_sentence(FILE *out, const json_t *document)
+{
+    char manager[EXPLANATION_MANAGER_BYTES];
 
-#define ROUTE(name)                                                                                \
-    "[{!" name "}none|{?" name ".state=" STATE_PROGRAM "}"                                         \
-    "none: the window is given by the program"                                                     \
-    "|{!" name ".state=applied}{" name ".state}:[ {" name ".reason}]"                              \
-    "|{" name ".dst} initcwnd {" name ".initcwnd}[ via {" name ".gateway}]"                        \
-    "[ dev {" name ".dev}]]\n"
+    if (is_there(document, "daemon_is_running")) {
+        put_of_daemon(out, document);
+    } else if (is_there(document, "is_program_silent")) {
+        fprintf(out,
+                "process " FORMAT " gives windows by the program and does not answer on --control",
+                number(document, "holder"));
+    } else if (is_there(document, "kernel")) {
+        put_of_kernel(out, document);
+    } else if (!is_there(document, "in_scope") || is_there(document, "left_alone")) {
+        put_without_window(out, document);
+    } else {
+        fprintf(out, "%s; for its window: riptided --dry-run --once --scope %s",
+                explanation_manager(manager, get(document, "holder")), text_of(document, "dst"));
+    }
+}
 
-const char explain_steps[] =
-    "{dst}[{!is_itself}, counted as {destination}]\n"
-    "[{?seen}  seen last    {seen.connections} connection[{!seen.connections=1}s], "
-    "{seen.age_s:.1} s ago{seen.left_out:left_out}\n]"
-    "[{?window}  counted      {window.connections} connection[{!window.connections=1}s]"
-    "{window.left_out:left_out}\n"
-    EVIDENCE "  computed     {window.smoothed:.1} segments (policy {policy})\n"
-    "[{!window.off}  bounds       {window.cwnd_min} to {window.cwnd_max} segments"
-    "[, by the hint for {window.hint}]"
-    "[, base route {window.base_cwnd}]"
-    "[; limited by: {window.limited_by}]\n]"
-    "  window       [none: windows are off for {window.off}|{window.cwnd} segments], computed "
-    "{window.age_s:.1} s ago[, expires in {window.expires_s:.0} s]\n"
-    "|  window       none\n]"
-    "[{?daemon_is_running}  route        " ROUTE(
-        "route") "]"
-                 "[{?program}  program      initcwnd {program.initcwnd}"
-                 "[{?program.pacing_percent}, paced over [{?program.pacing_percent=50}half a round "
-                 "trip, as TCP "
-                 "does itself|{program.pacing_percent} % of a round trip], where one takes "
-                 "5 ms or more]"
-                 "[{?program.holdout_percent}, {program.holdout_percent} % of connections held out]"
-                 "[{?program.reason}, not at present[{!route.state=" STATE_PROGRAM
-                 "}: {program.reason}]]\n"
-                 "[  receive      {program.receive_bytes} bytes in the first window, where this "
-                 "host opens the connection, not of MPTCP\n]]"
-                 "[  apply        auto chose {apply.by}: {apply.why}\n]"
-                 "  kernel       " ROUTE("kernel") "  => {verdict}\n";
+char *explanation_sentence(const json_t *document)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    put_sentence(out, document);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}

@@ -49,23 +49,16 @@ json_t *explanation_row(const struct riptide_route *route, const struct riptide_
 /* False if it is invalid. */
 bool explanation_read_row(struct explanation_row *row, const json_t *text);
 
+/* The size of explanation_manager's text. */
+#define EXPLANATION_MANAGER_BYTES 160
+
+/* Who manages the network namespace where no riptided answers, by its process: null, 0: hidden. */
+const char *explanation_manager(char text[EXPLANATION_MANAGER_BYTES], const json_t *holder);
+
 /*
- * The document of riptide explain (docs/schema/explain.json) as text: templates (render.h), in
- * explain_words.c.
+ * How the connections of a document of `riptide show DST` (docs/schema/explain.json) start, and why
+ * not with a window, in one sentence, which the caller frees. NULL: no memory.
  */
-#define EXPLAIN_BYTES 400
-
-/* The manager of the network namespace, if no riptided answers. */
-#define EXPLAIN_MANAGER                                                                            \
-    "[{+holder}[{?holder}process {holder}|a process that this user cannot see] manages this "      \
-    "network namespace "                                                                           \
-    "(an agent that embeds the library, or a riptided that --control does not reach)"              \
-    "|riptided is not running]"
-
-/* One sentence: the window of new connections, and why, if it is ten. */
-extern const char explain_sentence[];
-
-/* The steps to it, one per line. The document needs `is_itself`: the operand is a destination. */
-extern const char explain_steps[];
+char *explanation_sentence(const json_t *document);
 
 #endif

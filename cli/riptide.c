@@ -23,8 +23,8 @@ static int version_run(const struct command_options *options);
 static const struct command commands[] = {
     { "status", NULL, status_run, ASKS, NULL, "whether windows are given, and what to do if not",
       NEEDS_DAEMON ", 4 windows are not given, or not all" },
-    { "show", "[PREFIX]", show_run, LOOKS, show_rows, "windows: in the kernel, and as computed", "" },
-    { "explain", "DST", explain_run, LOOKS, NULL, "from connections to window, step by step", "" },
+    { "show", "[PREFIX|DST]", show_run, LOOKS, show_rows,
+      "windows; of one destination: how it comes about", "" },
     { "verdict", NULL, verdict_run, ASKS, NULL, "whether windows help, by a control group",
       NEEDS_DAEMON ", 4 they harm" },
     { "verify", "ADDRESS PORT", verify_run, LOOKS, verify_rows,

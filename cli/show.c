@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * riptide show: compares the daemon's windows with the kernel's routes. Without a daemon it shows
- * the kernel's routes.
+ * the kernel's routes. With one destination: explain.c.
  */
 #include "client.h"
+#include "explain.h"
 #include "lib/internal.h"
 #include "lib/tools.h"
 #include "log.h"
@@ -155,12 +156,14 @@ int show_run(const struct command_options *options)
     struct riptide_prefix within = { .family = 0 };
     struct riptide_error error = { .text = "" };
     struct sides sides = { .routes = NULL };
-    int holder, r;
+    int holder, status, r;
 
     if (options->n_operands > 1)
-        return command_refuse(options, "%s: one PREFIX at a time", options->operands[1]);
+        return command_refuse(options, "%s: one at a time", options->operands[1]);
     if (options->n_operands > 0 && !command_parse_prefix(options, options->operands[0], &within))
         return EXIT_USAGE;
+    if (options->n_operands > 0 && explain(options, &within, &status) == 0)
+        return status;
     r = sides_read(&sides, options, &within);
     if (r == 0) {
         if (sides.absence.text[0] && strcmp(options->settings.control, "none") != 0)

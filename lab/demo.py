@@ -133,7 +133,7 @@ def window():
 
 def pace():
     """How first flights leave."""
-    program = riptide("explain", ADDRESS[RECEIVER])["program"]
+    program = riptide("show", ADDRESS[RECEIVER])["program"]
     percent = program and program["pacing_percent"]
     return f"over {percent} % of a round trip" if percent else "that leave at once"
 

@@ -3,7 +3,6 @@
 #include "checks.h"
 #include "explanation.h"
 #include "lib/tools.h"
-#include "render.h"
 #include "rules.h"
 
 #include <errno.h>
@@ -59,13 +58,14 @@ void check_daemon(const struct host *host, struct finding *finding)
 {
     const bool lacks4 = is_incomplete(host, AF_INET), lacks6 = is_incomplete(host, AF_INET6);
     const bool is_riptided = host_is_riptided(host);
-    char holder[48] = "held by no process", manager[144] = "a riptided runs", chosen[320] = "";
+    char holder[48] = "held by no process", manager[EXPLANATION_MANAGER_BYTES], chosen[320] = "";
+    const char *described = "a riptided runs";
 
     if (!is_riptided) {
-        json_t *numbers = json_pack("{s:i}", "holder", host->holder_pid);
+        json_t *holder_pid = json_integer(host->holder_pid);
 
-        render_string(manager, sizeof(manager), EXPLAIN_MANAGER, numbers);
-        json_decref(numbers);
+        described = explanation_manager(manager, holder_pid);
+        json_decref(holder_pid);
     }
     if (host->why[0])
         snprintf(chosen, sizeof(chosen), "; --apply auto chose %s: %s", host->apply, host->why);
@@ -100,26 +100,26 @@ void check_daemon(const struct host *host, struct finding *finding)
                        ? "riptide verdict has sizes and paths; a smaller --cwnd-max"
                        : REMEDY_PROGRAM);
     } else if (!strcmp(host->apply, "program")) {
-        finding_is(finding, SEVERITY_OK, "%s and gives windows by the program%s", manager,
+        finding_is(finding, SEVERITY_OK, "%s and gives windows by the program%s", described,
                    chosen);
     } else if ((lacks4 || lacks6) && host->is_holder_hidden) {
         finding_is(finding, SEVERITY_NOTE,
                    "%s, but its rules are not in place, or it gives windows by the program",
-                   manager);
+                   described);
         finding_do(finding,
                    "run it as root: the open files of that process are hidden from this user");
     } else if (lacks4 || lacks6) {
         finding_is(finding, gives_without_routes(host) ? SEVERITY_WARNING : SEVERITY_ERROR,
                    "%s, but its rules for %s are not in place (or its table and protocol are "
                    "others): connections %s",
-                   manager, lacks4 ? "IPv4" : "IPv6",
+                   described, lacks4 ? "IPv4" : "IPv6",
                    gives_without_routes(host) ? "have windows by the program only"
                                               : "start with the kernel's window");
         finding_do(finding, is_riptided
                                 ? "journalctl -u riptided has the reason: a line `windows disabled`"
                                 : "the log of that process has the reason");
     } else {
-        finding_is(finding, SEVERITY_OK, "%s and its rules are in place%s%s%s", manager,
+        finding_is(finding, SEVERITY_OK, "%s and its rules are in place%s%s%s", described,
                    host->reason[0] ? ": by routes, not by the program: " : "", host->reason,
                    chosen);
         if (host->reason[0]) {

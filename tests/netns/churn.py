@@ -107,7 +107,7 @@ class Watch:
     def describe(self, found):
         ways = [f"  {address}\n    TCP {ours}\n    UDP {base}" for address, ours, base in found[:4]]
         more = [self.host.run(*command, found[0][0], check=False).stdout
-                for command in ((RIPTIDE, "explain"), ("ip", "route", "get"))]
+                for command in ((RIPTIDE, "show"), ("ip", "route", "get"))]
         return "\n".join([f"{len(found)} ways differ, among them:", *ways, *more])
 
 

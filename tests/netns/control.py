@@ -5,6 +5,7 @@ import contextlib
 import ipaddress
 import json
 import os
+import re
 import socket
 import time
 from pathlib import Path
@@ -69,6 +70,8 @@ def said_json(done, name):
 def riptide_json(host, *arguments, check=True):
     """What `riptide ARGUMENTS --json` prints."""
     done = host.run(RIPTIDE, *arguments, "--json", check=check)
+    if arguments[0] == "show" and "destination" in done.stdout.split('"routes"')[0]:
+        return said_json(done, "explain")
     return said_json(done, {"resume": "pause"}.get(arguments[0], arguments[0]))
 
 
@@ -116,10 +119,20 @@ def one_line(done, status=1):
     return done.stderr
 
 
+def whole(text):
+    """A text whose broken lines are whole again, and whose result follows its arrow."""
+    return re.sub(r"^  => +", "  => ", re.sub(r"\n {15}(?=\S)", " ", text), flags=re.MULTILINE)
+
+
+def derived(host, dst, *options):
+    """What `riptide show DST` prints."""
+    return whole(host.run(RIPTIDE, "show", dst, *options).stdout)
+
+
 def verdict(host, dst, *options):
-    """The answer of explain as JSON, once its text agrees: while data flows, windows change
+    """The derivation of a window as JSON, once its text agrees: while data flows, windows change
     between the two requests."""
     def ask_twice():
-        found = riptide_json(host, "explain", dst, *options)
-        return found["verdict"] in host.run(RIPTIDE, "explain", dst, *options).stdout and found
+        found = riptide_json(host, "show", dst, *options)
+        return found["verdict"] in derived(host, dst, *options) and found
     return wait_until(ask_twice, "one verdict as text and as JSON")

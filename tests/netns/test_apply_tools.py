@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The output of show, explain, verify, flush and status on windows by the program."""
+"""The output of show, verify, flush and status on windows by the program."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import socket
 
 import cgroups
 import pytest
-from control import riptide_json, said_json, status
+from control import derived, riptide_json, said_json, status, whole
 from netns import RIPTIDE, Daemon, wait_until, wait_window, windows
 
 
@@ -21,9 +21,9 @@ def test_show_and_explain_say_that_no_route_gives_it(net, daemon):
         assert (row["daemon"]["state"], row["daemon"]["initrwnd"], row["starts_with"]) == ("by the program", 100, cwnd)
         assert re.search(f"\n203.0.113.1 +{cwnd} +1 +\\d program\n1 with a window, median {cwnd}; 0 without\n$",
                          net.host.run(RIPTIDE, "show").stdout)
-        explained = json.loads(net.host.run(RIPTIDE, "explain", "203.0.113.1", "--json").stdout)
+        explained = json.loads(derived(net.host, "203.0.113.1", "--json"))
         assert explained["route"]["state"] == "by the program"
-        assert "by the program" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        assert "by the program" in derived(net.host, "203.0.113.1")
         assert net.host.run(RIPTIDE).stdout.startswith("riptide: working. No connection has opened in the last minute.\n")
         metrics = net.host.run(RIPTIDE, "metrics").stdout
         assert "\nriptide_program_in_place 1\n" in metrics
@@ -68,7 +68,7 @@ def test_verify_proves_it(net, cgroup, daemon, apply):
         cgroups.enter(cgroup.parent)
         done = net.host.run(*words, check=False)
         net.host.run(RIPTIDE, "hint", "203.0.113.1", "--max", 10, "--for", "1h")
-        wait_until(lambda: riptide_json(net.host, "explain", "203.0.113.1")["program"]["initcwnd"] == 10, "the hint")
+        wait_until(lambda: riptide_json(net.host, "show", "203.0.113.1")["program"]["initcwnd"] == 10, "the hint")
         as_many = net.host.run(*words, check=False)
         cgroups.enter(cgroup)
         for found, figure in ((done, "[34][0-9]"), (as_many, "10")):
@@ -117,11 +117,11 @@ def test_explain_says_of_no_short_path_that_it_is_paced(net, daemon):
     net.learned("203.0.113.1", 30)
 
     def explain():
-        return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        return derived(net.host, "203.0.113.1")
     with daemon("program", "--policy", "bdp", has_rules=False):  # bdp reports the RTT
         wait_until(lambda: "\n  program      initcwnd " in explain(), "a window")
         assert "paced" not in explain()
-        program = riptide_json(net.host, "explain", "203.0.113.1")["program"]
+        program = riptide_json(net.host, "show", "203.0.113.1")["program"]
         assert program["pacing_percent"] == 0
         assert program["receive_bytes"] == 146_000
         assert "\n  receive      146000 bytes in the first window, where this host opens the connection, not of MPTCP\n" in explain()
@@ -136,22 +136,22 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_by_the_program(n
     net.host.ip("route", "add", "default", "via", "10.0.0.1", "table", 100)
 
     def said(*words):
-        return net.host.run(RIPTIDE, *words).stdout
+        return whole(net.host.run(RIPTIDE, *words).stdout)
     with daemon("both"):
         wait_until(lambda: net.starts("203.0.113.1") == cwnd, "the window")
         wait_window(net.host, "203.0.113.2")
-        explained = said("explain", "203.0.113.1")
+        explained = said("show", "203.0.113.1")
         assert "\n  route        left alone: " in explained
         assert f"\n  program      initcwnd {cwnd}\n" in explained
         assert (f"=> connections start with {cwnd} segments, given by the program; no route: left alone: "
                 in explained)
-        assert "\n  program      initcwnd " in said("explain", "203.0.113.2")
-        assert f"connections start with {cwnd} segments, given by the program\n" in said("explain", "203.0.113.2")
+        assert "\n  program      initcwnd " in said("show", "203.0.113.2")
+        assert f"connections start with {cwnd} segments, given by the program\n" in said("show", "203.0.113.2")
         rows = {row["dst"]: row for row in riptide_json(net.host, "show")["routes"]}
         assert rows["203.0.113.1"]["daemon"]["state"] == "left alone"
         assert [rows[dst]["starts_with"] for dst in rows] == [cwnd, cwnd]
-        assert re.search(r"\n203.0.113.1 .* program\n +left alone: ", said("show")) and re.search(r"\n203.0.113.2 .* both\n", said("show"))
-        document = riptide_json(net.host, "explain", "203.0.113.1")
+        assert re.search(r"\n203.0.113.1 .* program left alone: ", said("show")) and re.search(r"\n203.0.113.2 .* both\n", said("show"))
+        document = riptide_json(net.host, "show", "203.0.113.1")
         assert document["program"] == {"cgroup": str(cgroup), "initcwnd": cwnd, "may_lower": False, "kept": None,
                                        "receive_bytes": 146_000,
                                        "pacing_percent": 0, "reason": None, "holdout_percent": 0,
@@ -159,14 +159,14 @@ def test_a_destination_whose_route_is_left_alone_has_its_window_by_the_program(n
                                        "given": status()["apply"]["given"]}
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: f"=> connections start with {cwnd} segments, given by the program; the route is not in use: "
-                   in said("explain", "203.0.113.2"), "rules without a place")
+                   in said("show", "203.0.113.2"), "rules without a place")
         net.host.run(RIPTIDE, "pause")
-        assert f"initcwnd {cwnd}, not at present: paused\n" in said("explain", "203.0.113.1")
-        assert "given by the program" not in said("explain", "203.0.113.1")
+        assert f"initcwnd {cwnd}, not at present: paused\n" in said("show", "203.0.113.1")
+        assert "given by the program" not in said("show", "203.0.113.1")
     net.host.ip("rule", "del", "pref", 0, "lookup", "main")
     with daemon("routes"):
         wait_window(net.host, "203.0.113.2")
-        assert riptide_json(net.host, "explain", "203.0.113.1")["program"] is None
+        assert riptide_json(net.host, "show", "203.0.113.1")["program"] is None
         assert riptide_json(net.host, "show")["routes"][0]["starts_with"] in (None, 10)
 
 
@@ -175,7 +175,7 @@ def test_explain_says_where_a_larger_initcwnd_of_a_route_stays(net, daemon):
     net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", cwnd + 5)
 
     def explain():
-        return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        return derived(net.host, "203.0.113.1")
     with daemon("program", has_rules=False):
         wait_until(lambda: status()["destinations"], "a destination")
         assert net.connect("203.0.113.1").cwnd() == cwnd + 5
@@ -191,7 +191,7 @@ def test_explain_says_which_of_both_windows_it_is(net, daemon):
     net.learned("203.0.113.1", 40)
 
     def explain():
-        return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        return derived(net.host, "203.0.113.1")
     with daemon("both", "--cwnd-max", 32):
         net.host.run(RIPTIDE, "hint", "203.0.113.1", "--max", "30", "--for", "1h")
         wait_until(lambda: net.connect("203.0.113.1").cwnd() == 30, "the window")
@@ -232,7 +232,7 @@ def test_explain_says_that_it_is_given_by_the_program_and_when_not(net, cgroup, 
     cwnd = net.learned("203.0.113.1", 30).cwnd()
 
     def explain():
-        return net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        return derived(net.host, "203.0.113.1")
     with daemon("program", has_rules=False):
         wait_until(lambda: status()["destinations"], "a destination")
         assert f"=> connections start with {cwnd} segments, given by the program\n" in explain()
@@ -284,8 +284,8 @@ def test_explain_and_show_name_whose_program_goes_on(net, daemon):
         wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "the window")
         gives = f"process {riptided.pid} gives windows by the program and does not answer on --control"
         with riptided.stopped():
-            assert net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout.endswith(f"=> {gives}\n")
-            document = said_json(net.host.run(RIPTIDE, "explain", "203.0.113.1", "--json"), "explain")
+            assert derived(net.host, "203.0.113.1").endswith(f"=> {gives}\n")
+            document = said_json(net.host.run(RIPTIDE, "show", "203.0.113.1", "--json"), "explain")
             assert (document["verdict"], document["is_program_silent"]) == (gives, True)
             assert f"; {gives}\n" in net.host.run(RIPTIDE, "show").stderr
 

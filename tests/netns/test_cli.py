@@ -10,7 +10,7 @@ import pytest
 from control import one_line, riptide_json
 from netns import RIPTIDE, RIPTIDED, Daemon, wait_window
 
-COMMANDS = ("status", "show", "explain", "verdict", "verify", "doctor", "observe", "hint", "pause", "resume", "flush", "metrics", "help",
+COMMANDS = ("status", "show", "verdict", "verify", "doctor", "observe", "hint", "pause", "resume", "flush", "metrics", "help",
             "version")
 VERSION = "0.1.0"
 
@@ -63,8 +63,8 @@ WRONG = {
         ([""], "unknown command"), (["observe", "--json=1"], "--json"),
         (["observe", "10.0.0.1/8"], "10.0.0.1/8"), (["show", "--table", "x"], "--table x"),
         (["show", "203.0.113.1", "203.0.113.2"], "203.0.113.2"), (["status", "now"], "now"),
-        (["flush", "--json"], "--json"), (["version", "2"], "2"), (["explain"], "one destination is needed"),
-        (["explain", "example.org"], "example.org"),
+        (["flush", "--json"], "--json"), (["version", "2"], "2"), (["show", "1"], "1"),
+        (["show", "example.org"], "example.org"),
         (["hint", "203.0.113.1"], "--max"), (["hint", "--max", "20"], "PREFIX"),
         (["hint", "203.0.113.1", "--for", "1s"], "--max"), (["hint", "--remove"], "PREFIX"),
         (["hint", "203.0.113.1", "--remove", "--max", "20"], "--remove"),

@@ -46,7 +46,7 @@ def test_commands_find_the_daemon_and_its_routes(net, config, learned, place):
     assert [line.split()[:2] for line in shown.stdout.splitlines()[1:-1]] == [["203.0.113.1", "40"]]
     assert run("show", "8.8.8.8", "--table", "7230", "--control", "none").stderr == (
         "riptide: show: no routes in table 7230 within 8.8.8.8\n")  # options prevail over the file
-    assert "=> connections start with 40 segments" in run("explain", "203.0.113.1").stdout
+    assert "=> connections start with 40 segments" in run("show", "203.0.113.1").stdout
     doctor = run("doctor").stdout
     assert "ok       daemon " in doctor and ("(cwnd_max 40)" in doctor or "not 40" in doctor)
     assert run("status").stdout.startswith("riptide: working. Routes give 1 destination their window.\n")
@@ -56,7 +56,7 @@ def test_commands_find_the_daemon_and_its_routes(net, config, learned, place):
         assert run("verify", "203.0.113.1", port).stdout.startswith("applied")
         if place == "--config":  # a mistake invalidates only its line
             config.write_text(f"{config.read_text()}[prefix 203.0.113.0/24]\n\ncwnd-max = 70\ncwnd-min = many\n")
-            for command, shown in (("show", " 40 "), ("explain 203.0.113.1", " 40 "), ("status", ""),
+            for command, shown in (("show", " 40 "), ("show 203.0.113.1", " 40 "), ("status", ""),
                                    ("doctor", "ok       daemon "), (f"verify 203.0.113.1 {port}", "applied")):
                 done = run(*command.split())
                 line = done.stderr.splitlines()[0]
@@ -74,7 +74,7 @@ def test_number_that_cannot_be_is_wrong_usage_and_in_a_file_passed_over(host, co
     done = host.run(RIPTIDE, "flush", "--config", config)
     assert done.stdout == "removed: rules 0, routes 0, table 7230\n"
     assert done.stderr.startswith(f"riptide: flush: {config}: table: 254")
-    for command in (["explain", "203.0.113.1"], ["doctor"], ["flush"],
+    for command in (["show", "203.0.113.1"], ["doctor"], ["flush"],
                     ["verify", "203.0.113.1", "80"]):
         done = host.run(RIPTIDE, *command, "--table", "254", check=False)
         assert done.returncode == 2
@@ -119,7 +119,7 @@ def test_without_daemon_explain_goes_by_the_configuration(net, tmp_path):
             f"riptide: {command}: {path}: No such file or directory\n")
     path.write_text("[compute]\nprefix-len4 = 24\n[observe]\nexclude = 203.0.113.1\n")
     net.learned("203.0.113.1", 60)
-    said = riptide_json(net.host, "explain", "203.0.113.1", "--config", path)
+    said = riptide_json(net.host, "show", "203.0.113.1", "--config", path)
     assert not said["in_scope"] and "outside of --scope" in said["verdict"]
-    said = riptide_json(net.host, "explain", "203.0.113.2", "--config", path)
+    said = riptide_json(net.host, "show", "203.0.113.2", "--config", path)
     assert said["destination"] == "203.0.113.0/24"

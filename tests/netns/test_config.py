@@ -2,7 +2,7 @@
 """riptided.conf: checked, and in force."""
 
 import pytest
-from control import one_line, riptide_json
+from control import derived, one_line, riptide_json
 from netns import RIPTIDE, RIPTIDED, Daemon, wait_until, windows
 
 
@@ -64,9 +64,9 @@ def test_prefix_has_bounds_of_its_own(net, config):
         wait_until(lambda: windows(net.host) == expected, "a window of its own for each prefix")
         assert net.connect("203.0.113.1").cwnd() == 25
         assert net.connect("203.0.113.200").cwnd() == 10
-        assert "windows are off for 203.0.113.200" in net.host.run(RIPTIDE, "explain", "203.0.113.200").stdout
-        window = riptide_json(net.host, "explain", "203.0.113.1")["window"]
+        assert "windows are off for 203.0.113.200" in derived(net.host, "203.0.113.200")
+        window = riptide_json(net.host, "show", "203.0.113.1")["window"]
         assert (window["hint"], window["off"]) == ("203.0.113.0/24", None)
         assert (window["cwnd_max"], window["cwnd"]) == (25, 25)
         assert window["limited_by"] == "max"
-        assert "by the hint for 203.0.113.0/24" in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        assert "by the hint for 203.0.113.0/24" in derived(net.host, "203.0.113.1")

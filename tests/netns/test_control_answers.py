@@ -200,7 +200,7 @@ def test_show_without_a_daemon_is_the_kernels_side(net):
     net.host.ip("link", "set", name, "up")
     for dst, dev in (("203.0.113.1", name), ("203.0.113.2", "eth0")):
         net.host.ip("route", "add", dst, "dev", dev, "table", TABLE, "proto", "230", "initcwnd", 20)
-    done = net.host.run(RIPTIDE, "show", "203.0.113.2")
+    done = net.host.run(RIPTIDE, "show", "203.0.113.2/31")
     assert done.stdout.splitlines()[1].split()[:2] == ["203.0.113.2", "20"]
     assert "not running" in done.stderr
     found = riptide_json(net.host, "show")

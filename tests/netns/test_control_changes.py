@@ -8,7 +8,7 @@ import signal
 import socket
 
 import pytest
-from control import ask, connect, one_line, read_line, riptide_json, verdict, write_state
+from control import ask, connect, derived, one_line, read_line, riptide_json, verdict, write_state
 from netns import AS_NOBODY, RIPTIDE, Daemon, routes, rules, wait_until, wait_window, windows
 
 
@@ -78,7 +78,7 @@ def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
         document = verdict(net.host, "203.0.113.1")
         assert (document["window"]["off"], document["window"]["cwnd"]) == ("203.0.113.0/24", 0)
         assert (document["route"]["state"], document["route"]["reason"]) == ("withdrawn", why)
-        said = net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        said = derived(net.host, "203.0.113.1")
         assert f"no window is given at present: {why}; connections start with 10 segments" in said
         assert f"\n  window       none: {why}, computed " in said
         shown = {row.split("\t")[0]: row.split("\t") for row in ask({"request": "show"})["routes"]}
@@ -86,7 +86,7 @@ def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
         # It is learned on, by all connections of it; the window is back with its end.
         assert hint(net, "203.0.113.0/24", "--off", "--for", "2s")
         wait_until(lambda: cwnds() == [True, True], "the window again")
-        assert why not in net.host.run(RIPTIDE, "explain", "203.0.113.1").stdout
+        assert why not in derived(net.host, "203.0.113.1")
 
 
 def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):

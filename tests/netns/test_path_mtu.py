@@ -58,7 +58,7 @@ def starts_small(connection):
 
 def left_alone(host, address):
     """Why there is no route to it."""
-    route = riptide_json(host, "explain", address)["route"]
+    route = riptide_json(host, "show", address)["route"]
     return route and route["state"] == "left alone" and route["reason"]
 
 

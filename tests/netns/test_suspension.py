@@ -14,7 +14,7 @@ import netns
 import pytest
 import wanbox
 from connection import TCP_CONGESTION, Connection, tcp_info
-from control import add_experiment, outcome_line, riptide_json, status, write_state
+from control import add_experiment, derived, outcome_line, riptide_json, status, write_state
 from netns import RIPTIDE, Host, wait_until
 from test_metrics import figures_of
 from waiting import SLOWNESS
@@ -169,7 +169,7 @@ def test_windows_that_do_harm_are_suspended_and_are_tried_again_twice_as_late(sh
             said = near.run(RIPTIDE, "status", check=False).stdout
             assert re.match(r"riptide: SUSPENDED\. Windows did harm; they are tried again in \d+ min\.\n  why          suspended for ", said), said
             nothing = "no window is given by the program at present: " if backend == "program" else ""
-            assert f"{nothing}suspended for" in near.run(RIPTIDE, "explain", SHALLOW[0]).stdout
+            assert f"{nothing}suspended for" in derived(near, SHALLOW[0])
             figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
             assert (figures["riptide_suspended"], figures["riptide_suspensions_total"]) == (1, 1)
             assert suspended()["effect"]["verdict"] == "harms"
