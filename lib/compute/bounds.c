@@ -15,22 +15,21 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
                       struct riptide_error *error)
 {
     const struct riptide_estimator_config *config = &estimator->config;
+    bool has_end = hint_has_end(hint);
     uint32_t max = hint->cwnd_max ? hint->cwnd_max : config->cwnd_max;
     uint32_t min = hint->cwnd_min ? hint->cwnd_min : config->cwnd_min;
 
     if (!prefix_is_valid(&hint->dst))
         return error_set_field(error, "hint.dst",
                                "no prefix; family AF_INET or AF_INET6, no bits after len");
-    if (!hint_has_end(hint))
-        return bounds_check("hint.cwnd_min", "hint.cwnd_max", min, max, error);
-    if (hint->until_ns <= estimator->input.now_ns)
+    if (has_end && hint->until_ns <= estimator->input.now_ns)
         return error_set_field(error, "hint.until_ns", "has passed already");
-    if (hint->cwnd_min > 0)
+    if (has_end && hint->cwnd_min > 0)
         return error_set_field(error, "hint.cwnd_min",
                                "must be 0: a hint with an end only lowers windows");
-    if (hint->cwnd_max == 0 && !hint->off)
+    if (has_end && hint->cwnd_max == 0 && !hint->off)
         return error_set_field(error, "hint.cwnd_max", "0, and not off: it has no effect");
-    return bounds_check("hint.cwnd_min", "hint.cwnd_max", 1, max, error);
+    return bounds_check("hint.cwnd_min", "hint.cwnd_max", has_end ? 1 : min, max, error);
 }
 
 /* The last one up to that prefix, or NONE: the one around it, or inside of that. */

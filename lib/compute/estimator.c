@@ -152,12 +152,10 @@ void refresh(struct riptide_estimator *estimator, uint32_t slot)
     estimator->changed = slot;
 }
 
-/* Whether it has a window, or samples that gave none. */
+/* Whether it has a window, or had samples that gave none. */
 static bool is_known(const struct destination *destination)
 {
-    const uint16_t *n = destination->last.n;
-
-    return has_window(destination) || n[0] + n[1] + n[2] + n[3] > 0;
+    return has_window(destination) || destination->updated_ns > 0;
 }
 
 /* Empties the policy's memory beyond the tick. */
@@ -177,6 +175,7 @@ static void forget(struct riptide_estimator *estimator, uint32_t slot)
     estimator->stats.destinations -= has_window(destination);
     destination->smoothed = NO_HISTORY;
     destination->base_cwnd = 0;
+    destination->updated_ns = 0;
     destination->last = (struct sampled){ 0 };
     forget_kept(estimator, destination);
     refresh(estimator, slot);
@@ -193,15 +192,6 @@ static const struct riptide_policy_input *input_of(struct riptide_estimator *est
     return input;
 }
 
-/* Sets the window of a destination as computed at that time, before bounds. */
-static void set_window(struct riptide_estimator *estimator, struct destination *destination,
-                       double smoothed, int64_t updated_ns)
-{
-    estimator->stats.destinations += !has_window(destination);
-    destination->smoothed = smoothed;
-    destination->updated_ns = updated_ns;
-}
-
 /* Ends the tick of a destination that has samples. */
 static void compute(struct riptide_estimator *estimator, uint32_t slot)
 {
@@ -209,23 +199,27 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot)
     const struct riptide_policy *policy = estimator->config.policy;
     void *memory = memory_of(estimator, destination);
     bool has_evidence = destination->tick.n[RIPTIDE_LEFT_OUT_NOT] > 0;
+    int64_t now_ns = (int64_t)estimator->input.now_ns;
 
     /* Idle connections show nothing of the path, but Algorithm 1 keeps their window. */
     if (has_evidence ||
         (has_window(destination) && destination->tick.n[RIPTIDE_LEFT_OUT_IDLE] > 0)) {
         double cwnd = policy->combine(input_of(estimator, destination), memory);
 
-        if (cwnd >= 0 && cwnd <= DBL_MAX)
-            set_window(estimator, destination, cwnd, (int64_t)estimator->input.now_ns);
-        else
+        if (cwnd >= 0 && cwnd <= DBL_MAX) {
+            estimator->stats.destinations += !has_window(destination);
+            destination->smoothed = cwnd;
+            destination->updated_ns = now_ns;
+        } else {
             estimator->stats.invalid += cwnd != RIPTIDE_NO_EVIDENCE;
+        }
     }
     if (!has_evidence)
         destination->tick.min_rtt_us = destination->last.min_rtt_us;
     destination->last = destination->tick;
     if (!has_window(destination)) {
         /* Its counts are kept to say why; the policy begins anew. */
-        destination->updated_ns = (int64_t)estimator->input.now_ns;
+        destination->updated_ns = now_ns;
         forget_kept(estimator, destination);
     }
     refresh(estimator, slot);
@@ -247,7 +241,9 @@ int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
     destination = destination_at(estimator, slot);
     destination->last =
         (struct sampled){ .n = { (uint16_t)loaded->samples }, .min_rtt_us = loaded->min_rtt_us };
-    set_window(estimator, destination, loaded->smoothed, updated_ns);
+    estimator->stats.destinations += !has_window(destination);
+    destination->smoothed = loaded->smoothed;
+    destination->updated_ns = updated_ns;
     forget_kept(estimator, destination);
     if (policy->restore)
         policy->restore(input_of(estimator, destination), memory_of(estimator, destination),

@@ -134,12 +134,10 @@ static inline void estimator_freep(struct riptide_estimator **estimatorp)
     riptide_estimator_free(*estimatorp);
 }
 
-/* The caller's over the defaults. Errors: -EINVAL, -E2BIG, with a line. */
+/* The caller's over the defaults. Both: errors -EINVAL, -E2BIG, with a line. */
 int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
                            struct riptide_error *error);
-
-/* Errors: -EINVAL with a line. */
 int bounds_check(const char *min_field, const char *max_field, uint32_t min, uint32_t max,
                  struct riptide_error *error);
 
@@ -170,13 +168,13 @@ void estimator_set_base(struct riptide_estimator *estimator, const struct riptid
 /* Bounds `smoothed` of an estimate by the configuration, hints and the base route. */
 void bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate);
 
+/* Removes hints whose end has passed. */
+void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
+
 static inline bool hint_has_end(const struct riptide_hint *hint)
 {
     return hint->until_ns != 0 && hint->until_ns != RIPTIDE_NEVER_NS;
 }
-
-/* Removes hints whose end has passed. */
-void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
 
 /* A line at a time, up to STATE_LINE_BYTES. Return the bytes written; 0: it has no window. */
 enum { STATE_LINE_BYTES = 192 };
