@@ -61,7 +61,7 @@ def plan(path, number, drawn, end_s, idle_s=0):
 
 
 class Means(NamedTuple):
-    """The means of an arm: the outcomes that riptided's books have."""
+    """The means of an arm: the outcomes that riptided adds up."""
     n: int
     log_time: float  # busy time in smallest round trip times
     again: float  # share of segments with data

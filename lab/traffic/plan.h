@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define TRAFFIC_NAME_SIZE 32
-#define TRAFFIC_HOSTS_MAX 64
+#define TRAFFIC_HOSTS_MAX 128
 
 struct traffic_host {
     char name[TRAFFIC_NAME_SIZE]; /* of its network namespace, too */

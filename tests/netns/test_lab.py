@@ -131,7 +131,7 @@ def test_shares_have_the_interval_of_clopper_and_pearson():
     assert estimate_exact(10, 200) == pytest.approx((0.05, 0.02423, 0.09003), abs=1e-5)
 
 
-def test_a_proof_counts_verdicts_that_miss_the_truth():
+def test_verdicts_that_miss_the_truth_are_counted():
     def row(*bounds):
         return {key: {"low": low, "high": high} if low is not None else None
                 for key, (low, high) in zip(("time_percent", "again_points"), bounds)}

@@ -95,8 +95,8 @@ class Run:
     def __init__(self, world, number, results, reads, end_s):
         self.verdicts = [apply["effect"] for _, apply in reads if apply["effect"]]
         self.last = self.verdicts[-1] if self.verdicts else None
-        books_s = next((at_s for at_s, apply in reads if apply["effect"] and apply["effect"]["connections"]), 0)
-        self.arms = worlds.arms_of(results, f"sender{number}", max(BEGIN_S, books_s - 1), end_s)
+        counted_s = next((at_s for at_s, apply in reads if apply["effect"] and apply["effect"]["connections"]), 0)
+        self.arms = worlds.arms_of(results, f"sender{number}", max(BEGIN_S, counted_s - 1), end_s)
         before = worlds.arms_of(results, f"sender{number}", 0, BEGIN_S)
         self.is_late = world != "none" and not (before[1] and self.arms[1])
 
