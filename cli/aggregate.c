@@ -4,7 +4,7 @@
 
 #include "explanation.h"
 #include "lib/prefix.h"
-#include "render.h"
+#include "members.h"
 
 #include <stdlib.h>
 

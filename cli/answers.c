@@ -9,7 +9,7 @@
 #include "lib/internal.h"
 #include "lib/tools.h"
 #include "log.h"
-#include "render.h"
+#include "members.h"
 #include "rules.h"
 
 #include <inttypes.h>

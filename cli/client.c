@@ -8,7 +8,7 @@
 #include "lib/tools.h"
 #include "listener.h"
 #include "log.h"
-#include "render.h"
+#include "members.h"
 #include "request.h"
 
 #include <errno.h>

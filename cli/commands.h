@@ -6,7 +6,7 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-#include "render.h"
+#include "members.h"
 #include "settings.h"
 
 #include <jansson.h>
@@ -55,21 +55,8 @@ struct command {
     const char *statuses; /* exit statuses besides 0, 1 and 2: ", 3 ..." */
 };
 
-/*
- * Prints a document and frees it: as JSON if the options ask for that, else by a template
- * (render.h), as a table unless `sides` is NULL. Returns the exit status: a failure if it is NULL.
- */
-int command_print(const struct command_options *options, json_t *document, const char *template,
-                  const char *sides);
-
 /* Prints a document as JSON and frees it. Returns the exit status: a failure if it is NULL. */
 int command_print_json(const struct command_options *options, json_t *document);
-
-/* Adds a member for templates that is not in the JSON output; frees the value. */
-void command_add(const struct command_options *options, json_t *document, json_t *facts);
-
-/* Style of standard output: a terminal's width, and colour unless NO_COLOR is set. */
-struct render_style command_style(void);
 
 /* Reports a wrong option or operand. Returns the exit status. */
 int command_refuse(const struct command_options *options, const char *format, ...)

@@ -36,26 +36,35 @@ static json_t *finding_to_json(const struct finding *finding)
                      finding->evidence, "remedy", finding->remedy[0] ? finding->remedy : NULL);
 }
 
-static const char findings_text[] = "[{*findings}{severity:-8} {check:-13} {summary}\n"
-                                    "[{!severity=ok}                       read: {evidence}\n]"
-                                    "[                       do:   {remedy}\n]]";
+static void print_finding(const struct finding *finding)
+{
+    printf("%-8s %-13s %s\n", severity_name(finding->severity), finding->check, finding->summary);
+    if (finding->severity != SEVERITY_OK)
+        printf("%23sread: %s\n", "", finding->evidence);
+    if (finding->remedy[0])
+        printf("%23sdo:   %s\n", "", finding->remedy);
+}
 
 static int report(const struct host *host, const struct command_options *options)
 {
     json_t *rows = json_array();
     enum severity worst = SEVERITY_OK;
     struct finding finding;
-    int status;
+    int status = EXIT_SUCCESS;
 
     for (size_t i = 0; i < checks_count(); i++) {
         checks_judge(i, host, &finding);
         if (finding.severity > worst)
             worst = finding.severity;
-        json_array_append_new(rows, finding_to_json(&finding));
+        if (options->json)
+            json_array_append_new(rows, finding_to_json(&finding));
+        else
+            print_finding(&finding);
     }
-    status = command_print(
-        options, json_pack("{s:s, s:o}", "verdict", severity_name(worst), "findings", rows),
-        findings_text, NULL);
+    if (options->json)
+        status = command_print_json(options, json_pack("{s:s, s:O}", "verdict",
+                                                       severity_name(worst), "findings", rows));
+    json_decref(rows);
     return status == EXIT_SUCCESS ? status_of(worst) : status;
 }
 

@@ -2,6 +2,8 @@
 /* Verdicts of the library in units for display: percent, points, round trips. */
 #include "effect.h"
 
+#include "members.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -159,28 +161,6 @@ static json_t *effect_halves(const struct outcomes *halves)
     return change_of(&verdict.time, 0.01);
 }
 
-/* The class with the least time against those held out, or the most; null: there are not two. */
-static json_t *effect_extreme(const json_t *rows, bool is_best)
-{
-    const json_t *row, *found = NULL;
-    size_t i, n = 0;
-
-    json_array_foreach(rows, i, row)
-    {
-        double time = real(get(row, "time_percent"), "estimate");
-
-        if (json_is_null(get(row, "time_percent")))
-            continue;
-        n++;
-        if (!found || (time < real(get(found, "time_percent"), "estimate")) == is_best)
-            found = row;
-    }
-    if (n < 2)
-        return json_null();
-    return json_pack("{s:O, s:O}", "class", get(found, "class"), "time_percent",
-                     get(found, "time_percent"));
-}
-
 static json_t *effect_left_out(const struct experiment *experiment)
 {
     json_int_t n[OUTCOME_ENTRIES] = { 0 };
@@ -199,17 +179,16 @@ json_t *effect_document(const char *reason, const struct experiment *experiment,
     json_t *pooled, *rows;
 
     if (reason)
-        return json_pack("{s:s, s:n, s:i, s:n, s:f, s:f, s:n, s:n, s:n, s:n, s:n, s:[]}", "reason",
+        return json_pack("{s:s, s:n, s:i, s:n, s:f, s:f, s:n, s:n, s:n, s:[]}", "reason",
                          reason, "since", "holdout_percent", 0, "phase", "confidence_percent",
                          100 * (1 - VERDICT_ALPHA), "suspended_s", suspended_s, "pooled",
-                         "halves_percent", "best", "worst", "left_out", "classes");
+                         "halves_percent", "left_out", "classes");
     pooled = effect_pooled(experiment);
     rows = effect_classes(experiment, strcmp(text_of(pooled, "verdict"), "void") == 0);
-    return json_pack("{s:n, s:n, s:o, s:s, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "reason",
+    return json_pack("{s:n, s:n, s:o, s:s, s:f, s:f, s:o, s:o, s:o, s:o}", "reason",
                      "since", "holdout_percent", effect_percent(experiment), "phase",
                      phase_name[experiment->phase], "confidence_percent",
                      100 * (1 - VERDICT_ALPHA), "suspended_s", suspended_s, "pooled", pooled,
-                     "halves_percent", effect_halves(&experiment->halves), "best",
-                     effect_extreme(rows, true), "worst", effect_extreme(rows, false), "left_out",
+                     "halves_percent", effect_halves(&experiment->halves), "left_out",
                      effect_left_out(experiment), "classes", rows);
 }

@@ -3,7 +3,7 @@
 #include "explain.h"
 
 #include "explanation.h"
-#include "render.h"
+#include "members.h"
 #include "text.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The derivation of a window as text. The first failing step on the way decides the sentence. */
 #include "explanation.h"
 
-#include "render.h"
+#include "members.h"
 
 #include <stdlib.h>
 #include <string.h>

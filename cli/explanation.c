@@ -2,7 +2,7 @@
 /* The library's values under the names of docs/schema/explain.json. */
 #include "explanation.h"
 
-#include "render.h"
+#include "members.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  */
 #include "commands.h"
 #include "log.h"
-#include "render.h"
+#include "members.h"
 #include "samples.h"
 #include "text.h"
 

@@ -9,8 +9,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 static int help_run(const struct command_options *options);
 static int version_run(const struct command_options *options);
@@ -150,27 +148,6 @@ static int version_run(const struct command_options *options)
     return EXIT_SUCCESS;
 }
 
-struct render_style command_style(void)
-{
-    const char *no_colour = getenv("NO_COLOR"), *kind = getenv("TERM");
-    struct render_style style = { .width = 0 };
-    struct winsize size;
-
-    if (!isatty(STDOUT_FILENO))
-        return style;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        style.width = size.ws_col; /* 0 if the terminal does not report it */
-    style.is_coloured = !(no_colour && *no_colour) && kind && strcmp(kind, "dumb") != 0;
-    return style;
-}
-
-void command_add(const struct command_options *options, json_t *document, json_t *facts)
-{
-    if (!options->json)
-        json_object_update(document, facts);
-    json_decref(facts);
-}
-
 int command_print_json(const struct command_options *options, json_t *document)
 {
     /* In one piece: jansson would write each token. log_finish detects a failure. */
@@ -183,21 +160,6 @@ int command_print_json(const struct command_options *options, json_t *document)
     }
     puts(text);
     free(text);
-    return EXIT_SUCCESS;
-}
-
-int command_print(const struct command_options *options, json_t *document, const char *template,
-                  const char *sides)
-{
-    const struct render_style style = command_style();
-
-    if (options->json || !document)
-        return command_print_json(options, document);
-    if (sides)
-        render_table(stdout, template, document, sides, &style);
-    else
-        render(stdout, template, document, &style);
-    json_decref(document);
     return EXIT_SUCCESS;
 }
 

@@ -6,7 +6,7 @@
 #include "lib/internal.h"
 #include "lib/tools.h"
 #include "log.h"
-#include "render.h"
+#include "members.h"
 #include "resolve.h"
 
 #include <errno.h>

@@ -16,6 +16,7 @@
 #include "resolve.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,22 +184,51 @@ static json_t *to_json(const struct evidence *evidence, const struct verdict *ve
                      figure_or_null(evidence->program_cwnd), "has_given", evidence->has_given);
 }
 
-/* `segments`: how many the peer accepts at first, if known. */
-static const char text[] =
-    "{verdict}: {connection.peer} port {connection.peer_port} starts with {connection.cwnd} "
-    "segments[: {reason}]\n"
-    "  connection  from {connection.source} port {connection.source_port}, "
-    "{connection.congestion_control}, segments of {connection.mss_bytes} bytes, none sent\n"
-    "  route       [{route.dst}|-] table [{route.table}|0] proto {route.protocol}"
-    "[ initcwnd {route.initcwnd}]\n"
-    "[  program     gives {program.initcwnd}[{!program.has_given}, but not to this connection]\n]"
-    "  peer        takes [{connection.peer_window_bytes} bytes at first, {segments} segments"
-    "|a window that this kernel does not show]\n"
-    "[  note        {note}\n]";
+static void print_program(const struct evidence *evidence)
+{
+    if (evidence->program_cwnd > 0)
+        printf("  program     gives %" PRIu32 "%s\n", evidence->program_cwnd,
+               evidence->has_given ? "" : ", but not to this connection");
+}
+
+static void print_peer(const struct probe *probe)
+{
+    if (probe->snd_wnd_bytes == 0)
+        puts("  peer        takes a window that this kernel does not show");
+    else if (probe->mss_bytes == 0)
+        printf("  peer        takes %" PRIu32 " bytes at first\n", probe->snd_wnd_bytes);
+    else
+        printf("  peer        takes %" PRIu32 " bytes at first, %" PRIu32 " segments\n",
+               probe->snd_wnd_bytes, probe->snd_wnd_bytes / probe->mss_bytes);
+}
+
+static void print(const struct evidence *evidence, const struct verdict *verdict)
+{
+    const struct probe *probe = &evidence->probe;
+    const struct route_answer *answer = &evidence->answer;
+    char peer[RIPTIDE_PREFIX_TEXT_BYTES], source[RIPTIDE_PREFIX_TEXT_BYTES];
+    char match[RIPTIDE_PREFIX_TEXT_BYTES] = "-";
+
+    riptide_prefix_format(&probe->peer, peer);
+    riptide_prefix_format(&probe->source, source);
+    if (answer->match.family)
+        riptide_prefix_format(&answer->match, match);
+    printf("%s: %s port %u starts with %" PRIu32 " segments%s%s\n", verdict_name(verdict->kind),
+           peer, probe->peer_port, probe->cwnd, verdict->reason[0] ? ": " : "", verdict->reason);
+    printf("  connection  from %s port %u, %s, segments of %" PRIu32 " bytes, none sent\n", source,
+           probe->source_port, probe->congestion_control, probe->mss_bytes);
+    printf("  route       %s table %" PRIu32 " proto %u", match, answer->table, answer->protocol);
+    if (answer->initcwnd > 0)
+        printf(" initcwnd %" PRIu32, answer->initcwnd);
+    puts("");
+    print_program(evidence);
+    print_peer(probe);
+    if (verdict->note[0])
+        printf("  note        %s\n", verdict->note);
+}
 
 static int report(const struct command_options *options, const struct evidence *evidence)
 {
-    const struct probe *probe = &evidence->probe;
     struct verdict verdict;
     static const int statuses[] = {
         [VERDICT_APPLIED] = EXIT_SUCCESS,
@@ -206,16 +236,13 @@ static int report(const struct command_options *options, const struct evidence *
         [VERDICT_OVERRIDDEN] = EXIT_OVERRIDDEN,
         [VERDICT_UNKNOWN] = EXIT_UNKNOWN,
     };
-    json_t *document;
-    int status;
+    int status = EXIT_SUCCESS;
 
     verdict_judge(evidence, &verdict);
-    document = to_json(evidence, &verdict);
-    if (probe->mss_bytes)
-        command_add(
-            options, document,
-            json_pack("{s:I}", "segments", (json_int_t)(probe->snd_wnd_bytes / probe->mss_bytes)));
-    status = command_print(options, document, text, NULL);
+    if (options->json)
+        status = command_print_json(options, to_json(evidence, &verdict));
+    else
+        print(evidence, &verdict);
     return status == EXIT_SUCCESS ? statuses[verdict.kind] : status;
 }
 

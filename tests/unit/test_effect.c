@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Verdicts as text, from round figures. */
+/* Verdicts as documents, from round figures. */
 #include "effect.h"
 #include "fill.h"
+#include "members.h"
 #include "unit.h"
 
 #include <math.h>
@@ -32,13 +33,21 @@ static void assert_word(json_t *row, const char *verdict)
     json_decref(row);
 }
 
-/* And that sentence. */
-static void assert_says(json_t *row, const char *verdict, const char *expected)
+/* A change with its interval, to one decimal. */
+static void assert_change(const json_t *change, const char *expected)
 {
-    char text[512];
+    char text[96];
 
-    render_string(text, sizeof(text), EFFECT_SENTENCE, row);
+    snprintf(text, sizeof(text), "%.1f (%.1f to %.1f)", real(change, "estimate"),
+             real(change, "low"), real(change, "high"));
     assert_string_equal(text, expected);
+}
+
+/* `row`, which is freed, has that verdict, with these changes of time and of retransmissions. */
+static void assert_changes(json_t *row, const char *verdict, const char *time, const char *again)
+{
+    assert_change(get(row, "time_percent"), time);
+    assert_change(get(row, "again_points"), again);
     assert_word(row, verdict);
 }
 
@@ -80,34 +89,25 @@ static size_t count_classes(const struct outcomes *outcomes)
 }
 
 /* That of docs/verdict.md. */
-TEST(the_example_in_words)
+TEST(the_example_in_figures)
 {
     struct outcomes outcomes = { 0 };
 
     fill_both(&outcomes, class_of(2, 4), cell_of(4112, 1.585, 493), cell_of(232, 2, 23));
-#define FIGURES                                                                                    \
-    "windows help: 1.00 round trips saved (95 % CI 0.72 to 1.30), time -25.0 % (-30.3 to -19.3); " \
-    "retransmitted +0.2 points (-0.5 to +0.9); 4112 connections against 232 held out"
-    assert_says(effect_pooled(of(&outcomes, 5)), "helps", FIGURES);
-    assert_says(class_at(&outcomes, 0, 5), "helps", "64 to 128 KB, 150 to 300 ms: " FIGURES);
+    assert_changes(effect_pooled(of(&outcomes, 5)), "helps", "-25.0 (-30.3 to -19.3)",
+                   "0.2 (-0.5 to 0.9)");
+    assert_changes(class_at(&outcomes, 0, 5), "helps", "-25.0 (-30.3 to -19.3)",
+                   "0.2 (-0.5 to 0.9)");
 }
 
-TEST(the_table_has_both_arms_and_both_halves)
+TEST(both_halves_of_those_held_out_are_compared)
 {
     struct experiment experiment = { .holdout_percent = 5 };
     json_t *document;
-    char text[512];
 
-    fill_both(&experiment.all, class_of(2, 4), cell_of(4112, 1.585, 493),
-         cell_of(232, 2, 23));
     fill_both(&experiment.halves, 0, cell_of(120, 2, 0), cell_of(120, 2, 0));
     document = effect_document(NULL, &experiment, 0);
-    render_string(text, sizeof(text), EFFECT_TABLE, document);
-    assert_string_equal(
-        text, "  time: 4.00 round trips without a window, 3.00 with one\n"
-              "  retransmitted: 0.99 % without, 1.20 % with\n"
-              "  a change of time by 7.6 % would have been shown by now\n"
-              "  those held out, one half against the other: time +0.0 % (-13.3 to +15.3)\n");
+    assert_change(get(document, "halves_percent"), "0.0 (-13.3 to 15.3)");
     json_decref(document);
 }
 
@@ -131,14 +131,10 @@ TEST(harm_and_what_is_both_and_nothing_have_their_words)
     const struct cell held_out = cell_of(200, 2, 0);
 
     fill_both(&outcomes, 0, cell_of(3800, 2.5, 0), held_out);
-    assert_says(effect_pooled(of(&outcomes, 5)), "harms",
-                "windows harm: -1.66 round trips saved (95 % CI -1.96 to -1.33), time +41.4 % "
-                "(+30.7 to +53.0); retransmitted +0.0 points (-0.2 to +0.2); 3800 connections against 200 held out");
+    assert_changes(effect_pooled(of(&outcomes, 5)), "harms", "41.4 (30.7 to 53.0)",
+                   "0.0 (-0.2 to 0.2)");
     fill_both(&outcomes, 0, cell_of(3800, 2, 3800), held_out);
-    assert_says(class_at(&outcomes, 0, 5), "harms",
-                "0 to 32 KB, 5 to 20 ms: windows harm: 0.00 round trips saved (95 % CI -0.30 to 0.33), time "
-                "+0.0 % (-7.6 to +8.2); retransmitted +10.0 points (+9.8 to +10.2); 3800 connections "
-                "against 200 held out");
+    assert_changes(class_at(&outcomes, 0, 5), "harms", "0.0 (-7.6 to 8.2)", "10.0 (9.8 to 10.2)");
     fill_both(&outcomes, 0, cell_of(3800, 1.5, 3800), held_out);
     assert_word(class_at(&outcomes, 0, 5), "mixed");
     fill_both(&outcomes, 0, cell_of(3800, 2, 0), cell_of(200, 2, 200));
@@ -156,9 +152,10 @@ TEST(too_few_are_counted)
     fill_both(&outcomes, CLASSES - 1, cell_of(300, 1, 0), cell_of(18, 1, 0));
     fill(&outcomes, HOLDOUT_SETTLED, CLASSES - 1, ARM_WINDOW, 15, 1, 0.5, 0, 0);
     fill(&outcomes, HOLDOUT_SETTLED, CLASSES - 1, ARM_HOLDOUT, 1, 1, 0.5, 0, 0);
-    assert_says(effect_pooled(of(&outcomes, 5)), "few",
-                "too few connections yet: 315 with a window and 19 held out; 20 of each are needed, "
-                "in classes that have two of each");
+    row = effect_pooled(of(&outcomes, 5));
+    assert_int_equal(number(row, "connections"), 315);
+    assert_int_equal(number(row, "held_out"), 19);
+    assert_word(row, "few");
     assert_int_equal(count_classes(&outcomes), 1);
     row = class_at(&outcomes, 0, 5);
     assert_string_equal(text_of(row, "class"), "over 4096 KB, over 300 ms");
@@ -188,38 +185,12 @@ TEST(another_share_than_the_configured_one_makes_it_void)
 
     fill_both(&outcomes, 0, cell_of(950, 1, 0), cell_of(50, 2, 0));
     fill_both(&outcomes, CLASSES - 1, cell_of(6000, 1, 0), cell_of(1000, 2, 0));
-    assert_says(effect_pooled(of(&outcomes, 5)), "void",
-                "void: 13.1 % (11.5 to 14.7) of all that counted were held out, not 5.0 %: a "
-                "condition leaves out more of one arm than of the other");
     row = effect_pooled(of(&outcomes, 5));
+    assert_change(get(row, "share_percent"), "13.1 (11.5 to 14.7)");
     assert_true(json_is_null(get(row, "time_percent")) && json_is_null(get(row, "again_points")));
     json_decref(row);
     assert_word(class_at(&outcomes, 0, 5), "void"); /* which has that share */
     assert_word(effect_pooled(of(&outcomes, 13)), "helps");
-}
-
-static void assert_extremes(const struct outcomes *outcomes, const char *expected)
-{
-    json_t *document = effect_document(NULL, of(outcomes, 5), 0);
-    char text[512];
-
-    render_string(text, sizeof(text), EFFECT_EXTREMES, document);
-    assert_string_equal(text, expected);
-    json_decref(document);
-}
-
-/* Of those with a verdict: a class of few is neither, and one alone is not both. */
-TEST(the_best_and_the_worst_class_are_named)
-{
-    struct outcomes outcomes = { 0 };
-
-    fill_both(&outcomes, class_of(0, 1), cell_of(950, 2, 0), cell_of(50, 2, 0));
-    fill_both(&outcomes, class_of(7, 5), cell_of(19, 9, 0), cell_of(1, 1, 0));
-    assert_extremes(&outcomes, "");
-    fill_both(&outcomes, class_of(1, 2), cell_of(950, 3, 0), cell_of(50, 2, 0));
-    fill_both(&outcomes, class_of(3, 4), cell_of(950, 1, 0), cell_of(50, 2, 0));
-    assert_extremes(&outcomes, "  least time: 128 to 256 KB, 150 to 300 ms: -50.0 % (-57.8 to -40.7)\n"
-                            "  most time: 32 to 64 KB, 50 to 100 ms: +100.0 % (+68.6 to +137.2)\n");
 }
 
 TEST(what_was_left_out_is_counted_by_reason)
@@ -233,11 +204,11 @@ TEST(what_was_left_out_is_counted_by_reason)
                      { [OUTCOME_SMALL] = 3, [OUTCOME_UNMEASURED] = 1 } },
     };
     json_t *document = effect_document(NULL, &experiment, 0);
-    char text[256];
+    const json_t *left_out = get(document, "left_out");
 
-    render_string(text, sizeof(text), EFFECT_LEFT_OUT, document);
-    assert_string_equal(text, "  left out since the start: 33 within the kernel's window, 7 that "
-                              "opened without a window, 5 not measured, 2 that the application "
-                              "limited\n");
+    assert_int_equal(number(left_out, "small"), 33);
+    assert_int_equal(number(left_out, "without"), 7);
+    assert_int_equal(number(left_out, "unmeasured"), 5);
+    assert_int_equal(number(left_out, "application"), 2);
     json_decref(document);
 }
