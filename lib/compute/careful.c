@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Policy "careful": slow start and AIMD, from connection to connection. First flights that fill the
- * window and fit raise it; where they lose, the next ones are paced, or it is cut. Each flight is a
- * step of two counters (docs/policies.md). Pure.
+ * window and fit raise it; where they lose, it is paced, then cut (docs/policies.md). Pure.
  */
 #include "estimator.h"
-#include "internal.h"
 
 struct careful {
     float cwnd; /* for coming connections, segments; 0: none yet */
     uint32_t min_rtt_us;
+    float against;      /* up to TOO_LARGE */
     uint32_t began_ms;  /* when this window, or its pacing, began; wraps */
     uint16_t given;     /* the window of flights that count, segments; 0: not known yet */
-    uint16_t mss_bytes; /* the largest */
-    uint8_t fitting, against, wait, n_far;
-    bool is_paced;
-    bool has_lost;  /* too much at some time: it is or was paced or cut */
-    bool is_raised; /* the last change was a raise */
+    uint16_t mss_bytes; /* the largest; halves in 45 s without one */
+    uint16_t flights, since_s, per_s; /* counted since a second, which wraps; in each before */
+    uint8_t fitting, wait, n_far;
+    bool is_paced, has_lost; /* the latter: too much at some time, so it is or was paced or cut */
+    bool is_raised;          /* the last change was a raise */
 };
 static_assert(sizeof(struct careful) <= 32, "memory is over its budget");
 
@@ -24,17 +23,17 @@ static_assert(sizeof(struct careful) <= 32, "memory is over its budget");
  * A flight is lossy if it lost more than a fiftieth: random losses stay below this, and an overflow
  * drops the tail of every flight. In `against` a clean flight takes 1, and a lossy one adds so much
  * that it rises where more than a fifth of the flights lose; or of paced ones a third, as others
- * fill a path at times, and smaller flights lose as well. TOO_LARGE: four or eight in a row.
+ * fill a path at times, and smaller flights lose as well. TOO_LARGE: four or eight in a row. Flights
+ * of one moment lose together, so those of a second count as one: each step is divided by per_s.
  */
 enum { LOSS_SHARE = 50, LOSSY_AT_ONCE = 4, LOSSY_PACED = 2, TOO_LARGE = 16 };
 
 /*
  * `fitting` counts flights that filled the window and fit, less twice the lossy ones. A raise needs
- * `wait` of them and seconds, as losers end last. A cut doubles it, a raise after one halves it.
+ * `wait` of them and seconds, as losers end last. A cut doubles it, a raise after one halves it. A
+ * raise doubles the window, but after losses it adds an eighth; a cut takes a quarter.
  */
 enum { WAIT = 4, MOST_WAIT = 64 };
-
-/* A raise doubles the window, but after losses it adds an eighth; a cut takes a quarter. */
 static const double growth = 1.125, cut = 0.75;
 
 /*
@@ -50,12 +49,9 @@ enum flight { NO_FLIGHT, CLEAN, FILLED, LOSSY };
  * What counters show about a first flight. That of an open connection counts in the interval in
  * which it ends: that of its begin, or the next one if it was under way at the dump between them.
  * Its age is known unless it has paused, as one may have that has sent more than three windows.
- *
- * Slow start adds the segments that arrive, so losses of the first flight are seen with a window of
- * less than two of ours, and those of a later flight with two or more; of that cubic leaves 0.7 in
- * ssthresh. That shows whose they were while there was one time of losses: for eight windows, or
- * sixteen ssthresh, as windows grow slowly behind it. BBR has no ssthresh: losses of up to four
- * windows count as the first flight's.
+ * Whose losses they were, ssthresh tells (docs/policies.md): while there was one time of losses,
+ * for eight windows, or sixteen ssthresh, as windows grow slowly behind it. BBR has none: losses of
+ * up to four windows count as the first flight's.
  */
 static enum flight first_flight_of(const struct riptide_sample *sample,
                                    const struct riptide_policy_input *input, bool is_paced)
@@ -95,8 +91,9 @@ static bool is_of_path(struct careful *careful, const struct riptide_sample *sam
 
     if (now_us < LOCAL_US && 10 * now_us < kept_us)
         return false;
-    careful->n_far = is_longer ? (uint8_t)(careful->n_far + 1) : 0;
-    if (is_longer && kept_us >= LOCAL_US && careful->n_far < FAR)
+    if (is_longer || now_us >= LOCAL_US)
+        careful->n_far = is_longer ? (uint8_t)(careful->n_far + 1) : 0;
+    if (is_longer && careful->cwnd > 0 && careful->n_far < FAR)
         return false;
     if (is_longer || (kept_us > UINT64_C(2) * LOCAL_US && 2 * now_us < kept_us))
         *careful = (struct careful){ 0 };
@@ -115,19 +112,16 @@ static void begin(struct careful *careful, uint64_t now_ns)
     careful->fitting = 0;
 }
 
-static uint8_t within(int value, int most)
-{
-    return (uint8_t)lesser(greater(value, 0), most);
-}
-
 static void count(struct careful *careful, enum flight flight)
 {
     int lossy = careful->is_paced ? LOSSY_PACED : LOSSY_AT_ONCE;
     const int fitting[] = { [CLEAN] = 0, [FILLED] = 1, [LOSSY] = -2 };
-    const int against[] = { [CLEAN] = -1, [FILLED] = -1, [LOSSY] = lossy };
+    double against = (flight == LOSSY ? lossy : -1) / greater(careful->per_s, 1);
 
-    careful->fitting = within(careful->fitting + fitting[flight], careful->wait);
-    careful->against = within(careful->against + against[flight], TOO_LARGE);
+    careful->fitting =
+        (uint8_t)lesser(greater(careful->fitting + fitting[flight], 0), careful->wait);
+    careful->against = (float)lesser(greater((double)careful->against + against, 0), TOO_LARGE);
+    careful->flights = (uint16_t)lesser(careful->flights + 1, UINT16_MAX);
 }
 
 static enum riptide_left_out careful_add(const struct riptide_policy_input *input, void *memory,
@@ -144,7 +138,8 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
         return reason;
     if (!is_of_path(careful, sample))
         return RIPTIDE_LEFT_OUT_UNMEASURED;
-    if (flight == NO_FLIGHT)
+    /* What shows another path is a flight of the former one's window. */
+    if (flight == NO_FLIGHT || careful->cwnd == 0)
         return reason;
     if (careful->given > 0 && careful->given != input->cwnd) {
         begin(careful, input->now_ns); /* a hint or another bound changed the window */
@@ -168,8 +163,8 @@ static void lower(struct careful *careful, const struct riptide_policy_input *in
         careful->is_paced = true;
         careful->wait = WAIT;
     } else {
-        careful->cwnd = (float)greater(cwnd * cut, lesser(least, cwnd));
-        careful->wait = within(2 * careful->wait, MOST_WAIT);
+        careful->cwnd = (float)lesser((double)careful->cwnd, greater(cwnd * cut, least));
+        careful->wait = (uint8_t)lesser(2 * careful->wait, MOST_WAIT);
     }
     careful->has_lost = true;
     careful->is_raised = false;
@@ -196,7 +191,14 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     struct careful *careful = memory;
     uint32_t since_ms = (uint32_t)(input->now_ns / 1000000) - careful->began_ms;
     bool can_pace = input->can_pace && careful->min_rtt_us >= PACING_RTT_MIN_US;
+    uint16_t n_s = (uint16_t)(input->now_ns / NS_PER_S - careful->since_s);
 
+    if (n_s >= WAIT) {
+        careful->per_s = careful->flights / n_s;
+        careful->flights = 0;
+        careful->mss_bytes = (uint16_t)(careful->mss_bytes - careful->mss_bytes / 16);
+        careful->since_s = (uint16_t)(careful->since_s + n_s);
+    }
     if (careful->cwnd == 0) {
         careful->cwnd = (float)greater(START_CWND, input->base_cwnd);
         careful->wait = WAIT;
@@ -217,11 +219,10 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
 static void careful_restore(const struct riptide_policy_input *input, void *memory,
                             const struct riptide_estimate *loaded)
 {
-    bool is_paced = loaded->pacing_percent == 100;
-
     *(struct careful *)memory = (struct careful){
-        (float)loaded->smoothed, loaded->min_rtt_us, .wait = WAIT, .is_paced = is_paced,
-        .has_lost = is_paced || loaded->smoothed < START_CWND,
+        (float)loaded->smoothed, loaded->min_rtt_us, .wait = WAIT,
+        .is_paced = loaded->pacing_percent == 100,
+        .has_lost = loaded->pacing_percent == 100 || loaded->smoothed < START_CWND,
     };
     begin(memory, input->now_ns);
 }
@@ -235,7 +236,7 @@ static void careful_explain(const void *memory, struct riptide_estimate *estimat
     estimate->may_lower = careful->has_lost;
     estimate->fitting = careful->fitting;
     estimate->wait = careful->wait;
-    estimate->against = careful->against;
+    estimate->against = (uint32_t)careful->against;
 }
 
 const struct riptide_policy policy_careful = {

@@ -155,6 +155,37 @@ TEST(windows_are_the_same_at_every_rate)
         assert_in_range(100 * mean_window(per_s) / slow, 80, 120);
 }
 
+/* All flights that begin in an episode of some 300 ms lose; such are 6 % of the time. */
+static double mean_window_in_episodes(uint32_t per_s)
+{
+    enum { SECONDS = 4000, SLOTS = 100, TO_BEGIN = 213, TO_END = 3333 /* in 100,000 slots */ };
+    ESTIMATOR *estimator = begun(true);
+    bool is_lossy = false;
+    uint32_t cwnd = START;
+    double sum = 0;
+
+    for (uint32_t s = 0; s < SECONDS; s++) {
+        for (uint32_t slot = 0; slot < SLOTS; slot++) {
+            is_lossy ^= below(100000) < (is_lossy ? TO_END : TO_BEGIN);
+            if (slot % (SLOTS / per_s) == 0)
+                add(estimator, closed(cwnd, cwnd, is_lossy ? cwnd / 4 : 0));
+        }
+        cwnd = pass(estimator);
+        sum += cwnd;
+    }
+    return sum / SECONDS;
+}
+
+TEST(windows_are_the_same_at_every_rate_where_losses_come_together)
+{
+    double slow;
+
+    seed_random();
+    slow = mean_window_in_episodes(1);
+    for (uint32_t per_s = 10; per_s <= 100; per_s *= 10)
+        assert_in_range(100 * mean_window_in_episodes(per_s) / slow, 80, 120);
+}
+
 /* Ten connections a second, of which the more lose the larger the window is. */
 static double mean_window_of_interval(uint64_t interval_ns)
 {
@@ -318,7 +349,8 @@ TEST(what_began_before_a_change_is_not_judged_by_it)
     add(estimator, lasting);
     add(estimator, lasting);
     assert_int_equal(tick(estimator, lasting), 96);
-    assert_int_equal(flights(estimator, "xxxx"), 72);
+    /* Each counts as half, as two a second came before. */
+    assert_int_equal(flights(estimator, "xxxxxxxx"), 72);
     for (int i = 0; i < 9; i++)
         add(estimator, closed(96, 96, 24));
     assert_int_equal(pass(estimator), 72);
@@ -470,6 +502,7 @@ TEST(another_path_begins_anew)
         { RTT_US, RTT_US / 2 - 1, 1 },
         { RTT_US, RTT_US * 10, 0 },
         { RTT_US, RTT_US * 10 + 10, 8 },
+        { 300, 4000, 8 },
         { 2000, 900, 0 }, /* jitter */
         { 2001, 1000, 1 },
     };
