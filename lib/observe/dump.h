@@ -44,10 +44,7 @@ int dump_open(struct dump *dump);
 /* Also if dump_open failed, or has not been called. */
 void dump_close(struct dump *dump);
 
-/*
- * As riptide_observer_start and riptide_observer_dispatch, but an empty socket is an outcome:
- * RIPTIDE_E_AGAIN.
- */
+/* As those of an observer, but an empty socket is an outcome: RIPTIDE_E_AGAIN. */
 int dump_start(struct dump *dump);
 int dump_dispatch(struct dump *dump);
 

@@ -12,11 +12,6 @@ enum { SUSTAINED = 3, PAUSE = 64 };
 
 static const int groups[] = { SKNLGRP_INET_TCP_DESTROY, SKNLGRP_INET6_TCP_DESTROY };
 
-static int fd_of(const struct events *events)
-{
-    return mnl_socket_get_fd(events->socket);
-}
-
 static int set_membership(const struct events *events, int option)
 {
     int r = 0;
@@ -82,7 +77,7 @@ void events_set_listening(struct events *events, bool is_listening)
     if (events->is_listening == is_listening)
         return;
     /* Not EPOLL_CTL_MOD: epoll reports an overrun (EPOLLERR) even without requested events. */
-    if (epoll_ctl(events->epoll_fd, action, fd_of(events), &interest) < 0) {
+    if (epoll_ctl(events->epoll_fd, action, mnl_socket_get_fd(events->socket), &interest) < 0) {
         if (is_listening)
             give_up(events, -errno);
         return;
@@ -110,7 +105,7 @@ static void on_drained(struct events *events)
     if (!events->is_lossy)
         return;
     events->is_lossy = false;
-    if (getsockopt(fd_of(events), SOL_SOCKET, SO_MEMINFO, words, &len) < 0)
+    if (getsockopt(mnl_socket_get_fd(events->socket), SOL_SOCKET, SO_MEMINFO, words, &len) < 0)
         return;
     events->stats->closed_lost += words[SK_MEMINFO_DROPS] - events->n_dropped;
     events->n_dropped = words[SK_MEMINFO_DROPS];

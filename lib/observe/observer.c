@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 struct riptide_observer {
@@ -136,6 +137,18 @@ static void end_dump(struct riptide_observer *observer)
     settle_if_caught_up(observer);
 }
 
+/* Of a new socket; 0: the kernel does not say (before Linux 4.12). */
+static uint64_t fresh_cookie(void)
+{
+    CLEANUP(closep) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    uint64_t cookie = 0;
+    socklen_t len = sizeof(cookie);
+
+    if (fd >= 0)
+        getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &len);
+    return cookie;
+}
+
 RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
 {
     int r;
@@ -143,6 +156,7 @@ RIPTIDE_PUBLIC int riptide_observer_start(struct riptide_observer *observer)
     if (is_forked(observer->pid, NULL))
         return -ECHILD;
     if (observer->dump.phase == DUMP_IDLE) {
+        seen_check(&observer->seen, fresh_cookie());
         seen_settle(&observer->seen);
         observer->is_settled = false;
         events_set_listening(&observer->events, false);

@@ -58,4 +58,14 @@ static inline bool seen_contains(const struct seen *seen, uint64_t cookie)
     return seen_is_counted(cookie) && cookie <= seen->settled[seen_block(cookie)];
 }
 
+/*
+ * The kernel has just given this cookie, so no dump has shown it. If it counts as shown, cookies do
+ * not count up as assumed here, and nothing is known: what has closed may count twice.
+ */
+static inline void seen_check(struct seen *seen, uint64_t fresh)
+{
+    if (seen_contains(seen, fresh))
+        memset(seen, 0, sizeof(*seen));
+}
+
 #endif

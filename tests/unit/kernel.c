@@ -114,7 +114,9 @@ static void answer(struct datagram *datagram, uint32_t seq, uint32_t port)
 
 int socket(int domain, int type, int protocol)
 {
-    CASE_CHECK(domain == AF_NETLINK && type & SOCK_NONBLOCK && protocol >= 0);
+    CASE_CHECK(domain == AF_NETLINK && protocol >= 0);
+    if (!(type & SOCK_NONBLOCK)) /* the one whose cookie an observer asks for; it goes on without */
+        return -1;
     CASE_CHECK(n_open < KERNEL_N_SOCKETS);
     return FIRST_FD + n_open++;
 }

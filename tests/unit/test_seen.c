@@ -11,6 +11,7 @@ enum { PROCESSORS = 4 };
 
 /* What gives cookies to sockets, when they are first asked about. */
 struct kernel {
+    uint64_t block_cookies;
     uint64_t given_blocks;
     uint64_t last[PROCESSORS];
 };
@@ -20,8 +21,8 @@ static uint64_t give(struct kernel *kernel)
 {
     uint64_t *last = &kernel->last[draw() % PROCESSORS];
 
-    if (*last % SEEN_COOKIES_PER_BLOCK == 0)
-        *last = kernel->given_blocks++ * SEEN_COOKIES_PER_BLOCK;
+    if (*last % kernel->block_cookies == 0)
+        *last = kernel->given_blocks++ * kernel->block_cookies;
     return ++*last;
 }
 
@@ -30,7 +31,7 @@ TEST(what_a_dump_has_shown_is_told_from_what_it_has_not)
     enum { OPEN = 5000, CLOSED = 1000, DUMPS = 50 };
     CLEANUP(freep) struct seen *seen = calloc(1, sizeof(*seen));
     uint64_t open[OPEN], closed[CLOSED];
-    struct kernel kernel = { 0 };
+    struct kernel kernel = { .block_cookies = SEEN_COOKIES_PER_BLOCK };
 
     seed_random();
     assert_non_null(seen);
@@ -49,7 +50,28 @@ TEST(what_a_dump_has_shown_is_told_from_what_it_has_not)
             assert_true(seen_contains(seen, open[i]));
         for (int i = 0; i < CLOSED; i++) /* after it */
             assert_false(seen_contains(seen, give(&kernel)));
+        seen_check(seen, give(&kernel));
+        assert_true(seen_contains(seen, open[0]));
     }
+}
+
+/* Of a kernel with smaller blocks: a new cookie may be below one that a dump has shown. */
+TEST(cookies_that_count_up_otherwise_are_noticed)
+{
+    CLEANUP(freep) struct seen *seen = calloc(1, sizeof(*seen));
+    struct kernel kernel = { .block_cookies = 64 };
+    uint64_t shown, fresh;
+
+    seed_random();
+    assert_non_null(seen);
+    do {
+        shown = give(&kernel);
+        seen_add(seen, shown);
+        seen_settle(seen);
+        fresh = give(&kernel);
+    } while (!seen_contains(seen, fresh));
+    seen_check(seen, fresh);
+    assert_false(seen_contains(seen, fresh) || seen_contains(seen, shown));
 }
 
 /* From an interrupt, without one, and of a kernel that would draw them: none hides another. */
