@@ -133,7 +133,7 @@ struct held_share held_share_of(const struct experiment *experiment, size_t clas
             continue;
         all += n;
         held_out += sums[ARM_HOLDOUT][SUM_CONNECTIONS];
-        due += n * phase_percent(experiment, i / CLASSES) / 100;
+        due += n * phase_percent(experiment, (enum holdout_phase)(i / CLASSES)) / 100;
     }
     share = held_out / all;
     variance = share * (1 - share) / all;
