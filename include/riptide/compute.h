@@ -28,7 +28,7 @@ enum riptide_left_out {
     RIPTIDE_LEFT_OUT_NOT,        /* it counts */
     RIPTIDE_LEFT_OUT_UNUSED,     /* never filled its window, which is still the initial one */
     RIPTIDE_LEFT_OUT_IDLE,       /* does not send at present, so its window is outdated */
-    RIPTIDE_LEFT_OUT_UNMEASURED, /* limited by the application, or not measured by the kernel */
+    RIPTIDE_LEFT_OUT_UNMEASURED, /* not measured by the kernel, or no evidence of this path */
 };
 
 #define RIPTIDE_LEFT_OUT_REASONS 3 /* from RIPTIDE_LEFT_OUT_UNUSED on */
@@ -58,7 +58,10 @@ struct riptide_policy {
     size_t memory_bytes; /* up to RIPTIDE_POLICY_MEMORY_BYTES; beyond 32 destinations grow by it */
     size_t tick_bytes;   /* the first ones of the memory, zeroed after each tick */
     bool needs_closed;   /* learns mostly from closed connections: destroy_events in observe.h */
-    /* Counts one sample in the tick, or returns why not. Runs for every connection of the host. */
+    /*
+     * Counts one sample in the tick, or returns why not. Runs for every connection of the host; in
+     * a full table also with other memory, to learn whether the sample is evidence.
+     */
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
                                  const struct riptide_sample *sample);
     /*
@@ -101,7 +104,7 @@ struct riptide_estimator_config {
     size_t size; /* of this struct, as the caller was compiled */
     /*
      * Must outlive the estimator. Default "careful", which needs the observer's destroy_events, as
-     * an agent turns on: without them it only shrinks from 24 segments.
+     * an agent turns on: most connections end between two dumps.
      */
     const struct riptide_policy *policy;
     double history_weight; /* of "paper": alpha of Sec. III-B; 0 to below 1; default 0.5 */

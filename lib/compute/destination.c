@@ -65,9 +65,11 @@ static bool is_evidence(struct riptide_estimator *estimator, const struct riptid
  * is the time since the tick of its last connections, for each of them and one more; a second is
  * added, so that their number decides in the newest tick. It is idler than the new one, so that
  * open connections do not take places from each other in turns, and on no list: those have samples
- * of the coming tick, or wait to be popped. NONE: there is none.
+ * of the coming tick, or wait to be popped. Only those in `within` are meant, unless that is NULL.
+ * NONE: there is none.
  */
-static uint32_t find_idlest(struct riptide_estimator *estimator, bool with_window)
+static uint32_t find_idlest(struct riptide_estimator *estimator,
+                            const struct riptide_prefix *within, bool with_window)
 {
     enum { LOOKS = 16 };
     double idlest = (double)NS_PER_S / 2; /* of one connection, now */
@@ -81,7 +83,8 @@ static uint32_t find_idlest(struct riptide_estimator *estimator, bool with_windo
             (destination->last.n[RIPTIDE_LEFT_OUT_NOT] + 1);
 
         if (!(destination->flags & (IS_TOUCHED | IS_CHANGED)) && idleness > idlest &&
-            (with_window || !has_window(destination))) {
+            (with_window || !has_window(destination)) &&
+            (!within || riptide_prefix_contains(within, &destination->dst))) {
             idlest = idleness;
             found = slot;
         }
@@ -89,13 +92,14 @@ static uint32_t find_idlest(struct riptide_estimator *estimator, bool with_windo
     return found;
 }
 
-/* Makes a place in a full table. Outcomes: RIPTIDE_E_FULL. */
-static int make_room(struct riptide_estimator *estimator, const struct riptide_sample *sample)
+/* Makes a place in a full table, or in the full share of a prefix. Outcomes: RIPTIDE_E_FULL. */
+static int make_room(struct riptide_estimator *estimator, const struct riptide_prefix *within,
+                     const struct riptide_sample *sample)
 {
-    uint32_t slot = find_idlest(estimator, sample && is_evidence(estimator, sample));
+    uint32_t slot = find_idlest(estimator, within, sample && is_evidence(estimator, sample));
     struct destination *idlest;
 
-    estimator->stats.is_full = true;
+    estimator->stats.is_full |= !within;
     if (slot == NONE)
         return RIPTIDE_E_FULL;
     idlest = destination_at(estimator, slot);
@@ -108,38 +112,45 @@ static int make_room(struct riptide_estimator *estimator, const struct riptide_s
     return 0;
 }
 
-/* Takes a place of the share of that prefix. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM. */
-static int enter_share(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+static bool is_share_full(const struct riptide_estimator *estimator,
+                          const struct riptide_prefix *within)
 {
-    uint32_t most = (estimator->table.max + 15) / 16, slot;
-    struct riptide_prefix within = share_prefix(dst);
-    int r = prefix_table_insert(&estimator->shares, &within, &slot);
-    struct share *share;
+    uint32_t most = (estimator->table.max + 15) / 16;
+    uint32_t slot = prefix_table_find(&estimator->shares, within);
+    const struct share *share = slot == NONE ? NULL : prefix_table_at(&estimator->shares, slot);
 
-    if (r != 0)
-        return r;
-    share = prefix_table_at(&estimator->shares, slot);
-    if (share->n_destinations >= most)
-        return RIPTIDE_E_FULL;
-    share->n_destinations++;
-    return 0;
+    return share && share->n_destinations >= most;
+}
+
+/* Takes a place of the share of that prefix. Errors: -ENOMEM. */
+static int enter_share(struct riptide_estimator *estimator, const struct riptide_prefix *within)
+{
+    uint32_t slot;
+    int r = prefix_table_insert(&estimator->shares, within, &slot);
+
+    if (r == 0)
+        ((struct share *)prefix_table_at(&estimator->shares, slot))->n_destinations++;
+    return r;
 }
 
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     const struct riptide_sample *sample, uint32_t *slotp)
 {
-    int r;
+    const struct riptide_prefix within = share_prefix(dst);
+    int r = 0;
 
     *slotp = prefix_table_find(&estimator->table, dst);
     if (*slotp != NONE)
         return 0;
-    r = enter_share(estimator, dst);
+    if (is_share_full(estimator, &within))
+        r = make_room(estimator, &within, sample);
+    else if (estimator->table.n == estimator->table.max)
+        r = make_room(estimator, NULL, sample);
+    if (r == 0)
+        r = enter_share(estimator, &within);
     if (r != 0)
         return r;
-    if (estimator->table.n == estimator->table.max)
-        r = make_room(estimator, sample);
-    if (r == 0)
-        r = prefix_table_insert(&estimator->table, dst, slotp);
+    r = prefix_table_insert(&estimator->table, dst, slotp);
     if (r == 0)
         destination_at(estimator, *slotp)->smoothed = NO_HISTORY;
     else
@@ -199,9 +210,14 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     is_held_out = estimator->gives_none || arm_of(sample->cookie, estimator->arms_seed,
                                                   estimator->holdout) == ARM_HOLDOUT;
     estimator->input.cwnd = is_held_out ? 0 : *cwndp;
+    estimator->input.base_cwnd = destination->base_cwnd;
     estimator->input.dst = &destination->dst;
     reason = estimator->config.policy->add(&estimator->input, memory_of(estimator, destination),
                                            sample);
+    if (reason > RIPTIDE_LEFT_OUT_REASONS) {
+        estimator->stats.invalid++;
+        reason = RIPTIDE_LEFT_OUT_UNMEASURED;
+    }
     n = &destination->tick.n[reason];
     *n = (uint16_t)(*n + (*n < UINT16_MAX));
     note_pmtu(destination, sample);

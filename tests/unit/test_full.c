@@ -76,8 +76,28 @@ TEST(one_prefix_has_a_sixteenth)
     stats = stats_of(estimator);
     assert_int_equal(stats.largest_destinations, 1024);
     assert_true(riptide_prefix_equal(&stats.largest, &within));
-    assert_int_equal(stats.overflow, 2 * (CROWD - 1024));
+    assert_in_range(stats.overflow, CROWD, 2 * (CROWD - 1024));
     assert_false(stats.is_full);
+}
+
+TEST(idle_ones_of_a_prefix_give_way_to_others_of_it)
+{
+    enum { KNOWN = 1024, NEW = 20, SECONDS = 10 };
+    ESTIMATOR *estimator = estimator_of_policy("careful");
+
+    for (uint32_t i = 0; i < KNOWN; i++)
+        assert_int_equal(connect_to(estimator, crowded(i), 1), 0);
+    tick_at(estimator, 1 * S);
+    pop_all(estimator);
+    for (uint64_t s = 2; s <= SECONDS; s++) {
+        for (uint32_t i = 0; i < NEW; i++)
+            connect_to(estimator, crowded(KNOWN + i), 10);
+        tick_at(estimator, s * S);
+        pop_all(estimator);
+    }
+    for (uint32_t i = 0; i < NEW; i++)
+        assert_true(window_of(estimator, crowded(KNOWN + i)) > 0);
+    assert_int_equal(stats_of(estimator).largest_destinations, KNOWN);
 }
 
 TEST(sixteenth_of_a_24_and_wider_destinations)

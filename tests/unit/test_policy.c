@@ -150,6 +150,29 @@ TEST(functions_of_a_host_find_their_own)
     assert_true(explain(estimator).smoothed == 61);
 }
 
+static enum riptide_left_out impossible_add(const struct riptide_policy_input *input, void *memory,
+                                            const struct riptide_sample *sample)
+{
+    (void)memory;
+    assert_int_equal(input->base_cwnd, 0);
+    return (enum riptide_left_out)(sample->cwnd % 2 ? 100000 : -1);
+}
+
+TEST(impossible_answer_of_a_policy_is_invalid)
+{
+    const struct riptide_policy policy = { .name = "impossible",
+                                           .memory_bytes = 8,
+                                           .add = impossible_add,
+                                           .combine = largest_combine };
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.policy = &policy);
+    struct riptide_sample sample = { .dst = prefix("192.0.2.1"), .cwnd = 10 };
+
+    assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_LEFT_OUT);
+    sample.cwnd = 11;
+    assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_LEFT_OUT);
+    assert_int_equal(stats_of(estimator).invalid, 2);
+}
+
 TEST(sample_that_is_no_evidence_has_an_outcome)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
