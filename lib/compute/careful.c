@@ -222,7 +222,7 @@ static void careful_restore(const struct riptide_policy_input *input, void *memo
     *(struct careful *)memory = (struct careful){
         (float)loaded->smoothed, loaded->min_rtt_us, .wait = WAIT,
         .is_paced = loaded->pacing_percent == 100,
-        .has_lost = loaded->pacing_percent == 100 || loaded->smoothed < START_CWND,
+        .has_lost = loaded->may_lower || loaded->smoothed < START_CWND,
     };
     begin(memory, input->now_ns);
 }

@@ -7,10 +7,11 @@
  * destination, with its window before bounds, from which the policy restores its memory:
  *
  *     riptide state 2 saved_ns=1790000000000000000
- *     192.0.2.1 cwnd=48 samples=3 age_ns=12 paced=1 min_rtt_us=50000
+ *     192.0.2.1 cwnd=48 samples=3 age_ns=12 paced=1 has_lost=1 min_rtt_us=50000
  *
- * So that older and newer versions read it, unknown fields are skipped, and those that are missing
- * have a meaning: samples 0, paced 0, min_rtt_us 0 (unknown).
+ * has_lost: flights were too large at some time. So that older and newer versions read it, unknown
+ * fields are skipped, and those that are missing are 0 (min_rtt_us: unknown). A line of which a
+ * field is no number in its range is damaged.
  */
 #include "estimator.h"
 #include "internal.h"
@@ -43,18 +44,22 @@ size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint3
 {
     struct destination *destination = destination_at(estimator, slot);
     struct riptide_estimate estimate = estimate_of(estimator, destination);
+    struct riptide_estimate by_policy = { .may_lower = false }; /* without hints */
     double cwnd = greater(1, lesser(estimate.smoothed, RIPTIDE_CWND_LIMIT));
     bool is_paced = estimate.pacing_percent > 0 && estimate.pacing_percent != RIPTIDE_AT_ONCE;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     if (!has_window(destination))
         return 0;
+    if (estimator->config.policy->explain)
+        estimator->config.policy->explain(memory_of(estimator, destination), &by_policy);
     riptide_prefix_format(&destination->dst, dst);
     return (size_t)snprintf(at, STATE_LINE_BYTES,
                             "%s cwnd=%" PRIu32 " samples=%" PRIu32 " age_ns=%" PRIu64
-                            " paced=%d min_rtt_us=%" PRIu32 "\n",
+                            " paced=%d has_lost=%d min_rtt_us=%" PRIu32 "\n",
                             dst, (uint32_t)(cwnd + 0.5), estimate.samples,
-                            age_ns_of(destination, now_ns), is_paced, estimate.min_rtt_us);
+                            age_ns_of(destination, now_ns), is_paced, by_policy.may_lower,
+                            estimate.min_rtt_us);
 }
 
 RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *estimator,
@@ -71,17 +76,22 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
     return n;
 }
 
-/* The number after " NAME=" of at most `most`; `otherwise` if there is none. */
-static uint64_t find_number(const char *line, const char *name, uint64_t most, uint64_t otherwise)
+/* The number after " NAME=", 0 if it is missing; if it is none of at most `most`, damaged. */
+static uint64_t find_number(const char *line, const char *name, uint64_t most, bool *is_damaged)
 {
     const char *at = strstr(line, name);
     char *end;
     uint64_t value;
 
-    if (!at || !isdigit((unsigned char)at[strlen(name)]))
-        return otherwise;
+    if (!at)
+        return 0;
+    errno = 0;
     value = strtoull(at + strlen(name), &end, 10);
-    return (*end == 0 || *end == ' ') && value <= most ? value : otherwise;
+    if (isdigit((unsigned char)at[strlen(name)]) && (*end == 0 || *end == ' ') && errno == 0 &&
+        value <= most)
+        return value;
+    *is_damaged = true;
+    return 0;
 }
 
 /* A line without its end was cut off, and is empty as one that is too long. Returns the next. */
@@ -109,14 +119,15 @@ static bool is_ours(const struct riptide_estimator *estimator, const struct ript
 static int load_line(struct riptide_estimator *estimator, const char *line, uint64_t passed_ns,
                      struct riptide_load_counts *counts)
 {
+    bool is_damaged = !strstr(line, " age_ns=");
     const struct riptide_estimate loaded = {
-        .smoothed = (double)find_number(line, " cwnd=", RIPTIDE_CWND_LIMIT, 0),
-        .samples = (uint32_t)find_number(line, " samples=", UINT16_MAX, 0),
-        .min_rtt_us = (uint32_t)find_number(line, " min_rtt_us=", UINT32_MAX, 0),
-        .pacing_percent = find_number(line, " paced=", 1, 0) > 0 ? 100 : RIPTIDE_AT_ONCE,
+        .smoothed = (double)find_number(line, " cwnd=", RIPTIDE_CWND_LIMIT, &is_damaged),
+        .samples = (uint32_t)find_number(line, " samples=", UINT16_MAX, &is_damaged),
+        .min_rtt_us = (uint32_t)find_number(line, " min_rtt_us=", UINT32_MAX, &is_damaged),
+        .pacing_percent = find_number(line, " paced=", 1, &is_damaged) ? 100 : RIPTIDE_AT_ONCE,
+        .may_lower = find_number(line, " has_lost=", 1, &is_damaged),
     };
-    uint64_t saved_age_ns = find_number(line, " age_ns=", INT64_MAX, UINT64_MAX);
-    uint64_t age_ns = saved_age_ns + passed_ns;
+    uint64_t age_ns = find_number(line, " age_ns=", INT64_MAX, &is_damaged) + passed_ns;
     /* Shortly after a reboot that is before the zero of this clock. */
     int64_t updated_ns = (int64_t)(estimator->input.now_ns - age_ns);
     const struct destination *known;
@@ -126,8 +137,7 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     int r;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
-    if (riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 ||
-        saved_age_ns == UINT64_MAX) {
+    if (riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 || is_damaged) {
         counts->skipped++;
         return 0;
     }
@@ -149,13 +159,19 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
 }
 
 /* Whether the first line is that of a state which can be loaded at that time. */
-static bool head_check(const char *line, uint64_t saved_ns, uint64_t realtime_ns,
+static bool head_check(const char *line, uint64_t realtime_ns, uint64_t *saved_nsp,
                        struct riptide_error *error)
 {
+    bool is_damaged = !strstr(line, " saved_ns=");
+    uint64_t saved_ns = find_number(line, " saved_ns=", UINT64_MAX, &is_damaged);
+
+    *saved_nsp = saved_ns;
     if (strncmp(line, "riptide", strlen("riptide")) != 0)
         error_set(error, "state: the first line is not that of a riptide state");
     else if (strncmp(line, magic, strlen(magic)) != 0)
         error_set(error, "state: of another version; this library reads version 2");
+    else if (is_damaged)
+        error_set(error, "state: the first line does not say when it was saved");
     else if (saved_ns > realtime_ns && saved_ns - realtime_ns > CLOCK_TOLERANCE_NS)
         error_set(error, "state: saved %llu s ahead of this clock",
                   (unsigned long long)((saved_ns - realtime_ns) / NS_PER_S));
@@ -178,8 +194,7 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
     if (now_ns < estimator->input.now_ns || now_ns > INT64_MAX)
         return RIPTIDE_E_INVALID;
     text = next_line(text, end, line);
-    saved_ns = find_number(line, " saved_ns=", UINT64_MAX, 0);
-    if (!head_check(line, saved_ns, realtime_ns, error))
+    if (!head_check(line, realtime_ns, &saved_ns, error))
         return -EINVAL;
     passed_ns = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
     if (passed_ns > INT64_MAX)

@@ -201,8 +201,8 @@ TEST(state_is_lines_to_read)
     save_two(bytes);
     assert_string_equal(bytes,
                         "riptide state 2 saved_ns=1790000000000000000\n"
-                        "192.0.2.1 cwnd=64 samples=1 age_ns=20000000000 paced=0 min_rtt_us=0\n"
-                        "2001:db8::1 cwnd=33 samples=4 age_ns=10000000000 paced=0 min_rtt_us=0\n");
+                        "192.0.2.1 cwnd=64 samples=1 age_ns=20000000000 paced=0 has_lost=0 min_rtt_us=0\n"
+                        "2001:db8::1 cwnd=33 samples=4 age_ns=10000000000 paced=0 has_lost=0 min_rtt_us=0\n");
 }
 
 static struct riptide_load_counts load_lines(struct riptide_estimator *estimator, const char *lines)
@@ -274,7 +274,7 @@ TEST(careful_keeps_a_cut)
 /* Its shortest round trip time and whether it is paced, with each policy that has them. */
 TEST(path_is_saved_and_loaded)
 {
-    static const char line[] = "192.0.2.1 cwnd=64 samples=3 age_ns=1 paced=1 min_rtt_us=50000\n";
+    static const char line[] = "192.0.2.1 cwnd=64 samples=3 age_ns=1 paced=1 has_lost=1 min_rtt_us=50000\n";
 
     for (size_t i = 0; i < 3; i++) {
         const struct riptide_policy *policy = riptide_policy_get(i);
@@ -291,17 +291,17 @@ TEST(path_is_saved_and_loaded)
         assert_int_equal(estimate->pacing_percent, is_careful ? 100 : 0);
         n = riptide_estimator_save(estimator, 200 * S, SAVED, bytes, sizeof(bytes));
         n_head = (size_t)snprintf(expected, sizeof(expected), "%s", line);
-        memcpy(strstr(expected, "paced="), is_careful ? "paced=1" : "paced=0", 7);
+        memcpy(strstr(expected, "paced="),
+               is_careful ? "paced=1 has_lost=1" : "paced=0 has_lost=0", 18);
         assert_memory_equal(bytes + n - n_head, expected, n_head);
     }
 }
 
-/* Of version 2 with the memory of a policy; fields that are missing or out of range. */
+/* Of version 2 with the memory of a policy; fields that are missing. */
 TEST(lines_of_other_versions_are_loaded)
 {
     static const char *const fields[] = {
-        "policy=careful kept=3l:00ff", "policy=paper kept=0l:", "paced=2 min_rtt_us=4294967296",
-        "samples=x combined=-1",       "colour=blue",
+        "policy=careful kept=3l:00ff", "policy=paper kept=0l:", "combined=-1", "colour=blue",
     };
 
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
@@ -317,6 +317,21 @@ TEST(lines_of_other_versions_are_loaded)
         assert_int_equal(estimate.min_rtt_us, 0);
         assert_int_equal(estimate.pacing_percent, RIPTIDE_AT_ONCE);
         assert_false(estimate.may_lower);
+    }
+}
+
+TEST(line_with_a_damaged_field_is_skipped)
+{
+    static const char *const fields[] = { "paced=2", "paced=x",   "has_lost=2", "min_rtt_us=4294967296",
+                                          "samples=", "samples=7x", "age_ns=-1" };
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        ESTIMATOR *estimator = estimator_of_policy("careful");
+        char line[256];
+
+        snprintf(line, sizeof(line), "192.0.2.1 cwnd=40 %s age_ns=1\n", fields[i]);
+        if (load_lines(estimator, line).skipped != 1)
+            fail_msg("%s", fields[i]);
     }
 }
 
