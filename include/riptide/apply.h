@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Apply: gives windows to the kernel by routes, a program, or both, and changes nothing else.
- *
  * riptide_applier_set queues work, riptide_applier_dispatch does it in bounded pieces.
  *
- * Routes are in a table of its own. One rule of each family, directly before `lookup main`, leads
- * TCP that this host itself sends to it, and nothing else:
+ * Routes to single addresses are in a table of its own. One rule of each family, directly before
+ * `lookup main`, leads TCP that this host itself sends to it, and nothing else:
  *
  *     PRIORITY: iif lo ipproto tcp lookup TABLE suppress_prefixlength 31    (IPv6: 127)
  *
- * The routes, to single addresses, copy those that the kernel would use without them, and add
- * initcwnd and the MTU of the link. Destinations whose route is not a plain unicast route of main
- * are left alone. When dispatch reads of a routing change, it first removes the rule, so that TCP
- * uses main, then corrects the routes. Without dispatch TCP stays on the former next hops.
+ * They copy the routes that the kernel would use without them, and add initcwnd and the MTU of the
+ * link. Destinations without a plain unicast route of main are left alone. When dispatch reads of a
+ * routing change, it first removes the rule, so that TCP uses main, then corrects the routes.
  *
  * The program (BPF, Linux 5.15) is on a cgroup, and gives its window to each connection of the
  * cgroup and of the network namespace as it opens. It changes no route and no rule.
  *
  * Routes need CAP_NET_ADMIN, the program CAP_BPF as well; dry_run and reading need neither.
  *
- * If the process dies without riptide_applier_stop, the program ends with it; rules and routes stay
- * in place, unmaintained: TCP keeps the next hops of that moment. The next riptide_applier_start in
- * the namespace first removes them, riptide_applier_flush removes them at once: a service manager
- * should run it after the process (`riptided --flush` in ExecStopPost=). Without the rules the
- * kernel does not use the table.
+ * If the process dies without riptide_applier_stop, the program ends with it; rules and routes stay,
+ * unmaintained: TCP keeps the next hops of that moment. The next riptide_applier_start in the
+ * namespace removes them, riptide_applier_flush at once: a service manager should run it after the
+ * process (`riptided --flush` in ExecStopPost=).
  */
 #ifndef RIPTIDE_APPLY_H
 #define RIPTIDE_APPLY_H
@@ -36,35 +33,24 @@ extern "C" {
 
 struct riptide_applier;
 
-/*
- * How windows reach connections. A route gives its window to all connections of the namespace as
- * they open and as they restart after idle time. The program gives it to each connection of its
- * cgroup as it opens, can pace first flights and hold connections out, and takes prefixes.
- */
 enum riptide_backend {
     /*
-     * Both, where idle connections restart (net.ipv4.tcp_slow_start_after_idle is not 0); else the
-     * program. Where the program cannot be loaded or attached: routes; where routes cannot start:
-     * the program.
+     * Both, where idle connections restart (net.ipv4.tcp_slow_start_after_idle is not 0), else the
+     * program; where one of the two cannot start, the other.
      */
     RIPTIDE_AUTO,
-    RIPTIDE_ROUTES,
-    RIPTIDE_PROGRAM,
+    RIPTIDE_ROUTES, /* to all connections, as they open and as they restart after idle time */
+    RIPTIDE_PROGRAM, /* to those of its cgroup, as they open; paces, holds out, takes prefixes */
     RIPTIDE_BOTH, /* the same windows by both */
 };
 
 struct riptide_applier_config {
     size_t size;                  /* of this struct, as the caller was compiled */
     enum riptide_backend backend; /* default RIPTIDE_AUTO */
-    uint32_t max_windows; /* of routes, 1 to RIPTIDE_MAX_DESTINATIONS, which is what the program
-                             takes; default 16384 */
-    uint32_t table;       /* our routing table; default 7230 */
-    bool dry_run;         /* check for conflicts and read base routes, but write nothing */
-    /*
-     * Whether the program spreads first flights over half of a round trip, or more where
-     * pacing_percent of the window says so, on paths of 5 ms and more; default true.
-     */
-    bool pacing;
+    uint32_t max_windows;         /* of routes, 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
+    uint32_t table;               /* our routing table; default 7230 */
+    bool dry_run; /* check for conflicts and read base routes, but write nothing */
+    bool pacing;  /* the program spreads first flights on paths of 5 ms and more; default true */
     /*
      * Percent of connections, to destinations with a window, that keep the kernel's own: 0
      * (default) to 50. The program draws them by the socket's cookie and the seed; give each host a
@@ -75,9 +61,8 @@ struct riptide_applier_config {
     uint32_t holdout_seed;
     /*
      * The program serves connections whose sockets are created in this cgroup or below: an absolute
-     * path, resolved again each second. NULL (default): all of the host, /sys/fs/cgroup, or beside
-     * cgroup v1 its `unified`; where the mount namespace hides these (ip netns exec), a mount of
-     * our own, which needs CAP_SYS_ADMIN.
+     * path, resolved again each second. NULL (default): all of the host; where the mount namespace
+     * hides /sys/fs/cgroup (ip netns exec), by a mount of our own, which needs CAP_SYS_ADMIN.
      */
     const char *cgroup;
 };
@@ -152,8 +137,8 @@ void riptide_applier_config_init(struct riptide_applier_config *config, size_t s
 
 /*
  * Opens the sockets and the cgroup, and changes nothing. NULL: the default configuration. Errors:
- * -EINVAL (error names the field), -ENOMEM, those of socket(2); unless AUTO chooses routes then,
- * -ENOENT where the cgroup does not exist, -EOPNOTSUPP before Linux 5.15.
+ * -EINVAL, -ENOMEM, those of socket(2); but for AUTO, which then takes routes, -ENOENT (no such
+ * cgroup) and -EOPNOTSUPP (before Linux 5.15).
  */
 int riptide_applier_new(struct riptide_applier **applierp,
                         const struct riptide_applier_config *config, struct riptide_error *error);
@@ -162,25 +147,23 @@ int riptide_applier_new(struct riptide_applier **applierp,
 struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
 
 /*
- * Claims the namespace, removes rules and routes of a crashed predecessor (then `error` has a line
- * that says so, also with success), attaches the program, installs the rules. It can be tried again
- * after an error, until which the claim may stay. Errors, each with a line:
+ * Claims the namespace, removes rules and routes of a crashed predecessor (`error` says so, also
+ * with success), attaches the program, installs the rules. It can be tried again after an error,
+ * until which the claim may stay. Errors, each with a line:
  *  -EPERM        CAP_NET_ADMIN or CAP_BPF is missing, or a program on the cgroup allows no other
  *  -EBUSY        another applier holds this namespace; the line names its process
  *  -EEXIST       another program uses our table; the line says how
  *  -EOPNOTSUPP   no unconditional rule `lookup main`; EINVAL of bpf(2)
- *  -EADDRINUSE   main has a route inside a prefix of type local, which the kernel would no longer
- *                use after this namespace's first IPv4 rule
+ *  -EADDRINUSE   the namespace's first rule would change its routing (docs/operations.md, AnyIP)
  *  -E2BIG        64 programs are on the cgroup
- *  -EALREADY, -ESHUTDOWN   it was started, or stopped, before
- *  -ENOMEM, -ECHILD, others of the kernel
+ *  -EALREADY, -ESHUTDOWN, -ENOMEM, -ECHILD, others of the kernel
  */
 int riptide_applier_start(struct riptide_applier *applier, struct riptide_error *error);
 
 /*
- * Detaches the program, removes the rules and the routes of our protocol, and releases the
- * namespace. Afterwards it can only be read and freed: other calls return -ESHUTDOWN, and the fd is
- * readable, so that a loop notices. Errors: the kernel's first; all else is removed. -ECHILD.
+ * Takes all of it back, and releases the namespace. Afterwards it can only be read and freed: other
+ * calls return -ESHUTDOWN, and the fd is readable, so that a loop notices. Errors: the kernel's
+ * first, after all else is removed; -ECHILD.
  */
 int riptide_applier_stop(struct riptide_applier *applier);
 
@@ -242,11 +225,11 @@ int riptide_applier_set(struct riptide_applier *applier, const struct riptide_wa
 int riptide_applier_set_paused(struct riptide_applier *applier, bool is_paused);
 
 /*
- * Does one piece of work: one buffer of notifications, one batch of routes, the waiting windows of
- * the program; each second also what the kernel refused or does not announce. In a storm of route
+ * Does one piece of work: a buffer of notifications, a batch of routes, waiting windows of the
+ * program; each second also what the kernel refused or does not announce. In a storm of route
  * changes the rules stay removed until it ends. Outcomes: RIPTIDE_E_MORE; 0: nothing to do until
- * the fd is readable. Errors: -ECHILD, -ESHUTDOWN, -ENOMEM, those of netlink that persist. A change
- * that the kernel refuses is no error here: it is popped as RIPTIDE_ROUTE_FAILED.
+ * the fd is readable. Errors: -ECHILD, -ESHUTDOWN, -ENOMEM, those of netlink that persist; what the
+ * kernel refuses is popped as RIPTIDE_ROUTE_FAILED.
  */
 int riptide_applier_dispatch(struct riptide_applier *applier);
 
