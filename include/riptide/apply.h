@@ -17,8 +17,8 @@
  *
  * Routes need CAP_NET_ADMIN, the program CAP_BPF as well; dry_run and reading need neither.
  *
- * If the process dies without riptide_applier_stop, the program ends with it; rules and routes stay,
- * unmaintained: TCP keeps the next hops of that moment. The next riptide_applier_start in the
+ * If the process dies without riptide_applier_stop, the program ends with it. Rules and routes
+ * stay, unmaintained: TCP keeps the next hops of that moment. The next riptide_applier_start in the
  * namespace removes them, riptide_applier_flush at once: a service manager should run it after the
  * process (`riptided --flush` in ExecStopPost=).
  */
