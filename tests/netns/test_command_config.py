@@ -44,9 +44,9 @@ def test_commands_find_the_daemon_and_its_routes(net, config, learned, place):
     shown = run("show")
     assert shown.stderr == ""
     assert [line.split()[:2] for line in shown.stdout.splitlines()[1:-1]] == [["203.0.113.1", "40"]]
-    assert run("show", "8.8.8.8", "--table", "7230", "--control", "none").stderr == (
-        "riptide: show: no routes in table 7230 within 8.8.8.8\n")  # options prevail over the file
-    assert "=> connections start with 40 segments" in run("show", "203.0.113.1").stdout
+    assert run("show", "8.8.8.0/24", "--table", "7230", "--control", "none").stderr == (
+        "riptide: show: no routes in table 7230 within 8.8.8.0/24\n")  # options prevail over the file
+    assert "=>           connections start with 40 segments\n" in run("show", "203.0.113.1").stdout
     doctor = run("doctor").stdout
     assert "ok       daemon " in doctor and ("(cwnd_max 40)" in doctor or "not 40" in doctor)
     assert run("status").stdout.startswith("riptide: working. Routes give 1 destination their window.\n")
@@ -90,7 +90,7 @@ def test_number_that_cannot_be_is_wrong_usage_and_in_a_file_passed_over(host, co
 def test_window_or_table_out_of_range_in_the_file_is_passed_over(net, config, text, told):
     config.write_text(f"[compute]\n{text}")
     with listening(net) as port:
-        for command in ("show", "explain 203.0.113.1", "doctor", f"verify 203.0.113.1 {port}"):
+        for command in ("show", "show 203.0.113.1", "doctor", f"verify 203.0.113.1 {port}"):
             done = net.host.run(RIPTIDE, *command.split(), "--config", config, check=False)
             assert done.returncode not in (1, 2) and done.stdout, done
             first = done.stderr.splitlines()[0]
