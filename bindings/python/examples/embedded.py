@@ -28,8 +28,8 @@ async def adapt(agent: riptide.Agent) -> None:
         if event.outcome:
             print(f"{event.outcome.dst}: {event.outcome.state.name.lower()} "
                   f"initcwnd {event.outcome.initcwnd} {event.outcome.reason}".rstrip(), flush=True)
-        elif event.error:
-            print(f"a round failed: {event.error.strerror}", flush=True)
+        elif event.kind == riptide.EventKind.FAILED:
+            print(f"a round failed: {event.reason}", flush=True)
 
 
 async def run(interval_s: float, policy: str, for_s: Optional[float]) -> None:
