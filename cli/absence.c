@@ -38,7 +38,7 @@ static void put_left(const struct left *left)
 }
 
 /* The letter of a process's state in /proc/PID/stat; '?': not visible. */
-static char read_state(int pid)
+static int read_state(int pid)
 {
     char path[32], line[128] = "";
     const char *end;
@@ -57,7 +57,7 @@ static char read_state(int pid)
 
 static void put_hanging(int pid, const struct left *left)
 {
-    const char state = pid ? read_state(pid) : '?';
+    const int state = pid ? read_state(pid) : '?';
 
     printf("riptide: HANGS. No answer for %d s", CLIENT_TIMEOUT_S);
     if (pid)

@@ -313,13 +313,12 @@ static int find_word(int argc, char **argv)
 static int command_main(int argc, char **argv)
 {
     const int at = find_word(argc, argv);
-    const struct command *command;
+    const struct command *command = find_command(at < argc ? argv[at] : "status");
 
-    if (at >= argc)
-        return run_command(find_command("status"), argc, argv);
-    command = find_command(argv[at]);
     if (!command)
         return refuse_command(argv[at]);
+    if (at >= argc)
+        return run_command(command, argc, argv);
     memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
     return run_command(command, argc - 1, argv + 1);
 }

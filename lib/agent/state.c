@@ -22,7 +22,7 @@ static int put_state(FILE *out, const void *from)
 {
     const struct riptide_agent *agent = from;
     struct clocks clocks = read_clocks();
-    char line[STATE_LINE_BYTES];
+    char line[STATE_LINE_BYTES] = "";
 
     fwrite(line, 1, state_put_head(line, clocks.realtime_ns), out);
     FOR_EACH_DESTINATION(agent->estimator, slot)
