@@ -82,9 +82,7 @@ static void report_withdrawn(const struct settings *settings,
     const char *reason = route->reason;
 
     if (!*reason && (!estimate || estimate->cwnd == 0))
-        reason = settings_have_peer(settings, &route->dst)
-                     ? "no connection for the time to live"
-                     : "no longer in scope";
+        reason = "no connection for the time to live";
     if (settings->applier.dry_run)
         log_line(LOG_LEVEL_INFO, "would withdraw %s", dst);
     else

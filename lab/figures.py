@@ -37,21 +37,6 @@ def estimate_mean(values, **options):
     return estimate(values, numpy.mean, **options)
 
 
-def estimate_quantile(values, q, **options):
-    """Estimates a quantile, q from 0 to 1."""
-    return estimate(values, lambda v, axis=None: numpy.quantile(v, q, axis=axis), **options)
-
-
-def estimate_share(count, of, z=1.96):
-    """A share of trials, with Wilson's interval: valid near 0 and 1, unlike resampling."""
-    if of == 0:
-        return Estimate(0.0, 0.0, 1.0)
-    share, scale = count / of, 1 + z * z / of
-    middle = (share + z * z / (2 * of)) / scale
-    half = z * (share * (1 - share) / of + z * z / (4 * of * of)) ** 0.5 / scale
-    return Estimate(share, max(0.0, middle - half), min(1.0, middle + half))
-
-
 def estimate_exact(count, of, level=0.95):
     """A share of trials, with Clopper and Pearson's interval, which is never too narrow."""
     def bound(is_beyond):

@@ -93,21 +93,6 @@ class Testbed:
                 with open(f"/proc/sys/net/{key}", "w", encoding="ascii") as file:
                     file.write(str(value))
 
-    def add_host_behind(self, router, name, address, mtu_bytes):
-        """A host behind another one, whose port has its address as a `net`, and which forwards if
-        packets have at most mtu_bytes; the ends do not know that."""
-        self._add_host(name)
-        near, far = f"to-{name}", "eth0"
-        wanbox.ip("-n", router, "link", "add", near, "mtu", str(mtu_bytes), "type", "veth",
-                  "peer", "name", far, "netns", name)
-        for netns, device in ((router, near), (name, far)):
-            wanbox.ip("-n", netns, "link", "set", device, "up")
-        wanbox.ip("-n", name, "addr", "add", address, "dev", far)
-        wanbox.ip("-n", name, "route", "add", "default", "dev", far)
-        wanbox.ip("-n", router, "route", "add", address, "dev", near)
-        self.set_sysctls(router, {"ipv4/ip_forward": 1, f"ipv4/conf/{near}/proxy_arp": 1})
-        self.traffic.add_host(name, address)
-
     def set_route(self, name, *metrics, to="default"):
         """Sets the route into the WAN, with metrics such as "initcwnd", 24."""
         wanbox.ip("-n", name, "route", "replace", to, "dev", "wan0", *map(str, metrics))

@@ -12,7 +12,7 @@ struct careful {
     uint32_t began_ms;  /* when this window, or its pacing, began; wraps */
     uint16_t given;     /* the window of flights that count, segments; 0: not known yet */
     uint16_t mss_bytes; /* the largest; halves in 45 s without one */
-    uint16_t flights, since_s, per_s; /* counted since a second, which wraps; in each before */
+    uint16_t flights, since_s, per_s; /* flights since that second, which wraps; each one before */
     uint8_t fitting, wait, n_far;
     bool is_paced, has_lost; /* the latter: too much at some time, so it is or was paced or cut */
     bool is_raised;          /* the last change was a raise */
@@ -23,8 +23,8 @@ static_assert(sizeof(struct careful) <= 32, "memory is over its budget");
  * A flight is lossy if it lost more than a fiftieth: random losses stay below this, and an overflow
  * drops the tail of every flight. In `against` a clean flight takes 1, and a lossy one adds so much
  * that it rises where more than a fifth of the flights lose; or of paced ones a third, as others
- * fill a path at times, and smaller flights lose as well. TOO_LARGE: four or eight in a row. Flights
- * of one moment lose together, so those of a second count as one: each step is divided by per_s.
+ * fill a path at times, and smaller flights lose as well. TOO_LARGE: four or eight in a row. As
+ * flights of one moment lose together, those of a second count as one: a step is divided by per_s.
  */
 enum { LOSS_SHARE = 50, LOSSY_AT_ONCE = 4, LOSSY_PACED = 2, TOO_LARGE = 16 };
 
@@ -133,9 +133,16 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     uint64_t seen_ns = input->now_ns + (sample->closed ? 0 : input->interval_ns); /* or later */
     uint32_t since_ms = (uint32_t)(seen_ns / 1000000) - careful->began_ms;
     bool is_earlier = sample->busy_time_us / 1000 + sample->last_data_sent_ms >= since_ms;
+    uint16_t n_s = (uint16_t)(input->now_ns / NS_PER_S - careful->since_s);
 
     if (sample->min_rtt_us == 0 || reason == RIPTIDE_LEFT_OUT_UNUSED)
         return reason;
+    if (n_s >= WAIT) {
+        careful->per_s = careful->flights / n_s;
+        careful->flights = 0;
+        careful->mss_bytes = (uint16_t)(careful->mss_bytes - careful->mss_bytes / 16);
+        careful->since_s = (uint16_t)(careful->since_s + n_s);
+    }
     if (!is_of_path(careful, sample))
         return RIPTIDE_LEFT_OUT_UNMEASURED;
     /* What shows another path is a flight of the former one's window. */
@@ -191,14 +198,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     struct careful *careful = memory;
     uint32_t since_ms = (uint32_t)(input->now_ns / 1000000) - careful->began_ms;
     bool can_pace = input->can_pace && careful->min_rtt_us >= PACING_RTT_MIN_US;
-    uint16_t n_s = (uint16_t)(input->now_ns / NS_PER_S - careful->since_s);
 
-    if (n_s >= WAIT) {
-        careful->per_s = careful->flights / n_s;
-        careful->flights = 0;
-        careful->mss_bytes = (uint16_t)(careful->mss_bytes - careful->mss_bytes / 16);
-        careful->since_s = (uint16_t)(careful->since_s + n_s);
-    }
     if (careful->cwnd == 0) {
         careful->cwnd = (float)greater(START_CWND, input->base_cwnd);
         careful->wait = WAIT;

@@ -144,15 +144,19 @@ static double mean_window(uint32_t per_s)
     return sum / SECONDS;
 }
 
-TEST(windows_are_the_same_at_every_rate)
+static void assert_same_at_every_rate(double (*mean)(uint32_t per_s))
 {
     double slow;
 
     seed_random();
-    slow = mean_window(1);
-
+    slow = mean(1);
     for (uint32_t per_s = 10; per_s <= 100; per_s *= 10)
-        assert_in_range(100 * mean_window(per_s) / slow, 80, 120);
+        assert_in_range(100 * mean(per_s) / slow, 80, 120);
+}
+
+TEST(windows_are_the_same_at_every_rate)
+{
+    assert_same_at_every_rate(mean_window);
 }
 
 /* All flights that begin in an episode of some 300 ms lose; such are 6 % of the time. */
@@ -178,12 +182,7 @@ static double mean_window_in_episodes(uint32_t per_s)
 
 TEST(windows_are_the_same_at_every_rate_where_losses_come_together)
 {
-    double slow;
-
-    seed_random();
-    slow = mean_window_in_episodes(1);
-    for (uint32_t per_s = 10; per_s <= 100; per_s *= 10)
-        assert_in_range(100 * mean_window_in_episodes(per_s) / slow, 80, 120);
+    assert_same_at_every_rate(mean_window_in_episodes);
 }
 
 /* Ten connections a second, of which the more lose the larger the window is. */
@@ -291,6 +290,50 @@ TEST(small_segments_of_a_neighbour_do_not_count)
         tick(estimator, closed(cwnd, cwnd, cwnd > 20 ? cwnd - 20 : 0));
     }
     assert_in_range(cwnd_of(estimator), 10, 24);
+}
+
+/* One connection of full segments among small ones, which are evidence again a minute later. */
+TEST(largest_segment_size_fades)
+{
+    ESTIMATOR *estimator = begun(true);
+
+    for (int i = 0; i < 60; i++) {
+        struct riptide_sample small = closed(24, 24, 0);
+
+        small.mss_bytes = 536;
+        tick(estimator, small);
+        if (i < 10)
+            assert_int_equal(explain(estimator).fitting, 0);
+    }
+    assert_int_equal(cwnd_of(estimator), 48);
+}
+
+/* What shows the other path had the window of the former one, and so have those of its round. */
+TEST(first_flights_of_the_former_path_do_not_count)
+{
+    ESTIMATOR *estimator = begun(false);
+    struct riptide_sample other = closed(48, 48, 12);
+
+    assert_int_equal(flights(estimator, "...."), 48);
+    other.min_rtt_us = RTT_US / 2 - 1;
+    for (int i = 0; i < 5; i++)
+        add(estimator, other);
+    assert_int_equal(pass(estimator), START);
+    assert_int_equal(explain(estimator).against, 0);
+}
+
+/* Flights of 12 paced segments that lose say nothing of less than the least paced window. */
+TEST(hint_below_the_least_paced_window_costs_no_more_than_that)
+{
+    ESTIMATOR *estimator = begun(true);
+    struct riptide_hint hint = { .dst = prefix("192.0.2.1"), .cwnd_max = 12 };
+
+    flights(estimator, "........xxxx");
+    assert_true(is_paced(estimator));
+    hint.until_ns = estimator->input.now_ns + 15 * S;
+    assert_int_equal(riptide_estimator_set_hint(estimator, &hint, NULL), 0);
+    assert_int_equal(flights(estimator, "xxxxxxxxxxx"), 12);
+    assert_int_equal(flights(estimator, "......"), START);
 }
 
 /* Whichever of them is seen first; what ends at a proxy on this host knows nothing of the peer. */

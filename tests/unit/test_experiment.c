@@ -94,8 +94,10 @@ TEST(one_source_suspends_nothing)
     assert_in_range(n_suspended, 0, 1);
 }
 
-/* Also where one of them takes more time where it is held out, but later: it is left out. */
-/* Of 10,000 draws 8 take longer, 69 s at most; with the attacker 1, 133 s. */
+/*
+ * Also where one of them takes more time where it is held out, but later: it is left out. A draw in
+ * a thousand takes longer.
+ */
 TEST(harm_to_half_of_all_sources_is_found_within_a_minute)
 {
     static const struct world worlds[] = { { 2, 2, SOURCES / 2, 0, ARM_WINDOW },

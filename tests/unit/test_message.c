@@ -79,7 +79,7 @@ static void assert_types(struct nlmsghdr *message, size_t header_n, const int *t
 TEST(a_route_is_a_copy_with_the_given_metrics)
 {
     const uint32_t lock = 1u << RTAX_MTU | 1u << RTAX_RTO_MIN;
-    const struct given given = { .initcwnd = 36, .mtu_bytes = 1400, .rto_min_ms = 50 };
+    const struct own_metrics given = { .initcwnd = 36, .mtu_bytes = 1400, .rto_min_ms = 50 };
     struct route own = { .dst = prefix("2001:db8::1"), .table = TABLE, .protocol = PROTOCOL };
     struct route base = { .gateway = prefix("fe80::2"),
                           .prefsrc = prefix("2001:db8::9"),
@@ -116,7 +116,7 @@ TEST(a_route_with_all_metrics_fits_a_message)
 {
     struct route own = { .dst = prefix("2001:db8::1"), .table = TABLE };
     struct route base = { .gateway = own.dst, .prefsrc = own.dst, .priority = 1, .ifindex = 1 };
-    struct given given;
+    struct own_metrics given;
 
     memset(&base.metrics, 0xff, sizeof(base.metrics));
     memset(&given, 0xff, sizeof(given));

@@ -268,7 +268,7 @@ TEST(a_route_says_its_bases_metrics_and_ours)
     static const struct {
         struct metrics base;
         uint32_t ifindex, rto_min_us;
-        struct given expected;
+        struct own_metrics expected;
     } cases[] = {
         { { { 0 } }, 0, 0, { 36, 0, 0, 0 } },
         /* initrwnd is raised to the wanted bytes, and is not introduced */
@@ -294,7 +294,7 @@ TEST(a_route_says_its_bases_metrics_and_ours)
                                                    .rto_min_us = cases[i].rto_min_us },
                                        .has_base = true,
                                        .base = base };
-        struct given given = target_state(&target, &routing).given;
+        struct own_metrics given = target_state(&target, &routing).own;
 
         if (memcmp(&given, &cases[i].expected, sizeof(given)) != 0)
             fail_msg("case %zu", i);
@@ -444,7 +444,7 @@ TEST(no_route_is_below_its_base_but_on_purpose)
 
         if (is_wanted(&target) != (cases[i].written > 0) ||
             (cases[i].written > 0 &&
-             target_state(&target, &routing).given.initcwnd != cases[i].written) ||
+             target_state(&target, &routing).own.initcwnd != cases[i].written) ||
             is_write_due(&target) !=
                 (cases[i].written > 0 || cases[i].exists))
             fail_msg("case %zu", i);

@@ -51,7 +51,7 @@ static void put_address(struct nlmsghdr *request, uint16_t type,
 }
 
 struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct route *base,
-                                   const struct given *given)
+                                   const struct own_metrics *given)
 {
     struct metrics metrics = base->metrics;
     const struct rtmsg rtm = { .rtm_protocol = own->protocol,

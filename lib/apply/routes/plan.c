@@ -132,7 +132,7 @@ void plan_tick(struct plan *plan, uint32_t seconds)
     }
     plan->round = (plan->round + seconds) % ROUND_S;
     plan->has_work = true;
-    /* In each round reads also links, whose MTU may change silently, and whether flags have ended. */
+    /* In each round also links, whose MTU may change silently, and flags, which may have ended. */
     if (plan->round < seconds)
         plan_want_scan(plan, SCAN_LINKS | (has_flags ? SCAN_ROUTES : 0));
 }

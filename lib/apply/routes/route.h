@@ -63,7 +63,7 @@ const char *base_parse(struct route *base, const struct riptide_prefix *dst,
 bool base_is_answer(int error);
 
 /* Metrics of a route of ours that are not simply copied; 0: not set. */
-struct given {
+struct own_metrics {
     uint32_t initcwnd, initrwnd, mtu_bytes, rto_min_ms;
 };
 
@@ -76,7 +76,7 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
 
 /* Adds a copy of the base route to `dst`, or overwrites the one of its table, dst and priority. */
 struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct route *base,
-                                   const struct given *given);
+                                   const struct own_metrics *given);
 
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */
 struct nlmsghdr *message_route_delete(void *room, const struct route *route);

@@ -67,8 +67,7 @@ int scan_step(struct router *router);
 enum { RESOLVE_MAX_TARGETS = 64, BATCH_MAX_TARGETS = BATCH_MAX_REQUESTS / 2 };
 
 /* sync.c: asks for the base routes of n targets and sets them. After an error some are set. */
-int sync_resolve(struct plan *plan, struct netlink *channel, struct target **targets,
-                    uint32_t n);
+int sync_resolve(struct plan *plan, struct netlink *channel, struct target **targets, uint32_t n);
 
 /* Asks and writes a batch of the targets that are due. After an error all of them stay due. */
 int sync_targets(struct plan *plan, struct netlink *channel);

@@ -140,8 +140,8 @@ const char *rules_place(const struct rules *rules, uint32_t *priority)
                "rule add pref 32766 lookup main`";
     *priority = main_rule->priority - 1;
     if (is_led_to(rules, *priority))
-        return "a goto of another rule leads to the priority before `lookup main`, where ours would "
-               "be: lead it elsewhere";
+        return "a goto of another rule leads to the priority before `lookup main`, where ours "
+               "would be: lead it elsewhere";
     /* The kernel puts a new rule after those of the same priority. */
     for (const struct rule *rule = rules->list; rule < main_rule; rule++) {
         if (!rule->is_ours && rule->priority > *priority)

@@ -75,8 +75,7 @@ static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer,
         take(resolve, answer, error);
 }
 
-int sync_resolve(struct plan *plan, struct netlink *channel, struct target **targets,
-                    uint32_t n)
+int sync_resolve(struct plan *plan, struct netlink *channel, struct target **targets, uint32_t n)
 {
     struct resolve resolve = { .plan = plan, .targets = targets, .n_queries = 1 };
 
@@ -147,7 +146,7 @@ static void add(struct writes *writes, struct target *target)
         if (is_sent)
             netlink_add(writes->channel,
                         message_route_put(netlink_room(writes->channel), &own, &target->base,
-                                          &state.given));
+                                          &state.own));
     }
     if (!state.is_delete && !state.is_put && target->wanted.initcwnd != 0)
         targets_tell(&plan->targets, target, &plan->routing, false);
@@ -161,7 +160,7 @@ static void note(struct plan *plan, const struct write *write)
     target->is_failed |= write->error != 0;
     if (is_written) {
         targets_set_in_kernel(&plan->targets, target, true);
-        target->written = target_state(target, &plan->routing).given;
+        target->written = target_state(target, &plan->routing).own;
     } else if (write->is_put && target->is_in_kernel) {
         /* The old route may lead elsewhere by now: no route is better than a wrong one. */
         targets_push(&plan->targets, WORK_SYNC, target);

@@ -229,13 +229,13 @@ static bool is_within_step(uint32_t from, uint32_t to)
  * route's, or its link's. That would apply anyway, but must be explicit for open connections when
  * the route is deleted, and with it its device (docs/decisions.md).
  */
-static struct given wanted_metrics(const struct target *target, const struct routing *routing)
+static struct own_metrics wanted_metrics(const struct target *target, const struct routing *routing)
 {
     const struct riptide_wanted *wanted = &target->wanted;
     const uint32_t *base = target->base.metrics.of;
     uint32_t received = wanted->receive_bytes / RECEIVED_SEGMENT_BYTES +
                         (wanted->receive_bytes % RECEIVED_SEGMENT_BYTES > 0);
-    struct given given = {
+    struct own_metrics given = {
         .initcwnd = base[RTAX_INITCWND] > 0 ? base[RTAX_INITCWND] : KERNEL_CWND,
         .initrwnd = base[RTAX_INITRWND],
         .mtu_bytes = base[RTAX_MTU],
@@ -278,17 +278,17 @@ static void find_reason(const struct target *target, struct target_state *state)
     else if (!target->has_base)
         state->reason = target->reason ? target->reason : not_now;
     /* What the kernel has learned of the path would be lost at each change of our route. */
-    else if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < state->given.mtu_bytes)
+    else if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < state->own.mtu_bytes)
         state->reason = "its path MTU is smaller than that of its route";
-    else if (is_at_base(target, base, state->given.initcwnd))
+    else if (is_at_base(target, base, state->own.initcwnd))
         state->reason = base > 0 ? "the initcwnd of its base route is no smaller"
                                  : "the kernel's own window is no smaller";
 }
 
 /* Whether the kernel's route differs from the wanted one by more than a step of the window. */
-static bool differs(const struct target *target, const struct given *wanted)
+static bool differs(const struct target *target, const struct own_metrics *wanted)
 {
-    const struct given *written = &target->written;
+    const struct own_metrics *written = &target->written;
     const uint32_t from = written->initcwnd, to = wanted->initcwnd;
     const uint32_t cwnd_max = target->wanted.cwnd_max;
 
@@ -302,9 +302,9 @@ struct target_state target_state(const struct target *target, const struct routi
     struct target_state state = { .reason = NULL };
 
     if (target->has_base)
-        state.given = wanted_metrics(target, routing);
+        state.own = wanted_metrics(target, routing);
     find_reason(target, &state);
-    state.is_put = !state.reason && differs(target, &state.given);
+    state.is_put = !state.reason && differs(target, &state.own);
     /* One of another base may have another priority, so that no put overwrites it. */
     state.is_delete = target->is_in_kernel && (state.reason || !target->is_sure);
     if (target->error != 0)

@@ -21,7 +21,7 @@ enum work {
 struct target_state {
     bool is_delete;         /* the deletion of the kernel's route is due; */
     bool is_put;            /* then the route with */
-    struct given given;     /* where there is a base */
+    struct own_metrics own; /* where there is a base */
     enum riptide_route_state state;
     const char *reason;     /* why there must not be a route (static); NULL: one is wanted */
 };
@@ -39,7 +39,7 @@ struct target {
     bool is_in_kernel;      /* a route of ours, set by targets_set_in_kernel; */
     bool is_sure;           /* it is the one that was written, for the present base; */
     bool is_not_taken;      /* and another rule decides before ours: targets_set_not_taken */
-    struct given written;   /* as it was */
+    struct own_metrics written; /* as it was */
     /* What the caller knows of it, or waits to be popped. */
     enum riptide_route_state told_state;
     int told_error;
