@@ -5,7 +5,6 @@
  */
 #include "client.h"
 
-#include "lib/tools.h"
 #include "listener.h"
 #include "log.h"
 #include "members.h"

@@ -3,9 +3,9 @@
 #ifndef CLI_EXPLANATION_H
 #define CLI_EXPLANATION_H
 
-#include "lib/tools.h"
 
 #include <jansson.h>
+#include <riptide/agent.h>
 #include <riptide/apply.h>
 #include <riptide/compute.h>
 #include <stdbool.h>

@@ -2,7 +2,6 @@
 /* Lines of the log: one at the start with all settings, one for each event. Decides nothing. */
 #include "daemon.h"
 
-#include "lib/tools.h"
 #include "log.h"
 
 #include <errno.h>

@@ -23,11 +23,9 @@ const struct option_row show_rows[] = {
 /* The window with which it says that connections start; 0: none. */
 static uint32_t window_of(const struct destination *row)
 {
-    const uint32_t by_route = row->route ? row->route->initcwnd : 0;
-
-    return row->has_program && row->starts_with > by_route ? row->starts_with
-           : row->route                                    ? by_route
-                                                           : row->starts_with;
+    if (!row->route || (row->has_program && row->starts_with > row->route->initcwnd))
+        return row->starts_with;
+    return row->route->initcwnd;
 }
 
 /* The kernel's own window, segments. */

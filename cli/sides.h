@@ -29,7 +29,7 @@ struct sides {
     bool is_running; /* the daemon answers */
     bool is_paused;
     bool is_by_program; /* the daemon's program also gives each destination its window, */
-    char why_off[256];      /* unless this is the reason why not */
+    char why_off[256];  /* unless this is the reason why not */
     struct riptide_error absence; /* why the daemon did not answer */
     size_t n_differences;
     size_t n_not_taken; /* routes */

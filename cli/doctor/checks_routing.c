@@ -2,7 +2,6 @@
 /* Our rules and routes among those of other programs. */
 #include "checks.h"
 #include "explanation.h"
-#include "lib/tools.h"
 #include "rules.h"
 
 #include <errno.h>

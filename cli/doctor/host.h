@@ -4,7 +4,6 @@
 #define CLI_DOCTOR_HOST_H
 
 #include "explanation.h"
-#include "lib/tools.h"
 #include "resolve.h"
 #include "settings.h"
 

@@ -5,7 +5,6 @@
  */
 #include "judge.h"
 
-#include "lib/tools.h"
 
 #include <inttypes.h>
 #include <linux/rtnetlink.h>

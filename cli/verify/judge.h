@@ -6,9 +6,9 @@
 #ifndef CLI_VERIFY_JUDGE_H
 #define CLI_VERIFY_JUDGE_H
 
-#include "lib/tools.h"
 #include "rules.h"
 #include <linux/netlink.h>
+#include <riptide/agent.h>
 
 /* The opened connection, from its own TCP_INFO, before any data was sent. */
 struct probe {
