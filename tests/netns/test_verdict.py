@@ -71,7 +71,8 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
             wait_until(lambda: count_ended(near) == n, "all ends")
             row = riptide_json(near, "verdict")["pooled"]
             return row["verdict"] == "helps" and row
-        row = wait_until(pooled, "a verdict")
+        # As many as it needs, not as many as a busy machine transfers in some time.
+        row = next(filter(None, (pooled() for _ in range(100))))
         assert min(row["connections"], row["held_out"]) >= 20
         assert 0 < row["rounds_saved"]["low"] < row["rounds_saved"]["estimate"] < 4
         assert row["share_percent"]["low"] < 50 < row["share_percent"]["high"]
