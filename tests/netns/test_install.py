@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from netns import BUILD, REPOSITORY
 
-DOCS = ("CHANGELOG.md", "control.md", "effect.rules.yaml", "embedding.md", "glossary.md",
+DOCS = ("CHANGELOG.md", "control.md", "effect.rules.yaml", "embedding.md", "design.md",
         "operations.md", "policies.md", "riptide.dashboard.json", "security.md", "verdict.md")
 HEADERS = ("agent.h", "apply.h", "compute.h", "observe.h", "riptide.h")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """An open connection's segments keep their size after the route to its peer was rewritten. The
 kernel removes the device from a deleted route, and a connection that has it cached reads the MTU of
-none, 68, before it looks up another: docs/decisions.md, "Our routes carry the MTU of their link".
+none, 68, before it looks up another: docs/design.md, "Our routes carry the MTU of their link".
 """
 
 import socket

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The program's life: its maps, the verifier, and being attached; by bpf(2), see linux/bpf.h. Not
- * libbpf: with libelf and zlib it would add 500 kB (docs/decisions.md).
+ * libbpf: with libelf and zlib it would add 500 kB (docs/design.md).
  */
 #include "apply/program/program.h"
 

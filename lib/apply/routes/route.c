@@ -160,7 +160,7 @@ static const char *route_reason(const struct route *route, const struct riptide_
     /* The owner locked a metric that we would set: left alone. */
     if (route->metrics.of[RTAX_LOCK] & (1u << RTAX_INITCWND | 1u << RTAX_INITRWND))
         return "its base route locks initcwnd or initrwnd";
-    /* A copy would distribute flows in another way (docs/decisions.md). */
+    /* A copy would distribute flows in another way (docs/design.md). */
     if (route->is_multipath)
         return "its base route has several next hops";
     /*

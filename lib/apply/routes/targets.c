@@ -227,7 +227,7 @@ static bool is_within_step(uint32_t from, uint32_t to)
  * Of the route that is wanted to a target with a base. initcwnd: at least that without us, as the
  * owner of the base route knows the path, unless losses or a hint lowered the window. mtu: the base
  * route's, or its link's. That would apply anyway, but must be explicit for open connections when
- * the route is deleted, and with it its device (docs/decisions.md).
+ * the route is deleted, and with it its device (docs/design.md).
  */
 static struct own_metrics wanted_metrics(const struct target *target, const struct routing *routing)
 {
