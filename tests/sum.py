@@ -2,15 +2,12 @@
 """Sums JUnit reports: sum.py STAGE STATUS XML [STAGE STATUS XML ...]
 
 Prints every failure and every skip with its reason, then one line "N passed, N failed, N skipped".
-Beside FILE.xml, FILE.again.xml is the report of what failed and was run again, alone: what passed there
-has passed, and is printed as well.
 A stage whose status is not 0 counts as a failure even where its report names none ("-": it has
 no report). Exits 1 where anything failed or no test ran. With --table before the stages, a table follows: each file of tests,
 and in each stage how many passed/failed/skipped, of those that are not 0.
 """
 
 import collections
-import os
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -28,14 +25,6 @@ def read(path):
                 words = child.get("message") or child.text or case.findtext("system-out") or ""
                 reason = words.strip() or "no reason given"
         yield name, outcome, reason
-
-
-def read_both(path):
-    """The same, where what passed when it was run again is "again"."""
-    beside = path.removesuffix(".xml") + ".again.xml"
-    passed = {name for name, outcome, _ in read(beside) if outcome == "passed"} if os.path.exists(beside) else ()
-    for name, outcome, reason in read(path):
-        yield name, "again" if outcome == "failed" and name in passed else outcome, reason
 
 
 def table(stages):
@@ -56,16 +45,15 @@ def main(arguments):
     for stage, status, path in zip(*[iter(arguments)] * 3):
         before = counts["failed"]
         try:
-            cases = list(read_both(path)) if path != "-" else []
+            cases = list(read(path)) if path != "-" else []
         except (OSError, ElementTree.ParseError) as error:
             print(f"failed  {stage}: no report ({error})")
             counts["failed"] += 1
             continue
         for name, outcome, reason in cases:
-            counted = "passed" if outcome == "again" else outcome
-            counts[counted] += 1
+            counts[outcome] += 1
             file = name.partition(":")[0].rpartition(".")[2]
-            by_file.setdefault(stage, collections.Counter())[file, counted] += 1
+            by_file.setdefault(stage, collections.Counter())[file, outcome] += 1
             if outcome != "passed":
                 print(f"{outcome:7} {stage}: {name}" + (f": {reason}" if reason else ""))
         if status != "0" and counts["failed"] == before:
