@@ -18,24 +18,6 @@ RIPTIDE_PUBLIC const char *riptide_version(void)
     return RIPTIDE_VERSION;
 }
 
-RIPTIDE_PUBLIC const char *riptide_strerror(int r)
-{
-    static const char *const outcomes[] = {
-        [0] = "success",
-        [RIPTIDE_E_AGAIN] = "nothing more now",
-        [RIPTIDE_E_DONE] = "the dump is complete",
-        [RIPTIDE_E_FULL] = "the table is full",
-        [RIPTIDE_E_INVALID] = "the value is impossible",
-        [RIPTIDE_E_UNKNOWN] = "nothing is known about it",
-        [RIPTIDE_E_MORE] = "there may be more to do",
-        [RIPTIDE_E_LEFT_OUT] = "no evidence for the policy",
-    };
-
-    if (r < 0)
-        return strerror(r == INT_MIN ? EINVAL : -r);
-    return (size_t)r < sizeof(outcomes) / sizeof(outcomes[0]) ? outcomes[r] : "no known outcome";
-}
-
 void freep(void *pointerp)
 {
     void *pointer;

@@ -7,6 +7,16 @@
 enum { MOST_VALUES = 8 };
 
 static const char *const words[][MOST_VALUES] = {
+    [RIPTIDE_NAMES_OUTCOME] = {
+        [0] = "success",
+        [RIPTIDE_E_AGAIN] = "nothing more now",
+        [RIPTIDE_E_DONE] = "complete",
+        [RIPTIDE_E_FULL] = "the table is full",
+        [RIPTIDE_E_INVALID] = "the value is impossible",
+        [RIPTIDE_E_UNKNOWN] = "nothing is known about it",
+        [RIPTIDE_E_MORE] = "there may be more to do",
+        [RIPTIDE_E_LEFT_OUT] = "no evidence for the policy",
+    },
     [RIPTIDE_NAMES_BACKEND] = {
         [RIPTIDE_AUTO] = "auto",
         [RIPTIDE_ROUTES] = "routes",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A host program that computes windows itself: it observes open connections, and gives new ones to
- * the same peer the congestion window that it has seen last, spread over half of a round trip.
+ * the same peer the largest congestion window that it has seen, spread over half of a round trip.
  * Routes give it to all of the host, a BPF program to the connections of a cgroup:
  *
  *     own_windows CGROUP
@@ -32,8 +32,11 @@ static void learn(struct riptide_applier *applier, const struct riptide_sample *
         .pacing_percent = 50,
         .rtt_us = sample->min_rtt_us,
     };
+    struct riptide_route given;
 
-    riptide_applier_set(applier, &wanted);
+    if (riptide_applier_find(applier, &wanted.dst, RIPTIDE_PROGRAM, &given) != 0 ||
+        given.initcwnd < wanted.initcwnd)
+        riptide_applier_set(applier, &wanted);
 }
 
 static void report(const struct riptide_route *route)

@@ -240,6 +240,13 @@ int riptide_applier_dispatch(struct riptide_applier *applier);
  */
 int riptide_applier_pop(struct riptide_applier *applier, const struct riptide_route **routep);
 
+/*
+ * What RIPTIDE_ROUTES or RIPTIDE_PROGRAM has of a destination: the route, as it would be popped; or
+ * the kernel's window for an address, by the longest prefix. Outcomes: RIPTIDE_E_UNKNOWN.
+ */
+int riptide_applier_find(const struct riptide_applier *applier, const struct riptide_prefix *dst,
+                         enum riptide_backend backend, struct riptide_route *route);
+
 void riptide_applier_get_stats(const struct riptide_applier *applier,
                                struct riptide_applier_stats *stats, size_t size);
 

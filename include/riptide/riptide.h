@@ -68,11 +68,9 @@ struct riptide_error {
     uint64_t reserved[4];
 };
 
-/* The text for a result: static, or valid until the thread calls strerror(3). */
-const char *riptide_strerror(int r);
-
 /* The enums with a word for each value, for logs. */
 enum riptide_names {
+    RIPTIDE_NAMES_OUTCOME,     /* enum riptide_outcome; 0 is success */
     RIPTIDE_NAMES_BACKEND,     /* enum riptide_backend */
     RIPTIDE_NAMES_ROUTE_STATE, /* enum riptide_route_state */
     RIPTIDE_NAMES_EVENT,       /* enum riptide_agent_event_kind */

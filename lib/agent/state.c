@@ -98,7 +98,7 @@ bool state_load(struct riptide_agent *agent)
                       agent->state, counts.loaded, counts.expired, counts.skipped, others.text);
         else
             error_set(&agent->state_said, "%s: %s; no destinations loaded; %s", agent->state,
-                      error.text[0] ? error.text : riptide_strerror(r), others.text);
+                      error.text[0] ? error.text : strerror(-r), others.text);
         agent_apply_pause(agent);
     }
     if (!agent->stages.applier.dry_run)

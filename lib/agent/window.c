@@ -31,7 +31,7 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
         *given = *popped;
     } else if (!is_in_use) {
         return NULL;
-    } else if (applier_find(agent->applier, &window->dst, backend, given) != 0) {
+    } else if (riptide_applier_find(agent->applier, &window->dst, backend, given) != 0) {
         if (!is_off && !would_have)
             return NULL;
         *given = (struct riptide_route){
@@ -116,11 +116,11 @@ RIPTIDE_PUBLIC int riptide_agent_arm_of(const struct riptide_agent *agent,
     if (agent->experiment.holdout_percent > 0)
         is_given = applier_find_opened(agent->applier, cookie, false, &opened);
     else if (!stats.program_reason &&
-             applier_find(agent->applier, peer, RIPTIDE_PROGRAM, &given) == 0)
+             riptide_applier_find(agent->applier, peer, RIPTIDE_PROGRAM, &given) == 0)
         is_given = true;
     else /* A route gives its window to all. */
         is_given = !stats.rules_reason[family_index(peer->family)] &&
-                   applier_find(agent->applier, peer, RIPTIDE_ROUTES, &given) == 0 &&
+                   riptide_applier_find(agent->applier, peer, RIPTIDE_ROUTES, &given) == 0 &&
                    given.state == RIPTIDE_ROUTE_APPLIED;
     if (!is_given)
         return RIPTIDE_E_UNKNOWN;

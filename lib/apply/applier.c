@@ -373,8 +373,9 @@ RIPTIDE_PUBLIC int riptide_applier_pop(struct riptide_applier *applier,
     return has_routes(applier) ? router_pop(applier->router, routep) : RIPTIDE_E_AGAIN;
 }
 
-int applier_find(const struct riptide_applier *applier, const struct riptide_prefix *dst,
-                 enum riptide_backend backend, struct riptide_route *route)
+RIPTIDE_PUBLIC int riptide_applier_find(const struct riptide_applier *applier,
+                                        const struct riptide_prefix *dst,
+                                        enum riptide_backend backend, struct riptide_route *route)
 {
     struct window window;
 

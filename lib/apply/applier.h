@@ -20,13 +20,6 @@ void applier_set_holdout(struct riptide_applier *applier, uint32_t share, enum h
 bool applier_find_opened(const struct riptide_applier *applier, uint64_t cookie, bool is_closed,
                          struct opened *opened);
 
-/*
- * What RIPTIDE_ROUTES or RIPTIDE_PROGRAM has of a destination: the route, as it would be popped; or
- * the kernel's window for an address, by the longest prefix. Outcomes: RIPTIDE_E_UNKNOWN.
- */
-int applier_find(const struct riptide_applier *applier, const struct riptide_prefix *dst,
-                 enum riptide_backend backend, struct riptide_route *route);
-
 /* Adds to the reason of AUTO's choice what the caller loses by it. */
 void applier_add_why(struct riptide_applier *applier, const char *text);
 

@@ -65,20 +65,6 @@ TEST(line_keeps_its_reason_where_a_value_is_too_long)
     assert_null(strstr(error.text, "..."));
 }
 
-TEST(each_result_has_words_of_its_own)
-{
-    for (int i = RIPTIDE_E_AGAIN; i <= RIPTIDE_E_LEFT_OUT; i++) {
-        assert_string_not_equal(riptide_strerror(i), "no known outcome");
-        for (int j = 0; j < i; j++)
-            assert_string_not_equal(riptide_strerror(i), riptide_strerror(j));
-    }
-    assert_string_equal(riptide_strerror(0), "success");
-    assert_string_equal(riptide_strerror(-ENOENT), strerror(ENOENT));
-    assert_string_equal(riptide_strerror(RIPTIDE_E_LEFT_OUT + 1), "no known outcome");
-    assert_string_equal(riptide_strerror(INT_MAX), "no known outcome");
-    assert_non_null(riptide_strerror(INT_MIN));
-}
-
 /* How many values from 0 on have a word. */
 static uint32_t count_names(enum riptide_names names)
 {
@@ -91,6 +77,7 @@ static uint32_t count_names(enum riptide_names names)
 
 TEST(each_value_has_a_name)
 {
+    assert_int_equal(count_names(RIPTIDE_NAMES_OUTCOME), RIPTIDE_E_LEFT_OUT + 1);
     assert_int_equal(count_names(RIPTIDE_NAMES_BACKEND), RIPTIDE_BOTH + 1);
     assert_int_equal(count_names(RIPTIDE_NAMES_ROUTE_STATE), RIPTIDE_ROUTE_FAILED + 1);
     assert_int_equal(count_names(RIPTIDE_NAMES_EVENT), RIPTIDE_AGENT_DESTROY_EVENTS + 1);
