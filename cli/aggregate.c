@@ -10,7 +10,8 @@
 
 void aggregate_init(struct prefix_table *table, uint64_t seed)
 {
-    prefix_table_init(table, sizeof(struct aggregate), UINT32_MAX, seed);
+    prefix_table_init(table, sizeof(struct aggregate), UINT32_MAX);
+    table->seed = seed;
 }
 
 static void lower(uint64_t *minimum, uint64_t value)

@@ -179,16 +179,12 @@ static int refuse(const struct settings *settings, struct riptide_error *error, 
     return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 }
 
-/* Peers choose addresses: they must not know the hash. */
-static int draw_seeds(struct settings *settings)
+/* Peers must not know which of their connections are held out. */
+static int draw_seed(struct settings *settings)
 {
-    uint64_t seeds[2];
+    uint32_t *seed = &settings->applier.holdout_seed;
 
-    if (getrandom(seeds, sizeof(seeds), 0) != (ssize_t)sizeof(seeds))
-        return -errno;
-    settings->estimator.hash_seed = seeds[0];
-    settings->applier.holdout_seed = (uint32_t)seeds[1];
-    return 0;
+    return getrandom(seed, sizeof(*seed), 0) == (ssize_t)sizeof(*seed) ? 0 : -errno;
 }
 
 /* From a started agent, with all files open that need root, to the end. Returns the exit status. */
@@ -275,7 +271,7 @@ int daemon_serve(struct settings *settings)
     /* A dry run only writes to the log. */
     if (!settings->applier.dry_run)
         log_limit_repeats();
-    r = draw_seeds(settings);
+    r = draw_seed(settings);
     if (r == 0)
         r = make_agent(settings, &daemon.agent, &error);
     if (r < 0) {

@@ -42,18 +42,19 @@ static inline uint32_t hash(const struct prefix_table *table, const struct ripti
     return (uint32_t)h;
 }
 
-void prefix_table_init(struct prefix_table *table, size_t entry_bytes, uint32_t max, uint64_t seed)
+void prefix_table_init(struct prefix_table *table, size_t entry_bytes, uint32_t max)
 {
-    *table = (struct prefix_table){
-        .entry_bytes = entry_bytes, .max = max, .seed = seed, .free = PREFIX_TABLE_NONE
-    };
+    *table = (struct prefix_table){ .entry_bytes = entry_bytes,
+                                    .max = max,
+                                    .seed = (uintptr_t)table,
+                                    .free = PREFIX_TABLE_NONE };
 }
 
 void prefix_table_deinit(struct prefix_table *table)
 {
     free(table->block);
     free(table->buckets);
-    prefix_table_init(table, table->entry_bytes, table->max, table->seed);
+    prefix_table_init(table, table->entry_bytes, table->max);
 }
 
 /*

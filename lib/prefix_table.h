@@ -28,7 +28,8 @@ struct prefix_table {
     uint32_t n_buckets;
 };
 
-void prefix_table_init(struct prefix_table *table, size_t entry_bytes, uint32_t max, uint64_t seed);
+/* The seed is from the table's address, which peers that choose their own cannot know. */
+void prefix_table_init(struct prefix_table *table, size_t entry_bytes, uint32_t max);
 void prefix_table_deinit(struct prefix_table *table);
 
 /* The entry of a slot in use. */

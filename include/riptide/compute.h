@@ -110,7 +110,6 @@ struct riptide_estimator_config {
     double history_weight; /* of "paper": alpha of Sec. III-B; 0 to below 1; default 0.5 */
     uint32_t cwnd_min;     /* paper: c_min; segments, 1 to cwnd_max; default 10 */
     uint32_t cwnd_max;     /* paper: c_max; up to RIPTIDE_CWND_LIMIT; default 100 */
-    uint64_t ttl_ns; /* paper: t; life of a window without samples that count or keep it; 90 s */
     uint8_t prefix_len4; /* a destination is that many first bits of a peer; default 32 */
     uint8_t prefix_len6; /* default 128 */
     /*
@@ -121,7 +120,7 @@ struct riptide_estimator_config {
     uint32_t max_destinations;
     /* The least rto_min of "bdp": 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: it sets none. */
     uint32_t rto_min_floor_us;
-    uint64_t hash_seed; /* random where peers are not trusted; it changes no result; default 0 */
+    uint64_t ttl_ns; /* paper: t; life of a window without samples that count or keep it; 90 s */
 };
 
 /* The window of one destination, and why; what is not known, or not by this policy, is 0. */

@@ -81,11 +81,10 @@ struct riptide_observer_config {
     size_t size; /* of this struct, as the caller was compiled */
     /*
      * Whether to read closed connections: enum riptide_destroy_events, or true, or false. Each TCP
-     * socket that closes then costs the kernel 7 us, whatever the scope. From Linux 4.3 on.
+     * socket that closes then costs the kernel 7 us, whatever the scope. From Linux 4.3 on. They
+     * wait in up to 32 MB of the kernel's memory, without CAP_NET_ADMIN in rmem_max.
      */
     int32_t destroy_events;
-    /* The kernel's queue for them: 4096 to 1 GB, beyond rmem_max by CAP_NET_ADMIN; 32 MB. */
-    uint64_t events_buffer_bytes;
     struct riptide_scope scope;
 };
 

@@ -65,7 +65,6 @@ struct riptide_error {
      */
     const char *field;
     int64_t index; /* of the element that [] in `field` stands for; -1: none */
-    uint64_t reserved[4];
 };
 
 /* The enums with a word for each value, for logs. */

@@ -217,7 +217,7 @@ static void measure(const char *policy, const struct plan *plan,
     double ns[MAX_ROUNDS], tick_ns[MAX_ROUNDS], mid_ns, mid_ratio;
     struct prefix_table table;
 
-    prefix_table_init(&table, sizeof(struct bare), plan->destinations, 0);
+    prefix_table_init(&table, sizeof(struct bare), plan->destinations);
     bare_round(&table, plan, samples);
     estimator_round(estimator, plan, samples, S, tick_ns);
     for (size_t i = 0; i < plan->rounds; i++) {
@@ -246,7 +246,7 @@ static void run_once(const char *what, const struct plan *plan,
     if (strcmp(what, "bare") == 0) {
         struct prefix_table table;
 
-        prefix_table_init(&table, sizeof(struct bare), plan->destinations, 0);
+        prefix_table_init(&table, sizeof(struct bare), plan->destinations);
         bare_round(&table, plan, samples);
         prefix_table_deinit(&table);
     } else {

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-STRUCT_ENDS_WITH(struct riptide_estimator_config, hash_seed);
+STRUCT_ENDS_WITH(struct riptide_estimator_config, ttl_ns);
 
 RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_config *config,
                                                   size_t size)
@@ -93,7 +93,7 @@ int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
                            struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(estimator, "estimator.", hash_seed);
+    static const struct config_kind kind = CONFIG_KIND(estimator, "estimator.", ttl_ns);
     int r;
 
     riptide_estimator_config_init(checked, sizeof(*checked));

@@ -26,10 +26,9 @@ static int lay_out(struct riptide_estimator *estimator)
         estimator->memory_at = entry_bytes;
         entry_bytes += (memory_bytes + 7) / 8 * 8;
     }
-    prefix_table_init(&estimator->table, entry_bytes, config->max_destinations, config->hash_seed);
+    prefix_table_init(&estimator->table, entry_bytes, config->max_destinations);
     /* And one for a destination to which another one gives way. */
-    prefix_table_init(&estimator->shares, sizeof(struct share), config->max_destinations + 1,
-                      config->hash_seed);
+    prefix_table_init(&estimator->shares, sizeof(struct share), config->max_destinations + 1);
     estimator->is_by_host = config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->changed = NONE;
     estimator->input.config = config;

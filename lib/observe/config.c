@@ -7,11 +7,6 @@
 #include "prefix.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-
-/* Two events: the smallest buffer with which the kernel queues any. */
-enum { MIN_EVENTS_BUFFER_BYTES = 4096 };
 
 STRUCT_ENDS_WITH(struct riptide_observer_config, scope);
 STRUCT_ENDS_WITH(struct riptide_scope, n_remote_ports);
@@ -77,7 +72,6 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
     const struct riptide_observer_config defaults = {
         .size = size,
         .destroy_events = RIPTIDE_DESTROY_EVENTS_AUTO,
-        .events_buffer_bytes = UINT64_C(32) * 1024 * 1024,
     };
 
     struct_give(config, size, &defaults, sizeof(defaults));
@@ -93,15 +87,9 @@ int observer_config_check(struct riptide_observer_config *checked,
     r = config_copy(checked, &kind, config, error);
     if (r < 0)
         return r;
-    if (checked->events_buffer_bytes < MIN_EVENTS_BUFFER_BYTES ||
-        checked->events_buffer_bytes > INT_MAX / 2)
-        error_set_field(error, "observer.events_buffer_bytes", "%" PRIu64 "; must be 4096 to 1 GB",
-                        checked->events_buffer_bytes);
-    else if (checked->destroy_events < RIPTIDE_DESTROY_EVENTS_AUTO ||
-             checked->destroy_events > RIPTIDE_DESTROY_EVENTS_YES)
-        error_set_field(error, "observer.destroy_events",
-                        "%d; must be -1 (auto), 0 (no) or 1 (yes)", checked->destroy_events);
-    else
-        return scope_check(&checked->scope, error);
-    return -EINVAL;
+    if (checked->destroy_events < RIPTIDE_DESTROY_EVENTS_AUTO ||
+        checked->destroy_events > RIPTIDE_DESTROY_EVENTS_YES)
+        return error_set_field(error, "observer.destroy_events",
+                               "%d; must be -1 (auto), 0 (no) or 1 (yes)", checked->destroy_events);
+    return scope_check(&checked->scope, error);
 }

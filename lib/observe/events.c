@@ -10,6 +10,9 @@
 /* In intervals: one overrun is a burst, three in a row are the normal load of this host. */
 enum { SUSTAINED = 3, PAUSE = 64 };
 
+/* The queue: the kernel takes this much only while closed connections wait. */
+enum { QUEUE_BYTES = 32 * 1024 * 1024 };
+
 static const int groups[] = { SKNLGRP_INET_TCP_DESTROY, SKNLGRP_INET6_TCP_DESTROY };
 
 static int set_membership(const struct events *events, int option)
@@ -37,14 +40,14 @@ static void subscribe(struct events *events)
         give_up(events, events->error);
 }
 
-int events_open(struct events *events, int epoll_fd, uint32_t buffer_bytes)
+int events_open(struct events *events, int epoll_fd)
 {
     int r = netlink_open(&events->socket, NETLINK_SOCK_DIAG);
 
     if (r < 0)
         return r;
     events->epoll_fd = epoll_fd;
-    netlink_set_queue(events->socket, buffer_bytes);
+    netlink_set_queue(events->socket, QUEUE_BYTES);
     events->pause = 1; /* as listening begins: unread events would fill the queue */
     return 0;
 }

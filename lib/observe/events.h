@@ -31,7 +31,7 @@ struct events {
 };
 
 /* In the thread's network namespace. The caller sets `stats`, and all others to zero. */
-int events_open(struct events *events, int epoll_fd, uint32_t buffer_bytes);
+int events_open(struct events *events, int epoll_fd);
 
 /* Also if events_open failed, or has not been called. */
 void events_close(struct events *events);

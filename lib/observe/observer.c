@@ -37,8 +37,7 @@ static void observer_freep(struct riptide_observer **observerp)
     riptide_observer_free(*observerp);
 }
 
-static int open_sockets(struct riptide_observer *observer,
-                        const struct riptide_observer_config *config)
+static int open_sockets(struct riptide_observer *observer)
 {
     struct epoll_event event = { .events = EPOLLIN };
     int r = dump_open(&observer->dump);
@@ -50,8 +49,7 @@ static int open_sockets(struct riptide_observer *observer,
                                             mnl_socket_get_fd(observer->dump.sockets), &event) < 0)
         return -errno;
     if (observer->has_events)
-        r = events_open(&observer->events, observer->epoll_fd,
-                        (uint32_t)config->events_buffer_bytes);
+        r = events_open(&observer->events, observer->epoll_fd);
     return r;
 }
 
@@ -78,7 +76,7 @@ static int observer_new(struct riptide_observer **observerp,
     if (prefix_set_is_empty(&observer->filter.prefixes))
         return error_set_field(error, "observer.scope.exclude",
                                "exclude covers all of scope: nothing matches");
-    r = open_sockets(observer, &config);
+    r = open_sockets(observer);
     if (r < 0) {
         error_set(error, "sockets of the observer: %s", strerror(-r));
         return r;

@@ -11,10 +11,11 @@
  * sample. End of input ends it. Its loop hears of changes alone, as riptide.h says one
  * works; where the fd is readable and no edge has told of it, "stalled" is the answer.
  *
- * observer EVENTS BUFFER_BYTES [WORD...]: whether to ask for destroy events, their buffer (0:
- * default), and the scope: learn=PREFIX, exclude=PREFIX, local=FIRST-LAST, remote=FIRST-LAST.
+ * observer EVENTS QUEUE_BYTES [WORD...]: whether to ask for destroy events, their queue (0: as it
+ * is), and the scope: learn=PREFIX, exclude=PREFIX, local=FIRST-LAST, remote=FIRST-LAST.
  */
 #include <inttypes.h>
+#include <linux/netlink.h>
 #include <poll.h>
 #include <riptide/observe.h>
 #include <stdbool.h>
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 enum { MAX_WORDS = 100, EDGE_MS = 1000 };
 
@@ -157,6 +159,20 @@ static void read_scope(struct riptide_scope *scope, char **words)
     }
 }
 
+/* Of the events: the last sock_diag socket that was opened. */
+static void shrink_queue(int n_bytes)
+{
+    int protocol, events_fd = -1;
+    socklen_t size = sizeof(protocol);
+
+    for (int fd = 3; fd < 64; fd++) {
+        if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 &&
+            protocol == NETLINK_SOCK_DIAG)
+            events_fd = fd;
+    }
+    setsockopt(events_fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes));
+}
+
 int main(int argc, char **argv)
 {
     struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -169,14 +185,14 @@ int main(int argc, char **argv)
 
     riptide_observer_config_init(&config, sizeof(config));
     config.destroy_events = argc > 1 && atoi(argv[1]);
-    if (argc > 2 && atoi(argv[2]))
-        config.events_buffer_bytes = (uint32_t)atoi(argv[2]);
     if (argc > 3)
         read_scope(&config.scope, argv + 3);
     if (riptide_observer_new(&observer, &config, &error)) {
         printf("error %s\n", error.text);
         return EXIT_FAILURE;
     }
+    if (argc > 2 && atoi(argv[2]))
+        shrink_queue(atoi(argv[2]));
     setvbuf(stdin, NULL, _IONBF, 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
     puts("ready");

@@ -18,8 +18,8 @@ class Observer(Program):
     """An observer on a host: see observer.c. `samples` are all so far, as (kind, cookie, dst, cwnd,
     segments); `first` is its first line."""
 
-    def __init__(self, host, events=True, buffer_bytes=0, scope=(), prefix=()):
-        super().__init__(host, "observer", int(events), buffer_bytes, *scope, prefix=prefix)
+    def __init__(self, host, events=True, queue_bytes=0, scope=(), prefix=()):
+        super().__init__(host, "observer", int(events), queue_bytes, *scope, prefix=prefix)
         self.samples = []
         self.first = self.line()
 
@@ -192,7 +192,7 @@ def dropped(host):
 
 
 def overrun(net, observer):
-    """An interval in which more connections close than fit into its small buffer."""
+    """An interval in which more connections close than fit into its small queue."""
     before = dropped(net.host)
     observer.deaf()
     for _ in range(20):
@@ -204,7 +204,7 @@ def overrun(net, observer):
 
 def test_an_overrun_is_counted_harms_no_dump_and_backs_off_where_it_lasts(net):
     """It backs off to dumps only, and tries again later."""
-    observer = Observer(net.host, buffer_bytes=4096)
+    observer = Observer(net.host, queue_bytes=4096)
     observer.dump()
     net.learned("203.0.113.7")
     stats = overrun(net, observer)

@@ -100,7 +100,6 @@ TEST(defaults_fill_no_more_than_asked)
     memset(&config, 0x5a, sizeof(config));
     riptide_observer_config_init(&config, offsetof(struct riptide_observer_config, scope));
     assert_int_equal(config.size, offsetof(struct riptide_observer_config, scope));
-    assert_int_equal(config.events_buffer_bytes, 32 * 1024 * 1024);
     assert_true(config.scope.n_learn != 0);
     riptide_observer_config_init(&config, sizeof(config));
     assert_int_equal(config.size, sizeof(config));
@@ -152,7 +151,6 @@ TEST(errors_name_the_field)
           { .scope = { .remote_ports = ranges, .n_remote_ports = 257 } } },
         { "observer.destroy_events: 2; must be -1 (auto), 0 (no) or 1 (yes)",
           { .destroy_events = 2 } },
-        { "observer.events_buffer_bytes: 4095; ", { .events_buffer_bytes = 4095 } },
     };
     struct riptide_observer_config config;
     struct riptide_observer *observer = NULL;
@@ -162,8 +160,6 @@ TEST(errors_name_the_field)
         config.scope = cases[i].config.scope;
         if (cases[i].config.destroy_events)
             config.destroy_events = cases[i].config.destroy_events;
-        if (cases[i].config.events_buffer_bytes)
-            config.events_buffer_bytes = cases[i].config.events_buffer_bytes;
         assert_refused(&config, cases[i].text);
     }
     assert_int_equal(riptide_observer_new(&observer, &config, NULL), -EINVAL);

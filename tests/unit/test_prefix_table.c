@@ -118,7 +118,8 @@ static void run(uint32_t max, uint64_t hash_seed, struct model *model)
 {
     struct prefix_table table;
 
-    prefix_table_init(&table, sizeof(struct entry), max, hash_seed);
+    prefix_table_init(&table, sizeof(struct entry), max);
+    table.seed = hash_seed;
     check(&table, model);
     for (uint32_t step = 0; step < STEPS; step++) {
         uint32_t i = below(KEYS), insert_share = step / 2500 % 2 ? 20 : 80;

@@ -58,7 +58,7 @@ static const struct object {
     { "observer", sizeof(struct riptide_observer_config),
       END_OF(riptide_observer_config, scope), init_observer, try_observer },
     { "estimator", sizeof(struct riptide_estimator_config),
-      END_OF(riptide_estimator_config, hash_seed), init_estimator, try_estimator },
+      END_OF(riptide_estimator_config, ttl_ns), init_estimator, try_estimator },
     { "applier", sizeof(struct riptide_applier_config), END_OF(riptide_applier_config, cgroup),
       init_applier, try_applier },
     { "agent", sizeof(struct riptide_agent_config), END_OF(riptide_agent_config, state),

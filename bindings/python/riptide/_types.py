@@ -283,7 +283,6 @@ class ObserverOptions(TypedDict, total=False):
 
     scope: Scope  # default: everything
     destroy_events: int  # closed ones: True, False, -1: if an agent needs them
-    events_buffer_bytes: int  # for destroy events; 32 MB
 
 
 class EstimatorOptions(TypedDict, total=False):
@@ -297,7 +296,6 @@ class EstimatorOptions(TypedDict, total=False):
     prefix_len4: int  # prefix length of a destination; 32
     prefix_len6: int  # 128
     max_destinations: int  # 16384
-    hash_seed: int  # use a random one if peers are not trusted; 0
     rto_min_floor: Duration  # smallest rto_min, 1 ms to 60 s; 0: rto_min is unchanged
 
 

@@ -69,10 +69,10 @@ KINDS: dict[str, Any] = {
 SAMPLE = {"dst": "prefix", "local_port": "uint16", "remote_port": "uint16", "acked_bytes": "uint64",
           "delivery_rate_Bps": "uint64", "busy_time_us": "uint64", "cookie": "uint64",
           **dict.fromkeys(["app_limited", "closed", "shown"], "bool")}
-OBSERVER = {"scope": "scope", "destroy_events": "auto", "events_buffer_bytes": "uint64"}
+OBSERVER = {"scope": "scope", "destroy_events": "auto"}
 ESTIMATOR = {
     "policy": "name",
-    "hash_seed": "uint64", "prefix_len4": "uint8", "prefix_len6": "uint8",
+    "prefix_len4": "uint8", "prefix_len6": "uint8",
     **dict.fromkeys(["cwnd_min", "cwnd_max", "max_destinations"], "uint32"),
     **dict.fromkeys(["ttl", "rto_min_floor"], "duration"),
     "history_weight": "float"}
@@ -152,7 +152,7 @@ def calls() -> Iterator[Any]:
         bad for bad in KINDS["options"] if bad[0] is not None]
     functions: list[Any] = [riptide.observe, riptide.observe_columns]
     for function in functions:
-        yield from each(function, {"scope": "scope", "events_buffer_bytes": "uint64"})
+        yield from each(function, {"scope": "scope"})
     yield from each(riptide.flush, {"table": "uint32"})
 
 

@@ -47,7 +47,7 @@ def test_durations_are_exact() -> None:
 def test_what_the_library_refuses_is_an_oserror_that_names_the_option() -> None:
     cases: list[tuple[Any, str, dict[str, float]]] = [
         (riptide.Estimator, "history_weight", {"history_weight": 1.0}),
-        (riptide.Observer, "events_buffer_bytes", {"events_buffer_bytes": 1}),
+        (riptide.Observer, "destroy_events", {"destroy_events": 2}),
         (riptide.Applier, "table", {"table": 254}),
         (riptide.Agent, "interval", {"interval": 0.001}),
     ]

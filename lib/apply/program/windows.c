@@ -79,8 +79,7 @@ void windows_retry(struct program *program)
     uint32_t first = program->n_queued, slot;
     struct prefix_table newer;
 
-    prefix_table_init(&newer, sizeof(struct riptide_prefix), UINT32_MAX,
-                      program->config->holdout_seed);
+    prefix_table_init(&newer, sizeof(struct riptide_prefix), UINT32_MAX);
     for (uint32_t i = program->n_queued; i-- > 0;) {
         const struct queued *queued = &program->queue[i];
         uint32_t n = newer.n;
