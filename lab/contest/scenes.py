@@ -59,6 +59,7 @@ class Arm(NamedTuple):
     initcwnd: int = 0
     pacing_percent: int = 0
     riptided: tuple = ()
+    is_settled: bool = False  # with a control group, after its first verdict
     is_other_build: bool = False  # riptided of the build directory $RIPTIDE_OTHER_BUILD
 
 
@@ -78,6 +79,7 @@ ARMS = (
 )
 # Played if --arms names them.
 MORE_ARMS = (
+    Arm("settled", riptided=CAREFUL, is_settled=True),
     Arm("program", riptided=(*CAREFUL, "--apply", "program")),
     Arm("other", riptided=(*CAREFUL, "--apply", "both"), is_other_build=True),
     Arm("other routes", riptided=(*CAREFUL, *BY_ROUTES), is_other_build=True),
