@@ -9,9 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # target, file, what to replace, by what
 faults=(
     answer lib/netlink.c 'error <= 0 ? error : -EBADMSG' 'error'
-    answer lib/observe/sample.c 'info->tcp.tcpi_rtt;' 'info->tcp.tcpi_rttvar;'
-    answer lib/observe/sample.c 'msg->idiag_family, msg->id.idiag_dst' 'msg->idiag_family, msg->id.idiag_src'
-    config cli/values.c '"min", 60000' '"min", 3600000'
+    config cli/config.c '"%s:%d: %s"' '"%s %d: %s"'
     control cli/request.c '!may_change' 'false'
     control cli/request.c '"removed", text' '"removed", "::"'
     event lib/apply/routes/plan.c 'plan_touch(plan, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE)' '0'

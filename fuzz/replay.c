@@ -1,77 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs inputs through a target without a fuzzer, so that any compiler builds it and a corpus is a
- * test:
- *
- *     replay FILE|DIRECTORY...
- *
- * Each input is in memory of its own size, so that valgrind detects a read after its end.
+ * test: replay FILE|DIRECTORY... Each input is in memory of its own size, so that valgrind detects
+ * a read after its end.
  */
 #include "target.h"
 
-#include <dirent.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-static void die(const char *path)
-{
-    perror(path);
-    exit(1);
-}
+static int n_inputs;
 
-static int replay_file(const char *path, size_t n)
+static int replay(const char *path, const struct stat *status, int type, struct FTW *ftw)
 {
-    FILE *file = fopen(path, "rb");
-    uint8_t *data = malloc(n ? n : 1);
+    size_t n = (size_t)status->st_size;
+    uint8_t *data;
+    FILE *file;
 
-    if (!file || !data || fread(data, 1, n, file) != n)
-        die(path);
+    (void)ftw;
+    if (type == FTW_D)
+        return 0;
+    file = fopen(path, "rb");
+    data = malloc(n ? n : 1);
+    if (!file || !data || fread(data, 1, n, file) != n) {
+        perror(path);
+        exit(1);
+    }
     fclose(file);
     LLVMFuzzerTestOneInput(data, n);
     free(data);
-    return 1;
-}
-
-static int replay(const char *path);
-
-static int replay_directory(const char *path)
-{
-    const struct dirent *entry;
-    DIR *directory = opendir(path);
-    char name[4096];
-    int n = 0;
-
-    if (!directory)
-        die(path);
-    while ((entry = readdir(directory))) {
-        if (entry->d_name[0] == '.')
-            continue;
-        snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-        n += replay(name);
-    }
-    closedir(directory);
-    return n;
-}
-
-/* Returns how many inputs there were. */
-static int replay(const char *path)
-{
-    struct stat status;
-
-    if (stat(path, &status) != 0)
-        die(path);
-    return S_ISDIR(status.st_mode) ? replay_directory(path)
-                                   : replay_file(path, (size_t)status.st_size);
+    n_inputs++;
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
-    int n = 0;
-
-    for (int i = 1; i < argc; i++)
-        n += replay(argv[i]);
-    printf("%d inputs\n", n);
-    return n > 0 ? 0 : 1;
+    for (int i = 1; i < argc; i++) {
+        if (nftw(argv[i], replay, 8, FTW_PHYS) != 0) {
+            perror(argv[i]);
+            return 1;
+        }
+    }
+    printf("%d inputs\n", n_inputs);
+    return n_inputs > 0 ? 0 : 1;
 }

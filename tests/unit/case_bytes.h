@@ -40,20 +40,6 @@ static inline uint16_t case_u16(struct case_bytes *bytes)
     return (uint16_t)(high << 8 | case_u8(bytes));
 }
 
-static inline uint32_t case_u32(struct case_bytes *bytes)
-{
-    uint32_t high = case_u16(bytes);
-
-    return high << 16 | case_u16(bytes);
-}
-
-static inline uint64_t case_u64(struct case_bytes *bytes)
-{
-    uint64_t high = case_u32(bytes);
-
-    return high << 32 | case_u32(bytes);
-}
-
 /* The next n bytes, or as many as there are, in memory of their own size: free it. */
 static inline void *case_copy(struct case_bytes *bytes, size_t n, size_t *np)
 {
