@@ -224,8 +224,6 @@ static int serve(struct daemon *daemon)
     if (error.text[0])
         log_line(LOG_LEVEL_WARNING, "%s", error.text);
     state_report(daemon, error.text);
-    if (daemon->settings->metrics && !daemon->settings->applier.dry_run)
-        riptide_file_remove_left(daemon->settings->metrics);
     return live(daemon, &privileges);
 }
 

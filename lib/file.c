@@ -3,7 +3,6 @@
 #include "internal.h"
 #include "tools.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -20,24 +19,15 @@ static int fail(struct riptide_error *error, const char *path, const char *actio
     return -code;
 }
 
-static DIR *open_directory(const char *path)
-{
-    char copy[PATH_MAX];
-
-    snprintf(copy, sizeof(copy), "%s", path);
-    return opendir(dirname(copy));
-}
-
 /* The new name is on disk only when its directory is. Returns the number of an error. */
 static int sync_directory(const char *path)
 {
-    DIR *dir = open_directory(path);
-    /* NOLINTNEXTLINE(clang-analyzer-unix.StdCLibraryFunctions): dirfd cannot fail here */
-    int r = dir && fsync(dirfd(dir)) == 0 ? 0 : errno;
+    CLEANUP(closep) int fd = -1;
+    char copy[PATH_MAX];
 
-    if (dir)
-        closedir(dir);
-    return r;
+    snprintf(copy, sizeof(copy), "%s", path);
+    fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && fsync(fd) == 0 ? 0 : errno;
 }
 
 /* Also closes the fd. Returns the number of an error. */
@@ -72,14 +62,15 @@ int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file
     struct stat there;
     int fd, r;
 
-    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp-XXXXXX", path) >= sizeof(temporary))
+    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
         return fail(error, path, "write: ", ENAMETOOLONG);
     /* A rename replaces anything: devices, FIFOs and links must stay. */
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
         error_set(error, "%s: exists and is no regular file, so it is not replaced", path);
         return -EINVAL;
     }
-    fd = mkostemp(temporary, O_CLOEXEC);
+    unlink(temporary); /* of a process that was killed as it wrote */
+    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return fail(error, path, "cannot make a temporary file beside it: ", errno);
     r = print_file(fd, mode, is_synced, print, from);
@@ -91,25 +82,6 @@ int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file
     }
     r = is_synced ? sync_directory(path) : 0;
     return r ? fail(error, path, "sync its directory: ", r) : 0;
-}
-
-/* Not glob(3): its home directories would link resolvers into a static riptided. */
-void riptide_file_remove_left(const char *path)
-{
-    DIR *dir = open_directory(path);
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const struct dirent *entry;
-    size_t n = strlen(name);
-
-    while (dir && (entry = readdir(dir))) {
-        if (!strncmp(entry->d_name, name, n) && !strncmp(entry->d_name + n, ".tmp-", 5) &&
-            strlen(entry->d_name + n + 5) == 6) {
-            /* NOLINTNEXTLINE(clang-analyzer-unix.StdCLibraryFunctions): dirfd cannot fail here */
-            unlinkat(dirfd(dir), entry->d_name, 0);
-        }
-    }
-    if (dir)
-        closedir(dir);
 }
 
 int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *np,

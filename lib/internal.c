@@ -112,7 +112,7 @@ bool is_zero(const void *bytes, size_t n)
     return n == 0 || (first[0] == 0 && memcmp(first, first + 1, n - 1) == 0);
 }
 
-int config_copy(void *to, const struct config_kind *kind, const void *from,
+int config_copy(void *to, size_t bytes, const char *name, const char *field, const void *from,
                 struct riptide_error *error)
 {
     size_t from_bytes;
@@ -120,19 +120,18 @@ int config_copy(void *to, const struct config_kind *kind, const void *from,
     if (!from)
         return 0;
     memcpy(&from_bytes, from, sizeof(from_bytes));
-    if (from_bytes < kind->min_bytes || from_bytes > MAX_CONFIG_BYTES)
-        return error_set_field(error, kind->field,
+    if (from_bytes < bytes || from_bytes > MAX_CONFIG_BYTES)
+        return error_set_field(error, field,
                                "%zu; struct riptide_%s_config has %zu bytes: call "
                                "riptide_%s_config_init(config, sizeof(*config)); where config is a "
                                "pointer, sizeof(config) is another size",
-                               from_bytes, kind->name, kind->bytes, kind->name);
-    if (from_bytes > kind->bytes &&
-        !is_zero((const char *)from + kind->bytes, from_bytes - kind->bytes)) {
-        error_set_field(error, kind->field, "the caller's configuration is newer than library %s",
+                               from_bytes, name, bytes, name);
+    if (!is_zero((const char *)from + bytes, from_bytes - bytes)) {
+        error_set_field(error, field, "the caller's configuration is newer than library %s",
                         RIPTIDE_VERSION);
         return -E2BIG;
     }
-    memcpy(to, from, from_bytes < kind->bytes ? from_bytes : kind->bytes);
+    memcpy(to, from, bytes);
     return 0;
 }
 

@@ -79,26 +79,13 @@ bool is_forked(pid_t pid, struct riptide_error *error);
 #define STRUCT_ENDS_WITH(type, field)                                                              \
     _Static_assert(STRUCT_END(type, field) == sizeof(type), #type " ends with padding")
 
-/* A kind of public configuration; each begins with its size. */
-struct config_kind {
-    const char *name;  /* struct riptide_NAME_config */
-    const char *field; /* its `size`, as errors name it */
-    size_t bytes;
-    size_t min_bytes; /* of the first release; smaller is invalid */
-};
-
-#define CONFIG_KIND(name, path, last_of_first_release)                                             \
-    {                                                                                              \
-#name, path "size", sizeof(struct riptide_##name##_config),                                \
-            STRUCT_END(struct riptide_##name##_config, last_of_first_release)                      \
-    }
-
 /*
- * Copies a configuration, unless NULL, over `to`, which contains the defaults. A shorter one (older
- * caller) leaves the rest as it is; a longer one (newer caller) is refused if it sets an unknown
- * field: nonzero bytes after the known ones. Errors: -EINVAL, -E2BIG.
+ * Copies a struct riptide_NAME_config, which begins with its size, unless NULL, over `to` with the
+ * defaults. A longer one (newer caller) is refused if it sets an unknown field: nonzero bytes after
+ * the known ones. A shorter one is no configuration until a release has had that size. `field` is
+ * its `size`, as errors name it. Errors: -EINVAL, -E2BIG.
  */
-int config_copy(void *to, const struct config_kind *kind, const void *from,
+int config_copy(void *to, size_t bytes, const char *name, const char *field, const void *from,
                 struct riptide_error *error);
 
 /* For members reserved for newer callers. */

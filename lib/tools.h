@@ -16,21 +16,14 @@
 typedef int file_print(FILE *out, const void *from);
 
 /*
- * Writes a file whole or not at all: beside `path`, with that mode whatever the umask, then renames
- * it. Replaces regular files only: -EINVAL for others, -EISDIR for a directory. With `is_synced`
- * this holds through a power failure, and the call blocks for as long as the disk takes; without it
- * a power failure may leave neither file. Errors, each with a line that names the file: that of
- * `print`, those of open(2), write(2), fsync(2) and rename(2); -ENAMETOOLONG also where `path`
- * plus eleven bytes would be too long.
+ * Writes a file whole or not at all: as PATH.tmp, with that mode whatever the umask, then renames
+ * it. One process writes it. Replaces regular files only: -EINVAL for others, -EISDIR for a
+ * directory. With `is_synced` this holds through a power failure, and the call blocks for as long
+ * as the disk takes; without it a power failure may leave neither file. Errors, each with a line
+ * that names the file: that of `print`, those of open(2), write(2), fsync(2) and rename(2).
  */
 int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file_print *print,
                        const void *from, struct riptide_error *error);
-
-/*
- * Removes temporary files of a process that was killed while it wrote the file. Call it with the
- * claim on the namespace, so that no other process is writing it.
- */
-void riptide_file_remove_left(const char *path);
 
 /*
  * Reads a regular file of at most max_bytes: the bytes and a terminating zero, which the caller

@@ -67,8 +67,6 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
 int stages_take(struct stages *stages, const struct riptide_agent_config *config,
                 struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(agent, "", state);
-    static const struct config_kind applier = CONFIG_KIND(applier, "applier.", cgroup);
     const struct riptide_agent_config *given = &stages->agent;
     int r;
 
@@ -77,14 +75,15 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
     riptide_estimator_config_init(&stages->estimator, sizeof(stages->estimator));
     riptide_applier_config_init(&stages->applier, sizeof(stages->applier));
     stages->applier.max_windows = RIPTIDE_MAX_DESTINATIONS;
-    r = config_copy(&stages->agent, &kind, config, error);
+    r = config_copy(&stages->agent, sizeof(stages->agent), "agent", "size", config, error);
     if (r == 0 && given->observer)
         r = observer_config_check(&stages->observer, given->observer, error);
     if (r == 0 && given->estimator)
         r = estimator_config_check(&stages->estimator, given->estimator, error);
     /* Values taken from the estimator may be invalid here: the result is checked. */
     if (r == 0 && given->applier)
-        r = config_copy(&stages->applier, &applier, given->applier, error);
+        r = config_copy(&stages->applier, sizeof(stages->applier), "applier", "applier.size",
+                        given->applier, error);
     if (r < 0)
         return r;
     stages->observer.size = sizeof(stages->observer);

@@ -101,7 +101,5 @@ bool state_load(struct riptide_agent *agent)
                       error.text[0] ? error.text : strerror(-r), others.text);
         agent_apply_pause(agent);
     }
-    if (!agent->stages.applier.dry_run)
-        riptide_file_remove_left(agent->state);
     return r != 0 && r != -ENOENT;
 }

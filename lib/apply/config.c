@@ -27,12 +27,11 @@ RIPTIDE_PUBLIC void riptide_applier_config_init(struct riptide_applier_config *c
 int applier_config_take(struct riptide_applier_config *kept,
                         const struct riptide_applier_config *config, struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(applier, "applier.", cgroup);
     struct riptide_applier_config checked;
     int r;
 
     riptide_applier_config_init(&checked, sizeof(checked));
-    r = config_copy(&checked, &kind, config, error);
+    r = config_copy(&checked, sizeof(checked), "applier", "applier.size", config, error);
     if (r < 0)
         return r;
     if (checked.backend > RIPTIDE_BOTH)

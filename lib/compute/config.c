@@ -93,10 +93,9 @@ int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
                            struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(estimator, "estimator.", ttl_ns);
     int r;
 
     riptide_estimator_config_init(checked, sizeof(*checked));
-    r = config_copy(checked, &kind, config, error);
+    r = config_copy(checked, sizeof(*checked), "estimator", "estimator.size", config, error);
     return r == 0 ? config_check(checked, error) : r;
 }

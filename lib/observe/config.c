@@ -80,11 +80,10 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
 int observer_config_check(struct riptide_observer_config *checked,
                           const struct riptide_observer_config *config, struct riptide_error *error)
 {
-    static const struct config_kind kind = CONFIG_KIND(observer, "observer.", scope);
     int r;
 
     riptide_observer_config_init(checked, sizeof(*checked));
-    r = config_copy(checked, &kind, config, error);
+    r = config_copy(checked, sizeof(*checked), "observer", "observer.size", config, error);
     if (r < 0)
         return r;
     if (checked->destroy_events < RIPTIDE_DESTROY_EVENTS_AUTO ||

@@ -8,7 +8,6 @@
 
 #include "shim.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -203,12 +202,10 @@ WRAP(int, fstatat, (int fd, const char *path, struct stat *found, int flags),
 WRAP(void *, mmap, (void *at, size_t n, int protection, int flags, int fd, off_t offset),
      (at, n, protection, flags, fd, offset), EAGAIN, ENOMEM)
 WRAP(int, munmap, (void *at, size_t n), (at, n), ENOMEM)
-WRAP(int, mkostemp, (char *path, int flags), (path, flags), EMFILE, ENOSPC)
 WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode), EINTR, EIO)
 WRAP(int, fsync, (int fd), (fd), EINTR, EIO, ENOSPC)
 WRAP(int, rename, (const char *from, const char *to), (from, to), ENOSPC, EBUSY, EIO)
 WRAP(int, unlink, (const char *path), (path), EBUSY, EIO)
-WRAP(int, unlinkat, (int fd, const char *path, int flags), (fd, path, flags), EBUSY, EIO)
 WRAP(int, poll, (struct pollfd *fds, nfds_t n, int timeout_ms), (fds, n, timeout_ms), EINTR, ENOMEM)
 WRAP(int, epoll_create1, (int flags), (flags), EMFILE, ENOMEM)
 WRAP(int, epoll_ctl, (int epoll_fd, int action, int fd, struct epoll_event *event),
@@ -377,16 +374,6 @@ int fclose(FILE *file)
     if (is_failing)
         errno = current.error;
     return is_failing ? EOF : r;
-}
-
-struct dirent *readdir(DIR *dir)
-{
-    return fails(CAN_GIVE(EIO)) ? NULL : REAL(readdir)(dir);
-}
-
-DIR *opendir(const char *path)
-{
-    return fails(CAN_GIVE(EMFILE, ENOMEM)) ? NULL : REAL(opendir)(path);
 }
 
 /* bpf(2) has no function of its own. */

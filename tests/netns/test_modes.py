@@ -38,7 +38,7 @@ def test_modes_are_the_same_whatever_the_umask(net, place, tmp_path, user, umask
     state, metrics = place / "state", place / "metrics.prom"
     under = ("sh", "-c", f'umask {umask:o}; rmdir /run/riptide 2>/dev/null; exec "$@"', "sh")
     net.learned("203.0.113.1", 20)
-    left = [place / f"{name}.tmp-Ab3xYz" for name in ("state", "metrics.prom")]  # of a killed one
+    left = [place / f"{name}.tmp" for name in ("state", "metrics.prom")]  # of a killed one
     kept = place / "state.backup"
     for path in (*left, kept):
         path.touch()
@@ -49,8 +49,8 @@ def test_modes_are_the_same_whatever_the_umask(net, place, tmp_path, user, umask
             assert mode(PATH) == 0o666 and mode("/run/riptide") == 0o755
             assert mode(metrics) == 0o644 and metrics.stat().st_uid == owner
             net.host.run(*AS_NOBODY, RIPTIDE, "status")
-            assert kept.exists() and not any(path.exists() for path in left)
             daemon.stop()
+            assert kept.exists() and not any(path.exists() for path in left)
             assert ("starting empty" in daemon.said()) == (turn == "none before")
         assert mode(state) == 0o600 and state.stat().st_uid == owner
 
