@@ -79,3 +79,21 @@ TEST(is_empty_where_no_address_is_admitted)
         prefix_set_deinit(&set);
     }
 }
+
+/* A destination may be a prefix, which is judged as a whole. */
+TEST(a_prefix_is_inside_or_not)
+{
+    static const struct {
+        const char *dst;
+        bool verdict;
+    } cases[] = { { "10.0.0.0/16", true }, { "10.0.1.0/24", true }, { "10.0.0.0/15", false } };
+    struct prefix_set set;
+
+    fill(&set, "- +10.0.0.0/16");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct riptide_prefix dst = prefix(cases[i].dst);
+
+        assert_int_equal(prefix_set_search(&set, &dst), cases[i].verdict);
+    }
+    prefix_set_deinit(&set);
+}
