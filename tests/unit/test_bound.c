@@ -45,39 +45,6 @@ TEST(estimate_holds_every_figure)
         RIPTIDE_E_UNKNOWN);
 }
 
-TEST(window_is_within_its_bounds)
-{
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.history_weight = 0);
-
-    learn(estimator, 200, 1 * S);
-    assert_int_equal(cwnd_of(estimator), 100);
-    learn(estimator, 3, 2 * S);
-    assert_int_equal(cwnd_of(estimator), 10);
-    learn(estimator, 100, 3 * S);
-    assert_int_equal(cwnd_of(estimator), 100);
-}
-
-TEST(longest_without_an_end_decides_alone)
-{
-    const struct riptide_hint hints[] = {
-        { .dst = prefix("192.0.0.0/16"), .cwnd_max = 20, .off = true },
-        { .dst = prefix("192.0.2.0/24"), .cwnd_max = 44 },
-        { .dst = prefix("0.0.0.0/0"), .cwnd_max = 15 },
-        { .dst = prefix("192.0.2.2"), .cwnd_max = 12 },
-    };
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_estimate estimate;
-
-    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
-        set_hint(estimator, &hints[i]);
-    learn(estimator, 70, S);
-    assert_int_equal(cwnd_of(estimator), 44);
-    estimate = explain(estimator);
-    assert_true(riptide_prefix_equal(&estimate.hint, &hints[1].dst));
-    assert_int_equal(estimate.cwnd_min, 10);
-    assert_int_equal(estimate.cwnd_max, 44);
-}
-
 /* An estimator that has seen one window of the destination, which a hint is for. */
 static struct riptide_estimator *estimator_under(struct riptide_hint hint, uint32_t cwnd)
 {
@@ -276,7 +243,7 @@ TEST(each_destination_has_the_hints_that_contain_it)
         dsts[i] = any_prefix(128);
     for (uint64_t now_s = 1; now_s < 400; now_s++) {
         struct riptide_hint hint = { .dst = any_prefix(0),
-                                     .cwnd_max = below(10) ? 10 + below(90) : 0,
+                                     .cwnd_max = below(10) ? 10 + below(400) : 0,
                                      .off = below(10) == 0 };
 
         if (below(3) > 0)
@@ -301,54 +268,6 @@ TEST(each_destination_has_the_hints_that_contain_it)
             assert_int_equal(estimate.cwnd, max);
         }
     }
-}
-
-TEST(hint_takes_effect_at_once_and_passes_by_itself)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    const struct riptide_estimate *estimate;
-
-    learn(estimator, 80, 1 * S);
-    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
-    cap(estimator, "192.0.2.0/24", 40, 10 * S);
-    assert_int_equal(pop(estimator)->cwnd, 40);
-    /* New samples stay under it, history does not learn it. */
-    learn(estimator, 80, 9 * S);
-    assert_int_equal(cwnd_of(estimator), 40);
-    assert_true(explain(estimator).smoothed == 80);
-    /* It passes without any sample. */
-    tick_at(estimator, 10 * S - 1);
-    assert_null(pop(estimator));
-    tick_at(estimator, 10 * S);
-    assert_int_equal(pop(estimator)->cwnd, 80);
-}
-
-TEST(lowest_of_the_hints_counts)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    learn(estimator, 100, 1 * S);
-    cap(estimator, "192.0.2.1", 60, 10 * S);
-    cap(estimator, "192.0.0.0/8", 30, 5 * S);
-    cap(estimator, "198.51.100.0/24", 11, 50 * S);
-    assert_int_equal(cwnd_of(estimator), 30);
-    assert_int_equal(explain(estimator).cwnd_max, 30);
-    tick_at(estimator, 5 * S);
-    assert_int_equal(cwnd_of(estimator), 60);
-    tick_at(estimator, 10 * S);
-    assert_int_equal(cwnd_of(estimator), 100);
-}
-
-TEST(hint_for_the_same_prefix_replaces)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    learn(estimator, 100, 1 * S);
-    cap(estimator, "192.0.2.1", 20, 10 * S);
-    cap(estimator, "192.0.2.1", 50, 20 * S);
-    assert_int_equal(cwnd_of(estimator), 50);
-    tick_at(estimator, 10 * S);
-    assert_int_equal(cwnd_of(estimator), 50);
 }
 
 TEST(hints_are_refused_by_name_and_bounded_in_number)
@@ -388,27 +307,7 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
     }
     good.dst.addr[0] = 10;
     assert_int_equal(riptide_estimator_set_hint(estimator, &good, NULL), RIPTIDE_E_FULL);
-}
-
-/* As if the configuration had set it, and beside one with an end. */
-TEST(hint_without_end_takes_the_place_of_what_is_for_all)
-{
-    const struct riptide_hint hint = { .dst = prefix("192.0.2.0/24"),
-                                       .cwnd_min = 40,
-                                       .cwnd_max = 300 };
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    learn(estimator, 250, 1 * S);
-    assert_int_equal(cwnd_of(estimator), 100);
-    assert_int_equal(riptide_estimator_set_hint(estimator, &hint, NULL), 0);
-    assert_int_equal(cwnd_of(estimator), 250);
-    cap(estimator, "192.0.2.0/24", 20, 5 * S);
-    assert_int_equal(cwnd_of(estimator), 20);
-    assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), 0);
-    assert_int_equal(cwnd_of(estimator), 250);
-    assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), 0);
-    assert_int_equal(cwnd_of(estimator), 100);
-    assert_int_equal(riptide_estimator_remove_hint(estimator, &hint.dst), RIPTIDE_E_UNKNOWN);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &good.dst), RIPTIDE_E_UNKNOWN);
 }
 
 TEST(walk_sees_each_hint_in_force)

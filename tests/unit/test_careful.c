@@ -129,36 +129,6 @@ TEST(six_hundred_in_a_tick_are_as_many)
     assert_in_range(cwnd_of(estimator), 100, RIPTIDE_CWND_LIMIT);
 }
 
-/* A path that takes 60 segments paced, and with each one more loses more often, to 110. */
-static double mean_window(uint32_t per_s)
-{
-    enum { SECONDS = 4000 };
-    ESTIMATOR *estimator = begun(true);
-    double sum = 0;
-
-    for (int s = 0; s < SECONDS; s++) {
-        uint32_t cwnd = cwnd_of(estimator), lossy = cwnd > 60 ? 2 * (cwnd - 60) : 0;
-
-        sum += crowd(estimator, per_s, 5 + (is_paced(estimator) ? lossy : cwnd), 1);
-    }
-    return sum / SECONDS;
-}
-
-static void assert_same_at_every_rate(double (*mean)(uint32_t per_s))
-{
-    double slow;
-
-    seed_random();
-    slow = mean(1);
-    for (uint32_t per_s = 10; per_s <= 100; per_s *= 10)
-        assert_in_range(100 * mean(per_s) / slow, 80, 120);
-}
-
-TEST(windows_are_the_same_at_every_rate)
-{
-    assert_same_at_every_rate(mean_window);
-}
-
 /* All flights that begin in an episode of some 300 ms lose; such are 6 % of the time. */
 static double mean_window_in_episodes(uint32_t per_s)
 {
@@ -180,38 +150,14 @@ static double mean_window_in_episodes(uint32_t per_s)
     return sum / SECONDS;
 }
 
-TEST(windows_are_the_same_at_every_rate_where_losses_come_together)
+TEST(windows_are_the_same_at_every_rate)
 {
-    assert_same_at_every_rate(mean_window_in_episodes);
-}
-
-/* Ten connections a second, of which the more lose the larger the window is. */
-static double mean_window_of_interval(uint64_t interval_ns)
-{
-    enum { SECONDS = 4000 };
-    ESTIMATOR *estimator = begun(true);
-    uint32_t cwnd = START;
-    double sum = 0;
-
-    for (uint64_t now_ns = 2 * S; now_ns < SECONDS * S;) {
-        for (uint64_t k = 0; k < interval_ns / (100 * MS); k++)
-            add(estimator, closed(cwnd, cwnd, below(100) < cwnd / 2 ? cwnd / 2 : 0));
-        now_ns += interval_ns;
-        tick_at(estimator, now_ns);
-        cwnd = cwnd_of(estimator);
-        sum += cwnd * (double)interval_ns / (double)(SECONDS * S);
-    }
-    return sum;
-}
-
-TEST(interval_does_not_matter)
-{
-    double of_a_second;
+    double slow;
 
     seed_random();
-    of_a_second = mean_window_of_interval(S);
-    assert_in_range(100 * mean_window_of_interval(100 * MS) / of_a_second, 80, 120);
-    assert_in_range(100 * mean_window_of_interval(5 * S) / of_a_second, 80, 120);
+    slow = mean_window_in_episodes(1);
+    for (uint32_t per_s = 10; per_s <= 100; per_s *= 10)
+        assert_in_range(100 * mean_window_in_episodes(per_s) / slow, 80, 120);
 }
 
 /*

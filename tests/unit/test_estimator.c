@@ -53,68 +53,6 @@ TEST(defaults_are_careful_and_the_papers_bounds)
     assert_int_equal(config.max_destinations, 16384);
 }
 
-TEST(window_is_mean_of_all_connections)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_estimate estimate;
-
-    add(estimator, "192.0.2.1", 20);
-    add(estimator, "192.0.2.1", 40);
-    learn(estimator, 63, 5 * S);
-    estimate = pop_one(estimator);
-    assert_int_equal(estimate.samples, 3);
-    assert_true(estimate.smoothed == 41.0);
-    assert_true(estimate.smoothed == 41.0);
-    assert_int_equal(estimate.cwnd, 41);
-    assert_int_equal(estimate.updated_ns, 5 * S);
-}
-
-TEST(history_has_its_weight)
-{
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.history_weight = 0.75);
-
-    learn(estimator, 80, 1 * S);
-    assert_pop(estimator, "192.0.2.1", 80);
-    learn(estimator, 40, 2 * S);
-    assert_pop(estimator, "192.0.2.1", 70);
-}
-
-/* History is the moving average, not the clamped window: it remembers how far beyond it was. */
-TEST(bounds_do_not_change_history)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    learn(estimator, 1000, 1 * S);
-    assert_pop(estimator, "192.0.2.1", 100);
-    learn(estimator, 20, 2 * S);
-    assert_no_change(estimator);
-    add(estimator, "192.0.2.1", 1);
-    learn(estimator, 1, 3 * S);
-    assert_no_change(estimator);
-    for (uint64_t t = 4; t < 20; t++) {
-        learn(estimator, 1, t * S);
-    }
-    assert_pop(estimator, "192.0.2.1", 10);
-}
-
-TEST(window_is_rounded_to_the_nearest_segment)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    add(estimator, "192.0.2.1", 50);
-    add(estimator, "192.0.2.1", 51);
-    add(estimator, "10.0.0.2", 50);
-    add(estimator, "10.0.0.2", 50);
-    add(estimator, "10.0.0.2", 51);
-    tick_at(estimator, S);
-    for (int i = 0; i < 2; i++) {
-        const struct riptide_estimate *estimate;
-
-        assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
-        assert_int_equal(estimate->cwnd, estimate->dst.addr[3] == 1 ? 51 : 50);
-    }
-}
-
 TEST(new_value_refreshes_the_ttl_and_silence_withdraws)
 {
     struct riptide_prefix dst = prefix("192.0.2.1");
@@ -130,16 +68,6 @@ TEST(new_value_refreshes_the_ttl_and_silence_withdraws)
     tick_at(estimator, 361 * S + 90 * S);
     assert_int_equal(riptide_estimator_find(estimator, &dst, &estimate), RIPTIDE_E_UNKNOWN);
     assert_pop(estimator, "192.0.2.1", 0);
-}
-
-TEST(expired_destination_starts_without_history)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    learn(estimator, 100, 0);
-    assert_pop(estimator, "192.0.2.1", 100);
-    learn(estimator, 20, 90 * S);
-    assert_pop(estimator, "192.0.2.1", 20);
 }
 
 TEST(never_popped_and_expired_is_no_change)

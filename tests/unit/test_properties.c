@@ -5,6 +5,7 @@
  */
 #include "compute/estimator.h"
 #include "estimators.h"
+#include "prefix.h"
 #include "tools.h"
 
 #include <math.h>
@@ -312,46 +313,77 @@ TEST(careful_never_exceeds_its_evidence)
     assert_true(n_grown > 10);
 }
 
-/* Damaged in any way, a state is refused, or taken over line by line and within bounds. */
-TEST(state_survives_or_is_left)
+/* One in four is of no host, and now and then the table is full. */
+static struct riptide_sample any_invalid_or_not(void)
 {
-    struct riptide_estimator_config config = config_of_policy("careful");
-    ESTIMATOR *estimator = estimator_of_config(&config);
-    struct riptide_estimator *other;
-    char text[1 << 16], again[1 << 16];
-    uint64_t now_ns = S;
-    size_t n;
+    struct riptide_sample sample = any_sample();
 
+    sample.closed = below(3) == 0;
+    switch (below(16)) {
+    case 0:
+        sample.dst.family = (uint8_t)below(20);
+        break;
+    case 1:
+        sample.dst.len = (uint8_t)below(140);
+        break;
+    case 2:
+        sample.dst.addr[4 + below(12)] = 1; /* after an IPv4 address */
+        break;
+    case 3: /* the group, as if it were a host */
+        sample.dst = (struct riptide_prefix){ AF_INET, 24, { 10 } };
+        break;
+    default:
+        break;
+    }
+    return sample;
+}
+
+TEST(many_at_a_time_are_as_one_by_one)
+{
     seed_random();
-    for (int step = 0; step < 300; step++) {
-        struct riptide_load_counts counts;
-        struct riptide_estimate estimate;
-        uint32_t cursor = 0;
+    for (int turn = 0; turn < 20; turn++) {
+        struct riptide_estimator_config config = any_config(riptide_policy_get((size_t)turn % 3));
+        ESTIMATOR *one_by_one = NULL, *together = NULL;
+        char a[1 << 16], b[1 << 16];
+        uint64_t now_ns = S;
 
-        for (uint32_t k = below(20); k > 0; k--)
-            add_any(estimator);
-        now_ns += below(10) * S;
-        tick_at(estimator, now_ns);
-        n = riptide_estimator_save(estimator, now_ns, 1000 * S, text, sizeof(text));
-        assert_true(n < sizeof(text));
-        other = estimator_of_config(&config);
-        assert_int_equal(
-            riptide_estimator_load(other, now_ns, 1000 * S, text, n, &counts, NULL), 0);
-        assert_int_equal(counts.skipped, 0);
-        assert_int_equal(riptide_estimator_save(other, now_ns, 1000 * S, again, sizeof(again)), n);
-        assert_memory_equal(text, again, n);
-        riptide_estimator_free(other);
-        for (int k = 0; k < 20; k++)
-            text[below((uint32_t)n)] ^= (char)(1 + below(255));
-        other = estimator_of_config(&config);
-        if (riptide_estimator_load(other, now_ns, 1000 * S, text, n, NULL, NULL) == 0) {
-            add_any(other);
-            tick_at(other, now_ns + 1);
-            while (riptide_estimator_next(other, &cursor, &estimate) == 0) {
-                assert_in_range(estimate.cwnd, config.cwnd_min, config.cwnd_max);
-                assert_true(now_ns + 1 - (uint64_t)estimate.updated_ns < config.ttl_ns);
+        config.max_destinations = below(2) ? 1000 : 1 + below(HOSTS);
+        config.prefix_len4 = below(2) ? 32 : 24;
+        one_by_one = estimator_of_config(&config);
+        together = estimator_of_config(&config);
+        for (int step = 0; step < STEPS / 40; step++) {
+            struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES];
+            const struct riptide_sample *pointers[RIPTIDE_POPPED_SAMPLES];
+            uint16_t cwnds[RIPTIDE_POPPED_SAMPLES];
+            int outcomes[RIPTIDE_POPPED_SAMPLES];
+            uint32_t n = below(RIPTIDE_POPPED_SAMPLES + 1);
+            size_t n_bytes;
+
+            for (uint32_t i = 0; i < n; i++) {
+                samples[i] = any_invalid_or_not();
+                pointers[i] = &samples[i];
             }
+            assert_int_equal(riptide_estimator_add_all(together, pointers, n, outcomes, cwnds), 0);
+            for (uint32_t i = 0; i < n; i++) {
+                struct riptide_estimate estimate = { .cwnd = 0 };
+                struct riptide_prefix key;
+
+                if (prefix_is_valid(&samples[i].dst)) {
+                    riptide_estimator_group(one_by_one, &samples[i].dst, &key);
+                    riptide_estimator_find(one_by_one, &key, &estimate);
+                }
+                assert_int_equal(riptide_estimator_add(one_by_one, &samples[i]), outcomes[i]);
+                if (outcomes[i] != RIPTIDE_E_INVALID)
+                    assert_int_equal(cwnds[i], estimate.cwnd);
+            }
+            now_ns += below(8) * S;
+            tick_at(one_by_one, now_ns);
+            tick_at(together, now_ns);
+            if (below(3) > 0)
+                assert_int_equal(pop_all(one_by_one), pop_all(together));
+            n_bytes = riptide_estimator_save(one_by_one, now_ns, S, a, sizeof(a));
+            assert_int_equal(riptide_estimator_save(together, now_ns, S, b, sizeof(b)), n_bytes);
+            assert_memory_equal(a, b, n_bytes);
         }
-        riptide_estimator_free(other);
     }
 }
