@@ -94,7 +94,7 @@ double daemon_suspended_s(const struct daemon *daemon)
 
 static uint64_t sum_opened(const struct riptide_program_counts *counts)
 {
-    return counts->given + counts->kept + counts->syn_lost + counts->refused + counts->held_out;
+    return counts->given + counts->kept + counts->held_out;
 }
 
 /* The largest window of the bucket with the median; 0: none was given, or it is above all. */
@@ -138,14 +138,13 @@ static json_t *apply_of(const struct daemon *daemon)
     const struct experiment *experiment = riptide_agent_get_experiment(daemon->agent);
 
     return json_pack(
-        "{s:s, s:s, s:s?, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:f, s:I, s:o, s:o}",
+        "{s:s, s:s, s:s?, s:s?, s:b, s:I, s:I, s:I, s:o, s:I, s:f, s:I, s:o, s:o}",
         "asked", riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by",
         riptide_name(RIPTIDE_NAMES_BACKEND, stats.backend),
         "why", stats.why, "reason", stats.program_reason, "pacing",
         daemon->settings->applier.pacing, "given", (json_int_t)counts.given, "paced",
         (json_int_t)counts.paced, "kept",
-        (json_int_t)counts.kept, "syn_lost", (json_int_t)counts.syn_lost, "refused",
-        (json_int_t)counts.refused, "holdout_percent", effect_percent(experiment),
+        (json_int_t)counts.kept, "holdout_percent", effect_percent(experiment),
         "held_out", (json_int_t)counts.held_out, "suspended_s", daemon_suspended_s(daemon),
         "suspensions", (json_int_t)experiment->suspension.n, "effect", effect_of(daemon),
         "last_minute", minute_of(&daemon->health.minute, &stats));
@@ -325,7 +324,7 @@ json_t *daemon_status(struct daemon *daemon)
         status,
         json_pack(
             "{s:I, s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:{s:s, s:I}, s:I, "
-            "s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
+            "s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
             "hints", (json_int_t)count_hints(daemon->agent), "version", riptide_version(), "pid",
             (int)getpid(), "uptime_s", s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns),
             "dry_run", settings->applier.dry_run, "paused", stats->is_paused, "interval_s",
@@ -340,9 +339,8 @@ json_t *daemon_status(struct daemon *daemon)
             (json_int_t)settings->applier.max_windows, "clients",
             (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
             "counters", "routes_written", (json_int_t)applier->written,
-            "routes_refused", (json_int_t)applier->failed, "resyncs", (json_int_t)applier->resyncs,
-            "lifts", (json_int_t)applier->rule_removals, "overruns", (json_int_t)applier->overruns,
-            "dumps", (json_int_t)observer->dumps, "dumps_failed", (json_int_t)observer->failures,
+            "routes_refused", (json_int_t)applier->failed, "lifts",
+            (json_int_t)applier->rule_removals, "overruns", (json_int_t)applier->overruns, "dumps", (json_int_t)observer->dumps, "dumps_failed", (json_int_t)observer->failures,
             "messages", messages_of()));
     return status;
 }
@@ -403,7 +401,6 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     const struct riptide_route *shown;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix group;
-    char dev[IF_NAMESIZE];
 
     riptide_estimator_group(riptide_agent_get_estimator(daemon->agent), peer, &group);
     riptide_prefix_format(&group, dst);
@@ -418,8 +415,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
     }
     shown = shown_of(found);
     if (shown) {
-        route = explanation_route(shown,
-                                  shown->ifindex ? log_device_name(shown->ifindex, dev) : NULL);
+        route = explanation_route(shown);
         if (shown->backend == RIPTIDE_PROGRAM && shown->state == RIPTIDE_ROUTE_APPLIED &&
             stats->program_reason)
             json_object_set_new(route, "reason", json_string(stats->program_reason));

@@ -15,13 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *route_to_json(const struct riptide_route *route)
-{
-    char dev[IF_NAMESIZE];
-
-    return explanation_route(route, route->ifindex ? log_device_name(route->ifindex, dev) : NULL);
-}
-
 /* The destination to which the address belongs by the configuration. */
 static int find_group(const struct riptide_estimator_config *config,
                       const struct riptide_prefix *dst, struct riptide_prefix *group)
@@ -118,7 +111,7 @@ static int add_kernel(const struct command_options *options, json_t *document,
 
     if (r < 0 && r != -ENOENT)
         return r;
-    json_object_set_new(document, "kernel", r == 0 ? route_to_json(&route) : json_null());
+    json_object_set_new(document, "kernel", r == 0 ? explanation_route(&route) : json_null());
     r = resolve_starts(&options->settings.applier, &asked, 1, &start);
     if (r < 0)
         return r;

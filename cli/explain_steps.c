@@ -88,7 +88,6 @@ static void print_window(const json_t *document, const json_t *window)
 static void print_route(const char *name, const json_t *route)
 {
     const char *state = text_of(route, "state"), *reason = text_of(route, "reason");
-    const char *gateway = text_of(route, "gateway"), *dev = text_of(route, "dev");
 
     if (!json_is_object(route))
         text_field(stdout, name, "none");
@@ -97,9 +96,8 @@ static void print_route(const char *name, const json_t *route)
     else if (strcmp(state, "applied") != 0)
         text_field(stdout, name, "%s:%s%s", state, reason[0] ? " " : "", reason);
     else
-        text_field(stdout, name, "%s initcwnd " FORMAT "%s%s%s%s", text_of(route, "dst"),
-                   number(route, "initcwnd"), gateway[0] ? " via " : "", gateway,
-                   dev[0] ? " dev " : "", dev);
+        text_field(stdout, name, "%s initcwnd " FORMAT, text_of(route, "dst"),
+                   number(route, "initcwnd"));
 }
 
 static void print_program(const json_t *program, const json_t *route)

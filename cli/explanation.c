@@ -107,12 +107,10 @@ json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)
                          : json_integer((json_int_t)(seconds(now_ns, hint->until_ns) * MS_PER_S)));
 }
 
-json_t *explanation_route(const struct riptide_route *route, const char *dev)
+json_t *explanation_route(const struct riptide_route *route)
 {
-    return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:o}", "dst", explanation_prefix(&route->dst),
-                     "state", explanation_route_state(route), "initcwnd",
-                     (json_int_t)route->initcwnd, "initrwnd", figure_or_null(route->initrwnd),
-                     "gateway", explanation_prefix(&route->gateway), "dev", text_or_null(dev),
+    return json_pack("{s:o, s:s, s:I, s:o}", "dst", explanation_prefix(&route->dst), "state",
+                     explanation_route_state(route), "initcwnd", (json_int_t)route->initcwnd,
                      "reason", text_or_null(route->reason[0] ? route->reason : NULL));
 }
 

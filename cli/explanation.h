@@ -29,8 +29,8 @@ json_t *explanation_seen(const struct riptide_estimate *estimate);
 /* A hint, and its remaining time. */
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns);
 
-/* A route; `dev` is the name of its device, or NULL. */
-json_t *explanation_route(const struct riptide_route *route, const char *dev);
+/* A route, or a window of the program. */
+json_t *explanation_route(const struct riptide_route *route);
 
 /* A row of a long list, and how it is read back. */
 struct explanation_row {

@@ -66,9 +66,6 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
         .dst = route.dst,
         .state = RIPTIDE_ROUTE_APPLIED,
         .initcwnd = route.metrics.of[RTAX_INITCWND],
-        .initrwnd = route.metrics.of[RTAX_INITRWND],
-        .gateway = route.gateway,
-        .ifindex = route.ifindex,
     };
     return array_append(&found->routes, &found->n_routes, &found->capacity, &shown, sizeof(shown));
 }

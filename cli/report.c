@@ -48,29 +48,16 @@ static void report_applied(const struct settings *settings,
                            const struct riptide_estimate *estimate,
                            const struct riptide_route *route, const char *dst)
 {
-    char gateway[RIPTIDE_PREFIX_TEXT_BYTES];
-    char name[IF_NAMESIZE];
     char figures[96] = "";
-    char path[RIPTIDE_PREFIX_TEXT_BYTES + IF_NAMESIZE + 16] = "";
 
     if (estimate)
         snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f)",
                  estimate->samples, estimate->samples == 1 ? "" : "s",
                  settings->estimator.policy->name, estimate->smoothed);
-    if (route->backend == RIPTIDE_PROGRAM) {
-        snprintf(path, sizeof(path), "by the program");
-    } else if (route->ifindex) {
-        log_device_name(route->ifindex, name);
-        if (route->gateway.family) {
-            riptide_prefix_format(&route->gateway, gateway);
-            snprintf(path, sizeof(path), "via %s dev %s", gateway, name);
-        } else {
-            snprintf(path, sizeof(path), "dev %s", name);
-        }
-    }
-    log_line(route_level(settings), "%s%s%s initcwnd %" PRIu32 "%s %s",
+    log_line(route_level(settings), "%s%s%s initcwnd %" PRIu32 "%s%s",
              settings->applier.dry_run ? "would set " : "", dst,
-             settings->applier.dry_run ? "" : ":", route->initcwnd, figures, path);
+             settings->applier.dry_run ? "" : ":", route->initcwnd, figures,
+             route->backend == RIPTIDE_PROGRAM ? " by the program" : "");
 }
 
 /* Without a reason the estimator has withdrawn the window, or it is no longer wanted. */

@@ -161,31 +161,6 @@ static const char *describe_move(const struct explanation_row *told)
     return moved <= window_step((uint32_t)told->initcwnd) ? "step" : "pending";
 }
 
-/* Thousands of routes in a row have the same device, and its name needs a system call. */
-static const char *device_of(const struct riptide_route *route)
-{
-    static char name[IF_NAMESIZE];
-    static uint32_t ifindex;
-
-    if (!route || !route->ifindex)
-        return NULL;
-    if (route->ifindex != ifindex) {
-        ifindex = route->ifindex;
-        log_device_name(ifindex, name);
-    }
-    return name;
-}
-
-static const char *gateway_of(const struct riptide_route *route)
-{
-    static char text[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    if (!route || !route->gateway.family)
-        return NULL;
-    riptide_prefix_format(&route->gateway, text);
-    return text;
-}
-
 /* A text of this program, or null. */
 static void put_words(const char *lead, const char *words)
 {
@@ -217,9 +192,6 @@ static void put_row(const struct destination *row)
     riptide_prefix_format(row->dst, dst);
     put_words("{\"dst\":", dst);
     put_figure(",\"initcwnd\":", row->route ? row->route->initcwnd : 0);
-    put_figure(",\"initrwnd\":", row->route ? row->route->initrwnd : 0);
-    put_words(",\"gateway\":", gateway_of(row->route));
-    put_text(",\"dev\":", device_of(row->route));
     put_figure(",\"starts_with\":", row->starts_with);
     put_text(",\"not_ours\":", row->not_ours);
     put_words(",\"difference\":", row->difference);

@@ -32,10 +32,10 @@ static void learn(struct riptide_applier *applier, const struct riptide_sample *
         .pacing_percent = 50,
         .rtt_us = sample->min_rtt_us,
     };
-    struct riptide_route given;
+    const struct riptide_route *given;
 
     if (riptide_applier_find(applier, &wanted.dst, RIPTIDE_PROGRAM, &given) != 0 ||
-        given.initcwnd < wanted.initcwnd)
+        given->initcwnd < wanted.initcwnd)
         riptide_applier_set(applier, &wanted);
 }
 

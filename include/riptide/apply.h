@@ -11,10 +11,8 @@
  * They copy the routes that the kernel would use without them, and add initcwnd and the MTU of the
  * link. Destinations without a plain unicast route of main are left alone. When dispatch reads of a
  * routing change, it first removes the rule, so that TCP uses main, then corrects the routes.
- *
  * The program (BPF, Linux 5.15) is on a cgroup, and gives its window to each connection of the
  * cgroup and of the network namespace as it opens. It changes no route and no rule.
- *
  * Routes need CAP_NET_ADMIN, the program CAP_BPF as well; dry_run and reading need neither.
  *
  * If the process dies without riptide_applier_stop, the program ends with it. Rules and routes
@@ -34,11 +32,8 @@ extern "C" {
 struct riptide_applier;
 
 enum riptide_backend {
-    /*
-     * Both, where idle connections restart (net.ipv4.tcp_slow_start_after_idle is not 0), else the
-     * program; where one of the two cannot start, the other.
-     */
-    RIPTIDE_AUTO,
+    RIPTIDE_AUTO,   /* both where net.ipv4.tcp_slow_start_after_idle is not 0, else the program;
+                       where one of the two cannot start, the other */
     RIPTIDE_ROUTES, /* to all connections, as they open and as they restart after idle time */
     RIPTIDE_PROGRAM, /* to those of its cgroup, as they open; paces, holds out, takes prefixes */
     RIPTIDE_BOTH, /* the same windows by both */
@@ -78,15 +73,11 @@ enum riptide_route_state {
 struct riptide_route {
     struct riptide_prefix dst;
     enum riptide_route_state state;
-    uint32_t initcwnd;             /* where APPLIED the kernel's value, else the requested one */
-    uint32_t initrwnd;             /* 0: not set by the route */
-    uint32_t base_initcwnd;        /* of the base route; 0: not set or unknown */
-    struct riptide_prefix gateway; /* family 0: on link */
-    uint32_t ifindex;              /* 0: no route */
-    int error;                     /* -errno where FAILED, else 0 */
-    char reason[96];               /* one line; empty where the request has been fulfilled */
-    uint32_t backend;              /* RIPTIDE_ROUTES or RIPTIDE_PROGRAM */
-    uint32_t reserved[3];
+    uint32_t initcwnd;      /* where APPLIED the kernel's value, else the requested one */
+    uint32_t base_initcwnd; /* of the base route; 0: not set or unknown */
+    int error;              /* -errno where FAILED, else 0 */
+    uint32_t backend;       /* RIPTIDE_ROUTES or RIPTIDE_PROGRAM */
+    char reason[96];        /* one line; empty where the request has been fulfilled */
 };
 
 /* Of windows up to 10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500 segments, and above. */
@@ -95,26 +86,21 @@ struct riptide_route {
 /* Connections to destinations with a window, counted by the program since it was started. */
 struct riptide_program_counts {
     uint64_t given;
-    uint64_t paced;    /* of those */
-    uint64_t kept;     /* their route had a larger window */
-    uint64_t syn_lost; /* started with one segment, RFC 6298 section 5.7 */
-    uint64_t refused;  /* not paced, though the window must not leave at once */
-    uint64_t held_out; /* not in the above */
+    uint64_t paced; /* of those */
+    uint64_t kept;  /* not given: their route had a larger window, two SYNs were lost (RFC 6298
+                       section 5.7), or the window must not leave at once and cannot be paced */
+    uint64_t held_out;                        /* not in the above */
     uint64_t by_cwnd[RIPTIDE_WINDOW_BUCKETS]; /* given windows, by size */
     uint64_t segments;                        /* of all of these */
 };
 
 /* Texts are one line, valid until the applier is freed; another text has another address. */
 struct riptide_applier_stats {
-    /* At the moment. */
     uint32_t backend; /* enum riptide_backend: in use, after the start; before, as configured */
     uint32_t is_idle; /* 1: each set has taken effect, and rules are in place or paused; else 0 */
     const char *why;  /* why RIPTIDE_AUTO chose `backend`; NULL: before the start, or it did not */
-    /*
-     * For IPv4 and IPv6: why our rules are not in place, so that routes are not used, as "paused".
-     * NULL: they are in place, or return as soon as the applier is idle.
-     */
-    const char *rules_reason[2];
+    const char *rules_reason[2]; /* of IPv4 and IPv6: why routes are not used, as "paused"; NULL:
+                                    rules are in place, or return as soon as the applier is idle */
     const char *program_reason; /* why the program gives no windows, as "paused"; NULL: it does */
     const char *cgroup;         /* of the program; NULL: no program */
     uint64_t routes;            /* in the kernel */
@@ -122,12 +108,9 @@ struct riptide_applier_stats {
     uint64_t left_alone;        /* destinations without a route */
     uint64_t in_force_permille; /* share of the last minute in which windows were in force */
     /* Counted since riptide_applier_new. */
-    uint64_t written;       /* route messages sent: add, replace, delete */
-    uint64_t failed;        /* of those, the ones that the kernel refused */
-    uint64_t resolved;      /* base routes read */
-    uint64_t events;        /* notifications about others' routes, rules, links, addresses */
-    uint64_t resyncs;       /* times that everything was resolved again */
-    uint64_t overruns;      /* notifications lost; rules were removed until the resync was done */
+    uint64_t written;       /* route messages sent: add, replace, delete; */
+    uint64_t failed;        /* of those, refused by the kernel */
+    uint64_t overruns;      /* notifications lost; rules were removed until all was read again */
     uint64_t rule_removals; /* times that a rule was removed while an event was followed */
     uint64_t malformed;     /* malformed messages; skipped */
     struct riptide_program_counts program;
@@ -173,35 +156,26 @@ int riptide_applier_get_fd(const struct riptide_applier *applier);
 /* The window of new connections to a destination. Members of 0 have no effect. */
 struct riptide_wanted {
     struct riptide_prefix dst; /* where it is no single address, only by the program */
-    /*
-     * Whether the window may be below the initcwnd of the base route, as after losses. Otherwise it
-     * gets no route at or below that (RIPTIDE_ROUTE_LEFT_ALONE), and no new one a step above it.
-     */
-    bool may_lower;
+    bool may_lower; /* below the initcwnd of the base route, as after losses. Else it gets no route
+                       at or below that (RIPTIDE_ROUTE_LEFT_ALONE), and no new one a step above */
     uint32_t initcwnd;   /* 0 withdraws */
-    uint32_t cwnd_max;   /* no window is larger, but without may_lower that of the base route; 0: no
-                            bound */
+    uint32_t cwnd_max;   /* no window is larger, but without may_lower that of the base route */
     uint32_t rto_min_us; /* routes: whole ms, rounded up; the program: up to 200 ms, after the first
-                            round trips; 0: the kernel's */
-    /*
-     * If dst is a host: the smallest path MTU that its open connections show. Where it is less than
-     * that of the base route or its link there is no route (RIPTIDE_ROUTE_LEFT_ALONE).
-     */
-    uint32_t pmtu_bytes;
+                            round trips */
+    uint32_t pmtu_bytes; /* of a host: the smallest path MTU that its open connections show. Below
+                            that of the base route there is no route (RIPTIDE_ROUTE_LEFT_ALONE) */
     /*
      * The first flight by the program leaves over so many percent of a round trip, at most 100;
-     * RIPTIDE_AT_ONCE: not paced; with `pacing` of the configuration at least 50, which is TCP's
-     * own rate in slow start. A pacing limit of the application turns this off; before Linux 6.1
-     * nothing is paced. With both backends the route of a window with 1 to 100 percent gives at
-     * most 24 segments, as nothing paces its connections.
+     * RIPTIDE_AT_ONCE: not paced; with `pacing` at least 50, which is TCP's own rate in slow start.
+     * A pacing limit of the application turns this off; before Linux 6.1 nothing is paced. Beside
+     * the program the route of a window with 1 to 100 percent gives at most 24 segments, as nothing
+     * paces its connections.
      */
     uint32_t pacing_percent;
     uint32_t rtt_us; /* the path's smallest, where the handshake measures none; for the program */
-    /*
-     * The first receive window of connections that this host opens, since Linux 6.1 by the program
-     * (SO_RCVLOWAT). Routes raise an initrwnd that the base route sets, in segments of 1,460 bytes.
-     */
-    uint32_t receive_bytes;
+    uint32_t receive_bytes; /* the first receive window of connections that this host opens: since
+                               Linux 6.1 by the program (SO_RCVLOWAT); routes raise an initrwnd that
+                               the base route sets, in segments of 1,460 bytes */
     uint32_t base_cwnd; /* of the base route: held out connections get it; 0: the kernel's 10 */
     uint32_t reserved[3];
 };
@@ -241,11 +215,11 @@ int riptide_applier_dispatch(struct riptide_applier *applier);
 int riptide_applier_pop(struct riptide_applier *applier, const struct riptide_route **routep);
 
 /*
- * What RIPTIDE_ROUTES or RIPTIDE_PROGRAM has of a destination: the route, as it would be popped; or
- * the kernel's window for an address, by the longest prefix. Outcomes: RIPTIDE_E_UNKNOWN.
+ * What RIPTIDE_ROUTES or RIPTIDE_PROGRAM has: a route, as it would be popped, or the window for an
+ * address, by the longest prefix. Valid until the next find. Outcomes: RIPTIDE_E_UNKNOWN.
  */
-int riptide_applier_find(const struct riptide_applier *applier, const struct riptide_prefix *dst,
-                         enum riptide_backend backend, struct riptide_route *route);
+int riptide_applier_find(struct riptide_applier *applier, const struct riptide_prefix *dst,
+                         enum riptide_backend backend, const struct riptide_route **routep);
 
 void riptide_applier_get_stats(const struct riptide_applier *applier,
                                struct riptide_applier_stats *stats, size_t size);
@@ -256,8 +230,7 @@ void riptide_applier_get_stats(const struct riptide_applier *applier,
  * `error`, which may be NULL, says what was removed, also with success. Errors: -EPERM
  * (CAP_NET_ADMIN), those of the kernel, after all else is removed.
  */
-int riptide_applier_flush(const struct riptide_applier_config *config,
-                          struct riptide_error *error);
+int riptide_applier_flush(const struct riptide_applier_config *config, struct riptide_error *error);
 
 #ifdef __cplusplus
 }

@@ -26,12 +26,15 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
     bool would_have = backend == RIPTIDE_PROGRAM && agent->stages.applier.dry_run && estimate &&
                       estimate->cwnd > 0;
     char off[RIPTIDE_PREFIX_TEXT_BYTES];
+    const struct riptide_route *found;
 
     if (popped && popped->backend == backend) {
         *given = *popped;
     } else if (!is_in_use) {
         return NULL;
-    } else if (riptide_applier_find(agent->applier, &window->dst, backend, given) != 0) {
+    } else if (riptide_applier_find(agent->applier, &window->dst, backend, &found) == 0) {
+        *given = *found;
+    } else {
         if (!is_off && !would_have)
             return NULL;
         *given = (struct riptide_route){
@@ -108,7 +111,7 @@ RIPTIDE_PUBLIC int riptide_agent_arm_of(const struct riptide_agent *agent,
 {
     const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
     struct opened opened = { .arm = ARM_WINDOW };
-    struct riptide_route given;
+    const struct riptide_route *given;
     bool is_given;
 
     if (agent->phase == PHASE_STOPPED || agent->stages.applier.dry_run)
@@ -121,7 +124,7 @@ RIPTIDE_PUBLIC int riptide_agent_arm_of(const struct riptide_agent *agent,
     else /* A route gives its window to all. */
         is_given = !stats.rules_reason[family_index(peer->family)] &&
                    riptide_applier_find(agent->applier, peer, RIPTIDE_ROUTES, &given) == 0 &&
-                   given.state == RIPTIDE_ROUTE_APPLIED;
+                   given->state == RIPTIDE_ROUTE_APPLIED;
     if (!is_given)
         return RIPTIDE_E_UNKNOWN;
     *armp = opened.arm == ARM_HOLDOUT ? RIPTIDE_ARM_HOLDOUT : RIPTIDE_ARM_WINDOW;

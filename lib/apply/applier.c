@@ -38,6 +38,7 @@ struct riptide_applier {
     uint32_t n_ticks;  /* seconds since the start, up to SHARE_S */
     uint64_t in_force; /* a bit for each of these, the last one lowest: windows were in force */
     enum { PHASE_NEW, PHASE_STARTED, PHASE_STOPPED } phase;
+    struct riptide_route popped, found;
 };
 
 /* Until the start AUTO may still choose them. */
@@ -368,25 +369,28 @@ RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
 RIPTIDE_PUBLIC int riptide_applier_pop(struct riptide_applier *applier,
                                        const struct riptide_route **routep)
 {
-    if (applier->program && windows_pop(applier->program, routep) == 0)
+    *routep = &applier->popped;
+    if (applier->program && windows_pop(applier->program, &applier->popped) == 0)
         return 0;
-    return has_routes(applier) ? router_pop(applier->router, routep) : RIPTIDE_E_AGAIN;
+    return has_routes(applier) ? router_pop(applier->router, &applier->popped) : RIPTIDE_E_AGAIN;
 }
 
-RIPTIDE_PUBLIC int riptide_applier_find(const struct riptide_applier *applier,
+RIPTIDE_PUBLIC int riptide_applier_find(struct riptide_applier *applier,
                                         const struct riptide_prefix *dst,
-                                        enum riptide_backend backend, struct riptide_route *route)
+                                        enum riptide_backend backend,
+                                        const struct riptide_route **routep)
 {
     struct window window;
 
+    *routep = &applier->found;
     if (backend == RIPTIDE_ROUTES && has_routes(applier))
-        return router_find(applier->router, dst, route);
+        return router_find(applier->router, dst, &applier->found);
     if (backend != RIPTIDE_PROGRAM || windows_find(applier->program, dst, &window) != 0)
         return RIPTIDE_E_UNKNOWN;
-    *route = (struct riptide_route){ .dst = *dst,
-                                     .state = RIPTIDE_ROUTE_APPLIED,
-                                     .initcwnd = window.initcwnd,
-                                     .backend = RIPTIDE_PROGRAM };
+    applier->found = (struct riptide_route){ .dst = *dst,
+                                             .state = RIPTIDE_ROUTE_APPLIED,
+                                             .initcwnd = window.initcwnd,
+                                             .backend = RIPTIDE_PROGRAM };
     return 0;
 }
 

@@ -181,11 +181,10 @@ static void answer(const struct riptide_applier *applier, struct input *input)
 
     riptide_applier_get_stats(applier, &stats, sizeof(stats));
     printf("quiet %s routes %llu left_alone %llu written %llu failed %llu "
-           "resolved %llu events %llu resyncs %llu overruns %llu malformed %llu rule_removals %llu "
+           "overruns %llu malformed %llu rule_removals %llu "
            "not_taken %llu in_force %llu\n",
            input->token, (unsigned long long)stats.routes, (unsigned long long)stats.left_alone,
            (unsigned long long)stats.written, (unsigned long long)stats.failed,
-           (unsigned long long)stats.resolved, (unsigned long long)stats.events, (unsigned long long)stats.resyncs,
            (unsigned long long)stats.overruns, (unsigned long long)stats.malformed,
            (unsigned long long)stats.rule_removals, (unsigned long long)stats.routes_not_taken,
            (unsigned long long)stats.in_force_permille);

@@ -15,7 +15,10 @@
  */
 #include "shim.h"
 
+#include "apply/routes/route.h"
+#include "internal.h"
 #include "kernel.h"
+#include "netlink.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -99,32 +102,46 @@ static uint32_t count_fds(void)
     return n;
 }
 
+static struct nlmsghdr *begin_routes(void *text, void *room)
+{
+    (void)text;
+    return message_dump(room, RTM_GETROUTE, AF_INET, applier_config.table);
+}
+
+static int on_route(void *text, const struct nlmsghdr *message)
+{
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct route route;
+
+    if (route_parse(&route, message) < 0 || route.protocol != OUR_PROTOCOL)
+        return 0;
+    riptide_prefix_format(&route.dst, dst);
+    riptide_prefix_format(&route.gateway, gateway);
+    sprintf((char *)text + strlen(text), "%s via %s link %u initcwnd %u\n", dst, gateway,
+            route.ifindex, route.metrics.of[RTAX_INITCWND]);
+    return 0;
+}
+
 /* Our rules and routes, as the kernel has them: `text` has HOST_TEXT_BYTES. */
 static void host_read(char *text)
 {
-    struct riptide_route *routes = NULL;
+    CLEANUP(netlink_deinit) struct netlink netlink;
     struct rule *rules = NULL;
-    size_t n_routes = 0, n_rules = 0;
+    size_t n_rules = 0;
+    int r;
 
     *text = '\0';
-    if (kernel_read_rules(&rules, &n_rules) < 0 ||
-        kernel_read_routes(&applier_config, &routes, &n_routes) < 0)
+    if (kernel_read_rules(&rules, &n_rules) < 0 || netlink_init(&netlink) < 0)
         strcat(text, "unreadable\n");
     for (size_t i = 0; i < n_rules; i++) {
         if (rules[i].is_ours)
             sprintf(text + strlen(text), "rule of family %u, table %u\n", rules[i].family,
                     rules[i].table);
     }
-    for (size_t i = 0; i < n_routes; i++) {
-        char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES];
-
-        riptide_prefix_format(&routes[i].dst, dst);
-        riptide_prefix_format(&routes[i].gateway, gateway);
-        sprintf(text + strlen(text), "%s via %s link %u initcwnd %u\n", dst, gateway,
-                routes[i].ifindex, routes[i].initcwnd);
-    }
+    r = kernel_dump(&netlink, begin_routes, on_route, text);
+    if (r < 0 && !netlink_is_absence(r))
+        strcat(text, "unreadable\n");
     free(rules);
-    free(routes);
 }
 
 /* 203.0.113.0/24 via 10.0.0.2, in a table. */

@@ -6,7 +6,7 @@
  *     set PREFIX CWND [NAME=NUMBER]...   NAME is a member of struct riptide_wanted
  *     wait PREFIX CWND                   the same without a dispatch
  *     pause, resume, check, stop
- *     counts                             given, paced, kept, syn_lost, refused, held_out
+ *     counts                             given, paced, kept, held_out
  *     arm COOKIE                         its name, as user space computes it
  *     pop                                PREFIX STATE CWND REASON
  */
@@ -58,14 +58,14 @@ static const char *pop(struct program *program, int *rp)
     static const char *const states[] = { "applied", "withdrawn", "left-alone", "failed" };
     static char words[256];
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    const struct riptide_route *route;
+    struct riptide_route route;
 
     *rp = windows_pop(program, &route);
     if (*rp != 0)
         return "";
-    riptide_prefix_format(&route->dst, text);
-    snprintf(words, sizeof(words), "%s %s %u %s", text, states[route->state], route->initcwnd,
-             route->reason);
+    riptide_prefix_format(&route.dst, text);
+    snprintf(words, sizeof(words), "%s %s %u %s", text, states[route.state], route.initcwnd,
+             route.reason);
     return words;
 }
 
@@ -77,8 +77,8 @@ static const char *count(const struct program *program)
 
     program_count(program, &stats);
     snprintf(words, sizeof(words),
-             "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, counts->given,
-             counts->paced, counts->kept, counts->syn_lost, counts->refused, counts->held_out);
+             "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, counts->given, counts->paced, counts->kept,
+             counts->held_out);
     return words;
 }
 

@@ -21,11 +21,10 @@ def test_explain_follows_a_window_from_connection_to_route(net):
         assert window["connections"] == 2 and known == {"min_rtt_ms"}
         assert window["smoothed"] == mean
         assert window["limited_by"] == "max" and window["cwnd"] == 25
-        for route in (found["route"], found["kernel"]):
-            assert (route["initcwnd"], route["gateway"], route["dev"]) == (25, "10.0.0.1", "eth0")
+        assert found["route"]["initcwnd"] == found["kernel"]["initcwnd"] == 25
         assert found["verdict"] == "connections start with 25 segments"
         said = derived(net.host, "203.0.113.2")
-        assert said.count("initcwnd 25 via 10.0.0.1 dev eth0") == 2 and "  evidence     smallest rtt " in said
+        assert said.count("initcwnd 25") == 2 and "  evidence     smallest rtt " in said
         assert "paused" not in net.host.run(RIPTIDE, "show").stdout
         net.host.run(RIPTIDE, "pause")
         found = verdict(net.host, "203.0.113.1")

@@ -159,7 +159,6 @@ def test_interrupted_look_is_made_again(net, tmp_path, preload, change):
                                   f"CHANGE={change}")) as driver:
         assert not flag.exists()
         before = driver.follow("set 198.18.0.1 40")
-        assert bool(before["resyncs"]) == (change != "true")
         if change != "true":
             net.host.ip("link", "del", "late")
             before = driver.quiet()

@@ -10,7 +10,7 @@ from ._errors import InvalidError, check, has_more, new_error
 from ._handle import KernelHandle
 from ._native import ffi, lib
 from ._types import Backend, Route, ApplierOptions, RouteState
-from ._values import Duration, PrefixLike, address, duration_us, new_config, read, text, write
+from ._values import Duration, PrefixLike, duration_us, new_config, read, text, write
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -19,7 +19,7 @@ CONFIG = "struct riptide_applier_config *"
 
 
 def read_route(c: Any) -> Route:
-    return read(Route, c, state=RouteState, gateway=address, backend=Backend)
+    return read(Route, c, state=RouteState, backend=Backend)
 
 
 def _stop(c: Any, _: Any) -> int:

@@ -206,10 +206,7 @@ class Route:
     dst: Network
     state: RouteState
     initcwnd: int  #: segments
-    initrwnd: int  #: segments; 0: not set by the route
     base_initcwnd: int  #: segments, of the base route; 0: not set, or unknown
-    gateway: Address | None  #: None: on link
-    ifindex: int  #: 0: no route
     error: int  #: -errno if FAILED
     reason: str  #: one line if LEFT_ALONE or FAILED
     backend: Backend  #: ROUTES or PROGRAM, which has reported this

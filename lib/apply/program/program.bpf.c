@@ -197,7 +197,6 @@ INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window,
                      struct window_counts *count)
 {
     add(&count->held_out, 1);
-    /* After two lost SYNs TCP starts with one segment, as it should. */
     if (ctx->total_retrans <= 1 && ctx->snd_cwnd <= window->route_cwnd_max)
         set_option(ctx, SOL_TCP, TCP_BPF_IW, window->base_cwnd);
 }
@@ -210,18 +209,12 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
 
     if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
         set_option(ctx, SOL_TCP, TCP_SAVE_SYN, NO_NOTE);
-    if (ctx->total_retrans > 1) {
-        add(&count->syn_lost, 1);
-        return;
-    }
-    if (window->rto_min_us)
+    /* After two lost SYNs TCP starts with one segment, as it should. */
+    if (ctx->total_retrans <= 1 && window->rto_min_us)
         set_option(ctx, SOL_TCP, TCP_BPF_RTO_MIN, window->rto_min_us);
-    if (base_cwnd > window->initcwnd && !window->may_lower) {
+    if (ctx->total_retrans > 1 || (base_cwnd > window->initcwnd && !window->may_lower) ||
+        (window->pacing_percent && !rtt_us)) {
         add(&count->kept, 1);
-        return;
-    }
-    if (window->pacing_percent && !rtt_us) {
-        add(&count->refused, 1);
         return;
     }
     if (set_option(ctx, SOL_TCP, TCP_BPF_IW, window->initcwnd))

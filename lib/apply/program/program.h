@@ -57,7 +57,6 @@ struct program {
     /* In the order of setting; the kernel has answered the first n_tried. */
     struct queued *queue;
     uint32_t n_popped, n_tried, n_queued, capacity;
-    struct riptide_route popped;
 };
 
 /*
@@ -109,7 +108,7 @@ int map_element(enum bpf_cmd command, int map_fd, const void *key, const void *v
  */
 int windows_set(struct program *program, const struct riptide_wanted *wanted);
 int windows_dispatch(struct program *program);
-int windows_pop(struct program *program, const struct riptide_route **routep);
+int windows_pop(struct program *program, struct riptide_route *route);
 
 /* What the kernel has refused waits again, unless a newer window of its destination was set. */
 void windows_retry(struct program *program);

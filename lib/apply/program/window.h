@@ -32,7 +32,7 @@ struct window {
 /* As struct riptide_program_counts. */
 enum { WINDOW_BUCKETS = 12 };
 struct window_counts {
-    __u64 given, paced, kept, syn_lost, refused, held_out, by_cwnd[WINDOW_BUCKETS], segments;
+    __u64 given, paced, kept, held_out, by_cwnd[WINDOW_BUCKETS], segments;
 };
 
 /*

@@ -48,9 +48,8 @@ int windows_dispatch(struct program *program)
     return program->n_tried < program->n_queued ? RIPTIDE_E_MORE : 0;
 }
 
-int windows_pop(struct program *program, const struct riptide_route **routep)
+int windows_pop(struct program *program, struct riptide_route *route)
 {
-    struct riptide_route *route = &program->popped;
     struct queued *queued;
 
     do {
@@ -70,7 +69,6 @@ int windows_pop(struct program *program, const struct riptide_route **routep)
         route->state = RIPTIDE_ROUTE_FAILED;
         strncpy(route->reason, "the program's map", sizeof(route->reason) - 1);
     }
-    *routep = route;
     return 0;
 }
 

@@ -247,7 +247,6 @@ static int follow(struct plan *plan, const struct nlmsghdr *message)
 
 void plan_follow(struct plan *plan, const struct nlmsghdr *message)
 {
-    plan->stats.events++;
     if (follow(plan, message) < 0)
         plan_distrust(plan);
     /* A foreign route may have gone silently with whatever happened. */

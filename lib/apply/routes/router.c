@@ -188,16 +188,15 @@ int router_dispatch(struct router *router)
     return r > 0 || can_work(&router->plan) ? RIPTIDE_E_MORE : 0;
 }
 
-int router_pop(struct router *router, const struct riptide_route **routep)
+int router_pop(struct router *router, struct riptide_route *route)
 {
     struct plan *plan = &router->plan;
     struct target *target = targets_take(&plan->targets, WORK_POP);
 
     if (!target)
         return RIPTIDE_E_AGAIN;
-    target_show(target, &router->popped);
+    target_show(target, route);
     targets_forget_if_done(&plan->targets, target);
-    *routep = &router->popped;
     return 0;
 }
 

@@ -21,7 +21,6 @@ struct router {
     bool is_asked;           /* its request was sent */
     bool is_interrupted;     /* a change interrupted a dump */
     uint32_t n_setbacks;     /* successive dispatches that began anew after a temporary error */
-    struct riptide_route popped;
 };
 
 /* In the namespace of the calling thread. The configuration has been checked. */
@@ -50,7 +49,7 @@ bool router_is_in_force(const struct router *router);
 int router_set_paused(struct router *router, const char *why);
 
 int router_dispatch(struct router *router);
-int router_pop(struct router *router, const struct riptide_route **routep);
+int router_pop(struct router *router, struct riptide_route *route);
 int router_find(const struct router *router, const struct riptide_prefix *dst,
                 struct riptide_route *route);
 

@@ -133,7 +133,6 @@ int scan_step(struct router *router)
     while (router->scan_step < STEPS && !(steps[router->scan_step].parts & plan->scanning))
         router->scan_step++;
     if (router->scan_step == STEPS) {
-        plan->stats.resyncs += plan->scanning == SCAN_ALL && plan->is_claimed;
         plan->scanning = 0;
         /* A change may have been missed: everything is scanned again. */
         if (router->is_interrupted)

@@ -129,8 +129,7 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
         router_subscribe(router->notifications, false);
         return error_fill(error, r);
     }
-    plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost; */
-    plan->stats.resyncs = 0;   /* it is no second one */
+    plan->budget = BUDGET_MAX; /* whatever the scan of the start has cost */
     error_set(error, "%s", "");
     if (plan->removed.rules + plan->removed.routes > 0)
         say_removed(plan, "removed what one that was killed had left", error);

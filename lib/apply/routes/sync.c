@@ -85,7 +85,6 @@ int sync_resolve(struct plan *plan, struct netlink *channel, struct target **tar
         netlink_add(channel, message_route_query(netlink_room(channel),
                                                  &targets[k / resolve.n_queries]->wanted.dst,
                                                  k % resolve.n_queries > 0));
-    plan->stats.resolved += n;
     return netlink_exchange(channel, on_answer, &resolve);
 }
 

@@ -195,10 +195,7 @@ void target_show(const struct target *target, struct riptide_route *route)
         .dst = target->wanted.dst,
         .state = target->told_state,
         .initcwnd = is_applied ? target->written.initcwnd : target->wanted.initcwnd,
-        .initrwnd = is_applied ? target->written.initrwnd : 0,
         .base_initcwnd = target->told_base_initcwnd,
-        .gateway = target->base.gateway,
-        .ifindex = target->base.ifindex,
         .error = target->told_error,
         .backend = RIPTIDE_ROUTES,
     };
