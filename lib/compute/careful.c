@@ -37,9 +37,9 @@ enum { WAIT = 4, MOST_WAIT = 64 };
 static const double growth = 1.125, cut = 0.75;
 
 /*
- * A round trip below LOCAL_US may end at a proxy on this host, and scheduling dominates it. One of
- * ten times the smallest may be a queue; FAR in a row are another path. Flights below SMALL
- * segments show little of a pace, as the kernel sends ten at once at any.
+ * A round trip below LOCAL_US may end at a proxy on this host, and scheduling dominates it. FAR in
+ * a row on another path begin anew: fewer have met a queue, or another host behind this address.
+ * Flights below SMALL segments show little of a pace, as the kernel sends ten at once at any.
  */
 enum { LOCAL_US = 1000, FAR = 8, ETHERNET_MSS_BYTES = 1460, SMALL = 20 };
 
@@ -50,8 +50,7 @@ enum flight { NO_FLIGHT, CLEAN, FILLED, LOSSY };
  * which it ends: that of its begin, or the next one if it was under way at the dump between them.
  * Its age is known unless it has paused, as one may have that has sent more than three windows.
  * Whose losses they were, ssthresh tells (docs/policies.md): while there was one time of losses,
- * for eight windows, or sixteen ssthresh, as windows grow slowly behind it. BBR has none: losses of
- * up to four windows count as the first flight's.
+ * for eight windows, or sixteen ssthresh, as windows grow slowly behind it; with BBR for four.
  */
 static enum flight first_flight_of(const struct riptide_sample *sample,
                                    const struct riptide_policy_input *input, bool is_paced)
@@ -86,16 +85,17 @@ static enum flight first_flight_of(const struct riptide_sample *sample,
  */
 static bool is_of_path(struct careful *careful, const struct riptide_sample *sample)
 {
-    uint64_t now_us = sample->min_rtt_us, kept_us = careful->min_rtt_us;
-    bool is_longer = kept_us > 0 && now_us > UINT64_C(2) * LOCAL_US && now_us > 10 * kept_us;
+    double now_us = sample->min_rtt_us, kept_us = careful->min_rtt_us;
+    bool is_other = kept_us > 0 && greater(now_us, kept_us) > 2 * LOCAL_US &&
+                    (now_us > 10 * kept_us || 2 * now_us < kept_us);
 
     if (now_us < LOCAL_US && 10 * now_us < kept_us)
         return false;
-    if (is_longer || now_us >= LOCAL_US)
-        careful->n_far = is_longer ? (uint8_t)(careful->n_far + 1) : 0;
-    if (is_longer && careful->cwnd > 0 && careful->n_far < FAR)
+    if (is_other || now_us >= LOCAL_US)
+        careful->n_far = is_other ? (uint8_t)(careful->n_far + 1) : 0;
+    if (is_other && careful->cwnd > 0 && careful->n_far < FAR)
         return false;
-    if (is_longer || (kept_us > UINT64_C(2) * LOCAL_US && 2 * now_us < kept_us))
+    if (is_other)
         *careful = (struct careful){ 0 };
     if (careful->min_rtt_us == 0 || now_us < careful->min_rtt_us)
         careful->min_rtt_us = sample->min_rtt_us;

@@ -262,7 +262,7 @@ TEST(first_flights_of_the_former_path_do_not_count)
 
     assert_int_equal(flights(estimator, "...."), 48);
     other.min_rtt_us = RTT_US / 2 - 1;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 12; i++)
         add(estimator, other);
     assert_int_equal(pass(estimator), START);
     assert_int_equal(explain(estimator).against, 0);
@@ -419,7 +419,7 @@ TEST(paths_of_less_than_5_ms_are_not_paced)
         struct riptide_sample sample = opened(24, 24, 6);
 
         sample.min_rtt_us = PACING_RTT_MIN_US - below_us;
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 12; i++)
             tick(estimator, sample);
         assert_int_equal(is_paced(estimator), below_us == 0);
         assert_int_equal(cwnd_of(estimator), below_us == 0 ? 24 : 18);
@@ -488,12 +488,12 @@ TEST(another_path_begins_anew)
         int n; /* until it is another path; 0: it is not */
     } cases[] = {
         { RTT_US, RTT_US / 2, 0 },
-        { RTT_US, RTT_US / 2 - 1, 1 },
+        { RTT_US, RTT_US / 2 - 1, 8 },
         { RTT_US, RTT_US * 10, 0 },
         { RTT_US, RTT_US * 10 + 10, 8 },
         { 300, 4000, 8 },
         { 2000, 900, 0 }, /* jitter */
-        { 2001, 1000, 1 },
+        { 2001, 1000, 8 },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -519,6 +519,25 @@ TEST(another_path_begins_anew)
                 fail_msg("%u us after %u us: %u", cases[i].now_us, cases[i].path_us, cwnd_of(estimator));
         }
     }
+}
+
+/* Two hosts behind one address: the path of most connections is learned, and stays. */
+TEST(two_paths_behind_one_address_do_not_forget_each_other)
+{
+    ESTIMATOR *estimator = begun(true);
+    uint32_t n_forgotten = 0;
+
+    seed_random();
+    for (int i = 0; i < 2000; i++) {
+        uint32_t before = cwnd_of(estimator);
+        struct riptide_sample sample = closed(before, before, 0);
+
+        sample.min_rtt_us = below(100) < 20 ? 5000 : 60000;
+        n_forgotten += tick(estimator, sample) < before;
+    }
+    assert_in_range(n_forgotten, 0, 2);
+    assert_int_equal(explain(estimator).min_rtt_us, 60000);
+    assert_in_range(cwnd_of(estimator), 1000, RIPTIDE_CWND_LIMIT);
 }
 
 /* A sample does not contain the window with which its connection began; some outlive the hint. */
