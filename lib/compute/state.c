@@ -16,6 +16,7 @@
 #include "estimator.h"
 #include "internal.h"
 #include "observe/prefix_set.h"
+#include "observe/sample.h"
 #include "prefix.h"
 #include "tools.h"
 
@@ -105,6 +106,14 @@ static const char *next_line(const char *at, const char *end, char line[MOST_LIN
     return newline ? newline + 1 : end;
 }
 
+/* Whether no peer is in it. A wide one that begins with the unspecified address has others. */
+static bool is_local(const struct riptide_prefix *dst)
+{
+    bool is_any = !prefix_is_host(dst) && is_zero(dst->addr, sizeof(dst->addr));
+
+    return !is_any && sample_is_local(dst->family, dst->addr);
+}
+
 /* Whether `dst` is a destination of this configuration, and in scope. */
 static bool is_ours(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
@@ -137,7 +146,8 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     int r;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
-    if (riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 || is_damaged) {
+    if (riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 || is_damaged ||
+        is_local(&dst)) {
         counts->skipped++;
         return 0;
     }

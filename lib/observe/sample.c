@@ -39,21 +39,13 @@ static bool is_local_v6(const uint8_t address[16])
            (address[15] <= 1 && memcmp(address, zero, sizeof(zero)) == 0);
 }
 
-/* The peer's address. */
-static enum sample_verdict classify(const struct inet_diag_msg *msg)
+bool sample_is_local(uint8_t family, const void *address)
 {
-    const uint8_t *address = (const uint8_t *)msg->id.idiag_dst;
-    bool is_local;
-
-    if (msg->idiag_family == AF_INET)
-        is_local = is_local_v4(address);
-    else if (msg->idiag_family != AF_INET6)
-        return SAMPLE_MALFORMED;
-    else if (address_is_v4_mapped(address))
-        is_local = is_local_v4(address + 12);
-    else
-        is_local = is_local_v6(address);
-    return is_local ? SAMPLE_LOCAL : SAMPLE_OK;
+    if (family == AF_INET)
+        return is_local_v4(address);
+    if (address_is_v4_mapped(address))
+        return is_local_v4((const uint8_t *)address + 12);
+    return is_local_v6(address);
 }
 
 /*
@@ -119,14 +111,12 @@ enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payl
     const struct inet_diag_msg *msg = payload;
     const struct nlattr *attr = NULL;
     const struct tcp_info_at4 *info;
-    enum sample_verdict verdict;
     size_t n_bytes;
 
-    if (len < sizeof(*msg))
+    if (len < sizeof(*msg) || prefix_family_bits(msg->idiag_family) == 0)
         return SAMPLE_MALFORMED;
-    verdict = classify(msg);
-    if (verdict != SAMPLE_OK)
-        return verdict;
+    if (sample_is_local(msg->idiag_family, msg->id.idiag_dst))
+        return SAMPLE_LOCAL;
     if (!find_info(&attr, payload, len))
         return SAMPLE_MALFORMED;
     if (!attr)

@@ -21,4 +21,7 @@ enum sample_verdict {
  */
 enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payload, size_t len);
 
+/* Whether the address, of one of both families, is of SAMPLE_LOCAL. */
+bool sample_is_local(uint8_t family, const void *address);
+
 #endif

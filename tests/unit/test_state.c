@@ -189,6 +189,34 @@ TEST(damaged_lines_are_skipped_and_counted)
     assert_int_equal(find_host(estimator, "192.0.2.8").cwnd, 0);
 }
 
+/* The wide ones are destinations of a configuration that has such lengths. */
+TEST(lines_of_addresses_that_no_peer_has_are_damaged)
+{
+    static const char *const dsts[] = { "127.0.0.1", "224.0.0.1",       "169.254.1.1", "0.0.0.0",
+                                        "::1",       "255.255.255.255", "ff02::1",     "fe80::1",
+                                        "::",        "127.0.0.0/24",    "ff02::/64" };
+    static const char *const wide[] = { "0.0.0.0/0", "::/0" };
+
+    for (size_t i = 0; i < sizeof(dsts) / sizeof(dsts[0]) + 2; i++) {
+        struct riptide_estimator_config config = config_of_policy("paper");
+        ESTIMATOR *estimator = NULL;
+        bool is_peer = i >= sizeof(dsts) / sizeof(dsts[0]);
+        const char *dst = is_peer ? wide[i - sizeof(dsts) / sizeof(dsts[0])] : dsts[i];
+        struct riptide_load_counts counts;
+        char line[128];
+
+        if (prefix(dst).family == AF_INET)
+            config.prefix_len4 = prefix(dst).len;
+        else
+            config.prefix_len6 = prefix(dst).len;
+        snprintf(line, sizeof(line), "%s age_ns=1 cwnd=20\n", dst);
+        estimator = estimator_of_config(&config);
+        counts = load_lines(estimator, line);
+        if (counts.loaded != is_peer || counts.skipped == is_peer)
+            fail_msg("%s: %u loaded", dst, counts.loaded);
+    }
+}
+
 /* Lines by hand, in any order. */
 TEST(order_of_lines_does_not_matter)
 {
