@@ -10,7 +10,6 @@
 #include "lib/tools.h"
 #include "log.h"
 #include "members.h"
-#include "rules.h"
 
 #include <inttypes.h>
 #include <linux/rtnetlink.h>
@@ -165,8 +164,8 @@ static json_t *rules_of(const struct daemon *daemon, uint8_t family)
 static const char *explain_not_taken(const struct riptide_applier_stats *stats, char *text,
                                      size_t size)
 {
-    struct rule *rules = NULL;
-    const struct rule *rule;
+    struct kernel_rule *rules = NULL;
+    const struct kernel_rule *rule;
     const char *lead = "; before ours: ";
     char described[96];
     size_t n = 0;
@@ -175,10 +174,10 @@ static const char *explain_not_taken(const struct riptide_applier_stats *stats, 
 
     kernel_read_rules(&rules, &n);
     for (size_t i = 0; i < 2; i++) {
-        rule = rules_find_before(rules, n, families[i], RT_TABLE_MAIN);
+        rule = kernel_find_before(rules, n, families[i]);
         if (!rule)
             continue;
-        rules_describe(described, sizeof(described), rule);
+        kernel_describe_rule(described, sizeof(described), rule);
         end += snprintf(text + end, size - (size_t)end, "%s%s", lead, described);
         lead = ", ";
     }
@@ -323,13 +322,14 @@ json_t *daemon_status(struct daemon *daemon)
     json_object_update_new(
         status,
         json_pack(
-            "{s:I, s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:{s:s, s:I}, s:I, "
+            "{s:I, s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:I}, s:I, "
             "s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
             "hints", (json_int_t)count_hints(daemon->agent), "version", riptide_version(), "pid",
             (int)getpid(), "uptime_s", s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns),
             "dry_run", settings->applier.dry_run, "paused", stats->is_paused, "interval_s",
             s(settings->agent.interval_ns), "ttl_s", s(settings->estimator.ttl_ns), "policy",
-            settings->estimator.policy->name, "table", (json_int_t)settings->applier.table,
+            settings->estimator.policy->name, "cwnd_max",
+            (json_int_t)settings->estimator.cwnd_max, "table", (json_int_t)settings->applier.table,
             "connections", (json_int_t)daemon->health.tick.samples, "destinations",
             (json_int_t)estimator->destinations, "max_destinations",
             (json_int_t)settings->estimator.max_destinations, "largest", "prefix", largest,
@@ -361,10 +361,6 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
     } while (!shown_of(window));
     row->route = *shown_of(window);
     row->estimate = window->estimate ? *window->estimate : (struct riptide_estimate){ .cwnd = 0 };
-    row->initrwnd = window->program && row->route.state != RIPTIDE_ROUTE_WITHDRAWN &&
-                            row->estimate.cwnd > 0
-                        ? row->estimate.cwnd_max
-                        : 0;
     return true;
 }
 

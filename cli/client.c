@@ -5,45 +5,20 @@
  */
 #include "client.h"
 
-#include "listener.h"
 #include "log.h"
-#include "members.h"
-#include "request.h"
 
 #include <errno.h>
-#include <glob.h>
-#include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 bool client_is_absence(int error)
 {
     return error == -ENOENT || error == -ECONNREFUSED;
-}
-
-int client_has_program(int pid)
-{
-    char path[32], line[128];
-    unsigned int type, found = 0;
-    glob_t files;
-
-    snprintf(path, sizeof(path), "/proc/%d/fdinfo/*", pid);
-    if (glob(path, 0, NULL, &files) != 0)
-        return -EACCES;
-    for (size_t i = 0; i < files.gl_pathc; i++) {
-        FILE *file = fopen(files.gl_pathv[i], "re");
-
-        while (file && fgets(line, sizeof(line), file))
-            found |= sscanf(line, "prog_type: %u", &type) == 1 && type == BPF_PROG_TYPE_SOCK_OPS;
-        if (file)
-            fclose(file);
-    }
-    globfree(&files);
-    return (int)found;
 }
 
 static int fail(struct riptide_error *error, const char *path, int code)
@@ -61,17 +36,16 @@ static int fail(struct riptide_error *error, const char *path, int code)
 /* A name without a slash is that of an instance of riptided@.service. */
 static int connect_to(int fd, const char *path, struct riptide_error *error)
 {
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
     bool is_path = strchr(path, '/');
-    struct sockaddr_un address;
-    char socket_path[256];
-    int r;
+    int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s%s%s",
+                     is_path ? "" : "/run/riptide-", path, is_path ? "" : "/control");
 
-    snprintf(socket_path, sizeof(socket_path), "%s%s%s", is_path ? "" : "/run/riptide-", path,
-             is_path ? "" : "/control");
-    r = listener_address(&address, socket_path, error);
-    if (r == 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-        r = fail(error, path, errno);
-    return r;
+    if (n >= (int)sizeof(address.sun_path))
+        return fail(error, path, ENAMETOOLONG);
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        return fail(error, path, errno);
+    return 0;
 }
 
 static int open_socket(const char *path, FILE **filep, struct riptide_error *error)
@@ -79,10 +53,6 @@ static int open_socket(const char *path, FILE **filep, struct riptide_error *err
     const struct timeval timeout = { .tv_sec = CLIENT_TIMEOUT_S };
     int fd, r;
 
-    if (!strcmp(path, "none")) {
-        snprintf(error->text, sizeof(error->text), "--control none: there is no socket to ask");
-        return -ENOENT;
-    }
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return fail(error, path, errno);
@@ -154,35 +124,10 @@ int client_ask(const char *path, json_t *request, json_t **answerp, int *pidp,
     return r;
 }
 
-int client_show(const char *path, const char *within,
-                int (*on_page)(void *userdata, const json_t *page), void *userdata,
-                struct riptide_error *error)
-{
-    bool is_last = false;
-    json_int_t from = 0;
-    const json_t *next;
-    json_t *page;
-    int r = 0;
-
-    while (r == 0 && !is_last) {
-        r = client_ask(
-            path, json_pack("{s:s, s:s*, s:I}", "request", "show", "prefix", within, "from", from),
-            &page, NULL, error);
-        if (r < 0)
-            return r;
-        next = get(page, "next");
-        is_last = json_is_null(next);
-        from = json_integer_value(next);
-        r = next ? on_page(userdata, page) : -EREMOTEIO;
-        json_decref(page);
-    }
-    return r;
-}
-
 int client_ask_or_say(const struct command_options *options, json_t *request, json_t **answerp)
 {
     struct riptide_error error = { .text = "" };
-    int r = client_ask(options->settings.control, request, answerp, NULL, &error);
+    int r = client_ask(options->control, request, answerp, NULL, &error);
 
     if (r == 0)
         return EXIT_SUCCESS;

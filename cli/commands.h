@@ -7,25 +7,26 @@
 #define CLI_COMMANDS_H
 
 #include "members.h"
-#include "settings.h"
+#include "options.h"
 
-#include <jansson.h>
+/* Exit statuses besides EXIT_SUCCESS, EXIT_FAILURE and EXIT_USAGE. */
+#define EXIT_NOT_RUNNING 3
+#define EXIT_TROUBLE     4 /* what the command was asked about is not as it should be */
 
 struct command_options {
     const char *command; /* its name */
-    /* riptided's: defaults, then its file, then the command's options. */
-    struct settings settings;
-    bool json;
+    const char *control; /* the socket, or the name of an instance of riptided@.service */
+    uint32_t table;      /* of riptided's routes */
+    bool help, json;
     uint32_t top; /* destinations to list; 0: all */
+    struct prefix_list exclude;
+    struct port_list local_ports, remote_ports;
+    bool watch;
+    bool verbose;
+    bool accepted;
+    uint64_t for_ns;
     uint32_t hint_cwnd_max;
-    uint64_t hint_for_ns;
-    bool hint_off;
-    bool hint_remove;
-    const char *root;      /* where configuration files are; NULL: / */
-    const char *source;    /* address; NULL: any */
-    const char *interface; /* name of a link; NULL: any */
-    uint32_t probe_mark;   /* 0: none */
-    uint64_t timeout_ns;
+    bool hint_off, hint_remove;
     char **operands;
     int n_operands;
 };
@@ -37,24 +38,6 @@ struct command_options {
 #define COMMAND_ROW(name, kind, field, help)   COMMAND_ROW_AS(name, kind, field, help, false)
 #define COMMAND_UNSET(name, kind, field, help) COMMAND_ROW_AS(name, kind, field, help, true)
 
-/* Options that several commands have, after their own; all have --help. */
-enum {
-    COMMAND_JSON = 1,
-    COMMAND_CONTROL = 2, /* sends requests to riptided, and reads its file */
-    COMMAND_KERNEL = 4,  /* reads our rules and routes in the kernel */
-};
-
-/* One subcommand. */
-struct command {
-    const char *name;
-    const char *operands; /* NULL: takes none */
-    int (*run)(const struct command_options *options);
-    unsigned int shared;           /* COMMAND_JSON and others */
-    const struct option_row *rows; /* its own options; NULL: none */
-    const char *summary; /* at most 49 characters, for a line of 80 in the list of commands */
-    const char *statuses; /* exit statuses besides 0, 1 and 2: ", 3 ..." */
-};
-
 /* Prints a document as JSON and frees it. Returns the exit status: a failure if it is NULL. */
 int command_print_json(const struct command_options *options, json_t *document);
 
@@ -63,7 +46,7 @@ int command_refuse(const struct command_options *options, const char *format, ..
     __attribute__((format(printf, 2, 3)));
 
 /* Reports an error's line, or the kernel's text for its number. Returns the exit status. */
-int command_fail(const struct command_options *options, struct riptide_error *error, int r);
+int command_fail(const struct command_options *options, const struct riptide_error *error, int r);
 
 /* Reads an operand; if it is not a prefix, reports that and returns false. */
 bool command_parse_prefix(const struct command_options *options, const char *operand,
@@ -81,6 +64,7 @@ int doctor_run(const struct command_options *options);
 int verify_run(const struct command_options *options);
 int verdict_run(const struct command_options *options);
 
+extern const struct option_row status_rows[];
 extern const struct option_row observe_rows[];
 extern const struct option_row show_rows[];
 extern const struct option_row hint_rows[];

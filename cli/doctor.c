@@ -1,134 +1,215 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * riptide doctor: reads the host, and prints problems with evidence and remedy. doctor/ has the
- * reading and the checks.
- */
-#include "doctor/checks.h"
-
+/* riptide doctor: reads the host, and prints problems and advice, each with its remedy. */
+#include "checks.h"
 #include "client.h"
-#include "commands.h"
+#include "text.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <riptide/agent.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The verdict as exit status; 2: wrong usage. */
-enum { EXIT_WARNINGS = 3, EXIT_ERRORS = 4 };
+#include <sys/socket.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 const struct option_row doctor_rows[] = {
-    COMMAND_ROW("cwnd-max", u32, settings.estimator.cwnd_max,
-                "riptided's largest window, segments"),
-    COMMAND_ROW("root", directory, root, "read configuration files below this directory"),
+    COMMAND_ROW("verbose", flag, verbose, "print the checks that passed as well; also -v"),
     { .name = NULL },
 };
 
-static int status_of(enum severity worst)
+/* Up to three numbers of a sysctl; -1 for those that cannot be read. */
+static void read_sysctl(const char *name, long values[], int n)
 {
-    return worst == SEVERITY_ERROR     ? EXIT_ERRORS
-           : worst == SEVERITY_WARNING ? EXIT_WARNINGS
-                                       : EXIT_SUCCESS;
-}
+    char path[64];
+    FILE *file;
 
-static json_t *finding_to_json(const struct finding *finding)
-{
-    return json_pack("{s:s, s:s, s:s, s:s, s:s?}", "check", finding->check, "severity",
-                     severity_name(finding->severity), "summary", finding->summary, "evidence",
-                     finding->evidence, "remedy", finding->remedy[0] ? finding->remedy : NULL);
-}
-
-static void print_finding(const struct finding *finding)
-{
-    printf("%-8s %-13s %s\n", severity_name(finding->severity), finding->check, finding->summary);
-    if (finding->severity != SEVERITY_OK)
-        printf("%23sread: %s\n", "", finding->evidence);
-    if (finding->remedy[0])
-        printf("%23sdo:   %s\n", "", finding->remedy);
-}
-
-static int report(const struct host *host, const struct command_options *options)
-{
-    json_t *rows = json_array();
-    enum severity worst = SEVERITY_OK;
-    struct finding finding;
-    int status = EXIT_SUCCESS;
-
-    for (size_t i = 0; i < checks_count(); i++) {
-        checks_judge(i, host, &finding);
-        if (finding.severity > worst)
-            worst = finding.severity;
-        if (options->json)
-            json_array_append_new(rows, finding_to_json(&finding));
-        else
-            print_finding(&finding);
+    snprintf(path, sizeof(path), "/proc/sys/net/ipv4/%s", name);
+    file = fopen(path, "re");
+    for (int i = 0; i < n; i++) {
+        if (!file || fscanf(file, "%ld", &values[i]) != 1)
+            values[i] = -1;
     }
-    if (options->json)
-        status = command_print_json(options, json_pack("{s:s, s:O}", "verdict",
-                                                       severity_name(worst), "findings", rows));
-    json_decref(rows);
-    return status == EXIT_SUCCESS ? status_of(worst) : status;
+    if (file)
+        fclose(file);
 }
 
-static int note_refused(void *userdata, const json_t *page)
+/* The bounding set: also of a process that root starts. */
+static uint64_t read_capabilities(void)
 {
-    struct connections *connections = userdata;
-    struct explanation_row told;
-    const json_t *row;
-    size_t i;
+    FILE *file = fopen("/proc/self/status", "re");
+    uint64_t capabilities = 0;
+    char line[128];
 
-    json_array_foreach(get(page, "routes"), i, row)
-    {
-        if (!explanation_read_row(&told, row))
+    while (file && fgets(line, sizeof(line), file))
+        sscanf(line, "CapBnd: %" SCNx64, &capabilities);
+    if (file)
+        fclose(file);
+    return capabilities;
+}
+
+/* systemd's own tool shows which files count, and in which order: the last line of a key counts. */
+static void read_networkd(struct host *host)
+{
+    char line[256], key[40], value[8];
+    FILE *out;
+
+    if (access("/run/systemd/netif/state", F_OK) != 0)
+        return;
+    host->removes_routes = host->removes_rules = true;
+    out = popen("systemd-analyze cat-config systemd/networkd.conf 2>&-", "re");
+    while (out && fgets(line, sizeof(line), out)) {
+        if (sscanf(line, " %39[A-Za-z] = %7s", key, value) != 2)
             continue;
-        connections->n_told++;
-        if (!strcmp(told.state, "failed") && connections->n_refused++ == 0)
-            connections->refused = told;
+        if (!strcmp(key, "ManageForeignRoutes"))
+            host->removes_routes = strchr("1yYtT", value[0]) || !strcasecmp(value, "on");
+        else if (!strcmp(key, "ManageForeignRoutingPolicyRules"))
+            host->removes_rules = strchr("1yYtT", value[0]) || !strcasecmp(value, "on");
     }
+    if (out)
+        pclose(out);
+}
+
+/* The first rule of another program before ours. */
+static int read_rules(struct host *host)
+{
+    const struct kernel_rule *before;
+    struct kernel_rule *rules;
+    size_t n;
+    int r = kernel_read_rules(&rules, &n);
+
+    if (r < 0)
+        return r;
+    before = kernel_find_before(rules, n, AF_INET);
+    if (!before)
+        before = kernel_find_before(rules, n, AF_INET6);
+    if (before)
+        kernel_describe_rule(host->before, sizeof(host->before), before);
+    free(rules);
     return 0;
 }
 
-/* The status of the daemon at --control, which may not be the one of this namespace. */
+/* Whether riptided could install its rules and routes: a dry start. */
+static int read_conflict(struct host *host, uint32_t table, struct riptide_error *error)
+{
+    static const char of_stage[] = "applier.";
+    struct riptide_error conflict = { .text = "" };
+    struct riptide_applier_config config;
+    struct riptide_applier *applier;
+    size_t n_skipped;
+    int r;
+
+    riptide_applier_config_init(&config, sizeof(config));
+    config.backend = RIPTIDE_ROUTES;
+    config.dry_run = true;
+    config.table = table;
+    r = riptide_applier_new(&applier, &config, error);
+    if (r < 0)
+        return r;
+    host->conflict_error = riptide_applier_start(applier, &conflict);
+    /* "applier.table: ...": the key in the configuration is table. */
+    n_skipped = strncmp(conflict.text, of_stage, strlen(of_stage)) ? 0 : strlen(of_stage);
+    snprintf(host->conflict, sizeof(host->conflict), "%s", conflict.text + n_skipped);
+    riptide_applier_free(applier);
+    return 0;
+}
+
 static void ask_daemon(struct host *host, const char *control)
 {
+    struct riptide_estimator_config defaults;
+    struct riptide_error error;
     const json_t *apply;
     json_t *answer;
 
-    host->control_error = client_ask(control, json_pack("{s:s}", "request", "status"), &answer,
-                                     &host->control_pid, &host->control_failure);
-    if (host->control_error < 0 || !host->has_holder || !host_is_riptided(host)) {
-        json_decref(answer);
+    riptide_estimator_config_init(&defaults, sizeof(defaults));
+    host->cwnd_max = defaults.cwnd_max;
+    host->is_there = kernel_find_holder(&host->pid);
+    host->error = client_ask(control, json_pack("{s:s}", "request", "status"), &answer, NULL,
+                             &error);
+    if (host->error < 0)
         return;
-    }
     apply = get(answer, "apply");
-    host->is_paused = json_is_true(get(answer, "paused"));
-    if (!host->is_paused)
-        host->n_not_taken = (uint64_t)number(answer, "not_taken");
-    snprintf(host->why_not_taken, sizeof(host->why_not_taken), "%s", text_of(answer, "reason"));
-    snprintf(host->apply, sizeof(host->apply), "%s", text_of(apply, "by"));
-    if (json_is_string(get(apply, "why")))
-        snprintf(host->why, sizeof(host->why), "%s", text_of(apply, "why"));
-    if (json_is_string(get(apply, "reason")))
-        snprintf(host->reason, sizeof(host->reason), "%s", text_of(apply, "reason"));
-    host->is_suspended = json_number_value(get(apply, "suspended_s")) > 0;
-    host->is_careful = !strcmp(text_of(answer, "policy"), "careful");
-    host->is_pacing = json_is_true(get(apply, "pacing"));
+    snprintf(host->health, sizeof(host->health), "%s", text_of(answer, "health"));
+    host->is_well = !strcmp(host->health, "ok") || !strcmp(host->health, "starting");
+    snprintf(host->reason, sizeof(host->reason), "%s", text_of(answer, "reason"));
+    snprintf(host->by, sizeof(host->by), "%s", text_of(apply, "by"));
+    snprintf(host->why, sizeof(host->why), "%s", text_of(apply, "why"));
+    host->not_taken = number(answer, "not_taken") > 0;
+    if (number(answer, "cwnd_max") > 0)
+        host->cwnd_max = (uint32_t)number(answer, "cwnd_max");
     json_decref(answer);
-    client_show(control, NULL, note_refused, &host->connections, &host->control_failure);
+}
+
+static int read_host(struct host *host, const struct command_options *options,
+                     struct riptide_error *error)
+{
+    struct statfs cgroup;
+    int r;
+
+    *host = (struct host){ .has_cgroup2 = statfs("/sys/fs/cgroup", &cgroup) == 0 &&
+                                          cgroup.f_type == CGROUP2_SUPER_MAGIC };
+    ask_daemon(host, options->control);
+    read_sysctl("tcp_rmem", host->rmem_bytes, 3);
+    read_sysctl("tcp_slow_start_after_idle", &host->slow_start_after_idle, 1);
+    read_sysctl("tcp_fastopen", &host->fastopen, 1);
+    host->capabilities = read_capabilities();
+    read_networkd(host);
+    r = read_rules(host);
+    if (r == 0)
+        r = kernel_find_left(options->table, &host->left);
+    if (r == 0)
+        r = read_conflict(host, options->table, error);
+    return r;
+}
+
+static const char *const kinds[] = { "passed", "advice", "PROBLEM" };
+
+static void print(const struct finding findings[N_CHECKS], const unsigned int n_of[], bool all)
+{
+    printf("%u problem%s, %u advice, %u checks passed%s\n", n_of[PROBLEM],
+           n_of[PROBLEM] == 1 ? "" : "s", n_of[ADVICE], n_of[PASSED],
+           all ? "" : " (riptide doctor -v lists them)");
+    for (int kind = PROBLEM; kind >= (all ? PASSED : ADVICE); kind--) {
+        for (size_t i = 0; i < N_CHECKS; i++) {
+            if (findings[i].kind != (enum kind)kind)
+                continue;
+            text_field(stdout, kinds[kind], "%s: %s", findings[i].check, findings[i].what);
+            if (findings[i].remedy[0])
+                text_field(stdout, "  do", "%s", findings[i].remedy);
+        }
+    }
+}
+
+static json_t *to_json(const struct finding findings[N_CHECKS])
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < N_CHECKS; i++)
+        json_array_append_new(
+            rows, json_pack("{s:s, s:s, s:s, s:s}", "check", findings[i].check, "kind",
+                            kinds[findings[i].kind], "what", findings[i].what, "do",
+                            findings[i].remedy));
+    return json_pack("{s:o}", "findings", rows);
 }
 
 int doctor_run(const struct command_options *options)
 {
     struct riptide_error error = { .text = "" };
+    struct finding findings[N_CHECKS];
+    unsigned int n_of[PROBLEM + 1] = { 0 };
     struct host host;
-    int status,
-        r = host_read(&host, &options->settings, options->root ? options->root : "", &error);
+    int status = EXIT_SUCCESS, r = read_host(&host, options, &error);
 
     if (r < 0)
         return command_fail(options, &error, r);
-    settings_explain_refusal(&options->settings, &host.conflict);
-    ask_daemon(&host, options->settings.control);
-    if (host.has_holder && (host.control_error < 0 || !host_is_riptided(&host)))
-        host_read_holder(&host);
-    status = report(&host, options);
-    host_deinit(&host);
-    return status;
+    for (unsigned int i = 0; i < N_CHECKS; i++) {
+        checks_judge(i, &host, &findings[i]);
+        n_of[findings[i].kind]++;
+    }
+    if (options->json)
+        status = command_print_json(options, to_json(findings));
+    else
+        print(findings, n_of, options->verbose);
+    return status == EXIT_SUCCESS && n_of[PROBLEM] > 0 ? EXIT_TROUBLE : status;
 }

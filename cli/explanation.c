@@ -115,8 +115,7 @@ json_t *explanation_route(const struct riptide_route *route)
 }
 
 /* One line of text: an array would take five times the work at both ends. */
-json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate,
-                        uint32_t initrwnd)
+json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], line[sizeof(dst) + sizeof(route->reason) + 80];
     json_t *text;
@@ -125,24 +124,9 @@ json_t *explanation_row(const struct riptide_route *route, const struct riptide_
     riptide_prefix_format(&route->dst, dst);
     n = snprintf(line, sizeof(line), "%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32, dst,
                  explanation_route_state(route), route->initcwnd, estimate->cwnd, estimate->samples,
-                 initrwnd);
+                 estimate->min_rtt_us);
     if (route->reason[0])
         snprintf(line + n, sizeof(line) - (size_t)n, "\t%s", route->reason);
     text = json_string(line);
     return text ? text : json_stringn(line, (size_t)n); /* a reason that is not UTF-8 */
-}
-
-bool explanation_read_row(struct explanation_row *row, const json_t *text)
-{
-    const char *line = json_string_value(text);
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    row->reason[0] = '\0';
-    return line &&
-           sscanf(line,
-                  "%49[^\t]\t%15[^\t]\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32
-                  "\t%95[^\n]",
-                  dst, row->state, &row->initcwnd, &row->cwnd, &row->connections, &row->initrwnd,
-                  row->reason) >= 6 &&
-           riptide_prefix_parse(&row->dst, dst) == 0;
 }

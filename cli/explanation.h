@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A destination as JSON, equal from the daemon and from a command's own dump. Pure. */
+/* A destination of riptided as JSON. Pure. */
 #ifndef CLI_EXPLANATION_H
 #define CLI_EXPLANATION_H
-
 
 #include <jansson.h>
 #include <riptide/agent.h>
@@ -32,33 +31,7 @@ json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns);
 /* A route, or a window of the program. */
 json_t *explanation_route(const struct riptide_route *route);
 
-/* A row of a long list, and how it is read back. */
-struct explanation_row {
-    struct riptide_prefix dst;
-    char state[16];
-    uint32_t initcwnd; /* in the kernel, segments */
-    uint32_t cwnd;     /* as wanted; 0: no window */
-    uint32_t connections;
-    uint32_t initrwnd; /* requested by the program, segments; 0: none */
-    char reason[96];   /* empty: none */
-};
-
-json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate,
-                        uint32_t initrwnd);
-
-/* False if it is invalid. */
-bool explanation_read_row(struct explanation_row *row, const json_t *text);
-
-/* The size of explanation_manager's text. */
-#define EXPLANATION_MANAGER_BYTES 160
-
-/* Who manages the network namespace where no riptided answers, by its process: null, 0: hidden. */
-const char *explanation_manager(char text[EXPLANATION_MANAGER_BYTES], const json_t *holder);
-
-/*
- * How the connections of a document of `riptide show DST` (docs/schema/explain.json) start, and why
- * not with a window, in one sentence, which the caller frees. NULL: no memory.
- */
-char *explanation_sentence(const json_t *document);
+/* A row of a long list, whose elements run_show in request.c names. */
+json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate);
 
 #endif

@@ -16,7 +16,7 @@
 const struct option_row hint_rows[] = {
     COMMAND_UNSET("max", u32, hint_cwnd_max, "no window above N segments"),
     COMMAND_ROW("off", flag, hint_off, "no windows"),
-    COMMAND_ROW("for", duration, hint_for_ns,
+    COMMAND_ROW("for", duration, for_ns,
                 "duration, at most a year; the same PREFIX again replaces its hint"),
     COMMAND_ROW("remove", flag, hint_remove,
                 "remove the hint for PREFIX; sections of the file stay"),
@@ -37,7 +37,7 @@ static int check(const struct command_options *options)
         return has_limits(options)
                    ? command_refuse(options, "--remove: not with --max or --off")
                    : EXIT_SUCCESS;
-    if (options->hint_for_ns < NS_PER_MS)
+    if (options->for_ns < NS_PER_MS)
         return command_refuse(options, "--for TIME: at least 1ms");
     if (options->hint_cwnd_max == 0 && !options->hint_off)
         return command_refuse(options, "--max N, above 0, or --off is needed");
@@ -118,7 +118,7 @@ int hint_run(const struct command_options *options)
     else
         request = json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", text, "off",
                             options->hint_off, "for_ms",
-                            (json_int_t)(options->hint_for_ns / NS_PER_MS), "cwnd_max",
+                            (json_int_t)(options->for_ns / NS_PER_MS), "cwnd_max",
                             (json_int_t)options->hint_cwnd_max);
     status = client_ask_or_say(options, request, &answer);
     if (status != EXIT_SUCCESS)

@@ -1,116 +1,366 @@
 /* SPDX-License-Identifier: MIT */
-/* By the requests and parsers of lib/apply. */
 #include "kernel.h"
 
-#include "lib/apply/routes/route.h"
-#include "lib/internal.h"
-#include "lib/prefix.h"
-
 #include <errno.h>
+#include <inttypes.h>
+#include <libmnl/libmnl.h>
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-/* Of a dump that changes interrupt. */
-enum { MAX_RESTARTS = 8 };
+/* Of riptided's rules and routes. */
+enum { OUR_PROTOCOL = 230 };
 
-int kernel_dump(struct netlink *netlink, kernel_begin_fn *begin, kernel_message_fn *on_message,
-                void *userdata)
+static uint8_t bits_of(uint8_t family)
 {
-    for (int i = 0; i <= MAX_RESTARTS; i++) {
-        int r = netlink_dump(netlink, begin(userdata, netlink_room(netlink)));
+    return family == AF_INET ? 32 : 128;
+}
 
-        while (r == 0)
-            r = netlink_dump_step(netlink, on_message, userdata);
-        if (r < 0)
-            return r;
-        if (!netlink->is_interrupted)
-            return 0;
+/* Sends the request, and gives the answers to the callback until it stops or they end. */
+static int exchange(struct nlmsghdr *request, mnl_cb_t on_message, void *userdata)
+{
+    struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+    /* The largest message of a dump. */
+    static char buffer[32768];
+    const int is_strict = 1;
+    ssize_t n;
+    int r = -1;
+
+    if (!socket)
+        return -errno;
+    /* The kernel then dumps the asked table alone; one before Linux 4.20 dumps all. */
+    mnl_socket_setsockopt(socket, NETLINK_GET_STRICT_CHK, (void *)&is_strict, sizeof(is_strict));
+    if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) == 0 &&
+        mnl_socket_sendto(socket, request, request->nlmsg_len) >= 0) {
+        do {
+            n = mnl_socket_recvfrom(socket, buffer, sizeof(buffer));
+            r = n < 0 ? -1 : mnl_cb_run(buffer, (size_t)n, 0, 0, on_message, userdata);
+        } while (r > MNL_CB_STOP);
     }
-    return -EINTR;
-}
-
-/* The rules, or the routes of the table, as dumped so far. */
-struct found {
-    uint16_t type; /* RTM_GETRULE, RTM_GETROUTE */
-    uint8_t family;
-    uint32_t table; /* for routes */
-    struct rules rules;
-    struct riptide_route *routes;
-    uint32_t n_routes, capacity;
-};
-
-static struct nlmsghdr *begin(void *userdata, void *room)
-{
-    struct found *found = userdata;
-
-    /* What an interrupted dump has shown of this family. */
-    while (found->rules.n > 0 && found->rules.list[found->rules.n - 1].family == found->family)
-        found->rules.n--;
-    while (found->n_routes > 0 && found->routes[found->n_routes - 1].dst.family == found->family)
-        found->n_routes--;
-    return message_dump(room, found->type, found->family,
-                        found->type == RTM_GETROUTE ? found->table : 0);
-}
-
-static int on_message(void *userdata, const struct nlmsghdr *message)
-{
-    struct found *found = userdata;
-    struct riptide_route shown;
-    struct route route;
-
-    if (found->type == RTM_GETRULE)
-        return rules_add(&found->rules, message) == -ENOMEM ? -ENOMEM : 0;
-    if (route_parse(&route, message) < 0 || route.is_cached ||
-        route.table != found->table || route.protocol != OUR_PROTOCOL)
-        return 0;
-    shown = (struct riptide_route){
-        .dst = route.dst,
-        .state = RIPTIDE_ROUTE_APPLIED,
-        .initcwnd = route.metrics.of[RTAX_INITCWND],
-    };
-    return array_append(&found->routes, &found->n_routes, &found->capacity, &shown, sizeof(shown));
-}
-
-/* A family that the kernel lacks is empty. */
-static int read_all(struct found *found)
-{
-    CLEANUP(netlink_deinit) struct netlink netlink;
-    int r = netlink_init(&netlink);
-
-    for (int i = 0; i < 2 && r == 0; i++) {
-        found->family = families[i];
-        r = kernel_dump(&netlink, begin, on_message, found);
-        r = netlink_is_absence(r) ? 0 : r;
-    }
+    r = r < 0 ? -errno : 0;
+    mnl_socket_close(socket);
     return r;
 }
 
-int kernel_read_rules(struct rule **rulesp, size_t *n_rulesp)
+static struct rtmsg *begin(struct nlmsghdr **requestp, void *buffer, uint16_t type, uint16_t flags,
+                           uint8_t family)
 {
-    struct found found = { .type = RTM_GETRULE };
-    int r = read_all(&found);
+    struct rtmsg *header;
 
+    *requestp = mnl_nlmsg_put_header(buffer);
+    (*requestp)->nlmsg_type = type;
+    (*requestp)->nlmsg_flags = NLM_F_REQUEST | flags;
+    header = mnl_nlmsg_put_extra_header(*requestp, sizeof(*header));
+    header->rtm_family = family;
+    return header;
+}
+
+/* The header of rules has the size of that of routes, and begins with the family as well. */
+_Static_assert(sizeof(struct fib_rule_hdr) == sizeof(struct rtmsg), "see dump()");
+
+/* All rules, or the routes of a table. The callback counts in *np, which begins anew if changes
+ * interrupt the dump. A family or a table that does not exist is empty. */
+static int dump(uint16_t type, uint8_t family, uint32_t table, mnl_cb_t on_message, void *userdata,
+                size_t *np)
+{
+    const size_t n_before = *np;
+    struct nlmsghdr *request;
+    char buffer[128];
+    int r = -EINTR;
+
+    for (int i = 0; i < 8 && r == -EINTR; i++) {
+        begin(&request, buffer, type, NLM_F_DUMP, family);
+        if (table)
+            mnl_attr_put_u32(request, RTA_TABLE, table);
+        *np = n_before;
+        r = exchange(request, on_message, userdata);
+    }
+    return r == -ENOENT || r == -EOPNOTSUPP || r == -EAFNOSUPPORT ? 0 : r;
+}
+
+static uint32_t u32_of(const struct nlattr *attribute)
+{
+    return mnl_attr_validate(attribute, MNL_TYPE_U32) < 0 ? 0 : mnl_attr_get_u32(attribute);
+}
+
+static bool is_u8(const struct nlattr *attribute, uint8_t value)
+{
+    return mnl_attr_get_payload_len(attribute) == 1 && mnl_attr_get_u8(attribute) == value;
+}
+
+struct rules {
+    struct kernel_rule *list;
+    size_t n;
+};
+
+/* A rule of a message. Ours has the first three, and its table. */
+struct reading {
+    struct kernel_rule rule;
+    bool is_by_us, is_of_tcp, is_to_hosts, is_conditional;
+};
+
+static int on_rule_attribute(const struct nlattr *attribute, void *userdata)
+{
+    struct reading *reading = userdata;
+
+    switch (mnl_attr_get_type(attribute)) {
+    case FRA_TABLE:
+        reading->rule.table = u32_of(attribute);
+        break;
+    case FRA_PRIORITY:
+        reading->rule.priority = u32_of(attribute);
+        break;
+    case FRA_GOTO:
+        reading->rule.target = u32_of(attribute);
+        break;
+    case FRA_PROTOCOL:
+        reading->is_by_us = is_u8(attribute, OUR_PROTOCOL);
+        break;
+    case FRA_PAD:
+        break;
+    case FRA_SUPPRESS_PREFIXLEN:
+        reading->is_to_hosts = u32_of(attribute) == bits_of(reading->rule.family) - 1u;
+        /* The kernel shows an unset one as -1. */
+        reading->is_conditional |= u32_of(attribute) != UINT32_MAX;
+        break;
+    case FRA_SUPPRESS_IFGROUP:
+        reading->is_conditional |= u32_of(attribute) != UINT32_MAX;
+        break;
+    case FRA_IP_PROTO:
+        reading->is_of_tcp = is_u8(attribute, IPPROTO_TCP);
+        reading->is_conditional = true;
+        break;
+    default:
+        reading->is_conditional = true;
+        break;
+    }
+    return MNL_CB_OK;
+}
+
+static int on_rule(const struct nlmsghdr *message, void *userdata)
+{
+    const struct fib_rule_hdr *header = mnl_nlmsg_get_payload(message);
+    struct rules *rules = userdata;
+    struct kernel_rule *list = reallocarray(rules->list, rules->n + 1, sizeof(*list));
+    struct reading reading = { .rule = { .family = header->family, .table = header->table } };
+    struct kernel_rule *rule = &reading.rule;
+
+    if (!list) {
+        errno = ENOMEM;
+        return MNL_CB_ERROR;
+    }
+    rules->list = list;
+    mnl_attr_parse(message, sizeof(*header), on_rule_attribute, &reading);
+    if (header->action != FR_ACT_TO_TBL)
+        rule->table = 0;
+    rule->is_plain = !reading.is_conditional && !header->dst_len && !header->src_len &&
+                     !header->tos && !(header->flags & FIB_RULE_INVERT);
+    rule->is_ours = reading.is_by_us && reading.is_of_tcp && reading.is_to_hosts && rule->table;
+    list[rules->n++] = *rule;
+    return MNL_CB_OK;
+}
+
+int kernel_read_rules(struct kernel_rule **rulesp, size_t *n_rulesp)
+{
+    struct rules rules = { .list = NULL };
+    int r = dump(RTM_GETRULE, AF_INET, 0, on_rule, &rules, &rules.n);
+
+    if (r == 0)
+        r = dump(RTM_GETRULE, AF_INET6, 0, on_rule, &rules, &rules.n);
     if (r < 0) {
-        rules_deinit(&found.rules);
+        free(rules.list);
         return r;
     }
-    *rulesp = found.rules.list;
-    *n_rulesp = found.rules.n;
+    *rulesp = rules.list;
+    *n_rulesp = rules.n;
     return 0;
 }
 
-int kernel_read_routes(const struct riptide_applier_config *config, struct riptide_route **routesp,
-                       size_t *n_routesp)
+const struct kernel_rule *kernel_find_before(const struct kernel_rule *rules, size_t n,
+                                             uint8_t family)
 {
-    struct found found = { .type = RTM_GETROUTE, .table = config->table };
-    int r = read_all(&found);
+    for (size_t i = 0; i < n; i++) {
+        const struct kernel_rule *rule = &rules[i];
 
-    if (r < 0) {
-        free(found.routes);
-        return r;
+        if (rule->family != family)
+            continue;
+        if (rule->is_ours || (rule->is_plain && rule->table == RT_TABLE_MAIN))
+            return NULL;
+        /* On every host the table local comes first. */
+        if (!rule->is_plain || rule->table != RT_TABLE_LOCAL)
+            return rule;
     }
-    if (found.n_routes > 0)
-        qsort(found.routes, found.n_routes, sizeof(*found.routes), prefix_compare);
-    *routesp = found.routes;
-    *n_routesp = found.n_routes;
-    return 0;
+    return NULL;
+}
+
+void kernel_describe_rule(char *text, size_t size, const struct kernel_rule *rule)
+{
+    int n = snprintf(text, size, "IPv%c priority %" PRIu32, rule->family == AF_INET ? '4' : '6',
+                     rule->priority);
+
+    if (rule->target)
+        snprintf(text + n, size - (size_t)n, " goto %" PRIu32, rule->target);
+    else if (rule->table == RT_TABLE_MAIN)
+        snprintf(text + n, size - (size_t)n, " lookup main");
+    else if (rule->table)
+        snprintf(text + n, size - (size_t)n, " lookup %" PRIu32, rule->table);
+}
+
+static int on_metric(const struct nlattr *attribute, void *initcwnd)
+{
+    if (mnl_attr_get_type(attribute) == RTAX_INITCWND)
+        *(uint32_t *)initcwnd = u32_of(attribute);
+    return MNL_CB_OK;
+}
+
+static int on_route_attribute(const struct nlattr *attribute, void *userdata)
+{
+    struct kernel_route *route = userdata;
+
+    switch (mnl_attr_get_type(attribute)) {
+    case RTA_DST:
+        if (mnl_attr_get_payload_len(attribute) <= sizeof(route->match.addr))
+            memcpy(route->match.addr, mnl_attr_get_payload(attribute),
+                   mnl_attr_get_payload_len(attribute));
+        break;
+    case RTA_TABLE:
+        route->table = u32_of(attribute);
+        break;
+    case RTA_OIF:
+        route->ifindex = u32_of(attribute);
+        break;
+    case RTA_METRICS:
+        mnl_attr_parse_nested(attribute, on_metric, &route->initcwnd);
+        break;
+    default:
+        break;
+    }
+    return MNL_CB_OK;
+}
+
+static int on_route(const struct nlmsghdr *message, void *userdata)
+{
+    const struct rtmsg *header = mnl_nlmsg_get_payload(message);
+    struct kernel_route *route = userdata;
+
+    *route = (struct kernel_route){ .match = { .family = header->rtm_family,
+                                               .len = header->rtm_dst_len },
+                                    .is_ours = header->rtm_protocol == OUR_PROTOCOL,
+                                    .table = header->rtm_table };
+    mnl_attr_parse(message, sizeof(*header), on_route_attribute, route);
+    return MNL_CB_STOP;
+}
+
+static void put_port(struct nlmsghdr *request, uint16_t type, uint16_t port)
+{
+    const uint16_t bytes = htons(port);
+
+    if (port)
+        mnl_attr_put(request, type, sizeof(bytes), &bytes);
+}
+
+void kernel_find_route(const struct kernel_query *query, struct kernel_route *route)
+{
+    const uint8_t family = query->peer.family;
+    struct nlmsghdr *request;
+    char buffer[256];
+    struct rtmsg *header = begin(&request, buffer, RTM_GETROUTE, 0, family);
+    int r;
+
+    header->rtm_dst_len = bits_of(family);
+    /* The entry of the table, with its metrics. IPv6 shows the table, and refuses that flag. */
+    header->rtm_flags = RTM_F_FIB_MATCH | (family == AF_INET ? RTM_F_LOOKUP_TABLE : 0);
+    mnl_attr_put(request, RTA_DST, bits_of(family) / 8u, query->peer.addr);
+    if (query->source.family) {
+        header->rtm_src_len = bits_of(family);
+        mnl_attr_put(request, RTA_SRC, bits_of(family) / 8u, query->source.addr);
+    }
+    mnl_attr_put_u8(request, RTA_IP_PROTO, IPPROTO_TCP);
+    put_port(request, RTA_SPORT, query->source_port);
+    put_port(request, RTA_DPORT, query->port);
+    mnl_attr_put_u32(request, RTA_UID, geteuid());
+    *route = (struct kernel_route){ .error = -EBADMSG };
+    r = exchange(request, on_route, route);
+    if (r < 0)
+        *route = (struct kernel_route){ .error = r };
+}
+
+struct count {
+    uint32_t table;
+    size_t n;
+};
+
+static int on_counted(const struct nlmsghdr *message, void *userdata)
+{
+    const struct rtmsg *header = mnl_nlmsg_get_payload(message);
+    struct count *count = userdata;
+    struct kernel_route route;
+
+    on_route(message, &route);
+    count->n += route.is_ours && route.table == count->table &&
+                !(header->rtm_flags & RTM_F_CLONED);
+    return MNL_CB_OK;
+}
+
+int kernel_find_left(uint32_t table, struct kernel_left *left)
+{
+    struct count count = { .n = 0 };
+    struct kernel_rule *rules;
+    size_t n;
+    int r = kernel_read_rules(&rules, &n);
+
+    *left = (struct kernel_left){ 0 };
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n; i++) {
+        if (rules[i].is_ours) {
+            left->n_rules++;
+            table = rules[i].table;
+        }
+    }
+    free(rules);
+    count.table = table;
+    r = dump(RTM_GETROUTE, AF_INET, table, on_counted, &count, &count.n);
+    if (r == 0)
+        r = dump(RTM_GETROUTE, AF_INET6, table, on_counted, &count, &count.n);
+    left->n_routes = count.n;
+    return r;
+}
+
+/*
+ * The manager of a network namespace holds a netlink socket, whose port has its process in 22 bits,
+ * and whose groups are those of a claim and the number of its PID namespace (/proc/self/ns/pid).
+ */
+bool kernel_find_holder(int *pidp)
+{
+    const uint32_t groups_of_claim = UINT32_C(0xe0000000);
+    FILE *sockets = fopen("/proc/thread-self/net/netlink", "re");
+    uint32_t port, groups;
+    struct stat own = { .st_ino = 0 };
+    bool is_found = false;
+    char line[256];
+    int protocol;
+
+    if (stat("/proc/self/ns/pid", &own) < 0)
+        own.st_ino = 0;
+    while (sockets && !is_found && fgets(line, sizeof(line), sockets)) {
+        if (sscanf(line, "%*s %d %" SCNu32 " %" SCNx32, &protocol, &port, &groups) != 3 ||
+            protocol != NETLINK_USERSOCK || (groups & groups_of_claim) != groups_of_claim ||
+            groups == UINT32_MAX)
+            continue;
+        *pidp = 0;
+        if (groups == (groups_of_claim | (uint32_t)own.st_ino))
+            *pidp = (int)(port & 0x3fffff);
+        is_found = *pidp == 0 || kill(*pidp, 0) == 0 || errno != ESRCH;
+    }
+    if (sockets)
+        fclose(sockets);
+    return is_found;
 }

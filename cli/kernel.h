@@ -1,36 +1,70 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rules and our routes as the kernel has them, in the thread's namespace. Needs no privilege.
- * Errors: -ENOMEM, those of the kernel.
+ * What the commands read of the kernel's routing, in the network namespace of this process, with
+ * libmnl. Needs no privilege. Errors: -ENOMEM, those of the kernel.
  */
 #ifndef CLI_KERNEL_H
 #define CLI_KERNEL_H
 
-#include "lib/apply/routes/rule.h"
+#include <riptide/riptide.h>
 
-#include <riptide/apply.h>
-
-struct netlink;
-struct nlmsghdr;
-typedef struct nlmsghdr *kernel_begin_fn(void *userdata, void *room);
-typedef int kernel_message_fn(void *userdata, const struct nlmsghdr *message);
-
-/*
- * A whole dump. `begin` builds the request in the buffer and discards the results of on_message: it
- * is called again if changes interrupted the dump, a few times at most. Errors: -EINTR if each dump
- * was interrupted, those of netlink_dump_step.
- */
-int kernel_dump(struct netlink *netlink, kernel_begin_fn *begin, kernel_message_fn *on_message,
-                void *userdata);
+/* A policy rule. */
+struct kernel_rule {
+    uint8_t family;   /* AF_INET or AF_INET6 */
+    bool is_ours;     /* by its shape, whatever its priority and table are */
+    bool is_plain;    /* it matches every packet, and takes any route that it finds */
+    uint32_t priority;
+    uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
+    uint32_t target; /* priority to which a goto leads; 0: no goto */
+};
 
 /*
  * The rules of both families in the kernel's order, IPv4 first. The caller frees the array. A
  * kernel without policy rules has none.
  */
-int kernel_read_rules(struct rule **rulesp, size_t *n_rulesp);
+int kernel_read_rules(struct kernel_rule **rulesp, size_t *n_rulesp);
 
-/* Our routes, sorted by destination. The caller frees the array. */
-int kernel_read_routes(const struct riptide_applier_config *config, struct riptide_route **routesp,
-                       size_t *n_routesp);
+/*
+ * The first rule of another program that TCP meets before ours, or, where ours is not there, before
+ * `lookup main`; NULL: none.
+ */
+const struct kernel_rule *kernel_find_before(const struct kernel_rule *rules, size_t n,
+                                             uint8_t family);
+
+/* "IPv4 priority 100 lookup main": ip rule has the rest. */
+void kernel_describe_rule(char *text, size_t size, const struct kernel_rule *rule);
+
+/* Rules and routes of riptided in the kernel. */
+struct kernel_left {
+    size_t n_rules;
+    size_t n_routes; /* of the tables that those rules look up, or without rules of `table` */
+};
+
+int kernel_find_left(uint32_t table, struct kernel_left *left);
+
+/* A connection whose route is asked for. */
+struct kernel_query {
+    struct riptide_prefix peer;   /* an address */
+    struct riptide_prefix source; /* family 0: any */
+    uint16_t source_port, port;   /* 0: any */
+};
+
+/* The route that it takes. */
+struct kernel_route {
+    int error;                   /* -errno where it has none, else 0 */
+    struct riptide_prefix match; /* the route's destination */
+    bool is_ours;                /* of riptided */
+    uint32_t table;
+    uint32_t initcwnd; /* segments; 0: not set, connections start with ten */
+    uint32_t ifindex;
+};
+
+void kernel_find_route(const struct kernel_query *query, struct kernel_route *route);
+
+/*
+ * The process that manages this network namespace, as riptided or an agent that embeds the library;
+ * 0: it cannot be seen from here. Returns whether there is one.
+ */
+bool kernel_find_holder(int *pidp);
 
 #endif

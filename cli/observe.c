@@ -1,153 +1,248 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * riptide observe: one dump of the open connections, summed up per destination host.
- */
+/* riptide observe: a dump of the open connections, summed up for each peer. */
 #include "commands.h"
 #include "log.h"
-#include "members.h"
 #include "samples.h"
 #include "text.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct option_row observe_rows[] = {
     COMMAND_ROW("top", u32, top, "so many destinations at most, 0: all; --json has all"),
-    COMMAND_ROW("exclude", prefixes, settings.observer.scope.exclude,
+    COMMAND_ROW("watch", flag, watch, "again each second, until interrupted"),
+    COMMAND_ROW("exclude", prefixes, exclude,
                 "leave these destinations out (may be repeated)"),
-    COMMAND_ROW("local-port", ports, settings.observer.scope.local_ports,
+    COMMAND_ROW("local-port", ports, local_ports,
                 "only connections of this local port (may be repeated)"),
-    COMMAND_ROW("remote-port", ports, settings.observer.scope.remote_ports,
+    COMMAND_ROW("remote-port", ports, remote_ports,
                 "only connections to this port (may be repeated)"),
     { .name = NULL },
 };
 
-static int compare(const void *left, const void *right)
-{
-    const json_t *a = *(const json_t *const *)left, *b = *(const json_t *const *)right;
-    const json_int_t of_a = number(a, "acked_bytes"), of_b = number(b, "acked_bytes");
+/* The sum of a peer's connections. Windows in segments; 0: no connection had that figure. */
+struct sum {
+    struct riptide_prefix dst;
+    uint64_t connections;
+    uint64_t cwnd_total, cwnd_max;
+    uint64_t rtt_total_us, rtt_connections; /* those with a measurement */
+    uint64_t min_rtt_us;
+    uint64_t acked_bytes;
+    uint64_t retrans_segs;
+    uint64_t rate_Bps; /* the largest */
+};
 
-    if (of_a != of_b)
-        return of_a < of_b ? 1 : -1;
-    return strcmp(text_of(a, "dst"), text_of(b, "dst"));
+/* Memory grows with destinations, not with connections. */
+struct sums {
+    void *tree; /* of tsearch(3), by destination */
+    struct sum **rows;
+    size_t n;
+};
+
+static int compare_dst(const void *left, const void *right)
+{
+    return memcmp(left, right, sizeof(struct riptide_prefix));
 }
 
-static void print_row(const json_t *row, int width)
+/* The sum of the peer, which is new if it is not there; NULL: no memory. */
+static struct sum *find_sum(struct sums *sums, const struct riptide_prefix *dst)
 {
-    const double rtt_ms = real(row, "rtt_mean_us") / 1e3;
-    char amount[TEXT_AMOUNT_BYTES];
+    struct sum **found = tfind(dst, &sums->tree, compare_dst);
+    struct sum **rows, *sum;
 
-    printf("%-*s %5" JSON_INTEGER_FORMAT " %4.0f %5" JSON_INTEGER_FORMAT, width,
-           text_of(row, "dst"), number(row, "connections"), real(row, "cwnd_mean"),
-           number(row, "cwnd_max"));
-    if (rtt_ms > 0)
-        printf(" %5.*f", rtt_ms < 999.95, rtt_ms);
-    else
-        printf("     -");
-    printf(" %5s", text_bytes(amount, real(row, "retrans_segs")));
-    printf(" %5s", text_bytes(amount, real(row, "acked_bytes")));
-    printf(" %5s\n", number(row, "max_delivery_rate_Bps")
-                          ? text_bytes(amount, real(row, "max_delivery_rate_Bps"))
-                          : "-");
-}
-
-/* Those that were sent most first. Returns 0 or -ENOMEM. */
-static int print_table(const json_t *destinations, uint32_t top)
-{
-    const size_t n = json_array_size(destinations), n_shown = top > 0 && top < n ? top : n;
-    const json_t **rows = calloc(n + 1, sizeof(*rows));
-    json_int_t n_connections = 0;
-    int width = (int)strlen("DESTINATION");
-
+    if (found)
+        return *found;
+    rows = reallocarray(sums->rows, sums->n + 1, sizeof(struct sum *));
     if (!rows)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        rows[i] = json_array_get(destinations, i);
-        n_connections += number(rows[i], "connections");
+        return NULL;
+    sums->rows = rows;
+    sum = calloc(1, sizeof(*sum));
+    if (!sum)
+        return NULL;
+    sum->dst = *dst;
+    if (!tsearch(sum, &sums->tree, compare_dst)) {
+        free(sum);
+        return NULL;
     }
-    qsort(rows, n, sizeof(*rows), compare);
-    for (size_t i = 0; i < n_shown; i++) {
-        int len = (int)strlen(text_of(rows[i], "dst"));
+    rows[sums->n++] = sum;
+    return sum;
+}
 
-        width = len > width ? len : width;
-    }
-    printf("%-*s CONNS CWND   MAX   RTT  RETR ACKED  RATE\n", width, "DESTINATION");
-    for (size_t i = 0; i < n_shown; i++)
-        print_row(rows[i], width);
-    if (n_shown < n)
-        printf("... %zu more (--top 0), sorted by ACKED\n", n - n_shown);
-    printf("%zu destinations, %" JSON_INTEGER_FORMAT " connections open now\n", n, n_connections);
-    free(rows);
+static void keep_most(uint64_t *most, uint64_t value)
+{
+    if (value > *most)
+        *most = value;
+}
+
+static int add(void *userdata, const struct riptide_sample *sample)
+{
+    struct sum *sum = find_sum(userdata, &sample->dst);
+
+    if (!sum)
+        return -ENOMEM;
+    sum->connections++;
+    sum->cwnd_total += sample->cwnd;
+    keep_most(&sum->cwnd_max, sample->cwnd);
+    sum->rtt_total_us += sample->rtt_us;
+    sum->rtt_connections += sample->rtt_us > 0;
+    if (sample->min_rtt_us > 0 && (sum->min_rtt_us == 0 || sample->min_rtt_us < sum->min_rtt_us))
+        sum->min_rtt_us = sample->min_rtt_us;
+    sum->acked_bytes += sample->acked_bytes;
+    sum->retrans_segs += sample->retrans_segs;
+    keep_most(&sum->rate_Bps, sample->delivery_rate_Bps);
     return 0;
 }
 
-/* Explains an empty table. */
-static void print_left_out(const struct riptide_observer_stats *stats)
+static void clear(struct sums *sums)
 {
-    if (stats->left_out > 0)
-        log_answer("left out: %" PRIu64 ", local or outside the scope", stats->left_out);
-    if (stats->malformed > 0)
-        log_answer("malformed: %" PRIu64, stats->malformed);
-}
-
-/* Returns the exit status, or an error. */
-static int observe(const struct command_options *options, const struct riptide_scope *scope,
-                   struct riptide_error *error)
-{
-    struct prefix_table table;
-    struct riptide_observer_stats stats;
-    json_t *document;
-    int r = samples_observe(scope, &table, &stats, error);
-
-    if (r == 0) {
-        document = json_pack(
-            "{s:o, s:I, s:I}", "destinations", aggregate_to_json(&table), "left_out",
-            (json_int_t)stats.left_out, "malformed", (json_int_t)stats.malformed);
-        if (options->json) {
-            r = command_print_json(options, document);
-        } else {
-            r = print_table(get(document, "destinations"), options->top);
-            json_decref(document);
-            print_left_out(&stats);
-        }
+    for (size_t i = 0; i < sums->n; i++) {
+        tdelete(sums->rows[i], &sums->tree, compare_dst);
+        free(sums->rows[i]);
     }
-    prefix_table_deinit(&table);
-    return r;
+    free(sums->rows);
+    *sums = (struct sums){ .rows = NULL };
 }
 
-/* The scope of operands and options; the caller frees `learn`. */
-static int get_scope(struct riptide_scope *scope, struct prefix_list *learn,
-                     const struct command_options *options, struct riptide_error *error)
+/* Those that were sent most first. */
+static int compare(const void *left, const void *right)
+{
+    const struct sum *a = *(const struct sum *const *)left;
+    const struct sum *b = *(const struct sum *const *)right;
+
+    if (a->acked_bytes != b->acked_bytes)
+        return a->acked_bytes < b->acked_bytes ? 1 : -1;
+    return compare_dst(a, b);
+}
+
+static json_t *to_json(const struct sums *sums)
+{
+    json_t *rows = json_array();
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    for (size_t i = 0; i < sums->n; i++) {
+        const struct sum *sum = sums->rows[i];
+        uint64_t n = sum->rtt_connections;
+
+        riptide_prefix_format(&sum->dst, dst);
+        json_array_append_new(
+            rows, json_pack("{s:s, s:I, s:f, s:I, s:o, s:o, s:I, s:I, s:o}", "dst", dst,
+                            "connections", (json_int_t)sum->connections, "cwnd_mean",
+                            (double)sum->cwnd_total / (double)sum->connections, "cwnd_max",
+                            (json_int_t)sum->cwnd_max, "rtt_mean_us",
+                            figure_or_null(n ? sum->rtt_total_us / n : 0), "min_rtt_us",
+                            figure_or_null(sum->min_rtt_us), "acked_bytes",
+                            (json_int_t)sum->acked_bytes, "retrans_segs",
+                            (json_int_t)sum->retrans_segs, "max_delivery_rate_Bps",
+                            figure_or_null(sum->rate_Bps)));
+    }
+    return json_pack("{s:o}", "destinations", rows);
+}
+
+static void print_row(const struct sum *sum)
+{
+    const double rtt_us =
+        sum->rtt_connections ? (double)sum->rtt_total_us / (double)sum->rtt_connections : 0;
+    char amount[TEXT_AMOUNT_BYTES], dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(&sum->dst, dst);
+    printf("%-39s %5" PRIu64 " %4.0f %5" PRIu64, dst, sum->connections,
+           (double)sum->cwnd_total / (double)sum->connections, sum->cwnd_max);
+    if (rtt_us > 0)
+        printf(" %5.*f", rtt_us < 999950, rtt_us / 1e3);
+    else
+        printf("     -");
+    printf(" %5s", text_bytes(amount, (double)sum->retrans_segs));
+    printf(" %5s", text_bytes(amount, (double)sum->acked_bytes));
+    printf(" %5s\n", sum->rate_Bps ? text_bytes(amount, (double)sum->rate_Bps) : "-");
+}
+
+static void print_table(const struct sums *sums, uint32_t top)
+{
+    const size_t n = top > 0 && top < sums->n ? top : sums->n;
+    uint64_t n_connections = 0;
+
+    for (size_t i = 0; i < sums->n; i++)
+        n_connections += sums->rows[i]->connections;
+    printf("%-39s CONNS CWND   MAX   RTT  RETR ACKED  RATE\n", "DESTINATION");
+    for (size_t i = 0; i < n; i++)
+        print_row(sums->rows[i]);
+    if (n < sums->n)
+        printf("... %zu more (--top 0), sorted by ACKED\n", sums->n - n);
+    printf("%zu destinations, %" PRIu64 " connections open now\n", sums->n, n_connections);
+}
+
+/* The destinations of the operands; the caller frees them. */
+static int parse_operands(const struct command_options *options, struct prefix_list *learn,
+                          struct riptide_error *error)
 {
     for (int i = 0; i < options->n_operands; i++) {
-        const char *operand = options->operands[i];
-        int r = value_parse(&value_prefixes, learn, operand);
+        int r = value_parse(&value_prefixes, learn, options->operands[i]);
 
         if (r == -EINVAL)
-            snprintf(error->text, sizeof(error->text), "%s: %s", operand, value_prefixes.expected);
+            snprintf(error->text, sizeof(error->text), "%s: %s", options->operands[i],
+                     value_prefixes.expected);
         if (r < 0)
             return r;
     }
-    *scope = options->settings.observer.scope;
-    scope->learn = learn->items;
-    scope->n_learn = learn->n;
     return 0;
+}
+
+static int open_observer(struct riptide_observer **observerp, const struct command_options *options,
+                         struct riptide_error *error)
+{
+    struct prefix_list learn = { .items = NULL };
+    struct riptide_observer_config config;
+    int r = parse_operands(options, &learn, error);
+
+    riptide_observer_config_init(&config, sizeof(config));
+    config.scope = (struct riptide_scope){
+        .learn = learn.items,
+        .n_learn = learn.n,
+        .exclude = options->exclude.items,
+        .n_exclude = options->exclude.n,
+        .local_ports = options->local_ports.items,
+        .n_local_ports = options->local_ports.n,
+        .remote_ports = options->remote_ports.items,
+        .n_remote_ports = options->remote_ports.n,
+    };
+    if (r == 0)
+        r = riptide_observer_new(observerp, &config, error);
+    value_clear(&value_prefixes, &learn);
+    return r;
 }
 
 int observe_run(const struct command_options *options)
 {
-    struct riptide_scope scope;
     struct riptide_error error = { .text = "" };
-    struct prefix_list learn = { .items = NULL };
-    int r = get_scope(&scope, &learn, options, &error);
+    struct riptide_observer *observer = NULL;
+    struct sums sums = { .rows = NULL };
+    int status = EXIT_SUCCESS;
+    int r = open_observer(&observer, options, &error);
 
-    if (r == 0)
-        r = observe(options, &scope, &error);
-    value_clear(&value_prefixes, &learn);
-    if (!error.text[0] && (r == -EACCES || r == -EPERM))
+    while (r == 0) {
+        r = samples_dump(observer, add, &sums);
+        if (r < 0)
+            break;
+        qsort(sums.rows, sums.n, sizeof(struct sum *), compare);
+        if (options->watch)
+            fputs("\033[H\033[2J", stdout);
+        if (options->json)
+            status = command_print_json(options, to_json(&sums));
+        else
+            print_table(&sums, options->top);
+        clear(&sums);
+        if (!options->watch || fflush(stdout) != 0)
+            break;
+        sleep(1);
+    }
+    clear(&sums);
+    riptide_observer_free(observer);
+    if (r == -EACCES || r == -EPERM)
         snprintf(error.text, sizeof(error.text), "the sockets are hidden from this user: %s",
                  strerror(-r));
-    return r < 0 ? command_fail(options, &error, r) : r;
+    return r < 0 ? command_fail(options, &error, r) : status;
 }

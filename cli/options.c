@@ -27,19 +27,28 @@ const struct option_row *options_find(const struct option_row *rows, const char 
     return NULL;
 }
 
+/* The text from the name on; the usual short forms are of two options. */
+static const char *name_of(const char *argument)
+{
+    if (!strcmp(argument, "-h"))
+        return "help";
+    if (!strcmp(argument, "-v"))
+        return "verbose";
+    return argument[1] == '-' ? argument + 2 : "";
+}
+
 /* Reads the option at argv[i], and its value at argv[i + 1] if needed. Returns how many it used. */
 static int parse_one(const struct option_row *rows, void *target, int i, int argc, char **argv,
                      bool *given, struct riptide_error *error)
 {
     char *value = strchr(argv[i], '=');
-    /* The usual short form. */
-    const char *text = strcmp(argv[i], "-h") ? argv[i] + 2 : "help";
+    const char *text = name_of(argv[i]);
     const struct option_row *row = options_find(rows, text, strcspn(text, "="));
     char name[64];
     int taken = 1;
     int r;
 
-    if (!row || (argv[i][1] != '-' && strcmp(argv[i], "-h")))
+    if (!row)
         return fail(error, -EINVAL, argv[i], NULL, "unknown option (--help lists them)");
     snprintf(name, sizeof(name), "--%s", row->name);
     if (value)

@@ -94,13 +94,13 @@ static json_t *run_show(struct call *call)
         if (!daemon_next(call->daemon, &cursor, &row)) {
             next = json_null();
         } else if (!within.family || riptide_prefix_contains(&within, &row.route.dst)) {
-            json_array_append_new(rows, explanation_row(&row.route, &row.estimate, row.initrwnd));
+            json_array_append_new(rows, explanation_row(&row.route, &row.estimate));
             n_rows++;
         }
     }
     answer = json_pack("{s:o, s:o, s:[s, s, s, s, s, s, s]}", "routes", rows, "next",
                        next ? next : json_integer(cursor), "columns", "dst", "state", "initcwnd",
-                       "cwnd", "connections", "initrwnd", "reason");
+                       "cwnd", "connections", "min_rtt_us", "reason");
     json_object_update_new(answer, daemon_list(call->daemon));
     return answer;
 }

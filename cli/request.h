@@ -27,7 +27,6 @@
 struct request_row {
     struct riptide_route route;
     struct riptide_estimate estimate; /* cwnd 0: none */
-    uint32_t initrwnd; /* requested by the program, of PEER_MSS_BYTES each; 0: none */
 };
 
 /*

@@ -1,80 +1,95 @@
 /* SPDX-License-Identifier: MIT */
-/* riptide: a table of subcommands and a loop. Each has its own file. */
+/* riptide: a table of subcommands, and their options. Each command has its own file. */
 #include "commands.h"
+
 #include "log.h"
 #include "request.h"
-#include "settings.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Options that several commands have, after their own. */
+enum {
+    JSON = 1,
+    CONTROL = 2, /* it sends requests to riptided */
+    TABLE = 4,   /* it reads riptided's routes in the kernel */
+};
+
+struct command {
+    const char *name;
+    const char *operands; /* NULL: takes none */
+    int (*run)(const struct command_options *options);
+    unsigned int shared;           /* JSON and others */
+    const struct option_row *rows; /* its own options; NULL: none */
+    const char *summary;           /* for a line of 80 in the list of commands */
+    const char *statuses;          /* exit statuses besides 0, 1 and 2: ", 3 ..." */
+};
+
 static int help_run(const struct command_options *options);
 static int version_run(const struct command_options *options);
 
 #define NEEDS_DAEMON ", 3 riptided is not running"
-/* Commands with requests to riptided, and those that read the kernel as well. */
-#define ASKS  (COMMAND_JSON | COMMAND_CONTROL)
-#define LOOKS (ASKS | COMMAND_KERNEL)
+#define ASKS         (JSON | CONTROL)
 
 static const struct command commands[] = {
-    { "status", NULL, status_run, ASKS, NULL, "whether windows are given, and what to do if not",
+    { "status", NULL, status_run, ASKS | TABLE, status_rows,
+      "whether windows are given, and what to do if not",
       NEEDS_DAEMON ", 4 windows are not given, or not all" },
-    { "show", "[PREFIX|DST]", show_run, LOOKS, show_rows,
-      "windows; of one destination: how it comes about", "" },
+    { "show", "[PREFIX|DST]", show_run, ASKS, show_rows,
+      "windows; of one destination: how it comes about", NEEDS_DAEMON },
     { "verdict", NULL, verdict_run, ASKS, NULL, "whether windows help, by a control group",
       NEEDS_DAEMON ", 4 they harm" },
-    { "verify", "ADDRESS PORT", verify_run, LOOKS, verify_rows,
+    { "verify", "DST [PORT]", verify_run, CONTROL, verify_rows,
       "open a connection: does it get its window?",
-      ", 3 bounded, 4 overridden, 5 unknown" },
-    { "doctor", NULL, doctor_run, LOOKS, doctor_rows, "problems on this host, with their remedies",
-      ", 3 warnings, 4 errors" },
-    { "observe", "[PREFIX...]", observe_run, COMMAND_JSON, observe_rows,
+      ", 3 the peer takes less, 4 it has another window" },
+    { "doctor", NULL, doctor_run, ASKS | TABLE, doctor_rows,
+      "problems on this host, with their remedies", ", 4 problems" },
+    { "observe", "[PREFIX...]", observe_run, JSON, observe_rows,
       "open connections, by destination", "" },
     { "hint", "[PREFIX]", hint_run, ASKS, hint_rows, "lower windows for a while; list the hints",
       NEEDS_DAEMON },
-    { "pause", NULL, pause_run, ASKS, NULL, "disable all windows, and keep learning",
-      NEEDS_DAEMON },
-    { "resume", NULL, pause_run, ASKS, NULL, "enable them again", NEEDS_DAEMON },
-    { "flush", NULL, flush_run, LOOKS & ~COMMAND_JSON, NULL,
-      "emergency: remove all rules and routes", "" },
-    { "metrics", NULL, metrics_run, ASKS & ~COMMAND_JSON, NULL, "metrics, as Prometheus text",
-      NEEDS_DAEMON },
+    { "pause", NULL, pause_run, ASKS, NULL, "give no windows, and keep learning", NEEDS_DAEMON },
+    { "resume", NULL, pause_run, ASKS, NULL, "give windows again", NEEDS_DAEMON },
+    { "flush", NULL, flush_run, CONTROL | TABLE, NULL, "emergency: remove all rules and routes",
+      "" },
+    { "metrics", NULL, metrics_run, CONTROL, NULL, "metrics, as Prometheus text", NEEDS_DAEMON },
     { "help", "[COMMAND]", help_run, 0, NULL, "this, or the options of a command", "" },
     { "version", NULL, version_run, 0, NULL, "print the version", "" },
 };
 
-static const struct {
-    unsigned int shared; /* the option is for commands with one of these bits; 0: for all */
-    struct option_row row;
-} shared_rows[] = {
-    { COMMAND_JSON, COMMAND_ROW("json", flag, json, "print JSON; null means unknown or not set") },
-    { COMMAND_CONTROL, COMMAND_ROW("config", path, settings.config,
-                                   "riptided's configuration, for values that no option gives") },
-    { COMMAND_CONTROL, COMMAND_ROW("control", path, settings.control,
-                                   "riptided's socket, or NAME of riptided@NAME.service") },
-    { COMMAND_KERNEL,
-      COMMAND_ROW("table", u32, settings.applier.table, "riptided's routing table") },
-    { 0, COMMAND_ROW("help", flag, settings.help, "print this help; also -h") },
-};
-
-enum { COMMAND_MAX_ROWS = 16 };
-
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static struct command_options command_defaults(void)
-{
-    struct command_options options = { .timeout_ns = UINT64_C(5000000000),
-                                       .top = 20,
-                                       .hint_for_ns = REQUEST_MAX_HINT_MS * UINT64_C(1000000) };
+static const struct {
+    unsigned int shared; /* the option is for commands with this bit; 0: for all */
+    struct option_row row;
+} shared_rows[] = {
+    { JSON, COMMAND_ROW("json", flag, json, "print JSON; null means unknown or not set") },
+    { CONTROL, COMMAND_ROW("control", path, control,
+                           "riptided's socket, or NAME of riptided@NAME.service") },
+    { TABLE, COMMAND_ROW("table", u32, table, "riptided's routing table") },
+    { 0, COMMAND_ROW("help", flag, help, "print this help; also -h") },
+};
 
-    settings_init(&options.settings);
-    return options;
+enum { MAX_ROWS = 16 };
+
+static struct command_options command_defaults(const struct command *command)
+{
+    struct riptide_applier_config applier;
+
+    riptide_applier_config_init(&applier, sizeof(applier));
+    return (struct command_options){ .command = command->name,
+                                     .control = CONTROL_PATH,
+                                     .table = applier.table,
+                                     .top = 20,
+                                     .for_ns = command->run == hint_run
+                                                   ? REQUEST_MAX_HINT_MS * UINT64_C(1000000)
+                                                   : UINT64_C(10000000000) };
 }
 
 /* All options of a command, followed by a row without name. */
-static void get_rows(const struct command *command, struct option_row rows[COMMAND_MAX_ROWS])
+static void get_rows(const struct command *command, struct option_row rows[MAX_ROWS])
 {
     for (const struct option_row *row = command->rows; row && row->name; row++)
         *rows++ = *row;
@@ -107,8 +122,8 @@ static int refuse_command(const char *name)
 
 static void print_command_help(const struct command *command)
 {
-    struct command_options defaults = command_defaults();
-    struct option_row rows[COMMAND_MAX_ROWS];
+    struct command_options defaults = command_defaults(command);
+    struct option_row rows[MAX_ROWS];
 
     get_rows(command, rows);
     printf("Usage: riptide %s%s%s%s\n  %s\n", command->name, command->shared ? " [OPTION]..." : "",
@@ -175,16 +190,8 @@ int command_refuse(const struct command_options *options, const char *format, ..
     return EXIT_USAGE;
 }
 
-int command_fail(const struct command_options *options, struct riptide_error *error, int r)
+int command_fail(const struct command_options *options, const struct riptide_error *error, int r)
 {
-    struct riptide_applier *applier;
-
-    /* Functions that only read do not explain a wrong number; making an applier does. */
-    if (r == -EINVAL && !error->text[0] &&
-        riptide_applier_new(&applier, &options->settings.applier, error) == 0)
-        riptide_applier_free(applier);
-    if (r == -EINVAL || r == -EPERM)
-        settings_explain_refusal(&options->settings, error);
     log_answer("%s: %s", options->command, log_error_text(error, r));
     return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 }
@@ -198,92 +205,38 @@ bool command_parse_prefix(const struct command_options *options, const char *ope
     return false;
 }
 
-/* Reads options over the present values. Moves operands in argv. */
-static int parse(const struct command *command, struct command_options *options, int argc,
-                 char **argv)
-{
-    struct option_row rows[COMMAND_MAX_ROWS];
-    struct riptide_error error;
-
-    get_rows(command, rows);
-    options->operands = argv;
-    options->n_operands = options_parse(rows, options, argc, argv, &error);
-    if (options->n_operands < 0) {
-        log_answer("%s: %s", command->name, error.text);
-        return -EINVAL;
-    }
-    if (options->n_operands > 0 && !command->operands) {
-        command_refuse(options, "%s: unexpected operand; only options are allowed", argv[0]);
-        return -EINVAL;
-    }
-    settings_link(&options->settings);
-    return 0;
-}
-
-/* The file's settings, before the options. */
-static int read_config(const struct command *command, struct command_options *options,
-                       const char *path)
-{
-    struct settings *settings = &options->settings;
-
-    /* A file given explicitly must be readable. */
-    if (settings_read_file(settings, path) < 0 && path && !settings->file) {
-        log_answer("%s: %s", command->name, settings->mistake.text);
-        return -EINVAL;
-    }
-    settings_mend_numbers(settings);
-    if (settings->mistake.text[0])
-        log_answer("%s: %s; continuing with the rest and the defaults", command->name,
-                   settings->mistake.text);
-    return 0;
-}
-
-/* Once to find the file, and again over its values. */
-static int read_options(const struct command *command, struct command_options *options, int argc,
-                        char **argv)
-{
-    char *first[argc + 1];
-    const char *path;
-
-    *options = command_defaults();
-    options->command = command->name;
-    if (command->shared & COMMAND_CONTROL) {
-        memcpy(first, argv, sizeof(first));
-        if (parse(command, options, argc, first) < 0)
-            return -EINVAL;
-        if (options->settings.help)
-            return 0;
-        path = options->settings.config;
-        settings_deinit(&options->settings);
-        *options = command_defaults();
-        options->command = command->name;
-        if (read_config(command, options, path) < 0)
-            return -EINVAL;
-    }
-    return parse(command, options, argc, argv);
-}
-
 static int run_command(const struct command *command, int argc, char **argv)
 {
-    struct command_options options;
-    int status = EXIT_USAGE;
+    struct command_options options = command_defaults(command);
+    struct option_row rows[MAX_ROWS];
+    struct riptide_error error;
+    int status;
 
-    if (read_options(command, &options, argc, argv) == 0) {
-        if (options.settings.help) {
-            print_command_help(command);
-            status = EXIT_SUCCESS;
-        } else {
-            status = command->run(&options);
-        }
+    get_rows(command, rows);
+    options.operands = argv;
+    options.n_operands = options_parse(rows, &options, argc, argv, &error);
+    if (options.n_operands < 0) {
+        log_answer("%s: %s", command->name, error.text);
+        status = EXIT_USAGE;
+    } else if (options.help) {
+        print_command_help(command);
+        status = EXIT_SUCCESS;
+    } else if (options.n_operands > 0 && !command->operands) {
+        status = command_refuse(&options, "%s: unexpected operand; only options are allowed",
+                                argv[0]);
+    } else {
+        status = command->run(&options);
     }
-    settings_deinit(&options.settings);
+    value_clear(&value_prefixes, &options.exclude);
+    value_clear(&value_ports, &options.local_ports);
+    value_clear(&value_ports, &options.remote_ports);
     return status;
 }
 
-/* Whether the argument is an option whose value is the next one. */
+/* Whether the argument is an option of some command, whose value is the next argument. */
 static bool takes_next(const char *argument)
 {
-    struct option_row rows[COMMAND_MAX_ROWS];
+    struct option_row rows[MAX_ROWS];
     const struct option_row *row = NULL;
 
     if (strncmp(argument, "--", 2) != 0)

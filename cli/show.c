@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * riptide show: compares the daemon's windows with the kernel's routes. Without a daemon it shows
- * the kernel's routes. With one destination: explain.c.
- */
+/* riptide show: the windows of riptided, those first that save most. Of one: destination.c. */
 #include "client.h"
-#include "explain.h"
-#include "lib/internal.h"
-#include "lib/tools.h"
+#include "destination.h"
 #include "log.h"
-#include "sides.h"
 #include "text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,167 +15,259 @@ const struct option_row show_rows[] = {
     { .name = NULL },
 };
 
-/* The window with which it says that connections start; 0: none. */
-static uint32_t window_of(const struct destination *row)
+/* A row of the daemon's list, whose `columns` name these. */
+struct row {
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    char state[16];
+    uint32_t initcwnd; /* by its route, segments */
+    uint32_t cwnd;     /* as computed, which the program gives; 0: no window */
+    uint32_t connections;
+    uint32_t min_rtt_us;
+    char reason[96];
+};
+
+struct list {
+    struct row *rows;
+    size_t n;
+    bool is_by_program;
+    char off[256]; /* why no window is given at present; empty: they are */
+};
+
+static bool read_row(struct row *row, const char *line)
 {
-    if (!row->route || (row->has_program && row->starts_with > row->route->initcwnd))
-        return row->starts_with;
-    return row->route->initcwnd;
+    row->reason[0] = '\0';
+    return line && sscanf(line,
+                          "%49[^\t]\t%15[^\t]\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32
+                          "\t%95[^\n]",
+                          row->dst, row->state, &row->initcwnd, &row->cwnd, &row->connections,
+                          &row->min_rtt_us, row->reason) >= 6;
 }
 
-/* The kernel's own window, segments. */
-enum { TEN = 10 };
+static int take_page(struct list *list, const json_t *page)
+{
+    const json_t *lines = get(page, "routes"), *line;
+    struct row *rows = reallocarray(list->rows, list->n + json_array_size(lines) + 1,
+                                    sizeof(*rows));
+    size_t i;
+
+    if (!rows)
+        return -ENOMEM;
+    list->rows = rows;
+    json_array_foreach(lines, i, line)
+    {
+        list->n += read_row(&rows[list->n], json_string_value(line));
+    }
+    list->is_by_program = json_is_true(get(page, "is_by_program"));
+    snprintf(list->off, sizeof(list->off), "%s",
+             json_is_true(get(page, "paused")) ? "paused, until riptide resume"
+                                               : text_of(page, "why_off"));
+    return 0;
+}
+
+/* The list comes in pages. Returns the exit status. */
+static int read_list(struct list *list, const struct command_options *options, const char *within)
+{
+    struct riptide_error error = { .text = "" };
+    const json_t *next;
+    json_int_t from = 0;
+    json_t *page;
+    bool is_last = false;
+    int status, r;
+
+    while (!is_last) {
+        status = client_ask_or_say(options,
+                                   json_pack("{s:s, s:s*, s:I}", "request", "show", "prefix",
+                                             within, "from", from),
+                                   &page);
+        if (status != EXIT_SUCCESS)
+            return status;
+        next = get(page, "next");
+        is_last = !json_is_integer(next);
+        from = json_integer_value(next);
+        r = take_page(list, page);
+        json_decref(page);
+        if (r < 0)
+            return command_fail(options, &error, r);
+    }
+    return EXIT_SUCCESS;
+}
+
+static bool has_route(const struct row *row)
+{
+    return strcmp(row->state, "applied") == 0;
+}
+
+/* With which connections start, segments; 0: with the kernel's own. */
+static uint32_t window_of(const struct list *list, const struct row *row)
+{
+    if (list->is_by_program && row->cwnd > 0)
+        return row->cwnd;
+    return has_route(row) ? row->initcwnd : 0;
+}
+
+static const char *way_of(const struct list *list, const struct row *row)
+{
+    if (list->is_by_program && row->cwnd > 0)
+        return has_route(row) ? "both" : "program";
+    return has_route(row) ? "route" : "-";
+}
 
 /* Round trips that a transfer of so many segments saves: it would need n flights from ten on. */
 static unsigned int saves(uint32_t window)
 {
     unsigned int n = 1;
-    uint64_t sent = TEN;
+    uint64_t sent = 10;
 
     while (sent < window) {
-        sent += (uint64_t)TEN << n;
+        sent += UINT64_C(10) << n;
         n++;
     }
     return n - 1;
 }
 
-static uint64_t saved(const struct destination *row)
-{
-    return row->told ? (uint64_t)saves(window_of(row)) * row->told->connections : 0;
-}
+/* For compare(). */
+static const struct list *sorted_list;
 
-/* Most saved round trips first, then by address. */
+/* Those first whose connections save most round trips, then by address. */
 static int compare(const void *left, const void *right)
 {
-    const struct destination *a = left, *b = right;
-    const uint64_t of_a = saved(a), of_b = saved(b);
+    const struct row *a = left, *b = right;
+    const uint64_t of_a = (uint64_t)saves(window_of(sorted_list, a)) * a->connections;
+    const uint64_t of_b = (uint64_t)saves(window_of(sorted_list, b)) * b->connections;
 
     if (of_a != of_b)
         return of_a < of_b ? 1 : -1;
-    return prefix_compare(a->dst, b->dst);
-}
-
-static const char *way_of(const struct destination *row)
-{
-    const bool is_route = row->route && (!row->told || !strcmp(row->told->state, "applied"));
-
-    if (is_route)
-        return row->has_program ? "both" : "route";
-    return row->has_program ? "program" : "-";
-}
-
-/* Below the line of a destination that is not as it should be. */
-static void print_reason(const struct sides *sides, const struct destination *row)
-{
-    const bool is_by_program = row->told && !strcmp(row->told->state, STATE_PROGRAM);
-
-    if (row->difference)
-        text_field(stdout, "", "differs: %s", row->difference);
-    else if (row->not_ours && !sides->is_paused && row->starts_with)
-        text_field(stdout, "", "starts with %" PRIu32 ": %s", row->starts_with, row->not_ours);
-    else if (row->not_ours && !sides->is_paused)
-        text_field(stdout, "", "%s", row->not_ours);
-    else if (row->told && row->told->reason[0] && !is_by_program)
-        text_field(stdout, "", "%s: %s", row->told->state, row->told->reason);
+    return strcmp(a->dst, b->dst);
 }
 
 static int compare_windows(const void *left, const void *right)
 {
-    const uint32_t a = window_of(left), b = window_of(right);
+    const uint32_t a = window_of(sorted_list, left), b = window_of(sorted_list, right);
 
     return a < b ? -1 : a > b;
 }
 
 /* Sorts the rows by window. */
-static void print_totals(struct sides *sides)
+static void print_totals(struct list *list)
 {
     size_t first = 0;
 
-    qsort(sides->rows, sides->n_rows, sizeof(*sides->rows), compare_windows);
-    while (first < sides->n_rows && window_of(&sides->rows[first]) == 0)
+    qsort(list->rows, list->n, sizeof(*list->rows), compare_windows);
+    while (first < list->n && window_of(list, &list->rows[first]) == 0)
         first++;
-    printf("%zu with a window", sides->n_rows - first);
-    if (first < sides->n_rows)
+    printf("%zu with a window", list->n - first);
+    if (first < list->n)
         printf(", median %" PRIu32,
-               window_of(&sides->rows[first + (sides->n_rows - first - 1) / 2]));
+               window_of(list, &list->rows[first + (list->n - first - 1) / 2]));
     printf("; %zu without\n", first);
 }
 
-static void print_table(struct sides *sides, uint32_t top)
+static void print_row(const struct list *list, const struct row *row, int width)
 {
-    const size_t n = top > 0 && top < sides->n_rows ? top : sides->n_rows;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    size_t width = strlen("DESTINATION");
+    const uint32_t window = window_of(list, row);
+    const double rtt_ms = row->min_rtt_us / 1e3;
 
-    qsort(sides->rows, sides->n_rows, sizeof(*sides->rows), compare);
-    for (size_t i = 0; i < n; i++) {
-        riptide_prefix_format(sides->rows[i].dst, dst);
-        if (strlen(dst) > width)
-            width = strlen(dst);
-    }
-    printf("%-*s WINDOW CONNS SAVES BY\n", (int)width, "DESTINATION");
-    for (size_t i = 0; i < n; i++) {
-        const struct destination *row = &sides->rows[i];
-        const uint32_t window = window_of(row);
-
-        riptide_prefix_format(row->dst, dst);
-        printf("%-*s ", (int)width, dst);
-        printf(window ? "%6" PRIu32 : "     -", window);
-        printf(row->told ? " %5" PRIu32 : "     -", row->told ? row->told->connections : 0);
-        printf(" %5u %s\n", saves(window), way_of(row));
-        print_reason(sides, row);
-    }
-    if (n < sides->n_rows)
-        printf("... %zu more (--top 0), sorted by CONNS x SAVES\n", sides->n_rows - n);
-    if (sides->n_rows > 0)
-        print_totals(sides);
+    printf("%-*s ", width, row->dst);
+    printf(window ? "%6" PRIu32 : "     -", window);
+    if (rtt_ms > 0)
+        printf(" %6.*f", rtt_ms < 999.95, rtt_ms);
+    else
+        printf("      -");
+    printf(" %5" PRIu32 " %5u %s\n", row->connections, saves(window), way_of(list, row));
+    if (window == 0 && row->reason[0])
+        text_field(stdout, "", "%s: %s", row->state, row->reason);
 }
 
-/* Reports routes that are not as they should be. */
-static void say_faults(const struct sides *sides, uint32_t table, const char *within)
+static void print_table(struct list *list, uint32_t top)
 {
-    if (sides->n_routes == 0 && !sides->is_by_program)
-        log_answer("show: no routes in table %" PRIu32 "%s%s", table, within ? " within " : "",
-                   within ? within : "");
-    if (sides->n_not_taken > 0 && !sides->is_paused)
-        log_answer("show: routes that connections do not take: %zu", sides->n_not_taken);
-    if (sides->n_differences > 0)
-        log_answer("show: differences between kernel and daemon: %zu", sides->n_differences);
+    const size_t n = top > 0 && top < list->n ? top : list->n;
+    int width = (int)strlen("DESTINATION");
+
+    if (list->off[0])
+        text_field(stdout, "off", "%s", list->off);
+    if (list->n == 0) {
+        puts("no destination has a window");
+        return;
+    }
+    qsort(list->rows, list->n, sizeof(*list->rows), compare);
+    for (size_t i = 0; i < n; i++) {
+        int len = (int)strlen(list->rows[i].dst);
+
+        width = len > width ? len : width;
+    }
+    printf("%-*s WINDOW RTT/ms CONNS SAVES BY\n", width, "DESTINATION");
+    for (size_t i = 0; i < n; i++)
+        print_row(list, &list->rows[i], width);
+    if (n < list->n)
+        printf("... %zu more (--top 0), sorted by CONNS x SAVES\n", list->n - n);
+    print_totals(list);
+}
+
+/* A text, or null, as it may have any characters. */
+static void put_text(const char *name, const char *text)
+{
+    json_t *string = *text ? json_string(text) : json_null();
+
+    printf(",\"%s\":", name);
+    json_dumpf(string, stdout, JSON_ENCODE_ANY);
+    json_decref(string);
+}
+
+/* Member by member: building trees for thousands of rows would take most of the time. */
+static void print_json(const struct list *list)
+{
+    printf("{\"is_by_program\":%s", list->is_by_program ? "true" : "false");
+    put_text("off", list->off);
+    fputs(",\"routes\":[", stdout);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct row *row = &list->rows[i];
+
+        printf("%s\n{\"dst\":\"%s\",\"state\":\"%s\",\"initcwnd\":%" PRIu32 ",\"cwnd\":%" PRIu32
+               ",\"window\":%" PRIu32 ",\"connections\":%" PRIu32 ",\"min_rtt_us\":%" PRIu32,
+               i ? "," : "", row->dst, row->state, row->initcwnd, row->cwnd,
+               window_of(list, row), row->connections, row->min_rtt_us);
+        put_text("reason", row->reason);
+        putchar('}');
+    }
+    puts("\n]}");
+}
+
+/* Whether the operand is in one destination, or is one: then its answer is that of show DST. */
+static bool is_one(const struct riptide_prefix *within, const json_t *answer)
+{
+    struct riptide_prefix destination;
+
+    return riptide_prefix_parse(&destination, text_of(answer, "destination")) == 0 &&
+           destination.len <= within->len;
 }
 
 int show_run(const struct command_options *options)
 {
-    const struct riptide_applier_config *applier = &options->settings.applier;
-    struct riptide_prefix within = { .family = 0 };
-    struct riptide_error error = { .text = "" };
-    struct sides sides = { .routes = NULL };
-    int holder, status, r;
+    const char *operand = options->n_operands > 0 ? options->operands[0] : NULL;
+    struct list list = { .rows = NULL };
+    struct riptide_prefix within;
+    json_t *answer;
+    int status = EXIT_SUCCESS;
 
     if (options->n_operands > 1)
         return command_refuse(options, "%s: one at a time", options->operands[1]);
-    if (options->n_operands > 0 && !command_parse_prefix(options, options->operands[0], &within))
-        return EXIT_USAGE;
-    if (options->n_operands > 0 && explain(options, &within, &status) == 0)
-        return status;
-    r = sides_read(&sides, options, &within);
-    if (r == 0) {
-        if (sides.absence.text[0] && strcmp(options->settings.control, "none") != 0)
-            log_answer("show: %s; only the kernel's part is shown", sides.absence.text);
-        if (!sides.is_running && riptide_applier_get_holder(&holder) == 0 &&
-            client_has_program(holder) > 0)
-            log_answer("show: no window by the program is listed; process %d gives windows by "
-                       "the program and does not answer on --control",
-                       holder);
-        if (sides.is_paused && !options->json)
-            puts("paused: new connections start without these, until `riptide resume`");
-        else if (sides.why_off[0] && !options->json)
-            printf("no window is given by the program: %s\n", sides.why_off);
-        if (options->json)
-            sides_print_json(&sides, applier->table);
-        else
-            print_table(&sides, options->top);
-        say_faults(&sides, applier->table, options->n_operands ? options->operands[0] : NULL);
+    if (operand) {
+        if (!command_parse_prefix(options, operand, &within))
+            return EXIT_USAGE;
+        status = client_ask_or_say(
+            options, json_pack("{s:s, s:s}", "request", "explain", "dst", operand), &answer);
+        if (status == EXIT_SUCCESS && is_one(&within, answer))
+            return destination_print(options, &within, answer);
+        if (status == EXIT_SUCCESS)
+            json_decref(answer);
     }
-    sides_deinit(&sides);
-    return r < 0 ? command_fail(options, &error, r) : EXIT_SUCCESS;
+    if (status == EXIT_SUCCESS)
+        status = read_list(&list, options, operand);
+    sorted_list = &list;
+    if (status == EXIT_SUCCESS && options->json)
+        print_json(&list);
+    else if (status == EXIT_SUCCESS)
+        print_table(&list, options->top);
+    free(list.rows);
+    return status;
 }

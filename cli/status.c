@@ -3,8 +3,8 @@
  * riptide status: the first line says whether windows are given, the next ones what to do if not,
  * or the figures. At most seven lines.
  */
-#include "absence.h"
 #include "client.h"
+#include "kernel.h"
 #include "text.h"
 
 #include <errno.h>
@@ -12,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+const struct option_row status_rows[] = {
+    { .name = NULL },
+};
 
 /* Fields below the first line: those that no longer fit are left out. */
 static unsigned int lines_left = 6;
@@ -191,6 +195,91 @@ static bool is_trouble(const char *health)
            strcmp(health, "paused") != 0;
 }
 
+/* Whether a process is stopped, by a signal or a debugger. */
+static bool is_stopped(int pid)
+{
+    char path[32], line[64], state = '?';
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    file = pid > 0 ? fopen(path, "re") : NULL;
+    while (file && state == '?' && fgets(line, sizeof(line), file))
+        sscanf(line, "State: %c", &state);
+    if (file)
+        fclose(file);
+    return state == 'T' || state == 't';
+}
+
+static void put_left(const struct kernel_left *left)
+{
+    if (left->n_rules > 0 || left->n_routes > 0)
+        field("left", "%zu rules, %zu routes in the kernel: nobody maintains them", left->n_rules,
+              left->n_routes);
+}
+
+static void put_hanging(int pid, const struct kernel_left *left)
+{
+    const bool has_stopped = is_stopped(pid);
+
+    printf("riptide: HANGS. No answer for %d s", CLIENT_TIMEOUT_S);
+    if (pid)
+        printf("; process %d%s", pid, has_stopped ? " is stopped" : "");
+    puts(".");
+    put_left(left);
+    if (has_stopped)
+        field("do", "kill -CONT %d", pid);
+    else if (pid)
+        field("do", "systemctl restart riptided (without systemd: kill -KILL %d)", pid);
+    else
+        field("do", "systemctl restart riptided");
+}
+
+static void put_absence(const char *control, const struct kernel_left *left)
+{
+    bool is_left = left->n_rules > 0 || left->n_routes > 0;
+    int holder;
+
+    if (kernel_find_holder(&holder)) {
+        puts("riptide: NOT RUNNING here, but another process gives windows.");
+        field("asked", "%s", control);
+        if (holder > 0)
+            field("why", "process %d manages this network namespace: an agent that embeds the "
+                  "library, or a riptided with another --control", holder);
+        else
+            field("why", "a process that this user cannot see manages this network namespace");
+        return;
+    }
+    puts(is_left ? "riptide: NOT RUNNING, but its windows are still in the kernel."
+                 : "riptide: NOT RUNNING. It has left nothing in the kernel.");
+    field("asked", "%s", control);
+    put_left(left);
+    field("do", "systemctl start riptided%s",
+          is_left ? "; or, to remove them: riptide flush" : "");
+}
+
+/* Where no riptided answers: what is in the kernel all the same, and what to do. */
+static int report_absence(const struct command_options *options, int error, int pid,
+                          const char *reason)
+{
+    const bool hangs = error == -ETIMEDOUT;
+    struct riptide_error none = { .text = "" };
+    struct kernel_left left;
+    int r = kernel_find_left(options->table, &left);
+
+    if (r < 0)
+        return command_fail(options, &none, r);
+    if (options->json)
+        command_print_json(options, json_pack("{s:s, s:s, s:I, s:I}", "health",
+                                              hangs ? "hangs" : "not running", "reason", reason,
+                                              "rules_left", (json_int_t)left.n_rules,
+                                              "routes_left", (json_int_t)left.n_routes));
+    else if (hangs)
+        put_hanging(pid, &left);
+    else
+        put_absence(options->control, &left);
+    return hangs ? EXIT_TROUBLE : EXIT_NOT_RUNNING;
+}
+
 int status_run(const struct command_options *options)
 {
     struct riptide_error error = { .text = "" };
@@ -198,18 +287,18 @@ int status_run(const struct command_options *options)
     json_t *status;
     bool is_troubled;
     int pid = 0;
-    int r = client_ask(options->settings.control, json_pack("{s:s}", "request", "status"), &status,
+    int r = client_ask(options->control, json_pack("{s:s}", "request", "status"), &status,
                        &pid, &error);
 
     if (r == -ETIMEDOUT || client_is_absence(r))
-        return absence_print(options, r, pid, error.text);
+        return report_absence(options, r, pid, error.text);
     if (r < 0)
         return command_fail(options, &error, r);
     health = text_of(status, "health");
     is_troubled = is_trouble(health);
     if (options->json) {
         r = command_print_json(options, status);
-        return r == EXIT_SUCCESS && is_troubled ? EXIT_NO_WINDOWS : r;
+        return r == EXIT_SUCCESS && is_troubled ? EXIT_TROUBLE : r;
     }
     remedy = put_health(status, health);
     if (text_of(status, "reason")[0])
@@ -219,5 +308,5 @@ int status_run(const struct command_options *options)
     put_message(status);
     put_figures(status);
     json_decref(status);
-    return is_troubled ? EXIT_NO_WINDOWS : EXIT_SUCCESS;
+    return is_troubled ? EXIT_TROUBLE : EXIT_SUCCESS;
 }

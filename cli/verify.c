@@ -1,276 +1,255 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riptide verify: opens a connection, sends nothing, and checks in its own TCP_INFO whether it
- * starts with Riptide's window, or what prevented that.
+ * riptide verify: opens a connection, sends nothing, and reads in its own TCP_INFO whether it
+ * starts with riptided's window; if not, why. With --accepted: accepted.c.
  */
-#include "lib/netlink.h"
-#include "lib/verdict/arm.h"
-#include "lib/tools.h"
-#include "verify/judge.h"
-
+#include "accepted.h"
 #include "client.h"
-#include "commands.h"
-#include "explanation.h"
-#include "kernel.h"
+#include "destination.h"
 #include "log.h"
-#include "resolve.h"
+#include "text.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-/* Exit status; 1: the connection could not be opened, 2: wrong usage. */
-enum { EXIT_BOUNDED = 3, EXIT_OVERRIDDEN = 4, EXIT_UNKNOWN = 5 };
+/* Besides those of all commands: the peer takes less than the window. */
+enum { EXIT_BOUNDED = 3 };
+
+enum { DEFAULT_PORT = 443, TIMEOUT_MS = 5000 };
 
 /* Connections in a row that may be held out: with 50 % held out, once in a million. */
 enum { MOST_HELD_OUT = 20 };
 
-/* Connections in a row whose window differs from the program's a moment later. */
+/* Connections in a row whose window may change between the two questions. */
 enum { MOST_CHANGED = 3 };
 
-/* Whom the program holds out. */
-struct draw {
-    uint32_t share, seed;
-};
+/* TCP_INFINITE_SSTHRESH in include/net/tcp.h. */
+#define NO_SSTHRESH 0x7fffffffu
 
 const struct option_row verify_rows[] = {
-    COMMAND_ROW("source", address, source, "connect from this address"),
-    COMMAND_UNSET("mark", mark, probe_mark, "set this mark on the connection (SO_MARK)"),
-    COMMAND_ROW("interface", name, interface, "bind the connection to this link"),
-    COMMAND_ROW("timeout", duration, timeout_ns, "how long to wait for an answer"),
+    COMMAND_ROW("accepted", flag, accepted,
+                "watch connections that this host accepts; operand: PREFIX"),
+    COMMAND_ROW("for", duration, for_ns, "how long to watch them"),
     { .name = NULL },
 };
 
-/* An address, without a prefix length. */
-static bool parse_address(struct riptide_prefix *prefix, const char *text)
+/* The opened connection, before any data was sent. */
+struct probe {
+    struct riptide_prefix peer, source;
+    uint16_t port, source_port;
+    struct tcp_info info; /* an older kernel fills less */
+    char congestion_control[16];
+};
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static void *bytes_of(union address *address)
 {
-    return !strchr(text, '/') && riptide_prefix_parse(prefix, text) == 0;
+    return address->any.sa_family == AF_INET ? (void *)&address->v4.sin_addr
+                                             : (void *)&address->v6.sin6_addr;
 }
 
-/* IPv6 only, fe80::/10; IPv4 link-local addresses are routed like any other. */
-static bool is_link_local(const struct riptide_prefix *address)
+static int wait_connected(int fd)
 {
-    return address->family == AF_INET6 && address->addr[0] == 0xfe &&
-           (address->addr[1] & 0xc0) == 0x80;
+    struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+    socklen_t n_bytes = sizeof(int);
+    int n, error = 0;
+
+    do
+        n = poll(&poll_fd, 1, TIMEOUT_MS);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return n < 0 ? -errno : -ETIMEDOUT;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n_bytes) < 0)
+        return -errno;
+    return -error;
 }
 
-/* Reads the command line. Returns what is wrong with it, or NULL. */
-static const char *parse(struct probe *probe, const struct command_options *options)
+static int look(int fd, struct probe *probe)
 {
-    uint32_t port;
+    socklen_t info_bytes = sizeof(probe->info), name_bytes = sizeof(probe->congestion_control);
+    union address source = { 0 };
+    socklen_t source_bytes = sizeof(source);
 
-    if (options->n_operands != 2)
-        return "give an address and a port";
-    if (!parse_address(&probe->peer, options->operands[0]))
-        return "the first operand is no IPv4 or IPv6 address";
-    if (value_parse(&value_u32, &port, options->operands[1]) < 0 || port == 0 || port > UINT16_MAX)
-        return "the second operand is no port from 1 to 65535";
-    if (options->source && !parse_address(&probe->source, options->source))
-        return "--source: no IPv4 or IPv6 address";
-    if (options->source && probe->source.family != probe->peer.family)
-        return "--source: not of the same family as the address";
-    if (is_link_local(&probe->peer) && !options->interface)
-        return "a link-local address exists on each link: give --interface";
-    probe->peer_port = (uint16_t)port;
-    probe->mark = options->probe_mark;
-    probe->interface = options->interface;
-    return NULL;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &probe->info, &info_bytes) < 0 ||
+        getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, probe->congestion_control, &name_bytes) < 0 ||
+        getsockname(fd, &source.any, &source_bytes) < 0)
+        return -errno;
+    probe->source = probe->peer;
+    memcpy(probe->source.addr, bytes_of(&source), probe->source.len / 8);
+    probe->source_port = ntohs(source.v6.sin6_port);
+    return 0;
 }
 
-/*
- * The window in the program's map for the peer, if a riptided manages the namespace and answers.
- * Returns how many connections got windows from the program so far; -1: it has none for the peer.
- */
-static json_int_t ask_program(struct evidence *evidence, const struct command_options *options,
-                              const struct riptide_prefix *peer, int holder,
-                              struct draw *arms)
+/* Opens the connection, fills in the rest, and closes it. */
+static int connect_once(struct probe *probe)
 {
-    struct riptide_error error = { .text = "" };
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    json_t *answer = NULL;
-    const json_t *program;
-    json_int_t n_given = -1;
-    int pid;
+    /* Families and ports are at the same offset in both. */
+    union address peer = { .v6 = { .sin6_family = probe->peer.family,
+                                   .sin6_port = htons(probe->port) } };
+    int fd = socket(probe->peer.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int r;
 
-    riptide_prefix_format(peer, dst);
-    evidence->program_cwnd = 0;
-    evidence->why_off[0] = '\0';
-    evidence->off[0] = '\0';
-    if (client_ask(options->settings.control,
-                   json_pack("{s:s, s:s}", "request", "explain", "dst", dst), &answer, &pid,
-                   &error) == 0 &&
-        pid == holder) {
-        program = get(answer, "program");
-        snprintf(evidence->off, sizeof(evidence->off), "%s", text_of(get(answer, "window"), "off"));
-        if (json_is_object(program))
-            n_given = number(program, "given");
-        if (json_is_null(get(program, "reason")))
-            evidence->program_cwnd = (uint32_t)number(program, "initcwnd");
-        else
-            snprintf(evidence->why_off, sizeof(evidence->why_off), "%s",
-                     text_of(program, "reason"));
-        if (probe_is_outside(text_of(program, "cgroup")))
-            snprintf(evidence->cgroup, sizeof(evidence->cgroup), "%s", text_of(program, "cgroup"));
-        arms->share = ARM_SHARE(json_number_value(get(program, "holdout_percent")));
-        arms->seed = (uint32_t)number(program, "holdout_seed");
-    } else if (client_has_program(holder) > 0) {
-        evidence->silent_pid = holder;
-    }
-    json_decref(answer);
-    return n_given;
-}
-
-static int gather(struct evidence *evidence, struct rule **rulesp,
-                  const struct command_options *options, struct riptide_error *error)
-{
-    const struct probe asked = evidence->probe;
-    struct draw arms = { 0 };
-    struct netlink netlink;
-    json_int_t n_before = -1, n_given;
-    int holder;
-    int r = resolve_find_ours(&evidence->applier, &evidence->probe.peer, &evidence->route);
-
-    evidence->has_route = r == 0;
-    evidence->has_holder = riptide_applier_get_holder(&holder) == 0;
-    r = r == -ENOENT ? 0 : r;
-    if (r == 0 && evidence->has_holder)
-        n_before = ask_program(evidence, options, &asked.peer, holder, &arms);
-    /* A connection that is held out, or whose window changed meanwhile, proves nothing. */
-    for (int i = 0, n_others = 0; r == 0 && i < MOST_HELD_OUT && n_others < MOST_CHANGED; i++) {
-        evidence->probe = asked;
-        r = probe_run(&evidence->probe, options->timeout_ns, error);
-        if (r == 0 && evidence->has_holder && !evidence->silent_pid) {
-            n_given = ask_program(evidence, options, &asked.peer, holder, &arms);
-            /* The counter includes other connections: if this one was not served, those were. */
-            evidence->has_given = n_before >= 0 && n_given > n_before && !evidence->cgroup[0];
-            n_before = n_given;
-        }
-        if (arm_of(evidence->probe.cookie, arms.seed, arms.share) != ARM_WINDOW)
-            continue;
-        if (evidence->program_cwnd == 0 || evidence->cgroup[0] ||
-            (evidence->has_given && evidence->probe.cwnd == evidence->program_cwnd))
-            break;
-        n_others++;
-    }
+    if (fd < 0)
+        return -errno;
+    memcpy(bytes_of(&peer), probe->peer.addr, probe->peer.len / 8);
+    r = connect(fd, &peer.any, sizeof(peer)) < 0 ? -errno : 0;
+    if (r == -EINPROGRESS)
+        r = wait_connected(fd);
     if (r == 0)
-        r = netlink_init(&netlink);
-    if (r < 0)
-        return r;
-    probe_ask_route(&netlink, &evidence->probe, &evidence->answer);
-    netlink_deinit(&netlink);
-    r = kernel_read_rules(rulesp, &evidence->n_rules);
-    evidence->rules = *rulesp;
+        r = look(fd, probe);
+    close(fd);
     return r;
 }
 
-static json_t *to_json(const struct evidence *evidence, const struct verdict *verdict)
-{
-    const struct probe *probe = &evidence->probe;
+/* What riptided and the kernel say of the connection. */
+struct evidence {
+    struct kernel_route route;
+    json_t *answer; /* of riptided; NULL: it did not answer */
+    struct riptide_error failure;
+};
 
-    return json_pack("{s:s, s:s?, s:s?, s:{s:o, s:i, s:o, s:i, s:s, s:I, s:I, s:o}, "
-                     "s:{s:o, s:o, s:i, s:o}, s:{s:o, s:b}}",
-                     "verdict", verdict_name(verdict->kind), "reason",
-                     verdict->reason[0] ? verdict->reason : NULL, "note",
-                     verdict->note[0] ? verdict->note : NULL, "connection", "source",
-                     explanation_prefix(&probe->source), "source_port", probe->source_port, "peer",
-                     explanation_prefix(&probe->peer), "peer_port", probe->peer_port,
-                     "congestion_control", probe->congestion_control, "cwnd",
-                     (json_int_t)probe->cwnd, "mss_bytes", (json_int_t)probe->mss_bytes,
-                     "peer_window_bytes", figure_or_null(probe->snd_wnd_bytes), "route", "dst",
-                     explanation_prefix(&evidence->answer.match), "table",
-                     figure_or_null(evidence->answer.table), "protocol", evidence->answer.protocol,
-                     "initcwnd", figure_or_null(evidence->answer.initcwnd), "program", "initcwnd",
-                     figure_or_null(evidence->program_cwnd), "has_given", evidence->has_given);
+static void ask(struct evidence *evidence, const struct command_options *options,
+                const struct probe *probe)
+{
+    const struct kernel_query query = { .peer = probe->peer,
+                                        .source = probe->source,
+                                        .source_port = probe->source_port,
+                                        .port = probe->port };
+
+    json_decref(evidence->answer);
+    client_ask(options->control,
+               json_pack("{s:s, s:s}", "request", "explain", "dst", options->operands[0]),
+               &evidence->answer, NULL, &evidence->failure);
+    kernel_find_route(&query, &evidence->route);
 }
 
-static void print_program(const struct evidence *evidence)
+/* Whether the window is one that riptided gives. */
+static bool is_ours(const struct evidence *evidence, const struct probe *probe)
 {
-    if (evidence->program_cwnd > 0)
-        printf("  program     gives %" PRIu32 "%s\n", evidence->program_cwnd,
-               evidence->has_given ? "" : ", but not to this connection");
+    const json_t *program = get(evidence->answer, "program");
+    const uint32_t cwnd = probe->info.tcpi_snd_cwnd;
+
+    return (evidence->route.is_ours && evidence->route.initcwnd == cwnd) ||
+           (number(program, "initcwnd") == cwnd && !text_of(program, "reason")[0]);
 }
 
-static void print_peer(const struct probe *probe)
+/*
+ * A connection that is held out proves nothing, nor does one whose window has changed meanwhile:
+ * then the next one is asked.
+ */
+static int gather(struct evidence *evidence, struct probe *probe,
+                  const struct command_options *options)
 {
-    if (probe->snd_wnd_bytes == 0)
-        puts("  peer        takes a window that this kernel does not show");
-    else if (probe->mss_bytes == 0)
-        printf("  peer        takes %" PRIu32 " bytes at first\n", probe->snd_wnd_bytes);
-    else
-        printf("  peer        takes %" PRIu32 " bytes at first, %" PRIu32 " segments\n",
-               probe->snd_wnd_bytes, probe->snd_wnd_bytes / probe->mss_bytes);
+    const struct riptide_prefix any = { .family = 0 };
+    int most = 1, r = 0;
+
+    for (int i = 0; r == 0 && i < most; i++) {
+        probe->source = any;
+        r = connect_once(probe);
+        if (r < 0)
+            return r;
+        ask(evidence, options, probe);
+        if (is_ours(evidence, probe))
+            break;
+        if (json_is_object(get(evidence->answer, "program")) || evidence->route.is_ours)
+            most = real(get(evidence->answer, "program"), "holdout_percent") > 0 ? MOST_HELD_OUT
+                                                                                 : MOST_CHANGED;
+    }
+    return r;
 }
 
-static void print(const struct evidence *evidence, const struct verdict *verdict)
+/* Why the connection does not start with riptided's window. */
+static void find_reason(struct start *start, const struct evidence *evidence,
+                        const struct probe *probe)
 {
-    const struct probe *probe = &evidence->probe;
-    const struct route_answer *answer = &evidence->answer;
-    char peer[RIPTIDE_PREFIX_TEXT_BYTES], source[RIPTIDE_PREFIX_TEXT_BYTES];
-    char match[RIPTIDE_PREFIX_TEXT_BYTES] = "-";
+    *start = (struct start){ .is_ours = false };
+    if (evidence->answer)
+        destination_find_start(start, evidence->answer, &evidence->route, probe->peer.family);
+    if (probe->info.tcpi_total_retrans > 1)
+        snprintf(start->why, sizeof(start->why),
+                 "SYNs were lost (%u retransmitted): the kernel starts with one segment then",
+                 probe->info.tcpi_total_retrans);
+    else if (!evidence->answer)
+        snprintf(start->why, sizeof(start->why), "%s", evidence->failure.text);
+    else if (start->is_ours)
+        snprintf(start->why, sizeof(start->why),
+                 "riptided gives %d: this command may be outside of the cgroup %s, or the "
+                 "congestion control or a program of others has set the window",
+                 (int)start->window, text_of(get(evidence->answer, "program"), "cgroup"));
+}
 
-    riptide_prefix_format(&probe->peer, peer);
+/* Returns the exit status. */
+static int report(const struct evidence *evidence, const struct probe *probe, const char *peer)
+{
+    const struct tcp_info *info = &probe->info;
+    const uint32_t fits = info->tcpi_snd_wnd && info->tcpi_snd_mss
+                              ? info->tcpi_snd_wnd / info->tcpi_snd_mss
+                              : UINT32_MAX;
+    bool has_ours = is_ours(evidence, probe), is_bounded = fits < info->tcpi_snd_cwnd;
+    char source[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct start start;
+
+    printf("%s: %s port %u starts with %u segments\n",
+           !has_ours ? "other" : is_bounded ? "bounded" : "applied", peer, probe->port,
+           info->tcpi_snd_cwnd);
+    if (!has_ours) {
+        find_reason(&start, evidence, probe);
+        text_field(stdout, "why", "%s", start.why);
+        if (start.remedy)
+            text_field(stdout, "do", "%s", start.remedy);
+    }
     riptide_prefix_format(&probe->source, source);
-    if (answer->match.family)
-        riptide_prefix_format(&answer->match, match);
-    printf("%s: %s port %u starts with %" PRIu32 " segments%s%s\n", verdict_name(verdict->kind),
-           peer, probe->peer_port, probe->cwnd, verdict->reason[0] ? ": " : "", verdict->reason);
-    printf("  connection  from %s port %u, %s, segments of %" PRIu32 " bytes, none sent\n", source,
-           probe->source_port, probe->congestion_control, probe->mss_bytes);
-    printf("  route       %s table %" PRIu32 " proto %u", match, answer->table, answer->protocol);
-    if (answer->initcwnd > 0)
-        printf(" initcwnd %" PRIu32, answer->initcwnd);
-    puts("");
-    print_program(evidence);
-    print_peer(probe);
-    if (verdict->note[0])
-        printf("  note        %s\n", verdict->note);
-}
-
-static int report(const struct command_options *options, const struct evidence *evidence)
-{
-    struct verdict verdict;
-    static const int statuses[] = {
-        [VERDICT_APPLIED] = EXIT_SUCCESS,
-        [VERDICT_BOUNDED] = EXIT_BOUNDED,
-        [VERDICT_OVERRIDDEN] = EXIT_OVERRIDDEN,
-        [VERDICT_UNKNOWN] = EXIT_UNKNOWN,
-    };
-    int status = EXIT_SUCCESS;
-
-    verdict_judge(evidence, &verdict);
-    if (options->json)
-        status = command_print_json(options, to_json(evidence, &verdict));
-    else
-        print(evidence, &verdict);
-    return status == EXIT_SUCCESS ? statuses[verdict.kind] : status;
+    text_field(stdout, "connection", "from %s, %s, segments of %u bytes, none sent", source,
+               probe->congestion_control, info->tcpi_snd_mss);
+    if (fits != UINT32_MAX)
+        text_field(stdout, "peer", "takes %u bytes at first, %u segments%s", info->tcpi_snd_wnd,
+                   fits, is_bounded ? ": the rest waits for its first acknowledgement" : "");
+    if (info->tcpi_snd_ssthresh < NO_SSTHRESH && info->tcpi_snd_ssthresh < info->tcpi_snd_cwnd)
+        text_field(stdout, "threshold", "of slow start: %u segments, of an earlier connection, so "
+                   "that the window does not double (ip tcp_metrics)", info->tcpi_snd_ssthresh);
+    if (!has_ours)
+        return EXIT_TROUBLE;
+    return is_bounded ? EXIT_BOUNDED : EXIT_SUCCESS;
 }
 
 int verify_run(const struct command_options *options)
 {
-    struct evidence evidence = { .applier = options->settings.applier };
-    const char *wrong = parse(&evidence.probe, options);
-    struct riptide_error error = { .text = "" };
-    struct resolved resolved;
-    struct rule *rules = NULL;
-    int status = EXIT_FAILURE;
-    int r;
+    struct probe probe = { .port = DEFAULT_PORT };
+    struct evidence evidence = { .answer = NULL };
+    uint32_t port = DEFAULT_PORT;
+    int status, r;
 
-    if (wrong)
-        return command_refuse(options, "%s", wrong);
-    /* First, as it reports wrong numbers in words. */
-    r = resolve(&evidence.applier, options->settings.estimator.cwnd_max, &evidence.probe.peer, 1,
-                &resolved, &error);
-    evidence.dry = resolved.left_alone;
-    if (r == -EINVAL)
-        return command_fail(options, &error, r);
-    if (r == 0)
-        r = gather(&evidence, &rules, options, &error);
-    if (r == 0)
-        status = report(options, &evidence);
-    else
-        log_answer("verify: %s port %s: %s", options->operands[0], options->operands[1],
-                   log_error_text(&error, r));
-    free(rules);
+    if (options->accepted)
+        return accepted_run(options);
+    if (options->n_operands < 1 || options->n_operands > 2)
+        return command_refuse(options, "give an address, and a port where it is not 443");
+    if (strchr(options->operands[0], '/') ||
+        riptide_prefix_parse(&probe.peer, options->operands[0]) != 0)
+        return command_refuse(options, "%s: no IPv4 or IPv6 address", options->operands[0]);
+    if (options->n_operands == 2 &&
+        (value_parse(&value_u32, &port, options->operands[1]) < 0 || port == 0 ||
+         port > UINT16_MAX))
+        return command_refuse(options, "%s: no port from 1 to 65535", options->operands[1]);
+    probe.port = (uint16_t)port;
+    r = gather(&evidence, &probe, options);
+    if (r < 0) {
+        log_answer("verify: %s port %u: %s", options->operands[0], port,
+                   r == -ETIMEDOUT ? "no answer within 5 s" : strerror(-r));
+        status = EXIT_FAILURE;
+    } else {
+        status = report(&evidence, &probe, options->operands[0]);
+    }
+    json_decref(evidence.answer);
     return status;
 }

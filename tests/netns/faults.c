@@ -102,12 +102,6 @@ static uint32_t count_fds(void)
     return n;
 }
 
-static struct nlmsghdr *begin_routes(void *text, void *room)
-{
-    (void)text;
-    return message_dump(room, RTM_GETROUTE, AF_INET, applier_config.table);
-}
-
 static int on_route(void *text, const struct nlmsghdr *message)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -126,7 +120,7 @@ static int on_route(void *text, const struct nlmsghdr *message)
 static void host_read(char *text)
 {
     CLEANUP(netlink_deinit) struct netlink netlink;
-    struct rule *rules = NULL;
+    struct kernel_rule *rules = NULL;
     size_t n_rules = 0;
     int r;
 
@@ -138,7 +132,10 @@ static void host_read(char *text)
             sprintf(text + strlen(text), "rule of family %u, table %u\n", rules[i].family,
                     rules[i].table);
     }
-    r = kernel_dump(&netlink, begin_routes, on_route, text);
+    r = netlink_dump(&netlink, message_dump(netlink_room(&netlink), RTM_GETROUTE, AF_INET,
+                                            applier_config.table));
+    while (r == 0)
+        r = netlink_dump_step(&netlink, on_route, text);
     if (r < 0 && !netlink_is_absence(r))
         strcat(text, "unreadable\n");
     free(rules);
@@ -295,17 +292,10 @@ static void ask(struct run *run)
                                        .cwnd_max = 20,
                                        .until_ns = RIPTIDE_NEVER_NS };
     struct riptide_error error = { .text = "" };
-    struct riptide_route *routes = NULL;
-    struct rule *rules = NULL;
     int holder;
-    size_t n;
 
     run->has_asked = true;
     expect_line(riptide_agent_set_hint(run->agent, &hint, &error), &error);
-    kernel_read_routes(&applier_config, &routes, &n);
-    free(routes);
-    kernel_read_rules(&rules, &n);
-    free(rules);
     riptide_applier_get_holder(&holder);
 }
 

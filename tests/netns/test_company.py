@@ -6,7 +6,7 @@ import pytest
 from control import wait_rounds
 from netns import (BY_ROUTES, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snapshot,
                    wait_until, wait_window)
-from test_doctor import find
+from test_doctor import doctor
 from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours, wait_ours
 from programs import Driver
 
@@ -29,8 +29,8 @@ def test_table_in_use_is_refused_by_name(net, family, theirs, words):
         host={4: "198.51.100.0", 6: "2001:db8:99::"}[family]).split())
     before = net.host.ip("rule") + net.host.ip("-6", "rule")
     said = refusal(net.host)
-    finding = find(net.host, "numbers")
-    assert finding["severity"] == "error" and finding["summary"].partition(": ")[2] in said
+    kind, what, _ = doctor(net.host)["table"]
+    assert kind == "PROBLEM" and what.partition(": ")[2] in said
     for word in words:
         assert word in said
     assert net.host.ip("rule") + net.host.ip("-6", "rule") == before

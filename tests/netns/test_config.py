@@ -69,4 +69,4 @@ def test_prefix_has_bounds_of_its_own(net, config):
         assert (window["hint"], window["off"]) == ("203.0.113.0/24", None)
         assert (window["cwnd_max"], window["cwnd"]) == (25, 25)
         assert window["limited_by"] == "max"
-        assert "by the hint for 203.0.113.0/24" in derived(net.host, "203.0.113.1")
+        assert "by the hint or section for 203.0.113.0/24" in derived(net.host, "203.0.113.1")

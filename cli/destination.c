@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * riptide show DST: with which window connections start, why not with ours, and each step from the
+ * open connections to the kernel, in the order in which they happen. At most 15 lines.
+ */
+#include "destination.h"
+
+#include "kernel.h"
+#include "log.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT "%" JSON_INTEGER_FORMAT
+
+/* The kernel's own window, segments. */
+enum { TEN = 10 };
+
+#define because(start, ...) snprintf((start)->why, sizeof((start)->why), __VA_ARGS__)
+
+static bool is_state(const json_t *route, const char *state)
+{
+    return strcmp(text_of(route, "state"), state) == 0;
+}
+
+/* Our route is in the kernel, and connections take another one. */
+static void explain_other_route(struct start *start, uint8_t family)
+{
+    struct kernel_rule *rules = NULL;
+    const struct kernel_rule *rule;
+    char described[96];
+    size_t n = 0;
+
+    start->remedy = "riptide doctor";
+    kernel_read_rules(&rules, &n);
+    rule = kernel_find_before(rules, n, family);
+    if (rule) {
+        kernel_describe_rule(described, sizeof(described), rule);
+        because(start, "a rule of another program comes before ours: %s", described);
+    } else {
+        because(start, "the kernel answers by another route than ours");
+    }
+    free(rules);
+}
+
+/* There is no window: the first condition that is missing. */
+static void explain_no_window(struct start *start, const json_t *answer)
+{
+    const json_t *seen = get(answer, "seen"), *left_out = get(seen, "left_out");
+
+    if (!json_is_true(get(answer, "in_scope")))
+        because(start, "it is outside of scope, or in exclude");
+    else if (json_is_object(seen) && number(seen, "counted") == 0)
+        because(start, "none of the " FORMAT " connections seen last counts: " FORMAT
+                       " sent nothing, " FORMAT " idle, " FORMAT " not measured",
+                number(seen, "connections"), number(left_out, "unused"), number(left_out, "idle"),
+                number(left_out, "unmeasured"));
+    else
+        because(start, "no connection to it is open to learn from");
+}
+
+/* Why connections do not start with a window of ours: the first step that fails. */
+static void explain_start(struct start *start, const json_t *answer, uint8_t family)
+{
+    const json_t *window = get(answer, "window"), *route = get(answer, "route");
+    const char *off = text_of(window, "off"), *reason = text_of(route, "reason");
+    const char *no_program = text_of(get(answer, "program"), "reason");
+    const char *no_rules = text_of(get(answer, "rules"), "reason");
+
+    if (json_is_true(get(answer, "dry_run"))) {
+        because(start, "a dry run, which gives no window");
+    } else if (off[0]) {
+        because(start, "windows are off for %s, by a hint or a section [prefix]", off);
+        start->remedy = "riptide hint lists them";
+    } else if (no_program[0] || (is_state(route, "applied") && no_rules[0])) {
+        because(start, "%s", no_program[0] ? no_program : no_rules);
+        start->remedy = "riptide status";
+    } else if (!json_is_object(window) && !json_is_object(route)) {
+        explain_no_window(start, answer);
+    } else if (!json_is_object(route)) {
+        because(start, "its window is given in this round");
+    } else if (is_state(route, "applied")) {
+        explain_other_route(start, family);
+    } else if (is_state(route, "withdrawn")) {
+        because(start, "withdrawn%s%s", reason[0] ? ": " : ", as its time to live has passed",
+                reason);
+    } else {
+        because(start, "%s: %s", text_of(route, "state"), reason);
+        start->remedy = "riptide doctor";
+    }
+}
+
+void destination_find_start(struct start *start, const json_t *answer,
+                            const struct kernel_route *route, uint8_t family)
+{
+    const json_t *program = get(answer, "program");
+    const json_int_t given = number(program, "initcwnd");
+    const bool is_given = given > 0 && !text_of(program, "reason")[0] &&
+                          json_is_false(get(answer, "dry_run"));
+
+    *start = (struct start){ .window = 0 };
+    if (route->error) {
+        because(start, "the kernel has no route: %s", strerror(-route->error));
+        return;
+    }
+    start->window = route->initcwnd ? route->initcwnd : TEN;
+    start->is_ours = route->is_ours || is_given;
+    /* Without losses or a hint the program leaves a larger window of the route. */
+    if (is_given && (json_is_true(get(program, "may_lower")) || given > start->window))
+        start->window = given;
+    if (!start->is_ours)
+        explain_start(start, answer, family);
+}
+
+/* "3 count, 0.2 s ago; left out: 2 idle". */
+static void put_connections(const json_t *counted, json_int_t n, double ago_s)
+{
+    const char *reason, *lead = "; left out: ";
+    char text[128], span[TEXT_SPAN_BYTES];
+    size_t end = (size_t)snprintf(text, sizeof(text), FORMAT " counted, %s ago", n,
+                                  text_span(span, ago_s));
+    json_t *value;
+
+    json_object_foreach(json_object_get(counted, "left_out"), reason, value)
+    {
+        if (json_integer_value(value) == 0 || end >= sizeof(text))
+            continue;
+        end += (size_t)snprintf(text + end, sizeof(text) - end, "%s" FORMAT " %s", lead,
+                                json_integer_value(value), reason);
+        lead = ", ";
+    }
+    text_field(stdout, "connections", "%s", text);
+}
+
+static void put_path(const json_t *evidence)
+{
+    const double min_rtt_ms = real(evidence, "min_rtt_ms");
+
+    if (min_rtt_ms > 0 && json_is_integer(get(evidence, "fitting")))
+        text_field(stdout, "path", "round trip %.1f ms; first flights that fit: " FORMAT " of "
+                   FORMAT " to grow; that lost: " FORMAT " of 16 to shrink", min_rtt_ms,
+                   number(evidence, "fitting"), number(evidence, "wait"),
+                   number(evidence, "against"));
+    else if (min_rtt_ms > 0)
+        text_field(stdout, "path", "round trip %.1f ms", min_rtt_ms);
+}
+
+static void put_window(const json_t *answer, const json_t *window)
+{
+    const char *hint = text_of(window, "hint");
+    char end[TEXT_SPAN_BYTES + 16] = "", span[TEXT_SPAN_BYTES];
+
+    put_connections(window, number(window, "connections"), real(window, "age_s"));
+    put_path(get(window, "evidence"));
+    text_field(stdout, "computed", "%.1f segments, by policy %s", real(window, "smoothed"),
+               text_of(answer, "policy"));
+    if (number(window, "cwnd") == 0)
+        return;
+    text_field(stdout, "bounds", FORMAT " to " FORMAT "%s%s%s", number(window, "cwnd_min"),
+               number(window, "cwnd_max"), hint[0] ? ", by the hint or section for " : "", hint,
+               number(window, "base_cwnd") ? "; not below the route of main" : "");
+    if (json_is_number(get(window, "expires_s")))
+        snprintf(end, sizeof(end), ", for %s more", text_span(span, real(window, "expires_s")));
+    text_field(stdout, "window", FORMAT " segments%s", number(window, "cwnd"), end);
+}
+
+static void put_program(const json_t *program)
+{
+    const double held_out = real(program, "holdout_percent");
+    char pacing[64] = "", holdout[64] = "";
+
+    if (number(program, "pacing_percent") > 0)
+        snprintf(pacing, sizeof(pacing), ", paced over " FORMAT " %% of a round trip",
+                 number(program, "pacing_percent"));
+    if (held_out > 0)
+        snprintf(holdout, sizeof(holdout), ", %g %% of connections held out", held_out);
+    text_field(stdout, "program", FORMAT " segments%s%s", number(program, "initcwnd"), pacing,
+               holdout);
+}
+
+static void put_route(const json_t *route)
+{
+    const char *reason = text_of(route, "reason");
+
+    if (is_state(route, "applied"))
+        text_field(stdout, "route", FORMAT " segments", number(route, "initcwnd"));
+    else if (!is_state(route, "by the program"))
+        text_field(stdout, "route", "%s%s%s", text_of(route, "state"), reason[0] ? ": " : "",
+                   reason);
+}
+
+static void put_kernel(const struct kernel_route *route)
+{
+    char match[RIPTIDE_PREFIX_TEXT_BYTES], dev[IF_NAMESIZE], initcwnd[32] = "no initcwnd";
+
+    if (route->error)
+        return;
+    riptide_prefix_format(&route->match, match);
+    if (route->initcwnd)
+        snprintf(initcwnd, sizeof(initcwnd), "initcwnd %u", route->initcwnd);
+    text_field(stdout, "kernel", "takes %s of table %u dev %s, %s", match, route->table,
+               log_device_name(route->ifindex, dev), initcwnd);
+}
+
+int destination_print(const struct command_options *options, const struct riptide_prefix *dst,
+                      json_t *answer)
+{
+    const json_t *window = get(answer, "window"), *seen = get(answer, "seen");
+    const struct kernel_query query = { .peer = *dst };
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct kernel_route route;
+    struct start start;
+
+    if (options->json)
+        return command_print_json(options, answer);
+    riptide_prefix_format(dst, text);
+    kernel_find_route(&query, &route);
+    destination_find_start(&start, answer, &route, dst->family);
+    if (start.window)
+        printf("%s: connections start with " FORMAT " segments%s\n", text, start.window,
+               start.is_ours || start.window != TEN ? "" : " (the kernel's)");
+    else
+        printf("%s: no connection can start\n", text);
+    if (start.why[0])
+        text_field(stdout, "why", "%s", start.why);
+    if (strcmp(text, text_of(answer, "destination")) != 0)
+        text_field(stdout, "part of", "%s", text_of(answer, "destination"));
+    if (json_is_object(window))
+        put_window(answer, window);
+    else if (json_is_object(seen))
+        put_connections(seen, number(seen, "counted"), real(seen, "age_s"));
+    if (json_is_object(get(answer, "program")))
+        put_program(get(answer, "program"));
+    if (json_is_object(get(answer, "route")))
+        put_route(get(answer, "route"));
+    put_kernel(&route);
+    if (start.remedy)
+        text_field(stdout, "do", "%s", start.remedy);
+    json_decref(answer);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* How connections to a destination start, by the daemon's answer to `explain` and the kernel's. */
+#ifndef CLI_DESTINATION_H
+#define CLI_DESTINATION_H
+
+#include "commands.h"
+#include "kernel.h"
+
+struct start {
+    json_int_t window; /* segments; 0: they cannot */
+    bool is_ours;
+    char why[512];      /* it is not ours; empty: it is */
+    const char *remedy; /* NULL: none is known, or needed */
+};
+
+void destination_find_start(struct start *start, const json_t *answer,
+                            const struct kernel_route *route, uint8_t family);
+
+/* Prints that, and how the window comes about. Frees the answer. Returns the exit status. */
+int destination_print(const struct command_options *options, const struct riptide_prefix *dst,
+                      json_t *answer);
+
+#endif

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""riptide show: windows; of one destination, from its connections to the kernel, or why it has none."""
+
+import json
+import re
+
+import pytest
+from control import derived, one_line, riptide_json, status, wait_rounds
+from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, add_wg_quick_rules, rules, wait_until, wait_window, windows
+
+V4, V6 = "203.0.113.1", "2001:db8::1"
+
+
+def table(host, *options):
+    """The rows, and the last line; none is wider than 80 columns."""
+    lines = host.run(RIPTIDE, "show", *options).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    header = next(i for i, line in enumerate(lines) if line.startswith("DESTINATION "))
+    return [line.split() for line in lines[header + 1:-1]], lines[-1]
+
+
+def test_list_has_those_first_that_save_most_and_totals(net):
+    with Daemon.learned(net, {V4: 30, V6: 60, "198.51.100.1": 30}, *BY_ROUTES):
+        found = windows(net.host)
+        rows, total = table(net.host)
+        assert [row[0] for row in rows] == [V6, "198.51.100.1", V4]
+        assert {row[0]: int(row[1]) for row in rows} == found and {row[5] for row in rows} == {"route"}
+        assert total == f"3 with a window, median {sorted(found.values())[1]}; 0 without"
+        (first, more), _ = table(net.host, "--top", "1")
+        assert first[0] == V6 and more[:3] == ["...", "2", "more"]
+        document = riptide_json(net.host, "show", "203.0.113.0/24")
+        (row,) = document["routes"]
+        assert (row["dst"], row["window"], row["connections"], row["state"]) == (V4, found[V4], 1, "applied")
+        net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--off", "--for", "1h")
+        wait_until(lambda: "2 with a window" in table(net.host)[1] or "; 1 without" in table(net.host)[1], "the hint")
+
+
+def test_of_one_destination_each_step_is_a_line(net):
+    net.learned(V4, 60)
+    with Daemon.learned(net, "203.0.113.2", *BY_ROUTES, "--cwnd-max", "25"):
+        wait_window(net.host, V4)
+        found = riptide_json(net.host, "show", V4)
+        assert (found["window"]["connections"], found["window"]["cwnd"]) == (1, 25)
+        said = derived(net.host, V4)
+        assert said.startswith(f"{V4}: connections start with 25 segments\n") and "  why " not in said
+        assert re.findall("^  (\\w+)", said, re.M) == ["connections", "path", "computed", "bounds", "window", "route", "kernel"]
+        assert "  route        25 segments\n" in said
+        assert f"  kernel       takes {V4} of table 7230 dev eth0, initcwnd 25\n" in said
+        lines = net.host.run(*AS_NOBODY, RIPTIDE, "show", V4).stdout.splitlines()
+        assert len(lines) <= 15 and max(map(len, lines)) <= 80
+        net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", "20", "--for", "1h")
+        wait_until(lambda: "  bounds       10 to 20, by the hint or section for 203.0.113.0/24" in derived(net.host, V4), "the hint")
+        net.host.run(RIPTIDE, "pause")
+        said = derived(net.host, V4)
+        assert said.startswith(f"{V4}: connections start with 10 segments (the kernel's)\n  why          paused\n")
+        assert net.connect(V4).cwnd() == 10
+        assert net.host.run(RIPTIDE, "show").stdout.startswith("  off          paused, until riptide resume\n")
+
+
+@pytest.mark.parametrize("options, dst, why", [
+    ((), "203.0.113.5", "no connection to it is open to learn from"),
+    (("--scope", "198.51.100.0/24"), V4, "it is outside of scope, or in exclude"),
+    (("--exclude", V4), V4, "it is outside of scope, or in exclude"),
+    (("--apply", "routes", "--cgroup", "/"), "10.0.1.10", "no connection to it is open"),
+], ids=["unknown", "scope", "exclude", "own"])
+def test_missing_condition_is_named(net, options, dst, why):
+    net.learned(V4, 30)
+    with Daemon(net.host, *(options[:2] if "--cgroup" in options else options)):
+        wait_until(lambda: status()["round"], "a round")
+        assert f"  why          {why}" in derived(net.host, dst)
+
+
+def test_destination_without_a_route_of_the_kernel(net):
+    net.host.ip("route", "add", "blackhole", "203.0.113.6")
+    with Daemon(net.host):
+        assert derived(net.host, "203.0.113.6").startswith("203.0.113.6: no connection can start\n  why          the kernel has no route: ")
+
+
+def test_rule_that_comes_before_ours_is_named(net):
+    net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1")
+    net.host.ip("route", "add", "2001:db8::/64", "via", "fd00::1", "initcwnd", 17)
+    with Daemon.learned(net, dict.fromkeys((V4, V6, "198.51.100.1"), 40), *BY_ROUTES):
+        priority = add_wg_quick_rules(net.host)
+        wait_until(lambda: len(rules(net.host)) == 2, "our rules")
+        for address, starts, family in ((V4, 10, 4), (V6, 17, 6)):
+            assert net.connect(address).cwnd() == starts
+            said = derived(net.host, address)
+            assert said.startswith(f"{address}: connections start with {starts} segments")
+            assert f"a rule of another program comes before ours: IPv{family} priority {priority} lookup main\n" in said
+            assert said.endswith("  do           riptide doctor\n")
+        window = windows(net.host)["198.51.100.1"]
+        assert derived(net.host, "198.51.100.1").startswith(f"198.51.100.1: connections start with {window} segments\n")
+
+
+def test_prefix_is_about_the_one_destination_that_it_belongs_to(net, cgroup):
+    net.learned("198.51.100.1", 30)
+    with Daemon(net.host, "--prefix-len4", "22", "--apply", "program", "--cgroup", cgroup, has_rules=False):
+        wait_until(lambda: riptide_json(net.host, "show", "198.51.100.0/22")["program"], "a window")
+        assert "  part of      198.51.100.0/22\n" in derived(net.host, "198.51.100.0/24")
+        assert table(net.host, "198.51.96.0/21")[0][0][0] == "198.51.100.0/22"
+
+
+def test_connections_that_do_not_count_are_counted(net):
+    connections = [net.connect("203.0.113.3") for _ in range(2)]
+    with Daemon(net.host, "--policy", "careful") as daemon:
+        wait_until(lambda: riptide_json(net.host, "show", "203.0.113.3")["seen"], "a round")
+        with daemon.stopped():  # no round sees only one of them closed
+            for connection in connections:
+                net.reset(connection)
+        said = derived(net.host, "203.0.113.3")
+        assert ("  why          none of the 2 connections seen last counts: 2 sent nothing, 0 idle, 0 not measured\n"
+                in said)
+        assert re.search(r"^  connections  0 counted, \d+\.\d s ago; left out: 2 unused$", said, re.M)
+
+
+def test_daemon_that_hangs_or_does_not_run_is_one_line(net):
+    with Daemon.learned(net, {V4: 40}, *BY_ROUTES) as daemon:
+        with daemon.stopped():
+            for words in (("show",), ("show", V4)):
+                assert one_line(net.host.run(RIPTIDE, *words, check=False)) == (
+                    "riptide: show: /run/riptide/control: no answer within 5 s\n")
+        daemon.kill()
+        assert "riptided is not running" in one_line(net.host.run(RIPTIDE, "show", V4, check=False), 3)
+
+
+def test_evidence_of_careful_is_on_the_path(net):
+    connection = net.learned(V4, 60)
+    with Daemon(net.host, "--policy", "careful"), connection.busy():
+        said = wait_until(lambda: "first flights" in (said := derived(net.host, V4)) and said, "evidence")
+    assert re.search(r"^  path         round trip [\d.]+ ms; first flights that fit: \d of 4 to grow; that lost: \d+ of 16 to shrink$",
+                     said, re.M)
+
+
+def test_window_of_the_program_prevails_and_is_named(net, cgroup, daemon):
+    cwnd = net.learned(V4, 30).cwnd()
+    net.host.ip("rule", "add", "to", V4, "lookup", "100")
+    net.host.ip("route", "add", "default", "via", "10.0.0.1", "table", 100)
+    with daemon("both", "--holdout-percent", "20"):
+        wait_until(lambda: f"{V4}: connections start with {cwnd} segments\n" in derived(net.host, V4), "the window")
+        said = derived(net.host, V4)
+        assert "\n  route        left alone: " in said
+        assert f"\n  program      {cwnd} segments, 20 % of connections held out\n" in said
+        assert table(net.host)[0][0][5] == "program"
+        net.host.run(RIPTIDE, "pause")
+        assert "\n  why          paused\n" in derived(net.host, V4)
+
+
+def test_larger_window_of_a_route_stays(net, daemon):
+    cwnd = net.learned(V4, 30).cwnd()
+    net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", cwnd + 5)
+    with daemon("program", has_rules=False):
+        wait_rounds()
+        assert net.connect(V4).cwnd() == cwnd + 5
+        assert derived(net.host, V4).startswith(f"{V4}: connections start with {cwnd + 5} segments\n")
+        net.host.run(RIPTIDE, "hint", V4, "--max", "15", "--for", "1h")
+        wait_until(lambda: net.connect(V4).cwnd() == 15, "the hint")
+        assert derived(net.host, V4).startswith(f"{V4}: connections start with 15 segments\n")
+
+
+def test_program_that_gives_nothing_says_why(net, cgroup):
+    net.learned(V4, 30)
+    below = cgroup / "below"
+    below.mkdir()
+    with Daemon(net.host, "--apply", "program", "--cgroup", below, has_rules=False):
+        wait_until(lambda: status()["destinations"], "a destination")
+        below.rmdir()
+        gone = f"cgroup: {below} is not there: make it first"
+        wait_until(lambda: f"\n  why          {gone}\n" in derived(net.host, V4), "the end of it")
+        assert json.loads(net.host.run(RIPTIDE, "show", "--json").stdout)["off"] == gone
+
+
+def test_dry_run_gives_nothing(net, tmp_path):
+    net.learned(V4, 30)
+    path = tmp_path / "control"
+    with Daemon(net.host, *BY_ROUTES, "--dry-run", "--control", path, has_rules=False):
+        wait_until(lambda: path.exists() and status(path)["destinations"], "a destination")
+        assert "\n  why          a dry run, which gives no window\n" in derived(net.host, V4, "--control", path)
