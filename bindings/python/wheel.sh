@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Makes DIRECTORY/dist: the source distribution and a manylinux wheel for CPython 3.9 and later,
+# Makes DIRECTORY/dist: the source distribution and a manylinux wheel for CPython 3.11 and later,
 # which brings libriptide and libmnl along. The tag of glibc is that of the system it is made on.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -16,10 +16,10 @@ rm -rf "$dist" "$directory/built" "$directory/trial"
 pyproject-build -o "$directory/built" . >"$directory/build.log" 2>&1 ||
     { tail -n 40 "$directory/build.log" >&2; exit 1; }
 # The build names the Python that ran it; the module is compiled for less (Py_LIMITED_API).
-wheel tags --remove --python-tag cp39 "$directory"/built/*.whl >/dev/null
+wheel tags --remove --python-tag cp311 "$directory"/built/*.whl >/dev/null
 auditwheel repair -w "$dist" "$directory"/built/*.whl 2>&1 | tail -n 1
 mv "$directory"/built/*.tar.gz "$dist"
-abi3audit --assume-minimum-abi3 3.9 "$dist"/*.whl
+abi3audit --assume-minimum-abi3 3.11 "$dist"/*.whl
 
 /usr/bin/python3 -m venv "$directory/trial"
 "$directory/trial/bin/pip" -q install "$dist"/*.whl

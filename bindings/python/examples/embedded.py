@@ -10,7 +10,6 @@ answers. SIGTERM and SIGINT take everything back. Needs CAP_NET_ADMIN.
 import argparse
 import asyncio
 import signal
-from typing import Optional
 
 import riptide
 
@@ -28,11 +27,11 @@ async def adapt(agent: riptide.Agent) -> None:
         if event.outcome:
             print(f"{event.outcome.dst}: {event.outcome.state.name.lower()} "
                   f"initcwnd {event.outcome.initcwnd} {event.outcome.reason}".rstrip(), flush=True)
-        elif event.kind == riptide.EventKind.FAILED:
+        elif event.kind == riptide.AgentEventKind.FAILED:
             print(f"a round failed: {event.reason}", flush=True)
 
 
-async def run(interval_s: float, policy: str, for_s: Optional[float]) -> None:
+async def run(interval_s: float, policy: str, for_s: float | None) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)

@@ -8,20 +8,35 @@ riptided. The number of series is that of the prefixes talked to, which the leng
 """
 
 import argparse
-from ipaddress import ip_network
-from typing import Dict, List
+import os
+import tempfile
+from collections import defaultdict
 
 import riptide
-from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 
-def by_prefix(samples: List[riptide.Sample], lengths: Dict[int, int]) -> Dict[str, List[riptide.Sample]]:
+def by_prefix(samples: list[riptide.Sample],
+              lengths: dict[int, int]) -> dict[str, list[riptide.Sample]]:
     """The connections of each prefix of these lengths, by IP version."""
-    prefixes: Dict[str, List[riptide.Sample]] = {}
+    prefixes = defaultdict(list)
     for sample in samples:
-        prefix = ip_network((sample.dst, lengths[sample.dst.version]), strict=False)
-        prefixes.setdefault(str(prefix), []).append(sample)
+        prefix = sample.dst.supernet(new_prefix=lengths[sample.dst.version])
+        prefixes[str(prefix)].append(sample)
     return prefixes
+
+
+def write(path: str, text: bytes) -> None:
+    """Writes the file whole, or not at all; a link of that name is replaced, not followed."""
+    fd, name = tempfile.mkstemp(prefix=".riptide", dir=os.path.dirname(path) or ".")
+    try:
+        with open(fd, "wb") as file:
+            file.write(text)
+            os.fchmod(fd, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
 
 
 def main() -> None:
@@ -42,8 +57,8 @@ def main() -> None:
     for prefix, samples in by_prefix(riptide.observe(), lengths).items():
         connections.labels(prefix).set(len(samples))
         window.labels(prefix).set(sum(s.cwnd for s in samples) / len(samples))
-        rtt.labels(prefix).set(sum(s.rtt_us for s in samples) / len(samples) / 1e6)
-    write_to_textfile(given.path, registry)
+        rtt.labels(prefix).set(sum(s.rtt for s in samples) / len(samples))
+    write(given.path, generate_latest(registry))
 
 
 if __name__ == "__main__":

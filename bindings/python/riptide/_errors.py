@@ -23,7 +23,7 @@ class DoneError(OutcomeError):
 
 
 class FullError(OutcomeError):
-    """The configured number of destinations, routes or hints is reached."""
+    """The configured number of destinations, windows or hints is reached."""
 
 
 class InvalidError(OutcomeError, ValueError):
@@ -31,7 +31,7 @@ class InvalidError(OutcomeError, ValueError):
 
 
 class UnknownError(OutcomeError, LookupError):
-    """Nothing is known about that: the destination, or who holds the namespace."""
+    """There is no data about that."""
 
 
 class OptionError(OSError):
@@ -50,7 +50,7 @@ class RefusedError(Exception):
 
 
 class ConcurrentUseError(RuntimeError):
-    """A second thread, or a callback, used an object while a call on it was under way."""
+    """A second thread, or a signal's handler, used an object while a call on it was under way."""
 
 
 class ForkedError(RuntimeError):
@@ -66,7 +66,7 @@ def version() -> str:
     return found
 
 
-#: Without RIPTIDE_E_MORE and RIPTIDE_E_LEFT_OUT, which are no exceptions: see has_more, Estimator.add.
+#: Without RIPTIDE_E_MORE and RIPTIDE_E_LEFT_OUT, which dispatch and add return as a bool.
 OUTCOMES = {
     lib.RIPTIDE_E_AGAIN: AgainError,
     lib.RIPTIDE_E_DONE: DoneError,
@@ -86,19 +86,12 @@ def check(result: int, error: Any = None) -> None:
     if result == 0:
         return
     line = ffi.string(error.text).decode("utf-8", "replace") if error else ""
-    # Options for durations have no unit; points in time have one.
-    line = re.sub(r"^([\w.\[\]]+)(?<!until)_[nu]s:", r"\1:", line)
+    line = re.sub(r"^([\w.\[\]]+)_[nu]s:", r"\1:", line)  # options have no unit
     if result > 0:
         raise OUTCOMES[result](line or OUTCOMES[result].__doc__)
     failure = OSError(-result, line or os.strerror(-result))
     if error and error.field and not isinstance(failure, PermissionError):
         failure = option = OptionError(*failure.args)
-        option.field = re.sub("(?<!until)_[nu]s$", "", ffi.string(error.field).decode())
+        option.field = re.sub("_[nu]s$", "", ffi.string(error.field).decode())
         option.index = error.index if error.index >= 0 else None
     raise failure
-
-
-def has_more(result: int) -> bool:
-    """Whether there may be more to do, by the result of a dispatch. Errors: as check."""
-    check(min(result, 0))
-    return bool(result == lib.RIPTIDE_E_MORE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ownership of an object of the library: which thread may use it, and when it is freed."""
+"""What the objects of the library have in common: who may call them, and when they are freed."""
 
 from __future__ import annotations
 
@@ -8,141 +8,153 @@ import sys
 import threading
 import warnings
 from types import FrameType
-from typing import Any, Callable, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Iterator, Self, TypeVar
 
-from ._errors import ConcurrentUseError, ForkedError, check, new_error
-from ._native import ffi
+from ._convert import new_config, new_prefix, new_struct, read
+from ._errors import AgainError, ConcurrentUseError, ForkedError, check, new_error
+from ._native import ffi, lib
+from ._structs import Hint, PrefixLike, Sample
 
-Self = TypeVar("Self", bound="Handle")
-
-
-class Use(Protocol):
-    """`with use as c` gives the C object, and keeps other threads from using it meanwhile."""
-
-    def __enter__(self) -> Any: ...
-    def __exit__(self, *failure: object) -> None: ...
-    def enter(self, frame: FrameType) -> Any: ...
-
-
-class Owner(NamedTuple):
-    """The thread whose call is running; `frame` is that of its `with` statement."""
-
-    thread: int
-    frame: FrameType
-
-    def is_gone(self) -> bool:
-        """Whether the call has ended without a trace, by an exception of a signal's handler."""
-        if self.thread != threading.get_ident():
-            return False
-        frame: FrameType | None = sys._getframe()
-        while frame not in (None, self.frame):
-            frame = frame.f_back if frame else None
-        return frame is None
-
-
-class Waiter(NamedTuple):
-    """A task that waits for an object, which only the thread of its event loop may use meanwhile.
-
-    A task that is done no longer waits. If the same task waits again, a signal's handler has ended
-    its former wait by an exception, without a trace.
-    """
-
-    thread: int
-    task: Any
-    wake: Callable[[], None]
+Popped = TypeVar("Popped")
+Found = TypeVar("Found")
+Stats = TypeVar("Stats")
 
 
 class Guard:
-    """Gives one thread at a time access to an object, and none to another process.
+    """`with guard as c` gives the C object to one thread at a time, and to none of another process.
 
     It has no lock, because a signal's handler may raise between any two steps, and a lock could
-    stay taken: the owner is set in one step, and ignored once its call has ended (is_gone).
+    stay taken: the owner is set in one step, and ignored once its call has ended (_is_over).
     """
 
-    def __init__(self, name: str, c: Any) -> None:
+    def __init__(self, name: str, pointer: Any) -> None:
         self.name = name
-        self.c = c
+        self.pointer = pointer
         self.pid = os.getpid()
-        self.owners: dict[str, Owner] = {}  # the present owner as "now", or empty
-        self.waiter: Waiter | None = None
+        self._owners: dict[str, tuple[int, FrameType]] = {}  # the present owner as "now", or empty
 
-    def _acquire(self, frame: FrameType) -> None:
-        us = Owner(threading.get_ident(), frame)
-        owner = self.owners.setdefault("now", us)
-        if owner is not us:
-            if not owner.is_gone():
-                raise ConcurrentUseError(f"{self.name}: a call on it is under way in another "
-                                         "thread or around this one; one thread at a time may "
-                                         "use it")
-            self.owners["now"] = us
-        waiter = self.waiter
-        if waiter and waiter.thread != us.thread and not waiter.task.done():
-            self._release()
-            raise ConcurrentUseError(f"{self.name}: a task of another thread waits for it; "
-                                     "one thread at a time may use it")
-
-    def _release(self) -> None:
-        self.owners.pop("now", None)
-
-    def enter(self, frame: FrameType) -> Any:
-        """Does the work of __enter__ for the `with` statement in that frame."""
+    def __enter__(self) -> Any:
         if self.pid != os.getpid():
             raise ForkedError(f"{self.name}: made before fork, in process {self.pid}; "
                               "make a new one in this process")
-        self._acquire(frame)
-        if self.c is None:
-            self._release()
+        us = threading.get_ident(), sys._getframe(1)
+        owner = self._owners.setdefault("now", us)
+        if owner is not us:
+            if not _is_over(*owner):
+                raise ConcurrentUseError(f"{self.name}: a call on it is under way in another "
+                                         "thread or around this one; one thread at a time may "
+                                         "use it")
+            self._owners["now"] = us
+        if self.pointer is None:
+            self.__exit__()
             raise ValueError(f"{self.name}: closed")
-        return self.c
-
-    def __enter__(self) -> Any:
-        return self.enter(sys._getframe(1))
+        return self.pointer[0]
 
     def __exit__(self, *failure: object) -> None:
-        self._release()
-
-    def take(self, last: Callable[[Any], int]) -> tuple[Any, int]:
-        """Closes: returns the object for the caller to free, and the result of a last call on it.
-
-        The object is None if it was closed before. A child of fork(2) makes no call.
-        """
-        if self.pid != os.getpid():  # other threads and the waiting loop exist only in the parent
-            c, self.c = self.c, None
-            return c, 0
-        self._acquire(sys._getframe())
-        result = 0 if self.c is None else last(self.c)
-        c, self.c = self.c, None
-        waiter, self.waiter = self.waiter, None
-        self._release()
-        if waiter:
-            waiter.wake()
-        return c, result
+        self._owners.pop("now", None)
 
 
-class Handle:
-    """A context manager around an object that close() frees.
+def _is_over(thread: int, frame: FrameType) -> bool:
+    """Whether a `with` of that frame has ended without a trace, by an exception of a handler."""
+    if thread != threading.get_ident():
+        return False
+    ours: FrameType | None = sys._getframe()
+    while ours not in (None, frame):
+        ours = ours.f_back if ours else None
+    return ours is None
 
-    Only one thread at a time may use it: others get ConcurrentUseError; and only the process that
-    made it: a child of fork(2) gets ForkedError. After close() any use raises ValueError.
+
+class Handle(Generic[Popped, Stats]):
+    """A context manager around an object that close() frees; after that any use is a ValueError.
+
+    Only one thread at a time may use it: others get ConcurrentUseError, and change nothing. So does
+    a signal's handler in the middle of a call; an exception of the handler ends the call, and the
+    object can be used again. Only the process that made it may use it: a child of fork(2) gets
+    ForkedError, and can close it.
     """
 
-    def __init__(self, c: Any, end: Callable[[Any], None] = ffi.release) -> None:
-        self._guard = Guard(type(self).__name__, c)
-        self._use: Use = self._guard
-        self._end = end
+    _stage: str
+    _guard: Guard | None = None
+
+    def __init__(self, options: Any) -> None:
+        keep: list[Any] = []
+        config = new_config(f"struct riptide_{self._stage}_config *", options, keep)
+        free, error = self._function("free"), new_error()
+        # Whatever a signal's handler raises, and wherever: who has this pointer has the object.
+        pointer = ffi.gc(ffi.new(f"struct riptide_{self._stage} **"), lambda owner: free(owner[0]))
+        check(self._function("new")(pointer, config, error), error)
+        self._guard = Guard(type(self).__name__, pointer)
+
+    def _function(self, name: str) -> Any:
+        return getattr(lib, f"riptide_{self._stage}_{name}")
+
+    @property
+    def _use(self) -> Guard:
+        """For calls that belong together. Errors: ConcurrentUseError, ForkedError, ValueError."""
+        assert self._guard is not None, "a class that derives from this one calls its __init__"
+        return self._guard
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        """Calls riptide_<stage>_<name>. Errors: as _use."""
+        with self._use as c:
+            return self._function(name)(c, *arguments)
+
+    def _read(self, name: str, *arguments: Any) -> Any:
+        """Calls a function whose last parameter is for a result, and reads that."""
+        function = self._function(name)
+        result = ffi.new(ffi.typeof(function).args[len(arguments) + 1])
+        with self._use as c:
+            check(function(c, *arguments, result))
+            return read(result[0])
+
+    def _text(self, name: str, *arguments: Any) -> bytes:
+        """Calls a function that writes text, or returns the size for it."""
+        function = self._function(name)
+        with self._use as c:
+            size = function(c, *arguments, ffi.NULL, 0)
+            buffer = ffi.new("char[]", size)
+            return bytes(ffi.buffer(buffer, function(c, *arguments, buffer, size)))
+
+    def pop(self) -> Popped:
+        """Takes the next one. Errors: AgainError: there is none."""
+        popped: Popped = self._read("pop")
+        return popped
+
+    def pop_all(self) -> Iterator[Popped]:
+        """Pops until there is nothing more."""
+        while True:
+            try:
+                popped = self.pop()
+            except AgainError:
+                return
+            yield popped
+
+    def stats(self) -> Stats:
+        """Counters and the present state, as the struct of the headers has them."""
+        result = ffi.new(ffi.typeof(self._function("get_stats")).args[1])
+        self._call("get_stats", result, ffi.sizeof(result[0]))
+        stats: Stats = read(result)
+        return stats
 
     @property
     def closed(self) -> bool:
         """Whether close() was called."""
-        return self._guard.c is None
+        return self._use.pointer is None
+
+    def _is_parents(self) -> bool:
+        return self._use.pid != os.getpid()
 
     def close(self) -> None:
         """Frees the object, unless closed before. In a child of fork(2) the parent's stays."""
-        c, _ = self._guard.take(lambda _: 0)
-        if c is not None:
-            self._end(c)
+        guard = self._use
+        if not self.closed and not self._is_parents():
+            guard.__enter__()
+        pointer, guard.pointer = guard.pointer, None
+        guard.__exit__()
+        if pointer is not None:
+            ffi.release(pointer)
 
-    def __enter__(self: Self) -> Self:
+    def __enter__(self) -> Self:
         with self._use:
             return self
 
@@ -150,28 +162,119 @@ class Handle:
         self.close()
 
     def __del__(self) -> None:
-        guard = getattr(self, "_guard", None)
-        if guard and guard.c is not None and guard.pid == os.getpid():
-            warnings.warn(f"{guard.name}: not closed", ResourceWarning, source=self)
+        if self._guard and not self.closed and not self._is_parents():
+            warnings.warn(f"{self._guard.name}: not closed", ResourceWarning, source=self)
 
 
-class KernelHandle(Handle):
-    """A handle whose object has rules and routes in the kernel between start() and stop()."""
+class LoopHandle(Handle[Popped, Stats]):
+    """An object that works in an event loop: dispatch() when fileno() is readable, then pop()."""
 
-    def _start(self, start: Callable[[Any, Any], int]) -> None:
+    def fileno(self) -> int:
+        """The fd to wait on for reading; it stays the same."""
+        return int(self._call("get_fd"))
+
+    def dispatch(self) -> bool:
+        """Does one bounded piece of work.
+
+        Returns whether there may be more: an edge-triggered loop (EPOLLET) pops and dispatches
+        until there is not. Errors: OSError: it cannot continue.
+        """
+        result = self._call("dispatch")
+        check(min(result, 0))
+        return bool(result == lib.RIPTIDE_E_MORE)
+
+
+class KernelHandle(LoopHandle[Popped, Stats]):
+    """An object that changes the kernel between start() and stop(). Needs CAP_NET_ADMIN."""
+
+    def start(self) -> None:
+        """Claims the namespace, removes what a killed predecessor left, installs the rules, the
+        program, or both.
+
+        Errors: OSError, with a line: EPERM (PermissionError: CAP_NET_ADMIN, CAP_BPF); EBUSY:
+        another process gives windows in this namespace; EEXIST: another program uses our table;
+        EOPNOTSUPP: no place for a rule; EALREADY: it was started; ESHUTDOWN: it was stopped.
+        """
         error = new_error()
-        with self._use as c:
-            check(start(c, error), error)
+        check(self._call("start", error), error)
 
-    def _stop(self, stop: Callable[[Any, Any], int]) -> None:
+    def stop(self) -> None:
+        """Takes everything back from the kernel; it cannot start again. Errors: OSError."""
         error = new_error()
-        with self._use as c:
-            check(stop(c, error), error)
+        has_error = len(ffi.typeof(self._function("stop")).args) > 1
+        check(self._call("stop", *[error] * has_error), error)
 
-    def _close(self, stop: Callable[[Any, Any], int], leave_routes: bool) -> None:
-        """Stops and frees. Stopping has no effect if it was never started, or stopped before."""
+    def pause(self) -> None:
+        """Disables windows: removes the rules, and the program gives none. All else goes on.
+
+        Errors: OSError.
+        """
+        check(self._call("set_paused", True))
+
+    def resume(self) -> None:
+        """Enables windows again, as soon as the routes are right. Errors: OSError."""
+        check(self._call("set_paused", False))
+
+    def close(self, leave_routes: bool = False) -> None:
+        """Stops and frees; `leave_routes`: only frees, so that rules and routes stay.
+
+        Errors: OSError of the stop, after which it is closed as well.
+        """
+        try:
+            if not (leave_routes or self.closed or self._is_parents()):
+                self.stop()
+        except OSError:
+            super().close()
+            raise
+        super().close()
+
+
+class Learner(Handle[Popped, Stats], Generic[Popped, Stats, Found]):
+    """An object that computes windows of destinations from samples."""
+
+    def add(self, sample: Sample) -> bool:
+        """Adds a sample to the next tick. Returns whether it is evidence for the policy.
+
+        Errors: FullError, InvalidError (both are counted), UnknownError (an agent's: the sample is
+        outside its scope); TypeError, ValueError, OverflowError for what C cannot take.
+        """
+        result = self._call("add", new_struct("sample", sample, Sample, "struct riptide_sample *"))
+        if result != lib.RIPTIDE_E_LEFT_OUT:
+            check(result)
+        return bool(result == 0)
+
+    def find(self, dst: PrefixLike) -> Found:
+        """The window of a destination, or of a peer's, and why; cwnd 0: why it has none.
+
+        Errors: UnknownError: neither a window nor samples within the time to live.
+        """
+        found: Found = self._read("find", new_prefix("dst", dst))
+        return found
+
+    def windows(self) -> Iterator[Found]:
+        """Walks over windows; those that ticks change meanwhile may be missed, or seen twice."""
+        step = self._function("next")
+        cursor, item = ffi.new("uint32_t *"), ffi.new(ffi.typeof(step).args[2])
+        while True:
+            with self._use as c:
+                if step(c, cursor, item) == lib.RIPTIDE_E_DONE:
+                    return
+                found: Found = read(item[0])
+            yield found
+
+    def set_hint(self, hint: Hint) -> None:
+        """Sets a hint, with effect at once, or at the end of an agent's round.
+
+        A prefix has at most one with an end and one without, which it replaces. Errors: OptionError
+        (EINVAL), FullError (2048 hints); TypeError, ValueError, OverflowError.
+        """
         error = new_error()
-        c, result = self._guard.take(lambda c: 0 if leave_routes else stop(c, error))
-        if c is not None:
-            ffi.release(c)
-        check(result, error)
+        check(self._call("set_hint", new_struct("hint", hint, Hint, "struct riptide_hint *"),
+                         error), error)
+
+    def remove_hint(self, dst: PrefixLike) -> None:
+        """Removes the hint for exactly this prefix, the one with an end first.
+
+        Errors: UnknownError: there is none.
+        """
+        check(self._call("remove_hint", new_prefix("dst", dst)))

@@ -3,51 +3,51 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from conftest import REPOSITORY
-from netns import DEADLINE_S, Host, Network, rules, wait_until, windows
+from netns import DEADLINE_S, Network, rules, wait_until, windows
 from prometheus_client.parser import text_string_to_metric_families
 
-import riptide
-
-EXAMPLES = REPOSITORY / "bindings" / "python" / "examples"
+BINDINGS = REPOSITORY / "bindings" / "python"
+EXAMPLES = BINDINGS / "examples"
 
 
 def command(name: str, *arguments: object) -> list[str]:
     return [sys.executable, "-B", str(EXAMPLES / name), *map(str, arguments)]
 
 
+def test_script_of_the_readme_prints_what_there_is_to_gain(net: Network) -> None:
+    """More where more was sent; nothing where the first ten segments were enough."""
+    for address, n in ("203.0.113.7", 60), ("203.0.113.7", 60), ("2001:db8::7", 60):
+        net.learned(address, n)
+    net.connect("203.0.113.9")
+    text = (BINDINGS / "README.md").read_text()
+    (script,) = re.findall(r"^```python\n(.*?\.most_common\(.*?)^```", text, re.M | re.S)
+    assert len(script.splitlines()) <= 20
+    lines = net.host.run(sys.executable, "-Bc", script).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["203.0.113.7/32", "2001:db8::7/128"]
+    assert all(re.fullmatch(r"\S+ +\d+\.\d ms", line) for line in lines), lines
+
+
 def test_textfile_has_each_prefix_once(net: Network, tmp_path: Path) -> None:
     for address in "203.0.113.7", "203.0.113.9", "2001:db8::7":
         net.learned(address, 30)
     path = tmp_path / "riptide.prom"
+    (tmp_path / "victim").write_text("kept")
+    path.symlink_to("victim")
     net.host.run(*command("textfile.py", path, "--prefix-len4", 24, "--prefix-len6", 64))
     connections = {sample.labels["prefix"]: sample.value
                    for family in text_string_to_metric_families(path.read_text())
                    for sample in family.samples if family.name == "tcp_connections"}
     assert connections == {"203.0.113.0/24": 2, "2001:db8::/64": 1}
-
-
-def test_report_lists_destinations_and_draws_their_windows(net: Network, tmp_path: Path) -> None:
-    pytest.importorskip("pandas")
-    for address, cwnd in ("203.0.113.7", 30), ("203.0.113.7", 40), ("2001:db8::7", 20):
-        net.learned(address, cwnd)
-    picture = tmp_path / "windows.png"
-    said = net.host.run(*command("report.py", picture), timeout=120).stdout
-    counts = {words[0]: float(words[1]) for words in map(str.split, said.splitlines()[2:])}
-    assert counts == {"203.0.113.7": 2, "2001:db8::7": 1}
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_report_of_a_host_without_connections_says_so(host: Host, tmp_path: Path) -> None:
-    pytest.importorskip("pandas")
-    done = host.run(*command("report.py", tmp_path / "windows.png"), check=False, timeout=120)
-    assert done.returncode == 1 and done.stderr == "no connections here\n"
+    assert (tmp_path / "victim").read_text() == "kept" and not path.is_symlink()
+    assert {entry.name for entry in tmp_path.iterdir()} == {"riptide.prom", "victim"}
+    assert path.stat().st_mode & 0o777 == 0o644  # node_exporter has a user of its own
 
 
 def test_embedded_agent_works_beside_the_daemon_and_takes_all_back(net: Network,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 import riptide
-from netns import Network, rules
+from netns import DEADLINE_S, Network, rules
 
 PACKAGE = str(Path(riptide.__file__).parent)
 
@@ -56,27 +55,15 @@ def interrupted_at_each_step(call: Callable[[], Any]) -> Iterator[int]:
     pytest.fail("it never ends")
 
 
-@pytest.fixture(autouse=True)
-def deadline() -> Iterator[None]:
-    """Who hangs fails, and holds up nobody."""
-    def late(*_: Any) -> None:
-        pytest.fail("a call hangs")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(600)  # a dump walks the connections of the whole machine
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
-
-
 def test_dump_goes_on_after_an_interrupt_at_any_step(net: Network) -> None:
     for number in range(3):
         net.connect(f"203.0.113.{7 + number}")
     with net.host.entered(), riptide.Observer() as observer:
+        observer.dump()  # what is kept of each type is made
         n = 0
         for n in interrupted_at_each_step(observer.dump):
             assert len(observer.dump()) == 3, f"step {n}"
-        assert n > 100 and observer.stats()["failures"] == 0
+        assert n > 100 and observer.stats().failures == 0
 
 
 def test_dump_goes_on_after_several_interrupts_at_one_step(net: Network) -> None:
@@ -90,31 +77,11 @@ def test_dump_goes_on_after_several_interrupts_at_one_step(net: Network) -> None
             assert len(observer.dump()) == 1
 
 
-def test_dump_ends_one_that_was_started_in_a_loop_of_ones_own(net: Network) -> None:
-    net.connect("203.0.113.7")
-    with net.host.entered(), riptide.Observer() as observer:
-        observer.start()
-        assert len(observer.dump()) == 1
-        observer.start()
-        observer.dispatch()
-        assert len(observer.dump_columns()["cwnd"]) == 1
-
-
-def test_any_call_goes_on_after_an_interrupt_at_any_step() -> None:
-    with riptide.Estimator() as estimator, riptide.Agent() as agent:
-        calls: list[Callable[[], Any]] = [
-            estimator.stats, lambda: list(estimator.changes()), lambda: list(estimator),
-            agent.stats, lambda: list(agent.events()), agent.fileno]
-        for call in calls:
-            for _ in interrupted_at_each_step(call):
-                call()
-
-
 def test_agent_waits_again_after_an_interrupt_at_any_step(net: Network) -> None:
     async def next_event() -> None:
         events = agent.__aiter__()
         try:
-            await asyncio.wait_for(events.__anext__(), 5)
+            await asyncio.wait_for(events.__anext__(), DEADLINE_S)
         finally:
             await events.aclose()  # type: ignore[attr-defined]
 
@@ -136,21 +103,13 @@ def test_constructor_leaves_no_files_after_an_interrupt_at_any_step(cls: Any) ->
     assert n > 100
 
 
-def test_call_around_a_call_is_refused_still() -> None:
-    """That of a handler, say, which runs while the call goes on."""
-    with riptide.Estimator() as estimator:
-        with estimator._guard:
-            with pytest.raises(riptide.ConcurrentUseError, match="around this one"):
-                estimator.stats()
-        assert estimator.stats()["samples"] == 0
-
-
 @pytest.mark.parametrize("cls", [riptide.Observer, riptide.Estimator, riptide.Applier,
                                  riptide.Agent])
-def test_owner_can_always_close(cls: Any) -> None:
+def test_after_an_interrupt_at_any_step_it_can_be_called_and_closed(cls: Any) -> None:
     one = cls()
-    for _ in interrupted_at_each_step(one.stats if hasattr(one, "stats") else one.fileno):
-        pass
+    for call in one.stats, lambda: list(one.pop_all()):
+        for _ in interrupted_at_each_step(call):
+            call()
     for _ in interrupted_at_each_step(one.close):
         pass
     one.close()
@@ -161,15 +120,13 @@ def test_owner_can_always_close(cls: Any) -> None:
 def test_close_takes_the_rules_back_after_any_interrupt(net: Network, name: str) -> None:
     """Of start(), and of a close() before."""
     with net.host.entered():
-        for step in range(10, 200, 7):
+        for step in range(0, 120, 5):
             for method in "start", "close":
                 one = getattr(riptide, name)()
-                try:
+                with suppress(Interrupt):
                     if method == "close":
                         one.start()
                     with raising_before_step(step):
                         getattr(one, method)()
-                except Interrupt:
-                    pass
                 one.close()
         assert rules(net.host) == []

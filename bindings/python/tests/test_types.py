@@ -36,7 +36,8 @@ riptide.Estimator(cwnd_max="100")
 riptide.Estimator(cwnd_maximum=100)
 riptide.Agent(estimator={"ttl": None})
 riptide.observe()[0].cwnd.upper()
-riptide.Applier().set(7, 20)
+riptide.Applier().set(riptide.Wanted("10.0.0.1", initcwnd="20"))
+riptide.Agent().stats().hints
 """
 
 
@@ -59,19 +60,16 @@ def public_things() -> Iterator[tuple[str, Any]]:
         if inspect.isclass(thing) or inspect.isfunction(thing):
             yield name, thing
         for cls in inspect.getmro(thing) if inspect.isclass(thing) else ():
-            if cls.__module__.startswith("riptide"):
+            if cls.__module__.startswith("riptide") and not issubclass(cls, (tuple, dict)):
                 for member, value in vars(cls).items():
                     if member[0] != "_" and (callable(value) or isinstance(value, property)):
                         yield f"{name}.{member}", value
 
 
 def test_everything_public_has_a_docstring() -> None:
-    """The fields of a sample are properties, whose comments say what they are."""
-    fields = {f"Sample.{name}" for name in riptide.Sample.__annotations__}
     things = dict(public_things())
-    assert len(things) > 110
-    assert not [name for name, thing in things.items()
-                if not inspect.getdoc(thing) and name not in fields]
+    assert len(things) > 90
+    assert not [name for name, thing in things.items() if not inspect.getdoc(thing)]
 
 
 def test_the_package_says_that_it_has_types() -> None:
