@@ -20,7 +20,7 @@ PARTS = 5  # each can run in its own process
 EVENTS_PER_RUN = 100
 EVENTS_PER_PART = int(os.environ.get("RIPTIDE_EVENTS", 4 * EVENTS_PER_RUN))
 MAX_PARTED = max(1, EVENTS_PER_PART // 2400)
-MOVES = 20
+MOVES, N_MOVED = 20, 10000
 # For routes with one feature. Short in the ordinary run, long on kernels that have all features.
 FEATURE_EVENTS = int(os.environ.get("RIPTIDE_EVENTS", 50))
 FEATURES = sorted({*ENCAPS, "vrf"} - {"ip", "ip6"})
@@ -135,13 +135,12 @@ def test_mtu_that_does_not_follow_its_link_is_a_difference(line):
         twins.close()
 
 
-@pytest.mark.parametrize("n_destinations", [1000, 10000])
-def test_moved_default_gateway_is_followed(n_destinations, capsys):
+def test_moved_default_gateway_is_followed_by_the_rule_first(capsys):
     """How long a difference lasts if half of the destinations are affected at once, and how
     long they are without their windows."""
-    rng = random.Random(n_destinations)
+    rng = random.Random(1)
     case = Run(0, n_hosts=20)
-    half = n_destinations // 2
+    half = N_MOVED // 2
     dsts = {4: [f"198.51.{n // 256}.{n % 256}" for n in range(half)],
             6: [f"2001:db8:77::{n:x}" for n in range(half)]}
     followed_ms, back_ms = {4: [], 6: []}, {4: [], 6: []}
@@ -162,8 +161,8 @@ def test_moved_default_gateway_is_followed(n_destinations, capsys):
     for family in (4, 6):
         followed, back = sorted(followed_ms[family]), sorted(back_ms[family])
         say(capsys, f"default gateway moved under {half} IPv{family} destinations of "
-                    f"{n_destinations}: no difference after ms: median "
+                    f"{N_MOVED}: no difference after ms: median "
                     f"{followed[len(followed) // 2]:.1f}, max {followed[-1]:.1f}; windows back "
                     f"after {back[len(back) // 2]:.1f}, {back[-1]:.1f}")
-        # The target is for an idle machine; this limit suits a busy one.
-        assert followed[len(followed) // 2] < 1000
+        # The rule is removed first, and ends the difference long before all routes are written.
+        assert followed[len(followed) // 2] < back[len(back) // 2] / 3

@@ -4,7 +4,7 @@ initial windows. A twin without Riptide shows the right answer (twins.py); test_
 random events."""
 
 import pytest
-from netns import BY_ROUTES, DEADLINE_S, Daemon, metric, routes, wait_until, wait_window, windows
+from netns import DEADLINE_S, IS_SANITIZED, Host, metric, routes, wait_until, windows
 from routing_ask import FIRST, PEER, SECOND, ask, families, is_ours, wait_ours
 from rtnetlink import routes_of_table
 from programs import Driver
@@ -226,19 +226,6 @@ def test_event_is_followed_before_the_next_round_and_by_a_start(family, name):
 
 
 @families
-def test_moved_gateway_leaves_connections_and_their_window(net, family):
-    connection = net.learned(PEER[family], 30)
-    with Daemon(net.host, *BY_ROUTES, interval="1h"):
-        cwnd = wait_window(net.host, PEER[family])
-        net.host.ip("route", "replace", "default", "via", SECOND[family])
-        wait_until(lambda: f"via {SECOND[family]} " in ask(net.host, PEER[family], "ipproto", "tcp"),
-                   "the second gateway")
-        wait_ours(net.host, PEER[family])
-        assert net.connect(PEER[family]).cwnd() == cwnd
-        connection.send(10_000)
-
-
-@families
 def test_forwarded_packets_and_udp_do_not_use_our_table(net, driver, family):
     net.host.sysctl(f"ipv{family}/conf/all/forwarding", 1)
     source = {4: "10.0.1.77", 6: "fd00:0:0:1::77"}[family]  # behind eth1
@@ -252,22 +239,29 @@ def test_forwarded_packets_and_udp_do_not_use_our_table(net, driver, family):
 
 
 @families
-def test_rules_by_marks_of_other_programs_leave_every_window(net, driver, family):
-    """Istio, AWS, Cilium, VPN scripts, Kubernetes, Calico, Tailscale, wg-quick."""
+def test_rules_by_marks_or_for_udp_leave_every_window(net, driver, family):
+    """Marks of Istio, AWS, Cilium, VPN scripts, Kubernetes, Calico, Tailscale, wg-quick."""
     net.host.ip(f"-{family}", "route", "add", "default", "via", SECOND[family], "table", 100)
     for mark in ("0x539", "0x40/0x40", "0x80/0x80", "0x100/0x100", "0x200/0xf00", "0x1000/0x1000", "0x4000/0x4000",
                  "0x8000/0x8000", "0x10000/0x10000", "0x20000/0x20000", "0x100000/0x100000", "0x80000/0xff0000", "0xca6c"):
         net.host.ip(f"-{family}", "rule", "add", "pref", 100, "fwmark", mark, "lookup", 100)
+    net.host.ip(f"-{family}", "rule", "add", "pref", 90, "ipproto", "udp", "lookup", 100)
     driver.follow(f"set {PEER[family]} 40")
-    wait_ours(net.host, PEER[family])
+    assert is_ours(net.host, PEER[family])
 
 
 @families
-def test_no_route_gets_or_keeps_more_than_its_bound(net, driver, family):
-    for line, expected in (("50 20", 20), ("15 20", 15), ("50 50", 50), ("50 49", 49),
-                           ("60 0", 60)):
+def test_route_has_the_metrics_that_are_asked_for(net, driver, family):
+    """A bound lowers what is there; rto_min is in ms; a base's larger window stays."""
+    for line, cwnd, rto_min_ms in (("50 20", 20, None), ("15 20", 15, None), ("50 50", 50, None), ("50 49", 49, None),
+                                   ("60 0 1001", 60, 2), ("60 0 60000000", 60, 60_000), ("60 0 0", 60, None)):
         driver.follow(f"set {PEER[family]} {line}")
-        assert windows(net.host)[PEER[family]] == expected, line
+        ours = routes(net.host)[PEER[family]]
+        assert (metric(ours, "initcwnd"), metric(ours, "rto_min")) == (cwnd, rto_min_ms), line
+    net.host.ip(f"-{family}", "route", "replace", "default", "via", FIRST[family], "initcwnd", 200)
+    driver.follow(f"set {PEER[family]} 50 0 7000")
+    ours = routes(net.host)[PEER[family]]
+    assert (metric(ours, "initcwnd"), metric(ours, "rto_min")) == (200, 7)
 
 
 def test_program_gives_no_more_than_the_bound_and_says_so(net, cgroup):
@@ -275,22 +269,6 @@ def test_program_gives_no_more_than_the_bound_and_says_so(net, cgroup):
         driver.follow(f"set {PEER[4]} 50 20")
         assert driver.routes[PEER[4]].split()[2:] == ["applied", "20"]
         assert net.connect(PEER[4]).cwnd() == 20
-
-
-def test_link_that_no_route_leads_through_touches_nothing(net, driver):
-    net.host.batch("route add 198.18.0.0/24 nexthop via 10.0.0.1 nexthop via 10.0.0.2\n"
-                   "route add blackhole 198.18.1.0/24\n"
-                   "route add unreachable 198.18.2.0/24\n"
-                   "nexthop add id 7 via 10.0.0.1 dev eth0\n"
-                   "nexthop add id 8 via 10.0.1.1 dev eth1\n"
-                   "nexthop add id 9 group 7/8\n"
-                   "route add 198.18.3.0/24 nhid 9\n")
-    driver.follow(f"set {PEER[4]} 40")
-    before = driver.later()
-    net.host.ip("link", "add", "apart", "type", "veth", "peer", "name", "sink")
-    net.host.ip("link", "del", "apart")
-    after = driver.quiet()
-    assert after["rule_removals"] == before["rule_removals"]
 
 
 def test_carrier_of_a_more_specific_way_is_followed_where_dead_links_are_ignored(net, driver):
@@ -305,44 +283,28 @@ def test_carrier_of_a_more_specific_way_is_followed_where_dead_links_are_ignored
     assert after["rule_removals"] > before["rule_removals"]
 
 
-def test_address_that_no_route_has_as_its_source_touches_nothing(net, driver):
+SEVERAL_HOPS = """
+    route add 198.18.0.0/24 nexthop via 10.0.0.1 nexthop via 10.0.0.2
+    route add blackhole 198.18.1.0/24
+    nexthop add id 7 via 10.0.0.1 dev eth0
+    nexthop add id 8 via 10.0.1.1 dev eth1
+    nexthop add id 9 group 7/8
+    route add 198.18.3.0/24 nhid 9
+"""
+
+
+@pytest.mark.parametrize("before, lines, touches", [
+    (SEVERAL_HOPS, "link add apart type veth peer name sink\nlink del apart", 0),
+    ("", "addr add 10.0.1.77/32 dev eth1\naddr del 10.0.1.77/32 dev eth1\naddr add fd00:0:0:1::77/128 dev eth1", 0),
+    ("", "link set eth0 promisc on\nlink set eth0 promisc off\nlink set eth0 alias uplink\nlink set eth0 txqueuelen 1234", 0),
+    ("", "link set eth0 mtu 1400", 1), ("", "link set eth0 down", 1),
+], ids=["other link", "other address", "link's other properties", "link's MTU", "link down"])
+def test_event_removes_the_rules_where_it_can_move_a_route_of_ours(net, driver, before, lines, touches):
+    net.host.batch(before)
     before = driver.follow(f"set {PEER[4]} 40", f"set {PEER[6]} 40")
-    for address in ("10.0.1.77/32", "fd00:0:0:1::77/128"):
-        for verb in ("add", "del"):
-            net.host.ip("addr", verb, address, "dev", "eth1")
+    net.host.batch(lines)
     after = driver.quiet()
-    assert after["rule_removals"] == before["rule_removals"]
-
-
-def test_rule_for_udp_alone_leaves_windows(net, driver):
-    for family in (4, 6):
-        net.host.ip(f"-{family}", "route", "add", "default", "via", SECOND[family], "table", 100)
-        net.host.ip(f"-{family}", "rule", "add", "pref", 90, "ipproto", "udp", "lookup", 100)
-    driver.follow(f"set {PEER[4]} 40", f"set {PEER[6]} 40")
-    assert is_ours(net.host, PEER[4]) and is_ours(net.host, PEER[6])
-
-
-def test_a_message_about_a_link_that_moves_no_route_touches_nothing(net, driver):
-    before = driver.follow(f"set {PEER[4]} 40")
-    for words in (("promisc", "on"), ("promisc", "off"), ("alias", "uplink"), ("txqueuelen", "1234")):
-        net.host.ip("link", "set", "eth0", *words)
-    after = driver.quiet()
-    assert after["rule_removals"] == before["rule_removals"]
-    for words in (("mtu", "1400"), ("down",)):
-        net.host.ip("link", "set", "eth0", *words)
-        before, after = after, driver.quiet()
-        assert after["rule_removals"] > before["rule_removals"], words
-
-
-@families
-def test_rto_min_in_us_is_rounded_up_to_what_the_kernel_keeps(net, driver, family):
-    for us, ms in ((1, 1), (1000, 1), (1001, 2), (60_000_000, 60_000), (0, None)):
-        driver.follow(f"set {PEER[family]} 40 0 {us}")
-        assert metric(routes(net.host)[PEER[family]], "rto_min") == ms
-    net.host.ip(f"-{family}", "route", "replace", "default", "via", FIRST[family], "initcwnd", 200)
-    driver.follow(f"set {PEER[family]} 50 0 7000")
-    ours = routes(net.host)[PEER[family]]
-    assert (metric(ours, "initcwnd"), metric(ours, "rto_min")) == (200, 7)
+    assert (after["rule_removals"] > before["rule_removals"]) == bool(touches)
 
 
 def test_next_hop_of_ipv4_takes_no_window_of_ipv6(net, driver):
@@ -359,3 +321,32 @@ def test_window_beyond_limits_is_refused(net, driver, numbers):
     driver.send([f"set {PEER[4]} {numbers}"])
     assert driver.process.wait(DEADLINE_S) == 1
     assert windows(net.host)[PEER[4]] == 40
+
+
+N = 10000
+
+
+def memory_kb(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(next(line.split()[1] for line in file if line.startswith("VmHWM")))
+
+
+@pytest.mark.parametrize("is_one", [True, False], ids=["one", "each its own"])
+def test_base_routes_cost_what_they_are(is_one, capsys):
+    host = Host("host")
+    try:
+        host.batch("link add eth0 type veth peer name far0\nlink set far0 up\nlink set eth0 up\n"
+                   "addr add 10.0.0.10/24 dev eth0\nroute add default via 10.0.0.1\n")
+        if not is_one:
+            host.batch("".join(f"route add 20.{n >> 8}.{n & 255}.0/24 via 10.0.0.1\n"
+                               for n in range(N)))
+        wait_until(host.is_ready, "links up")
+        with Driver(host) as driver:
+            driver.send(f"set 20.{n >> 8}.{n & 255}.7 40" for n in range(N))
+            assert driver.quiet()["routes"] == N
+            used_kb = memory_kb(driver.process.pid)
+    finally:
+        host.close()
+    with capsys.disabled():
+        print(f"\n{N} destinations behind {1 if is_one else N} base routes: {used_kb} kB at most")
+    assert IS_SANITIZED or used_kb < 20000  # a sanitizer keeps freed memory

@@ -107,18 +107,6 @@ def test_the_kernels_verdict_is_the_plain_evaluations(stage):
     assert ROUNDS < n_inside < 1500 * ROUNDS / 2  # neither none nor all
 
 
-def test_programs_take_ports(stage):
-    net, stack = stage
-    for i in range(3):
-        stack.enter_context(established(net.host, ("10.0.0.10", 7000 + i),
-                                        (f"203.0.113.{i}", 443 + i)))
-    assert observe(net.host).keys() == {"203.0.113.0", "203.0.113.1", "203.0.113.2"}
-    for options, last in (("--local-port=7000", 0), ("--remote-port=444-444", 1)):
-        assert observe(net.host, options).keys() == {f"203.0.113.{last}"}, options
-    assert observe(net.host, "--local-port=7000-7001", "--remote-port=444",
-                   "203.0.113.0/24").keys() == {"203.0.113.1"}
-
-
 def test_a_scope_too_large_for_a_filter_is_said_and_exact(stage, tmp_path):
     net, stack = stage
     draw = random.Random(1)

@@ -107,19 +107,6 @@ def test_routes_go_before_their_base_ends_and_return_when_it_is_refreshed(advert
         assert advertised.driver.later()["written"] == before["written"]
 
 
-def test_mtu_of_a_link_that_ipv6_alone_gets_is_followed_within_a_minute(advertised):
-    """Set by a sysctl, as by an advertisement, for routes without an own mtu."""
-    host, driver = advertised.host, advertised.driver
-    host.ip("-6", "route", "replace", "default", "via", "fe80::1", "dev", "eth0", "metric", "1")
-    driver.later()
-    for mtu_bytes in (1400, 1300, 1450):
-        host.sysctl("ipv6/conf/eth0/mtu", mtu_bytes)
-        assert advertised.differing() == len(DSTS)
-        driver.later()
-        assert advertised.differing() == 0
-        assert advertised.driver.stats["routes"] == len(DSTS)
-
-
 class Asked(Side):
     """A host with several links, and queries for one destination."""
 
