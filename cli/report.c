@@ -180,10 +180,11 @@ static void report_full(const struct settings *settings, struct riptide_agent *a
                  settings->estimator.max_destinations, stats.largest_destinations, largest);
     if (tick->overflow > 0 && !is_refusal_said)
         log_line(LOG_LEVEL_WARNING,
-                 "%" PRIu64 " connections do not count: beyond --max-destinations %" PRIu32
-                 ", of which %s has %" PRIu32 ", at most a sixteenth",
-                 tick->overflow, settings->estimator.max_destinations, largest,
-                 stats.largest_destinations);
+                 "%" PRIu64 " connections do not count: %s of --max-destinations %" PRIu32
+                 "; %s has %" PRIu32,
+                 tick->overflow,
+                 stats.is_full ? "none can give way at once" : "their /24 or /64 has its sixteenth",
+                 settings->estimator.max_destinations, largest, stats.largest_destinations);
     is_full_said = stats.is_full;
     is_refusal_said = tick->overflow > 0;
 }
