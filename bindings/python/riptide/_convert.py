@@ -7,7 +7,7 @@ import functools
 import os
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from socket import AF_INET
-from typing import Any, Callable, Iterable, Mapping
+from typing import Any, Callable, Mapping
 
 from . import _structs
 from ._native import ffi, lib
@@ -42,7 +42,7 @@ def count(name: str, seconds: Any, unit: str) -> int:
 def whole(name: str, value: Any) -> int:
     """An argument as 64 bits without a sign. Errors: TypeError, OverflowError."""
     c = ffi.new("struct riptide_sample *")
-    _write_number(c, "cookie", value, name)
+    _write_number(c, "cookie", None, value, [], name)
     return int(c.cookie)
 
 
@@ -139,42 +139,15 @@ def read(c: Any) -> Any:
     return cls._make([reader(getattr(c, name)) for name, reader in members])
 
 
-def write(c: Any, values: Mapping[str, Any], keep: list[Any], path: str = "") -> None:
-    """Fills a struct by its members' names.
-
-    What the struct points to is added to `keep`, which must exist as long as C reads it. Errors,
-    which name the member after `path`: TypeError, ValueError, OverflowError.
-    """
-    type_ = ffi.typeof(c)
-    struct = dict((type_.item if type_.kind == "pointer" else type_).fields)
-    fields = {plain(name): (name, field.type) for name, field in struct.items()
-              if name not in ("size", "reserved")
-              and not (name.startswith("n_") and name[2:] in struct)}
-    for name, value in values.items():
-        if name not in fields:
-            raise TypeError(f"no option {path + str(name)!r}; there are: {', '.join(fields)}")
-        _write(c, *fields[name], value, keep, path + name)
+def _write_prefix(c: Any, field: str, _: Any, value: Any, __: list[Any], path: str) -> None:
+    write_prefix(path, getattr(c, field), value)
 
 
-def _write(c: Any, field: str, type_: Any, value: Any, keep: list[Any], path: str) -> None:
-    if type_.cname == "struct riptide_prefix":
-        write_prefix(path, getattr(c, field), value)
-    elif type_.kind == "struct":
-        write(getattr(c, field), members_of(path, value, class_of(type_)), keep, f"{path}.")
-    elif type_.kind != "pointer":
-        _write_number(c, field, value, path)
-    elif type_.item.cname == "char":
-        keep.append(ffi.new("char[]", path_bytes(path, value)))
-        setattr(c, field, keep[-1])
-    elif type_.item.cname == "struct riptide_policy":
-        setattr(c, field, _policy(path, value))
-    elif type_.item.cname.endswith("_config"):
-        setattr(c, field, new_config(type_.cname, value, keep, path))
-    else:
-        _write_array(c, field, type_, value, keep, path)
+def _write_struct(c: Any, field: str, type_: Any, value: Any, keep: list[Any], path: str) -> None:
+    write(getattr(c, field), members_of(path, value, class_of(type_)), keep, f"{path}.")
 
 
-def _write_number(c: Any, field: str, value: Any, path: str) -> None:
+def _write_number(c: Any, field: str, _: Any, value: Any, __: list[Any], path: str) -> None:
     if field.endswith(tuple(UNITS)):
         value = count(path, value, field[-3:])
     try:
@@ -185,41 +158,83 @@ def _write_number(c: Any, field: str, value: Any, path: str) -> None:
         raise OverflowError(f"{path}: out of range: {shown(value)}") from None
 
 
-def _write_array(c: Any, field: str, type_: Any, values: Iterable[Any], keep: list[Any],
-                 path: str) -> None:
+def _write_path(c: Any, field: str, _: Any, value: Any, keep: list[Any], path: str) -> None:
+    keep.append(ffi.new("char[]", path_bytes(path, value)))
+    setattr(c, field, keep[-1])
+
+
+def _write_policy(c: Any, field: str, _: Any, value: Any, __: list[Any], path: str) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{path}: no string: {shown(value)}")
+    is_name = value.isascii() and "\0" not in value
+    if not is_name or not (found := lib.riptide_policy_find(value.encode())):
+        raise ValueError(f"{path}: there is none with the name {shown(value)}")
+    setattr(c, field, found)
+
+
+def _write_options(c: Any, field: str, type_: Any, value: Any, keep: list[Any], path: str) -> None:
+    setattr(c, field, new_config(type_.cname, value, keep, path))
+
+
+def _write_array(c: Any, field: str, type_: Any, value: Any, keep: list[Any], path: str) -> None:
     try:
-        if isinstance(values, (bytes, bytearray, memoryview)):  # their items are numbers
+        if isinstance(value, (bytes, bytearray, memoryview)):  # their items are numbers
             raise TypeError
-        items = [values] if isinstance(values, PREFIX_TYPES) else list(values)
+        items = [value] if isinstance(value, PREFIX_TYPES) else list(value)
     except TypeError:
-        raise TypeError(f"{path}: no list: {shown(values)}") from None
+        raise TypeError(f"{path}: no list: {shown(value)}") from None
     array = ffi.new(f"{type_.item.cname}[]", len(items))
     keep.append(array)
     for place, item in zip(array, items):
         if type_.item.cname == "struct riptide_prefix":
             write_prefix(path, place, item)
         else:
-            _write_ports(path, place, item)
+            _write_ports(place, item, path)
     setattr(c, field, array)
     setattr(c, f"n_{field}", len(items))
 
 
-def _write_ports(path: str, c: Any, value: Any) -> None:
+def _write_ports(c: Any, value: Any, path: str) -> None:
     ports = value if isinstance(value, (tuple, list)) else (value, value)
     if len(ports) != 2:
         raise ValueError(f"{path}: a port, or the first and the last: {shown(value)}")
     for name, port in zip(("first", "last"), ports):
-        _write_number(c, name, port, path)
+        _write_number(c, name, None, port, [], path)
 
 
-def _policy(path: str, value: Any) -> Any:
-    """The built-in policy of that name. Errors: TypeError, ValueError."""
-    if not isinstance(value, str):
-        raise TypeError(f"{path}: no string: {shown(value)}")
-    is_name = value.isascii() and "\0" not in value
-    if not is_name or not (found := lib.riptide_policy_find(value.encode())):
-        raise ValueError(f"{path}: there is none with the name {shown(value)}")
-    return found
+def _writer(type_: Any) -> Callable[..., None]:
+    """What writes a member of that type."""
+    if type_.cname == "struct riptide_prefix":
+        return _write_prefix
+    if type_.kind != "pointer":
+        return _write_struct if type_.kind == "struct" else _write_number
+    known = {"char": _write_path, "struct riptide_policy": _write_policy}
+    is_config = type_.item.cname.endswith("_config")
+    return known.get(type_.item.cname, _write_options if is_config else _write_array)
+
+
+@functools.lru_cache(maxsize=None)
+def _members(type_: Any) -> dict[str, tuple[Callable[..., None], str, Any]]:
+    """What may be written of a struct: how, the name in C and the type of each member."""
+    names = dict(type_.fields)
+    return {plain(name): (_writer(field.type), name, field.type) for name, field in type_.fields
+            if name not in ("size", "reserved")
+            and not (name.startswith("n_") and name[2:] in names)}
+
+
+def write(c: Any, values: Mapping[str, Any], keep: list[Any], path: str = "") -> None:
+    """Fills a struct by its members' names.
+
+    What the struct points to is added to `keep`, which must exist as long as C reads it. Errors,
+    which name the member after `path`: TypeError, ValueError, OverflowError.
+    """
+    type_ = ffi.typeof(c)
+    members = _members(type_.item if type_.kind == "pointer" else type_)
+    for name, value in values.items():
+        if name not in members:
+            raise TypeError(f"no option {path + str(name)!r}; there are: {', '.join(members)}")
+        writer, field, field_type = members[name]
+        writer(c, field, field_type, value, keep, path + name)
 
 
 def path_bytes(name: str, value: Any) -> bytes:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import socket
 import threading
 import time
@@ -141,23 +140,6 @@ def test_an_answer_that_is_none(tmp_path: Path, answer: bytes, error: type[Excep
     with serving(tmp_path / "control", lambda client, _: client.sendall(answer)) as control:
         with pytest.raises(error):
             control.status()
-
-
-def test_threads_get_their_own_answers(tmp_path: Path) -> None:
-    def echo(client: socket.socket, line: bytes) -> None:
-        client.sendall(json.dumps({"ok": True, "is": json.loads(line)["number"]}).encode() + b"\n")
-
-    with serving(tmp_path / "control", echo) as control:
-        def ask(number: int) -> None:
-            answers[number] = [control.request("x", number=number)["is"] for _ in range(50)]
-
-        answers: dict[int, list[int]] = {}
-        threads = [threading.Thread(target=ask, args=(number,)) for number in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert answers == {number: [number] * 50 for number in range(3)}
 
 
 def test_timeout_is_that_of_the_whole_answer(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -66,17 +65,6 @@ def test_embedded_agent_works_beside_the_daemon_and_takes_all_back(net: Network,
         daemon.kill()
         daemon.wait()
     assert rules(net.host) == [] and windows(net.host) == {}
-
-
-def test_embedded_agent_learns_from_connections_that_no_look_shows(net: Network) -> None:
-    daemon = net.host.start(*command("embedded.py", "--interval", 0.3), stdout=subprocess.DEVNULL)
-    try:
-        # Careful begins with 24.
-        wait_until(lambda: net.short("203.0.113.7") or windows(net.host).get("203.0.113.7", 0) >= 25,
-                   "a window of 25 from short connections")
-    finally:
-        daemon.kill()
-        daemon.wait()
 
 
 def test_embedded_agent_that_cannot_go_on_ends_the_daemon_with_its_error(net: Network) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import errno
 import select
-import socket
 import sys
-import time
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -16,7 +14,6 @@ import pytest
 import riptide
 from netns import DEADLINE_S, Host, Network, ss, wait_until
 from riptide import Scope
-from riptide._native import ffi
 
 
 @pytest.fixture
@@ -115,27 +112,16 @@ def heard(observer: riptide.Observer) -> list[riptide.Sample]:
     return list(observer.pop_all())
 
 
-def test_a_closed_connection_tells_how_long_it_was_busy(busy: Network) -> None:
+def test_closed_connections_are_heard_of(busy: Network) -> None:
     with busy.host.entered(), riptide.Observer(destroy_events=True) as observer:
         observer.dump()
-        slow = busy.learned("203.0.113.8", 20)
-        busy.connections.remove(slow)
-        slow.near.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            while True:
-                slow.near.send(bytes(65536))
-        began = time.monotonic()
-        wait_until(lambda: time.monotonic() - began > 0.1, "time with a receiver that does not read")
-        slow.near.setblocking(True)
-        slow.near.shutdown(socket.SHUT_WR)
-        while slow.far.recv(1 << 20):
-            pass
-        slow.far.close()
-        slow.near.close()
+        short = busy.learned("203.0.113.8", 20)
+        busy.connections.remove(short)
+        short.near.close()
+        short.far.close()
         (sample,) = wait_until(lambda: heard(observer), "the end of the connection")
     assert sample.dst == ip_network("203.0.113.8") and sample.closed
-    assert sample.min_rtt > 0 and sample.acked_bytes > sample.mss_bytes
-    assert 0.08 < sample.busy_time < 60
+    assert 0 < sample.min_rtt < DEADLINE_S and sample.acked_bytes > sample.mss_bytes
 
 
 def test_the_namespace_is_that_of_the_constructor(busy: Network) -> None:
@@ -154,11 +140,3 @@ def test_a_handler_raises_in_the_middle_of_a_dump(busy: Network) -> None:
             "    while True: observer.dump()\n")
     done = busy.host.run(sys.executable, "-c", code, check=False)
     assert done.returncode == 1 and "ZeroDivisionError" in done.stderr
-
-
-def test_columns_hold_every_figure_of_a_sample() -> None:
-    from riptide._observer import FORMATS
-
-    kinds = {field.type.cname for name, field in ffi.typeof("struct riptide_sample").fields
-             if field.type.kind == "primitive"}
-    assert kinds <= set(FORMATS)

@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 import tracemalloc
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from ipaddress import ip_network
@@ -108,17 +107,6 @@ def test_forgotten_object_is_freed_with_a_warning(cls: Any) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-@pytest.mark.parametrize("cls", CLASSES)
-def test_constructor_that_fails_leaves_nothing(cls: Any) -> None:
-    before = len(os.listdir("/proc/self/fd"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(TypeError):
-            cls(nothing=1)
-        gc.collect()
-    assert len(os.listdir("/proc/self/fd")) == before
-
-
 def collide(calls: list[Callable[[], Any]], n: int = 100) -> list[Any]:
     """What threads get that make n calls each on one object, or more, until they have met there;
     who is refused tries again."""
@@ -165,13 +153,6 @@ def test_threads_that_dump_with_one_observer_are_refused_or_get_all_of_it(net: N
         results = collide([lambda: len(observer.dump())] * 3)
         assert set(results) == {3}
         assert observer.stats().dumps == len(results) and observer.stats().failures == 0
-
-
-def test_threads_that_set_and_dispatch_one_applier(net: Network) -> None:
-    with net.host.entered(), riptide.Applier(backend=riptide.Backend.ROUTES) as applier:
-        applier.start()
-        collide([lambda: applier.set(riptide.Wanted(HOST, initcwnd=40)), applier.dispatch,
-                 lambda: list(applier.pop_all()), lambda: applier.is_idle, applier.stats])
 
 
 def in_child(function: Callable[[], int | None]) -> int:
