@@ -4,8 +4,6 @@
  * one that it opened has 1, for the SYN. Until then the window is the one with which it began. So
  * dumps in a row see it where a round trip takes longer than a dump and the time between two.
  */
-#include "accepted.h"
-
 #include "client.h"
 #include "clock.h"
 #include "log.h"

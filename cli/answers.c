@@ -164,24 +164,17 @@ static json_t *rules_of(const struct daemon *daemon, uint8_t family)
 static const char *explain_not_taken(const struct riptide_applier_stats *stats, char *text,
                                      size_t size)
 {
-    struct kernel_rule *rules = NULL;
-    const struct kernel_rule *rule;
     const char *lead = "; before ours: ";
-    char described[96];
-    size_t n = 0;
+    char rule[KERNEL_RULE_BYTES];
     int end = snprintf(text, size, "TCP does not use %" PRIu64 " of %" PRIu64 " routes",
                        stats->routes_not_taken, stats->routes);
 
-    kernel_read_rules(&rules, &n);
     for (size_t i = 0; i < 2; i++) {
-        rule = kernel_find_before(rules, n, families[i]);
-        if (!rule)
+        if (!kernel_find_before(families[i], rule))
             continue;
-        kernel_describe_rule(described, sizeof(described), rule);
-        end += snprintf(text + end, size - (size_t)end, "%s%s", lead, described);
+        end += snprintf(text + end, size - (size_t)end, "%s%s", lead, rule);
         lead = ", ";
     }
-    free(rules);
     return text;
 }
 

@@ -3,13 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/capability.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Not in headers before 5.8. */
-enum { NUMBER_OF_CAP_BPF = 39 };
 
 /* The segment size of Ethernet without options. */
 enum { MSS_BYTES = 1460 };
@@ -50,11 +45,6 @@ static void check_daemon(const struct host *host, struct finding *finding)
     }
 }
 
-static bool may(const struct host *host, int capability)
-{
-    return host->capabilities >> capability & 1;
-}
-
 static void check_privileges(const struct host *host, struct finding *finding)
 {
     found(finding, PASSED, "riptided may write routes and load its program");
@@ -63,10 +53,10 @@ static void check_privileges(const struct host *host, struct finding *finding)
         remedy(finding, "remove that cause, and restart riptided");
     } else if (host->error == 0 || host->is_there) {
         return;
-    } else if (!may(host, CAP_NET_ADMIN)) {
+    } else if (!host->may_write_routes) {
         found(finding, PROBLEM, "no process here can have CAP_NET_ADMIN: riptided cannot start");
         remedy(finding, "give the container CAP_NET_ADMIN and CAP_BPF");
-    } else if (!may(host, NUMBER_OF_CAP_BPF)) {
+    } else if (!host->may_load_program) {
         found(finding, ADVICE, "no process here can have CAP_BPF: windows by routes alone");
         remedy(finding, "give the container CAP_BPF");
     } else if (!host->has_cgroup2) {
@@ -79,16 +69,10 @@ static void check_privileges(const struct host *host, struct finding *finding)
 static void check_table(const struct host *host, struct finding *finding)
 {
     found(finding, PASSED, "table and rules are free");
-    if (host->conflict_error == 0)
+    if (!host->conflict[0])
         return;
     found(finding, PROBLEM, "routes could not start: %s", host->conflict);
-    if (host->conflict_error == -EADDRINUSE)
-        remedy(finding, "delete one of them, or apply = program, which adds no rule");
-    else if (host->conflict_error == -EEXIST)
-        remedy(finding, "table = N in riptided.conf, with another number");
-    else
-        remedy(finding, "ip rule: an unconditional `lookup main` must be there, and nothing "
-                        "between it and our priority");
+    remedy(finding, "change it (ip rule, ip route), or apply = program, which adds no rule");
 }
 
 static void check_rules(const struct host *host, struct finding *finding)

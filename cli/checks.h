@@ -19,10 +19,9 @@ struct host {
     uint32_t cwnd_max; /* its largest window; unknown: the default */
     /* The kernel */
     struct kernel_left left;
-    char before[96];         /* the rule of another program before ours; empty: none */
-    int conflict_error;      /* of a dry start by routes */
-    char conflict[256];
-    uint64_t capabilities; /* that a process here may have */
+    char before[KERNEL_RULE_BYTES]; /* the rule of another program before ours; empty: none */
+    char conflict[256];             /* why routes could not start; empty: they could */
+    bool may_write_routes, may_load_program; /* a process of root here */
     bool has_cgroup2;
     long rmem_bytes[3];
     long slow_start_after_idle;

@@ -64,6 +64,9 @@ int doctor_run(const struct command_options *options);
 int verify_run(const struct command_options *options);
 int verdict_run(const struct command_options *options);
 
+/* verify --accepted: with which windows the connections began that this host accepts. */
+int accepted_run(const struct command_options *options);
+
 extern const struct option_row status_rows[];
 extern const struct option_row observe_rows[];
 extern const struct option_row show_rows[];

@@ -27,21 +27,13 @@ static bool is_state(const json_t *route, const char *state)
 /* Our route is in the kernel, and connections take another one. */
 static void explain_other_route(struct start *start, uint8_t family)
 {
-    struct kernel_rule *rules = NULL;
-    const struct kernel_rule *rule;
-    char described[96];
-    size_t n = 0;
+    char rule[KERNEL_RULE_BYTES];
 
     start->remedy = "riptide doctor";
-    kernel_read_rules(&rules, &n);
-    rule = kernel_find_before(rules, n, family);
-    if (rule) {
-        kernel_describe_rule(described, sizeof(described), rule);
-        because(start, "a rule of another program comes before ours: %s", described);
-    } else {
+    if (kernel_find_before(family, rule))
+        because(start, "a rule of another program comes before ours: %s", rule);
+    else
         because(start, "the kernel answers by another route than ours");
-    }
-    free(rules);
 }
 
 /* There is no window: the first condition that is missing. */

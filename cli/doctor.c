@@ -5,14 +5,18 @@
 #include "text.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <linux/capability.h>
 #include <linux/magic.h>
 #include <riptide/agent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+/* Not in headers before 5.8. */
+enum { NUMBER_OF_CAP_BPF = 39 };
 
 const struct option_row doctor_rows[] = {
     COMMAND_ROW("verbose", flag, verbose, "print the checks that passed as well; also -v"),
@@ -33,20 +37,6 @@ static void read_sysctl(const char *name, long values[], int n)
     }
     if (file)
         fclose(file);
-}
-
-/* The bounding set: also of a process that root starts. */
-static uint64_t read_capabilities(void)
-{
-    FILE *file = fopen("/proc/self/status", "re");
-    uint64_t capabilities = 0;
-    char line[128];
-
-    while (file && fgets(line, sizeof(line), file))
-        sscanf(line, "CapBnd: %" SCNx64, &capabilities);
-    if (file)
-        fclose(file);
-    return capabilities;
 }
 
 /* systemd's own tool shows which files count, and in which order: the last line of a key counts. */
@@ -71,33 +61,12 @@ static void read_networkd(struct host *host)
         pclose(out);
 }
 
-/* The first rule of another program before ours. */
-static int read_rules(struct host *host)
-{
-    const struct kernel_rule *before;
-    struct kernel_rule *rules;
-    size_t n;
-    int r = kernel_read_rules(&rules, &n);
-
-    if (r < 0)
-        return r;
-    before = kernel_find_before(rules, n, AF_INET);
-    if (!before)
-        before = kernel_find_before(rules, n, AF_INET6);
-    if (before)
-        kernel_describe_rule(host->before, sizeof(host->before), before);
-    free(rules);
-    return 0;
-}
-
 /* Whether riptided could install its rules and routes: a dry start. */
 static int read_conflict(struct host *host, uint32_t table, struct riptide_error *error)
 {
-    static const char of_stage[] = "applier.";
     struct riptide_error conflict = { .text = "" };
     struct riptide_applier_config config;
     struct riptide_applier *applier;
-    size_t n_skipped;
     int r;
 
     riptide_applier_config_init(&config, sizeof(config));
@@ -107,10 +76,11 @@ static int read_conflict(struct host *host, uint32_t table, struct riptide_error
     r = riptide_applier_new(&applier, &config, error);
     if (r < 0)
         return r;
-    host->conflict_error = riptide_applier_start(applier, &conflict);
+    if (riptide_applier_start(applier, &conflict) == 0)
+        conflict.text[0] = '\0';
     /* "applier.table: ...": the key in the configuration is table. */
-    n_skipped = strncmp(conflict.text, of_stage, strlen(of_stage)) ? 0 : strlen(of_stage);
-    snprintf(host->conflict, sizeof(host->conflict), "%s", conflict.text + n_skipped);
+    snprintf(host->conflict, sizeof(host->conflict), "%s",
+             conflict.text + (conflict.field ? strlen("applier.") : 0));
     riptide_applier_free(applier);
     return 0;
 }
@@ -153,11 +123,12 @@ static int read_host(struct host *host, const struct command_options *options,
     read_sysctl("tcp_rmem", host->rmem_bytes, 3);
     read_sysctl("tcp_slow_start_after_idle", &host->slow_start_after_idle, 1);
     read_sysctl("tcp_fastopen", &host->fastopen, 1);
-    host->capabilities = read_capabilities();
+    host->may_write_routes = prctl(PR_CAPBSET_READ, CAP_NET_ADMIN) > 0;
+    host->may_load_program = prctl(PR_CAPBSET_READ, NUMBER_OF_CAP_BPF) > 0;
     read_networkd(host);
-    r = read_rules(host);
-    if (r == 0)
-        r = kernel_find_left(options->table, &host->left);
+    if (!kernel_find_before(AF_INET, host->before))
+        kernel_find_before(AF_INET6, host->before);
+    r = kernel_find_left(options->table, &host->left);
     if (r == 0)
         r = read_conflict(host, options->table, error);
     return r;

@@ -85,14 +85,29 @@ static int dump(uint16_t type, uint8_t family, uint32_t table, mnl_cb_t on_messa
     return r == -ENOENT || r == -EOPNOTSUPP || r == -EAFNOSUPPORT ? 0 : r;
 }
 
-static uint32_t u32_of(const struct nlattr *attribute)
+/* The attributes of a message by their type; NULL: it has none of it. */
+enum { MAX_TYPE = 63 };
+
+static int keep(const struct nlattr *attribute, void *attributes)
 {
-    return mnl_attr_validate(attribute, MNL_TYPE_U32) < 0 ? 0 : mnl_attr_get_u32(attribute);
+    const uint16_t type = mnl_attr_get_type(attribute);
+
+    if (type <= MAX_TYPE)
+        ((const struct nlattr **)attributes)[type] = attribute;
+    return MNL_CB_OK;
+}
+
+static uint32_t u32_of(const struct nlattr *attribute, uint32_t otherwise)
+{
+    if (!attribute || mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
+        return otherwise;
+    return mnl_attr_get_u32(attribute);
 }
 
 static bool is_u8(const struct nlattr *attribute, uint8_t value)
 {
-    return mnl_attr_get_payload_len(attribute) == 1 && mnl_attr_get_u8(attribute) == value;
+    return attribute && mnl_attr_get_payload_len(attribute) == 1 &&
+           mnl_attr_get_u8(attribute) == value;
 }
 
 struct rules {
@@ -100,70 +115,47 @@ struct rules {
     size_t n;
 };
 
-/* A rule of a message. Ours has the first three, and its table. */
-struct reading {
-    struct kernel_rule rule;
-    bool is_by_us, is_of_tcp, is_to_hosts, is_conditional;
-};
-
-static int on_rule_attribute(const struct nlattr *attribute, void *userdata)
+static bool has_condition(const struct fib_rule_hdr *header,
+                          const struct nlattr *const attributes[])
 {
-    struct reading *reading = userdata;
+    if (header->dst_len || header->src_len || header->tos || header->flags & FIB_RULE_INVERT)
+        return true;
+    for (uint16_t type = 0; type <= MAX_TYPE; type++) {
+        const bool is_none = type == FRA_TABLE || type == FRA_PRIORITY || type == FRA_PROTOCOL ||
+                             type == FRA_PAD || type == FRA_GOTO;
+        /* The kernel shows unset ones as -1. */
+        const bool is_unset = (type == FRA_SUPPRESS_PREFIXLEN || type == FRA_SUPPRESS_IFGROUP) &&
+                              u32_of(attributes[type], 0) == UINT32_MAX;
 
-    switch (mnl_attr_get_type(attribute)) {
-    case FRA_TABLE:
-        reading->rule.table = u32_of(attribute);
-        break;
-    case FRA_PRIORITY:
-        reading->rule.priority = u32_of(attribute);
-        break;
-    case FRA_GOTO:
-        reading->rule.target = u32_of(attribute);
-        break;
-    case FRA_PROTOCOL:
-        reading->is_by_us = is_u8(attribute, OUR_PROTOCOL);
-        break;
-    case FRA_PAD:
-        break;
-    case FRA_SUPPRESS_PREFIXLEN:
-        reading->is_to_hosts = u32_of(attribute) == bits_of(reading->rule.family) - 1u;
-        /* The kernel shows an unset one as -1. */
-        reading->is_conditional |= u32_of(attribute) != UINT32_MAX;
-        break;
-    case FRA_SUPPRESS_IFGROUP:
-        reading->is_conditional |= u32_of(attribute) != UINT32_MAX;
-        break;
-    case FRA_IP_PROTO:
-        reading->is_of_tcp = is_u8(attribute, IPPROTO_TCP);
-        reading->is_conditional = true;
-        break;
-    default:
-        reading->is_conditional = true;
-        break;
+        if (attributes[type] && !is_none && !is_unset)
+            return true;
     }
-    return MNL_CB_OK;
+    return false;
 }
 
 static int on_rule(const struct nlmsghdr *message, void *userdata)
 {
     const struct fib_rule_hdr *header = mnl_nlmsg_get_payload(message);
+    const struct nlattr *attributes[MAX_TYPE + 1] = { NULL };
     struct rules *rules = userdata;
     struct kernel_rule *list = reallocarray(rules->list, rules->n + 1, sizeof(*list));
-    struct reading reading = { .rule = { .family = header->family, .table = header->table } };
-    struct kernel_rule *rule = &reading.rule;
+    struct kernel_rule *rule;
 
     if (!list) {
         errno = ENOMEM;
         return MNL_CB_ERROR;
     }
     rules->list = list;
-    mnl_attr_parse(message, sizeof(*header), on_rule_attribute, &reading);
-    if (header->action != FR_ACT_TO_TBL)
-        rule->table = 0;
-    rule->is_plain = !reading.is_conditional && !header->dst_len && !header->src_len &&
-                     !header->tos && !(header->flags & FIB_RULE_INVERT);
-    rule->is_ours = reading.is_by_us && reading.is_of_tcp && reading.is_to_hosts && rule->table;
-    list[rules->n++] = *rule;
+    rule = &list[rules->n++];
+    mnl_attr_parse(message, sizeof(*header), keep, attributes);
+    *rule = (struct kernel_rule){ .family = header->family,
+                                  .is_plain = !has_condition(header, attributes),
+                                  .priority = u32_of(attributes[FRA_PRIORITY], 0) };
+    if (header->action == FR_ACT_TO_TBL)
+        rule->table = u32_of(attributes[FRA_TABLE], header->table);
+    rule->is_ours = rule->table && is_u8(attributes[FRA_PROTOCOL], OUR_PROTOCOL) &&
+                    is_u8(attributes[FRA_IP_PROTO], IPPROTO_TCP) &&
+                    u32_of(attributes[FRA_SUPPRESS_PREFIXLEN], 0) == bits_of(rule->family) - 1u;
     return MNL_CB_OK;
 }
 
@@ -183,7 +175,8 @@ int kernel_read_rules(struct kernel_rule **rulesp, size_t *n_rulesp)
     return 0;
 }
 
-const struct kernel_rule *kernel_find_before(const struct kernel_rule *rules, size_t n,
+/* NULL: none. */
+static const struct kernel_rule *find_before(const struct kernel_rule *rules, size_t n,
                                              uint8_t family)
 {
     for (size_t i = 0; i < n; i++) {
@@ -200,61 +193,44 @@ const struct kernel_rule *kernel_find_before(const struct kernel_rule *rules, si
     return NULL;
 }
 
-void kernel_describe_rule(char *text, size_t size, const struct kernel_rule *rule)
+bool kernel_find_before(uint8_t family, char text[KERNEL_RULE_BYTES])
 {
-    int n = snprintf(text, size, "IPv%c priority %" PRIu32, rule->family == AF_INET ? '4' : '6',
-                     rule->priority);
+    const char version = family == AF_INET ? '4' : '6';
+    const struct kernel_rule *rule;
+    struct kernel_rule *rules = NULL;
+    size_t n = 0;
 
-    if (rule->target)
-        snprintf(text + n, size - (size_t)n, " goto %" PRIu32, rule->target);
-    else if (rule->table == RT_TABLE_MAIN)
-        snprintf(text + n, size - (size_t)n, " lookup main");
-    else if (rule->table)
-        snprintf(text + n, size - (size_t)n, " lookup %" PRIu32, rule->table);
-}
-
-static int on_metric(const struct nlattr *attribute, void *initcwnd)
-{
-    if (mnl_attr_get_type(attribute) == RTAX_INITCWND)
-        *(uint32_t *)initcwnd = u32_of(attribute);
-    return MNL_CB_OK;
-}
-
-static int on_route_attribute(const struct nlattr *attribute, void *userdata)
-{
-    struct kernel_route *route = userdata;
-
-    switch (mnl_attr_get_type(attribute)) {
-    case RTA_DST:
-        if (mnl_attr_get_payload_len(attribute) <= sizeof(route->match.addr))
-            memcpy(route->match.addr, mnl_attr_get_payload(attribute),
-                   mnl_attr_get_payload_len(attribute));
-        break;
-    case RTA_TABLE:
-        route->table = u32_of(attribute);
-        break;
-    case RTA_OIF:
-        route->ifindex = u32_of(attribute);
-        break;
-    case RTA_METRICS:
-        mnl_attr_parse_nested(attribute, on_metric, &route->initcwnd);
-        break;
-    default:
-        break;
-    }
-    return MNL_CB_OK;
+    kernel_read_rules(&rules, &n);
+    rule = find_before(rules, n, family);
+    if (rule && rule->table == RT_TABLE_MAIN)
+        snprintf(text, KERNEL_RULE_BYTES, "IPv%c priority %" PRIu32 " lookup main", version,
+                 rule->priority);
+    else if (rule)
+        snprintf(text, KERNEL_RULE_BYTES, "IPv%c priority %" PRIu32 " lookup %" PRIu32, version,
+                 rule->priority, rule->table);
+    free(rules);
+    return rule;
 }
 
 static int on_route(const struct nlmsghdr *message, void *userdata)
 {
     const struct rtmsg *header = mnl_nlmsg_get_payload(message);
+    const struct nlattr *attributes[MAX_TYPE + 1] = { NULL }, *metrics[MAX_TYPE + 1] = { NULL };
+    const struct nlattr *dst;
     struct kernel_route *route = userdata;
 
+    mnl_attr_parse(message, sizeof(*header), keep, attributes);
+    if (attributes[RTA_METRICS])
+        mnl_attr_parse_nested(attributes[RTA_METRICS], keep, metrics);
     *route = (struct kernel_route){ .match = { .family = header->rtm_family,
                                                .len = header->rtm_dst_len },
                                     .is_ours = header->rtm_protocol == OUR_PROTOCOL,
-                                    .table = header->rtm_table };
-    mnl_attr_parse(message, sizeof(*header), on_route_attribute, route);
+                                    .table = u32_of(attributes[RTA_TABLE], header->rtm_table),
+                                    .initcwnd = u32_of(metrics[RTAX_INITCWND], 0),
+                                    .ifindex = u32_of(attributes[RTA_OIF], 0) };
+    dst = attributes[RTA_DST];
+    if (dst && mnl_attr_get_payload_len(dst) <= sizeof(route->match.addr))
+        memcpy(route->match.addr, mnl_attr_get_payload(dst), mnl_attr_get_payload_len(dst));
     return MNL_CB_STOP;
 }
 

@@ -14,8 +14,7 @@ struct kernel_rule {
     bool is_ours;     /* by its shape, whatever its priority and table are */
     bool is_plain;    /* it matches every packet, and takes any route that it finds */
     uint32_t priority;
-    uint32_t table;  /* 0: no lookup (goto, blackhole, ...) */
-    uint32_t target; /* priority to which a goto leads; 0: no goto */
+    uint32_t table; /* 0: no lookup (goto, blackhole, ...) */
 };
 
 /*
@@ -24,15 +23,14 @@ struct kernel_rule {
  */
 int kernel_read_rules(struct kernel_rule **rulesp, size_t *n_rulesp);
 
+/* "IPv4 priority 100 lookup main": ip rule has the rest. */
+enum { KERNEL_RULE_BYTES = 64 };
+
 /*
  * The first rule of another program that TCP meets before ours, or, where ours is not there, before
- * `lookup main`; NULL: none.
+ * `lookup main`. Returns whether there is one.
  */
-const struct kernel_rule *kernel_find_before(const struct kernel_rule *rules, size_t n,
-                                             uint8_t family);
-
-/* "IPv4 priority 100 lookup main": ip rule has the rest. */
-void kernel_describe_rule(char *text, size_t size, const struct kernel_rule *rule);
+bool kernel_find_before(uint8_t family, char text[KERNEL_RULE_BYTES]);
 
 /* Rules and routes of riptided in the kernel. */
 struct kernel_left {

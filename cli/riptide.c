@@ -233,47 +233,21 @@ static int run_command(const struct command *command, int argc, char **argv)
     return status;
 }
 
-/* Whether the argument is an option of some command, whose value is the next argument. */
-static bool takes_next(const char *argument)
-{
-    struct option_row rows[MAX_ROWS];
-    const struct option_row *row = NULL;
-
-    if (strncmp(argument, "--", 2) != 0)
-        return false;
-    for (size_t i = 0; i < N_COMMANDS && !row; i++) {
-        get_rows(&commands[i], rows);
-        row = options_find(rows, argument + 2, strlen(argument + 2));
-    }
-    return row && row->kind->argument;
-}
-
-/*
- * The position of the command, before or after options. Without one: of --help or --version as the
- * first argument, else argc.
- */
-static int find_word(int argc, char **argv)
-{
-    int i = 1;
-
-    while (i < argc && argv[i][0] == '-')
-        i += 1 + takes_next(argv[i]);
-    if (i < argc || argc < 2)
-        return i;
-    return find_command(argv[1]) ? 1 : argc;
-}
-
+/* Options may come before the command; without one it is status. */
 static int command_main(int argc, char **argv)
 {
-    const int at = find_word(argc, argv);
-    const struct command *command = find_command(at < argc ? argv[at] : "status");
+    const struct command *command = NULL;
+    int at = 1;
 
-    if (!command)
-        return refuse_command(argv[at]);
-    if (at >= argc)
-        return run_command(command, argc, argv);
-    memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
-    return run_command(command, argc - 1, argv + 1);
+    while (at < argc && !(command = find_command(argv[at])))
+        at++;
+    if (command) {
+        memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
+        return run_command(command, argc - 1, argv + 1);
+    }
+    if (argc > 1 && argv[1][0] != '-')
+        return refuse_command(argv[1]);
+    return run_command(find_command("status"), argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -24,6 +24,10 @@ struct row {
     uint32_t connections;
     uint32_t min_rtt_us;
     char reason[96];
+    /* Of these: */
+    uint32_t window; /* with which connections start, segments; 0: with the kernel's own */
+    const char *by;  /* what gives it */
+    unsigned int saves; /* round trips of a transfer of so many segments */
 };
 
 struct list {
@@ -33,14 +37,39 @@ struct list {
     char off[256]; /* why no window is given at present; empty: they are */
 };
 
-static bool read_row(struct row *row, const char *line)
+/* A transfer would need n flights from the kernel's ten on. */
+static unsigned int count_saved(uint32_t window)
 {
+    unsigned int n = 1;
+    uint64_t sent = 10;
+
+    while (sent < window) {
+        sent += UINT64_C(10) << n;
+        n++;
+    }
+    return n - 1;
+}
+
+static bool read_row(struct row *row, const char *line, bool is_by_program)
+{
+    bool has_route;
+
     row->reason[0] = '\0';
-    return line && sscanf(line,
-                          "%49[^\t]\t%15[^\t]\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32
-                          "\t%95[^\n]",
-                          row->dst, row->state, &row->initcwnd, &row->cwnd, &row->connections,
-                          &row->min_rtt_us, row->reason) >= 6;
+    if (!line || sscanf(line,
+                        "%49[^\t]\t%15[^\t]\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32 "\t%" SCNu32
+                        "\t%95[^\n]",
+                        row->dst, row->state, &row->initcwnd, &row->cwnd, &row->connections,
+                        &row->min_rtt_us, row->reason) < 6)
+        return false;
+    has_route = strcmp(row->state, "applied") == 0;
+    row->window = has_route ? row->initcwnd : 0;
+    row->by = has_route ? "route" : "-";
+    if (is_by_program && row->cwnd > 0) {
+        row->window = row->cwnd;
+        row->by = has_route ? "both" : "program";
+    }
+    row->saves = count_saved(row->window);
+    return true;
 }
 
 static int take_page(struct list *list, const json_t *page)
@@ -53,11 +82,11 @@ static int take_page(struct list *list, const json_t *page)
     if (!rows)
         return -ENOMEM;
     list->rows = rows;
+    list->is_by_program = json_is_true(get(page, "is_by_program"));
     json_array_foreach(lines, i, line)
     {
-        list->n += read_row(&rows[list->n], json_string_value(line));
+        list->n += read_row(&rows[list->n], json_string_value(line), list->is_by_program);
     }
-    list->is_by_program = json_is_true(get(page, "is_by_program"));
     snprintf(list->off, sizeof(list->off), "%s",
              json_is_true(get(page, "paused")) ? "paused, until riptide resume"
                                                : text_of(page, "why_off"));
@@ -92,48 +121,12 @@ static int read_list(struct list *list, const struct command_options *options, c
     return EXIT_SUCCESS;
 }
 
-static bool has_route(const struct row *row)
-{
-    return strcmp(row->state, "applied") == 0;
-}
-
-/* With which connections start, segments; 0: with the kernel's own. */
-static uint32_t window_of(const struct list *list, const struct row *row)
-{
-    if (list->is_by_program && row->cwnd > 0)
-        return row->cwnd;
-    return has_route(row) ? row->initcwnd : 0;
-}
-
-static const char *way_of(const struct list *list, const struct row *row)
-{
-    if (list->is_by_program && row->cwnd > 0)
-        return has_route(row) ? "both" : "program";
-    return has_route(row) ? "route" : "-";
-}
-
-/* Round trips that a transfer of so many segments saves: it would need n flights from ten on. */
-static unsigned int saves(uint32_t window)
-{
-    unsigned int n = 1;
-    uint64_t sent = 10;
-
-    while (sent < window) {
-        sent += UINT64_C(10) << n;
-        n++;
-    }
-    return n - 1;
-}
-
-/* For compare(). */
-static const struct list *sorted_list;
-
 /* Those first whose connections save most round trips, then by address. */
 static int compare(const void *left, const void *right)
 {
     const struct row *a = left, *b = right;
-    const uint64_t of_a = (uint64_t)saves(window_of(sorted_list, a)) * a->connections;
-    const uint64_t of_b = (uint64_t)saves(window_of(sorted_list, b)) * b->connections;
+    const uint64_t of_a = (uint64_t)a->saves * a->connections;
+    const uint64_t of_b = (uint64_t)b->saves * b->connections;
 
     if (of_a != of_b)
         return of_a < of_b ? 1 : -1;
@@ -142,9 +135,9 @@ static int compare(const void *left, const void *right)
 
 static int compare_windows(const void *left, const void *right)
 {
-    const uint32_t a = window_of(sorted_list, left), b = window_of(sorted_list, right);
+    const struct row *a = left, *b = right;
 
-    return a < b ? -1 : a > b;
+    return a->window < b->window ? -1 : a->window > b->window;
 }
 
 /* Sorts the rows by window. */
@@ -153,28 +146,26 @@ static void print_totals(struct list *list)
     size_t first = 0;
 
     qsort(list->rows, list->n, sizeof(*list->rows), compare_windows);
-    while (first < list->n && window_of(list, &list->rows[first]) == 0)
+    while (first < list->n && list->rows[first].window == 0)
         first++;
     printf("%zu with a window", list->n - first);
     if (first < list->n)
-        printf(", median %" PRIu32,
-               window_of(list, &list->rows[first + (list->n - first - 1) / 2]));
+        printf(", median %" PRIu32, list->rows[first + (list->n - first - 1) / 2].window);
     printf("; %zu without\n", first);
 }
 
-static void print_row(const struct list *list, const struct row *row, int width)
+static void print_row(const struct row *row, int width)
 {
-    const uint32_t window = window_of(list, row);
     const double rtt_ms = row->min_rtt_us / 1e3;
 
     printf("%-*s ", width, row->dst);
-    printf(window ? "%6" PRIu32 : "     -", window);
+    printf(row->window ? "%6" PRIu32 : "     -", row->window);
     if (rtt_ms > 0)
         printf(" %6.*f", rtt_ms < 999.95, rtt_ms);
     else
         printf("      -");
-    printf(" %5" PRIu32 " %5u %s\n", row->connections, saves(window), way_of(list, row));
-    if (window == 0 && row->reason[0])
+    printf(" %5" PRIu32 " %5u %s\n", row->connections, row->saves, row->by);
+    if (row->window == 0 && row->reason[0])
         text_field(stdout, "", "%s: %s", row->state, row->reason);
 }
 
@@ -197,7 +188,7 @@ static void print_table(struct list *list, uint32_t top)
     }
     printf("%-*s WINDOW RTT/ms CONNS SAVES BY\n", width, "DESTINATION");
     for (size_t i = 0; i < n; i++)
-        print_row(list, &list->rows[i], width);
+        print_row(&list->rows[i], width);
     if (n < list->n)
         printf("... %zu more (--top 0), sorted by CONNS x SAVES\n", list->n - n);
     print_totals(list);
@@ -224,8 +215,8 @@ static void print_json(const struct list *list)
 
         printf("%s\n{\"dst\":\"%s\",\"state\":\"%s\",\"initcwnd\":%" PRIu32 ",\"cwnd\":%" PRIu32
                ",\"window\":%" PRIu32 ",\"connections\":%" PRIu32 ",\"min_rtt_us\":%" PRIu32,
-               i ? "," : "", row->dst, row->state, row->initcwnd, row->cwnd,
-               window_of(list, row), row->connections, row->min_rtt_us);
+               i ? "," : "", row->dst, row->state, row->initcwnd, row->cwnd, row->window,
+               row->connections, row->min_rtt_us);
         put_text("reason", row->reason);
         putchar('}');
     }
@@ -263,7 +254,6 @@ int show_run(const struct command_options *options)
     }
     if (status == EXIT_SUCCESS)
         status = read_list(&list, options, operand);
-    sorted_list = &list;
     if (status == EXIT_SUCCESS && options->json)
         print_json(&list);
     else if (status == EXIT_SUCCESS)

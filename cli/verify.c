@@ -3,7 +3,6 @@
  * riptide verify: opens a connection, sends nothing, and reads in its own TCP_INFO whether it
  * starts with riptided's window; if not, why. With --accepted: accepted.c.
  */
-#include "accepted.h"
 #include "client.h"
 #include "destination.h"
 #include "log.h"
