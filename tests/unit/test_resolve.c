@@ -49,7 +49,7 @@ static void set_up(struct bed *bed)
     for (uint32_t i = 0; i < TARGETS; i++) {
         struct riptide_prefix dst = prefix(dsts[i]);
 
-        assert_int_equal(targets_get(&bed->plan.targets, &dst, &bed->targets[i]), 0);
+        assert_int_equal(targets_add(&bed->plan.targets, &dst, &bed->targets[i]), 0);
         bed->targets[i]->wanted.initcwnd = 40;
     }
 }

@@ -33,12 +33,13 @@ void plan_deinit(struct plan *plan)
 
 int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
 {
-    struct target *target;
-    int r;
+    struct target *target = targets_find(&plan->targets, &wanted->dst);
+    int r = 0;
 
-    if (wanted->initcwnd == 0 && !targets_find(&plan->targets, &wanted->dst))
+    if (!target && wanted->initcwnd == 0)
         return 0;
-    r = targets_get(&plan->targets, &wanted->dst, &target);
+    if (!target)
+        r = targets_add(&plan->targets, &wanted->dst, &target);
     if (r != 0)
         return r;
     target->wanted = *wanted;

@@ -68,7 +68,7 @@ struct plan {
 void plan_init(struct plan *plan, const struct riptide_applier_config *config);
 void plan_deinit(struct plan *plan);
 
-/* Records what is wanted. Outcomes and errors: those of targets_get. */
+/* Records what is wanted. Outcomes and errors: those of targets_add. */
 int plan_want(struct plan *plan, const struct riptide_wanted *wanted);
 
 /* Requests a scan of these parts, before any destination is asked again. */

@@ -93,6 +93,7 @@ struct write {
     struct target *target;
     int error;
     bool is_put;
+    struct own_metrics own;
 };
 
 struct writes {
@@ -141,7 +142,9 @@ static void add(struct writes *writes, struct target *target)
                         message_route_delete(netlink_room(writes->channel), &own));
     }
     if (state.is_put) {
-        writes->list[writes->n++] = (struct write){ .target = target, .is_put = true };
+        writes->list[writes->n++] = (struct write){
+            .target = target, .is_put = true, .own = state.own
+        };
         if (is_sent)
             netlink_add(writes->channel,
                         message_route_put(netlink_room(writes->channel), &own, &target->base,
@@ -159,7 +162,7 @@ static void note(struct plan *plan, const struct write *write)
     target->is_failed |= write->error != 0;
     if (is_written) {
         targets_set_in_kernel(&plan->targets, target, true);
-        target->written = target_state(target, &plan->routing).own;
+        target->written = write->own;
     } else if (write->is_put && target->is_in_kernel) {
         /* The old route may lead elsewhere by now: no route is better than a wrong one. */
         targets_push(&plan->targets, WORK_SYNC, target);

@@ -89,7 +89,7 @@ void targets_forget_if_done(struct targets *targets, struct target *target)
         forget(targets, search(targets, &target->wanted.dst, false));
 }
 
-/* Outcomes and errors: those of targets_get. */
+/* Outcomes and errors: those of targets_add. */
 static int make_room(struct targets *targets)
 {
     if (!targets->list)
@@ -105,14 +105,13 @@ static int make_room(struct targets *targets)
     return 0;
 }
 
-int targets_get(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp)
+int targets_add(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp)
 {
-    struct target *target = targets_find(targets, dst);
+    struct target *target;
     uint32_t i;
-    int r = target ? 0 : make_room(targets);
+    int r = make_room(targets);
 
-    *targetp = target;
-    if (target || r != 0)
+    if (r != 0)
         return r;
     target = calloc(1, sizeof(*target));
     if (!target)

@@ -58,14 +58,14 @@ struct targets {
 /* Forgets all of them. */
 void targets_deinit(struct targets *targets);
 
-/*
- * The target of a single address, added if missing; where there is no room, in place of one that
- * only waits to be popped. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
- */
-int targets_get(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp);
-
 /* The target of that address, or NULL. */
 struct target *targets_find(const struct targets *targets, const struct riptide_prefix *dst);
+
+/*
+ * Adds that of an address that has none; where there is no room, in place of one that only waits to
+ * be popped. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
+ */
+int targets_add(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp);
 
 /* The first of the n targets inside `prefix`, in the list. */
 uint32_t targets_find_inside(const struct targets *targets, const struct riptide_prefix *prefix,
