@@ -37,7 +37,7 @@ int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t 
 extern const uint64_t riptide_window_bounds[RIPTIDE_WINDOW_BUCKETS];
 
 /*
- * The process that holds the thread's namespace (lib/apply/claim.h); 0: not visible from here.
+ * The process that holds the thread's namespace (lib/apply/applier.h); 0: not visible from here.
  * Outcomes: RIPTIDE_E_UNKNOWN: none. Errors: of open(2); -EIO.
  */
 int riptide_applier_get_holder(int *pidp);

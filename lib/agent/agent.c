@@ -305,9 +305,13 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
 
 int agent_apply_pause(struct riptide_agent *agent)
 {
-    bool is_suspended = agent->experiment.suspension.until_ns > 0;
+    const char *why = NULL;
 
-    return riptide_applier_set_paused(agent->applier, agent->is_paused || is_suspended);
+    if (agent->is_paused)
+        why = "paused";
+    else if (agent->experiment.suspension.until_ns > 0)
+        why = agent->experiment.why_suspended;
+    return applier_pause(agent->applier, why);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)

@@ -7,7 +7,6 @@
 #include "prefix.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Fills what one backend has of the window's destination. Returns it, or NULL. */
 static const struct riptide_route *fill_given(const struct riptide_agent *agent,
@@ -91,17 +90,8 @@ RIPTIDE_PUBLIC int riptide_agent_next(struct riptide_agent *agent, uint32_t *cur
 struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_agent *agent)
 {
     struct riptide_applier_stats stats;
-    const char **reasons[] = { &stats.rules_reason[0], &stats.rules_reason[1],
-                               &stats.program_reason };
 
     riptide_applier_get_stats(agent->applier, &stats, sizeof(stats));
-    if (agent->experiment.suspension.until_ns == 0 || agent->is_paused)
-        return stats;
-    /* The applier knows of a pause alone. */
-    for (size_t i = 0; i < 3; i++) {
-        if (*reasons[i] && strcmp(*reasons[i], "paused") == 0)
-            *reasons[i] = agent->experiment.why_suspended;
-    }
     return stats;
 }
 

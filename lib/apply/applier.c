@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The applier: gives windows by the router, by the program, or by both, on one fd. */
 #include "apply/applier.h"
-#include "apply/claim.h"
-#include "apply/config.h"
 #include "apply/program/program.h"
 #include "apply/routes/router.h"
 #include "internal.h"
@@ -302,9 +300,8 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     return r < 0 || !applier->program ? r : windows_set(applier->program, &bounded);
 }
 
-RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, bool is_paused)
+int applier_pause(struct riptide_applier *applier, const char *why)
 {
-    const char *why = is_paused ? "paused" : NULL;
     int r = check(applier, NULL);
 
     if (r < 0)
@@ -314,6 +311,11 @@ RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, b
     if (applier->program)
         program_set_paused(applier->program, why);
     return has_routes(applier) ? router_set_paused(applier->router, why) : 0;
+}
+
+RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, bool is_paused)
+{
+    return applier_pause(applier, is_paused ? "paused" : NULL);
 }
 
 /* Of what has passed since the start, SHARE_S at most. */

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What the agent needs of an applier beside riptide/apply.h. */
+/*
+ * What the agent needs of an applier beside riptide/apply.h, its configuration, and the claim of a
+ * network namespace.
+ */
 #ifndef RIPTIDE_LIB_APPLY_APPLIER_H
 #define RIPTIDE_LIB_APPLY_APPLIER_H
 
 #include "verdict/arm.h"
 
 #include <riptide/apply.h>
+#include <stdio.h>
 
 /* Whether first flights can be paced now: `pacing`, Linux 6.1, and the program is attached. */
 bool applier_can_pace(const struct riptide_applier *applier);
+
+/* As riptide_applier_set_paused, for the reason `why`, the caller's; NULL: no pause. */
+int applier_pause(struct riptide_applier *applier, const char *why);
 
 /* The program holds out this share of connections that open from now on. */
 void applier_set_holdout(struct riptide_applier *applier, uint32_t share, enum holdout_phase phase);
@@ -22,5 +29,35 @@ bool applier_find_opened(const struct riptide_applier *applier, uint64_t cookie,
 
 /* Adds to the reason of AUTO's choice what the caller loses by it. */
 void applier_add_why(struct riptide_applier *applier, const char *text);
+
+/* config.c: copies over the defaults, and checks. Errors: -EINVAL, -E2BIG, with a line: the field's. */
+int applier_config_take(struct riptide_applier_config *kept,
+                        const struct riptide_applier_config *config, struct riptide_error *error);
+
+/*
+ * The claim of a network namespace, so that only one applier gives windows to its connections: the
+ * membership of a netlink socket (NETLINK_USERSOCK) in multicast groups. The kernel grants it only
+ * with CAP_NET_ADMIN over the namespace, and ends it with its socket, however the process dies.
+ * Every process of the namespace can read it in /proc/net/netlink: the groups are the inode number
+ * of the holder's PID namespace, and the port contains the holder's PID.
+ */
+struct claim {
+    int fd;
+    FILE *sockets; /* the namespace's netlink sockets; NULL: there is no /proc */
+    uint32_t port;
+};
+
+/* For the namespace of the calling thread. Errors: of open(2) and socket(2). */
+int claim_open(struct claim *claim);
+
+/*
+ * Takes it, or keeps it. That of a process that has ended does not count, though a
+ * child by fork(2) may still have its socket. If two take it in the same moment, both may be
+ * refused. Errors, each with a line: -EBUSY, -EPERM (CAP_NET_ADMIN), -ENOENT (no /proc), -EIO.
+ */
+int claim_take(struct claim *claim, struct riptide_error *error);
+
+/* Frees the namespace, but in a child by fork(2) only closes the copy. With fd -1: nothing. */
+void claim_close(struct claim *claim);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The applier's configuration: defaults and checks. Pure. */
-#include "apply/config.h"
+#include "apply/applier.h"
 
 #include "internal.h"
 
