@@ -1,35 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers to requests that change nothing. Reads the clocks. */
+/*
+ * Answers to requests that change nothing, from the agent's public structs; docs/control.md has
+ * their members. Reads the clocks.
+ */
 #include "daemon.h"
 
 #include "clock.h"
-#include "effect.h"
 #include "explanation.h"
 #include "kernel.h"
-#include "lib/internal.h"
-#include "lib/tools.h"
 #include "log.h"
 #include "members.h"
+#include "prefixes.h"
 
 #include <inttypes.h>
-#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-static void note_minute(struct minute *minute, const struct riptide_program_counts *counts,
-                        uint64_t now_ns)
-{
-    const unsigned int last = (minute->n + MINUTE_PARTS - 1) % MINUTE_PARTS;
-    const unsigned int next = minute->n % MINUTE_PARTS;
+/* Peers' segments, in which the program asks for their first flights. */
+enum { PEER_MSS_BYTES = 1460 };
 
-    if (minute->n > 0 && now_ns - minute->noted_ns[last] < 10 * NS_PER_S)
+/* Between two notes of the last minute's counters. */
+#define PART_NS (10 * NS_PER_S)
+
+static void note_minute(struct daemon *daemon, uint64_t now_ns)
+{
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
+    struct minute *minute = &daemon->health.minute;
+    const unsigned int next = minute->n % MINUTE_PARTS;
+    const unsigned int last = (minute->n + MINUTE_PARTS - 1) % MINUTE_PARTS;
+
+    if (minute->n > 0 && now_ns - minute->then[last].noted_ns < PART_NS)
         return;
-    minute->then[next] = *counts;
-    minute->noted_ns[next] = now_ns;
+    minute->then[next].opened = metrics_count_opened(stats);
+    memcpy(minute->then[next].by_cwnd, stats->applier->program.by_cwnd,
+           sizeof(minute->then[next].by_cwnd));
+    minute->then[next].noted_ns = now_ns;
     minute->n++;
 }
 
@@ -48,210 +55,55 @@ static void note_lateness(struct health *health, const struct riptide_tick *tick
         health->late_max_ns = health->late_ns;
 }
 
-void answers_note(struct daemon *daemon, const struct riptide_agent_event *event)
+static void note_tick(struct daemon *daemon, const struct riptide_tick *tick)
 {
+    const uint64_t until_ns = riptide_agent_get_stats(daemon->agent)->suspended_until_ns;
     struct health *health = &daemon->health;
-    uint64_t now_ns;
 
-    if (event->kind == RIPTIDE_AGENT_FAILED) {
-        snprintf(health->failure, sizeof(health->failure), "%s", event->reason);
-        health->is_failure_new = true;
-    }
-    if (event->kind != RIPTIDE_AGENT_TICK)
-        return;
     /* A round whose dump failed ends as well: only one without a failure clears it. */
     if (!health->is_failure_new)
         health->failure[0] = '\0';
     health->is_failure_new = false;
-    now_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-    health->round_cpu_ns = now_ns - health->cpu_ns;
-    health->cpu_ns = now_ns;
-    note_lateness(health, event->tick);
-    health->tick = *event->tick;
+    note_lateness(health, tick);
+    health->tick = *tick;
     health->n_ticks++;
-    note_minute(&health->minute, &riptide_agent_get_stats(daemon->agent)->applier->program,
-                event->tick->finished_ns);
+    /* One that goes on from before the start is none of this process. */
+    health->suspensions +=
+        until_ns > 0 && until_ns != health->suspended_until_ns && health->n_ticks > 1;
+    health->suspended_until_ns = until_ns;
+    note_minute(daemon, tick->finished_ns);
 }
 
-/* Peers' segments, in which the program asks for their first flights. */
-enum { PEER_MSS_BYTES = 1460 };
-
-static json_t *effect_of(const struct daemon *daemon)
+void answers_note(struct daemon *daemon, const struct riptide_agent_event *event)
 {
-    const struct experiment *experiment = riptide_agent_get_experiment(daemon->agent);
+    struct change *change;
 
-    return experiment->holdout_percent > 0 ? effect_pooled(experiment) : json_null();
-}
-
-double daemon_suspended_s(const struct daemon *daemon)
-{
-    uint64_t until_ns = riptide_agent_get_stats(daemon->agent)->suspended_until_ns;
-    uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
-
-    return until_ns > now_ns ? (double)(until_ns - now_ns) / 1e9 : 0;
-}
-
-static uint64_t sum_opened(const struct riptide_program_counts *counts)
-{
-    return counts->given + counts->kept + counts->held_out;
-}
-
-/* The largest window of the bucket with the median; 0: none was given, or it is above all. */
-static uint64_t find_median(const struct riptide_program_counts *now,
-                            const struct riptide_program_counts *then)
-{
-    uint64_t n = 0, given = now->given - then->given;
-
-    for (size_t i = 0; i < RIPTIDE_WINDOW_BUCKETS; i++) {
-        n += now->by_cwnd[i] - then->by_cwnd[i];
-        if (given > 0 && 2 * n >= given)
-            return riptide_window_bounds[i];
+    switch (event->kind) {
+    case RIPTIDE_AGENT_TICK:
+        note_tick(daemon, event->tick);
+        break;
+    case RIPTIDE_AGENT_FAILED:
+        snprintf(daemon->health.failure, sizeof(daemon->health.failure), "%s", event->reason);
+        daemon->health.is_failure_new = true;
+        break;
+    case RIPTIDE_AGENT_WINDOW:
+        change = &daemon->changes[daemon->n_changes++ % CHANGES];
+        change->time = (time_t)(clock_read_ns(CLOCK_REALTIME) / NS_PER_S);
+        change->route = *event->outcome;
+        break;
+    default:
+        break;
     }
-    return 0;
 }
 
-/* Connections of the last 50 to 60 seconds that the program counted; null: there is none. */
-static json_t *minute_of(const struct minute *minute, const struct riptide_applier_stats *stats)
-{
-    static const struct riptide_program_counts none;
-    const struct riptide_program_counts *now = &stats->program, *then;
-
-    if (stats->backend == RIPTIDE_ROUTES || minute->n == 0)
-        return json_null();
-    then = &minute->then[minute->n < MINUTE_PARTS ? 0 : minute->n % MINUTE_PARTS];
-    /* A program that was attached again has begun anew. */
-    if (sum_opened(now) < sum_opened(then))
-        then = &none;
-    return json_pack("{s:I, s:I, s:I, s:o}", "opened",
-                     (json_int_t)(sum_opened(now) - sum_opened(then)), "given",
-                     (json_int_t)(now->given - then->given), "held_out",
-                     (json_int_t)(now->held_out - then->held_out), "cwnd_median",
-                     figure_or_null(find_median(now, then)));
-}
-
-/* The backend, and the counters of windows by the program. */
-static json_t *apply_of(const struct daemon *daemon)
-{
-    const struct riptide_applier_stats stats = *riptide_agent_get_stats(daemon->agent)->applier;
-    const struct riptide_program_counts counts = stats.program;
-    const struct experiment *experiment = riptide_agent_get_experiment(daemon->agent);
-
-    return json_pack(
-        "{s:s, s:s, s:s?, s:s?, s:b, s:I, s:I, s:I, s:o, s:I, s:f, s:I, s:o, s:o}",
-        "asked", riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by",
-        riptide_name(RIPTIDE_NAMES_BACKEND, stats.backend),
-        "why", stats.why, "reason", stats.program_reason, "pacing",
-        daemon->settings->applier.pacing, "given", (json_int_t)counts.given, "paced",
-        (json_int_t)counts.paced, "kept",
-        (json_int_t)counts.kept, "holdout_percent", effect_percent(experiment),
-        "held_out", (json_int_t)counts.held_out, "suspended_s", daemon_suspended_s(daemon),
-        "suspensions", (json_int_t)experiment->suspension.n, "effect", effect_of(daemon),
-        "last_minute", minute_of(&daemon->health.minute, &stats));
-}
-
-/* Whether the rules of a family are in place, or why not. */
-static json_t *rules_of(const struct daemon *daemon, uint8_t family)
-{
-    const char *reason =
-        riptide_agent_get_stats(daemon->agent)->applier->rules_reason[family_index(family)];
-
-    if (daemon->settings->applier.dry_run)
-        reason = "dry run: no rule is written";
-    return json_pack("{s:b, s:s?}", "in_place", reason == NULL, "reason", reason);
-}
-
-/* The rules are read only where there is something to explain. */
-static const char *explain_not_taken(const struct riptide_applier_stats *stats, char *text,
-                                     size_t size)
-{
-    const char *lead = "; before ours: ";
-    char rule[KERNEL_RULE_BYTES];
-    int end = snprintf(text, size, "TCP does not use %" PRIu64 " of %" PRIu64 " routes",
-                       stats->routes_not_taken, stats->routes);
-
-    for (size_t i = 0; i < 2; i++) {
-        if (!kernel_find_before(families[i], rule))
-            continue;
-        end += snprintf(text + end, size - (size_t)end, "%s%s", lead, rule);
-        lead = ", ";
-    }
-    return text;
-}
-
-/* One word, and the reason if something configured is missing. */
-static json_t *health_of(const struct daemon *daemon)
-{
-    const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
-    const struct riptide_estimator_stats *estimator = agent->estimator;
-    const struct riptide_applier_stats stats = *agent->applier;
-    const char *why_no_program = stats.program_reason, *why_no_rules = NULL;
-    const char *health = "ok", *reason = NULL;
-    char text[256];
-
-    if (stats.backend != RIPTIDE_PROGRAM)
-        why_no_rules = stats.rules_reason[0] ? stats.rules_reason[0] : stats.rules_reason[1];
-    if (daemon->health.failure[0]) {
-        health = "failing";
-        reason = daemon->health.failure;
-    } else if (agent->is_paused) {
-        health = "paused";
-    } else if (stats.routes_not_taken > 0 && !why_no_rules &&
-               (stats.backend == RIPTIDE_ROUTES || why_no_program)) {
-        health = "degraded";
-        reason = explain_not_taken(&stats, text, sizeof(text));
-    } else if (stats.backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {
-        snprintf(text, sizeof(text), "windows are given %s only: %s",
-                 why_no_rules ? "by the program" : "by routes",
-                 why_no_rules ? why_no_rules : why_no_program);
-        reason = text;
-    } else if (why_no_rules || why_no_program) {
-        health = "off";
-        reason = why_no_rules ? why_no_rules : why_no_program;
-    } else if (daemon->health.n_ticks == 0) {
-        health = "starting";
-    } else if (estimator->is_full) {
-        char largest[RIPTIDE_PREFIX_TEXT_BYTES];
-
-        health = "full";
-        riptide_prefix_format(&estimator->largest, largest);
-        snprintf(text, sizeof(text),
-                 "--max-destinations %" PRIu32 " are in use, %" PRIu32
-                 " of them in %s: those with fewest connections give way",
-                 daemon->settings->estimator.max_destinations, estimator->largest_destinations,
-                 largest);
-        reason = text;
-    } else if (stats.routes_not_taken > 0) { /* the program gives them */
-        reason = explain_not_taken(&stats, text, sizeof(text));
-    }
-    return json_pack("{s:s, s:s?, s:I, s:f, s:o, s:{s:o, s:o}}", "health", health, "reason", reason,
-                     "not_taken", (json_int_t)stats.routes_not_taken, "in_force_percent",
-                     (double)stats.in_force_permille / 10, "apply", apply_of(daemon), "rules",
-                     "ipv4", rules_of(daemon, AF_INET), "ipv6", rules_of(daemon, AF_INET6));
-}
-
-static double ms(uint64_t ns)
-{
-    return (double)ns / 1e6;
-}
-
-static double s(uint64_t ns)
+static double s_of(uint64_t ns)
 {
     return (double)ns / 1e9;
 }
 
-static json_t *round_of(const struct health *health)
+static double ms_of(uint64_t ns)
 {
-    const struct riptide_tick *tick = &health->tick;
-
-    if (health->n_ticks == 0)
-        return json_null();
-    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "number",
-                     (json_int_t)health->n_ticks, "ago_s",
-                     s(clock_read_ns(CLOCK_BOOTTIME) - tick->finished_ns), "took_ms",
-                     ms(tick->finished_ns - tick->started_ns), "cpu_ms", ms(health->round_cpu_ns),
-                     "late_ms", ms(health->late_ns), "late_max_ms", ms(health->late_max_ns),
-                     "connections", (json_int_t)tick->samples,
-                     "refused", (json_int_t)tick->overflow, "interval_s", s(tick->interval_ns));
+    return (double)ns / 1e6;
 }
 
 static json_t *time_json(time_t time)
@@ -263,7 +115,235 @@ static json_t *time_json(time_t time)
     return json_string(text);
 }
 
-static json_t *messages_of(void)
+double daemon_suspended_s(const struct daemon *daemon)
+{
+    uint64_t until_ns = riptide_agent_get_stats(daemon->agent)->suspended_until_ns;
+    uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
+
+    return until_ns > now_ns ? s_of(until_ns - now_ns) : 0;
+}
+
+/* Why nothing is compared, and the remedy; NULL: it is. */
+static const char *why_not_compared(const struct daemon *daemon)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+
+    if (daemon->settings->applier.dry_run)
+        return "a dry run gives no window";
+    if (stats->backend == RIPTIDE_ROUTES && stats->why)
+        return stats->why;
+    if (stats->backend == RIPTIDE_ROUTES)
+        return "windows are given by routes, which cannot hold out single connections: --apply "
+               "program can";
+    if (daemon->settings->applier.holdout_percent == 0)
+        return "no connection is held out: --holdout-percent 5 would hold out so many";
+    return NULL;
+}
+
+static json_t *change_json(const struct riptide_change *change)
+{
+    return json_pack("{s:f, s:f, s:f, s:f, s:f}", "held_out", change->held_out, "with_window",
+                     change->with_window, "change", change->change, "low", change->low, "high",
+                     change->high);
+}
+
+/* 1: less time, or fewer retransmissions; -1: more; 0: no difference is shown. */
+static int gain_of(const struct riptide_change *change)
+{
+    if (change->high < 0)
+        return 1;
+    return change->low > 0 ? -1 : 0;
+}
+
+static const char *word_of(const struct riptide_verdict *verdict)
+{
+    const int time = gain_of(&verdict->time), retransmitted = gain_of(&verdict->retransmitted);
+
+    if (time * retransmitted < 0)
+        return "mixed";
+    if (time + retransmitted == 0)
+        return "none";
+    return time + retransmitted > 0 ? "helps" : "harms";
+}
+
+json_t *daemon_verdict(struct daemon *daemon)
+{
+    struct riptide_verdict verdict = { .connections = 0 };
+    const char *reason = why_not_compared(daemon);
+    json_t *time = json_null(), *retransmitted = json_null(), *halves = json_null();
+    bool is_known = false;
+
+    if (!reason) {
+        is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
+        reason = verdict.reason[0] ? verdict.reason : NULL;
+    }
+    if (is_known) {
+        time = change_json(&verdict.time);
+        retransmitted = change_json(&verdict.retransmitted);
+    }
+    if (verdict.halves.held_out > 0)
+        halves = change_json(&verdict.halves);
+    return json_pack("{s:s, s:s?, s:I, s:I, s:o, s:o, s:o, s:i, s:f}", "verdict",
+                     is_known ? word_of(&verdict) : "unknown", "reason", reason, "connections",
+                     (json_int_t)verdict.connections, "held_out", (json_int_t)verdict.held_out,
+                     "time", time, "retransmitted", retransmitted, "halves", halves,
+                     "holdout_percent", (int)daemon->settings->applier.holdout_percent,
+                     "suspended_s", daemon_suspended_s(daemon));
+}
+
+/* The largest window of each bucket of struct riptide_program_counts; the last one has none. */
+static const uint32_t bucket_cwnd[RIPTIDE_WINDOW_BUCKETS - 1] = {
+    10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500,
+};
+
+/* The bound of the bucket with the median; null: none was given, or it is above all. */
+static json_t *median_json(const uint64_t now[RIPTIDE_WINDOW_BUCKETS],
+                           const uint64_t then[RIPTIDE_WINDOW_BUCKETS])
+{
+    uint64_t n = 0, below = 0;
+
+    for (size_t i = 0; i < RIPTIDE_WINDOW_BUCKETS; i++)
+        n += now[i] - then[i];
+    for (size_t i = 0; n > 0 && i < RIPTIDE_WINDOW_BUCKETS - 1; i++) {
+        below += now[i] - then[i];
+        if (2 * below >= n)
+            return json_integer(bucket_cwnd[i]);
+    }
+    return json_null();
+}
+
+/* Connections of the last 50 to 60 seconds. */
+static json_t *minute_json(const struct daemon *daemon)
+{
+    static const uint64_t none[RIPTIDE_WINDOW_BUCKETS];
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
+    const struct opened_counts now = metrics_count_opened(stats);
+    const struct minute *minute = &daemon->health.minute;
+    struct opened_counts then = { .without = 0 };
+    const uint64_t *by_cwnd = none;
+    json_int_t with_window, held_out, without;
+
+    if (minute->n == 0)
+        return json_null();
+    then = minute->then[minute->n < MINUTE_PARTS ? 0 : minute->n % MINUTE_PARTS].opened;
+    by_cwnd = minute->then[minute->n < MINUTE_PARTS ? 0 : minute->n % MINUTE_PARTS].by_cwnd;
+    /* A program that was attached again has begun anew. */
+    if (now.with_window < then.with_window || now.without < then.without) {
+        then = (struct opened_counts){ .without = 0 };
+        by_cwnd = none;
+    }
+    with_window = (json_int_t)(now.with_window - then.with_window);
+    held_out = (json_int_t)(now.held_out - then.held_out);
+    without = (json_int_t)(now.without - then.without);
+    return json_pack("{s:I, s:I, s:I, s:I, s:o}", "opened", with_window + held_out + without,
+                     "given", with_window, "held_out", held_out, "without", without,
+                     "cwnd_median", median_json(stats->applier->program.by_cwnd, by_cwnd));
+}
+
+static json_t *apply_json(struct daemon *daemon)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+
+    return json_pack("{s:s, s:s, s:s?, s:s?, s:i, s:I, s:f, s:o, s:o}", "asked",
+                     riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by",
+                     riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), "why", stats->why,
+                     "reason", stats->program_reason, "holdout_percent",
+                     why_not_compared(daemon) ? 0 : (int)daemon->settings->applier.holdout_percent,
+                     "held_out", (json_int_t)stats->program.held_out, "suspended_s",
+                     daemon_suspended_s(daemon), "effect",
+                     why_not_compared(daemon) ? json_null() : daemon_verdict(daemon),
+                     "last_minute", minute_json(daemon));
+}
+
+/* Whether the rules of a family are in place, or why not. */
+static json_t *rules_json(const struct daemon *daemon, uint8_t family)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    const char *reason = stats->rules_reason[family == AF_INET ? 0 : 1];
+
+    if (daemon->settings->applier.dry_run)
+        reason = "dry run: no rule is written";
+    return json_pack("{s:b, s:s?}", "in_place", reason == NULL, "reason", reason);
+}
+
+/* The rules are read only where there is something to explain. */
+static void explain_not_taken(const struct riptide_applier_stats *stats, char reason[256])
+{
+    static const uint8_t families[] = { AF_INET, AF_INET6 };
+    const char *lead = "; before ours: ";
+    char rule[KERNEL_RULE_BYTES];
+    int end = snprintf(reason, 256, "TCP does not use %" PRIu64 " of %" PRIu64 " routes",
+                       stats->routes_not_taken, stats->routes);
+
+    for (size_t i = 0; i < 2; i++) {
+        if (!kernel_find_before(families[i], rule))
+            continue;
+        end += snprintf(reason + end, 256 - (size_t)end, "%s%s", lead, rule);
+        lead = ", ";
+    }
+}
+
+/* One word; `reason`: what is missing of the configured. Empty: nothing. */
+static const char *health_of(const struct daemon *daemon, char reason[256])
+{
+    const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
+    const struct riptide_estimator_stats *estimator = agent->estimator;
+    const struct riptide_applier_stats *stats = agent->applier;
+    const char *why_no_program = stats->program_reason, *why_no_rules = NULL;
+    char largest[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    reason[0] = '\0';
+    if (stats->backend != RIPTIDE_PROGRAM)
+        why_no_rules = stats->rules_reason[0] ? stats->rules_reason[0] : stats->rules_reason[1];
+    if (daemon->health.failure[0]) {
+        snprintf(reason, 256, "%s", daemon->health.failure);
+        return "failing";
+    }
+    if (agent->is_paused)
+        return "paused";
+    if (stats->routes_not_taken > 0 && !why_no_rules)
+        explain_not_taken(stats, reason);
+    if (reason[0] && (stats->backend == RIPTIDE_ROUTES || why_no_program))
+        return "degraded";
+    if (stats->backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {
+        snprintf(reason, 256, "windows are given %s only: %s",
+                 why_no_rules ? "by the program" : "by routes",
+                 why_no_rules ? why_no_rules : why_no_program);
+        return "ok";
+    }
+    if (why_no_rules || why_no_program) {
+        snprintf(reason, 256, "%s", why_no_rules ? why_no_rules : why_no_program);
+        return "off";
+    }
+    if (daemon->health.n_ticks == 0)
+        return "starting";
+    if (!estimator->is_full)
+        return "ok";
+    riptide_prefix_format(&estimator->largest, largest);
+    snprintf(reason, 256,
+             "--max-destinations %" PRIu32 " are in use, %" PRIu32
+             " of them in %s: those with fewest connections give way",
+             daemon->settings->estimator.max_destinations, estimator->largest_destinations,
+             largest);
+    return "full";
+}
+
+static json_t *round_json(const struct health *health)
+{
+    const struct riptide_tick *tick = &health->tick;
+
+    if (health->n_ticks == 0)
+        return json_null();
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "number",
+                     (json_int_t)health->n_ticks, "ago_s",
+                     s_of(clock_read_ns(CLOCK_BOOTTIME) - tick->finished_ns), "took_ms",
+                     ms_of(tick->finished_ns - tick->started_ns), "late_ms",
+                     ms_of(health->late_ns), "late_max_ms", ms_of(health->late_max_ns),
+                     "connections", (json_int_t)tick->samples, "refused",
+                     (json_int_t)tick->overflow, "interval_s", s_of(tick->interval_ns));
+}
+
+static json_t *messages_json(void)
 {
     const struct log_recent *line;
     json_t *messages = json_array();
@@ -278,64 +358,72 @@ static json_t *messages_of(void)
     return messages;
 }
 
-json_t *daemon_hints(struct daemon *daemon)
+/* What concerns the daemon itself. */
+static json_t *process_json(struct daemon *daemon)
 {
-    const struct riptide_estimator *estimator = riptide_agent_get_estimator(daemon->agent);
-    uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
-    json_t *hints = json_array();
-    struct riptide_hint hint;
-    uint32_t cursor = 0;
+    const struct settings *settings = daemon->settings;
 
-    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0)
-        json_array_append_new(hints, explanation_hint(&hint, now_ns));
-    return json_pack("{s:o}", "hints", hints);
-}
-
-static uint32_t count_hints(const struct riptide_agent *agent)
-{
-    struct riptide_hint hint;
-    uint32_t n = 0;
-
-    while (riptide_estimator_next_hint(riptide_agent_get_estimator(agent), &n, &hint) == 0)
-        continue;
-    return n;
+    return json_pack("{s:s, s:i, s:f, s:b, s:s, s:I, s:I, s:I, s:o, s:o}", "version", riptide_version(),
+                     "pid", (int)getpid(), "uptime_s",
+                     s_of(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns), "dry_run",
+                     settings->applier.dry_run, "policy", settings->estimator.policy->name,
+                     "cwnd_max", (json_int_t)settings->estimator.cwnd_max, "table",
+                     (json_int_t)settings->applier.table, "clients",
+                     (json_int_t)control_count_clients(daemon->control), "round",
+                     round_json(&daemon->health), "messages", messages_json());
 }
 
 json_t *daemon_status(struct daemon *daemon)
 {
-    const struct settings *settings = daemon->settings;
-    json_t *status = health_of(daemon);
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
-    const struct riptide_observer_stats *observer = stats->observer;
     const struct riptide_estimator_stats *estimator = stats->estimator;
     const struct riptide_applier_stats *applier = stats->applier;
-    char largest[RIPTIDE_PREFIX_TEXT_BYTES];
+    char largest[RIPTIDE_PREFIX_TEXT_BYTES], reason[256];
+    const char *health = health_of(daemon, reason);
+    json_t *status = json_pack(
+        "{s:s, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "health", health, "reason",
+        reason[0] ? reason : NULL, "paused", stats->is_paused, "hints",
+        (json_int_t)hints_count(daemon), "destinations", (json_int_t)estimator->destinations,
+        "max_destinations", (json_int_t)daemon->settings->estimator.max_destinations, "routes",
+        (json_int_t)applier->routes, "left_alone", (json_int_t)applier->left_alone, "not_taken",
+        (json_int_t)applier->routes_not_taken, "in_force_percent",
+        (double)applier->in_force_permille / 10);
 
     riptide_prefix_format(&estimator->largest, largest);
-    json_object_update_new(
-        status,
-        json_pack(
-            "{s:I, s:s, s:i, s:f, s:b, s:b, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:I}, s:I, "
-            "s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:o}",
-            "hints", (json_int_t)count_hints(daemon->agent), "version", riptide_version(), "pid",
-            (int)getpid(), "uptime_s", s(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns),
-            "dry_run", settings->applier.dry_run, "paused", stats->is_paused, "interval_s",
-            s(settings->agent.interval_ns), "ttl_s", s(settings->estimator.ttl_ns), "policy",
-            settings->estimator.policy->name, "cwnd_max",
-            (json_int_t)settings->estimator.cwnd_max, "table", (json_int_t)settings->applier.table,
-            "connections", (json_int_t)daemon->health.tick.samples, "destinations",
-            (json_int_t)estimator->destinations, "max_destinations",
-            (json_int_t)settings->estimator.max_destinations, "largest", "prefix", largest,
-            "destinations", (json_int_t)estimator->largest_destinations, "routes",
-            (json_int_t)applier->routes,
-            "left_alone", (json_int_t)applier->left_alone, "max_routes",
-            (json_int_t)settings->applier.max_windows, "clients",
-            (json_int_t)control_count_clients(daemon->control), "round", round_of(&daemon->health),
-            "counters", "routes_written", (json_int_t)applier->written,
-            "routes_refused", (json_int_t)applier->failed, "lifts",
-            (json_int_t)applier->rule_removals, "overruns", (json_int_t)applier->overruns, "dumps", (json_int_t)observer->dumps, "dumps_failed", (json_int_t)observer->failures,
-            "messages", messages_of()));
+    json_object_set_new(status, "largest",
+                        json_pack("{s:s, s:I}", "prefix", largest, "destinations",
+                                  (json_int_t)estimator->largest_destinations));
+    json_object_set_new(status, "apply", apply_json(daemon));
+    json_object_set_new(status, "rules",
+                        json_pack("{s:o, s:o}", "ipv4", rules_json(daemon, AF_INET), "ipv6",
+                                  rules_json(daemon, AF_INET6)));
+    json_object_update_new(status, process_json(daemon));
     return status;
+}
+
+json_t *daemon_history(struct daemon *daemon)
+{
+    files_note_hour(daemon);
+    return json_pack("{s:o}", "hours",
+                     history_json(&daemon->history, daemon->history.last.realtime_s));
+}
+
+json_t *daemon_hints(struct daemon *daemon)
+{
+    const uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
+    const struct settings *settings = daemon->settings;
+    json_t *hints = json_array();
+    struct riptide_hint hint;
+
+    hints_count(daemon);
+    for (size_t i = 0; i < settings->n_overrides; i++) {
+        hint = settings->overrides[i];
+        hint.until_ns = RIPTIDE_NEVER_NS;
+        json_array_append_new(hints, explanation_hint(&hint, now_ns));
+    }
+    for (size_t i = 0; i < daemon->hints.n; i++)
+        json_array_append_new(hints, explanation_hint(&daemon->hints.list[i], now_ns));
+    return json_pack("{s:o}", "hints", hints);
 }
 
 /* What a list shows of a destination: its route, or what the program has. */
@@ -357,10 +445,21 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
     return true;
 }
 
-/* The program's window for new connections to the peer, independent of routes. */
-static json_t *program_of(const struct daemon *daemon, const struct riptide_window *window)
+json_t *daemon_list(struct daemon *daemon)
 {
-    const struct experiment *experiment = riptide_agent_get_experiment(daemon->agent);
+    const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
+    const bool is_program = agent->applier->backend != RIPTIDE_ROUTES;
+    const char *off = agent->applier->program_reason;
+
+    if (is_program && daemon->settings->applier.dry_run)
+        off = "a dry run";
+    return json_pack("{s:b, s:b, s:s?}", "paused", agent->is_paused, "is_by_program", is_program,
+                     "why_off", off);
+}
+
+/* The program's window for new connections to the peer, independent of routes. */
+static json_t *program_json(const struct daemon *daemon, const struct riptide_window *window)
+{
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const struct riptide_estimate *estimate = window->estimate;
     uint32_t pacing_percent;
@@ -368,30 +467,50 @@ static json_t *program_of(const struct daemon *daemon, const struct riptide_wind
     if (!window->program || window->program->state != RIPTIDE_ROUTE_APPLIED || !estimate)
         return json_null();
     pacing_percent = estimate->pacing_percent == RIPTIDE_AT_ONCE ? 0 : estimate->pacing_percent;
-    return json_pack(
-        "{s:s, s:I, s:I, s:b, s:I, s:s?, s:o, s:I, s:I}", "cgroup", stats->cgroup, "initcwnd",
-        (json_int_t)window->program->initcwnd, "receive_bytes",
-        (json_int_t)estimate->cwnd_max * PEER_MSS_BYTES, "may_lower", estimate->may_lower,
-        "pacing_percent",
-        (json_int_t)pacing_percent, "reason", stats->program_reason, "holdout_percent",
-        effect_percent(experiment), "holdout_seed",
-        (json_int_t)experiment->seed, "given",
-        (json_int_t)stats->program.given);
+    return json_pack("{s:s, s:I, s:I, s:b, s:I, s:s?, s:I, s:I, s:I}", "cgroup", stats->cgroup,
+                     "initcwnd", (json_int_t)window->program->initcwnd, "receive_bytes",
+                     (json_int_t)estimate->cwnd_max * PEER_MSS_BYTES, "may_lower",
+                     estimate->may_lower, "pacing_percent", (json_int_t)pacing_percent, "reason",
+                     stats->program_reason, "holdout_percent",
+                     (json_int_t)daemon->settings->applier.holdout_percent, "holdout_seed",
+                     (json_int_t)daemon->settings->applier.holdout_seed, "given",
+                     (json_int_t)stats->program.given);
+}
+
+/* The destination's latest changes among those kept, newest first. */
+static json_t *changes_json(const struct daemon *daemon, const struct riptide_prefix *dst)
+{
+    enum { MOST = 8 };
+    json_t *changes = json_array();
+
+    for (unsigned int i = 1; i <= CHANGES && i <= daemon->n_changes; i++) {
+        const struct change *change = &daemon->changes[(daemon->n_changes - i) % CHANGES];
+        const struct riptide_route *route = &change->route;
+
+        if (!prefix_equals(&route->dst, dst) || json_array_size(changes) == MOST)
+            continue;
+        json_array_append_new(
+            changes, json_pack("{s:o, s:s, s:s, s:I, s:o}", "time", time_json(change->time), "by",
+                               riptide_name(RIPTIDE_NAMES_BACKEND, route->backend), "state",
+                               riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state), "initcwnd",
+                               (json_int_t)route->initcwnd, "reason",
+                               text_or_null(route->reason[0] ? route->reason : NULL)));
+    }
+    return changes;
 }
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
 {
+    const struct riptide_prefix group = settings_group(daemon->settings, peer);
+    const struct riptide_window nothing = { .estimate = NULL }, *found = &nothing;
+    const struct riptide_applier_stats *stats;
     const struct settings *settings = daemon->settings;
     json_t *window = json_null(), *seen = json_null(), *route = json_null();
-    const struct riptide_window nothing = { .estimate = NULL }, *found = &nothing;
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
-    const struct riptide_applier_stats *stats;
     const struct riptide_estimate *estimate;
     const struct riptide_route *shown;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_prefix group;
 
-    riptide_estimator_group(riptide_agent_get_estimator(daemon->agent), peer, &group);
     riptide_prefix_format(&group, dst);
     stats = riptide_agent_get_stats(daemon->agent)->applier;
     riptide_agent_find(daemon->agent, &group, &found);
@@ -400,7 +519,8 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
         window = explanation_window(estimate, settings->estimator.ttl_ns, now_ns);
     } else if (estimate) {
         seen = explanation_seen(estimate);
-        json_object_set_new(seen, "age_s", json_real(s(now_ns - (uint64_t)estimate->updated_ns)));
+        json_object_set_new(seen, "age_s",
+                            json_real(s_of(now_ns - (uint64_t)estimate->updated_ns)));
     }
     shown = shown_of(found);
     if (shown) {
@@ -409,65 +529,46 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
             stats->program_reason)
             json_object_set_new(route, "reason", json_string(stats->program_reason));
     }
-    return json_pack(
-        "{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:{s:s, s:s?}}", "destination", dst,
-        "in_scope", settings_have_peer(settings, peer), "policy", settings->estimator.policy->name,
-        "dry_run", settings->applier.dry_run, "window", window, "seen", seen, "route", route,
-        "program", program_of(daemon, found), "rules", rules_of(daemon, peer->family), "apply",
-        "by", riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), "why", stats->why);
+    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:s, s:s?}}",
+                     "destination", dst, "in_scope", settings_have_peer(settings, peer), "policy",
+                     settings->estimator.policy->name, "dry_run", settings->applier.dry_run,
+                     "window", window, "seen", seen, "route", route, "program",
+                     program_json(daemon, found), "rules", rules_json(daemon, peer->family),
+                     "changes", changes_json(daemon, &group), "apply", "by",
+                     riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), "why", stats->why);
 }
 
-/* Why nothing is compared, and the remedy; NULL: it is. */
-static const char *why_not_compared(const struct daemon *daemon)
+int answers_print_metrics(FILE *out, const void *from)
 {
-    const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
-    const struct riptide_applier_stats stats = *agent->applier;
+    struct daemon *daemon = (struct daemon *)from;
+    struct riptide_verdict verdict;
+    const struct metrics metrics = {
+        .settings = daemon->settings,
+        .stats = riptide_agent_get_stats(daemon->agent),
+        .verdict = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0
+                       ? &verdict
+                       : NULL,
+        .interval_ns = daemon->health.tick.interval_ns,
+        .cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID),
+        .hints = hints_count(daemon),
+        .suspensions = daemon->health.suspensions,
+    };
 
-    if (daemon->settings->applier.dry_run)
-        return "a dry run gives no window";
-    if (stats.backend == RIPTIDE_ROUTES && stats.why)
-        return stats.why;
-    if (stats.backend == RIPTIDE_ROUTES)
-        return "windows are given by routes, which cannot hold out single connections: --apply "
-               "program can";
-    if (daemon->settings->applier.holdout_percent == 0)
-        return "no connection is held out: --holdout-percent 5 would hold out so many";
-    return NULL;
-}
-
-json_t *daemon_verdict(struct daemon *daemon)
-{
-    const char *reason = why_not_compared(daemon);
-    const struct experiment *experiment = riptide_agent_get_experiment(daemon->agent);
-    json_t *document = effect_document(reason, experiment, daemon_suspended_s(daemon));
-
-    if (!reason)
-        json_object_set_new(document, "since", time_json((time_t)experiment->since_s));
-    return document;
-}
-
-json_t *daemon_list(struct daemon *daemon)
-{
-    const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
-    const struct riptide_applier_stats stats = *agent->applier;
-    bool is_program = stats.backend != RIPTIDE_ROUTES;
-    const char *off = stats.program_reason;
-
-    if (is_program && daemon->settings->applier.dry_run)
-        off = "a dry run";
-    return json_pack("{s:b, s:b, s:s?}", "paused", agent->is_paused,
-                     "is_by_program", is_program, "why_off", off);
+    metrics_print(out, &metrics);
+    return 0;
 }
 
 json_t *daemon_metrics(struct daemon *daemon)
 {
+    char *text = NULL;
     json_t *answer;
-    char *text;
     size_t size;
+    FILE *out = open_memstream(&text, &size);
 
-    if (metrics_file_text(&daemon->metrics, daemon->agent, &text, &size) < 0)
+    if (!out)
         return NULL;
-    answer = json_pack("{s:s}", "metrics", text);
+    answers_print_metrics(out, daemon);
+    answer = fclose(out) == 0 ? json_pack("{s:s}", "metrics", text) : NULL;
     free(text);
     return answer;
 }

@@ -2,8 +2,6 @@
 /* Reads riptided.conf into settings, line by line in a copy of the text, to which values point. */
 #include "settings.h"
 
-#include "lib/internal.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -39,8 +37,8 @@ __attribute__((format(printf, 3, 4))) static int fail(struct reader *reader, int
     va_start(args, format);
     n = vasprintf(&text, format, args);
     va_end(args);
-    error_set(&reader->settings->mistake, "%s:%d: %s", reader->name, reader->line,
-              n < 0 ? strerror(ENOMEM) : text);
+    options_say(&reader->settings->mistake, "%s:%d: %s", reader->name, reader->line,
+                n < 0 ? strerror(ENOMEM) : text);
     free(n < 0 ? NULL : text);
     return code;
 }

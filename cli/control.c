@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each client is either sending a request or reading its answer, and has a deadline for that. */
+/* Each client is either sending its request or reading its answer, and has a deadline for that. */
 #include "control.h"
 
 #include "clock.h"
@@ -13,21 +13,31 @@
 
 enum {
     MAX_CLIENTS = CONTROL_MAX_FDS - 1,
-    RESERVED_CLIENTS = 16,       /* of these, for clients that may make changes */
-    MAX_SERVED = 8,              /* in one dispatch */
-    TIMEOUT_S = 30,              /* for a request to arrive, and for an answer to be read */
+    MAX_OF_USER = 8,             /* of these, but for root and the control group */
+    MAX_ACCEPTED = 16,           /* in one dispatch */
+    TIMEOUT_S = 10,              /* for a request to arrive, and for an answer to be read */
     SEND_BUFFER_BYTES = 1 << 16, /* kept by the kernel for a client that does not read */
 };
 
+/*
+ * Processor time for clients that may change nothing: a thirtieth of a core, as poll(2) and the
+ * kernel's part of a connection come on top; and as much as a list of all destinations takes.
+ */
+enum { BUDGET_PART = 30 };
+#define BUDGET_MAX_NS (INT64_C(50) * 1000 * 1000)
+
+/* While it is spent, clients are accepted this often: some may be root's. */
+#define REST_NS UINT64_C(20000000)
+
 struct client {
     int fd;
+    uid_t uid;
     bool may_change;
-    bool is_last;    /* close it after its answer, */
-    bool is_over;    /* close it now */
-    time_t deadline; /* CLOCK_MONOTONIC, s */
-    char line[REQUEST_MAX_BYTES]; /* received part of the next request */
+    bool is_over;         /* close it */
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC */
+    char line[REQUEST_MAX_BYTES]; /* received part of the request */
     size_t n_line;
-    char *answer; /* being sent; NULL: a request is expected */
+    char *answer; /* being sent; NULL: the request is expected */
     size_t n_answer;
     size_t n_sent;
 };
@@ -35,15 +45,17 @@ struct client {
 struct control {
     struct listener listener;
     struct daemon *daemon;
-    time_t accept_again;  /* no fd was free for another client until then */
-    unsigned int turn;    /* of the client that is served first */
+    int64_t budget_ns;        /* left for those who may change nothing; below 0: spent */
+    uint64_t filled_ns;       /* when it was last filled */
+    uint64_t accept_again_ns; /* no client is accepted before */
+    unsigned int turn;        /* of the client that is served first */
     unsigned int n_clients;
     struct client *clients[MAX_CLIENTS];
 };
 
-static time_t now(void)
+static uint64_t now(void)
 {
-    return (time_t)(clock_read_ns(CLOCK_MONOTONIC) / NS_PER_S);
+    return clock_read_ns(CLOCK_MONOTONIC);
 }
 
 static void remove_client(struct control *control, unsigned int i)
@@ -64,42 +76,43 @@ static bool has_gone(const struct client *client)
     return poll(&fd, 1, 0) > 0;
 }
 
-/*
- * Processes the received line, if complete. False: close the client; if it gave up while the daemon
- * was stopped, it has reported its request as failed.
- */
-static bool take_line(struct control *control, struct client *client, size_t n_seen)
+/* One write. False: it has all, or cannot be written to. */
+static bool send_part(struct client *client)
 {
-    const char *end = memchr(client->line + n_seen, '\n', client->n_line - n_seen);
-    char reason[64];
-    size_t n;
+    ssize_t n = send(client->fd, client->answer + client->n_sent, client->n_answer - client->n_sent,
+                     MSG_DONTWAIT | MSG_NOSIGNAL);
 
-    if (!end && client->n_line < sizeof(client->line))
-        return true;
-    if (has_gone(client))
-        return false;
-    if (end) {
-        n = (size_t)(end - client->line) + 1;
-        client->answer = request_answer(control->daemon, client->line, n - 1, client->may_change,
-                                        &client->n_answer);
-        client->n_line -= n;
-        memmove(client->line, end + 1, client->n_line);
-    } else {
-        snprintf(reason, sizeof(reason), "the line is too long: at most %d bytes",
-                 REQUEST_MAX_BYTES);
-        client->answer = request_refuse(reason, &client->n_answer);
-        client->is_last = true;
-    }
-    client->n_sent = 0;
-    client->deadline = now() + TIMEOUT_S;
-    /* A shortage of memory costs this client its answer. */
-    return client->answer;
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR;
+    client->n_sent += (size_t)n;
+    return client->n_sent < client->n_answer;
 }
 
-/* One read. False: the client has ended or must be closed. */
-static bool receive(struct control *control, struct client *client)
+/*
+ * Answers the request. False: close the client, which has its answer, or gave up while the daemon
+ * was stopped and has reported its request as failed.
+ */
+static bool answer(struct control *control, struct client *client, const char *end)
 {
-    size_t n_before = client->n_line;
+    if (has_gone(client))
+        return false;
+    if (end)
+        client->answer =
+            request_answer(control->daemon, client->line, (size_t)(end - client->line),
+                           client->may_change, &client->n_answer);
+    else
+        client->answer =
+            request_refuse("the line is too long: at most 4096 bytes", &client->n_answer);
+    client->deadline_ns = now() + TIMEOUT_S * NS_PER_S;
+    /* A shortage of memory costs this client its answer. */
+    return client->answer && send_part(client);
+}
+
+/* One read. False: close the client. *answeredp: whether this was the end of its request. */
+static bool receive(struct control *control, struct client *client, bool *answeredp)
+{
+    const size_t n_before = client->n_line;
+    const char *end;
     ssize_t n;
 
     n = recv(client->fd, client->line + n_before, sizeof(client->line) - n_before, MSG_DONTWAIT);
@@ -108,26 +121,11 @@ static bool receive(struct control *control, struct client *client)
     if (n == 0)
         return false;
     client->n_line += (size_t)n;
-    return take_line(control, client, n_before);
-}
-
-/* One write. False: the client has ended or must be closed. */
-static bool answer(struct control *control, struct client *client)
-{
-    ssize_t n = send(client->fd, client->answer + client->n_sent, client->n_answer - client->n_sent,
-                     MSG_DONTWAIT | MSG_NOSIGNAL);
-
-    if (n < 0)
-        return errno == EAGAIN || errno == EINTR;
-    client->n_sent += (size_t)n;
-    if (client->n_sent < client->n_answer)
+    end = memchr(client->line + n_before, '\n', (size_t)n);
+    if (!end && client->n_line < sizeof(client->line))
         return true;
-    free(client->answer);
-    client->answer = NULL;
-    if (client->is_last)
-        return false;
-    client->deadline = now() + TIMEOUT_S;
-    return take_line(control, client, 0); /* the next one may have arrived already */
+    *answeredp = true;
+    return answer(control, client, end);
 }
 
 /* A client beyond the limit gets an error, if that can be written at once. */
@@ -140,90 +138,152 @@ static void turn_away(int fd)
     close(fd);
 }
 
-static struct client *client_new(int fd, bool may_change)
+static unsigned int count_of_user(const struct control *control, uid_t uid)
 {
-    const int bytes = SEND_BUFFER_BYTES;
-    struct client *client = calloc(1, sizeof(*client));
+    unsigned int n = 0;
 
-    if (!client)
-        return NULL;
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-    client->fd = fd;
-    client->may_change = may_change;
-    client->deadline = now() + TIMEOUT_S;
-    return client;
+    for (unsigned int i = 0; i < control->n_clients; i++)
+        n += control->clients[i]->uid == uid;
+    return n;
 }
 
-static void accept_client(struct control *control)
+/* Whoever may change nothing and has been there for longest gives way. False: there is none. */
+static bool make_room(struct control *control)
 {
-    int fd = accept4(control->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    unsigned int oldest = MAX_CLIENTS;
+
+    if (control->n_clients < MAX_CLIENTS)
+        return true;
+    for (unsigned int i = 0; i < MAX_CLIENTS; i++) {
+        if (!control->clients[i]->may_change &&
+            (oldest == MAX_CLIENTS ||
+             control->clients[i]->deadline_ns < control->clients[oldest]->deadline_ns))
+            oldest = i;
+    }
+    if (oldest < MAX_CLIENTS)
+        remove_client(control, oldest);
+    return oldest < MAX_CLIENTS;
+}
+
+static void add_client(struct control *control, int fd)
+{
+    const int bytes = SEND_BUFFER_BYTES;
     struct client *client;
     bool may_change;
+    uid_t uid;
 
-    if (fd < 0) {
-        if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
-            return;
-        control->accept_again = now() + 1;
-        return;
-    }
-    may_change = listener_may_change(&control->listener, fd);
-    if (control->n_clients >= (may_change ? MAX_CLIENTS : MAX_CLIENTS - RESERVED_CLIENTS)) {
+    may_change = listener_may_change(&control->listener, fd, &uid);
+    if ((uid != 0 && count_of_user(control, uid) >= MAX_OF_USER) || !make_room(control)) {
         turn_away(fd);
         return;
     }
-    client = client_new(fd, may_change);
-    if (client)
-        control->clients[control->n_clients++] = client;
-    else
+    client = calloc(1, sizeof(*client));
+    if (!client) {
         close(fd);
+        return;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    client->fd = fd;
+    client->uid = uid;
+    client->may_change = may_change;
+    client->deadline_ns = now() + TIMEOUT_S * NS_PER_S;
+    control->clients[control->n_clients++] = client;
 }
 
-unsigned int control_prepare(const struct control *control, struct pollfd fds[CONTROL_MAX_FDS])
+static void accept_clients(struct control *control)
+{
+    for (int i = 0; i < MAX_ACCEPTED; i++) {
+        int fd = accept4(control->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (fd < 0) {
+            /* No fd is free. */
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+                control->accept_again_ns = now() + NS_PER_S;
+            return;
+        }
+        add_client(control, fd);
+    }
+}
+
+static void fill_budget(struct control *control)
+{
+    const uint64_t now_ns = now();
+
+    control->budget_ns += (int64_t)((now_ns - control->filled_ns) / BUDGET_PART);
+    control->filled_ns = now_ns;
+    if (control->budget_ns > BUDGET_MAX_NS)
+        control->budget_ns = BUDGET_MAX_NS;
+}
+
+unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_MAX_FDS])
 {
     if (!control)
         return 0;
+    fill_budget(control);
     fds[0] = (struct pollfd){
         .fd = control->listener.fd,
-        .events = now() < control->accept_again ? 0 : POLLIN,
+        .events = now() < control->accept_again_ns ? 0 : POLLIN,
     };
-    for (unsigned int i = 0; i < control->n_clients; i++)
+    /* poll(2) reports what has gone also where nothing is asked, but not of a negative fd. */
+    for (unsigned int i = 0; i < control->n_clients; i++) {
+        const struct client *client = control->clients[i];
+        const bool waits = !client->may_change && control->budget_ns < 0;
+
         fds[1 + i] = (struct pollfd){
-            .fd = control->clients[i]->fd,
-            .events = control->clients[i]->answer ? POLLOUT : POLLIN,
+            .fd = waits ? -1 : client->fd,
+            .events = client->answer ? POLLOUT : POLLIN,
         };
+    }
     return 1 + control->n_clients;
 }
 
 int control_get_timeout(const struct control *control)
 {
-    return control && (control->n_clients > 0 || now() < control->accept_again) ? 1000 : -1;
+    if (!control)
+        return -1;
+    if (control->budget_ns < 0)
+        return (int)(REST_NS / 1000000);
+    return control->n_clients > 0 || now() < control->accept_again_ns ? 1000 : -1;
+}
+
+/* Reads and writes for clients whose turn it is, up to the first answer. */
+static void serve(struct control *control, const struct pollfd *fds, unsigned int n)
+{
+    const unsigned int first = n > 1 ? control->turn % (n - 1) : 0;
+    bool is_answered = false;
+
+    for (unsigned int i = 0; i + 1 < n && !is_answered; i++) {
+        const unsigned int place = (first + i) % (n - 1);
+        struct client *client = control->clients[place];
+        const uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+
+        if (!fds[1 + place].revents)
+            continue;
+        client->is_over = !(client->answer ? send_part(client)
+                                           : receive(control, client, &is_answered));
+        control->turn = place + 1;
+        if (!client->may_change)
+            control->budget_ns -=
+                (int64_t)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+    }
 }
 
 void control_dispatch(struct control *control, const struct pollfd *fds, unsigned int n)
 {
-    const unsigned int first = n > 1 ? control->turn % (n - 1) : 0;
-    const time_t time = now();
-    unsigned int n_served = 0;
+    uint64_t began_ns;
 
-    for (unsigned int i = 0; i + 1 < n; i++) {
-        unsigned int place = (first + i) % (n - 1);
-        struct client *client = control->clients[place];
-
-        if (client->deadline <= time) {
-            client->is_over = true;
-        } else if (fds[1 + place].revents && n_served < MAX_SERVED) {
-            client->is_over =
-                !(client->answer ? answer(control, client) : receive(control, client));
-            control->turn = place + 1;
-            n_served++;
-        }
-    }
+    serve(control, fds, n);
+    began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     for (unsigned int i = control->n_clients; i-- > 0;) {
-        if (control->clients[i]->is_over)
+        if (control->clients[i]->is_over || control->clients[i]->deadline_ns <= now())
             remove_client(control, i);
     }
     if (fds[0].revents)
-        accept_client(control);
+        accept_clients(control);
+    /* Whose these were is known too late: root's are few. */
+    control->budget_ns -= (int64_t)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+    if (control->budget_ns < 0 && control->accept_again_ns <= now())
+        control->accept_again_ns = now() + REST_NS;
 }
 
 int control_open(struct control **controlp, const char *path, const char *group, uid_t owner,
@@ -240,6 +300,8 @@ int control_open(struct control **controlp, const char *path, const char *group,
         return r;
     }
     control->daemon = daemon;
+    control->filled_ns = now();
+    control->budget_ns = BUDGET_MAX_NS;
     *controlp = control;
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket: its clients, what each has sent and not yet read. request.c processes
- * requests. Never blocks, whatever clients do: lines, answers, clients and the work of one call are
- * bounded, and a client without progress is closed.
+ * The control socket: a client sends one request, reads its answer, and is closed. request.c
+ * processes requests. Never blocks, whatever clients do: lines, answers, clients of a user and the
+ * work of one call are bounded, and those who may change nothing share a budget of processor time.
  */
 #ifndef CLI_CONTROL_H
 #define CLI_CONTROL_H
@@ -30,12 +30,12 @@ struct control *control_close(struct control *control);
 
 /* The fds to wait on with poll(2); returns their number. None for NULL. */
 enum { CONTROL_MAX_FDS = 65 };
-unsigned int control_prepare(const struct control *control, struct pollfd fds[CONTROL_MAX_FDS]);
+unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_MAX_FDS]);
 
 /* The timeout for poll, ms; -1: none. */
 int control_get_timeout(const struct control *control);
 
-/* Pass what poll has filled: does a bounded piece of work for a few clients. */
+/* Pass what poll has filled: reads or writes for a few clients, and answers one at most. */
 void control_dispatch(struct control *control, const struct pollfd *fds, unsigned int n);
 
 /* The number of connected clients. */

@@ -6,7 +6,6 @@
 #include "daemon.h"
 
 #include "clock.h"
-#include "lib/tools.h"
 #include "listener.h"
 #include "log.h"
 #include "privileges.h"
@@ -58,12 +57,11 @@ static bool has_applied(struct riptide_agent *agent)
 
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
-    report_event(daemon->settings, daemon->agent, event);
-    metrics_file_event(&daemon->metrics, daemon->agent, event);
+    report_event(daemon, event);
     service_event(&daemon->service, event);
     answers_note(daemon, event);
     if (event->kind == RIPTIDE_AGENT_TICK) {
-        state_tick(daemon, event->tick);
+        files_tick(daemon, event->tick);
         if (daemon->settings->once && has_applied(daemon->agent))
             daemon->ending = ENDING_ONCE;
     }
@@ -144,20 +142,19 @@ static int finish(struct daemon *daemon)
     if (applier->dry_run)
         return status;
     if (daemon->ending == ENDING_ONCE) {
-        state_save(daemon, true);
+        files_save(daemon);
         log_line(LOG_LEVEL_WARNING,
                  "the rule and its routes (%" PRIu64
                  ") stay, unmaintained, until `riptide flush --table %" PRIu32 "`",
                  stats.routes, applier->table);
         return status;
     }
-    metrics_file_remove(&daemon->metrics);
     r = riptide_agent_stop(daemon->agent, &error);
+    files_end(daemon, error.field ? r : 0, &error);
     if (r < 0 && !error.field) {
-        log_line(LOG_LEVEL_ERROR, "%s; see `riptide show`", error.text);
+        log_line(LOG_LEVEL_ERROR, "%s; see `riptide status`", error.text);
         return EXIT_FAILURE;
     }
-    state_note_saved(daemon, r, &error);
     if (stats.backend == RIPTIDE_PROGRAM)
         log_line(LOG_LEVEL_INFO, "program: ended");
     else
@@ -200,7 +197,7 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
     } else {
-        report_start(settings);
+        report_start(daemon);
     }
     run(daemon);
     service_stopping(&daemon->service);
@@ -215,7 +212,6 @@ static int serve(struct daemon *daemon)
     int r;
 
     privileges_find(&privileges);
-    daemon->metrics.settings = daemon->settings;
     r = open_signals(daemon);
     if (r == 0)
         r = riptide_agent_start(daemon->agent, &error);
@@ -223,7 +219,7 @@ static int serve(struct daemon *daemon)
         return refuse(daemon->settings, &error, r);
     if (error.text[0])
         log_line(LOG_LEVEL_WARNING, "%s", error.text);
-    state_report(daemon, error.text);
+    files_begin(daemon, error.text);
     return live(daemon, &privileges);
 }
 
@@ -280,6 +276,7 @@ int daemon_serve(struct settings *settings)
     status = serve(&daemon);
     control_close(daemon.control);
     riptide_agent_free(daemon.agent);
+    free(daemon.hints.list);
     service_close(&daemon.service);
     return status;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of the daemon, from settings to an exit status. */
+/* The life of the daemon, from settings to an exit status, and what it knows besides its agent. */
 #ifndef CLI_DAEMON_H
 #define CLI_DAEMON_H
 
 #include "control.h"
+#include "history.h"
 #include "metrics.h"
 #include "privileges.h"
 #include "service.h"
@@ -17,12 +18,15 @@ enum ending {
     ENDING_FAILED, /* the agent cannot go on, or the only round failed */
 };
 
-/* The program's counters every ten seconds, so that `status` has those of the last minute. */
+/* Counters every ten seconds, so that `status` has those of the last minute. */
 enum { MINUTE_PARTS = 6 };
 struct minute {
-    struct riptide_program_counts then[MINUTE_PARTS]; /* a ring */
-    uint64_t noted_ns[MINUTE_PARTS];
-    unsigned int n; /* noted so far */
+    struct {
+        struct opened_counts opened;
+        uint64_t by_cwnd[RIPTIDE_WINDOW_BUCKETS];
+        uint64_t noted_ns;
+    } then[MINUTE_PARTS]; /* a ring */
+    unsigned int n;       /* noted so far */
 };
 
 /* The state of the daemon, for `status`. */
@@ -32,10 +36,23 @@ struct health {
     uint64_t n_ticks;
     struct riptide_tick tick; /* the last one */
     uint64_t late_ns, late_max_ns; /* how long after its time it began; and the most so far */
-    uint64_t cpu_ns;          /* of the process at the last tick */
-    uint64_t round_cpu_ns;    /* between the last two */
-    char failure[96];         /* of the last dump; empty: none */
-    bool is_failure_new;      /* since the last tick */
+    uint64_t suspended_until_ns;   /* as the last tick saw it */
+    uint64_t suspensions;          /* since the start */
+    char failure[96];              /* of the last dump; empty: none */
+    bool is_failure_new;           /* since the last tick */
+};
+
+/* The latest changes of windows, for `riptide show DST`: a ring. */
+enum { CHANGES = 256 };
+struct change {
+    time_t time; /* CLOCK_REALTIME */
+    struct riptide_route route;
+};
+
+/* Hints with an end; those of the file are in the settings. */
+struct hints {
+    struct riptide_hint *list;
+    size_t n;
 };
 
 struct daemon {
@@ -43,12 +60,18 @@ struct daemon {
     struct riptide_agent *agent;
     struct control *control; /* NULL: none */
     struct health health;
+    struct change changes[CHANGES];
+    unsigned int n_changes; /* so far */
+    struct hints hints;
+    struct history history;
     struct service service;
     int signals_fd;
     enum ending ending;
     uint64_t saved_ns;     /* when the state was last saved, or the attempt failed; 0: not yet */
     bool is_state_failing; /* and this was logged */
-    struct metrics_file metrics;
+    uint64_t metrics_ns;   /* when metrics were last written, or the attempt failed; 0: not yet */
+    bool is_metrics_failing;
+    bool has_metrics; /* the file is there, and ours */
 };
 
 /*
@@ -60,28 +83,38 @@ int daemon_check(struct settings *settings);
 /* Runs until a signal or a failure. Returns the exit status. */
 int daemon_serve(struct settings *settings);
 
-/* Logs the settings in effect, and conditions of this host that limit them. */
-void report_start(const struct settings *settings);
+/* In report.c: the line of the start, and one for each event. */
+void report_start(struct daemon *daemon);
+void report_event(struct daemon *daemon, const struct riptide_agent_event *event);
 
-void report_event(const struct settings *settings, struct riptide_agent *agent,
-                  const struct riptide_agent_event *event);
-
-/* Records the effect of an event on the daemon's state. */
+/* In answers.c: keeps what answers need of an event. */
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event);
 
-/* Logs what the start has loaded; `said`: the line of the start. */
-void state_report(const struct daemon *daemon, const char *said);
+/* The process's metrics of now. Returns 0, so that a file can be made of them. */
+int answers_print_metrics(FILE *out, const void *daemon);
 
-/* Saves the state; `is_synced`: waits for the disk. */
-void state_save(struct daemon *daemon, bool is_synced);
+/* In hints.c: takes the hints that the agent has loaded; logs their number. */
+void hints_load(struct daemon *daemon);
 
-/* Logs once that it was not saved, and once that it is again. */
-void state_note_saved(struct daemon *daemon, int r, const struct riptide_error *error);
+/* Drops those that have ended. Returns how many are in force, sections of the file included. */
+size_t hints_count(struct daemon *daemon);
+
+/* In files.c: logs what the start has loaded; `said`: the line of the start. */
+void files_begin(struct daemon *daemon, const char *said);
+
+/* After a round: saves state, history and metrics if they are due. */
+void files_tick(struct daemon *daemon, const struct riptide_tick *tick);
+
+/* Counts what has happened so far for the hour. */
+void files_note_hour(struct daemon *daemon);
 
 /* With the next round: what has changed must outlive a crash. */
-void state_save_soon(struct daemon *daemon);
+void files_save_soon(struct daemon *daemon);
 
-/* After a round: saves now and then, the first time at once, to report a wrong path early. */
-void state_tick(struct daemon *daemon, const struct riptide_tick *tick);
+/* Saves the state and waits for the disk. */
+void files_save(struct daemon *daemon);
+
+/* At the end: `r` is the agent's result for the state. Removes the metrics. */
+void files_end(struct daemon *daemon, int r, const struct riptide_error *error);
 
 #endif

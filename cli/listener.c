@@ -174,13 +174,15 @@ static bool is_member(int fd, gid_t group)
     return is_found;
 }
 
-bool listener_may_change(const struct listener *listener, int fd)
+bool listener_may_change(const struct listener *listener, int fd, uid_t *uidp)
 {
     struct ucred peer;
     socklen_t bytes = sizeof(peer);
 
+    *uidp = (uid_t)-1;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0)
         return false;
+    *uidp = peer.uid;
     if (peer.uid == 0 || peer.uid == geteuid())
         return true;
     return listener->group != NOBODY &&

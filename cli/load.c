@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the configuration file, and combines settings from it and the command line. */
 
-#include "lib/internal.h"
-#include "lib/tools.h"
+#include "file.h"
 #include "settings.h"
 
 #include <errno.h>
@@ -19,9 +18,9 @@ int settings_read_file(struct settings *settings, const char *path)
 {
     const char *name = path ? path : default_path;
     struct riptide_error error;
-    void *bytes = NULL;
+    char *bytes = NULL;
     size_t n;
-    int r = riptide_file_read(name, MAX_BYTES, &bytes, &n, &error);
+    int r = file_read(name, MAX_BYTES, &bytes, &n, &error);
 
     /* A missing file is an empty one, unless an option names it. */
     if ((r == -ENOENT || r == -ENOTDIR) && !path)
@@ -39,7 +38,7 @@ static void note_mistake(struct settings *settings, struct riptide_error error)
 {
     settings_explain_refusal(settings, &error);
     if (!settings->mistake.text[0])
-        error_set(&settings->mistake, "%s: %s", settings->file, error.text);
+        options_say(&settings->mistake, "%s: %s", settings->file, error.text);
 }
 
 /* Making an applier or an estimator checks values and changes nothing. */

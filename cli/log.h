@@ -20,7 +20,8 @@
 
 /*
  * First call in main: the program's name for every line, standard streams, SIGPIPE. If standard
- * error is the journal, lines have a number for the level and no name.
+ * error is the journal, lines go there with their fields, or have a number for the level and no
+ * name.
  */
 void log_init(const char *program);
 
@@ -29,8 +30,26 @@ void log_set_level(enum log_level level);
 /* From now on drops repeated messages: see struct repeats. */
 void log_limit_repeats(void);
 
+/* The longest line, without what the journal adds; a longer one is continued below it. */
+enum { LOG_COLUMNS = 159 };
+
 /* One line, with the level unless it is info. */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * What a line is about, as fields of the journal: RIPTIDE_EVENT, RIPTIDE_DESTINATION,
+ * RIPTIDE_WINDOW, RIPTIDE_REASON. NULL, 0: none.
+ */
+struct log_fields {
+    const char *event;
+    const char *destination;
+    uint32_t window; /* segments */
+    const char *reason;
+};
+
+/* Likewise, with fields. */
+void log_event(enum log_level level, const struct log_fields *fields, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The last warnings and errors, for `riptide status`. */
 enum { LOG_RECENT = 8 };

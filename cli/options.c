@@ -5,16 +5,24 @@
  */
 #include "options.h"
 
-#include "lib/internal.h"
-
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+void options_say(struct riptide_error *error, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(error->text, sizeof(error->text), format, args);
+    va_end(args);
+}
 
 static int fail(struct riptide_error *error, int code, const char *option, const char *value,
                 const char *reason)
 {
-    error_set(error, "%s%s%s: %s", option, value ? " " : "", value ? value : "", reason);
+    options_say(error, "%.60s%s%.60s: %s", option, value ? " " : "", value ? value : "", reason);
     return code;
 }
 

@@ -22,6 +22,10 @@ struct option_row {
     const char *field;   /* its path in the target, as errors of the library name it; or NULL */
 };
 
+/* Writes the line; what is longer is cut. */
+void options_say(struct riptide_error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* The most rows of a table. */
 enum { OPTIONS_MAX_ROWS = 64 };
 

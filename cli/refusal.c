@@ -2,8 +2,6 @@
 /* Refusals of the library in the words of options and keys. */
 #include "settings.h"
 
-#include "lib/internal.h"
-
 #include <string.h>
 
 /* The library has some fields of settings in another stage, or in none. */
@@ -43,9 +41,9 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
         return;
     if (is_of_hint && (size_t)given.index < settings->n_overrides) {
         riptide_prefix_format(&settings->overrides[given.index].dst, dst);
-        error_set(error, "[" PREFIX_SECTION " %s] %s%s", dst, row->name, text);
+        options_say(error, "[" PREFIX_SECTION " %s] %s%s", dst, row->name, text);
     } else {
-        error_set(error, "%s%s", row->name, text);
+        options_say(error, "%s%s", row->name, text);
     }
     error->field = given.field;
     error->index = given.index;

@@ -3,7 +3,7 @@
 #include "request.h"
 
 #include "explanation.h"
-#include "lib/tools.h"
+#include "prefixes.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -93,7 +93,7 @@ static json_t *run_show(struct call *call)
     for (int i = 0; i < MAX_LOOKS && n_rows < REQUEST_PAGE && !next; i++) {
         if (!daemon_next(call->daemon, &cursor, &row)) {
             next = json_null();
-        } else if (!within.family || riptide_prefix_contains(&within, &row.route.dst)) {
+        } else if (!within.family || prefix_holds(&within, &row.route.dst)) {
             json_array_append_new(rows, explanation_row(&row.route, &row.estimate));
             n_rows++;
         }
@@ -167,9 +167,10 @@ static json_t *run_pause(struct call *call)
 static const struct verb verbs[] = {
     { "status", false, NULL, daemon_status },   { "metrics", false, NULL, daemon_metrics },
     { "hints", false, NULL, daemon_hints },     { "verdict", false, NULL, daemon_verdict },
-    { "show", false, run_show, NULL },          { "explain", false, run_explain, NULL },
-    { "hint", true, run_hint, NULL },           { "unhint", true, run_unhint, NULL },
-    { "pause", true, run_pause, NULL },         { "resume", true, run_pause, NULL },
+    { "history", false, NULL, daemon_history }, { "show", false, run_show, NULL },
+    { "explain", false, run_explain, NULL },    { "hint", true, run_hint, NULL },
+    { "unhint", true, run_unhint, NULL },       { "pause", true, run_pause, NULL },
+    { "resume", true, run_pause, NULL },
 };
 
 static const struct verb *find_verb(struct call *call)

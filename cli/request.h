@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request on the control socket: one line of JSON in, one line of JSON out. Pure: the daemon is
+ * A request on the control socket: one line of JSON in, one document of JSON out. Pure: the daemon is
  * reached through functions that a test or a fuzzer replaces. docs/control.md describes requests
  * and answers.
  */
@@ -30,7 +30,7 @@ struct request_row {
 };
 
 /*
- * The daemon's functions: in answers.c and changes.c, or a test's. The caller frees objects; NULL:
+ * The daemon's functions: in answers.c and hints.c, or a test's. The caller frees objects; NULL:
  * no memory. Errors: -errno with a line.
  */
 struct daemon;
@@ -39,6 +39,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *dst);
 json_t *daemon_metrics(struct daemon *daemon);
 json_t *daemon_hints(struct daemon *daemon);
 json_t *daemon_verdict(struct daemon *daemon);
+json_t *daemon_history(struct daemon *daemon);
 /* The members of a list of destinations; the next destination, false after the last. */
 json_t *daemon_list(struct daemon *daemon);
 bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *row);

@@ -26,10 +26,6 @@ static void print_help(void)
            "On SIGTERM, SIGINT or SIGHUP it removes its routes and rules. Needs CAP_NET_ADMIN.\n"
            "\n");
     options_print_help(stdout, settings_rows, &defaults);
-    printf("\nPolicies:");
-    for (size_t i = 0; riptide_policy_get(i); i++)
-        printf(" %s", riptide_policy_get(i)->name);
-    printf(".\n");
     printf("\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a percentage.\n"
            "PREFIX may be a list, separated by commas. The file of --config has the same names as\n"
            "keys, see riptided.conf(5).\n"

@@ -5,8 +5,7 @@
  */
 #include "settings.h"
 
-#include "lib/internal.h"
-#include "lib/tools.h"
+#include "prefixes.h"
 #include "request.h"
 
 #include <errno.h>
@@ -34,7 +33,7 @@ const struct option_row settings_rows[] = {
         "learn from connections to this port (may be repeated)"),
     ROW("observe", "max-share", max_share, agent.max_share,
         "share of a core that dumps may take, or off"),
-    ROW("compute", "policy", policy, estimator.policy, "how windows are computed"),
+    ROW("compute", "policy", policy, estimator.policy, "how windows are computed: careful, paper or bdp"),
     ROW("compute", "cwnd-min", u32, estimator.cwnd_min, "smallest window, segments"),
     ROW("compute", "cwnd-max", u32, estimator.cwnd_max, "largest window, segments"),
     ROW("compute", "ttl", duration, estimator.ttl_ns,
@@ -159,7 +158,7 @@ static int longest_around(const struct riptide_prefix *prefixes, size_t n,
     int longest = -1;
 
     for (size_t i = 0; i < n; i++) {
-        if (riptide_prefix_contains(&prefixes[i], host) && prefixes[i].len > longest)
+        if (prefix_holds(&prefixes[i], host) && prefixes[i].len > longest)
             longest = prefixes[i].len;
     }
     return longest;
@@ -171,11 +170,19 @@ bool settings_have_peer(const struct settings *settings, const struct riptide_pr
     struct riptide_prefix host = *peer;
     int exclude;
 
-    host.len = prefix_family_bits(host.family);
+    host.len = prefix_host_len(host.family);
     exclude = longest_around(scope->exclude, scope->n_exclude, &host);
     if (scope->n_learn == 0)
         return exclude < 0;
     return longest_around(scope->learn, scope->n_learn, &host) > exclude;
+}
+
+struct riptide_prefix settings_group(const struct settings *settings,
+                                     const struct riptide_prefix *peer)
+{
+    const struct riptide_estimator_config *config = &settings->estimator;
+
+    return prefix_cut(peer, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
 }
 
 /* For hosts; a program that embeds the library sets it itself. */
@@ -224,7 +231,7 @@ static void explain_removed(struct riptide_error *error)
     const struct removed_key *key = removed_find(name, strcspn(name, "=:"), NULL);
 
     if (key)
-        error_set(error, "--%s: removed; %s", key->name, key->instead);
+        options_say(error, "--%s: removed; %s", key->name, key->instead);
 }
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)
@@ -259,7 +266,7 @@ int settings_add_override(struct settings *settings, const struct riptide_prefix
     size_t n = settings->n_overrides;
 
     for (size_t i = 0; i < n; i++) {
-        if (riptide_prefix_equal(&settings->overrides[i].dst, dst))
+        if (prefix_equals(&settings->overrides[i].dst, dst))
             return -EEXIST;
     }
     if (n >= RIPTIDE_MAX_HINTS)

@@ -60,6 +60,10 @@ const struct removed_key *removed_find(const char *name, size_t len, const char 
 /* Whether the scope contains an address: ports are properties of a connection. */
 bool settings_have_peer(const struct settings *settings, const struct riptide_prefix *peer);
 
+/* The destination of a peer. */
+struct riptide_prefix settings_group(const struct settings *settings,
+                                     const struct riptide_prefix *peer);
+
 /* The library's defaults. After moving the struct, call settings_link. */
 void settings_init(struct settings *settings);
 

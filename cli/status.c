@@ -147,21 +147,15 @@ static void put_minute(const json_t *apply)
 
 static void put_effect(const json_t *effect)
 {
-    const json_t *time = get(effect, "time_percent"), *again = get(effect, "again_points");
-    const char *verdict = text_of(effect, "verdict");
+    const json_t *time = get(effect, "time"), *retransmitted = get(effect, "retransmitted");
 
-    if (!effect || json_is_null(effect))
-        return;
-    if (!strcmp(verdict, "few"))
-        field("effect", "not known yet: " FORMAT " with a window and " FORMAT " held out have "
-              "closed, " FORMAT " of each are needed", number(effect, "connections"),
-              number(effect, "held_out"), number(effect, "needed"));
-    else if (!strcmp(verdict, "void"))
-        field("effect", "the comparison is not valid: see riptide verdict");
-    else
+    if (json_is_object(time))
         field("effect", "time %+.1f %% (%+.1f to %+.1f), retransmitted %+.1f points (%+.1f to "
-              "%+.1f)", real(time, "estimate"), real(time, "low"), real(time, "high"),
-              real(again, "estimate"), real(again, "low"), real(again, "high"));
+              "%+.1f)", 100 * real(time, "change"), 100 * real(time, "low"),
+              100 * real(time, "high"), 100 * real(retransmitted, "change"),
+              100 * real(retransmitted, "low"), 100 * real(retransmitted, "high"));
+    else if (json_is_object(effect))
+        field("effect", "%s", text_of(effect, "reason"));
 }
 
 static void put_figures(const json_t *status)

@@ -5,8 +5,6 @@
  */
 #include "values.h"
 
-#include "lib/tools.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -146,15 +144,12 @@ static int parse_text(const char **target, const char *text)
 
 static int parse_policy(const struct riptide_policy **target, const char *text)
 {
-    const struct riptide_policy *policy;
+    const struct riptide_policy *policy = riptide_policy_find(text);
 
-    for (size_t i = 0; (policy = riptide_policy_get(i)); i++) {
-        if (!strcmp(policy->name, text)) {
-            *target = policy;
-            return 0;
-        }
-    }
-    return -EINVAL;
+    if (!policy)
+        return -EINVAL;
+    *target = policy;
+    return 0;
 }
 
 /* Adds all items, or none. */
@@ -392,7 +387,7 @@ KIND(percent, "N", "not a number of percent from 0 to 100 (write 50)", NUMBER, .
 KIND(u8, "N", "not a number from 0 to 255", NUMBER, .bytes = 1, .most = UINT8_MAX);
 KIND(mark, "N", "not a number from 0 to 0xffffffff", NUMBER, .bytes = 4, .most = UINT32_MAX,
      .is_hexadecimal = true);
-KIND(policy, "NAME", "not a policy (`riptided --help` lists them)", POLICY,
+KIND(policy, "NAME", "not a policy (careful, paper, bdp)", POLICY,
      .bytes = sizeof(void *));
 KIND(name, "NAME", "not a name", TEXT, .bytes = sizeof(char *));
 KIND(path, "FILE",

@@ -66,6 +66,8 @@ void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sa
     bool is_on = experiment->holdout_percent > 0;
     bool is_noted = is_on && applier_find_opened(agent->applier, sample->cookie, true, &opened);
 
+    if (is_noted ? opened.arm == ARM_WINDOW : !is_on && cwnd > 0 && agent->flights_wait == 0)
+        agent->closed_with_window++;
     if (cwnd > 0 && agent->flights_wait == 0 && (is_noted || !is_on))
         count_flight(&experiment->flights[opened.arm], sample, cwnd);
     if (is_noted)

@@ -63,6 +63,7 @@ struct riptide_agent {
     char *kept_outcomes; /* of a loaded state, where none is held out: text for the next state */
     struct experiment experiment;
     uint32_t flights_wait; /* rounds until first flights are judged */
+    uint64_t closed_with_window; /* as struct riptide_agent_stats has it */
     enum phase phase;
     uint64_t next_ns, armed_ns; /* when the next round begins; for when the timer is set */
     struct riptide_tick tick; /* of the present round */

@@ -136,6 +136,7 @@ riptide_agent_get_stats(struct riptide_agent *agent)
         .state = agent->state_said.text[0] ? agent->state_said.text : NULL,
         .suspended_until_ns = agent->experiment.suspension.until_ns,
         .is_paused = agent->is_paused,
+        .closed_with_window = agent->closed_with_window,
     };
     return &agent->stats;
 }

@@ -56,6 +56,11 @@ def wait_rounds(n=2, path=PATH):
     wait_until(lambda: number() >= before + n, f"{n} rounds")
 
 
+def said_json(done, _name):
+    """The document that a command has printed."""
+    return json.loads(done.stdout)
+
+
 def riptide_json(host, *arguments, check=True):
     """What `riptide ARGUMENTS --json` prints."""
     return json.loads(host.run(RIPTIDE, *arguments, "--json", check=check).stdout)
@@ -106,10 +111,19 @@ def one_line(done, status=1):
 
 
 def whole(text):
-    """A text whose broken lines are whole again."""
-    return re.sub(r"\n {15}(?=\S)", " ", text)
+    """A text whose broken lines are whole again, and whose result follows its arrow."""
+    return re.sub(r"^  => +", "  => ", re.sub(r"\n {15}(?=\S)", " ", text), flags=re.MULTILINE)
 
 
 def derived(host, dst, *options):
     """What `riptide show DST` prints."""
     return whole(host.run(RIPTIDE, "show", dst, *options).stdout)
+
+
+def verdict(host, dst, *options):
+    """The derivation of a window as JSON, once its text agrees: while data flows, windows change
+    between the two requests."""
+    def ask_twice():
+        found = riptide_json(host, "show", dst, *options)
+        return found["verdict"] in derived(host, dst, *options) and found
+    return wait_until(ask_twice, "one verdict as text and as JSON")

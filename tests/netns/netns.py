@@ -9,6 +9,7 @@ import ctypes
 import itertools
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -309,8 +310,9 @@ class Daemon:
         return self.process.poll() is None
 
     def said(self):
-        """Its output, read without a seek, which would move the daemon's own offset."""
-        return os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode()
+        """Its output, with long lines in one piece; read without a seek, which would move the daemon's own offset."""
+        text = os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode()
+        return re.sub(r"\nriptided: (\w+: )?  ", " ", text)
 
     def signal(self, number):
         self.process.send_signal(number)

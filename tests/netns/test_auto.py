@@ -83,7 +83,7 @@ def test_a_fresh_configuration_compares_both_arms(path, tmp_path):
     assert 0 < held_out < len(cwnds)
 
     def counted():
-        pooled = riptide_json(near, "verdict")["pooled"]
+        pooled = riptide_json(near, "verdict")
         return [pooled["connections"], pooled["held_out"]]
     wait_until(lambda: sum(counted()) == len(cwnds), "all ends")
     assert counted() == [len(cwnds) - held_out, held_out]

@@ -66,7 +66,7 @@ def test_exactly_this_is_installed(tree):
         *(Path("usr/local/include/riptide") / header for header in HEADERS),
         *(lib / f"libriptide.{end}" for end in ("a", "so", "so.0", "so.0.1.0")),
         *(share / "doc/riptide" / page for page in DOCS),
-        *(share / "doc/riptide" / folder / path.name for folder in ("schema", "examples")
+        *(share / "doc/riptide" / folder / path.name for folder in ("examples",)
           for path in (REPOSITORY / "docs" / folder).iterdir()),
         *(Path("etc/iproute2") / names / "riptide.conf" for names in ("rt_tables.d", "rt_protos.d")),
     }

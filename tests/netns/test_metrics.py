@@ -14,8 +14,7 @@ from netns import (AS_NOBODY, BY_ROUTES, REPOSITORY, RIPTIDE, RIPTIDED, Daemon, 
                    wait_window)
 from prometheus_client.parser import text_string_to_metric_families
 
-OF_OUTCOMES = "riptide_(?:arm|effect|held_out)_"  # see test_verdict.py
-TYPES = {"counter", "gauge", "histogram"}
+TYPES = {"counter", "gauge"}
 
 
 def figures_of(text):
@@ -55,37 +54,28 @@ def test_figures_are_those_of_kernel_and_log(net, tmp_path):
     with metrics(net, path, *BY_ROUTES, "--log-level", "debug") as daemon:
         wait_window(net.host, "203.0.113.1")
         figures = wait_figures(path, lambda now: now["riptide_routes{state=applied}"] == 2
-                               and now["riptide_ticks_total"] > 3, "two routes")
+                               and now["riptide_dumps_total"] > 3, "two routes")
         kernel = routes(net.host)
         said = daemon.said()
     given = [line for line in said.splitlines() if " initcwnd " in line]
-    assert len(kernel) == 2
+    assert len(kernel) == len(given) == 2
     assert figures["riptide_routes{state=left_alone}"] == 1 == said.count("left alone")
     assert figures["riptide_destinations"] == 3
-    assert figures["riptide_initcwnd_segments_count"] == len(given) == 2
-    assert figures["riptide_initcwnd_segments_sum"] == sum(metric(route, "initcwnd") for route in kernel.values())
     assert figures["riptide_route_writes_total"] == 2
     assert figures["riptide_route_write_failures_total"] == 0
     assert figures["riptide_rules_in_place{family=ipv4}"] == 1
     assert figures["riptide_rules_in_place{family=ipv6}"] == 1
-    assert figures["riptide_sockets_total{result=sample}"] == figures["riptide_samples_total"]
     assert figures["riptide_samples_total"] == 3 * figures["riptide_dumps_total"]
-    ticks = figures["riptide_ticks_total"]
-    assert figures["riptide_tick_duration_seconds_count"] == ticks <= said.count("tick:")
     assert figures["riptide_interval_seconds"] == 0.01
-    for name, pattern in {"riptide_tick_duration_seconds_sum": r"refused, ([\d.]+) ms",
-                          "riptide_dump_cpu_seconds_total": r"the dump took ([\d.]+) ms"}.items():
-        milliseconds = [float(text) for text in re.findall(pattern, said)]
-        assert figures[name] * 1000 == pytest.approx(sum(milliseconds[:int(ticks)]),
-                                                     abs=0.05 * ticks + 0.1)
+    assert 0 < figures["riptide_cpu_seconds_total"] < 10
 
 
 def test_interval_bounds_how_often_it_is_written(net, tmp_path):
     path = tmp_path / "riptide.prom"
     with metrics(net, path, "--log-level", "debug", interval="500ms") as daemon:
         wait_until(lambda: daemon.said().count("tick:") > 3, "ticks")
-        assert figures_of(path.read_text())["riptide_ticks_total"] == 1
-        wait_until(lambda: figures_of(path.read_text())["riptide_ticks_total"] > 10, "the next one")
+        assert figures_of(path.read_text())["riptide_dumps_total"] == 1
+        wait_until(lambda: figures_of(path.read_text())["riptide_dumps_total"] > 10, "the next one")
 
 
 def test_file_is_never_seen_in_part_and_the_socket_says_the_same(net, tmp_path):
@@ -94,12 +84,12 @@ def test_file_is_never_seen_in_part_and_the_socket_says_the_same(net, tmp_path):
     net.host.run(RIPTIDED, "--once", "--policy", "paper", "--metrics", path)
     assert figures_of(path.read_text())["riptide_routes{state=applied}"] == 1
     with metrics(net, path):
-        before = wait_figures(path, lambda now: now["riptide_ticks_total"] > 3, "a file")
+        before = wait_figures(path, lambda now: now["riptide_dumps_total"] > 3, "a file")
         said = figures_of(net.host.run(*AS_NOBODY, RIPTIDE, "metrics").stdout)
-        after = wait_figures(path, lambda now: now["riptide_ticks_total"]
-                             > said["riptide_ticks_total"], "another round")
-        wait_figures(path, lambda now: now["riptide_ticks_total"]
-                     > said["riptide_ticks_total"] + 100, "many files")
+        after = wait_figures(path, lambda now: now["riptide_dumps_total"]
+                             > said["riptide_dumps_total"], "another round")
+        wait_figures(path, lambda now: now["riptide_dumps_total"]
+                     > said["riptide_dumps_total"] + 100, "many files")
     assert os.listdir(tmp_path) == []
     assert said.keys() == before.keys()
     for name, value in said.items():
@@ -107,16 +97,14 @@ def test_file_is_never_seen_in_part_and_the_socket_says_the_same(net, tmp_path):
         assert low <= value <= high, name
 
 
-@pytest.mark.parametrize("apply, n", [("both", 1), ("program", 0)])
-def test_windows_of_connections_are_none_of_routes(net, daemon, apply, n):
+@pytest.mark.parametrize("apply", ["routes", "both", "program"])
+def test_connections_that_open_with_a_window_count_by_each_backend(net, daemon, apply):
     net.learned("203.0.113.1", 30)
-    # Whatever the mean of open connections, which those of this test lower: else there is another write.
-    with daemon(apply, "--cwnd-min", 30, "--cwnd-max", 30, has_rules=apply == "both"):
-        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
-        wait_until(lambda: len(routes(net.host)) == n, "a route")
-        wait_rounds(2)
-        figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
-    assert figures["riptide_route_writes_total"] == figures["riptide_initcwnd_segments_count"] == n
+    with daemon(apply, "--policy", "careful", has_rules=apply != "program"):
+        def has_opened():
+            net.short("203.0.113.1", 5000)
+            return figures_of(net.host.run(RIPTIDE, "metrics").stdout)["riptide_connections_total{opened=with_window}"] > 0
+        wait_until(has_opened, "one that counts")
 
 
 @pytest.mark.parametrize("rules, program, n_off", [
@@ -152,4 +140,4 @@ def test_socket_has_metrics_without_a_file_each_in_the_manual_and_alerts_there_a
     rows = "".join(line.split("|")[1] for line in manual.splitlines() if line.startswith("| `Riptide"))
     assert set(re.findall("`(.*?)`", rows)) == alerts
     table = "".join(line for line in manual.splitlines() if line.startswith("| `riptide_"))
-    assert {name for name in re.findall("`(riptide_[a-z0-9_]+)`", table) if not re.match(OF_OUTCOMES, name)} == names
+    assert {name for name in re.findall("`(riptide_[a-z0-9_]+)`", table) if "_effect_" not in name} == names

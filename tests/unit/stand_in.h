@@ -37,6 +37,12 @@ json_t *daemon_metrics(struct daemon *daemon)
     return json_pack("{s:s}", "metrics", "a_total 1\n# EOF\n");
 }
 
+json_t *daemon_history(struct daemon *daemon)
+{
+    (void)daemon;
+    return json_pack("{s:[]}", "hours");
+}
+
 json_t *daemon_verdict(struct daemon *daemon)
 {
     (void)daemon;

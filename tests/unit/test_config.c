@@ -136,7 +136,7 @@ TEST(unknown_names)
     assert_refused("[compue]\n", "a.conf:1: [compue]: unknown section");
     assert_refused("[prefixes 10.0.0.0/8]", "a.conf:1: [prefixes 10.0.0.0/8]: unknown section");
     assert_refused("[compute]\npolicy = papr\n",
-                   "a.conf:2: policy papr: not a policy (`riptided --help` lists them)");
+                   "a.conf:2: policy papr: not a policy (careful, paper, bdp)");
     assert_refused("ttl = 1s", "a.conf:1: ttl: belongs to [compute]");
     assert_refused("[log]\nttl = 1s", "a.conf:2: ttl: belongs to [compute]");
     assert_refused("[prefix ::/0]\nttl = 1s", "a.conf:2: ttl: belongs to [compute]");

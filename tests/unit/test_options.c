@@ -74,7 +74,6 @@ TEST(long_values_are_cut)
     memset(value, 'x', sizeof(value) - 1);
     value[sizeof(value) - 1] = '\0';
     assert_int_equal(parse(&settings, ARGV("--ttl", value), &error), -EINVAL);
-    assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
     assert_non_null(strstr(error.text, "xxx: not a duration (write 500ms, 1s, 10min, 1d)"));
     assert_int_equal(parse(&settings, ARGV("--metrics", value), &error), -EINVAL);
     assert_non_null(strstr(error.text, "xxx: not a file name (at most 160 bytes, "));

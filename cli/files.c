@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When state, history and metrics are written, and the log lines about them. A failure does not
+ * stop the daemon: it is logged once, and once that it is over.
+ */
+#include "daemon.h"
+
+#include "clock.h"
+#include "file.h"
+#include "log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The most that a crash may lose. */
+#define SAVE_INTERVAL_NS UINT64_C(60000000000)
+
+/* Between two notes for the history. */
+enum { NOTE_S = 10 };
+
+/* For a collector that reads every 15 s; shorter with short rounds. */
+#define METRICS_ROUNDS 15
+
+static bool has_state(const struct daemon *daemon)
+{
+    return daemon->settings->agent.state && !daemon->settings->applier.dry_run;
+}
+
+static const char *history_path(const struct daemon *daemon, char path[256])
+{
+    snprintf(path, 256, "%s.history", daemon->settings->agent.state);
+    return path;
+}
+
+void files_begin(struct daemon *daemon, const char *said)
+{
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
+    struct riptide_error error;
+    char path[256], *text;
+    size_t n;
+
+    if (!stats->state)
+        return;
+    /* Where it could not be loaded the start has said so. */
+    if (strcmp(stats->state, said) != 0)
+        log_line(LOG_LEVEL_INFO, "%s", stats->state);
+    if (stats->is_paused)
+        log_line(LOG_LEVEL_WARNING,
+                 "paused, as before the start: no window is given until `riptide resume`");
+    hints_load(daemon);
+    if (file_read(history_path(daemon, path), HISTORY_MAX_BYTES, &text, &n, &error) == 0) {
+        history_parse(&daemon->history, text);
+        free(text);
+    }
+}
+
+/* The second and third figures that /proc/net/snmp has of TCP segments; 0 without that file. */
+static void read_segments(uint64_t *sent, uint64_t *retransmitted)
+{
+    FILE *file = fopen("/proc/net/snmp", "re");
+    char line[1024];
+
+    *sent = *retransmitted = 0;
+    while (file && fgets(line, sizeof(line), file)) {
+        if (sscanf(line,
+                   "Tcp: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %" SCNu64 " %" SCNu64, sent,
+                   retransmitted) == 2)
+            break;
+    }
+    if (file)
+        fclose(file);
+}
+
+void files_note_hour(struct daemon *daemon)
+{
+    struct riptide_verdict verdict;
+    struct history_now now = {
+        .realtime_s = clock_read_ns(CLOCK_REALTIME) / NS_PER_S,
+        .opened = metrics_count_opened(riptide_agent_get_stats(daemon->agent)),
+        .suspensions = daemon->health.suspensions,
+    };
+
+    if (riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0)
+        now.verdict = &verdict;
+    read_segments(&now.sent_segs, &now.retrans_segs);
+    history_note(&daemon->history, &now);
+}
+
+static void note_saved(struct daemon *daemon, int r, const struct riptide_error *error)
+{
+    const char *text = log_error_text(error, r);
+    const size_t n = strlen("state: ");
+
+    if (r < 0 && !daemon->is_state_failing)
+        log_line(LOG_LEVEL_WARNING, "state not saved: %s",
+                 strncmp(text, "state: ", n) ? text : text + n);
+    if (r == 0 && daemon->is_state_failing)
+        log_line(LOG_LEVEL_INFO, "state saved again: %s", daemon->settings->agent.state);
+    daemon->is_state_failing = r < 0;
+}
+
+static int save_history(struct daemon *daemon, struct riptide_error *error)
+{
+    char path[256];
+
+    return file_write(history_path(daemon, path), 0600, history_print, &daemon->history, error);
+}
+
+/* Without waiting for the disk, on which routing changes must not depend, unless asked to. */
+static void save(struct daemon *daemon, bool is_synced)
+{
+    struct riptide_error error = { .text = "" };
+    int r;
+
+    if (!has_state(daemon))
+        return;
+    r = riptide_agent_save(daemon->agent, is_synced, &error);
+    if (r == 0)
+        r = save_history(daemon, &error);
+    note_saved(daemon, r, &error);
+}
+
+void files_save(struct daemon *daemon)
+{
+    save(daemon, true);
+}
+
+void files_save_soon(struct daemon *daemon)
+{
+    daemon->saved_ns = 0;
+}
+
+/* Not synced: after a crash of the machine the content is useless. Readable by all. */
+static void write_metrics(struct daemon *daemon)
+{
+    const char *path = daemon->settings->metrics;
+    struct riptide_error error = { .text = "" };
+    int r = file_write(path, 0644, answers_print_metrics, daemon, &error);
+
+    if (r < 0 && !daemon->is_metrics_failing)
+        log_line(LOG_LEVEL_WARNING, "metrics: %s; it is written as soon as it can be",
+                 log_error_text(&error, r));
+    else if (r == 0 && daemon->is_metrics_failing)
+        log_line(LOG_LEVEL_INFO, "metrics: %s: written again", path);
+    daemon->is_metrics_failing = r < 0;
+    /* On a full disk the last one stays; -EINVAL: what is in its place is not ours. */
+    daemon->has_metrics = r == 0 || (daemon->has_metrics && r != -EINVAL);
+}
+
+static bool is_due(uint64_t last_ns, uint64_t now_ns, uint64_t interval_ns)
+{
+    return last_ns == 0 || now_ns - last_ns >= interval_ns;
+}
+
+void files_tick(struct daemon *daemon, const struct riptide_tick *tick)
+{
+    const struct settings *settings = daemon->settings;
+    const uint64_t round_ns = settings->agent.interval_ns;
+    const uint64_t now_ns = tick->finished_ns;
+
+    if (clock_read_ns(CLOCK_REALTIME) / NS_PER_S - daemon->history.last.realtime_s >= NOTE_S)
+        files_note_hour(daemon);
+    /* The first time at once, to report a wrong path early. */
+    if (is_due(daemon->saved_ns, now_ns, SAVE_INTERVAL_NS)) {
+        save(daemon, false);
+        daemon->saved_ns = now_ns;
+    }
+    if (settings->metrics && !settings->applier.dry_run &&
+        is_due(daemon->metrics_ns, now_ns,
+               METRICS_ROUNDS * (round_ns < NS_PER_S ? round_ns : NS_PER_S))) {
+        write_metrics(daemon);
+        daemon->metrics_ns = now_ns;
+    }
+}
+
+void files_end(struct daemon *daemon, int r, const struct riptide_error *error)
+{
+    struct riptide_error reason = *error;
+
+    if (has_state(daemon)) {
+        files_note_hour(daemon);
+        if (r == 0)
+            r = save_history(daemon, &reason);
+        note_saved(daemon, r, &reason);
+    }
+    /* No reader may take the daemon for running. */
+    if (daemon->has_metrics)
+        unlink(daemon->settings->metrics);
+}
