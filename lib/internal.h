@@ -11,6 +11,7 @@
 #include <riptide/riptide.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #define RIPTIDE_PUBLIC __attribute__((visibility("default")))
@@ -93,6 +94,12 @@ bool is_zero(const void *bytes, size_t n);
 
 /* As config_copy in the other direction: writes at most the size of the caller's struct. */
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size);
+
+/* Prints the content of a file or a text. Errors: -ENOMEM. */
+typedef int file_print(FILE *out, const void *from);
+
+/* Copies what is printed to `text`, and returns its bytes; a larger size: that would suffice. */
+size_t text_give(char *text, size_t size, file_print *print, const void *from);
 
 /* Appends a copy of `element` to *arrayp, which is from malloc. Errors: -ENOMEM. */
 int array_append(void *arrayp, uint32_t *np, uint32_t *capacityp, const void *element, size_t size);

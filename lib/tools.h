@@ -7,13 +7,11 @@
 #define RIPTIDE_LIB_TOOLS_H
 
 #include "apply/routes/rule.h"
+#include "internal.h"
 #include "prefix.h"
 
 #include <riptide/agent.h>
 #include <stdio.h>
-
-/* Prints the content of a file. Errors: -ENOMEM. */
-typedef int file_print(FILE *out, const void *from);
 
 /*
  * Writes a file whole or not at all: as PATH.tmp, with that mode whatever the umask, then renames

@@ -226,8 +226,8 @@ struct riptide_load_counts {
  * Writes the state as text, a line for each destination, for an estimator of any configuration,
  * here or on another host. now_ns is the estimator's clock, realtime_ns CLOCK_REALTIME then, which
  * continues through a reboot: set forward it shortens lifetimes; set back it lengthens them, at
- * most to the time to live from the load on. Returns the number of bytes written; where `size` may
- * be too small, it writes nothing and returns a sufficient size.
+ * most to the time to live from the load on. Returns the number of bytes written; a larger one than
+ * `size`, which would suffice, with nothing written; 0: no memory.
  */
 size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
                               uint64_t realtime_ns, char *text, size_t size);

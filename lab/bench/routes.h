@@ -26,7 +26,6 @@ enum {
     CHUNK_BYTES = 64 * 1024,
 };
 
-#define NS_PER_S 1000000000ull
 
 static inline uint64_t clock_ns(clockid_t clock)
 {

@@ -138,9 +138,7 @@ bool state_load(struct riptide_agent *agent);
 
 /* state_text.c */
 
-struct clocks {
-    uint64_t now_ns, realtime_ns;
-};
+struct clocks;
 
 void state_text_put(FILE *out, const struct riptide_agent *agent, struct clocks clocks);
 

@@ -17,16 +17,13 @@ static struct clocks read_clocks(void)
     return (struct clocks){ read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME) };
 }
 
-/* Line by line: the whole text would be a third of a daemon's memory. */
+/* Not as one text, which would be a third of a daemon's memory. */
 static int put_state(FILE *out, const void *from)
 {
     const struct riptide_agent *agent = from;
     struct clocks clocks = read_clocks();
-    char line[STATE_LINE_BYTES] = "";
 
-    fwrite(line, 1, state_put_head(line, clocks.realtime_ns), out);
-    FOR_EACH_DESTINATION(agent->estimator, slot)
-    fwrite(line, 1, state_put_line(line, agent->estimator, slot, clocks.now_ns), out);
+    state_put(out, agent->estimator, clocks);
     state_text_put(out, agent, clocks);
     return 0;
 }
@@ -34,20 +31,10 @@ static int put_state(FILE *out, const void *from)
 RIPTIDE_PUBLIC size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text,
                                               size_t size)
 {
-    CLEANUP(freep) char *state = NULL;
-    size_t n = 0;
-    FILE *out = open_memstream(&state, &n);
+    size_t n = text_give(text, size, put_state, agent);
 
-    if (!out)
-        return 0;
-    put_state(out, agent);
-    if (fclose(out) != 0)
-        return 0;
     /* The ages of windows may have another digit by the next call. */
-    if (n > size)
-        return n + n / 16;
-    memcpy(text, state, n);
-    return n;
+    return n > size ? n + n / 16 : n;
 }
 
 RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,

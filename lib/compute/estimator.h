@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <riptide/compute.h>
+#include <stdio.h>
 
 #define NONE PREFIX_TABLE_NONE
 
@@ -176,11 +177,12 @@ static inline bool hint_has_end(const struct riptide_hint *hint)
     return hint->until_ns != 0 && hint->until_ns != RIPTIDE_NEVER_NS;
 }
 
-/* A line at a time, up to STATE_LINE_BYTES. Return the bytes written; 0: it has no window. */
-enum { STATE_LINE_BYTES = 192 };
-size_t state_put_head(char *at, uint64_t realtime_ns);
-size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
-                      uint64_t now_ns);
+struct clocks {
+    uint64_t now_ns, realtime_ns; /* the estimator's, and CLOCK_REALTIME then */
+};
+
+/* The text of riptide_estimator_save. */
+void state_put(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks);
 
 /* The kernel's smallest retransmission timeout, TCP_RTO_MIN in include/net/tcp.h. */
 enum { RTO_MIN_US = 200000 };

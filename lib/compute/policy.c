@@ -66,9 +66,8 @@ static const struct riptide_policy policy_paper = {
 /*
  * Policy "bdp" (Jouet, University of Glasgow: Measurement-Based TCP Parameter Tuning in Cloud Data
  * Centers): IW = path rate x RTT / flows, and minRTO = the largest delay of the path. Their
- * controller knows the topology; here the rate is the sum over the connections that send now, the
- * RTT the smallest measured, the flows those that open together, the delay the largest smoothed
- * RTT.
+ * controller knows the topology; here the flows are the connections that send now, the rate is
+ * their sum, the RTT the smallest measured, the delay the largest smoothed RTT.
  */
 
 /* Ticks in which connections fill a path are rare: the highest values fade over this time. */
@@ -77,30 +76,11 @@ enum { FADE_S = 60 };
 struct bdp {
     /* of this tick */
     float capacity; /* sum over connections, segments in the smallest round trip */
-    uint32_t rtt_us;
-    /*
-     * Connections in their first two windows, by the number of round trips since they last sent.
-     * Those of one number opened together, as far as one dump can show.
-     */
-    uint8_t opening[4];
+    uint32_t rtt_us, flows;
     /* kept: the highest, and when they were computed */
-    float kept_capacity;
+    float kept_capacity, kept_rtt_us, kept_flows;
     uint64_t kept_ns;
-    float kept_rtt_us;
-    float sharers;
 };
-
-/* Counts a connection that is still in the first flights that its window allowed. */
-static void count_opening(struct bdp *bdp, const struct riptide_sample *sample, uint32_t cwnd)
-{
-    uint64_t window = cwnd > 0 ? cwnd : KERNEL_CWND;
-    uint64_t ago_us = (uint64_t)sample->last_data_sent_ms * 1000;
-    uint64_t rtt_us = sample->rtt_us > 1000 ? sample->rtt_us : 1000, i = ago_us / rtt_us;
-
-    if (evidence_segs_sent_once(sample) <= 2 * window && i < sizeof(bdp->opening) &&
-        bdp->opening[i] < UINT8_MAX)
-        bdp->opening[i]++;
-}
 
 static enum riptide_left_out bdp_add(const struct riptide_policy_input *input, void *memory,
                                      const struct riptide_sample *sample)
@@ -108,6 +88,7 @@ static enum riptide_left_out bdp_add(const struct riptide_policy_input *input, v
     enum riptide_left_out reason = evidence_check(sample);
     struct bdp *bdp = memory;
 
+    (void)input;
     /* The sum is over connections that send at the same time. */
     if (reason == RIPTIDE_LEFT_OUT_NOT && sample->closed)
         reason = RIPTIDE_LEFT_OUT_IDLE;
@@ -118,7 +99,7 @@ static enum riptide_left_out bdp_add(const struct riptide_policy_input *input, v
                              sample->mss_bytes);
     if (sample->rtt_us > bdp->rtt_us)
         bdp->rtt_us = sample->rtt_us;
-    count_opening(bdp, sample, input->cwnd);
+    bdp->flows++;
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
@@ -126,18 +107,15 @@ static double bdp_combine(const struct riptide_policy_input *input, void *memory
 {
     struct bdp *bdp = memory;
     double since_s = (double)(input->now_ns - bdp->kept_ns) / NS_PER_S;
-    double left = greater(1 - since_s / FADE_S, 0), sharers = 1;
+    double left = greater(1 - since_s / FADE_S, 0);
 
-    if (bdp->capacity == 0) /* no sample: each adds to it */
+    if (bdp->flows == 0)
         return RIPTIDE_NO_EVIDENCE;
     bdp->kept_ns = input->now_ns;
-    for (size_t i = 0; i < sizeof(bdp->opening); i++)
-        sharers = greater(sharers, bdp->opening[i]);
-    bdp->sharers = (float)greater(sharers, left * (double)bdp->sharers);
-    bdp->kept_capacity =
-        (float)greater((double)bdp->capacity, left * (double)bdp->kept_capacity);
+    bdp->kept_flows = (float)greater(bdp->flows, left * (double)bdp->kept_flows);
+    bdp->kept_capacity = (float)greater((double)bdp->capacity, left * (double)bdp->kept_capacity);
     bdp->kept_rtt_us = (float)greater(bdp->rtt_us, left * (double)bdp->kept_rtt_us);
-    return (double)(bdp->kept_capacity / bdp->sharers);
+    return (double)(bdp->kept_capacity / bdp->kept_flows);
 }
 
 static void bdp_restore(const struct riptide_policy_input *input, void *memory,
@@ -147,7 +125,7 @@ static void bdp_restore(const struct riptide_policy_input *input, void *memory,
 
     bdp->kept_ns = input->now_ns;
     bdp->kept_capacity = (float)loaded->smoothed;
-    bdp->sharers = 1;
+    bdp->kept_flows = 1;
 }
 
 static void bdp_explain(const void *memory, struct riptide_estimate *estimate)

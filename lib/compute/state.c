@@ -35,46 +35,58 @@ static const char magic[] = "riptide state 2 saved_ns=";
 /* Longer lines are damaged. */
 enum { MOST_LINE_BYTES = 1024 };
 
-size_t state_put_head(char *at, uint64_t realtime_ns)
+/* As it is given by the policy, before hints. */
+static void put_line(FILE *out, const struct riptide_estimator *estimator,
+                     struct destination *destination, uint64_t now_ns)
 {
-    return (size_t)snprintf(at, STATE_LINE_BYTES, "%s%" PRIu64 "\n", magic, realtime_ns);
+    struct riptide_estimate estimate = { .min_rtt_us = destination->last.min_rtt_us };
+    double cwnd = greater(1, lesser(destination->smoothed, RIPTIDE_CWND_LIMIT));
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    bool is_paced;
+
+    if (estimator->config.policy->explain)
+        estimator->config.policy->explain(memory_of(estimator, destination), &estimate);
+    is_paced = estimate.pacing_percent > 0 && estimate.pacing_percent != RIPTIDE_AT_ONCE;
+    riptide_prefix_format(&destination->dst, dst);
+    fprintf(out,
+            "%s cwnd=%" PRIu32 " samples=%u age_ns=%" PRIu64
+            " paced=%d has_lost=%d min_rtt_us=%" PRIu32 "\n",
+            dst, (uint32_t)(cwnd + 0.5), destination->last.n[RIPTIDE_LEFT_OUT_NOT],
+            age_ns_of(destination, now_ns), is_paced, estimate.may_lower, estimate.min_rtt_us);
 }
 
-size_t state_put_line(char *at, const struct riptide_estimator *estimator, uint32_t slot,
-                      uint64_t now_ns)
+void state_put(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks)
 {
-    struct destination *destination = destination_at(estimator, slot);
-    struct riptide_estimate estimate = estimate_of(estimator, destination);
-    struct riptide_estimate by_policy = { .may_lower = false }; /* without hints */
-    double cwnd = greater(1, lesser(estimate.smoothed, RIPTIDE_CWND_LIMIT));
-    bool is_paced = estimate.pacing_percent > 0 && estimate.pacing_percent != RIPTIDE_AT_ONCE;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    fprintf(out, "%s%" PRIu64 "\n", magic, clocks.realtime_ns);
+    FOR_EACH_DESTINATION(estimator, slot)
+    {
+        struct destination *destination = destination_at(estimator, slot);
 
-    if (!has_window(destination))
-        return 0;
-    if (estimator->config.policy->explain)
-        estimator->config.policy->explain(memory_of(estimator, destination), &by_policy);
-    riptide_prefix_format(&destination->dst, dst);
-    return (size_t)snprintf(at, STATE_LINE_BYTES,
-                            "%s cwnd=%" PRIu32 " samples=%" PRIu32 " age_ns=%" PRIu64
-                            " paced=%d has_lost=%d min_rtt_us=%" PRIu32 "\n",
-                            dst, (uint32_t)(cwnd + 0.5), estimate.samples,
-                            age_ns_of(destination, now_ns), is_paced, by_policy.may_lower,
-                            estimate.min_rtt_us);
+        if (has_window(destination))
+            put_line(out, estimator, destination, clocks.now_ns);
+    }
+}
+
+struct saving {
+    const struct riptide_estimator *estimator;
+    struct clocks clocks;
+};
+
+static int put_saving(FILE *out, const void *from)
+{
+    const struct saving *saving = from;
+
+    state_put(out, saving->estimator, saving->clocks);
+    return 0;
 }
 
 RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *estimator,
                                              uint64_t now_ns, uint64_t realtime_ns, char *text,
                                              size_t size)
 {
-    size_t most = (1 + (size_t)estimator->stats.destinations) * STATE_LINE_BYTES, n;
+    const struct saving saving = { estimator, { now_ns, realtime_ns } };
 
-    if (size < most)
-        return most;
-    n = state_put_head(text, realtime_ns);
-    FOR_EACH_DESTINATION(estimator, slot)
-    n += state_put_line(text + n, estimator, slot, now_ns);
-    return n;
+    return text_give(text, size, put_saving, &saving);
 }
 
 /* The number after " NAME=", 0 if it is missing; if it is none of at most `most`, damaged. */
