@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "netns"))
 import cgroups  # noqa: E402
 import netns  # noqa: E402
 from connection import tcp_info  # noqa: E402
-from control import write_state  # noqa: E402
+from control import many, write_state  # noqa: E402
 
 SOCKETS, DESTINATIONS, ROUTES = 1000, 100, 10000
 RESTARTED = 1000  # destinations
@@ -228,13 +228,29 @@ def bench_restart(options):
                   f"({verdict(statistics.median(times_ms), 150)})")
 
 
+def bench_show(options):
+    with network() as net, tempfile.TemporaryDirectory() as directory, net.host.entered():
+        state = Path(directory) / "state"
+        write_state(state, many(ROUTES))
+        with netns.Daemon(net.host, *POLICY, "--state", state, "--log-level", "warning"):
+            netns.wait_until(lambda: len(netns.routes(net.host)) == ROUTES, "routes")
+            for words, target_ms in ((["show"], 60), (["show", "--json"], 120)):
+                times_ms = []
+                for _ in range(3 * options.repeat):
+                    start = time.perf_counter()
+                    subprocess.run([netns.RIPTIDE, *words], check=True, stdout=subprocess.DEVNULL)
+                    times_ms.append(1e3 * (time.perf_counter() - start))
+                print(f"riptide {' '.join(words)}, {ROUTES:,} routes: {statistics.median(times_ms):.0f} ms "
+                      f"({min(times_ms):.0f} to {max(times_ms):.0f}; {verdict(statistics.median(times_ms), target_ms)})")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--interval-ms", type=int, default=100)
     parser.add_argument("--ticks", type=int, default=60)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--policy", default=POLICY[1], help="of the first of these; none but paper gives windows here")
-    parser.add_argument("--only", choices=("steady", "start", "end", "restart"), help="one of these")
+    parser.add_argument("--only", choices=("steady", "start", "end", "restart", "show"), help="one of these")
     options = parser.parse_args()
     if os.environ.get("RIPTIDE_SANDBOX") != "1":
         sys.exit("daemon: this makes network namespaces: run it with ./dev bench daemon")
@@ -242,7 +258,7 @@ def main():
     subprocess.run(["mount", "--bind", netns.BUILD, netns.MOUNTED], check=True)
     print(f"{Path('/proc/loadavg').read_text().split()[0]} processes waiting for a processor")
     for name, bench in (("steady", bench_steady), ("start", bench_start), ("end", bench_end),
-                        ("restart", bench_restart)):
+                        ("restart", bench_restart), ("show", bench_show)):
         if options.only in (None, name):
             bench(options)
 

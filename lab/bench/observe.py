@@ -180,14 +180,13 @@ def side_by_side(n):
 
 
 def bench_hosts(repeat, figures):
-    """A scope of 1,000 single hosts among 100,000, and of more than fit in a filter."""
+    """A scope of single hosts among 100,000, and of more than fit in a filter."""
     hosts = side_by_side(HOSTS)
     with Farm(FARM, HOSTS_SOCKETS, HOSTS_SOCKETS, "4"):
         expect_windows(HOSTS, *hosts)
         turns = take_turns(MEASURE, {
             "unscoped": [BENCH / "tick"],
             "scoped": [BENCH / "tick", *hosts],
-            "chain": [BENCH / "floor", *hosts],
             **{n: [BENCH / "tick", *side_by_side(n)] for n in MANY_HOSTS},
         }, repeat)
     for n in MANY_HOSTS:
@@ -195,7 +194,6 @@ def bench_hosts(repeat, figures):
               f"{ratio(turns[n], turns['unscoped'])}")
     what = f"{HOSTS_SOCKETS} sockets, scope of {HOSTS} hosts, 1 in {HOSTS_SOCKETS // HOSTS}"
     figures.add_ratio(f"{what}, against unscoped", turns, "scoped", "unscoped", 0.40)
-    figures.add_ratio(f"{what}, against a chain", turns, "scoped", "chain", 0.15)
 
 
 def memory_kb(pid, field):
