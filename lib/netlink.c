@@ -110,20 +110,20 @@ bool netlink_is_empty(const struct mnl_socket *socket)
     return poll(&fd, 1, 0) == 0;
 }
 
-struct netlink_attrs netlink_attrs(const struct nlmsghdr *message, size_t header_bytes)
+struct netlink_walk netlink_attrs(const struct nlmsghdr *message, size_t header_bytes)
 {
     size_t begin = NLMSG_ALIGN(header_bytes), n_bytes = mnl_nlmsg_get_payload_len(message);
 
-    return (struct netlink_attrs){ mnl_nlmsg_get_payload_offset(message, begin),
+    return (struct netlink_walk){ mnl_nlmsg_get_payload_offset(message, begin),
                                    n_bytes < begin ? 0 : n_bytes - begin };
 }
 
-struct netlink_attrs netlink_nested(const struct nlattr *attr)
+struct netlink_walk netlink_nested(const struct nlattr *attr)
 {
-    return (struct netlink_attrs){ mnl_attr_get_payload(attr), mnl_attr_get_payload_len(attr) };
+    return (struct netlink_walk){ mnl_attr_get_payload(attr), mnl_attr_get_payload_len(attr) };
 }
 
-const struct nlattr *netlink_find(struct netlink_attrs attrs, uint16_t type)
+const struct nlattr *netlink_find(struct netlink_walk attrs, uint16_t type)
 {
     const struct nlattr *attr;
 
@@ -270,7 +270,7 @@ static void text_of(const struct nlmsghdr *message, char *text, size_t size)
 }
 
 /* The next message of a datagram that answers one of the last n requests; NULL: no more. */
-static const struct nlmsghdr *next_answer(struct netlink *netlink, struct netlink_messages *walk,
+static const struct nlmsghdr *next_answer(struct netlink *netlink, struct netlink_walk *walk,
                                           uint32_t n)
 {
     const struct nlmsghdr *message;
@@ -289,7 +289,7 @@ static const struct nlmsghdr *next_answer(struct netlink *netlink, struct netlin
 static bool answers_of(struct netlink *netlink, size_t n_bytes, uint32_t n_requests,
                        netlink_answer_fn *on_answer, void *userdata)
 {
-    struct netlink_messages walk = { (void *)netlink->buffer, n_bytes };
+    struct netlink_walk walk = { (void *)netlink->buffer, n_bytes };
     const struct nlmsghdr *message;
     uint32_t first = netlink->sequence - n_requests + 1;
     bool is_last = false;
@@ -372,7 +372,7 @@ int netlink_dump(struct netlink *netlink, struct nlmsghdr *request)
 
 int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, void *userdata)
 {
-    struct netlink_messages walk = { (void *)netlink->buffer, 0 };
+    struct netlink_walk walk = { (void *)netlink->buffer, 0 };
     const struct nlmsghdr *message;
     int r = receive(netlink);
 

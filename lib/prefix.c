@@ -134,12 +134,10 @@ RIPTIDE_PUBLIC void riptide_prefix_format(const struct riptide_prefix *prefix,
 
 bool riptide_prefix_contains(const struct riptide_prefix *outer, const struct riptide_prefix *inner)
 {
-    size_t whole = outer->len / 8;
-    uint8_t mask = (uint8_t)(0xff00 >> (outer->len % 8));
+    struct riptide_prefix around = *inner;
 
-    if (outer->family != inner->family || outer->len > inner->len)
+    if (outer->len > inner->len)
         return false;
-    if (memcmp(outer->addr, inner->addr, whole) != 0)
-        return false;
-    return mask == 0 || ((outer->addr[whole] ^ inner->addr[whole]) & mask) == 0;
+    prefix_truncate(&around, outer->len);
+    return riptide_prefix_equal(outer, &around);
 }

@@ -37,10 +37,9 @@ static void leave_share(struct riptide_estimator *estimator, const struct riptid
 {
     struct riptide_prefix within = share_prefix(dst);
     uint32_t slot = prefix_table_find(&estimator->shares, &within);
-    struct share *share = slot == NONE ? NULL : prefix_table_at(&estimator->shares, slot);
+    struct share *share = prefix_table_at(&estimator->shares, slot);
 
-    /* It has one, this destination; the analyser does not know that. */
-    if (share && --share->n_destinations == 0)
+    if (--share->n_destinations == 0)
         prefix_table_remove(&estimator->shares, slot);
 }
 

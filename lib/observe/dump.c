@@ -82,7 +82,7 @@ int local_add_route(struct prefix_set *local, const struct nlmsghdr *message)
     const struct rtmsg *route = mnl_nlmsg_get_payload(message);
     const struct nlattr *attr, *dst = NULL;
     struct riptide_prefix prefix;
-    struct netlink_attrs attrs;
+    struct netlink_walk attrs;
     uint8_t bits;
 
     if (!netlink_has_header(message, sizeof(*route)))
@@ -209,7 +209,7 @@ static int take_other(struct dump *dump, const struct nlmsghdr *message)
 
 static int take_datagram(struct dump *dump, size_t len)
 {
-    struct netlink_messages all = { (void *)dump->buffer, len }, walk = all;
+    struct netlink_walk all = { (void *)dump->buffer, len }, walk = all;
     const struct nlmsghdr *message;
     int r;
 

@@ -34,7 +34,7 @@ struct dump {
     uint32_t n_fruitless;    /* calls of dump_start since the kernel's last message */
     struct prefix_set local; /* of the last dump that read them to the end */
     struct prefix_set next_local;   /* of the present dump */
-    struct netlink_messages unread; /* in buffer, for dump_pop; their lengths are valid */
+    struct netlink_walk unread; /* in buffer, for dump_pop; their lengths are valid */
     _Alignas(struct nlmsghdr) unsigned char buffer[NETLINK_BUFFER_BYTES];
 };
 

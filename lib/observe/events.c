@@ -116,7 +116,7 @@ static void on_drained(struct events *events)
 
 void events_take(struct events *events, size_t len)
 {
-    struct netlink_messages datagram = { (void *)events->buffer[events->n], len };
+    struct netlink_walk datagram = { (void *)events->buffer[events->n], len };
     const struct nlmsghdr *message = netlink_next_message(&datagram);
 
     if (message && message->nlmsg_type == SOCK_DIAG_BY_FAMILY && datagram.left == 0) {

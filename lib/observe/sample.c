@@ -54,7 +54,7 @@ bool sample_is_local(uint8_t family, const void *address)
  */
 static inline bool find_info(const struct nlattr **infop, const void *payload, size_t len)
 {
-    struct netlink_attrs walk = { (const void *)((const struct inet_diag_msg *)payload + 1),
+    struct netlink_walk walk = { (const void *)((const struct inet_diag_msg *)payload + 1),
                                   len - sizeof(struct inet_diag_msg) };
     const struct nlattr *attr;
 

@@ -56,7 +56,7 @@ static void assert_header(struct nlmsghdr *message, int type, int flags, const v
 /* That the attributes are of these types and no others: -1 at the end. */
 static void assert_types(struct nlmsghdr *message, size_t header_n, const int *types)
 {
-    struct netlink_attrs attrs = netlink_attrs(message, header_n);
+    struct netlink_walk attrs = netlink_attrs(message, header_n);
     const struct nlattr *attribute;
 
     while ((attribute = netlink_next(&attrs))) {

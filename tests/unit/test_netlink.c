@@ -20,7 +20,7 @@ static const struct message about = {
 TEST(ends_with_the_datagram)
 {
     struct message messages[2] = { about, about };
-    struct netlink_messages walk = { (void *)messages, sizeof(messages) };
+    struct netlink_walk walk = { (void *)messages, sizeof(messages) };
 
     assert_ptr_equal(netlink_next_message(&walk), &messages[0]);
     assert_ptr_equal(netlink_next_message(&walk), &messages[1]);
@@ -36,7 +36,7 @@ TEST(stops_at_lengths_that_lie)
 
     for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
         struct message message = about;
-        struct netlink_messages walk = { (void *)&message, sizeof(message) };
+        struct netlink_walk walk = { (void *)&message, sizeof(message) };
 
         message.header.nlmsg_len = lengths[i];
         assert_null(netlink_next_message(&walk));
@@ -47,7 +47,7 @@ TEST(stops_at_lengths_that_lie)
 TEST(stops_at_half_a_header)
 {
     struct message message = about;
-    struct netlink_messages walk = { (void *)&message, sizeof(struct nlmsghdr) - 1 };
+    struct netlink_walk walk = { (void *)&message, sizeof(struct nlmsghdr) - 1 };
 
     assert_null(netlink_next_message(&walk));
     assert_int_not_equal(walk.left, 0);
@@ -56,7 +56,7 @@ TEST(stops_at_half_a_header)
 TEST(takes_a_last_message_without_padding)
 {
     struct message message = about;
-    struct netlink_messages walk = { (void *)&message, 17 };
+    struct netlink_walk walk = { (void *)&message, 17 };
 
     message.header.nlmsg_len = 17;
     assert_non_null(netlink_next_message(&walk));

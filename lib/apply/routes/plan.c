@@ -198,7 +198,7 @@ static int follow_netconf(struct plan *plan, const struct nlmsghdr *message)
 static int follow_address(struct plan *plan, const struct nlmsghdr *message)
 {
     const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
-    struct netlink_attrs attrs = netlink_attrs(message, sizeof(*header));
+    struct netlink_walk attrs = netlink_attrs(message, sizeof(*header));
     struct riptide_prefix source = { .family = 0 };
     const struct nlattr *address;
 

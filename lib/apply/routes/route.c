@@ -22,7 +22,7 @@ static bool parse_address(struct riptide_prefix *address, uint8_t family,
 
 static bool parse_metrics(struct route *route, const struct nlattr *metrics)
 {
-    struct netlink_attrs attrs = netlink_nested(metrics);
+    struct netlink_walk attrs = netlink_nested(metrics);
     const struct nlattr *metric;
 
     while ((metric = netlink_next(&attrs))) {
@@ -85,7 +85,7 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
 
 int route_parse(struct route *route, const struct nlmsghdr *message)
 {
-    struct netlink_attrs attrs;
+    struct netlink_walk attrs;
     const struct rtmsg *rtm;
     const struct nlattr *attribute;
     bool has_dst = false;

@@ -68,7 +68,7 @@ int router_subscribe(struct mnl_socket *socket, bool is_on)
 int router_read(struct mnl_socket *socket, struct plan *plan)
 {
     _Alignas(struct nlmsghdr) char buffer[NOTIFICATION_BYTES];
-    struct netlink_messages walk = { (void *)buffer, 0 };
+    struct netlink_walk walk = { (void *)buffer, 0 };
     const struct nlmsghdr *message;
     int r = netlink_receive(socket, buffer, sizeof(buffer), &walk.left);
 

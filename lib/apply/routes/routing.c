@@ -116,7 +116,7 @@ void routing_follow(struct routing *routing, const struct route *route, uint16_t
 int routing_take_netconf(struct routing *routing, const struct nlmsghdr *message)
 {
     const struct netconfmsg *header = mnl_nlmsg_get_payload(message);
-    const struct netlink_attrs attrs = netlink_attrs(message, sizeof(*header));
+    const struct netlink_walk attrs = netlink_attrs(message, sizeof(*header));
     const struct nlattr *link = netlink_find(attrs, NETCONFA_IFINDEX);
     const struct nlattr *forwarding = netlink_find(attrs, NETCONFA_FORWARDING);
     const struct nlattr *carrier = netlink_find(attrs, NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN);
@@ -159,7 +159,7 @@ uint32_t routing_mtu(const struct routing *routing, uint32_t ifindex, uint8_t fa
 }
 
 /* IPv6 has its own MTU, which routers and a sysctl can set below that of the link. */
-static uint32_t ipv6_mtu(struct netlink_attrs attrs)
+static uint32_t ipv6_mtu(struct netlink_walk attrs)
 {
     const struct nlattr *found = netlink_find(attrs, IFLA_AF_SPEC);
     int32_t settings[DEVCONF_MTU6 + 1];
@@ -182,7 +182,7 @@ static uint32_t mtu_of_route(uint32_t mtu_bytes)
 static bool parse_link(struct link *link, const struct nlmsghdr *message, const struct link *known)
 {
     const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
-    struct netlink_attrs attrs = netlink_attrs(message, sizeof(*header));
+    struct netlink_walk attrs = netlink_attrs(message, sizeof(*header));
     const struct nlattr *mtu = netlink_find(attrs, IFLA_MTU);
     const struct nlattr *master = netlink_find(attrs, IFLA_MASTER);
 

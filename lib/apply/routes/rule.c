@@ -69,7 +69,7 @@ static bool parse_attribute(struct rule *rule, uint32_t *says, const struct nlat
 int rule_parse(struct rule *rule, const struct nlmsghdr *message)
 {
     const struct fib_rule_hdr *header;
-    struct netlink_attrs attrs;
+    struct netlink_walk attrs;
     const struct nlattr *attribute;
     uint32_t says = 0;
 
