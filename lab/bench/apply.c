@@ -40,37 +40,18 @@ static void set_all(struct riptide_applier *applier, uint32_t n, uint32_t cwnd)
         set(applier, DESTINATIONS + i, cwnd);
 }
 
-static void work(struct riptide_applier *applier)
-{
-    struct pollfd fd = { .fd = riptide_applier_get_fd(applier), .events = POLLIN };
-    const struct riptide_route *route;
-
-    while (!is_idle(applier)) {
-        int r = poll(&fd, 1, -1) < 0 ? -errno : riptide_applier_dispatch(applier);
-
-        if (r < 0)
-            die("dispatch", r);
-        while (riptide_applier_pop(applier, &route) == 0) {
-            if (route->state != RIPTIDE_ROUTE_APPLIED) {
-                fprintf(stderr, "apply: a route was not applied: %s\n", route->reason);
-                exit(1);
-            }
-        }
-    }
-}
-
 static void by_router(uint32_t n)
 {
-    struct riptide_applier *applier = start_applier(n);
+    struct riptide_applier *applier = start_applier(RIPTIDE_ROUTES, n, NULL);
 
-    work(applier);
+    settle(applier);
     begin();
     set_all(applier, n, FIRST_CWND);
-    work(applier);
+    settle(applier);
     end("first");
     begin();
     set_all(applier, n, SECOND_CWND);
-    work(applier);
+    settle(applier);
     end("change");
     riptide_applier_stop(applier);
     riptide_applier_free(applier);

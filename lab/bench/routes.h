@@ -111,15 +111,17 @@ static inline void send_all(int fd, const void *messages, size_t n_bytes, struct
         die("kernel", answer.error.error);
 }
 
-static inline struct riptide_applier *start_applier(uint32_t max_windows)
+static inline struct riptide_applier *start_applier(enum riptide_backend backend,
+                                                    uint32_t max_windows, const char *cgroup)
 {
     struct riptide_applier_config config;
     struct riptide_applier *applier;
     struct riptide_error error;
 
     riptide_applier_config_init(&config, sizeof(config));
-    config.backend = RIPTIDE_ROUTES;
+    config.backend = backend;
     config.max_windows = max_windows;
+    config.cgroup = cgroup;
     if (riptide_applier_new(&applier, &config, &error) || riptide_applier_start(applier, &error)) {
         fprintf(stderr, "%s: %s\n", program_invocation_short_name, error.text);
         exit(1);
@@ -146,6 +148,28 @@ static inline bool is_idle(const struct riptide_applier *applier)
 
     riptide_applier_get_stats(applier, &stats, sizeof(stats));
     return stats.is_idle;
+}
+
+static inline void dispatch(struct riptide_applier *applier, int timeout_ms)
+{
+    struct pollfd fd = { .fd = riptide_applier_get_fd(applier), .events = POLLIN };
+    const struct riptide_route *route;
+    int r = poll(&fd, 1, timeout_ms);
+
+    if (r < 0 || (r > 0 && (r = riptide_applier_dispatch(applier)) < 0))
+        die("dispatch", r < -1 ? r : errno);
+    while (riptide_applier_pop(applier, &route) == 0) {
+        if (route->state == RIPTIDE_ROUTE_FAILED || route->state == RIPTIDE_ROUTE_LEFT_ALONE) {
+            fprintf(stderr, "%s: %s\n", program_invocation_short_name, route->reason);
+            exit(1);
+        }
+    }
+}
+
+static inline void settle(struct riptide_applier *applier)
+{
+    while (!is_idle(applier))
+        dispatch(applier, -1);
 }
 
 #endif

@@ -76,25 +76,12 @@ static void make_changes(uint32_t n_routes, uint32_t first, uint8_t len, uint32_
     }
 }
 
-/* Dispatches until end_ns, or until idle. */
-static void work(struct riptide_applier *applier, uint64_t end_ns)
+static void work_until(struct riptide_applier *applier, uint64_t end_ns)
 {
-    struct pollfd fd = { .fd = riptide_applier_get_fd(applier), .events = POLLIN };
-    const struct riptide_route *route;
     uint64_t now_ns;
 
-    while ((now_ns = clock_ns(CLOCK_MONOTONIC)) < end_ns) {
-        int r;
-
-        if (end_ns == UINT64_MAX && is_idle(applier))
-            return;
-        r = poll(&fd, 1, end_ns == UINT64_MAX ? -1 : (int)((end_ns - now_ns) / 1000000 + 1));
-        r = r < 0 ? -errno : r > 0 ? riptide_applier_dispatch(applier) : 0;
-        if (r < 0)
-            die("dispatch", r);
-        while (riptide_applier_pop(applier, &route) == 0)
-            ;
-    }
+    while ((now_ns = clock_ns(CLOCK_MONOTONIC)) < end_ns)
+        dispatch(applier, (int)((end_ns - now_ns) / 1000000 + 1));
 }
 
 /* Time without the rule, according to the notifications. */
@@ -164,14 +151,14 @@ static uint64_t resident_bytes(void)
 static struct riptide_applier *start(uint32_t n, uint32_t per_route)
 {
     uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
-    struct riptide_applier *applier = start_applier(2 * n);
+    struct riptide_applier *applier = start_applier(RIPTIDE_ROUTES, 2 * n, NULL);
 
-    work(applier, UINT64_MAX);
+    settle(applier);
     printf("start_ms %.1f\n", (double)(clock_ns(CLOCK_MONOTONIC) - start_ns) / 1e6);
     for (uint32_t i = 0; i < n; i++)
         set(applier, destination(i, per_route), CWND);
     start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    work(applier, UINT64_MAX);
+    settle(applier);
     printf("first_ms %.1f\n", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns) / 1e6);
     return applier;
 }
@@ -185,10 +172,10 @@ static void run_newcomer(struct riptide_applier *applier, uint32_t n, uint32_t p
 
     send_all(fd, &request, sizeof(request), &request.header);
     close(fd);
-    work(applier, clock_ns(CLOCK_MONOTONIC) + NS_PER_S / 20);
+    work_until(applier, clock_ns(CLOCK_MONOTONIC) + NS_PER_S / 20);
     set(applier, destination(n, per_route), CWND);
     start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    work(applier, UINT64_MAX);
+    settle(applier);
     printf("newcomer_ms %.2f\n", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns) / 1e6);
 }
 
@@ -212,7 +199,7 @@ static void run(uint32_t n, uint32_t per_route, uint32_t rate, bool covers, uint
     for (uint32_t i = 0; i < seconds; i++) {
         uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), now_ns = clock_ns(CLOCK_MONOTONIC);
 
-        work(applier, now_ns + NS_PER_S);
+        work_until(applier, now_ns + NS_PER_S);
         printf("core %.5f\n", (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns) /
                                   (double)(clock_ns(CLOCK_MONOTONIC) - now_ns));
     }

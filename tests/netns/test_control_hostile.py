@@ -14,7 +14,7 @@ from control import (PATH, ask, connect, count_fds, many, read_line, resident_kb
 from netns import AS_NOBODY, IS_SANITIZED, RIPTIDE, Daemon, wait_until, windows
 
 # How late a round may be here: more than a shared machine makes it, less than a daemon
-# that waits for a client. The figures are printed, and ./dev bench control judges them.
+# that waits for a client. The figures are printed.
 LATE_MS = 5000
 MIN_ROUNDS = 3
 GROWTH_KB = 2048
