@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: MIT
 """A riptided under all kinds of changes at once, for a given time: ./dev soak runs this.
 
-Thousands of connections a second open and close (churn.c); routes, rules, links and addresses
-change; other programs change its table; operators pause it, hint, save, load and change its
-configuration; clients are hostile; and in the first third of the time it is killed again and again.
-After each event the routes of TCP and UDP to
-the same addresses are compared: our rules select TCP only, and no event depends on the protocol, so
-every difference is Riptide's. With windows by the program (--apply) new connections are checked,
-too, and there must be no difference at any time.
+Connections open and close; routes, rules, links and addresses change; other programs change its
+table; operators pause it and give hints; clients are hostile; and in the first third of the time it is
+killed again and again. After each event the routes of TCP and UDP to the same addresses are compared:
+our rules select TCP only, and no event depends on the protocol, so every difference is Riptide's. With
+windows by the program (--apply) new connections are checked, too, and there must be no difference at
+any time.
 """
 
 import argparse
+import collections
 import contextlib
 import json
 import os
 import random
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import time
@@ -25,16 +26,18 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import cgroups  # noqa: E402
 import invariant  # noqa: E402
-from churn_figures import Figures  # noqa: E402
 from connection import tcp_info  # noqa: E402
 from control import ask, connect, count_fds, read_line, resident_kb  # noqa: E402
 from netns import (BUILD, RIPTIDE, RIPTIDED, TABLE, Network, mount_build, routes, rules,  # noqa: E402
                    wait_until)
 from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query  # noqa: E402
 from twins import probe_kinds  # noqa: E402
+from waiting import percentile  # noqa: E402
 
-CHURN = BUILD / "tests" / "netns" / "churn"
-PREFIXES = {"203.0.113.0": 200, "198.51.100.0": 200, "2001:db8::": 200, "2001:db8:1::": 200}
+CHURN = BUILD / "lab" / "bench" / "events"
+PREFIXES = "203.0.113.", "198.51.100.", "2001:db8::", "2001:db8:1::"
+HOSTS = 200          # of each
+KEPT = 40            # connections that stay open
 PORT = 8000
 ASKED = 200          # addresses whose routes are compared after each event
 ANSWERS_WITHIN_S = 60  # on a busy machine
@@ -44,13 +47,16 @@ EVENT_EVERY_S = 0.1
 WINDOWS = 4          # new connections that are checked in a second
 EVENTS_PER_RUN = 100  # of the test of the invariant
 HOSTILE = 55         # hostile clients at once; there is room for 64 clients
+GROWTH_KB = 256      # of memory, after the warm-up
+WARM_UP_S = 40
+MIN_ROWS = 30        # after the warm-up, for a judgement
+CLIENTS = 64 + 4     # open files beyond the daemon's minimum: clients, files being written
 GATEWAYS = {4: ("10.0.0.1 dev eth0", "10.0.0.2 dev eth0", "10.0.1.1 dev eth1"),
             6: ("fd00::1 dev eth0", "fd00::2 dev eth0", "fd00:0:0:1::1 dev eth1")}
 CONFIG = Path("/run/churn.conf")
 CGROUPS = Path("/run/churn.cgroups")
 CONFIGS = ("", "[compute]\ncwnd-max = 60\n", "[compute]\npolicy = careful\n",
            "[compute]\nttl = 20s\nhistory-weight = 0.3\n",
-           "[compute]\nprefix-len4 = 26\nprefix-len6 = 120\n",
            "[compute]\nmax-destinations = 300\n",
            "[prefix 203.0.113.0/25]\ncwnd-max = 20\n",
            "[observe]\nscope = 203.0.113.0/24, 2001:db8::/64\n")
@@ -63,10 +69,40 @@ class Violation(Exception):
 
 
 def addresses(n):
-    for first, count in PREFIXES.items():
-        for i in range(1, 1 + n // len(PREFIXES)):
-            at = 1 + i * count * len(PREFIXES) // n - 1
-            yield first + f"{at:x}" if ":" in first else first[:-1] + str(at)
+    """n of those to which connections go."""
+    step = HOSTS * len(PREFIXES) // n
+    return [f"{prefix}{i:x}" if ":" in prefix else f"{prefix}{i}" for prefix in PREFIXES for i in range(1, HOSTS + 1, step)]
+
+
+class Figures:
+    """Figures of a whole run; the text reports those so far."""
+
+    def __init__(self):
+        self.rows = []  # resident kB and files of the present daemon, each second
+        self.lasted_ms, self.late_ms = [], []
+        self.events, self.windows = collections.Counter(), collections.Counter()
+        self.last = collections.deque(maxlen=8)
+        self.n_kills = 0
+
+    def growth_kb(self):
+        """Growth of the median from the first third to the last behind the warm-up, while tables grow; None: too short to judge."""
+        resident = [row[0] for row in self.rows[max(WARM_UP_S, len(self.rows) // 4):]]
+        third = len(resident) // 3
+        return statistics.median(resident[-third:]) - statistics.median(resident[:third]) if third >= MIN_ROWS // 3 else None
+
+    def judge(self):
+        """A line if memory or files grow; None: they do not."""
+        files = [row[1] for row in self.rows] or [0]
+        if (self.growth_kb() or 0) > GROWTH_KB:
+            return f"memory grew by {self.growth_kb():.0f} kB after the warm-up"
+        return f"files went from {min(files)} to {max(files)}" if max(files) - min(files) > CLIENTS else None
+
+    def __str__(self):
+        kinds = ", ".join(f"{name} {n}" for name, n in self.events.most_common())
+        lasted, late = ("median {:.1f}, p99 {:.1f}, max {:.1f}".format(*(percentile(values, share) for share in (0.5, 0.99, 1)))
+                        for values in (self.lasted_ms, self.late_ms))
+        return (f"{sum(self.events.values())} events ({kinds}), {self.n_kills} kills; windows: {dict(self.windows)}; from an event to "
+                f"the right answers ms: {lasted}; rounds late ms: {late}; growth kB: {self.growth_kb()}")
 
 
 class Watch:
@@ -114,12 +150,13 @@ class Watch:
 class Soak:
     """The hosts, the daemon, and the events."""
 
-    def __init__(self, seed, rate, figures, apply="routes", cgroup=None):
+    def __init__(self, seed, figures, apply="routes", cgroup=None):
         self.rng = random.Random(seed)
         self.figures = figures
         self.apply, self.cgroup = apply, cgroup
         self.net = Network()
         self.host = self.net.host
+        self.host.sysctl("ipv6/conf/all/forwarding", 1)  # or IPv6 is left alone, as it has several gateways
         self.net.world.batch("route add local 2001:db8:1::/64 dev lo\n")
         self.host.batch("route add default via 10.0.1.1 table 100\n"
                         "route add default via fd00:0:0:1::1 table 100\n")
@@ -127,11 +164,15 @@ class Soak:
         self.undo = []   # commands that repair the damage
         self.clients = []
         self.log = open(BUILD / "churn.log", "w+")
-        self.net.world.start(CHURN, "serve", str(PORT))
-        prefixes = [str(word) for pair in PREFIXES.items() for word in pair]
-        self.load = self.host.start(CHURN, "open", str(PORT), str(rate), "300", *prefixes,
-                                    stdout=subprocess.PIPE)
-        os.set_blocking(self.load.stdout.fileno(), False)
+        near, far = (f"/run/netns/{host.name}" for host in (self.host, self.net.world))
+        self.load = subprocess.Popen(["sh", "-c", f"""n=0; while :; do n=$((n % {HOSTS} + 1)); for net in cb0071 c63364; do
+                                      {CHURN} churn {near} {far} $net$(printf %02x $n) 50; done; done"""],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.server = self.net.world.socket(socket.AF_INET6)
+        self.server.bind(("", PORT))
+        self.server.listen(4096)
+        self.server.setblocking(False)
+        self.kept = [self.net.learned(address) for address in addresses(KEPT)]
         self.daemon = None
         self.start()
         self.kinds = {
@@ -145,6 +186,9 @@ class Soak:
             del self.kinds[self.foreign_hand]
 
     def close(self):
+        self.server.close()
+        os.killpg(self.load.pid, signal.SIGKILL)
+        self.load.wait()
         for client in self.clients:
             client.close()
         self.net.close()
@@ -161,7 +205,7 @@ class Soak:
         n_rules = 0 if self.apply == "program" else 2
         wait_until(lambda: self.is_running() and len(rules(self.host)) == n_rules, "our rules")
         wait_until(self.answers, "the control socket")
-        self.figures.begin_life()
+        self.figures.rows = []
 
     def answers(self):
         with contextlib.suppress(OSError):
@@ -250,6 +294,9 @@ class Soak:
             except OSError:
                 return None
             info = tcp_info(client)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    self.server.accept()[0].close()
             return None if info.retrans_segs else info.cwnd
 
     def initcwnd_of_route(self, address):
@@ -261,19 +308,23 @@ class Soak:
     def sample(self):
         for _ in range(WINDOWS * (self.apply != "routes")):
             self.look_at_a_window()
-        words = (self.load.stdout.read() or b"").split(b"\n")
-        if len(words) > 1:
-            self.figures.load = [int(word) for word in words[-2].split()]
         answer = wait_until(self.status, "an answer", ANSWERS_WITHIN_S)
-        self.figures.sample(resident_kb(self.daemon.pid), count_fds(self.daemon.pid),
-                            answer["round"]["number"], answer["round"]["late_ms"])
+        self.figures.rows.append((resident_kb(self.daemon.pid), count_fds(self.daemon.pid)))
+        self.figures.late_ms.append(answer["round"]["late_ms"])
 
     # What happens
 
     def happen(self):
         (kind,) = self.rng.choices(list(self.kinds), self.kinds.values())
+        for connection in self.kept:  # those that are idle are no evidence
+            with contextlib.suppress(OSError):
+                connection.near.send(bytes(1000))
+            with contextlib.suppress(OSError):
+                connection.far.recv(1 << 16)
         kind()
-        self.figures.add_event(kind.__name__, self.watch.judge())
+        self.figures.events[kind.__name__] += 1
+        self.figures.last.append(kind.__name__)
+        self.figures.lasted_ms.append(self.watch.judge())
         self.is_running()
 
     def ip(self, *lines):
@@ -289,16 +340,10 @@ class Soak:
             self.ip(*self.undo.pop(0))
 
     def prefix(self):
-        family = self.rng.choice((4, 6))
-        first = self.rng.choice([one for one in PREFIXES if (":" in one) == (family == 6)])
-        at = self.rng.randrange(256)
-        if family == 4:
-            length = self.rng.choice((24, 25, 26, 28, 30, 32))
-            at -= at % (1 << (32 - length))
-            return family, f"{first[:-1]}{at}/{length}"
-        length = self.rng.choice((64, 120, 122, 124, 128))
-        at -= at % (1 << min(128 - length, 8))
-        return family, f"{first}{at:x}/{length}"
+        prefix, n = self.rng.choice(PREFIXES), self.rng.randrange(HOSTS)
+        few = self.rng.randrange(8)  # bits
+        address = f"{n >> few << few:x}" if ":" in prefix else n >> few << few
+        return (6, f"{prefix}{address}/{128 - few}") if ":" in prefix else (4, f"{prefix}{address}/{32 - few}")
 
     def route(self):
         family, prefix = self.prefix()
@@ -438,7 +483,7 @@ def run_soak(options, cgroup):
     beside = None if options.alone else start_invariant(options)
     figures = Figures()
     status = 0
-    soak = Soak(options.seed, options.rate, figures, options.apply, cgroup)
+    soak = Soak(options.seed, figures, options.apply, cgroup)
     try:
         run(soak, options.minutes * 60, figures)
         soak.end()
@@ -461,7 +506,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10 ** 9)
-    parser.add_argument("--rate", type=int, default=2000, help="connections a second")
     parser.add_argument("--alone", action="store_true", help="without the test of the invariant")
     parser.add_argument("--invariant", action="store_true", help="nothing but that test")
     parser.add_argument("--apply", choices=("routes", "program", "both"), default="routes")
