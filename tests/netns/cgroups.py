@@ -54,6 +54,28 @@ def _remove(cgroup):
     return not cgroup.exists()
 
 
+def refusing_bpf(error, condition):
+    """C that refuses those calls of bpf(2), a and b, with an errno; n counts the calls tested by it."""
+    return """
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <linux/bpf.h>
+        #include <sys/syscall.h>
+        int access(const char *path, int mode); /* unistd.h has another syscall() */
+        long syscall(long number, long a, long b, long c)
+        {
+            static int n;
+            long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+
+            if (number == SYS_bpf && CONDITION) {
+                errno = ERROR;
+                return -1;
+            }
+            return n < 0 ? n : next(number, a, b, c);
+        }
+    """.replace("CONDITION", condition).replace("ERROR", error)
+
+
 def instruction(code, dst=0, src=0, offset=0, value=0):
     return struct.pack("<BBhi", code, dst | src << 4, offset, value)
 

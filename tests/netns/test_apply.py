@@ -7,8 +7,8 @@ import time
 
 import cgroups
 import pytest
-from connection import first_pace, tcp_info
-from control import add_experiment, riptide_json, status, wait_rounds, whole, write_state
+from connection import tcp_info
+from control import add_experiment, riptide_json, status, wait_rounds, write_state
 from netns import RIPTIDE, RIPTIDED, Daemon, rules, snapshot, subscriptions, wait_until, wait_window, windows
 
 
@@ -166,23 +166,7 @@ def test_flights_are_paced_as_configured(path, cgroup, pacing):
 
 def test_a_window_that_the_kernel_refuses_is_said_with_whose_it_is(net, daemon, preload, tmp_path):
     refuses = tmp_path / "no memory"
-    no_memory = preload("""
-        #include <dlfcn.h>
-        #include <errno.h>
-        #include <linux/bpf.h>
-        #include <sys/syscall.h>
-        int access(const char *path, int mode); /* unistd.h has another syscall() */
-        long syscall(long number, long a, long b, long c)
-        {
-            long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-
-            if (number == SYS_bpf && a == BPF_MAP_UPDATE_ELEM && access("FILE", 0) == 0) {
-                errno = ENOMEM;
-                return -1;
-            }
-            return next(number, a, b, c);
-        }
-    """.replace("FILE", str(refuses)))
+    no_memory = preload(cgroups.refusing_bpf("ENOMEM", f'a == BPF_MAP_UPDATE_ELEM && access("{refuses}", 0) == 0'))
     with daemon("program", has_rules=False, command=("env", no_memory, RIPTIDED)) as riptided:
         refuses.touch()
         cwnd = net.learned("203.0.113.1", 30).cwnd()
@@ -253,23 +237,7 @@ def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
 
 def test_careful_cuts_what_has_lost_where_the_kernel_paces_nothing(path, cgroup, preload):
     connect, near, _ = path
-    without_tai = preload("""
-        #include <dlfcn.h>
-        #include <errno.h>
-        #include <linux/bpf.h>
-        #include <sys/syscall.h>
-        long syscall(long number, long a, long b, long c)
-        {
-            long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-            const union bpf_attr *attr = (const union bpf_attr *)b;
-
-            if (number == SYS_bpf && a == BPF_PROG_LOAD && attr->insn_cnt == 3) {
-                errno = EINVAL;
-                return -1;
-            }
-            return next(number, a, b, c);
-        }
-    """)
+    without_tai = preload(cgroups.refusing_bpf("EINVAL", "a == BPF_PROG_LOAD && ((const union bpf_attr *)b)->insn_cnt == 3"))
     with Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful",
                 has_rules=False, command=("env", without_tai, RIPTIDED)):
         seen = [0]
@@ -306,33 +274,6 @@ def test_a_fast_open_whose_handshake_measures_nothing_is_paced_by_what_others_ha
             assert tcp_info(accepted).cwnd > 10
             assert (status()["apply"]["given"], status()["apply"]["paced"]) == (1, 1)
     learned.close()
-
-
-def test_auto_takes_routes_where_the_program_cannot_load(net, daemon):
-    without = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
-    with daemon("auto", command=(*without, RIPTIDED)) as started:
-        wait_until(lambda: status()["round"], "a round")
-        assert status()["apply"]["by"] == "routes"
-        why = "the program needs CAP_BPF and CAP_NET_ADMIN of the host; those of a user namespace are not enough"
-        assert status()["apply"]["why"] == why
-        assert len(rules(net.host)) == 2
-        assert status()["apply"]["asked"] == "auto"
-        assert 'riptide_apply_info{asked="auto",by="routes"} 1\n' in net.host.run(RIPTIDE, "metrics").stdout
-        assert f"--apply auto chose routes: {why}\n" in started.said()
-        assert f"privileges: windows are given by routes alone: {why}" in whole(net.host.run(RIPTIDE, "doctor", check=False).stdout)
-
-
-def test_the_program_alone_is_refused_where_it_cannot_load(net, cgroup):
-    with cgroups.OtherProgram(cgroup, is_alone=True):
-        done = net.host.run(RIPTIDED, "--apply", "program", "--cgroup", cgroup, check=False)
-    assert done.returncode == 1 and f"cgroup: {cgroup}: another program is attached to it" in done.stderr
-
-
-def test_the_program_alone_names_the_capability_that_it_lacks(net, cgroup):
-    prefix = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
-    done = net.host.run(*prefix, RIPTIDED, "--apply", "program", "--cgroup", cgroup, check=False)
-    assert done.returncode == 1
-    assert "cannot start: the program needs CAP_BPF and CAP_NET_ADMIN" in done.stderr
 
 
 def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):

@@ -98,13 +98,6 @@ def test_a_path_counts_in_both_arms_or_in_none(cgroup):
         assert effect["connections"] == effect["held_out"] == 0
 
 
-@pytest.mark.parametrize("apply, percent", [("program", 20), ("auto", 20), ("both", 20)])
-def test_none_is_held_out_where_that_would_show_nothing(net, daemon, apply, percent):
-    with daemon(apply, "--holdout-percent", "20", has_rules=apply != "program"):
-        wait_until(lambda: status()["round"], "a round")
-        assert status()["apply"]["holdout_percent"] == percent
-
-
 @pytest.mark.parametrize("apply, percent", [("program", 5), ("auto", 5), ("both", 5), ("routes", 0)])
 def test_five_percent_are_held_out_by_default(net, daemon, tmp_path, apply, percent):
     config = tmp_path / "riptided.conf"

@@ -189,51 +189,6 @@ def test_windows_that_do_harm_are_suspended_and_are_tried_again_twice_as_late(sh
                 assert len([each for each in lines if line in each]) >= 1, line
 
 
-def test_months_of_gains_do_not_hide_harm_that_begins(shallow, cgroup, tmp_path):
-    near, far = shallow
-    state = tmp_path / "state"
-    write_state(state, {})
-    cells = (4_000_000, 3), (1_000_000, 4)  # connections of each arm, and doublings of a round trip
-    add_experiment(state, *(outcome_line(arm, 1, 2, n, 0, n * doublings << 10, n * doublings ** 2 << 20, 0, 0)
-                            for arm, (n, doublings) in enumerate(cells)), percent=20)
-    with Load(near, far, *SHALLOW), Daemon(
-            near, "--apply", "program", "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND,
-            "--pacing", "off", "--holdout-percent", 20, "--state", state, has_rules=False) as riptided:
-        assert "outcomes of connections: 5000000\n" in riptided.said()
-        assert status()["apply"]["effect"]["verdict"] == "helps"
-        wait_until(lambda: status()["apply"]["suspended_s"] > 0, "suspension", 60)
-        assert "disabled: suspended for 600 s: time +" in riptided.said()
-
-
-@pytest.mark.parametrize("backend", ["program", "both"])
-def test_a_restart_goes_on_waiting_and_keeps_the_wait(net, cgroup, tmp_path, backend):
-    state = tmp_path / "state"
-    write_state(state, {"203.0.113.1": 40})
-    until_ns = time.time_ns() + 8_000_000_000
-    add_experiment(state, percent=1, suspended=3, until_ns=until_ns, wait_ns=2400 * 10**9, shown_ns=5)
-
-    def riptided():
-        return Daemon(net.host, "--apply", backend, "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 1,
-                      "--state", state, has_rules=False)
-
-    def kept():
-        return [int(word) for word in re.search(r" suspended=(\d+) until_ns=(\d+) wait_ns=(\d+) ", state.read_text()).groups()]
-    for _ in range(2):
-        with riptided() as daemon:
-            apply = status()["apply"]
-            assert 0 < apply["suspended_s"] <= 8 and apply["suspensions"] == 3
-            assert net.connect("203.0.113.1").cwnd() == 10
-            left_s = re.search("program: windows disabled: suspended before the last start, for another ([0-9]+) s; ", daemon.said())
-            assert 0 <= int(left_s[1]) <= 8
-        assert kept() == [3, pytest.approx(until_ns, abs=10**9), 2400 * 10**9]
-    with riptided() as daemon:
-        wait_until(lambda: "program: windows enabled again" in daemon.said(), "the end of the wait")
-        assert time.time_ns() > until_ns - 10**9
-        assert 40 in {net.connect("203.0.113.1").cwnd() for _ in range(4)}
-        assert status()["apply"]["suspended_s"] == 0
-    assert kept() == [3, 0, 2400 * 10**9]
-
-
 @pytest.mark.parametrize("words", [("--apply", "routes", "--holdout-percent", 0),
                                    ("--apply", "auto", "--cgroup", "/nonexistent"),
                                    ("--apply", "both", "--holdout-percent", 0),
@@ -253,32 +208,6 @@ def test_without_arms_windows_are_given_and_outcomes_are_left_for_another_time(n
 
 
 OUTCOMES = (outcome_line(0, 2, 4, 1900, 0, 3891200, 7969177600, 0, 0), outcome_line(1, 2, 4, 100, 0, 204800, 419430400, 0, 0))
-SETTLED = (outcome_line(0, 2, 4, 1900, 0, 3891200, 7969177600, 0, 0, phase=1),
-           outcome_line(1, 2, 4, 100, 0, 204800, 419430400, 0, 0, phase=1))
-
-
-@pytest.mark.parametrize("outcomes, of, said, counted", [
-    (OUTCOMES, {}, "2000", 2000),
-    ((OUTCOMES[0], OUTCOMES[1].replace("100", "-100")), {}, "1900; invalid lines: 1", 1900),
-    (OUTCOMES, {"percent": 6}, "0: the file's are not used: they are of --holdout-percent 6, now it is 5", 0),
-    (SETTLED, {"phase": 1}, "2000", 2000),
-], ids=("taken", "damaged", "shares", "settled"))
-def test_outcomes_that_are_not_taken_are_explained(net, cgroup, tmp_path, outcomes, of, said, counted):
-    state = tmp_path / "state"
-    write_state(state, {"203.0.113.1": 40})
-    add_experiment(state, *outcomes, since_s=1790000000, **of)
-    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
-                has_rules=False) as daemon:
-        line = f"destinations loaded: 1, expired: 0, others: 0; outcomes of connections: {said}\n"
-        wait_until(lambda: line in daemon.said(), "the line")
-        figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
-        assert sum(value for name, value in figures.items() if name.startswith("riptide_arm_connections_total")) == counted
-        is_settled = outcomes is SETTLED
-        assert figures.get("riptide_arm_held_out_due_total", 0) == pytest.approx(counted * (0.002 if is_settled else 0.05))
-        if counted:
-            verdict = riptide_json(net.host, "verdict")
-            assert verdict["since"] == "2026-09-21T14:13:20Z"
-            assert (verdict["phase"], verdict["holdout_percent"]) == (("settled", 0.2) if is_settled else ("first", 5))
 
 
 def test_a_clock_that_is_behind_loses_neither_outcomes_nor_the_wait(net, cgroup, tmp_path):

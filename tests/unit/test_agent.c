@@ -5,39 +5,12 @@
 #include "agent/parts.h"
 #include "compute/estimator.h"
 #include "internal.h"
-#include "observe/seen.h"
 #include "tools.h"
 #include "unit.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <riptide/agent.h>
-#include <stdio.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 NEEDS_NETLINK(NETLINK_SOCK_DIAG)
-
-/* The kernel has no memory for any datagram. */
-static bool is_short;
-
-ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
-{
-    if (!is_short)
-        return syscall(SYS_sendmsg, fd, message, flags);
-    errno = ENOBUFS;
-    return -1;
-}
-
-__extension__ ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sockaddr *to,
-               socklen_t to_bytes)
-{
-    if (!is_short)
-        return syscall(SYS_sendto, fd, bytes, n, flags, to, to_bytes);
-    errno = ENOBUFS;
-    return -1;
-}
 
 struct configs {
     struct riptide_agent_config agent;
@@ -85,84 +58,51 @@ static void assert_not_new(const struct configs *configs, const char *text)
     assert_memory_equal(error.text, text, strlen(text));
 }
 
-TEST(each_value_out_of_range_is_refused)
-{
-    struct configs configs;
-    AGENT *agent = NULL;
-
-    init(&configs);
-    configs.estimator.cwnd_min = 0;
-    assert_not_new(&configs, "estimator.cwnd_min: 0; must be 1 to the largest window, 100");
-    configs.estimator.cwnd_min = 10;
-    configs.agent.interval_ns = 1;
-    assert_not_new(&configs, "interval_ns: must be 10 ms to one hour");
-    configs.agent.interval_ns = configs.estimator.ttl_ns;
-    for (int i = 0; i < 3; i++) {
-        configs.agent.max_share = (const double[]){ -0.01, 1.01, 0.0 / 0.0 }[i];
-        assert_not_new(&configs, "max_share: ");
-    }
-    configs.agent.max_share = 0.05;
-    assert_not_new(&configs, "interval_ns: must be shorter than the time to live, or windows expire at once");
-    configs.agent.interval_ns = --configs.estimator.ttl_ns;
-    assert_not_new(&configs, "estimator.ttl_ns: must be longer than the interval, or windows expire at once");
-    configs.agent.interval_ns /= 2;
-    assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
-}
-
-TEST(routes_alone_refuse_what_makes_prefixes)
-{
-    const char *because = ": a prefix; routes serve single addresses, the program serves prefixes";
-    struct configs configs;
-    char text[128];
-
-    for (int i = 0; i < 2; i++) {
-        init(&configs);
-        configs.applier.backend = RIPTIDE_ROUTES;
-        configs.estimator.prefix_len4 = i == 0 ? 31 : 32;
-        configs.estimator.prefix_len6 = i == 1 ? 64 : 128;
-        snprintf(text, sizeof(text), "estimator.%s%s",
-                 (const char *[]){ "prefix_len4", "prefix_len6" }[i], because);
-        assert_not_new(&configs, text);
-    }
-}
+/* The defaults with some assignments to `configs`. */
+#define REFUSED(text, ...)                                                                         \
+    do {                                                                                           \
+        struct configs configs;                                                                    \
+                                                                                                   \
+        init(&configs);                                                                            \
+        (void)(__VA_ARGS__);                                                                       \
+        assert_not_new(&configs, text);                                                            \
+    } while (0)
 
 /* By their paths from the agent's configuration, as the host has set them. */
-TEST(fields_of_the_stages_are_named)
+TEST(values_out_of_range_and_without_effect_are_refused_by_name)
 {
-    const struct riptide_prefix prefixes[2] = { { AF_INET, 8, { 10 } }, { 0 } };
+    static const struct riptide_prefix prefixes[2] = { { AF_INET, 8, { 10 } }, { 0 } };
     struct riptide_observer_config observer;
-    struct configs configs;
 
-    init(&configs);
+    REFUSED("estimator.cwnd_min: 0; must be 1 to the largest window, 100", configs.estimator.cwnd_min = 0);
+    REFUSED("estimator.max_destinations: 16777217; ",
+            configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS + 1);
+    REFUSED("interval_ns: must be 10 ms to one hour", configs.agent.interval_ns = 1);
+    REFUSED("interval_ns: must be shorter than the time to live, or windows expire at once",
+            configs.agent.interval_ns = configs.estimator.ttl_ns);
+    REFUSED("estimator.ttl_ns: must be longer than the interval, or windows expire at once",
+            configs.agent.interval_ns = --configs.estimator.ttl_ns);
+    REFUSED("max_share: ", configs.agent.max_share = -0.01);
+    REFUSED("max_share: ", configs.agent.max_share = 1.01);
+    REFUSED("max_share: ", configs.agent.max_share = __builtin_nan(""));
+    REFUSED("applier.table: 0 ", configs.applier.table = 0);
+    REFUSED("applier.max_windows: 0; must be 1 to 16777216", configs.applier.max_windows = 0);
+    REFUSED("applier.max_windows: 4000000000; must be 1 to 16777216",
+            configs.applier.max_windows = 4000000000);
+    REFUSED("applier.cgroup: system.slice; must be an absolute path", configs.applier.cgroup = "system.slice");
+    REFUSED("applier.cgroup: /sys/fs/cgroup; routes are for all",
+            configs.applier.backend = RIPTIDE_ROUTES, configs.applier.cgroup = "/sys/fs/cgroup");
+    REFUSED("applier.holdout_percent: 5; routes cannot",
+            configs.applier.backend = RIPTIDE_ROUTES, configs.applier.holdout_percent = 5);
+    REFUSED("estimator.prefix_len4: a prefix; routes serve single addresses, the program serves prefixes",
+            configs.applier.backend = RIPTIDE_ROUTES, configs.estimator.prefix_len4 = 31);
+    REFUSED("estimator.prefix_len6: a prefix; routes serve single addresses, the program serves prefixes",
+            configs.applier.backend = RIPTIDE_ROUTES, configs.estimator.prefix_len6 = 64);
     riptide_observer_config_init(&observer, sizeof(observer));
-    configs.agent.observer = &observer;
-    observer.scope.learn = prefixes;
     observer.scope.n_learn = 2;
-    assert_not_new(&configs, "observer.scope.learn[1]: ");
-    observer.scope.learn = NULL;
-    assert_not_new(&configs, "observer.scope.learn: NULL, but its number is 2");
-    observer.scope.n_learn = 0;
-    configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS + 1;
-    assert_not_new(&configs, "estimator.max_destinations: 16777217; ");
-    init(&configs);
-    configs.applier.table = 0;
-    assert_not_new(&configs, "applier.table: 0 ");
-}
-
-TEST(options_without_effect_by_routes_alone_are_refused)
-{
-    struct configs configs;
-
-    init(&configs);
-    configs.applier.backend = RIPTIDE_ROUTES;
-    configs.applier.holdout_percent = 5;
-    assert_not_new(&configs, "applier.holdout_percent: 5; routes cannot");
-    configs.applier.holdout_percent = 0;
-    configs.applier.cgroup = "/sys/fs/cgroup";
-    assert_not_new(&configs, "applier.cgroup: /sys/fs/cgroup; routes are for all");
-    configs.applier.backend = RIPTIDE_AUTO;
-    configs.applier.cgroup = "system.slice";
-    assert_not_new(&configs, "applier.cgroup: system.slice; must be an absolute path");
+    REFUSED("observer.scope.learn: NULL, but its number is 2", configs.agent.observer = &observer);
+    observer.scope.learn = prefixes;
+    REFUSED("observer.scope.learn[1]: ", configs.agent.observer = &observer);
 }
 
 static struct stages stages_of(const struct configs *configs)
@@ -190,10 +130,6 @@ TEST(destinations_that_give_way_have_places_beside_those_that_replace_them)
     assert_int_equal(max_windows_of(&configs), 1);
     configs.applier.max_windows = configs.estimator.max_destinations + 1;
     assert_int_equal(max_windows_of(&configs), 2 * configs.estimator.max_destinations);
-    configs.applier.max_windows = 0;
-    assert_not_new(&configs, "applier.max_windows: 0; must be 1 to 16777216");
-    configs.applier.max_windows = 4000000000;
-    assert_not_new(&configs, "applier.max_windows: 4000000000; must be 1 to 16777216");
     configs.agent.applier = NULL;
     configs.estimator.max_destinations = 50000;
     assert_int_equal(max_windows_of(&configs), 100000);
@@ -258,44 +194,37 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
     }
 }
 
-static int hears_of_closed(const struct configs *configs)
+/* Policy careful learns from those that close, and outcomes of held out ones need them. */
+TEST(destroy_events_are_read_where_something_needs_them_unless_said)
 {
-    return stages_of(configs).observer.destroy_events;
-}
+    static const struct {
+        const char *policy;
+        int asked;
+        uint32_t backend, holdout_percent;
+        bool hears;
+    } cases[] = {
+        { "careful", RIPTIDE_DESTROY_EVENTS_AUTO, RIPTIDE_ROUTES, 0, true },
+        { "careful", RIPTIDE_DESTROY_EVENTS_NO, RIPTIDE_ROUTES, 0, false },
+        { "paper", RIPTIDE_DESTROY_EVENTS_AUTO, RIPTIDE_AUTO, 0, false },
+        { "paper", RIPTIDE_DESTROY_EVENTS_YES, RIPTIDE_AUTO, 0, true },
+        { "paper", RIPTIDE_DESTROY_EVENTS_AUTO, RIPTIDE_AUTO, 5, true },
+        { "paper", RIPTIDE_DESTROY_EVENTS_AUTO, RIPTIDE_ROUTES, 5, false },
+    };
 
-TEST(destroy_events_follow_the_policy_unless_said)
-{
-    struct riptide_observer_config observer;
-    struct configs configs;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct riptide_observer_config observer;
+        struct configs configs;
 
-    init(&configs);
-    riptide_observer_config_init(&observer, sizeof(observer));
-    assert_true(hears_of_closed(&configs));
-    configs.agent.observer = &observer;
-    assert_true(hears_of_closed(&configs));
-    observer.destroy_events = false;
-    assert_false(hears_of_closed(&configs));
-    riptide_observer_config_init(&observer, sizeof(observer));
-    configs.estimator.policy = riptide_policy_find("paper");
-    assert_false(hears_of_closed(&configs));
-    observer.destroy_events = true;
-    assert_true(hears_of_closed(&configs));
-}
-
-/* Whatever the policy: outcomes need those that close. */
-TEST(destroy_events_are_read_where_connections_are_held_out)
-{
-    struct configs configs;
-
-    init(&configs);
-    configs.estimator.policy = riptide_policy_find("paper");
-    configs.applier.holdout_percent = 5;
-    assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_YES);
-    configs.applier.backend = RIPTIDE_ROUTES;
-    assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_NO);
-    configs.applier.backend = RIPTIDE_AUTO;
-    configs.applier.holdout_percent = 0;
-    assert_int_equal(hears_of_closed(&configs), RIPTIDE_DESTROY_EVENTS_NO);
+        init(&configs);
+        riptide_observer_config_init(&observer, sizeof(observer));
+        observer.destroy_events = cases[i].asked;
+        configs.agent.observer = &observer;
+        configs.estimator.policy = riptide_policy_find(cases[i].policy);
+        configs.applier.backend = cases[i].backend;
+        configs.applier.holdout_percent = cases[i].holdout_percent;
+        if (stages_of(&configs).observer.destroy_events != cases[i].hears)
+            fail_msg("case %zu", i);
+    }
 }
 
 /* Adds a sample, and loads a state, of what the scope may exclude. */

@@ -12,69 +12,37 @@
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 
-enum { TABLE = 7230, WG = 0xca6c };
+enum { TABLE = 7230, OTHER_TABLE = 7300 };
 
-struct row {
-    uint32_t priority;
-    uint32_t table;
-    uint32_t target; /* goto */
-    uint32_t fwmark;
-    uint32_t fwmask; /* 0: all bits */
-    bool is_ours; /* protocol 230 iif lo ipproto tcp suppress_prefixlength 31 */
-    bool is_inverted;
-    bool is_suppressing; /* suppress_prefixlength 0 */
-    bool is_end;
-};
-
-/* In every list: the kernel's first rule and its last. */
-#define ROWS(...)                                                                                  \
-    (const struct row[])                                                                           \
-    {                                                                                              \
-        { 0, .table = RT_TABLE_LOCAL }, __VA_ARGS__, { 32767, .table = RT_TABLE_DEFAULT },         \
-        {                                                                                          \
-            .is_end = true                                                                         \
-        }                                                                                          \
-    }
-#define MAIN_AT(at)                                                                                \
-    {                                                                                              \
-        (at), .table = RT_TABLE_MAIN                                                               \
-    }
-#define MAIN MAIN_AT(32766)
-#define OURS(at)                                                                                   \
-    {                                                                                              \
-        (at), TABLE, .is_ours = true                                                               \
-    }
-#define FOREIGN(at)                                                                                \
-    {                                                                                              \
-        (at), .table = 100                                                                         \
-    }
-
-static void put_rule(struct bytes *bytes, const struct row *row)
+/*
+ * A rule as text: a letter and its priority. M: lookup main; m: main for a mark, i: all but a mark,
+ * s: all but its default route, t: by our shape; O: ours, o: ours of another table; f: lookup 100,
+ * i.e. of somebody else; g: a goto to the priority before main.
+ */
+static void put_rule(struct bytes *bytes, char kind, uint32_t priority)
 {
+    bool is_ours = strchr("Oot", kind), is_main = strchr("Mmist", kind);
+    uint32_t table = kind == 'g' ? 0 : is_main ? RT_TABLE_MAIN : kind == 'O' ? TABLE : kind == 'o' ? OTHER_TABLE : 100;
     const struct fib_rule_hdr header = { .family = AF_INET,
-                                         .table = (uint8_t)(row->table < 256 ? row->table
-                                                                             : RT_TABLE_COMPAT),
-                                         .action = row->target ? FR_ACT_GOTO : FR_ACT_TO_TBL,
-                                         .flags = row->is_inverted ? FIB_RULE_INVERT : 0 };
+                                         .table = (uint8_t)(table < 256 ? table : RT_TABLE_COMPAT),
+                                         .action = kind == 'g' ? FR_ACT_GOTO : FR_ACT_TO_TBL,
+                                         .flags = kind == 'i' ? FIB_RULE_INVERT : 0 };
 
     bytes_begin(bytes, RTM_NEWRULE, &header, sizeof(header));
-    bytes_put_u32(bytes, FRA_TABLE, row->table);
-    bytes_put_u32(bytes, FRA_SUPPRESS_PREFIXLEN,
-                  row->is_ours ? 31 : row->is_suppressing ? 0 : UINT32_MAX);
-    bytes_put_u8(bytes, FRA_PROTOCOL, row->is_ours ? OUR_PROTOCOL : RTPROT_KERNEL);
-    if (row->is_ours)
+    bytes_put_u32(bytes, FRA_TABLE, table);
+    bytes_put_u32(bytes, FRA_SUPPRESS_PREFIXLEN, is_ours ? 31 : kind == 's' ? 0 : UINT32_MAX);
+    bytes_put_u8(bytes, FRA_PROTOCOL, is_ours ? OUR_PROTOCOL : RTPROT_KERNEL);
+    if (is_ours)
         bytes_put(bytes, FRA_IIFNAME, "lo", 3);
-    if (row->priority)
-        bytes_put_u32(bytes, FRA_PRIORITY, row->priority);
-    if (row->fwmark) {
-        bytes_put_u32(bytes, FRA_FWMARK, row->fwmark);
-        bytes_put_u32(bytes, FRA_FWMASK, row->fwmask ? row->fwmask : UINT32_MAX);
-    } else if (row->fwmask) {
-        bytes_put_u32(bytes, FRA_FWMASK, row->fwmask);
+    if (priority)
+        bytes_put_u32(bytes, FRA_PRIORITY, priority);
+    if (kind == 'm' || kind == 'i') {
+        bytes_put_u32(bytes, FRA_FWMARK, 0xca6c);
+        bytes_put_u32(bytes, FRA_FWMASK, UINT32_MAX);
     }
-    if (row->target)
-        bytes_put_u32(bytes, FRA_GOTO, row->target);
-    if (row->is_ours)
+    if (kind == 'g')
+        bytes_put_u32(bytes, FRA_GOTO, 32765);
+    if (is_ours)
         bytes_put_u8(bytes, FRA_IP_PROTO, IPPROTO_TCP);
 }
 
@@ -87,50 +55,35 @@ static struct rule parsed(struct bytes *bytes)
     return rule;
 }
 
-static struct rule parsed_row(struct row row)
-{
-    struct bytes bytes;
-
-    put_rule(&bytes, &row);
-    return parsed(&bytes);
-}
-
-static struct rules rules_of(const struct row *rows)
-{
-    struct rules rules = { 0 };
-
-    for (; !rows->is_end; rows++) {
-        struct bytes bytes;
-
-        put_rule(&bytes, rows);
-        assert_int_equal(rules_add(&rules, bytes_message(&bytes)), 0);
-    }
-    return rules;
-}
-
 TEST(figures_of_rules)
 {
-    struct rule rule = parsed_row((struct row)MAIN);
+    static const struct {
+        char kind;
+        struct rule rule;
+    } cases[] = {
+        { 'M', { AF_INET, true, false, 9, RT_TABLE_MAIN, 0 } },
+        { 'm', { AF_INET, false, false, 9, RT_TABLE_MAIN, 0 } },
+        { 'i', { AF_INET, false, false, 9, RT_TABLE_MAIN, 0 } },
+        { 's', { AF_INET, false, false, 9, RT_TABLE_MAIN, 0 } },
+        { 'g', { AF_INET, true, false, 9, 0, 32765 } },
+        { 'O', { AF_INET, false, true, 9, TABLE, 0 } },
+        { 'o', { AF_INET, false, true, 9, OTHER_TABLE, 0 } },
+        { 't', { AF_INET, false, false, 9, RT_TABLE_MAIN, 0 } }, /* ours is of no table of the kernel */
+    };
 
-    assert_int_equal(rule.priority, 32766);
-    assert_int_equal(rule.table, RT_TABLE_MAIN);
-    assert_int_equal(rule.target, 0);
-    assert_true(rule.is_unconditional);
-    assert_false(rule.is_ours);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct rule *expected = &cases[i].rule;
+        struct bytes bytes;
+        struct rule rule;
 
-    rule = parsed_row((struct row){ 9, .table = RT_TABLE_MAIN, .is_suppressing = true });
-    assert_false(rule.is_unconditional);
-
-    rule = parsed_row((struct row){ 100, .target = 32766, .fwmark = WG });
-    assert_int_equal(rule.priority, 100);
-    assert_int_equal(rule.table, 0);
-    assert_int_equal(rule.target, 32766);
-    assert_false(rule.is_unconditional || rule.is_ours);
-
-    rule = parsed_row((struct row)OURS(100));
-    assert_int_equal(rule.table, TABLE);
-    assert_false(rule.is_unconditional);
-    assert_true(rule.is_ours);
+        put_rule(&bytes, cases[i].kind, 9);
+        rule = parsed(&bytes);
+        if (rule.family != expected->family || rule.is_ours != expected->is_ours ||
+            rule.priority != expected->priority || rule.table != expected->table ||
+            rule.target != expected->target ||
+            (rule.table && rule.is_unconditional != expected->is_unconditional))
+            fail_msg("%c", cases[i].kind);
+    }
 }
 
 /* Attributes that narrow or change what a rule does, each appended to one that is complete. */
@@ -157,174 +110,119 @@ TEST(every_selector_makes_a_rule_conditional_and_foreign)
                   { FRA_DPORT_RANGE, 80, 4 },
                   { FRA_DPORT_RANGE + 1, 0, 1 }, /* FRA_DSCP */
                   { 99, 0, 0 } };
-    static const struct row rows[] = { MAIN, OURS(100) };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        for (size_t j = 0; j < 2; j++) {
-            struct bytes bytes;
-            struct rule rule;
+    for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
+        struct bytes bytes;
+        struct rule rule;
 
-            put_rule(&bytes, &rows[j]);
-            bytes_put(&bytes, cases[i].type, &cases[i].value, cases[i].n);
-            rule = parsed(&bytes);
-            if (rule.is_unconditional || rule.is_ours)
-                fail_msg("attribute %d in rule %zu", cases[i].type, j);
-        }
+        put_rule(&bytes, "MO"[i % 2], 100);
+        bytes_put(&bytes, cases[i / 2].type, &cases[i / 2].value, cases[i / 2].n);
+        rule = parsed(&bytes);
+        if (rule.is_unconditional || rule.is_ours)
+            fail_msg("attribute %d", cases[i / 2].type);
     }
-}
-
-TEST(a_rule_is_ours_whatever_its_numbers_but_not_of_a_table_of_the_kernel)
-{
-    assert_true(parsed_row((struct row){ 9, 7300, .is_ours = true }).is_ours);
-    assert_false(parsed_row((struct row){ 9, RT_TABLE_MAIN, .is_ours = true }).is_ours);
 }
 
 TEST(messages_that_make_no_sense_are_refused)
 {
     static const int types[] = { FRA_TABLE, FRA_PRIORITY, FRA_GOTO, FRA_SUPPRESS_PREFIXLEN,
                                  FRA_SUPPRESS_IFGROUP };
+    CLEANUP(rules_deinit) struct rules rules = { 0 };
     struct bytes bytes;
-    struct rule rule;
 
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         for (size_t n = 0; n <= 8; n++) {
-            put_rule(&bytes, &(struct row)MAIN);
+            put_rule(&bytes, 'M', 32766);
             bytes_put(&bytes, types[i], "\0\0\0\0\0\0\0", n);
-            assert_int_equal(rule_parse(&rule, bytes_message(&bytes)),
-                             n == 4 ? 0 : -EBADMSG);
+            assert_int_equal(rules_add(&rules, bytes_message(&bytes)), n == 4 ? 0 : -EBADMSG);
         }
     }
-    put_rule(&bytes, &(struct row)MAIN);
+    put_rule(&bytes, 'M', 32766);
     bytes_message(&bytes)->nlmsg_type = RTM_DELRULE;
-    assert_int_equal(rule_parse(&rule, bytes_message(&bytes)), -EBADMSG);
-}
-
-TEST(a_list_grows_and_a_bad_rule_is_left_out)
-{
-    struct rules rules = { 0 };
-    struct bytes bytes;
-
-    for (uint32_t i = 0; i < 100; i++) {
-        put_rule(&bytes, &(struct row){ i + 1, .table = 100 });
-        assert_int_equal(rules_add(&rules, bytes_message(&bytes)), 0);
-    }
-    bytes_put(&bytes, FRA_TABLE, NULL, 0);
     assert_int_equal(rules_add(&rules, bytes_message(&bytes)), -EBADMSG);
-    assert_int_equal(rules.n, 100);
-    for (uint32_t i = 0; i < 100; i++)
-        assert_int_equal(rules.list[i].priority, i + 1);
-    rules_deinit(&rules);
-    assert_int_equal(rules.n, 0);
+    assert_int_equal(rules.n, sizeof(types) / sizeof(*types));
 }
 
 static const char no_main[] = "no unconditional rule `lookup main` is there for ours to precede: "
                               "add it, `ip [-6] rule add pref 32766 lookup main`";
 static const char before[] =
     "another rule has the priority of `lookup main`, and comes before it: give it a lower one";
-
-static void assert_place(const struct row *rows, uint32_t expected)
-{
-    CLEANUP(rules_deinit) struct rules rules = rules_of(rows);
-    uint32_t priority;
-    const char *reason = rules_place(&rules, &priority);
-
-    if (reason)
-        fail_msg("%s", reason);
-    assert_int_equal(priority, expected);
-}
-
-static void assert_no_place(const struct row *rows, const char *expected)
-{
-    CLEANUP(rules_deinit) struct rules rules = rules_of(rows);
-    uint32_t priority;
-    const char *reason = rules_place(&rules, &priority);
-
-    assert_non_null(reason);
-    assert_string_equal(reason, expected);
-    assert_false(rules_has_ours_in_place(&rules, TABLE));
-}
-
-static void assert_in_place(const struct row *rows, bool expected)
-{
-    CLEANUP(rules_deinit) struct rules rules = rules_of(rows);
-
-    assert_int_equal(rules_has_ours_in_place(&rules, TABLE), expected);
-}
-
-TEST(place_behind_the_rules_of_a_vpn)
-{
-    const struct row suppress = { 32764, RT_TABLE_MAIN, .is_suppressing = true };
-    const struct row not_marked = { 32765, 51820, .fwmark = WG, .is_inverted = true };
-
-    assert_place(ROWS(suppress, not_marked, MAIN), 32765);
-    assert_in_place(ROWS(suppress, not_marked, OURS(32765), MAIN), true);
-    assert_in_place(ROWS(suppress, OURS(32764), not_marked, MAIN), false);
-    assert_in_place(ROWS(OURS(32763), suppress, not_marked, MAIN), false);
-}
-
-TEST(main_may_stand_elsewhere)
-{
-    assert_place(ROWS(MAIN_AT(500)), 499);
-    assert_place(ROWS(MAIN_AT(500), FOREIGN(600)), 499);
-    assert_place(ROWS(MAIN_AT(500), MAIN), 499);
-    assert_place(ROWS(MAIN_AT(2)), 1);
-    assert_no_place(ROWS(MAIN_AT(1)), no_main);
-    assert_no_place(ROWS(MAIN_AT(0)), no_main);
-    assert_in_place(ROWS(OURS(499), MAIN_AT(500)), true);
-    assert_in_place(ROWS(MAIN_AT(500), OURS(32765), MAIN), false);
-}
-
-TEST(there_is_no_place_without_an_unconditional_main)
-{
-    const struct rules none = { 0 };
-    const struct row marked = { 32766, RT_TABLE_MAIN, .fwmark = 1 };
-    const struct row inverted = { 32766, RT_TABLE_MAIN, .is_inverted = true };
-    const struct row suppressing = { 32766, RT_TABLE_MAIN, .is_suppressing = true };
-    const struct row of_tcp = { 32766, RT_TABLE_MAIN, .is_ours = true };
-    uint32_t priority;
-
-    assert_string_equal(rules_place(&none, &priority), no_main);
-    assert_false(rules_has_ours_in_place(&none, TABLE));
-    assert_no_place(ROWS(FOREIGN(100)), no_main);
-    assert_no_place(ROWS(marked), no_main);
-    assert_no_place(ROWS(inverted), no_main);
-    assert_no_place(ROWS(suppressing), no_main);
-    assert_no_place(ROWS(of_tcp), no_main);
-    assert_no_place(ROWS(OURS(32765)), no_main);
-    assert_no_place(ROWS(OURS(32765), marked), no_main);
-}
-
-TEST(no_foreign_rule_may_stand_between)
-{
-    assert_place(ROWS(FOREIGN(32765), MAIN), 32765);
-    assert_no_place(ROWS(FOREIGN(32766), MAIN), before);
-    assert_place(ROWS(MAIN, FOREIGN(32766)), 32765);
-    /* Ours will be gone by then. */
-}
-
-TEST(ours_stands_once_and_directly_before_main)
-{
-    const struct row of_another_table = { 100, 7300, .is_ours = true };
-
-    assert_in_place(ROWS(OURS(32765), MAIN), true);
-    assert_in_place(ROWS(OURS(100), MAIN), true);
-    assert_in_place(ROWS(FOREIGN(100), OURS(100), MAIN), true);
-    assert_in_place(ROWS(OURS(32765), MAIN, FOREIGN(32766)), true);
-    assert_in_place(ROWS(MAIN), false);
-    assert_in_place(ROWS(of_another_table, MAIN), false);
-    assert_in_place(ROWS(OURS(99), OURS(100), MAIN), false);
-    assert_in_place(ROWS(OURS(100), MAIN, OURS(32766)), false);
-    assert_in_place(ROWS(OURS(100), FOREIGN(100), MAIN), false);
-    assert_in_place(ROWS(MAIN, OURS(32766)), false);
-}
-
 /* The kernel passes over a goto without a target; a rule of ours would become one. */
-TEST(ours_are_no_target_of_somebodys_goto)
-{
-    const char *reason = "a goto of another rule leads to the priority before `lookup main`, where "
-                         "ours would be: lead it elsewhere";
-    const struct row to_ours = { 999, .target = 32765 };
+static const char leads_to_ours[] =
+    "a goto of another rule leads to the priority before `lookup main`, where ours would be: lead it "
+    "elsewhere";
 
-    assert_no_place(ROWS(to_ours, MAIN), reason);
-    assert_no_place(ROWS(to_ours, OURS(32765), MAIN), reason);
+/* Between the kernel's first rule and its last. */
+TEST(place_is_directly_before_main_and_is_kept)
+{
+    static const struct {
+        const char *rules;
+        uint32_t priority;
+        const char *reason;
+        bool is_in_place;
+    } cases[] = {
+        /* a VPN's */
+        { "s32764 i32765 M32766", 32765, NULL, false },
+        { "s32764 i32765 O32765 M32766", 32765, NULL, true },
+        { "s32764 O32764 i32765 M32766", 32765, NULL, false },
+        { "O32763 s32764 i32765 M32766", 32765, NULL, false },
+        /* main elsewhere */
+        { "M500", 499, NULL, false },
+        { "M500 f600", 499, NULL, false },
+        { "M500 M32766", 499, NULL, false },
+        { "M2", 1, NULL, false },
+        { "M1", 0, no_main, false },
+        { "M0", 0, no_main, false },
+        { "O499 M500", 499, NULL, true },
+        { "M500 O32765 M32766", 499, NULL, false },
+        /* no unconditional main */
+        { "", 0, no_main, false },
+        { "f100", 0, no_main, false },
+        { "m32766", 0, no_main, false },
+        { "i32766", 0, no_main, false },
+        { "s32766", 0, no_main, false },
+        { "t32766", 0, no_main, false },
+        { "O32765", 0, no_main, false },
+        { "O32765 m32766", 0, no_main, false },
+        /* somebody else's between */
+        { "f32765 M32766", 32765, NULL, false },
+        { "f32766 M32766", 0, before, false },
+        { "M32766 f32766", 32765, NULL, false },
+        { "g999 M32766", 0, leads_to_ours, false },
+        { "g999 O32765 M32766", 0, leads_to_ours, false },
+        /* ours once, and of this table */
+        { "O32765 M32766", 32765, NULL, true },
+        { "O100 M32766", 32765, NULL, true },
+        { "f100 O100 M32766", 32765, NULL, true },
+        { "O32765 M32766 f32766", 32765, NULL, true },
+        { "o100 M32766", 32765, NULL, false },
+        { "O99 O100 M32766", 32765, NULL, false },
+        { "O100 M32766 O32766", 32765, NULL, false },
+        { "O100 f100 M32766", 32765, NULL, false },
+        { "M32766 O32766", 32765, NULL, false },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        CLEANUP(rules_deinit) struct rules rules = { 0 };
+        const char *at = cases[i].rules, *reason;
+        uint32_t priority = 0;
+        struct bytes bytes;
+        int n;
+
+        put_rule(&bytes, 'f', 0);
+        assert_int_equal(rules_add(&rules, bytes_message(&bytes)), 0);
+        for (char kind; sscanf(at, " %c%u%n", &kind, &priority, &n) == 2; at += n) {
+            put_rule(&bytes, kind, priority);
+            assert_int_equal(rules_add(&rules, bytes_message(&bytes)), 0);
+        }
+        put_rule(&bytes, 'f', 32767);
+        assert_int_equal(rules_add(&rules, bytes_message(&bytes)), 0);
+        reason = rules_place(&rules, &priority);
+        if (!reason != !cases[i].reason || (reason && strcmp(reason, cases[i].reason) != 0))
+            fail_msg("%s: %s", cases[i].rules, reason ? reason : "has a place");
+        if (!reason)
+            assert_int_equal(priority, cases[i].priority);
+        if (rules_has_ours_in_place(&rules, TABLE) != cases[i].is_in_place)
+            fail_msg("%s: ours", cases[i].rules);
+    }
 }

@@ -45,22 +45,6 @@ static void set_base(struct target *target, uint32_t priority)
     assert_true(target_set_base(target, &base, NULL));
 }
 
-TEST(a_new_target_waits_for_nothing)
-{
-    TARGETS targets = { .max = 4 };
-    struct target *target;
-
-    target = get(&targets, 0);
-    assert_int_equal(target->told_state, RIPTIDE_ROUTE_WITHDRAWN);
-    assert_false(target->has_base);
-    assert_false(target->is_in_kernel);
-    for (int work = 0; work < WORKS; work++)
-        assert_null(targets_take(&targets, (enum work)work));
-    target->wanted.initcwnd = 36;
-    assert_ptr_equal(get(&targets, 0), target);
-    assert_int_equal(target->wanted.initcwnd, 36);
-}
-
 /* What is pushed again at once waits until all others had their turn. */
 TEST(each_has_its_turn_in_a_round_by_address)
 {
