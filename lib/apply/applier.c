@@ -221,7 +221,7 @@ static int check(const struct riptide_applier *applier, struct riptide_error *er
 RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
                                          struct riptide_error *error)
 {
-    const int router_fd = router_get_fd(applier->router);
+    const int router_fd = mnl_socket_get_fd(applier->router->notifications);
     struct epoll_event event = { .events = EPOLLIN };
     int r;
 
@@ -253,7 +253,7 @@ RIPTIDE_PUBLIC int riptide_applier_stop(struct riptide_applier *applier)
 
     if (is_forked(applier->pid, NULL))
         return -ECHILD;
-    epoll_ctl(applier->epoll_fd, EPOLL_CTL_DEL, router_get_fd(applier->router), NULL);
+    epoll_ctl(applier->epoll_fd, EPOLL_CTL_DEL, mnl_socket_get_fd(applier->router->notifications), NULL);
     applier->phase = PHASE_STOPPED;
     set_work(applier, true);
     if (applier->program)
@@ -382,12 +382,14 @@ RIPTIDE_PUBLIC int riptide_applier_find(struct riptide_applier *applier,
                                         enum riptide_backend backend,
                                         const struct riptide_route **routep)
 {
+    const struct window_key key = window_key_of(dst);
     struct window window;
 
     *routep = &applier->found;
     if (backend == RIPTIDE_ROUTES && has_routes(applier))
         return router_find(applier->router, dst, &applier->found);
-    if (backend != RIPTIDE_PROGRAM || windows_find(applier->program, dst, &window) != 0)
+    if (backend != RIPTIDE_PROGRAM || !applier->program ||
+        map_element(BPF_MAP_LOOKUP_ELEM, applier->program->fds[FD_WINDOWS], &key, &window) < 0)
         return RIPTIDE_E_UNKNOWN;
     applier->found = (struct riptide_route){ .dst = *dst,
                                              .state = RIPTIDE_ROUTE_APPLIED,
@@ -402,8 +404,6 @@ void applier_add_why(struct riptide_applier *applier, const char *text)
 
     snprintf(applier->why.text + n, sizeof(applier->why.text) - n, "; %s", text);
 }
-
-STRUCT_ENDS_WITH(struct riptide_applier_stats, program);
 
 bool applier_can_pace(const struct riptide_applier *applier)
 {
@@ -423,23 +423,38 @@ bool applier_find_opened(const struct riptide_applier *applier, uint64_t cookie,
            program_find_opened(applier->program, cookie, is_closed, opened);
 }
 
+STRUCT_ENDS_WITH(struct riptide_applier_stats, program);
+_Static_assert(sizeof(struct riptide_program_counts) == sizeof(struct window_counts), "same");
+
 RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *applier,
                                               struct riptide_applier_stats *stats, size_t size)
 {
-    struct riptide_applier_stats current = { 0 };
+    const struct router *router = applier->router;
+    const struct plan *plan = &router->plan;
+    const struct program *program = applier->program;
+    struct riptide_applier_stats current = plan->stats;
 
-    router_count(applier->router, &current);
-    if (!has_routes(applier))
-        current.rules_reason[0] = current.rules_reason[1] = "windows are given by the program";
     current.backend = applier->backend;
+    current.is_idle = (!plan->has_work || !has_routes(applier)) &&
+                      (!program || program->n_tried == program->n_queued) &&
+                      (!applier->has_work || applier->phase != PHASE_STARTED);
     current.why = applier->why.text[0] ? applier->why.text : NULL;
-    current.is_idle |= !has_routes(applier);
-    if (applier->program) {
-        program_count(applier->program, &current);
-        current.is_idle &= applier->program->n_tried == applier->program->n_queued;
+    for (int i = 0; i < 2; i++) {
+        current.rules_reason[i] = router->why_paused ? router->why_paused : plan->own[i].reason;
+        if (!has_routes(applier))
+            current.rules_reason[i] = "windows are given by the program";
     }
-    current.is_idle &= applier->phase != PHASE_STARTED || !applier->has_work;
+    current.routes = plan->targets.n_in_kernel[0] + plan->targets.n_in_kernel[1];
+    current.routes_not_taken = plan->targets.n_not_taken;
+    current.left_alone = plan->targets.n_left_alone;
     current.in_force_permille = in_force_permille(applier);
+    current.malformed += router->channel.malformed + router->dumps.malformed;
+    if (program) {
+        current.program_reason = program_get_reason(program);
+        current.cgroup = program->cgroup.path;
+    }
+    if (program && program->common)
+        memcpy(&current.program, &program->common->counts, sizeof(current.program));
     struct_give(stats, size, &current, sizeof(current));
 }
 

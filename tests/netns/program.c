@@ -71,14 +71,12 @@ static const char *pop(struct program *program, int *rp)
 
 static const char *count(const struct program *program)
 {
-    struct riptide_applier_stats stats = { 0 };
-    const struct riptide_program_counts *counts = &stats.program;
+    static const struct window_counts none;
+    const struct window_counts *counts = program->common ? &program->common->counts : &none;
     static char words[128];
 
-    program_count(program, &stats);
-    snprintf(words, sizeof(words),
-             "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, counts->given, counts->paced, counts->kept,
-             counts->held_out);
+    snprintf(words, sizeof(words), "%llu %llu %llu %llu", counts->given, counts->paced,
+             counts->kept, counts->held_out);
     return words;
 }
 

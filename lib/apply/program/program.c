@@ -330,13 +330,3 @@ const char *program_get_reason(const struct program *program)
 {
     return program->why_paused ? program->why_paused : program->reason;
 }
-
-_Static_assert(sizeof(struct riptide_program_counts) == sizeof(struct window_counts), "same");
-
-void program_count(const struct program *program, struct riptide_applier_stats *stats)
-{
-    if (program->common)
-        memcpy(&stats->program, &program->common->counts, sizeof(stats->program));
-    stats->program_reason = program_get_reason(program);
-    stats->cgroup = program->cgroup.path;
-}

@@ -95,9 +95,6 @@ void program_set_holdout(struct program *program, uint32_t share, enum holdout_p
 bool program_find_opened(const struct program *program, uint64_t cookie, bool is_closed,
                          struct opened *opened);
 
-/* Sets the members for the program; `program` counts connections since the start. */
-void program_count(const struct program *program, struct riptide_applier_stats *stats);
-
 /* BPF_MAP_UPDATE_ELEM, _LOOKUP_ELEM, which writes the value, or _DELETE_ELEM. Errors: bpf(2)'s. */
 int map_element(enum bpf_cmd command, int map_fd, const void *key, const void *value);
 
@@ -112,10 +109,6 @@ int windows_pop(struct program *program, struct riptide_route *route);
 
 /* What the kernel has refused waits again, unless a newer window of its destination was set. */
 void windows_retry(struct program *program);
-
-/* The window of new connections to an address, as in the kernel. Outcomes: RIPTIDE_E_UNKNOWN. */
-int windows_find(const struct program *program, const struct riptide_prefix *dst,
-                 struct window *window);
 
 /* entry.c, pure: key and value of a wanted window in the map. */
 struct window_key window_key_of(const struct riptide_prefix *dst);

@@ -95,14 +95,3 @@ void windows_retry(struct program *program)
         memmove(program->queue, program->queue + first,
                 program->n_queued * sizeof(*program->queue));
 }
-
-int windows_find(const struct program *program, const struct riptide_prefix *dst,
-                 struct window *window)
-{
-    const struct window_key key = window_key_of(dst);
-
-    if (!program ||
-        map_element(BPF_MAP_LOOKUP_ELEM, program->fds[FD_WINDOWS], &key, window) < 0)
-        return RIPTIDE_E_UNKNOWN;
-    return 0;
-}

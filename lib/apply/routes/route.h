@@ -68,8 +68,8 @@ struct own_metrics {
 };
 
 /*
- * message.c: requests, written to the start of a buffer of REQUEST_MAX_BYTES; the sender sets
- * sequence numbers. A query for the route to `address`: of TCP, or as it is without us (rule.h).
+ * Requests, written to the start of a buffer of REQUEST_MAX_BYTES; the sender sets sequence
+ * numbers. A query for the route to `address`: of TCP, or as it is without us (rule.h).
  */
 struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
                                      bool is_tcp);

@@ -126,11 +126,6 @@ bool router_is_in_force(const struct router *router)
     return plan->is_claimed && !router->why_paused;
 }
 
-int router_get_fd(const struct router *router)
-{
-    return mnl_socket_get_fd(router->notifications);
-}
-
 /*
  * A rule that must be removed is removed before the next notification is read. Returns 1 where
  * there may be more of them.
@@ -220,18 +215,4 @@ int router_set_paused(struct router *router, const char *why)
     }
     router->plan.has_work |= router->plan.is_claimed;
     return 0;
-}
-
-void router_count(const struct router *router, struct riptide_applier_stats *stats)
-{
-    const struct plan *plan = &router->plan;
-
-    *stats = plan->stats;
-    stats->left_alone = plan->targets.n_left_alone;
-    stats->routes_not_taken = plan->targets.n_not_taken;
-    stats->routes = plan->targets.n_in_kernel[0] + plan->targets.n_in_kernel[1];
-    stats->is_idle = !plan->has_work;
-    stats->malformed += router->channel.malformed + router->dumps.malformed;
-    for (int i = 0; i < 2; i++)
-        stats->rules_reason[i] = router->why_paused ? router->why_paused : plan->own[i].reason;
 }

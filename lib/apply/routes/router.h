@@ -14,7 +14,7 @@ struct router {
     struct plan plan;
     struct netlink channel; /* for requests */
     struct netlink dumps;   /* of a scan: a socket of its own, as requests must not wait for it */
-    struct mnl_socket *notifications;
+    struct mnl_socket *notifications; /* whose fd is readable for router_dispatch */
     const char *why_paused;  /* the text given to router_set_paused; NULL: it is not */
     uint32_t scan_step;      /* the present dump of a scan; */
     uint32_t n_scanned;      /* messages of scans so far */
@@ -40,8 +40,6 @@ int router_stop(struct router *router);
 /* Removes those of any process, whether it was started or not; `error` says which. */
 int router_flush(struct router *router, struct riptide_error *error);
 
-int router_get_fd(const struct router *router);
-
 /* Whether rules lead to all routes. */
 bool router_is_in_force(const struct router *router);
 
@@ -52,9 +50,6 @@ int router_dispatch(struct router *router);
 int router_pop(struct router *router, struct riptide_route *route);
 int router_find(const struct router *router, const struct riptide_prefix *dst,
                 struct riptide_route *route);
-
-/* Adds what concerns routes, rules_reason included. */
-void router_count(const struct router *router, struct riptide_applier_stats *stats);
 
 /*
  * scan.c: reads one buffer of the scan that the plan wants. Where changes interrupted it, it wants
