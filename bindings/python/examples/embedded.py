@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A daemon that has an asyncio loop already, and gets an agent: no thread, no second process.
 
-    embedded.py [--interval 1] [--policy paper] [--for 10]
+    embedded.py [--interval 1] [--policy paper]
 
 The daemon here counts connections on a port of its own; the agent's work goes on between its
 answers. SIGTERM and SIGINT take everything back. Needs CAP_NET_ADMIN.
@@ -31,7 +31,7 @@ async def adapt(agent: riptide.Agent) -> None:
             print(f"a round failed: {event.reason}", flush=True)
 
 
-async def run(interval_s: float, policy: str, for_s: float | None) -> None:
+async def run(interval_s: float, policy: str) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
@@ -41,8 +41,7 @@ async def run(interval_s: float, policy: str, for_s: float | None) -> None:
         agent.start()
         adapting = asyncio.create_task(adapt(agent))
         end = asyncio.create_task(ended.wait())
-        done, _ = await asyncio.wait({adapting, end}, timeout=for_s,
-                                     return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait({adapting, end}, return_when=asyncio.FIRST_COMPLETED)
         for task in (adapting, end):
             task.cancel()
         await asyncio.gather(adapting, end, return_exceptions=True)
@@ -55,6 +54,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--interval", type=float, default=1, help="seconds between two rounds")
     parser.add_argument("--policy", default="careful", help="how windows are computed")
-    parser.add_argument("--for", type=float, dest="for_s", help="seconds to run; else to SIGTERM")
     given = parser.parse_args()
-    asyncio.run(run(given.interval, given.policy, given.for_s))
+    asyncio.run(run(given.interval, given.policy))

@@ -52,15 +52,6 @@ def test_routes_reach_the_kernel_and_go_with_the_applier(net: Network) -> None:
     assert windows(net.host) == {} and rules(net.host) == []
 
 
-def test_dispatch_tells_whether_there_may_be_more(net: Network) -> None:
-    with net.host.entered(), riptide.Applier() as applier, riptide.Observer() as observer:
-        assert not applier.dispatch() and not observer.dispatch()
-        applier.start()
-        applier.set(Wanted("203.0.113.7", initcwnd=40))
-        observer.start()
-        assert applier.dispatch() and observer.dispatch()
-
-
 def test_routes_that_are_left_stay_and_are_flushed(net: Network) -> None:
     with net.host.entered():
         applier = riptide.Applier()

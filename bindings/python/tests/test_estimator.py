@@ -80,18 +80,6 @@ def test_hints_change_windows_and_end() -> None:
             estimator.set_hint(Hint(A, cwnd_min=20, until=99))
 
 
-def test_states_of_two_hosts_are_merged() -> None:
-    states = []
-    for dst, cwnd in ((A, 20), (B, 40)):
-        with riptide.Estimator(policy="paper", ttl=3600) as host:
-            host.add(Sample(dst, cwnd=cwnd))
-            host.tick()
-            states.append(host.save())
-    with riptide.Estimator(policy="paper", ttl=3600) as fleet:
-        assert [fleet.load(state).loaded for state in states] == [1, 1]
-        assert {estimate.dst: estimate.cwnd for estimate in fleet.windows()} == {A: 20, B: 40}
-
-
 def test_state_as_bytes() -> None:
     with riptide.Estimator(policy="paper") as one, riptide.Estimator(policy="paper") as other:
         feed(one, 100, 20)

@@ -29,12 +29,12 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
-def generate(include: Path, check: bool = True) -> Any:
+def generate(include: Path) -> Any:
     """Runs the generator; returns the module of structs."""
     made = include.parent
     subprocess.run(
         [sys.executable, GENERATE, "--native", made / "native.c", "--structs", made / "structs.py",
-         "--depfile", made / "native.c.d", "--", "cc", "-I", include], check=check, timeout=60)
+         "--depfile", made / "native.c.d", "--", "cc", "-I", include], check=True, timeout=60)
     spec = importlib.util.spec_from_file_location("structs", made / "structs.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -66,18 +66,3 @@ def test_an_enum_loses_the_beginning_of_its_names(include: Path) -> None:
     weather = generate(include).Weather
     assert {value.name: value for value in weather} == {"DRY": 3, "WET": 4}
     assert weather.__doc__ == "Outside.\n\n    DRY: for once\n    "
-
-
-def test_every_member_of_the_real_headers_has_its_comment(include: Path) -> None:
-    structs = generate(include)
-    assert "\n    rtt (seconds): smoothed round trip time\n" in structs.Sample.__doc__
-    assert "policy: Must outlive the estimator." in structs.EstimatorConfig.__doc__
-    for name in structs.__all__:
-        text = getattr(getattr(structs, name), "__doc__", "") or ""
-        assert not set("\t\\") & set(text) and "/*" not in text and "*/" not in text, name
-
-
-def test_header_that_is_no_c_fails_the_build(include: Path) -> None:
-    edit(include / "riptide" / "riptide.h", "struct riptide_error {", "struct {{")
-    with pytest.raises(subprocess.CalledProcessError):
-        generate(include)

@@ -66,17 +66,6 @@ def test_dump_goes_on_after_an_interrupt_at_any_step(net: Network) -> None:
         assert n > 100 and observer.stats().failures == 0
 
 
-def test_dump_goes_on_after_several_interrupts_at_one_step(net: Network) -> None:
-    """The library gives up a dump that is asked for again and again, and never read."""
-    net.connect("203.0.113.7")
-    with net.host.entered(), riptide.Observer() as observer:
-        for number in range(40, 150):
-            for _ in range(5):
-                with pytest.raises(Interrupt), raising_before_step(number):
-                    observer.dump()
-            assert len(observer.dump()) == 1
-
-
 def test_agent_waits_again_after_an_interrupt_at_any_step(net: Network) -> None:
     async def next_event() -> None:
         events = agent.__aiter__()

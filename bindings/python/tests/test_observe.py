@@ -99,14 +99,6 @@ def test_one_buffer_at_a_time_in_a_loop_of_ones_own(busy: Network) -> None:
         assert (stats.samples, stats.dumps, stats.events_error) == (3, 1, 0)
 
 
-def test_a_dump_ends_one_that_was_started(busy: Network) -> None:
-    with busy.host.entered(), riptide.Observer() as observer:
-        for starts in (lambda: None, observer.dispatch):
-            observer.start()
-            starts()
-            assert peers(observer.dump()) == ALL
-
-
 def heard(observer: riptide.Observer) -> list[riptide.Sample]:
     observer.dispatch()
     return list(observer.pop_all())
@@ -122,13 +114,6 @@ def test_closed_connections_are_heard_of(busy: Network) -> None:
         (sample,) = wait_until(lambda: heard(observer), "the end of the connection")
     assert sample.dst == ip_network("203.0.113.8") and sample.closed
     assert 0 < sample.min_rtt < DEADLINE_S and sample.acked_bytes > sample.mss_bytes
-
-
-def test_the_namespace_is_that_of_the_constructor(busy: Network) -> None:
-    with busy.host.entered():
-        observer = riptide.Observer()
-    with observer:
-        assert len(observer.dump()) == 3
 
 
 def test_a_handler_raises_in_the_middle_of_a_dump(busy: Network) -> None:

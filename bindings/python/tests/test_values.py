@@ -90,8 +90,6 @@ def test_a_refused_element_has_its_index() -> None:
 
 
 def test_each_errno_has_the_subclass_that_python_gives_it(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        riptide.Control(tmp_path / "nothing").status()
     with riptide.Agent(state=tmp_path) as agent:
         with pytest.raises(riptide.OptionError, match="not replaced before") as refused:
             agent.save()
