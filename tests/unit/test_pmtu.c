@@ -1,110 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The path MTU of a destination: which samples it is taken from, and when it ends.
- */
+/* The path MTU of a destination: which samples it is taken from, and when it ends. */
 #include "estimators.h"
 
-static struct riptide_sample sample_of(const char *dst, uint32_t pmtu_bytes)
-{
-    return (struct riptide_sample){ .dst = prefix(dst),
-                                    .cwnd = 20,
-                                    .pmtu_bytes = pmtu_bytes };
-}
-
-/* The path MTU that must result from the one change. */
-static uint32_t pop_pmtu(struct riptide_estimator *estimator)
-{
-    uint32_t pmtu_bytes = pop(estimator)->pmtu_bytes;
-
-    assert_null(pop(estimator));
-    return pmtu_bytes;
-}
-
-TEST(smallest_of_a_host_goes_with_its_window)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_sample wide = sample_of("192.0.2.1", 1500);
-    struct riptide_sample narrow = sample_of("192.0.2.1", 1300);
-
-    riptide_estimator_add(estimator, &wide);
-    riptide_estimator_add(estimator, &narrow);
-    show(estimator, wide, 1 * S);
-    assert_int_equal(pop_pmtu(estimator), 1300);
-    assert_int_equal(find_host(estimator, "192.0.2.1").pmtu_bytes, 1300);
-}
-
-TEST(smaller_one_is_news_by_itself)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_sample sample = sample_of("192.0.2.1", 1500);
-
-    for (uint64_t now_s = 1; now_s <= 4; now_s++) {
-        static const uint32_t shown[] = { 0, 1500, 1500, 1300, 1300 };
-
-        sample.pmtu_bytes = shown[now_s];
-        show(estimator, sample, now_s * S);
-        assert_int_equal(pop(estimator) != NULL, now_s == 1 || now_s == 3);
-    }
-}
-
-TEST(what_says_nothing_of_the_path_of_a_host_is_not_taken)
+/* A sample of a second; the smallest counts. A window is popped where it or the path MTU changes. */
+TEST(smallest_of_the_open_connections_of_a_host_counts)
 {
     static const struct {
-        const char *dst;
-        uint32_t pmtu_bytes;
+        uint32_t pmtus_bytes[2]; /* 0: this kernel does not report it */
         bool closed;
-    } cases[] = {
-        { "192.0.2.1", 0, false },       /* this kernel does not report it */
-        { "192.0.2.1", 68, false },      /* of a route that went */
-        { "192.0.2.1", 65536, false },   /* loopback's */
-        { "192.0.2.1", 1300, true },     /* closed */
+        uint32_t expected;
+        bool is_news;
+    } seconds[] = {
+        { { 1500, 1300 }, false, 1300, true },
+        { { 1500, 1300 }, false, 1300, false },
+        { { 1500, 1500 }, false, 1500, true }, /* it ends with the connections that show it */
+        { { 1500, 1300 }, false, 1300, true },
+        { { 1300, 1300 }, true, 0, true },
+        { { 0, 0 }, false, 0, false },
+        { { 68, 68 }, false, 0, false },       /* of a route that went */
+        { { 65536, 65536 }, false, 0, false }, /* loopback's */
     };
+    ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        ESTIMATOR *estimator = estimator_of_policy("paper");
-        struct riptide_sample sample = sample_of(cases[i].dst, cases[i].pmtu_bytes);
+    for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+        for (int k = 0; k < 2; k++) {
+            const struct riptide_sample sample = { .dst = prefix("192.0.2.1"),
+                                                   .cwnd = 20,
+                                                   .pmtu_bytes = seconds[i].pmtus_bytes[k],
+                                                   .closed = seconds[i].closed };
 
-        riptide_estimator_add(estimator, &(struct riptide_sample){ .dst = sample.dst, .cwnd = 20 });
-        sample.closed = cases[i].closed;
-        show(estimator, sample, 1 * S);
-        if (pop_pmtu(estimator) != 0)
-            fail_msg("case %zu", i);
+            riptide_estimator_add(estimator, &sample);
+        }
+        tick_at(estimator, (i + 1) * S);
+        if (find_host(estimator, "192.0.2.1").pmtu_bytes != seconds[i].expected ||
+            pop_all(estimator) != seconds[i].is_news)
+            fail_msg("second %zu", i);
     }
 }
 
-TEST(prefix_has_none)
+TEST(prefix_has_none_and_it_is_forgotten_with_the_window)
 {
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.prefix_len4 = 24);
-
-    show(estimator, sample_of("192.0.2.1", 1300), 1 * S);
-    assert_int_equal(pop_pmtu(estimator), 0);
-}
-
-TEST(ends_with_the_connections_that_show_it)
-{
+    const struct riptide_sample sample = { .dst = prefix("192.0.2.1"), .cwnd = 20, .pmtu_bytes = 1300 };
+    ESTIMATOR *of_prefix = ESTIMATOR_WITH("paper", config.prefix_len4 = 24);
     ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_sample wide = sample_of("192.0.2.1", 1500);
-    struct riptide_sample narrow = sample_of("192.0.2.1", 1300);
 
-    riptide_estimator_add(estimator, &narrow);
-    show(estimator, wide, 1 * S);
-    assert_int_equal(pop_pmtu(estimator), 1300);
-    show(estimator, wide, 2 * S);
-    assert_int_equal(pop_pmtu(estimator), 1500);
-    show(estimator, narrow, 3 * S);
-    assert_int_equal(pop_pmtu(estimator), 1300);
-    narrow.closed = true;
-    show(estimator, narrow, 4 * S);
-    assert_int_equal(pop_pmtu(estimator), 0);
-}
-
-TEST(is_forgotten_with_the_window)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_sample sample = sample_of("192.0.2.1", 1300);
-
+    show(of_prefix, sample, 1 * S);
+    assert_int_equal(pop(of_prefix)->pmtu_bytes, 0);
     show(estimator, sample, 1 * S);
-    assert_int_equal(pop_pmtu(estimator), 1300);
+    assert_int_equal(pop(estimator)->pmtu_bytes, 1300);
     tick_at(estimator, 200 * S);
-    assert_int_equal(pop_pmtu(estimator), 0);
+    assert_int_equal(pop(estimator)->pmtu_bytes, 0);
 }

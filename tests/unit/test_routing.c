@@ -110,22 +110,31 @@ enum { ETH0 = 2, ETH1 = 7, LO = 1 };
 /* Those that are forgotten where they go out of scope. */
 #define ROUTING CLEANUP(routing_deinit) struct routing
 
-/* A message about a link; mtu6_bytes 0: one that IPv6 is not on. */
-static void put_link(struct bytes *bytes, uint16_t type, uint8_t family, uint32_t ifindex,
-                     uint32_t mtu_bytes, uint32_t mtu6_bytes)
+/* What a message says of a link; mtu6_bytes 0: IPv6 is not on it. */
+struct said {
+    uint32_t ifindex, mtu_bytes, mtu6_bytes, flags, master;
+    uint8_t family;
+    bool is_gone;
+};
+
+static void put_link(struct bytes *bytes, const struct said *said)
 {
-    const struct ifinfomsg header = { .ifi_family = family, .ifi_index = (int)ifindex };
-    const int32_t settings[] = {
-        [DEVCONF_HOPLIMIT] = 64, [DEVCONF_MTU6] = (int32_t)mtu6_bytes, [DEVCONF_ACCEPT_RA] = 1
-    };
+    const struct ifinfomsg header = { .ifi_family = said->family,
+                                      .ifi_index = (int)said->ifindex,
+                                      .ifi_flags = said->flags };
+    const int32_t settings[] = { [DEVCONF_HOPLIMIT] = 64,
+                                 [DEVCONF_MTU6] = (int32_t)said->mtu6_bytes,
+                                 [DEVCONF_ACCEPT_RA] = 1 };
     size_t spec, ipv6;
 
-    bytes_begin(bytes, type, &header, sizeof(header));
+    bytes_begin(bytes, said->is_gone ? RTM_DELLINK : RTM_NEWLINK, &header, sizeof(header));
     bytes_put(bytes, IFLA_IFNAME, "eth", 4);
-    bytes_put_u32(bytes, IFLA_MTU, mtu_bytes);
+    bytes_put_u32(bytes, IFLA_MTU, said->mtu_bytes);
+    if (said->master)
+        bytes_put_u32(bytes, IFLA_MASTER, said->master);
     spec = bytes_nest(bytes, IFLA_AF_SPEC | NLA_F_NESTED);
     bytes_put(bytes, AF_INET, "", 0);
-    if (mtu6_bytes) {
+    if (said->mtu6_bytes) {
         ipv6 = bytes_nest(bytes, AF_INET6 | NLA_F_NESTED);
         bytes_put_u32(bytes, IFLA_INET6_FLAGS, 0);
         bytes_put(bytes, IFLA_INET6_CONF, settings, sizeof(settings));
@@ -134,121 +143,81 @@ static void put_link(struct bytes *bytes, uint16_t type, uint8_t family, uint32_
     bytes_nest_end(bytes, spec);
 }
 
-static int take(struct routing *routing, uint32_t ifindex, uint32_t mtu_bytes, uint32_t mtu6_bytes)
+static int take(struct routing *routing, struct said said)
 {
     struct bytes bytes;
 
-    put_link(&bytes, RTM_NEWLINK, AF_UNSPEC, ifindex, mtu_bytes, mtu6_bytes);
+    put_link(&bytes, &said);
     return routing_take_link(routing, bytes_message(&bytes));
 }
 
-static int take_away(struct routing *routing, uint8_t family, uint32_t ifindex)
+/* One after the other; every link concerns us. */
+TEST(links_have_an_mtu_for_each_family)
 {
-    struct bytes bytes;
+    static const struct {
+        struct said said;
+        int outcome; /* 1: routes may have changed */
+        uint32_t ipv4, ipv6;
+    } steps[] = {
+        { { .ifindex = ETH1, 9000, 1400 }, 1, 9000, 1400 },
+        { { .ifindex = ETH0, 1500, 0 }, 1, 1500, 0 },
+        { { .ifindex = ETH1, 1280, 1400 }, 1, 1280, 1280 }, /* IPv6 is about to take it over */
+        { { .ifindex = ETH1, 1280, 1280 }, 0, 1280, 1280 },
+        { { .ifindex = ETH1, 1280, 1290 }, 1, 1280, 1290 },
+        /* what a route cannot say is none */
+        { { .ifindex = LO, 65536, 65536 }, 1, 0, 0 },
+        { { .ifindex = LO, 1500, 65536 }, 1, 1500, 1500 },
+        { { .ifindex = 9, 65520, 65521 }, 1, 65520, 0 },
+        /* a port that leaves its bridge is a link all the same */
+        { { .ifindex = ETH0, 1500, 0, .family = AF_BRIDGE, .is_gone = true }, 0, 1500, 0 },
+        { { .ifindex = ETH0, 1500, 0, .is_gone = true }, 1, 0, 0 },
+        /* carrier and master */
+        { { .ifindex = ETH0, 1500, 0 }, 1, 1500, 0 },
+        { { .ifindex = ETH0, 1500, 0, .flags = IFF_UP | IFF_RUNNING }, 1, 1500, 0 },
+        { { .ifindex = ETH0, 1500, 0, .flags = IFF_UP | IFF_RUNNING | IFF_PROMISC }, 0, 1500, 0 },
+        { { .ifindex = ETH0, 1500, 0, .flags = IFF_UP }, 1, 1500, 0 },
+        { { .ifindex = ETH0, 1500, 0, .flags = IFF_UP, .master = 7 }, 1, 1500, 0 },
+        { { .ifindex = ETH0, 1500, 0, .flags = IFF_UP, .master = 7 }, 0, 1500, 0 },
+    };
+    ROUTING routing = { .depends_on_carrier = true };
 
-    put_link(&bytes, RTM_DELLINK, family, ifindex, 1500, 1500);
-    return routing_take_link(routing, bytes_message(&bytes));
-}
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        uint32_t ifindex = steps[i].said.ifindex;
 
-static void assert_mtus(const struct routing *routing, uint32_t ifindex, uint32_t ipv4, uint32_t ipv6)
-{
-    assert_int_equal(routing_mtu(routing, ifindex, AF_INET), ipv4);
-    assert_int_equal(routing_mtu(routing, ifindex, AF_INET6), ipv6);
-}
-
-TEST(each_family_has_its_mtu)
-{
-    ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
-
-    assert_mtus(&routing, ETH0, 0, 0);
-    assert_int_equal(take(&routing, ETH1, 9000, 1400), 1);
-    assert_int_equal(take(&routing, ETH0, 1500, 0), 1);
-    assert_mtus(&routing, ETH0, 1500, 0);
-    assert_mtus(&routing, ETH1, 9000, 1400);
-    assert_mtus(&routing, LO, 0, 0);
-    assert_int_equal(take(&routing, ETH1, 1280, 1400), 1);
-    assert_mtus(&routing, ETH1, 1280, 1280); /* IPv6 is about to take it over */
-    assert_int_equal(take(&routing, ETH1, 1280, 1280), 0);
-    assert_int_equal(take(&routing, ETH1, 1280, 1290), 1);
-    routing_deinit(&routing);
-    assert_mtus(&routing, ETH1, 0, 0);
-}
-
-TEST(what_a_route_cannot_say_is_none)
-{
-    ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
-
-    assert_int_equal(take(&routing, LO, 65536, 65536), 1);
-    assert_mtus(&routing, LO, 0, 0);
-    assert_int_equal(take(&routing, LO, 1500, 65536), 1);
-    assert_mtus(&routing, LO, 1500, 1500);
-    assert_int_equal(take(&routing, ETH0, 65520, 65521), 1);
-    assert_mtus(&routing, ETH0, 65520, 0);
+        if (take(&routing, steps[i].said) != steps[i].outcome ||
+            routing_mtu(&routing, ifindex, AF_INET) != steps[i].ipv4 ||
+            routing_mtu(&routing, ifindex, AF_INET6) != steps[i].ipv6)
+            fail_msg("step %zu", i);
+    }
 }
 
 TEST(many_links_are_found_in_whatever_order_they_come)
 {
-    ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
+    ROUTING routing = { .depends_on_carrier = true };
 
     for (uint32_t i = 0; i < 1000; i++)
-        assert_int_equal(take(&routing, 1 + i * 7 % 1000, 1000 + i * 7 % 1000, 0), 1);
+        take(&routing, (struct said){ .ifindex = 1 + i * 7 % 1000, 1000 + i * 7 % 1000, 0 });
     for (uint32_t i = 0; i < 1000; i += 2)
-        assert_int_equal(take_away(&routing, AF_UNSPEC, 1 + i), 1);
+        take(&routing, (struct said){ .ifindex = 1 + i, 1500, 0, .is_gone = true });
     for (uint32_t i = 0; i < 1000; i++)
-        assert_mtus(&routing, 1 + i, i % 2 ? 1000 + i : 0, 0);
+        assert_int_equal(routing_mtu(&routing, 1 + i, AF_INET), i % 2 ? 1000 + i : 0);
     assert_int_equal(routing.n_links, 500);
-}
-
-/* A port that leaves its bridge is a link all the same. */
-TEST(what_a_bridge_says_of_its_ports_is_passed_by)
-{
-    ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
-
-    take(&routing, ETH0, 1500, 1500);
-    assert_int_equal(take_away(&routing, AF_BRIDGE, ETH0), 0);
-    assert_mtus(&routing, ETH0, 1500, 1500);
-    assert_int_equal(take_away(&routing, AF_UNSPEC, ETH0), 1);
-    assert_mtus(&routing, ETH0, 0, 0);
 }
 
 TEST(what_makes_no_sense_changes_nothing)
 {
     const struct ifinfomsg header = { .ifi_index = ETH0 };
-    ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
+    ROUTING routing = { .depends_on_carrier = true };
     struct bytes bytes;
 
-    take(&routing, ETH0, 1500, 1400);
+    take(&routing, (struct said){ .ifindex = ETH0, 1500, 1400 });
     bytes_begin(&bytes, RTM_NEWLINK, &header, sizeof(header));
     assert_int_equal(routing_take_link(&routing, bytes_message(&bytes)), -EBADMSG);
     bytes_put_u8(&bytes, IFLA_MTU, 9);
     assert_int_equal(routing_take_link(&routing, bytes_message(&bytes)), -EBADMSG);
     bytes_begin(&bytes, RTM_NEWLINK, &header, 4);
     assert_int_equal(routing_take_link(&routing, bytes_message(&bytes)), -EBADMSG);
-    assert_mtus(&routing, ETH0, 1500, 1400);
-}
-
-static int note(struct routing *routing, uint32_t ifindex, uint32_t flags, uint32_t master)
-{
-    const struct ifinfomsg header = { .ifi_index = (int)ifindex, .ifi_flags = flags };
-    struct bytes bytes;
-
-    bytes_begin(&bytes, RTM_NEWLINK, &header, sizeof(header));
-    bytes_put_u32(&bytes, IFLA_MTU, 1500);
-    if (master)
-        bytes_put_u32(&bytes, IFLA_MASTER, master);
-    return routing_take_link(routing, bytes_message(&bytes));
-}
-
-TEST(a_state_is_new_where_carrier_or_master_change)
-{
-    ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
-
-    assert_int_equal(note(&routing, ETH0, 0, 0), 1);
-    assert_int_equal(note(&routing, ETH0, IFF_UP | IFF_RUNNING, 0), 1);
-    assert_int_equal(note(&routing, ETH0, IFF_UP | IFF_RUNNING | IFF_PROMISC, 0), 0);
-    assert_int_equal(note(&routing, ETH0, IFF_UP, 0), 1);
-    assert_int_equal(note(&routing, ETH0, IFF_UP, 7), 1);
-    assert_int_equal(note(&routing, ETH0, IFF_UP, 7), 0);
+    assert_int_equal(routing_mtu(&routing, ETH0, AF_INET6), 1400);
 }
 
 /* Whatever is missing at the end is not read. */
@@ -256,10 +225,10 @@ TEST(cut_anywhere_it_is_read_to_its_end)
 {
     struct bytes bytes;
 
-    put_link(&bytes, RTM_NEWLINK, AF_UNSPEC, ETH0, 1500, 1400);
+    put_link(&bytes, &(struct said){ .ifindex = ETH0, 1500, 1400 });
     for (size_t n = NLMSG_HDRLEN; n < bytes_message(&bytes)->nlmsg_len; n++) {
         struct nlmsghdr *message = bytes_cut(&bytes, n);
-        ROUTING routing = { .depends_on_carrier = true }; /* every link concerns us */
+        ROUTING routing = { .depends_on_carrier = true };
         uint32_t mtu6_bytes;
 
         routing_take_link(&routing, message);
@@ -273,11 +242,11 @@ TEST(a_link_concerns_us_once_a_base_route_leaves_by_it)
 {
     ROUTING routing = { 0 };
 
-    assert_int_equal(take(&routing, ETH0, 1500, 1280), 0);
+    assert_int_equal(take(&routing, (struct said){ .ifindex = ETH0, 1500, 1280 }), 0);
     assert_int_equal(routing_use_link(&routing, ETH0), 0);
     assert_int_equal(routing_use_link(&routing, ETH1), 0); /* not known yet */
-    assert_int_equal(take(&routing, LO, 65536, 1280), 0);
-    assert_int_equal(take(&routing, ETH1, 1500, 1280), 1);
-    assert_int_equal(take_away(&routing, AF_UNSPEC, ETH0), 1);
-    assert_int_equal(take(&routing, ETH0, 1500, 1280), 0);
+    assert_int_equal(take(&routing, (struct said){ .ifindex = LO, 65536, 1280 }), 0);
+    assert_int_equal(take(&routing, (struct said){ .ifindex = ETH1, 1500, 1280 }), 1);
+    assert_int_equal(take(&routing, (struct said){ .ifindex = ETH0, .is_gone = true }), 1);
+    assert_int_equal(take(&routing, (struct said){ .ifindex = ETH0, 1500, 1280 }), 0);
 }
