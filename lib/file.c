@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that are replaced whole or not at all, and read whole. */
 #include "internal.h"
-#include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +54,8 @@ static int print_file(int fd, unsigned int mode, bool is_synced, file_print *pri
     return r;
 }
 
-int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file_print *print,
-                       const void *from, struct riptide_error *error)
+int file_write(const char *path, unsigned int mode, bool is_synced, file_print *print,
+               const void *from, struct riptide_error *error)
 {
     char temporary[PATH_MAX];
     struct stat there;
@@ -84,8 +83,8 @@ int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file
     return r ? fail(error, path, "sync its directory: ", r) : 0;
 }
 
-int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *np,
-                      struct riptide_error *error)
+int file_read(const char *path, size_t max_bytes, void **bytesp, size_t *np,
+              struct riptide_error *error)
 {
     /* O_NONBLOCK: a FIFO in its place must not block the start. */
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

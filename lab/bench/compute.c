@@ -14,8 +14,8 @@
  *     compute --once POLICY     one round and nothing else, for callgrind; "bare": the table alone
  */
 #include "prefix.h"
+#include "compute/estimator.h"
 #include "prefix_table.h"
-#include "tools.h"
 
 #include <riptide/compute.h>
 #include <stdio.h>
@@ -150,7 +150,7 @@ static void add_all(struct riptide_estimator *estimator, const struct plan *plan
 
         for (uint32_t j = 0; j < BATCH; j++)
             batch[j] = &samples[i + j];
-        if (riptide_estimator_add_all(estimator, batch, BATCH, outcomes, cwnds) != 0)
+        if (estimator_add_all(estimator, batch, BATCH, outcomes, cwnds) != 0)
             exit(1);
     }
 }
@@ -313,7 +313,7 @@ static void measure_hints(const struct plan *plan, const struct riptide_sample *
 
             if (riptide_estimator_set_hint(estimator, &hint, NULL) != 0)
                 break;
-            n_hints += riptide_estimator_next_hint(estimator, &cursor, &hint) == 0;
+            n_hints += estimator_next_hint(estimator, &cursor, &hint) == 0;
         }
         for (size_t i = 0; i < plan->rounds; i++) {
             const struct riptide_estimate *estimate;
@@ -352,8 +352,8 @@ int main(int argc, char **argv)
     printf("policy      ns a sample          bare  times bare           in batches, times  tick, ns "
            "a destination\n");
     if (is_quick || argc == 1) {
-        for (size_t i = 0; riptide_policy_get(i); i++)
-            measure(riptide_policy_get(i)->name, &plan, samples);
+        for (size_t i = 0; policy_get(i); i++)
+            measure(policy_get(i)->name, &plan, samples);
     } else {
         for (int i = 1; i < argc; i++)
             measure(argv[i], &plan, samples);

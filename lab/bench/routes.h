@@ -5,7 +5,8 @@
 #ifndef LAB_BENCH_ROUTES_H
 #define LAB_BENCH_ROUTES_H
 
-#include "tools.h"
+
+#include "internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -5,7 +5,6 @@
 
 #include "agent/interval.h"
 #include "internal.h"
-#include "tools.h"
 #include "verdict/verdict.h"
 
 #include <riptide/agent.h>

@@ -143,7 +143,7 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
     int outcomes[RIPTIDE_POPPED_SAMPLES];
     int r;
 
-    r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes, cwnds);
+    r = estimator_add_all(agent->estimator, samples, n, outcomes, cwnds);
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++) {

@@ -42,7 +42,7 @@ static void put_hints(FILE *out, const struct riptide_estimator *estimator,
     struct riptide_hint hint;
     uint32_t cursor = 0;
 
-    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0) {
+    while (estimator_next_hint(estimator, &cursor, &hint) == 0) {
         uint64_t left_ns = hint.until_ns - clocks.now_ns;
 
         if (!hint_has_end(&hint) || hint.until_ns <= clocks.now_ns)

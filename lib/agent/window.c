@@ -157,13 +157,3 @@ RIPTIDE_PUBLIC int riptide_agent_remove_hint(struct riptide_agent *agent,
 
     return r < 0 ? r : riptide_estimator_remove_hint(agent->estimator, dst);
 }
-
-const struct riptide_estimator *riptide_agent_get_estimator(const struct riptide_agent *agent)
-{
-    return agent->estimator;
-}
-
-const struct experiment *riptide_agent_get_experiment(const struct riptide_agent *agent)
-{
-    return &agent->experiment;
-}

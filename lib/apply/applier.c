@@ -5,7 +5,6 @@
 #include "apply/routes/router.h"
 #include "internal.h"
 #include "prefix.h"
-#include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,6 @@
 #include "estimator.h"
 #include "internal.h"
 #include "prefix.h"
-#include "tools.h"
 
 #include <errno.h>
 #include <string.h>
@@ -192,7 +191,7 @@ RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estim
     return 0;
 }
 
-int riptide_estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
+int estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
                                 struct riptide_hint *hint)
 {
     if (*cursor >= estimator->n_hints)

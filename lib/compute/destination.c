@@ -6,14 +6,13 @@
 #include "estimator.h"
 #include "internal.h"
 #include "prefix.h"
-#include "tools.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-void riptide_estimator_group(const struct riptide_estimator *estimator,
+void destination_of(const struct riptide_estimator *estimator,
                              const struct riptide_prefix *peer, struct riptide_prefix *dst)
 {
     const struct riptide_estimator_config *config = &estimator->config;
@@ -230,7 +229,7 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     return 0;
 }
 
-int riptide_estimator_add_all(struct riptide_estimator *estimator,
+int estimator_add_all(struct riptide_estimator *estimator,
                               const struct riptide_sample *const *samples, size_t n, int *outcomes,
                               uint16_t *cwnds)
 {
@@ -244,7 +243,7 @@ int riptide_estimator_add_all(struct riptide_estimator *estimator,
             continue;
         groups[i] = (struct riptide_prefix){ 0 }; /* of no host: it will be refused */
         if (is_host(dsts[i]))
-            riptide_estimator_group(estimator, dsts[i], &groups[i]);
+            destination_of(estimator, dsts[i], &groups[i]);
         dsts[i] = &groups[i];
     }
     prefix_table_guess(&estimator->table, dsts, n, slots);
@@ -260,7 +259,7 @@ RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
                                          const struct riptide_sample *sample)
 {
     uint16_t cwnd;
-    int outcome, r = riptide_estimator_add_all(estimator, &sample, 1, &outcome, &cwnd);
+    int outcome, r = estimator_add_all(estimator, &sample, 1, &outcome, &cwnd);
 
     return r < 0 ? r : outcome;
 }

@@ -8,7 +8,6 @@
 
 #include "internal.h"
 #include "prefix.h"
-#include "tools.h"
 
 #include <errno.h>
 #include <float.h>
@@ -329,7 +328,7 @@ RIPTIDE_PUBLIC int riptide_estimator_find(const struct riptide_estimator *estima
 
     /* Where destinations are prefixes, a peer is not one itself. */
     if (prefix_is_host(dst))
-        riptide_estimator_group(estimator, dst, &group);
+        destination_of(estimator, dst, &group);
     slot = prefix_table_find(&estimator->table, &group);
     if (slot == NONE || !is_known(destination_at(estimator, slot)))
         return RIPTIDE_E_UNKNOWN;

@@ -149,6 +149,19 @@ int bounds_check(const char *min_field, const char *max_field, uint32_t min, uin
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     const struct riptide_sample *sample, uint32_t *slotp);
 
+/* The destination of this peer: a prefix that riptide_estimator_find takes. */
+void destination_of(const struct riptide_estimator *estimator, const struct riptide_prefix *peer,
+                    struct riptide_prefix *dst);
+
+/*
+ * riptide_estimator_add for up to RIPTIDE_POPPED_SAMPLES samples; outcomes[i] is the one of
+ * samples[i], cwnds[i] the window of its destination; 0: none. Much faster for many destinations:
+ * it fetches the memory of several at once. Errors: -ENOMEM, with a part of them added.
+ */
+int estimator_add_all(struct riptide_estimator *estimator,
+                      const struct riptide_sample *const *samples, size_t n, int *outcomes,
+                      uint16_t *cwnds);
+
 void destination_remove(struct riptide_estimator *estimator, uint32_t slot);
 
 /* The window, before bounds, as if it had been computed here at updated_ns. As destination_get. */
@@ -171,6 +184,13 @@ void bound(const struct riptide_estimator *estimator, struct riptide_estimate *e
 
 /* Removes hints whose end has passed. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
+
+/*
+ * Walks over the hints in force, as riptide_estimator_next over destinations.
+ * Outcomes: RIPTIDE_E_DONE after the last.
+ */
+int estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
+                        struct riptide_hint *hint);
 
 static inline bool hint_has_end(const struct riptide_hint *hint)
 {
@@ -213,5 +233,8 @@ static inline uint32_t evidence_segs_sent_once(const struct riptide_sample *samp
 }
 
 extern const struct riptide_policy policy_careful;
+
+/* The n-th built-in one, or NULL after the last. */
+const struct riptide_policy *policy_get(size_t n);
 
 #endif

@@ -6,7 +6,6 @@
  */
 #include "estimator.h"
 #include "internal.h"
-#include "tools.h"
 
 #include <string.h>
 
@@ -151,7 +150,7 @@ static const struct riptide_policy *const policies[] = {
     &policy_careful,
 };
 
-const struct riptide_policy *riptide_policy_get(size_t n)
+const struct riptide_policy *policy_get(size_t n)
 {
     return n < sizeof(policies) / sizeof(policies[0]) ? policies[n] : NULL;
 }
@@ -160,7 +159,7 @@ RIPTIDE_PUBLIC const struct riptide_policy *riptide_policy_find(const char *name
 {
     const struct riptide_policy *policy;
 
-    for (size_t n = 0; (policy = riptide_policy_get(n)); n++) {
+    for (size_t n = 0; (policy = policy_get(n)); n++) {
         if (strcmp(policy->name, name) == 0)
             return policy;
     }

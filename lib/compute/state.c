@@ -18,7 +18,6 @@
 #include "observe/prefix_set.h"
 #include "observe/sample.h"
 #include "prefix.h"
-#include "tools.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -131,7 +130,7 @@ static bool is_ours(const struct riptide_estimator *estimator, const struct ript
 {
     struct riptide_prefix group;
 
-    riptide_estimator_group(estimator, dst, &group);
+    destination_of(estimator, dst, &group);
     return riptide_prefix_equal(&group, dst) &&
            (!estimator->scope || prefix_set_search(estimator->scope, dst));
 }

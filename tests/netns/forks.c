@@ -11,7 +11,6 @@
  *     fork keep     a child that lives on with its copies: "child PID"
  *     fork free     the same, but it frees them first
  */
-#include "tools.h"
 
 #include <err.h>
 #include <errno.h>

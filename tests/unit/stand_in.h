@@ -4,7 +4,7 @@
 #define TESTS_UNIT_STAND_IN_H
 
 #include "request.h"
-#include "lib/tools.h"
+#include "lib/prefix.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "agent/parts.h"
 #include "compute/estimator.h"
 #include "internal.h"
-#include "tools.h"
 #include "unit.h"
 
 #include <riptide/agent.h>

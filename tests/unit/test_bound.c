@@ -4,7 +4,7 @@
  */
 #include "careful_case.h"
 #include "compute/estimator.h"
-#include "tools.h"
+#include "prefix.h"
 
 #include <errno.h>
 
@@ -318,18 +318,18 @@ TEST(walk_sees_each_hint_in_force)
 
     cap(estimator, "192.0.2.0/24", 20, 5 * S);
     cap(estimator, "198.51.100.0/24", 30, RIPTIDE_NEVER_NS);
-    assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), 0);
+    assert_int_equal(estimator_next_hint(estimator, &cursor, &hint), 0);
     assert_int_equal(hint.cwnd_max, 20);
     assert_int_equal(hint.until_ns, 5 * S);
-    assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), 0);
+    assert_int_equal(estimator_next_hint(estimator, &cursor, &hint), 0);
     assert_int_equal(hint.dst.addr[0], 198);
     assert_int_equal(hint.cwnd_max, 30);
-    assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), RIPTIDE_E_DONE);
+    assert_int_equal(estimator_next_hint(estimator, &cursor, &hint), RIPTIDE_E_DONE);
     tick_at(estimator, 5 * S);
     cursor = 0;
-    assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), 0);
+    assert_int_equal(estimator_next_hint(estimator, &cursor, &hint), 0);
     assert_int_equal(hint.until_ns, RIPTIDE_NEVER_NS);
-    assert_int_equal(riptide_estimator_next_hint(estimator, &cursor, &hint), RIPTIDE_E_DONE);
+    assert_int_equal(estimator_next_hint(estimator, &cursor, &hint), RIPTIDE_E_DONE);
 }
 
 static void set_base(struct riptide_estimator *estimator, uint32_t cwnd)

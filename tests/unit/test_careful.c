@@ -2,7 +2,6 @@
 /* Policy careful on literal samples and times; docs/policies.md has its rule. */
 #include "careful_case.h"
 #include "internal.h"
-#include "tools.h"
 
 static bool is_paced(const struct riptide_estimator *estimator)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading an estimator: a walk over all, and the destination of a peer. */
 #include "estimators.h"
-#include "tools.h"
 
 /* Walks over all, and sums up the windows. */
 static uint32_t walk(const struct riptide_estimator *estimator, uint32_t *n)
@@ -41,7 +40,7 @@ static void assert_group(const struct riptide_estimator *estimator, const char *
     struct riptide_prefix within = prefix(peer), dst;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    riptide_estimator_group(estimator, &within, &dst);
+    destination_of(estimator, &within, &dst);
     riptide_prefix_format(&dst, text);
     assert_string_equal(text, expected);
 }

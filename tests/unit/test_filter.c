@@ -7,7 +7,6 @@
 #include "internal.h"
 #include "observe/filter.h"
 #include "prefix.h"
-#include "tools.h"
 #include "unit.h"
 
 #include <arpa/inet.h>

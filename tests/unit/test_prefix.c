@@ -3,7 +3,6 @@
  * lib/prefix: text to bytes and back, and containment at every bit.
  */
 #include "prefix.h"
-#include "tools.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /*
  * lib/prefix_table against a model that cannot be wrong: an array with a place for every key.
  */
+#include "prefix.h"
 #include "prefix_table.h"
-#include "tools.h"
 #include "unit.h"
 
 #include <sys/socket.h>

@@ -6,7 +6,6 @@
 #include "compute/estimator.h"
 #include "estimators.h"
 #include "prefix.h"
-#include "tools.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -145,7 +144,7 @@ TEST(windows_keep_to_bounds_and_lifetimes)
 {
     seed_random();
     for (size_t i = 0; i < 12; i++) {
-        struct riptide_estimator_config config = any_config(riptide_policy_get(i % 3));
+        struct riptide_estimator_config config = any_config(policy_get(i % 3));
         ESTIMATOR *estimator = NULL;
         uint32_t told[HOSTS] = { 0 }; /* what it popped */
         uint64_t now_ns = S;
@@ -184,7 +183,7 @@ TEST(order_of_destinations_does_not_matter)
     const struct riptide_policy *policy;
 
     seed_random();
-    for (size_t i = 0; (policy = riptide_policy_get(i)); i++) {
+    for (size_t i = 0; (policy = policy_get(i)); i++) {
         struct riptide_estimator_config config = any_config(policy);
         ESTIMATOR *forward = estimator_of_config(&config);
         ESTIMATOR *backward = estimator_of_config(&config);
@@ -342,7 +341,7 @@ TEST(many_at_a_time_are_as_one_by_one)
 {
     seed_random();
     for (int turn = 0; turn < 20; turn++) {
-        struct riptide_estimator_config config = any_config(riptide_policy_get((size_t)turn % 3));
+        struct riptide_estimator_config config = any_config(policy_get((size_t)turn % 3));
         ESTIMATOR *one_by_one = NULL, *together = NULL;
         char a[1 << 16], b[1 << 16];
         uint64_t now_ns = S;
@@ -363,13 +362,13 @@ TEST(many_at_a_time_are_as_one_by_one)
                 samples[i] = any_invalid_or_not();
                 pointers[i] = &samples[i];
             }
-            assert_int_equal(riptide_estimator_add_all(together, pointers, n, outcomes, cwnds), 0);
+            assert_int_equal(estimator_add_all(together, pointers, n, outcomes, cwnds), 0);
             for (uint32_t i = 0; i < n; i++) {
                 struct riptide_estimate estimate = { .cwnd = 0 };
                 struct riptide_prefix key;
 
                 if (prefix_is_valid(&samples[i].dst)) {
-                    riptide_estimator_group(one_by_one, &samples[i].dst, &key);
+                    destination_of(one_by_one, &samples[i].dst, &key);
                     riptide_estimator_find(one_by_one, &key, &estimate);
                 }
                 assert_int_equal(riptide_estimator_add(one_by_one, &samples[i]), outcomes[i]);

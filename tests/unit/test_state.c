@@ -3,7 +3,6 @@
  * State as text: a round trip, a restart, a reboot, another host's, and lines that are damaged.
  */
 #include "careful_case.h"
-#include "tools.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -239,7 +238,7 @@ TEST(path_is_saved_and_loaded)
     static const char line[] = "192.0.2.1 cwnd=64 samples=3 age_ns=1 paced=1 has_lost=1 min_rtt_us=50000\n";
 
     for (size_t i = 0; i < 3; i++) {
-        const struct riptide_policy *policy = riptide_policy_get(i);
+        const struct riptide_policy *policy = policy_get(i);
         bool is_careful = strcmp(policy->name, "careful") == 0;
         ESTIMATOR *estimator = estimator_of_policy(policy->name);
         const struct riptide_estimate *estimate;

@@ -138,7 +138,7 @@ TEST_WITH(what_an_operator_asked_for_survives, make_directory, remove_directory)
     assert_int_equal(riptide_agent_save(before, false, NULL), 0);
     after = agent_of(path);
     assert_true(riptide_agent_get_stats(after)->is_paused);
-    assert_int_equal(riptide_estimator_next_hint(riptide_agent_get_estimator(after), &cursor, &found), 0);
+    assert_int_equal(estimator_next_hint(after->estimator, &cursor, &found), 0);
     assert_int_equal(found.cwnd_max, 15);
     assert_true(found.until_ns < hint.until_ns + 60 * S && found.until_ns > hint.until_ns - 60 * S);
 }

@@ -68,10 +68,10 @@ static uint64_t end_of(const struct riptide_agent *agent)
     struct riptide_hint hint;
     uint32_t cursor = 0;
 
-    if (riptide_estimator_next_hint(agent->estimator, &cursor, &hint) != 0)
+    if (estimator_next_hint(agent->estimator, &cursor, &hint) != 0)
         return 0;
     assert_int_equal(hint.cwnd_max, hint.off ? 0 : 15);
-    assert_int_equal(riptide_estimator_next_hint(agent->estimator, &cursor, &hint), RIPTIDE_E_DONE);
+    assert_int_equal(estimator_next_hint(agent->estimator, &cursor, &hint), RIPTIDE_E_DONE);
     return hint.until_ns;
 }
 
@@ -110,7 +110,7 @@ TEST(a_hint_that_is_off_stays_so)
     save(before, 40, 1000, text);
     load(after, text, 5, 1010, NONE_SAID);
     assert_int_equal(end_of(after), 55 * S);
-    assert_int_equal(riptide_estimator_next_hint(after->estimator, &cursor, &hint), 0);
+    assert_int_equal(estimator_next_hint(after->estimator, &cursor, &hint), 0);
     assert_true(hint.off);
 }
 

@@ -5,7 +5,7 @@
 #include "apply/routes/plan.h"
 #include "bytes.h"
 #include "internal.h"
-#include "tools.h"
+#include "prefix.h"
 
 #include <errno.h>
 

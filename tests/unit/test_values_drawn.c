@@ -3,10 +3,13 @@
  * Values as text: what is printed reads back as the same, whatever it is.
  */
 #include "config_case.h"
-#include "lib/tools.h"
+
 
 #include <errno.h>
 #include <sys/socket.h>
+
+/* lib/compute/policy.c */
+extern const struct riptide_policy *policy_get(size_t n);
 
 static bool is_share(const struct option_row *row)
 {
@@ -23,7 +26,7 @@ static void any_value(const struct option_row *row, char text[256])
     if (n_names > 0)
         snprintf(text, 256, "%s", row->kind->names[below(n_names)].name);
     else if (row->kind == &value_policy)
-        snprintf(text, 256, "%s", riptide_policy_get(below(3))->name);
+        snprintf(text, 256, "%s", policy_get(below(3))->name);
     else if (row->kind == &value_duration)
         snprintf(text, 256, "%u%s", below(100000),
                  (const char *[]){ "ms", "s", "min", "h" }[below(4)]);

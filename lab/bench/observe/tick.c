@@ -6,7 +6,7 @@
  *
  * Prints how many samples gave how many windows, of policy paper; none is a failure.
  */
-#include "tools.h"
+#include "compute/estimator.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -79,7 +79,7 @@ static int take_samples(struct riptide_observer *observer, struct riptide_estima
         if (r == 0 && ++n < RIPTIDE_POPPED_SAMPLES)
             continue;
         has_any |= n > 0;
-        if (riptide_estimator_add_all(estimator, samples, n, outcomes, cwnds) < 0)
+        if (estimator_add_all(estimator, samples, n, outcomes, cwnds) < 0)
             die("estimator", "out of memory");
         for (size_t i = 0; i < n; i++) {
             if (outcomes[i] != 0)

@@ -4,7 +4,6 @@
 #include "internal.h"
 #include "prefix.h"
 #include "prefix_table.h"
-#include "tools.h"
 
 #include <errno.h>
 #include <string.h>
