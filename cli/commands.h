@@ -22,6 +22,7 @@ struct command_options {
     struct prefix_list exclude;
     struct port_list local_ports, remote_ports;
     bool watch;
+    bool history;
     bool verbose;
     bool accepted;
     uint64_t for_ns;
@@ -63,6 +64,9 @@ int pause_run(const struct command_options *options);
 int doctor_run(const struct command_options *options);
 int verify_run(const struct command_options *options);
 int verdict_run(const struct command_options *options);
+
+/* status where none answers, by the error, the process and the line of client_ask. */
+int absence_report(const struct command_options *options, int error, int pid, const char *reason);
 
 /* verify --accepted: with which windows the connections began that this host accepts. */
 int accepted_run(const struct command_options *options);

@@ -17,6 +17,9 @@
 /* The kernel's own window, segments. */
 enum { TEN = 10 };
 
+/* Changes that two lines have room for. */
+enum { MOST_CHANGES = 4 };
+
 #define because(start, ...) snprintf((start)->why, sizeof((start)->why), __VA_ARGS__)
 
 static bool is_state(const json_t *route, const char *state)
@@ -195,6 +198,29 @@ static void put_kernel(const struct kernel_route *route)
                log_device_name(route->ifindex, dev), initcwnd);
 }
 
+/* The latest first. */
+static void put_changes(const json_t *changes)
+{
+    char text[TEXT_BYTES], time[TEXT_TIME_BYTES];
+    const json_t *change;
+    size_t i;
+    int n = 0;
+
+    json_array_foreach(changes, i, change)
+    {
+        n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s %s ", i ? ", " : "",
+                      text_time(time, text_of(change, "time"), "%H:%M:%S"), text_of(change, "by"));
+        if (is_state(change, "applied"))
+            n += snprintf(text + n, sizeof(text) - (size_t)n, FORMAT, number(change, "initcwnd"));
+        else
+            n += snprintf(text + n, sizeof(text) - (size_t)n, "%s", text_of(change, "state"));
+        if (i == MOST_CHANGES - 1)
+            break;
+    }
+    if (n > 0)
+        text_field(stdout, "changes", "%s", text);
+}
+
 int destination_print(const struct command_options *options, const struct riptide_prefix *dst,
                       json_t *answer)
 {
@@ -227,6 +253,7 @@ int destination_print(const struct command_options *options, const struct riptid
     if (json_is_object(get(answer, "route")))
         put_route(get(answer, "route"));
     put_kernel(&route);
+    put_changes(get(answer, "changes"));
     if (start.remedy)
         text_field(stdout, "do", "%s", start.remedy);
     json_decref(answer);

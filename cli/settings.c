@@ -181,8 +181,10 @@ struct riptide_prefix settings_group(const struct settings *settings,
                                      const struct riptide_prefix *peer)
 {
     const struct riptide_estimator_config *config = &settings->estimator;
+    struct riptide_prefix host = *peer;
 
-    return prefix_cut(peer, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
+    host.len = prefix_host_len(host.family);
+    return prefix_cut(&host, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
 }
 
 /* For hosts; a program that embeds the library sets it itself. */

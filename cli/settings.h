@@ -60,7 +60,7 @@ const struct removed_key *removed_find(const char *name, size_t len, const char 
 /* Whether the scope contains an address: ports are properties of a connection. */
 bool settings_have_peer(const struct settings *settings, const struct riptide_prefix *peer);
 
-/* The destination of a peer. */
+/* The destination of a peer; of a wider prefix, that of its first address. */
 struct riptide_prefix settings_group(const struct settings *settings,
                                      const struct riptide_prefix *peer);
 

@@ -4,7 +4,6 @@
  * or the figures. At most seven lines.
  */
 #include "client.h"
-#include "kernel.h"
 #include "text.h"
 
 #include <errno.h>
@@ -14,6 +13,7 @@
 #include <time.h>
 
 const struct option_row status_rows[] = {
+    COMMAND_ROW("history", flag, history, "each of the last 48 hours"),
     { .name = NULL },
 };
 
@@ -38,29 +38,31 @@ static void field(const char *name, const char *format, ...)
     text_field(stdout, name, "%s", text);
 }
 
-/* "1 connection", "2 connections". */
-#define PLURAL(n) (n), (n) == 1 ? "" : "s"
-#define FORMAT    "%" JSON_INTEGER_FORMAT
+#define FORMAT "%" JSON_INTEGER_FORMAT
+
+static bool is_by_routes(const json_t *status)
+{
+    return strcmp(text_of(get(status, "apply"), "by"), "routes") == 0;
+}
 
 static void put_working(const json_t *status)
 {
     const json_t *minute = get(get(status, "apply"), "last_minute");
-    const json_int_t n = number(minute, "opened"), given = number(minute, "given"),
-                     median = number(minute, "cwnd_median");
+    const double n = real(minute, "opened");
+    char median[32] = "";
 
+    if (number(minute, "cwnd_median") > 0)
+        snprintf(median, sizeof(median), " (median " FORMAT ")", number(minute, "cwnd_median"));
     if (json_is_true(get(status, "dry_run")))
         puts("riptide: DRY RUN. Windows are computed, and none is given.");
-    else if (!strcmp(text_of(get(status, "apply"), "by"), "routes"))
-        printf("riptide: working. Routes give " FORMAT " destination%s their window.\n",
-               PLURAL(number(status, "routes")));
-    else if (n == 0)
-        puts("riptide: working. No connection has opened in the last minute.");
-    else if (median > 0)
-        printf("riptide: working. %.0f %% of new connections got their window (median " FORMAT
-               ").\n", 100 * (double)given / (double)n, median);
+    else if (n > 0)
+        printf("riptide: working. %.0f %% of new connections got their window%s.\n",
+               100 * real(minute, "given") / n, median);
+    else if (is_by_routes(status))
+        printf("riptide: working. Routes give windows to destinations: " FORMAT ".\n",
+               number(status, "routes"));
     else
-        printf("riptide: working. %.0f %% of new connections got their window.\n",
-               100 * (double)given / (double)n);
+        puts("riptide: working. No connection has opened in the last minute.");
 }
 
 /* By routes alone a family can be without windows while the other has them. */
@@ -70,11 +72,22 @@ static void put_off(const json_t *status)
     bool has_ipv4 = json_is_true(get(get(rules, "ipv4"), "in_place"));
     bool has_ipv6 = json_is_true(get(get(rules, "ipv6"), "in_place"));
 
-    if (strcmp(text_of(get(status, "apply"), "by"), "routes") != 0 || has_ipv4 == has_ipv6)
+    if (!is_by_routes(status) || has_ipv4 == has_ipv6)
         puts("riptide: NO EFFECT. No connection gets a window.");
     else
         printf("riptide: DEGRADED. %s connections get no window.\n", has_ipv4 ? "IPv6" : "IPv4");
 }
+
+/* What is the same for all hosts. */
+static const struct {
+    const char *health, *line, *remedy;
+} plain[] = {
+    { "paused", "PAUSED. New connections start without windows.", "riptide resume" },
+    { "failing", "FAILING. The open connections cannot be read.", "riptide doctor" },
+    { "full", "FULL. New destinations find no free place.",
+      "a larger max-destinations, or prefix-len6 = 64" },
+    { "starting", "starting. No round is complete yet.", NULL },
+};
 
 /* The first line, and what to do: NULL: nothing. */
 static const char *put_health(const json_t *status, const char *health)
@@ -83,37 +96,25 @@ static const char *put_health(const json_t *status, const char *health)
     const double suspended_s = real(get(status, "apply"), "suspended_s");
     char span[TEXT_SPAN_BYTES];
 
-    if (!strcmp(health, "paused")) {
-        puts("riptide: PAUSED. New connections start without windows.");
-        return "riptide resume";
-    }
-    if (!strcmp(health, "failing")) {
-        puts("riptide: FAILING. The open connections cannot be read.");
-        return "riptide doctor";
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+        if (strcmp(health, plain[i].health) != 0)
+            continue;
+        printf("riptide: %s\n", plain[i].line);
+        return plain[i].remedy;
     }
     if (suspended_s > 0) {
         printf("riptide: SUSPENDED. Windows did harm; they are tried again in %s.\n",
                text_span(span, suspended_s));
-        return "riptide verdict shows where; a smaller cwnd-max may help";
+        return "riptide verdict has the figures; a smaller cwnd-max may help";
     }
-    if (!strcmp(health, "degraded")) {
+    if (!strcmp(health, "degraded"))
         printf("riptide: %s. " FORMAT " of " FORMAT " routes are not used by connections.\n",
                not_taken == routes ? "NO EFFECT" : "DEGRADED", not_taken, routes);
-        return "riptide doctor";
-    }
-    if (!strcmp(health, "off")) {
+    else if (!strcmp(health, "off"))
         put_off(status);
-        return "riptide doctor";
-    }
-    if (!strcmp(health, "full")) {
-        puts("riptide: FULL. New destinations find no free place.");
-        return "a larger max-destinations, or prefix-len6 = 64";
-    }
-    if (!strcmp(health, "starting"))
-        puts("riptide: starting. No round is complete yet.");
     else
         put_working(status);
-    return NULL;
+    return strcmp(health, "ok") == 0 ? NULL : "riptide doctor";
 }
 
 /* The last one, if it is not older than an hour, and says more than the reason does. */
@@ -133,16 +134,16 @@ static void put_message(const json_t *status)
               text_of(last, "text"));
 }
 
-static void put_minute(const json_t *apply)
+/* Those by routes alone are known when they close. */
+static void put_minute(const json_t *status)
 {
-    const json_t *minute = get(apply, "last_minute");
+    const json_t *minute = get(get(status, "apply"), "last_minute");
 
-    if (number(minute, "opened") == 0)
-        return;
-    field("last minute", FORMAT " opened to known destinations: " FORMAT " with a window, " FORMAT
-          " held out, " FORMAT " others", number(minute, "opened"), number(minute, "given"),
-          number(minute, "held_out"), number(minute, "opened") - number(minute, "given") -
-          number(minute, "held_out"));
+    if (number(minute, "opened") > 0)
+        field("last minute", FORMAT " %s: " FORMAT " with a window, " FORMAT " held out, " FORMAT
+              " without one", number(minute, "opened"),
+              is_by_routes(status) ? "closed" : "opened", number(minute, "given"),
+              number(minute, "held_out"), number(minute, "without"));
 }
 
 static void put_effect(const json_t *effect)
@@ -164,14 +165,14 @@ static void put_figures(const json_t *status)
     const double in_force = real(status, "in_force_percent");
     char span[TEXT_SPAN_BYTES], ago[TEXT_SPAN_BYTES];
 
-    put_minute(apply);
+    put_minute(status);
     if (in_force < 99.95 && json_is_object(round) && json_is_false(get(status, "dry_run")))
         field("in force", "%.1f %% of the last minute", in_force);
     field("destinations", FORMAT " with a window, at most " FORMAT "; without a route: " FORMAT,
           number(status, "destinations"), number(status, "max_destinations"),
           number(status, "left_alone"));
     put_effect(get(apply, "effect"));
-    if (!strcmp(text_of(apply, "asked"), "auto") && !strcmp(text_of(apply, "by"), "routes"))
+    if (!strcmp(text_of(apply, "asked"), "auto") && is_by_routes(status))
         field("apply", "auto chose routes: %s", text_of(apply, "why"));
     if (number(status, "hints") > 0)
         field("hints", FORMAT " in force, sections [prefix] included: riptide hint",
@@ -189,89 +190,43 @@ static bool is_trouble(const char *health)
            strcmp(health, "paused") != 0;
 }
 
-/* Whether a process is stopped, by a signal or a debugger. */
-static bool is_stopped(int pid)
+/* A line for each hour that is known, in local time. */
+static void put_hours(const json_t *hours)
 {
-    char path[32], line[64], state = '?';
-    FILE *file;
+    const json_t *hour, *effect;
+    char begin[TEXT_TIME_BYTES];
+    size_t i;
 
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    file = pid > 0 ? fopen(path, "re") : NULL;
-    while (file && state == '?' && fgets(line, sizeof(line), file))
-        sscanf(line, "State: %c", &state);
-    if (file)
-        fclose(file);
-    return state == 'T' || state == 't';
-}
-
-static void put_left(const struct kernel_left *left)
-{
-    if (left->n_rules > 0 || left->n_routes > 0)
-        field("left", "%zu rules, %zu routes in the kernel: nobody maintains them", left->n_rules,
-              left->n_routes);
-}
-
-static void put_hanging(int pid, const struct kernel_left *left)
-{
-    const bool has_stopped = is_stopped(pid);
-
-    printf("riptide: HANGS. No answer for %d s", CLIENT_TIMEOUT_S);
-    if (pid)
-        printf("; process %d%s", pid, has_stopped ? " is stopped" : "");
-    puts(".");
-    put_left(left);
-    if (has_stopped)
-        field("do", "kill -CONT %d", pid);
-    else if (pid)
-        field("do", "systemctl restart riptided (without systemd: kill -KILL %d)", pid);
-    else
-        field("do", "systemctl restart riptided");
-}
-
-static void put_absence(const char *control, const struct kernel_left *left)
-{
-    bool is_left = left->n_rules > 0 || left->n_routes > 0;
-    int holder;
-
-    if (kernel_find_holder(&holder)) {
-        puts("riptide: NOT RUNNING here, but another process gives windows.");
-        field("asked", "%s", control);
-        if (holder > 0)
-            field("why", "process %d manages this network namespace: an agent that embeds the "
-                  "library, or a riptided with another --control", holder);
-        else
-            field("why", "a process that this user cannot see manages this network namespace");
-        return;
+    puts("HOUR           WINDOW HELD OUT  WITHOUT RETRANSMITTED   TIME WITH WINDOWS");
+    json_array_foreach(hours, i, hour)
+    {
+        effect = get(hour, "effect");
+        printf("%s %8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT,
+               text_time(begin, text_of(hour, "hour"), "%b %d %H:%M"), number(hour, "with_window"),
+               number(hour, "held_out"), number(hour, "without"));
+        printf(json_is_number(get(hour, "retransmitted")) ? " %11.2f %%" : "             -",
+               100 * real(hour, "retransmitted"));
+        if (json_is_object(effect))
+            printf(" %+5.0f %% (%+.0f to %+.0f)", 100 * real(effect, "time"),
+                   100 * real(effect, "low"), 100 * real(effect, "high"));
+        if (number(hour, "suspensions") > 0)
+            printf(" suspended");
+        putchar('\n');
     }
-    puts(is_left ? "riptide: NOT RUNNING, but its windows are still in the kernel."
-                 : "riptide: NOT RUNNING. It has left nothing in the kernel.");
-    field("asked", "%s", control);
-    put_left(left);
-    field("do", "systemctl start riptided%s",
-          is_left ? "; or, to remove them: riptide flush" : "");
 }
 
-/* Where no riptided answers: what is in the kernel all the same, and what to do. */
-static int report_absence(const struct command_options *options, int error, int pid,
-                          const char *reason)
+static int history_run(const struct command_options *options)
 {
-    const bool hangs = error == -ETIMEDOUT;
-    struct riptide_error none = { .text = "" };
-    struct kernel_left left;
-    int r = kernel_find_left(options->table, &left);
+    json_t *answer;
+    int status = client_ask_or_say(options, json_pack("{s:s}", "request", "history"), &answer);
 
-    if (r < 0)
-        return command_fail(options, &none, r);
+    if (status != EXIT_SUCCESS)
+        return status;
     if (options->json)
-        command_print_json(options, json_pack("{s:s, s:s, s:I, s:I}", "health",
-                                              hangs ? "hangs" : "not running", "reason", reason,
-                                              "rules_left", (json_int_t)left.n_rules,
-                                              "routes_left", (json_int_t)left.n_routes));
-    else if (hangs)
-        put_hanging(pid, &left);
-    else
-        put_absence(options->control, &left);
-    return hangs ? EXIT_TROUBLE : EXIT_NOT_RUNNING;
+        return command_print_json(options, answer);
+    put_hours(get(answer, "hours"));
+    json_decref(answer);
+    return EXIT_SUCCESS;
 }
 
 int status_run(const struct command_options *options)
@@ -280,12 +235,14 @@ int status_run(const struct command_options *options)
     const char *health, *remedy;
     json_t *status;
     bool is_troubled;
-    int pid = 0;
-    int r = client_ask(options->control, json_pack("{s:s}", "request", "status"), &status,
-                       &pid, &error);
+    int pid = 0, r;
 
+    if (options->history)
+        return history_run(options);
+    r = client_ask(options->control, json_pack("{s:s}", "request", "status"), &status, &pid,
+                   &error);
     if (r == -ETIMEDOUT || client_is_absence(r))
-        return report_absence(options, r, pid, error.text);
+        return absence_report(options, r, pid, error.text);
     if (r < 0)
         return command_fail(options, &error, r);
     health = text_of(status, "health");

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 
 /* Where the text of a field begins. */
 enum { INDENT = 15 };
@@ -59,6 +60,17 @@ const char *text_span(char text[TEXT_SPAN_BYTES], double s)
         snprintf(text, TEXT_SPAN_BYTES, "%.1f s", s);
     else
         snprintf(text, TEXT_SPAN_BYTES, "%ld s", (long)(s + 0.5));
+    return text;
+}
+
+const char *text_time(char text[TEXT_TIME_BYTES], const char *utc, const char *format)
+{
+    struct tm tm = { .tm_mday = 1 };
+    time_t time;
+
+    strptime(utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    time = timegm(&tm);
+    strftime(text, TEXT_TIME_BYTES, format, localtime_r(&time, &tm));
     return text;
 }
 

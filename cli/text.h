@@ -21,6 +21,12 @@ unsigned int text_field(FILE *out, const char *name, const char *format, ...)
 /* A duration in the largest unit of which it has two: "45 s", "12 min", "3 h", "366 d". */
 const char *text_span(char text[TEXT_SPAN_BYTES], double s);
 
+/* The size of text_time's text. */
+#define TEXT_TIME_BYTES 32
+
+/* "2026-11-27T08:00:00Z" in local time, by a format of strftime(3). */
+const char *text_time(char text[TEXT_TIME_BYTES], const char *utc, const char *format);
+
 /* The size of text_bytes's text. */
 #define TEXT_AMOUNT_BYTES 24
 

@@ -49,7 +49,7 @@ def test_status_counts_the_connections_of_the_last_minute(net, daemon):
         assert minute["opened"] == minute["given"] >= 1 and minute["held_out"] == 0 and minute["cwnd_median"] >= 10
         first, second, *_ = fits(net.host.run(RIPTIDE))
         assert first == f"riptide: working. 100 % of new connections got their window (median {minute['cwnd_median']})."
-        assert second.startswith(f"  last minute  {minute['opened']} opened to known destinations: {minute['opened']} with a window, ")
+        assert second.startswith(f"  last minute  {minute['opened']} opened: {minute['opened']} with a window, ")
 
 
 def test_status_says_how_it_is(net):
@@ -60,7 +60,7 @@ def test_status_says_how_it_is(net):
         assert (found["round"]["connections"], found["destinations"], found["routes"]) == (2, 2, 2)
         assert found["messages"] == []
         screen = net.host.run(RIPTIDE).stdout
-        assert screen.startswith("riptide: working. Routes give 2 destinations their window.\n")
+        assert screen.startswith("riptide: working. Routes give windows to destinations: 2.\n")
         assert "  destinations 2 with a window, at most 16384; without a route: 0\n" in screen
         net.host.run(RIPTIDE, "pause")
         assert fits(net.host.run(RIPTIDE))[:2] == ["riptide: PAUSED. New connections start without windows.", "  do           riptide resume"]
@@ -170,3 +170,13 @@ def test_a_dry_run_has_no_rules_in_place(net):
     assert fits(net.host.run(RIPTIDE, "status", "--control", path))[0] == "riptide: DRY RUN. Windows are computed, and none is given."
     process.terminate()
     assert process.wait(DEADLINE_S) == 0
+
+
+def test_history_has_a_line_for_each_hour(net):
+    with Daemon.learned(net, "203.0.113.1"):
+        wait_rounds()
+        net.short("203.0.113.1")
+        header, hour = net.host.run(RIPTIDE, "status", "--history").stdout.splitlines()
+        assert header.startswith("HOUR ") and len(header) <= 80 and len(hour) <= 80
+        (found,) = riptide_json(net.host, "status", "--history")["hours"]
+        assert int(hour.split()[3]) == found["with_window"]

@@ -43,7 +43,7 @@ def test_of_one_destination_each_step_is_a_line(net):
         assert (found["window"]["connections"], found["window"]["cwnd"]) == (1, 25)
         said = derived(net.host, V4)
         assert said.startswith(f"{V4}: connections start with 25 segments\n") and "  why " not in said
-        assert re.findall("^  (\\w+)", said, re.M) == ["connections", "path", "computed", "bounds", "window", "route", "kernel"]
+        assert re.findall("^  (\\w+)", said, re.M) == ["connections", "path", "computed", "bounds", "window", "route", "kernel", "changes"]
         assert "  route        25 segments\n" in said
         assert f"  kernel       takes {V4} of table 7230 dev eth0, initcwnd 25\n" in said
         lines = net.host.run(*AS_NOBODY, RIPTIDE, "show", V4).stdout.splitlines()

@@ -29,7 +29,7 @@ trap 'kill -KILL $daemon 2>&- || true' EXIT
 start() {
     riptided --config "$CONFIG" --state "$STATE" >>"$LOG" 2>&1 &
     daemon=$!
-    soon "process $daemon" riptide status
+    soon "process $daemon, running" riptide status
 }
 
 stop() {
