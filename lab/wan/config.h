@@ -1,30 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options of the form `key=value,key=value` into a network. Pure: refusals are text for the caller.
+ * The network, a line of numbers at a time, as wanbox.py writes them. Pure.
+ *
+ *     port NAME NETNS DEV MTU UP_BPS UP_BYTES DOWN_BPS DOWN_BYTES
+ *     net PORT PREFIX             lives behind that port
+ *     path DELAY_NS BPS BYTES LOSS SEED JITTER_NS REORDER
+ *     route PORT PATH PREFIX      packets of that port to there take that path
+ *     change PATH DELAY_NS BPS BYTES LOSS SEED JITTER_NS REORDER
+ *
+ * Ports and paths are numbered from 0 on, in their order. A rate of 0 is infinitely fast.
  */
 #ifndef WAN_CONFIG_H
 #define WAN_CONFIG_H
 
-#include <stddef.h>
-
 #include "network.h"
 
-struct wan_refusal {
-    char text[512]; /* one line: what, and the remedy */
-};
-
-/* 0, -EINVAL with a refusal, or -ENOMEM. A path keeps `text`; the ports it names come before it. */
-int wan_config_port(struct wan_network *network, const char *text, struct wan_refusal *refusal);
-int wan_config_path(struct wan_network *network, const char *text, struct wan_refusal *refusal);
-
 /*
- * `N KEY=VALUE,...`: changes the n-th path, from 1 on, while it runs. Packets on the path
- * arrive when they were due; those that its link has not sent yet leave at the new rate.
+ * -EINVAL; -EEXIST: the prefix is there already; -ENOMEM. After a change packets on the path arrive
+ * when they were due; those that its link has not sent yet leave at the new rate.
  */
-int wan_config_change(struct wan_network *network, const char *text, uint64_t now_ns,
-                      struct wan_refusal *refusal);
-
-/* After the last option. */
-int wan_config_finish(struct wan_network *network, struct wan_refusal *refusal);
+int wan_config_read(struct wan_network *network, const char *line, uint64_t now_ns);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wan: the loop between the TUN devices, the clock and the network. Everything that can be decided
- * without a system call is decided in network.c and below.
+ * wan LINE...: config.h has the lines. The loop between the TUN devices, the clock and the network.
+ * Everything that can be decided without a system call is decided in network.c and below.
  */
 #define _GNU_SOURCE 1
 
@@ -36,10 +36,6 @@ struct loop {
     size_t line_length;
 };
 
-static const char usage[] =
-    "usage: wan --port name=NAME,netns=NETNS,net=PREFIX[,...] ... --path [from=NAME,][to=...,]...\n"
-    "lab/wan/README.md lists the keys\n";
-
 static uint64_t clock_ns(void)
 {
     struct timespec now;
@@ -48,30 +44,15 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * WAN_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static int parse_options(struct wan_network *network, int argc, char **argv)
+static int read_lines(struct wan_network *network, int argc, char **argv)
 {
-    struct wan_refusal refusal = { "use --port or --path" };
-    const char *name = "", *value = "";
-    int error = 0;
+    int error = argc > 1 ? 0 : -EINVAL;
 
-    for (int i = 1; i < argc && !error; i += 2) {
-        name = argv[i];
-        value = i + 1 < argc ? argv[i + 1] : "";
-        if (!strcmp(name, "--port"))
-            error = wan_config_port(network, value, &refusal);
-        else if (!strcmp(name, "--path"))
-            error = wan_config_path(network, value, &refusal);
-        else
-            error = -EINVAL;
+    for (int i = 1; i < argc && !error; i++) {
+        error = wan_config_read(network, argv[i], 0);
+        if (error)
+            fprintf(stderr, "wan: %s: %s\n", argv[i], strerror(-error));
     }
-    if (!error) {
-        name = "all options";
-        value = "together";
-        error = wan_config_finish(network, &refusal);
-    }
-    if (error)
-        fprintf(stderr, "wan: %s %s: %s\n", name, value,
-                error == -EINVAL ? refusal.text : strerror(-error));
     return error;
 }
 
@@ -183,18 +164,11 @@ static int read_signal(struct loop *loop)
     return 0;
 }
 
-static void change_path(struct loop *loop)
+static void change(struct loop *loop)
 {
-    struct wan_refusal refusal;
-
     loop->line[loop->line_length] = '\0';
     loop->line_length = 0;
-    if (wan_config_change(&loop->network, loop->line, clock_ns(), &refusal)) {
-        fprintf(stderr, "wan: %s: %s\n", loop->line, refusal.text);
-        puts("refused");
-    } else {
-        puts("changed");
-    }
+    puts(wan_config_read(&loop->network, loop->line, clock_ns()) ? "refused" : "changed");
     fflush(stdout);
 }
 
@@ -206,7 +180,7 @@ static void read_input(struct loop *loop, struct pollfd *input)
     if (read(input->fd, &byte, 1) != 1)
         input->fd = -1;
     else if (byte == '\n')
-        change_path(loop);
+        change(loop);
     else if (loop->line_length < sizeof(loop->line) - 1)
         loop->line[loop->line_length++] = byte;
 }
@@ -257,11 +231,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "wan: %s\n", strerror(-error));
         return 1;
     }
-    if (argc == 2 && !strcmp(argv[1], "--help")) {
-        fputs(usage, stdout);
-        return 0;
-    }
-    if (parse_options(&loop.network, argc, argv))
+    if (read_lines(&loop.network, argc, argv))
         return 2;
     error = set_process(&loop.signal_fd);
     if (error) {

@@ -32,8 +32,7 @@ struct wan_network {
     struct wan_port *ports;
     struct wan_path *paths;
     size_t port_count, path_count, capacity;
-    struct wan_table nets;      /* destination -> index of a port */
-    struct wan_table any_paths; /* paths without a source */
+    struct wan_table nets; /* destination -> index of a port */
     struct wan_queue queue;
     struct wan_histogram recent_late_ns; /* of all paths, since the last report */
 };

@@ -38,7 +38,6 @@ struct wan_path {
     uint64_t random_state;
     uint64_t last_due_ns;
 
-    const char *text; /* the option that made this path */
     uint64_t packets, bytes;
     uint64_t delivered_packets, delivered_bytes;
     uint64_t dropped_buffer, dropped_loss, dropped_memory, undelivered;

@@ -2,11 +2,13 @@
 """Runs `wan` between network namespaces: hosts, sockets inside them, the process and its counters.
 
 Tests and labs that use this send packets and check what arrives.
-Run as root in a sandbox of its own (see README.md); standard library only, Python 3.9 and later.
+Run as root in a sandbox of its own (see README.md); standard library only.
 """
 import ctypes
+import ipaddress
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -47,16 +49,84 @@ def socket_in(netns, *arguments):
         os.close(home_fd)
 
 
+TIME = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+RATE = {"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
+SIZE = {"b": 1, "kb": 1e3, "kib": 1024, "mb": 1e6, "mib": 1 << 20}
+LOSS_ALWAYS = 1 << 53
+NUMBER = {"": 1}
+#: The numbers of a path and of a port, in the order in which `wan` reads them.
+PATH_UNITS = {"delay": TIME, "rate": RATE, "buffer": SIZE, "loss": {"": LOSS_ALWAYS, "%": LOSS_ALWAYS / 100},
+              "seed": NUMBER, "jitter": TIME, "reorder": NUMBER}
+PORT_UNITS = {"mtu": NUMBER, "up_rate": RATE, "up_buffer": SIZE, "down_rate": RATE, "down_buffer": SIZE}
+
+
+def quantity(key, text, units):
+    """A number with a unit. Errors: ValueError."""
+    found = re.fullmatch(r"(\d+\.?\d*)([a-z%]*)", text)
+    if not found or found[2] not in units:
+        raise ValueError(f"{key}={text}: give a number and one of: {', '.join(units) or 'no unit'}")
+    return round(float(found[1]) * units[found[2]])
+
+
+def parse(text, units, words=()):
+    """The values of `key=value,...`: numbers by their units, and lists of words."""
+    values = {}
+    for key, _, value in (word.partition("=") for word in text.split(",")):
+        if key in units:
+            values[key] = quantity(key, value, units[key])
+        elif key in words:
+            values.setdefault(key, []).append(value)
+        else:
+            raise ValueError(f"{key}={value}: use one of {', '.join([*units, *words])}")
+    return values
+
+
+def numbers(values, units):
+    """The numbers as `wan` reads them. Errors: ValueError."""
+    for way in ("", "up_", "down_"):
+        if bool(values.get(way + "rate")) != bool(values.get(way + "buffer")):
+            raise ValueError(f"give {way}rate and {way}buffer together")
+    if values.get("loss", 0) > LOSS_ALWAYS:
+        raise ValueError("loss: at most 1")
+    return " ".join(str(values.get(key, 0)) for key in units)
+
+
+def lines_of(ports, paths):
+    """The lines for `wan`; the longest prefix decides, then whether a path has a source."""
+    lines, nets, routes = [], {}, {}
+    for port in ports:
+        given = parse(port, PORT_UNITS, ("name", "netns", "net", "dev"))
+        if not {"name", "netns", "net"} <= set(given):
+            raise ValueError(f"{port}: give name, netns and net")
+        (name,), (netns,), (dev,) = given["name"], given["netns"], given.get("dev", ["wan0"])
+        lines.append(f"port {name} {netns} {dev} {numbers({'mtu': 1500, **given}, PORT_UNITS)}")
+        nets[name] = [str(ipaddress.ip_network(net, strict=False)) for net in given["net"]]
+    lines += [f"net {n} {net}" for n, of_port in enumerate(nets.values()) for net in of_port]
+    for n, path in enumerate(paths):
+        lines.append(f"path {numbers(path, PATH_UNITS)}")
+        (source,) = path.get("from", [None])
+        if source not in (None, *nets):
+            raise ValueError(f"from={source}: give the name of a port")
+        for to in path.get("to", ["::/0"]):
+            for net in nets.get(to) or [str(ipaddress.ip_network(to, strict=False))]:
+                if routes.setdefault((source, net), n) != n:
+                    raise ValueError(f"to={to}: there is a path for this already")
+    for number, name in enumerate(nets):
+        chosen = {net: n for (source, net), n in routes.items() if source is None}
+        chosen.update({net: n for (source, net), n in routes.items() if source == name})
+        lines += [f"route {number} {n} {net}" for net, n in chosen.items()]
+    return lines
+
+
 class Wan:
-    """A running `wan`. Addresses: {port name: [address, ...]}, set once the devices exist; each
-    host's default route leads into the WAN. Names of ports and of namespaces are the same here."""
+    """A running `wan`. Ports and paths: README.md. Addresses: {port name: [address, ...]}, set once
+    the devices exist; each host's default route leads into the WAN. Names of ports and of namespaces
+    are the same here."""
 
     def __init__(self, ports, paths, addresses):
-        self.arguments = [binary()]
-        for port in ports:
-            self.arguments += ["--port", port]
-        for path in paths:
-            self.arguments += ["--path", path]
+        # A seed of its own for each path, or both directions would lose the same packets.
+        self.paths = [{"seed": n + 1, **parse(path, PATH_UNITS, ("from", "to"))} for n, path in enumerate(paths)]
+        self.arguments = [binary(), *lines_of(ports, self.paths)]
         self.addresses = addresses
         self.process = None
         self._text = b""
@@ -117,11 +187,14 @@ class Wan:
         return json.loads(self._line())
 
     def change(self, number, text):
-        """Changes values of the nth path, from 1 on, such as "rate=2mbit"."""
-        self.process.stdin.write(b"%d %s\n" % (number, text.encode()))
+        """Changes values of the nth path, from 1 on, such as "rate=2mbit". Errors: ValueError, IndexError."""
+        path = {**self.paths[number - 1], **parse(text, PATH_UNITS)}
+        line = f"change {number - 1} {numbers(path, PATH_UNITS)}\n"
+        self.paths[number - 1] = path
+        self.process.stdin.write(line.encode())
         self.process.stdin.flush()
         if self._line() != "changed":
-            raise RuntimeError("wan did not change path %d" % number)
+            raise RuntimeError(f"wan did not change path {number}")
 
     def stop(self, how=signal.SIGTERM):
         """Ends it and returns the last counters."""
