@@ -4,7 +4,7 @@
  * daemon.c runs the daemon.
  */
 #include "daemon.h"
-#include "lib/tools.h"
+#include "kernel.h"
 #include "log.h"
 #include "settings.h"
 
@@ -45,7 +45,7 @@ static int flush(const struct settings *settings)
     struct riptide_error error = { .text = "" };
     int pid, r;
 
-    if (riptide_applier_get_holder(&pid) == 0) {
+    if (kernel_find_holder(&pid)) {
         if (pid)
             snprintf(holder, sizeof(holder), "process %d", pid);
         log_line(LOG_LEVEL_INFO,

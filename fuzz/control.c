@@ -24,7 +24,7 @@ static void check_answer(const char *text, size_t n, const struct daemon *stand_
     CASE_CHECK(json_is_true(ok) || json_string_length(json_object_get(answer, "error")) > 0);
     if (removed)
         CASE_CHECK(riptide_prefix_parse(&dst, removed) == 0 && stand_in->hint.dst.family == 0 &&
-                   riptide_prefix_equal(&dst, &in_force) && stand_in->n_changes == 1);
+                   prefix_equals(&dst, &in_force) && stand_in->n_changes == 1);
     else
         CASE_CHECK(stand_in->hint.dst.family != 0);
     json_decref(answer);

@@ -5,7 +5,6 @@
 #ifndef RIPTIDE_TESTS_CONFIG_CASE_H
 #define RIPTIDE_TESTS_CONFIG_CASE_H
 
-#include "lib/internal.h"
 #include "settings.h"
 #include "unit.h"
 
@@ -16,7 +15,7 @@
     }
 
 /* Those that are freed where they go out of scope. */
-#define SETTINGS CLEANUP(settings_deinit) struct settings
+#define SETTINGS __attribute__((cleanup(settings_deinit))) struct settings
 
 static inline int read_bytes(struct settings *settings, const char *bytes, size_t n)
 {

@@ -4,7 +4,7 @@
 #define TESTS_UNIT_STAND_IN_H
 
 #include "request.h"
-#include "lib/prefix.h"
+#include "prefixes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -112,7 +112,7 @@ int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
                                   struct riptide_error *error)
 {
 
-    if (!riptide_prefix_equal(dst, &daemon->hint.dst)) {
+    if (!prefix_equals(dst, &daemon->hint.dst)) {
         snprintf(error->text, sizeof(error->text), "no such hint");
         return RIPTIDE_E_UNKNOWN;
     }
