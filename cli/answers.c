@@ -334,13 +334,12 @@ static json_t *round_json(const struct health *health)
 
     if (health->n_ticks == 0)
         return json_null();
-    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "number",
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:I, s:f}", "number",
                      (json_int_t)health->n_ticks, "ago_s",
                      s_of(clock_read_ns(CLOCK_BOOTTIME) - tick->finished_ns), "took_ms",
                      ms_of(tick->finished_ns - tick->started_ns), "late_ms",
                      ms_of(health->late_ns), "late_max_ms", ms_of(health->late_max_ns),
-                     "connections", (json_int_t)tick->samples, "refused",
-                     (json_int_t)tick->overflow, "interval_s", s_of(tick->interval_ns));
+                     "connections", (json_int_t)tick->samples, "interval_s", s_of(tick->interval_ns));
 }
 
 static json_t *messages_json(void)

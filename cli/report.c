@@ -156,10 +156,9 @@ static void report_none(const struct settings *settings, const struct riptide_ti
                  tick->samples);
 }
 
-/* Each once at its beginning, not in each round. */
+/* Each once at its beginning, not in each round; `n_refused`: of this one. */
 static void report_full(const struct settings *settings,
-                        const struct riptide_estimator_stats *stats,
-                        const struct riptide_tick *tick)
+                        const struct riptide_estimator_stats *stats, uint64_t n_refused)
 {
     static bool is_full_said, is_refusal_said;
     const struct log_fields fields = { .event = "full" };
@@ -171,15 +170,15 @@ static void report_full(const struct settings *settings,
                   "full: --max-destinations %" PRIu32 " are in use, %" PRIu32
                   " of them in %s; those with fewest connections give way to new ones",
                   settings->estimator.max_destinations, stats->largest_destinations, largest);
-    if (tick->overflow > 0 && !is_refusal_said)
+    if (n_refused > 0 && !is_refusal_said)
         log_event(LOG_LEVEL_WARNING, &fields,
                   "%" PRIu64 " connections do not count: %s of --max-destinations %" PRIu32
                   "; %s has %" PRIu32,
-                  tick->overflow,
+                  n_refused,
                   stats->is_full ? "none can give way at once" : "their /24 or /64 has its sixteenth",
                   settings->estimator.max_destinations, largest, stats->largest_destinations);
     is_full_said = stats->is_full;
-    is_refusal_said = tick->overflow > 0;
+    is_refusal_said = n_refused > 0;
 }
 
 /*
@@ -208,13 +207,17 @@ static void report_tick(const struct settings *settings,
                         const struct riptide_estimator_stats *stats,
                         const struct riptide_tick *tick)
 {
-    report_full(settings, stats, tick);
+    static uint64_t n_refused_before;
+    uint64_t n_refused = stats->overflow - n_refused_before;
+
+    n_refused_before = stats->overflow;
+    report_full(settings, stats, n_refused);
     report_none(settings, tick, stats->destinations);
     report_share(settings, tick);
     log_line(LOG_LEVEL_DEBUG,
              "tick: %" PRIu64 " connections, %" PRIu64 " destinations, %" PRIu64
              " refused, %.1f ms; the dump took %.1f ms of a core, the next is after %.3f s",
-             tick->samples, stats->destinations, tick->overflow,
+             tick->samples, stats->destinations, n_refused,
              (double)(tick->finished_ns - tick->started_ns) / 1e6,
              (double)tick->observe_cpu_ns / 1e6, (double)tick->interval_ns / 1e9);
 }

@@ -46,7 +46,6 @@ struct riptide_tick {
     uint64_t finished_ns;    /* when the last change of this round was in the kernel */
     uint64_t interval_ns;    /* from the beginning of this round to that of the next */
     uint64_t samples;        /* connections that counted, open and closed */
-    uint64_t overflow;       /* refused for max_destinations or max_windows */
     uint64_t observe_cpu_ns; /* processor time of the dump, including work on its samples */
 };
 

@@ -152,7 +152,8 @@ struct riptide_estimator_stats {
     uint64_t samples;      /* added */
     uint64_t left_out;     /* of those, without evidence for the policy */
     uint64_t invalid;      /* samples (no address, window 0 or from 2^31), and policy results */
-    uint64_t overflow;     /* samples refused for max_destinations, or a sixteenth of it */
+    uint64_t overflow;     /* samples refused for max_destinations, or a sixteenth of it; of an
+                              agent also windows, for max_windows */
     bool is_full; /* new destinations have found no free place, and none is free since */
     struct riptide_prefix largest; /* the /64, /24 or wider one that has most, at present */
     uint32_t largest_destinations; /* of `largest`; 0: there are none */

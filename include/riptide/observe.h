@@ -43,7 +43,6 @@ struct riptide_sample {
     uint64_t busy_time_us;      /* time with data in flight, in steps of a jiffy; Linux 4.10 */
     uint16_t local_port;
     uint16_t remote_port;
-    bool app_limited;     /* the delivery rate was limited by the application */
     bool closed;          /* its state when it closed; see destroy_events */
     bool shown;           /* by an earlier dump: to count each once, skip it if closed */
     uint32_t reserved[8]; /* 0 */

@@ -86,7 +86,6 @@ static struct riptide_sample *make_stream(const struct plan *plan)
             .acked_bytes = (uint64_t)random() % 1000000,
             .delivery_rate_Bps = (uint64_t)random() % 10000000,
             .last_data_sent_ms = (uint32_t)random() % 500,
-            .app_limited = random() % 2,
         };
         if (host % 2)
             sample->dst = (struct riptide_prefix){ AF_INET6, 128, { 0x20, 1, 0x0d, 0xb8 } };

@@ -217,7 +217,5 @@ struct riptide_sample flow_sample(const struct path *path, const struct flow *fl
         .busy_time_us = (uint64_t)(flow->busy_s * 1e6),
         .ssthresh_segs = flow->ssthresh > 0 ? (uint32_t)flow->ssthresh : INT32_MAX,
         .last_data_sent_ms = (uint32_t)fmax(0, (path->now_s - flow->last_sent_s) * 1e3),
-        .app_limited =
-            (flow->limit > 0 && flow->limit < flow->cwnd) || (!flow->is_busy && flow->left <= 0),
     };
 }

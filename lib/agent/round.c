@@ -90,7 +90,7 @@ static int hand_over(struct riptide_agent *agent)
         if (r < 0)
             return r;
         agent->in_hand = NULL;
-        agent->tick.overflow += r == RIPTIDE_E_FULL;
+        agent->estimator->stats.overflow += r == RIPTIDE_E_FULL;
     }
     return agent->phase == PHASE_HANDING ? 0 : round_on_applier(agent);
 }
@@ -125,15 +125,13 @@ static void begin_round(struct riptide_agent *agent, uint64_t now_ns)
         give_up_round(agent, r);
 }
 
-/* The estimator counts invalid samples. */
+/* The estimator counts invalid samples, and those that it has no place for. */
 static void count_sample(struct riptide_tick *tick, const struct riptide_sample *sample,
                          int outcome)
 {
     bool is_shown_before = sample->closed && sample->shown;
-    bool is_added = (outcome == 0 || outcome == RIPTIDE_E_LEFT_OUT) && !is_shown_before;
 
-    tick->samples += is_added;
-    tick->overflow += outcome == RIPTIDE_E_FULL;
+    tick->samples += (outcome == 0 || outcome == RIPTIDE_E_LEFT_OUT) && !is_shown_before;
 }
 
 static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,

@@ -87,7 +87,6 @@ __attribute__((always_inline)) static inline void fill(struct riptide_sample *sa
     sample->acked_bytes = info->tcp.tcpi_bytes_acked;
     sample->delivery_rate_Bps = info->tcp.tcpi_delivery_rate;
     sample->last_data_sent_ms = info->tcp.tcpi_last_data_sent;
-    sample->app_limited = info->tcp.tcpi_delivery_rate_app_limited;
     sample->local_port = ntohs(msg->id.idiag_sport);
     sample->remote_port = ntohs(msg->id.idiag_dport);
     sample->closed = false;

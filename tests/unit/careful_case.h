@@ -45,7 +45,6 @@ static inline struct riptide_sample closed(uint32_t cwnd, uint32_t segs, uint32_
     sample.data_segs_out = segs + lost;
     sample.retrans_segs = lost;
     sample.acked_bytes = (uint64_t)segs * MSS_BYTES;
-    sample.app_limited = true;
     sample.closed = true;
     sample.busy_time_us = 300000;
     return sample;

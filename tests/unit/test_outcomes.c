@@ -100,7 +100,6 @@ TEST(connections_that_a_window_cannot_help_do_not_count)
     assert_memory_equal(&outcomes, &empty, sizeof(outcomes));
     assert_int_equal(ENTER(&outcomes, min_rtt_us = 5000), OUTCOME_COUNTS);
     assert_int_equal(ENTER(&outcomes, data_segs_out = 14 + 200), OUTCOME_COUNTS);
-    assert_int_equal(ENTER(&outcomes, app_limited = true), OUTCOME_COUNTS);
 }
 
 /* One that takes more round trips measures more of them, and so a smaller least one. */

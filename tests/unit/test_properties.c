@@ -42,7 +42,6 @@ static struct riptide_sample any_sample(void)
         .acked_bytes = below(1000000),
         .delivery_rate_Bps = below(20000000),
         .last_data_sent_ms = below(3) ? below(300) : below(5000),
-        .app_limited = below(2),
     };
     uint32_t *const fields[] = {
         &sample.cwnd,         &sample.rtt_us,        &sample.min_rtt_us,       &sample.mss_bytes,

@@ -38,14 +38,10 @@ static void put_u64(unsigned char *at, uint64_t value)
     memcpy(at, &value, sizeof(value));
 }
 
-/* delivery_rate_app_limited, the first bit of its byte: compilers begin at the end that comes first. */
-enum { APP_LIMITED = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 1 : 0x80 };
-
 /* A tcp_info as long as any, every field that a sample takes different. */
 static void make_info(unsigned char info[512])
 {
     memset(info, 0xee, 512);
-    info[7] = APP_LIMITED;
     put_u32(info + 16, 1448);
     put_u32(info + 44, 250); /* last_data_sent */
     put_u32(info + 60, 1500);
@@ -113,7 +109,6 @@ TEST(every_field_of_5_10)
     assert_true(sample.delivery_rate_Bps == UINT64_C(12500000000));
     assert_true(sample.busy_time_us == 5000000);
     assert_int_equal(sample.last_data_sent_ms, 250);
-    assert_true(sample.app_limited);
     assert_int_equal(sample.local_port, 8080);
     assert_int_equal(sample.remote_port, 443);
 }
@@ -151,11 +146,9 @@ TEST(bytes_that_mean_something_else)
     struct bytes message;
 
     make_info(info);
-    info[7] = 0xff & ~APP_LIMITED; /* fastopen_client_fail and bits to come */
     put_u32(info + 148, UINT32_MAX); /* no measurement */
     put_socket(&message, info, INFO_5_10);
     sample = parsed(&message);
-    assert_false(sample.app_limited);
     assert_int_equal(sample.min_rtt_us, 0);
     assert_int_equal(sample.rtt_us, 50123);
     put_u32(info + 80, 0);
