@@ -84,9 +84,8 @@ struct riptide_agent_stats {
     const char *state;           /* one line: what became of it at the start; NULL: not loaded */
     uint64_t suspended_until_ns; /* windows are tried again then; 0: they are not suspended */
     bool is_paused;              /* as requested; the backends may not have carried it out yet */
-    uint64_t closed_with_window; /* connections that have closed and had a window when they opened:
-                                    with a holdout by the program's notes, else by the window of
-                                    their destination; 0 without destroy events */
+    uint64_t closed_with_window; /* closed connections that opened with one, by the program's notes
+                                    or, without a holdout, by their destination's */
 };
 
 /* A figure without and with windows, and its change with a 95 % confidence interval. */

@@ -102,10 +102,7 @@ struct riptide_hint {
 
 struct riptide_estimator_config {
     size_t size; /* of this struct, as the caller was compiled */
-    /*
-     * Must outlive the estimator. Default "careful", which needs the observer's destroy_events, as
-     * an agent turns on: most connections end between two dumps.
-     */
+    /* Must outlive the estimator. Default "careful", which needs the observer's destroy_events. */
     const struct riptide_policy *policy;
     double history_weight; /* of "paper": alpha of Sec. III-B; 0 to below 1; default 0.5 */
     uint32_t cwnd_min;     /* paper: c_min; segments, 1 to cwnd_max; default 10 */
@@ -152,8 +149,7 @@ struct riptide_estimator_stats {
     uint64_t samples;      /* added */
     uint64_t left_out;     /* of those, without evidence for the policy */
     uint64_t invalid;      /* samples (no address, window 0 or from 2^31), and policy results */
-    uint64_t overflow;     /* samples refused for max_destinations, or a sixteenth of it; of an
-                              agent also windows, for max_windows */
+    uint64_t overflow;     /* samples, and an agent's windows, for which there was no place */
     bool is_full; /* new destinations have found no free place, and none is free since */
     struct riptide_prefix largest; /* the /64, /24 or wider one that has most, at present */
     uint32_t largest_destinations; /* of `largest`; 0: there are none */
@@ -224,11 +220,10 @@ struct riptide_load_counts {
 };
 
 /*
- * Writes the state as text, a line for each destination, for an estimator of any configuration,
- * here or on another host. now_ns is the estimator's clock, realtime_ns CLOCK_REALTIME then, which
- * continues through a reboot: set forward it shortens lifetimes; set back it lengthens them, at
- * most to the time to live from the load on. Returns the number of bytes written; a larger one than
- * `size`, which would suffice, with nothing written; 0: no memory.
+ * Writes the state as text, a line for each destination, for an estimator of any configuration.
+ * now_ns is the estimator's clock, realtime_ns CLOCK_REALTIME then, which continues through a
+ * reboot: set forward it shortens lifetimes; set back it lengthens them, at most to the time to
+ * live from the load on. Returns the bytes; where `size` is less, nothing is written; 0: no memory.
  */
 size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
                               uint64_t realtime_ns, char *text, size_t size);

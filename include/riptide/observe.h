@@ -103,7 +103,6 @@ struct riptide_observer_stats {
     int64_t events_error;
 };
 
-/* Fills the first `size` bytes of the configuration with defaults. */
 void riptide_observer_config_init(struct riptide_observer_config *config, size_t size);
 
 /* `config` NULL: the defaults. Errors: -EINVAL, -E2BIG, -ENOMEM, those of socket(2). */
