@@ -5,7 +5,6 @@
 #
 #   kernels.sh names NAME|all                  them and their suites: a version runs in user mode, qemu-VERSION in qemu,
 #                                              arm64 there as well, on another processor, with a root file system of its own;
-#                                              full is built from Debian's source, in user mode, with all kinds of routes
 #   kernels.sh fetch NAME <SOURCES             puts the kernel into the cache, once; SOURCES: apt's, one line each
 #   kernels.sh run NAME DIR COMMAND...         a guest runs the command in this folder, and can write DIR and memory
 set -euo pipefail
@@ -24,9 +23,8 @@ names() {
     local found
     found=$(printf '%s\n' "$kernels" | sed 'p; s/^/qemu-/' | sort -V)
     [[ ${1:-} != arm64 ]] || found="arm64 bookworm"
-    [[ ${1:-} != full ]] || found="full forky"
     [[ ${1:-} == all ]] || found=$(sed -n "/^${1:-} /p" <<<"$found")
-    [[ -n $found ]] || die "no kernel '${1:-}'; there are: all arm64 full $(names all | cut -d ' ' -f 1 | tr '\n' ' ')"
+    [[ -n $found ]] || die "no kernel '${1:-}'; there are: all arm64 $(names all | cut -d ' ' -f 1 | tr '\n' ' ')"
     printf '%s\n' "$found"
 }
 
@@ -92,29 +90,6 @@ arm64_root() {
     printf '%s\n' root:x:0: nogroup:x:65534: >"$root/etc/group"
 }
 
-# The configuration of that suite's kernel in user mode, without modules, and all that the tests use: full SUITE NEW
-full() {
-    local options="BRIDGE DUMMY GENEVE IFB INET6_ESP INET_DIAG_DESTROY INET_ESP IPV6_ILA IPV6_IOAM6_LWTUNNEL"
-    options+=" IPV6_RPL_LWTUNNEL IPV6_SEG6_LWTUNNEL IPV6_SIT IPV6_TUNNEL IPVLAN MACVLAN MPLS_IPTUNNEL MPLS_ROUTING NET_IPGRE"
-    options+=" NET_IPIP NET_SCH_FQ NET_SCH_FQ_CODEL NET_SCH_HTB NET_SCH_NETEM NET_SCH_TBF NET_VRF TCP_CONG_BBR TUN VETH"
-    options+=" VLAN_8021Q VXLAN XFRM_INTERFACE XFRM_USER"
-    unpack "$1" "$2/package" user-mode-linux "$(apt "$1" apt-cache depends linux-source | sed -n 's/^ *Depends: //p')"
-    mkdir "$2/source"
-    tar -C "$2/source" --strip-components=1 -xf "$2"/package/usr/src/linux-source-*.tar.xz
-    strings "$2/package/usr/bin/linux.uml" | grep -E '^CONFIG_\w+=[^m]|^# CONFIG_\w+ is not set' >"$2/source/.config"
-    (
-        cd "$2/source"
-        # shellcheck disable=SC2086  # words
-        ./scripts/config --disable MODULES --disable DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT --enable DEBUG_INFO_NONE \
-            $(printf -- '--enable %s ' $options)
-        make ARCH=um olddefconfig
-        make ARCH=um -j "$(nproc)" linux
-        mkdir -p "../lib/modules/$(make -s ARCH=um kernelrelease)"
-    ) >"$2/log" 2>&1 || { tail "$2/log" >&2 && die "no kernel from $1's source"; }
-    mv "$2/source/linux" "$2/linux"
-    rm -rf "$2/source"
-}
-
 fetch() {
     local name=$1 suite dir=$cache/$1 new=$cache/$1.new
     suite=$(names "$name" | cut -d ' ' -f 2)
@@ -127,8 +102,6 @@ fetch() {
         arm64_root "$suite" "$new"
         mv "$new"/root/boot/vmlinuz-* "$new/linux"
         mv "$new/root/lib/modules" "$new/lib/modules"
-    elif [[ $name == full ]]; then
-        full "$suite" "$new"
     elif [[ $name == qemu-* ]]; then
         # shellcheck disable=SC2046  # words
         unpack "$suite" "$new/package" $(images_of "$suite")
@@ -248,8 +221,7 @@ guest() {
     printf '#!/bin/sh\nexec /sbin/modprobe -d %s "$@"\n' "$KERNEL" >/run/modprobe
     chmod +x /run/modprobe
     [[ ! -e /proc/sys/kernel/modprobe ]] || echo /run/modprobe >/proc/sys/kernel/modprobe
-    # The last two do not come with the first route that asks for their tunnels.
-    for module in ipv6 tun ila xfrm_interface; do
+    for module in ipv6 tun; do
         /run/modprobe -q "$module" || true # it may be built in
     done
     [[ -c /dev/net/tun ]] || { mkdir -p /dev/net && mknod /dev/net/tun c 10 200; }

@@ -20,7 +20,8 @@ sys.path.insert(0, str(REPOSITORY / "lab" / "wan"))
 import wanbox  # noqa: E402
 
 # Files with long, independent tests: these are distributed one by one, and first.
-LONG = ("test_lab.py", "test_invariant.py", "test_faults.py")
+LONG = ("test_lab.py", "test_invariant.py", "test_faults.py", "test_death.py", "test_control_hostile.py", "test_apply.py",
+        "test_suspension.py", "test_verdict.py", "test_program.py", "test_wan.py")
 
 
 def pytest_sessionstart(session):

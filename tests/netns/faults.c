@@ -2,8 +2,7 @@
 /*
  * Lets each call of the library fail in turn, in a host with open connections:
  *
- *     faults STATE_FILE KIND ERRNO N_FAIL          the first call, then the second, and so on
- *     faults STATE_FILE KIND ERRNO N_FAIL POINT    that one alone, in this process: for a debugger
+ *     faults STATE_FILE KIND ERRNO N_FAIL    the first call, then the second, and so on
  *
  * FAULTS_CGROUP in the environment: with windows by the program on that cgroup as well, and without
  * routes where FAULTS_APPLY is "program".
@@ -17,14 +16,12 @@
 
 #include "apply/routes/route.h"
 #include "internal.h"
-#include "kernel.h"
 #include "netlink.h"
 #include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <libmnl/libmnl.h>
 #include <limits.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
@@ -103,76 +100,73 @@ static uint32_t count_fds(void)
     return n;
 }
 
-static int on_route(void *text, const struct nlmsghdr *message)
+static int on_message(void *text, const struct nlmsghdr *message)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], gateway[RIPTIDE_PREFIX_TEXT_BYTES];
+    char *end = (char *)text + strlen(text);
     struct route route;
+    struct rule rule;
 
-    if (route_parse(&route, message) < 0 || route.protocol != OUR_PROTOCOL)
+    if (message->nlmsg_type == RTM_NEWRULE && rule_parse(&rule, message) == 0 && rule.is_ours)
+        sprintf(end, "rule of family %u, table %u\n", rule.family, rule.table);
+    if (message->nlmsg_type != RTM_NEWROUTE || route_parse(&route, message) < 0 ||
+        route.protocol != OUR_PROTOCOL)
         return 0;
     riptide_prefix_format(&route.dst, dst);
     riptide_prefix_format(&route.gateway, gateway);
-    sprintf((char *)text + strlen(text), "%s via %s link %u initcwnd %u\n", dst, gateway,
-            route.ifindex, route.metrics.of[RTAX_INITCWND]);
+    sprintf(end, "%s via %s link %u initcwnd %u\n", dst, gateway, route.ifindex,
+            route.metrics.of[RTAX_INITCWND]);
     return 0;
+}
+
+static void dump(struct netlink *netlink, uint16_t type, uint8_t family, char *text)
+{
+    uint32_t table = type == RTM_GETROUTE ? applier_config.table : 0;
+    int r = netlink_dump(netlink, message_dump(netlink_room(netlink), type, family, table));
+
+    while (r == 0)
+        r = netlink_dump_step(netlink, on_message, text);
+    if (r < 0 && !netlink_is_absence(r))
+        strcat(text, "unreadable\n");
 }
 
 /* Our rules and routes, as the kernel has them: `text` has HOST_TEXT_BYTES. */
 static void host_read(char *text)
 {
     CLEANUP(netlink_deinit) struct netlink netlink;
-    struct kernel_rule *rules = NULL;
-    size_t n_rules = 0;
-    int r;
 
     *text = '\0';
-    if (kernel_read_rules(&rules, &n_rules) < 0 || netlink_init(&netlink) < 0)
+    if (netlink_init(&netlink) < 0) {
         strcat(text, "unreadable\n");
-    for (size_t i = 0; i < n_rules; i++) {
-        if (rules[i].is_ours)
-            sprintf(text + strlen(text), "rule of family %u, table %u\n", rules[i].family,
-                    rules[i].table);
+        return;
     }
-    r = netlink_dump(&netlink, message_dump(netlink_room(&netlink), RTM_GETROUTE, AF_INET,
-                                            applier_config.table));
-    while (r == 0)
-        r = netlink_dump_step(&netlink, on_route, text);
-    if (r < 0 && !netlink_is_absence(r))
-        strcat(text, "unreadable\n");
-    free(rules);
+    dump(&netlink, RTM_GETRULE, AF_INET, text);
+    dump(&netlink, RTM_GETRULE, AF_INET6, text);
+    dump(&netlink, RTM_GETROUTE, AF_INET, text);
 }
 
 /* 203.0.113.0/24 via 10.0.0.2, in a table. */
-static void change_route(uint16_t type, uint32_t table, uint8_t protocol)
+static void change_route(bool is_put, uint32_t table, uint8_t protocol)
 {
-    static const uint8_t dst[] = { 203, 0, 113, 0 }, gateway[] = { 10, 0, 0, 2 };
-    union {
-        struct nlmsghdr header;
-        char bytes[1024];
-    } room;
-    struct mnl_socket *socket = mnl_socket_open(NETLINK_ROUTE);
-    struct nlmsghdr *request = mnl_nlmsg_put_header(&room);
-    struct rtmsg *route = mnl_nlmsg_put_extra_header(request, sizeof(*route));
+    const struct route own = { .dst = { AF_INET, 24, { 203, 0, 113 } },
+                               .table = table,
+                               .protocol = protocol };
+    const struct route base = { .gateway = { AF_INET, 32, { 10, 0, 0, 2 } } };
+    const struct own_metrics none = { 0 };
+    CLEANUP(netlink_deinit) struct netlink netlink;
+    struct riptide_error error;
 
-    request->nlmsg_type = type;
-    request->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | (type == RTM_NEWROUTE ? NLM_F_CREATE : 0);
-    *route = (struct rtmsg){ .rtm_family = AF_INET,
-                             .rtm_dst_len = 24,
-                             .rtm_protocol = protocol,
-                             .rtm_type = RTN_UNICAST };
-    mnl_attr_put(request, RTA_DST, sizeof(dst), dst);
-    mnl_attr_put(request, RTA_GATEWAY, sizeof(gateway), gateway);
-    mnl_attr_put_u32(request, RTA_TABLE, table);
-    mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID);
-    mnl_socket_sendto(socket, request, request->nlmsg_len);
-    mnl_socket_recvfrom(socket, &room, sizeof(room));
-    mnl_socket_close(socket);
+    if (netlink_init(&netlink) == 0)
+        netlink_request(&netlink,
+                        is_put ? message_route_put(netlink_room(&netlink), &own, &base, &none)
+                               : message_route_delete(netlink_room(&netlink), &own),
+                        &error);
 }
 
 /* Another gateway for some of the destinations, or the first one again. */
 static void move_route(bool is_moved)
 {
-    change_route(is_moved ? RTM_NEWROUTE : RTM_DELROUTE, RT_TABLE_MAIN, RTPROT_STATIC);
+    change_route(is_moved, RT_TABLE_MAIN, RTPROT_STATIC);
 }
 
 struct all_config {
@@ -413,7 +407,7 @@ static int flush(void)
     int r;
 
     shim_pause();
-    change_route(RTM_NEWROUTE, applier_config.table, OUR_PROTOCOL);
+    change_route(true, applier_config.table, OUR_PROTOCOL);
     shim_resume();
     r = riptide_applier_flush(&applier_config, &error);
     expect_line(r, &error);
@@ -546,17 +540,12 @@ int main(int argc, char **argv)
     setvbuf(stdout, out, _IOLBF, sizeof(out));
     shim_pause();
     if (argc < 5 || !read_plan(&plan, argv + 2)) {
-        fprintf(stderr, "faults STATE_FILE allocation|call|request|short ERRNO N_FAIL [POINT]\n");
+        fprintf(stderr, "faults STATE_FILE allocation|call|request|short ERRNO N_FAIL\n");
         return 2;
     }
     snprintf(state_path, sizeof(state_path), "%s", argv[1]);
     riptide_applier_config_init(&applier_config, sizeof(applier_config));
     if (!learn())
         return EXIT_FAILURE;
-    if (argc == 5)
-        return run_all(&plan);
-    plan.n = (uint32_t)atoi(argv[5]);
-    printf("ended %d\n", run_plan(&plan));
-    move_route(false);
-    return EXIT_SUCCESS;
+    return run_all(&plan);
 }

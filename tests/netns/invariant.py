@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The invariant as a property: random routing, random events, and a comparison of the twins.
-
-A run is determined by its seed. A violation is reduced to the fewest lines that still show it.
-"""
+"""The invariant as a property: random routing, random events, and a comparison of the twins. A run is
+determined by its seed."""
 
 import random
 import time
@@ -15,9 +13,8 @@ from programs import Violation
 from twins import Parted, Twins
 from waiting import percentile
 
-N_HOSTS = 90   # of each family, besides some prefixes
+N_HOSTS = 45   # of each family, besides some prefixes
 N_SAMPLE = 12  # questions that are repeated, to find when a difference ends
-SHRINK_S = 90
 
 
 class Figures:
@@ -27,7 +24,6 @@ class Figures:
         self.n_events = self.n_runs = self.n_asked = self.n_ours = 0
         self.n_late = self.n_silent = self.n_undecided = self.n_parted = 0
         self.n_seen = 0  # differences in the first comparison after an event
-        self.n_taken = 0  # lines with the often drawn feature, accepted by the kernel
         self.lasted_us = []
         self.longest = (0, None, "")  # us, seed, lines before it
 
@@ -50,10 +46,9 @@ class Figures:
 class Run:
     """The namespaces of a seed, and the lines executed in them."""
 
-    def __init__(self, seed, n_hosts=N_HOSTS, feature=None):
+    def __init__(self, seed, n_hosts=N_HOSTS):
         self.seed = seed
         self.rng = random.Random(seed)
-        self.feature = feature
         self.dsts = destinations(self.rng, n_hosts)
         self.twins = Twins([address for dst in self.dsts for address in addresses_of(self.rng, dst)])
         # Not always with prefixes, for which the router reads more.
@@ -85,8 +80,6 @@ class Run:
             return
         is_about_links = any(" link " in line or " addr " in line for line in lines)
         said = [twins.tell_twin(line) for line in lines]
-        word = "master" if self.feature == "vrf" else self.feature
-        figures.n_taken += sum(word in line.split() and not complaint for line, complaint in zip(lines, said))
         if is_about_links:
             twins.without_us.settle()
         base, mtus = twins.ask(twins.without_us), twins.mtus()
@@ -150,86 +143,28 @@ class Run:
 
 
 class Found(Exception):
-    """A violation and the script that shows it."""
+    """A violation, and the lines before it."""
 
 
-def run(seed, n_events, kinds, figures, n_hosts=N_HOSTS, feature=None):
+def run(seed, n_events, kinds, figures, n_hosts=N_HOSTS):
     """One run; raises Found."""
-    case = Run(seed, n_hosts, feature)
+    case = Run(seed, n_hosts)
     figures.n_runs += 1
-    events = []
-    setup = []
+    lines = []
     try:
-        routing = Routing(case.rng, case.dsts, kinds, feature)
-        setup = routing.setup()
-        case.start(setup)
+        routing = Routing(case.rng, case.dsts, kinds)
+        lines += routing.setup()
+        case.start(lines)
+        lines.append("# windows are set here")
         for _ in range(n_events):
-            events.append(routing.event())
-            case.event(events[-1], figures)
+            event = routing.event()
+            lines += event
+            case.event(event, figures)
     except Parted as parted:
         figures.n_parted += 1
         print(f"seed {seed}: without Riptide as well, {parted}", flush=True)
     except Violation as violation:
-        case.close()
-        case = None
-        lines = setup + [None] + [line for event in events for line in event]
-        raise Found(report(seed, n_hosts, lines, violation)) from None
+        raise Found("\n".join([f"seed {seed}", *lines, str(violation)])) from None
     finally:
-        if case:
-            figures.add(case.twins)
-            case.close()
-
-
-def replay(seed, n_hosts, lines):
-    """Plays lines to fresh twins; None separates lines from before Riptide's start. Returns a
-    Violation or None. Only the end is checked, after waiting for Riptide to be idle after each
-    line."""
-    case = Run(seed, n_hosts)
-    try:
-        at = lines.index(None)
-        for line in lines[:at]:
-            case.twins.happen(line)
-        case.twins.driver.send(case.windows)
-        case.twins.driver.quiet()
-        for line in lines[at + 1:]:
-            case.twins.happen(line)
-            case.twins.driver.quiet()
-        for side in (case.twins.without_us, case.twins.with_us):
-            side.settle()
-        case.twins.judge()
-    except Parted:
-        return None
-    except Violation as violation:
-        return violation
-    finally:
+        figures.add(case.twins)
         case.close()
-    return None
-
-
-def shrink(seed, n_hosts, lines, violation):
-    """Reduces lines, in limited time, to those that show a violation: (lines, violation, whether
-    any replay showed one)."""
-    end = time.monotonic() + SHRINK_S
-    seen = replay(seed, n_hosts, lines)
-    if not seen:
-        return lines, violation, False
-    violation = seen
-    size = max(len(lines) // 2, 1)
-    while size and time.monotonic() < end:
-        at = len(lines)
-        while at > 0 and time.monotonic() < end:
-            rest = [line for n, line in enumerate(lines) if line is None or not at - size <= n < at]
-            if len(rest) < len(lines):
-                seen = replay(seed, n_hosts, rest)
-                if seen:
-                    lines, violation = rest, seen
-            at -= size
-        size //= 2
-    return lines, violation, True
-
-
-def report(seed, n_hosts, lines, violation):
-    lines, violation, is_shown = shrink(seed, n_hosts, lines, violation)
-    words = [f"seed {seed}" + ("" if is_shown else " (a replay does not show it: timing?)")]
-    words += ["# windows are set here" if line is None else line for line in lines]
-    return "\n".join([*words, str(violation)])

@@ -23,23 +23,12 @@ ENCAPS = {
     "ip": "encap ip id 5 dst 10.0.0.1",
     "ip6": "encap ip6 id 5 dst fd00::1",
     "seg6": "encap seg6 mode encap segs fd00::99",
-    "seg6local": "encap seg6local action End",
     "mpls": "encap mpls 100",
-    "ila": "encap ila 1:2:3:4 ident-type luid",  # otherwise it depends on the destination's bits
-    "rpl": "encap rpl segs fd00::1",
-    "ioam6": "encap ioam6 trace prealloc type 0x800000 ns 1 size 12",
-    "xfrm": "encap xfrm if_id 1",
 }
-IPV6_ALONE = "seg6local", "ila", "rpl", "ioam6"
-# If the kernel has xfrm: its tunnel needs a link of that kind.
-XFRM_LINES = ["ip link add xfrm0 index 41 type xfrm external", "ip link set xfrm0 addrgenmode none",
-              "ip link set xfrm0 up"]
 
 
 def tunnel(kind, peer, n):
     """The next hop through a tunnel, in the syntax of ip(8)."""
-    if kind == "xfrm":
-        return f"dev xfrm0 {ENCAPS[kind]} link_dev eth{n}"  # link_dev last, or ip(8) ignores it
     return f"{ENCAPS[kind]} via {peer} dev eth{n}"
 
 

@@ -6,23 +6,19 @@ together."""
 
 import ipaddress
 
-from routing_base import (BITS, ENCAPS, GROUPS, IPV6_ALONE, MAIN, MARKS, N_LINKS, OBJECTS, OUR_TABLE, PEERS,
+from routing_base import (BITS, ENCAPS, GROUPS, MAIN, MARKS, N_LINKS, OBJECTS, OUR_TABLE, PEERS,
                           TABLES, UID, VRF, VRF_INDEX, default_line, link_lines, mac, tunnel)
 
 
 class Routing:
     """Draws events. Remembers the added objects, even if the kernel refused them."""
 
-    def __init__(self, rng, dsts, kinds, feature=None):
-        """`kinds`: kinds of routes that the kernel has, from twins.probe_kinds; `feature`: one of
-        them that is drawn often."""
+    def __init__(self, rng, dsts, kinds):
+        """`kinds`: kinds of routes that the kernel has, from twins.probe_kinds."""
         self.rng = rng
         self.dsts = dsts
-        # Of IPv6, where with others windows are off; what has a feature needs more kinds of routes.
-        self.has_one_gateway = rng.random() < 0.5 and feature is None
+        self.has_one_gateway = rng.random() < 0.5  # of IPv6, where with others windows are off
         self.encaps = [kind for kind in kinds if kind in ENCAPS]
-        self.often = feature if feature in self.encaps else None
-        self.families = (4, 6, 6, 6) if feature in IPV6_ALONE else (4, 6)
         self.routes = []   # (family, words of ip(8) that identify a route)
         self.rules = []
         self.nexthops = []
@@ -35,7 +31,7 @@ class Routing:
             (4, self.address), (3, self.main_rule), (5, self.foreign_hand), (2, self.flush),
             (3, self.wg_quick), (6, self.window), (4, self.router_advertisement), (3, self.mtu),
             (6, self.neighbour), (0.2, self.expiry), (3, self.sysctl),
-        ] + ([(60 if feature == "vrf" else 3, self.vrf)] if "vrf" in kinds else [])
+        ] + ([(3, self.vrf)] if "vrf" in kinds else [])
 
     def setup(self):
         """Lines of the routing with which a host may begin."""
@@ -66,7 +62,7 @@ class Routing:
         return self.rng.random() < share
 
     def family(self):
-        return self.rng.choice(self.families)
+        return self.rng.choice((4, 6))
 
     def peer(self, family, n=None):
         n = self.rng.randrange(N_LINKS) if n is None else n
@@ -100,8 +96,6 @@ class Routing:
     def hop(self, family):
         draw = self.rng.random()
         peer, n = self.peer(family)
-        if self.often and self.chance(0.5):
-            return tunnel(self.often, peer, n)
         if draw < 0.45 or (family == 6 and self.has_one_gateway):
             return f"via {peer} dev eth{n}"
         if draw < 0.52:
@@ -226,8 +220,6 @@ class Routing:
         nhid = self.nhid(family, "default") if self.chance(0.4) else None
         if nhid:
             return [f"ip -{family} route replace default nhid {nhid}"]
-        if self.often and self.chance(0.5):
-            return [f"ip -{family} route replace default {self.hop(family)}"]
         n, host = self.rng.randrange(N_LINKS), self.rng.choice((1, 2))
         if family == 6 and self.has_one_gateway:
             n, host = 0, 1
@@ -249,8 +241,6 @@ class Routing:
             tail = self.rng.choice((f"via {peer} dev eth{n}",) * 5 + (
                 f"dev eth{n}", "blackhole", f"via {peer} dev eth{(n + 1) % N_LINKS} onlink",
                 tunnel(self.rng.choice(self.encaps), peer, n) if self.encaps else f"dev eth{n}"))
-            if self.often and self.chance(0.5):
-                tail = tunnel(self.often, peer, n)
             line = f"ip -{family} nexthop replace id {number} {tail}"
         if number not in self.nexthops:
             self.nexthops.append(number)

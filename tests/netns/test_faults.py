@@ -80,9 +80,9 @@ def test_requests_that_the_kernel_refuses(connected, tmp_path, error):
     fail_each(connected, tmp_path, 60, "request", error, 1)
 
 
-@pytest.mark.parametrize("plan", [("allocation", "ENOMEM"), *(("call", error) for error in (
-    "EPERM", "ENOMEM", "EBUSY", "ENOSPC", "EMFILE", "EAGAIN"))], ids=" ".join)
-@pytest.mark.parametrize("apply", ["both", "program"])
+@pytest.mark.parametrize("apply, plan", [
+    *(("both", ("call", error)) for error in ("EPERM", "ENOMEM", "EBUSY", "ENOSPC", "EMFILE", "EAGAIN")),
+    *((apply, ("allocation", "ENOMEM")) for apply in ("both", "program")), ("program", ("call", "EPERM"))])
 def test_windows_by_the_program(connected, cgroup, tmp_path, plan, apply):
     fail_each(connected, tmp_path, 10, *plan, 1,
               environment=[f"FAULTS_CGROUP={cgroup}", f"FAULTS_APPLY={apply}"])

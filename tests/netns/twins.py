@@ -14,8 +14,8 @@ import time
 import rtnetlink
 from netns import Host
 from programs import Driver, Violation
-from routing_base import (ENCAPS, MARKS, N_LINKS, OUR_TABLE, PEERS, UID, VRF, VRF_INDEX, XFRM_LINES,
-                          base_lines, link_lines, tunnel)
+from routing_base import (ENCAPS, MARKS, N_LINKS, OUR_TABLE, PEERS, UID, VRF, VRF_INDEX, base_lines, link_lines,
+                          tunnel)
 from rtnetlink import (RT_TABLE_MAIN, RTAX_INITCWND, RTN_UNICAST, Batch, Reader, Rtnetlink,
                        is_alike, link_mtus, query)
 
@@ -98,8 +98,6 @@ class Side:
         for line in base_lines():
             said = self.shell.run(line)
             assert not said, f"{line}: {said}"
-        for line in XFRM_LINES:
-            self.shell.run(line)
         # IPv6 does not apply any rule, not even a missing `lookup main`, before the first one is added.
         for word in ("add", "del"):
             self.shell.run(f"ip -6 rule {word} pref 1 lookup main")
@@ -371,8 +369,6 @@ def probe_kinds():
     try:
         for line in link_lines(0):
             host.run(*line.split())
-        for line in XFRM_LINES:
-            host.run(*line.split(), check=False)
         there = [name for name in sorted(ENCAPS)
                  if host.run("ip", "-6", "route", "add", "2001:db8::1", *tunnel(name, "fd00::1", 0).split(),
                              check=False).returncode == 0

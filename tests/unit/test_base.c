@@ -258,29 +258,3 @@ TEST(other_messages_are_malformed)
         assert_reason(&answer, "203.0.113.9", malformed);
     }
 }
-
-static bool parses(const struct nlmsghdr *message)
-{
-    struct riptide_prefix dst = prefix("203.0.113.9");
-    struct route base;
-    const char *reason = base_parse(&base, &dst, message);
-
-    return !reason || !strcmp(reason, others);
-}
-
-TEST(a_cut_inside_an_attribute_is_malformed)
-{
-    const struct bytes_route route = { .dst = "0.0.0.0/0",
-                                       .priority = 100,
-                                       .metrics = { [RTAX_LOCK] = 1u << RTAX_MTU,
-                                                    [RTAX_MTU] = 1400 },
-                                       .prefsrc = "192.0.2.1",
-                                       .gateway = "192.0.2.254",
-                                       .ifindex = 3,
-                                       .expires_hundredths = 30000 };
-    struct bytes answer;
-
-    bytes_put_route(&answer, &route);
-    bytes_put(&answer, UNKNOWN, "\1\2\3\4\5", 5);
-    bytes_check_cuts(&answer, sizeof(struct rtmsg), parses);
-}
