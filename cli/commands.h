@@ -32,12 +32,10 @@ struct command_options {
     int n_operands;
 };
 
-#define COMMAND_ROW_AS(name, kind, field, help, is_unset)                                          \
+#define COMMAND_ROW(name, kind, field, help)                                                       \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct command_options, field), help, NULL, is_unset, NULL   \
+        name, &value_##kind, offsetof(struct command_options, field), help, NULL, NULL             \
     }
-#define COMMAND_ROW(name, kind, field, help)   COMMAND_ROW_AS(name, kind, field, help, false)
-#define COMMAND_UNSET(name, kind, field, help) COMMAND_ROW_AS(name, kind, field, help, true)
 
 /* Prints a document as JSON and frees it. Returns the exit status: a failure if it is NULL. */
 int command_print_json(const struct command_options *options, json_t *document);

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,43 +47,33 @@ __attribute__((format(printf, 3, 4))) static int fail(struct reader *reader, int
 static int fail_key(struct reader *reader, const char *key)
 {
     const struct option_row *row = options_find(settings_rows, key, strlen(key));
-    const struct removed_key *removed = removed_find(
-        key, strlen(key), reader->rows == override_rows ? PREFIX_SECTION : NULL);
 
-    if (removed)
-        return fail(reader, -EINVAL, "%s: removed; %s", key, removed->instead);
     if (row && row->section)
         return fail(reader, -EINVAL, "%s: belongs to [%s]", key, row->section);
     if (row)
         return fail(reader, -EINVAL, "%s: is only a command-line option", key);
-    return fail(reader, -EINVAL, "%s: unknown key", key);
-}
-
-/* For a prefix 0 means unset: an explicit 0 is refused. */
-static int check_zero(struct reader *reader, const struct option_row *row)
-{
-    char *text = option_print(row, reader->target);
-    bool is_zero = text && !strcmp(text, "0");
-
-    free(text);
-    return is_zero ? fail(reader, -EINVAL, "%s 0: must be above 0", row->name) : 0;
+    return fail(reader, -EINVAL, "%s: unknown key (riptided.conf(5) lists them)", key);
 }
 
 static int set_value(struct reader *reader, const struct option_row *row, char *value)
 {
     bool *given = &reader->given[row - reader->rows];
+    void *target = (char *)reader->target + row->offset;
     int r;
 
-    if (*given && row->kind->form != VALUE_LIST)
+    if (*given && !row->kind->is_list)
         return fail(reader, -EINVAL, "%s: was given already", row->name);
-    r = value_parse(row->kind, (char *)reader->target + row->offset, value);
+    r = value_parse(row->kind, target, value);
     if (r == -EINVAL)
         return fail(reader, r, "%s%s%s: %s", row->name, *value ? " " : "", value,
                     row->kind->expected);
     if (r < 0)
         return fail(reader, r, "%s: %s", row->name, strerror(-r));
+    /* In a hint 0 means that it is not set. */
+    if (reader->rows == override_rows && row->kind == &value_u32 && *(uint32_t *)target == 0)
+        return fail(reader, -EINVAL, "%s 0: must be above 0", row->name);
     *given = true;
-    return reader->rows == override_rows ? check_zero(reader, row) : 0;
+    return 0;
 }
 
 static int set_key(struct reader *reader, const char *key, char *value)

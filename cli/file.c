@@ -49,14 +49,16 @@ int file_read(const char *path, size_t max_bytes, char **textp, size_t *np,
         return fail(error, path, errno);
     if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode)) {
         close(fd);
-        return refuse(error, path, "is no regular file");
+        return refuse(error, path,
+                      S_ISDIR(stat.st_mode) ? "is a directory" : "is no regular file");
     }
     text = malloc(max_bytes + 2);
     r = text ? read_bytes(fd, max_bytes, text, np) : -ENOMEM;
     close(fd);
     if (r < 0) {
         free(text);
-        return fail(error, path, -r);
+        return r == -EFBIG ? refuse(error, path, "is larger than it may be")
+                           : fail(error, path, -r);
     }
     text[*np] = '\0';
     *textp = text;

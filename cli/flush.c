@@ -8,6 +8,7 @@
 #include "log.h"
 
 #include <errno.h>
+#include <riptide/apply.h>
 #include <stdlib.h>
 #include <string.h>
 

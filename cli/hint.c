@@ -14,10 +14,10 @@
 #define FORMAT    "%" JSON_INTEGER_FORMAT
 
 const struct option_row hint_rows[] = {
-    COMMAND_UNSET("max", u32, hint_cwnd_max, "no window above N segments"),
+    COMMAND_ROW("max", u32, hint_cwnd_max, "no window above N segments"),
     COMMAND_ROW("off", flag, hint_off, "no windows"),
     COMMAND_ROW("for", duration, for_ns,
-                "duration, at most a year; the same PREFIX again replaces its hint"),
+                "duration, at most a year (default 366d); the same PREFIX again replaces its hint"),
     COMMAND_ROW("remove", flag, hint_remove,
                 "remove the hint for PREFIX; sections of the file stay"),
     { .name = NULL },

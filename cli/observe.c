@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 const struct option_row observe_rows[] = {
-    COMMAND_ROW("top", u32, top, "so many destinations at most, 0: all; --json has all"),
+    COMMAND_ROW("top", u32, top, "so many destinations at most, 0: all; --json has all (default 20)"),
     COMMAND_ROW("watch", flag, watch, "again each second, until interrupted"),
     COMMAND_ROW("exclude", prefixes, exclude,
                 "leave these destinations out (may be repeated)"),

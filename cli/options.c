@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 void options_say(struct riptide_error *error, const char *format, ...)
@@ -107,48 +106,9 @@ int options_parse(const struct option_row *rows, void *target, int argc, char **
     return n_operands;
 }
 
-char *option_print(const struct option_row *row, const void *target)
+void options_print_help(FILE *out, const struct option_row *rows)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    if (!out)
-        return NULL;
-    value_print(row->kind, out, (const char *)target + row->offset);
-    if (fclose(out)) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
-void options_print_help(FILE *out, const struct option_row *rows, const void *defaults)
-{
-    for (; rows->name; rows++) {
-        const char *argument = rows->kind->argument ? rows->kind->argument : "";
-        char *value = rows->is_unset ? NULL : option_print(rows, defaults);
-
-        fprintf(out, "  --%s %-*s  %s", rows->name, (int)(22 - strlen(rows->name)), argument,
-                rows->help);
-        if (value && *value)
-            fprintf(out, " (default %s)", value);
-        fputc('\n', out);
-        free(value);
-    }
-}
-
-void options_print_values(FILE *out, const struct option_row *rows, const void *target)
-{
-    const char *separator = "";
-
-    for (; rows->name; rows++) {
-        char *value = option_print(rows, target);
-
-        if (value && *value) {
-            fprintf(out, "%s%s %s", separator, rows->name, value);
-            separator = ", ";
-        }
-        free(value);
-    }
+    for (; rows->name; rows++)
+        fprintf(out, "  --%s %-*s  %s\n", rows->name, (int)(22 - strlen(rows->name)),
+                rows->kind->argument ? rows->kind->argument : "", rows->help);
 }

@@ -8,17 +8,19 @@
 
 #include "values.h"
 
+#include <riptide/observe.h>
+#include <stdio.h>
+
 /*
- * One option, and if it has a section, one key of the configuration file. Parser, help, man pages
- * and completion use these rows. A table ends with a row without name.
+ * One option, and if it has a section, one key of the configuration file. A table ends with a row
+ * without name.
  */
 struct option_row {
     const char *name;
     const struct value_kind *kind;
-    size_t offset; /* of the value in the target struct */
-    const char *help;
+    size_t offset;       /* of the value in the target struct */
+    const char *help;    /* its default is at the end, in brackets */
     const char *section; /* of the file; NULL: command line only */
-    bool is_unset;       /* has no default: it is unset until given */
     const char *field;   /* its path in the target, as errors of the library name it; or NULL */
 };
 
@@ -40,13 +42,7 @@ int options_parse(const struct option_row *rows, void *target, int argc, char **
 /* The row of that name, or NULL. */
 const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len);
 
-/* The value as text, which the caller frees; empty if unset; NULL: no memory. */
-char *option_print(const struct option_row *row, const void *target);
-
-/* A line for each option, with its value in `defaults`. */
-void options_print_help(FILE *out, const struct option_row *rows, const void *defaults);
-
-/* All set values in one line: "interval 1s, ttl 90s". */
-void options_print_values(FILE *out, const struct option_row *rows, const void *target);
+/* A line for each option. */
+void options_print_help(FILE *out, const struct option_row *rows);
 
 #endif

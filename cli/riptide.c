@@ -67,8 +67,8 @@ static const struct {
 } shared_rows[] = {
     { JSON, COMMAND_ROW("json", flag, json, "print JSON; null means unknown or not set") },
     { CONTROL, COMMAND_ROW("control", path, control,
-                           "riptided's socket, or NAME of riptided@NAME.service") },
-    { TABLE, COMMAND_ROW("table", u32, table, "riptided's routing table") },
+                           "riptided's socket, or NAME of riptided@NAME.service (default /run/riptide/control)") },
+    { TABLE, COMMAND_ROW("table", u32, table, "riptided's routing table (default 7230)") },
     { 0, COMMAND_ROW("help", flag, help, "print this help; also -h") },
 };
 
@@ -122,14 +122,13 @@ static int refuse_command(const char *name)
 
 static void print_command_help(const struct command *command)
 {
-    struct command_options defaults = command_defaults(command);
     struct option_row rows[MAX_ROWS];
 
     get_rows(command, rows);
     printf("Usage: riptide %s%s%s%s\n  %s\n", command->name, command->shared ? " [OPTION]..." : "",
            command->operands ? " " : "", command->operands ? command->operands : "",
            command->summary);
-    options_print_help(stdout, rows, &defaults);
+    options_print_help(stdout, rows);
     printf("\nExit status: 0 success, 1 failure, 2 wrong option or value%s.\n", command->statuses);
 }
 

@@ -18,14 +18,11 @@ enum { LARGE_BLOCK_BYTES = 128 * 1024 };
 
 static void print_help(void)
 {
-    struct settings defaults;
-
-    settings_init(&defaults);
     printf("Usage: riptided [OPTION]...\n\n"
            "Learns initial TCP windows from open connections and gives them to the kernel.\n"
            "On SIGTERM, SIGINT or SIGHUP it removes its routes and rules. Needs CAP_NET_ADMIN.\n"
            "\n");
-    options_print_help(stdout, settings_rows, &defaults);
+    options_print_help(stdout, settings_rows);
     printf("\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a percentage.\n"
            "PREFIX may be a list, separated by commas. The file of --config has the same names as\n"
            "keys, see riptided.conf(5).\n"
@@ -40,7 +37,7 @@ static void print_help(void)
  */
 static int flush(const struct settings *settings)
 {
-    const struct riptide_applier_config numbers = settings_numbers(settings);
+    struct riptide_applier_config numbers;
     char holder[] = "a process that cannot be seen from here";
     struct riptide_error error = { .text = "" };
     int pid, r;
@@ -58,6 +55,8 @@ static int flush(const struct settings *settings)
         log_line(LOG_LEVEL_WARNING,
                  "%s; flushing with the valid value of table",
                  settings->mistake.text);
+    riptide_applier_config_init(&numbers, sizeof(numbers));
+    numbers.table = settings->applier.table;
     r = riptide_applier_flush(&numbers, &error);
     if (r == -EINVAL) {
         settings_explain_refusal(settings, &error);

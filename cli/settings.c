@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * riptided's options and keys. Each sets a field of the library's configuration, which has the
- * defaults and checks the values.
+ * defaults and checks the values; a test holds the defaults named here against them.
  */
 #include "settings.h"
 
+#include "file.h"
 #include "prefixes.h"
 #include "request.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
+/* The default; the file need not exist. */
+static const char default_path[] = "/etc/riptide/riptided.conf";
+
+/* No configuration will ever be this large. */
+enum { MAX_BYTES = 4 << 20 };
+
 #define ROW(section, name, kind, field, help)                                                      \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct settings, field), help, section, false, #field        \
+        name, &value_##kind, offsetof(struct settings, field), help, section, #field               \
     }
 
 const struct option_row settings_rows[] = {
     ROW("observe", "interval", duration, agent.interval_ns,
-        "time between two dumps of the connections"),
+        "time between two dumps of the connections (default 1s)"),
     ROW("observe", "scope", prefixes, observer.scope.learn,
         "learn only from connections to these; default: all (may be repeated)"),
     ROW("observe", "exclude", prefixes, observer.scope.exclude,
@@ -32,38 +38,38 @@ const struct option_row settings_rows[] = {
     ROW("observe", "remote-port", ports, observer.scope.remote_ports,
         "learn from connections to this port (may be repeated)"),
     ROW("observe", "max-share", max_share, agent.max_share,
-        "share of a core that dumps may take, or off"),
-    ROW("compute", "policy", policy, estimator.policy, "how windows are computed: careful, paper or bdp"),
-    ROW("compute", "cwnd-min", u32, estimator.cwnd_min, "smallest window, segments"),
-    ROW("compute", "cwnd-max", u32, estimator.cwnd_max, "largest window, segments"),
+        "share of a core that dumps may take, or off (default 0.05)"),
+    ROW("compute", "policy", policy, estimator.policy, "how windows are computed: careful, paper or bdp (default careful)"),
+    ROW("compute", "cwnd-min", u32, estimator.cwnd_min, "smallest window, segments (default 10)"),
+    ROW("compute", "cwnd-max", u32, estimator.cwnd_max, "largest window, segments (default 100)"),
     ROW("compute", "ttl", duration, estimator.ttl_ns,
-        "how long a window is kept without connections"),
-    ROW("compute", "history-weight", weight, estimator.history_weight,
-        "weight of history in paper's moving average, 0 to below 1"),
+        "how long a window is kept without connections (default 90s)"),
+    ROW("compute", "history-weight", share, estimator.history_weight,
+        "weight of history in paper's moving average, 0 to below 1 (default 0.5)"),
     ROW("compute", "prefix-len4", u8, estimator.prefix_len4,
-        "prefix length of an IPv4 destination"),
+        "prefix length of an IPv4 destination (default 32)"),
     ROW("compute", "prefix-len6", u8, estimator.prefix_len6,
-        "prefix length of an IPv6 destination"),
+        "prefix length of an IPv6 destination (default 128)"),
     ROW("compute", "max-destinations", u32, estimator.max_destinations,
-        "greatest number of destinations"),
+        "greatest number of destinations (default 16384)"),
     ROW("compute", "state", path, state,
         "file from which the state is loaded, and to which it is saved; none: no file"),
     ROW("apply", "apply", backend, applier.backend,
-          "how to give windows; auto: by program and routes, or by what works of both"),
+          "how to give windows; auto: by program and routes, or by what works of both (default auto)"),
     ROW("apply", "cgroup", directory, applier.cgroup,
           "cgroup whose connections get windows; else /sys/fs/cgroup, the whole host"),
     ROW("apply", "pacing", auto, applier.pacing,
-        "whether the program spreads first flights over a part of the round trip"),
+        "whether the program spreads first flights over a part of the round trip (default auto)"),
     ROW("apply", "holdout-percent", percent, applier.holdout_percent,
         "percent of connections that keep the kernel's own window, for `riptide verdict`; needs "
-        "the program"),
-    ROW("apply", "table", u32, applier.table, "routing table for our routes"),
-    ROW("apply", "control", socket, control, "socket for `riptide`; none: no socket"),
+        "the program (default 5)"),
+    ROW("apply", "table", u32, applier.table, "routing table for our routes (default 7230)"),
+    ROW("apply", "control", socket, control, "socket for `riptide`; none: no socket (default /run/riptide/control)"),
     ROW("apply", "control-group", group, control_group,
           "group whose members may make changes by the socket, as root may"),
     ROW("metrics", "metrics", path, metrics,
         "write Prometheus metrics to this file (textfile collector)"),
-    ROW("log", "log-level", level, log_level, "error, warning, info, debug"),
+    ROW("log", "log-level", level, log_level, "error, warning, info, debug (default info)"),
     ROW(NULL, "config", path, config, "read this file and not /etc/riptide/riptided.conf"),
     ROW(NULL, "check", flag, check, "check file and options, and exit"),
     ROW(NULL, "dry-run", flag, applier.dry_run,
@@ -78,8 +84,7 @@ const struct option_row settings_rows[] = {
 
 #define OVERRIDE(name, kind, field, help)                                                          \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct riptide_hint, field), help, PREFIX_SECTION, true,     \
-            #field                                                                                 \
+        name, &value_##kind, offsetof(struct riptide_hint, field), help, PREFIX_SECTION, #field    \
     }
 
 const struct option_row override_rows[] = {
@@ -88,64 +93,6 @@ const struct option_row override_rows[] = {
     OVERRIDE("off", flag, off, "give it no window"),
     { .name = NULL },
 };
-
-const struct removed_key removed_keys[] = {
-    { "aggregate", NULL, "prefix-len4 and prefix-len6 are for all destinations" },
-    { "all-netns", NULL, "run riptided@NAME.service for each network namespace" },
-    { "destroy-events", NULL,
-      "closed connections are read where policy careful or holdout-percent needs them" },
-    { "netns", NULL, "run riptided@NAME.service, or start riptided in that network namespace" },
-    { "print-config", NULL, "the first line of the log has the values in force" },
-    { "trial-percent", NULL, "the policy alone computes windows" },
-    { "again-price", NULL, "a point of retransmissions counts as one percent of time" },
-    { "pacing-percent", NULL, "pacing = off leaves first flights unpaced; auto paces them" },
-    { "pacing-rtt-min", NULL, "paths of less than 5 ms are not paced" },
-    { "receive-window", NULL, "it is always auto: cwnd-max segments" },
-    { "rto-min-floor", NULL, "rto_min stays as the base route has it" },
-    { "holdout-turn", NULL, "apply = program or both holds out single connections" },
-    { "protocol", NULL, "routes and rules of riptided have protocol 230" },
-    { "rule-priority", NULL, "rules of riptided are directly before `lookup main`" },
-    { "user", NULL,
-      "started as root it becomes the user riptide, if there is one; a unit has User=" },
-    { "policy", PREFIX_SECTION,
-      "`policy` of [compute] is for all; cwnd-min and cwnd-max bound it" },
-    { "scale", PREFIX_SECTION, "cwnd-max lowers windows" },
-    { "pacing-percent", PREFIX_SECTION, "`pacing` of [apply] is for all; cwnd-max lowers windows" },
-    { "receive-window", PREFIX_SECTION, "it is always auto: cwnd-max segments" },
-    { "step-back-percent", NULL,
-      "windows are suspended for 2 percent or points; holdout-percent = 0 turns that off" },
-    { "step-back-wait", NULL, "windows are tried again after 10 minutes, then 20, up to a day" },
-    { "slices", NULL, "max-share bounds the cost of dumps" },
-    { "interface", NULL, "scope, local-port and remote-port choose connections" },
-    { "mark", NULL, "route queries need no mark" },
-    { "socket-mark", NULL, "scope, local-port and remote-port choose connections" },
-    { "smoothing", NULL, "history-weight is the weight of history in policy paper" },
-    { "window", NULL, "history-weight is the weight of history in policy paper" },
-    { "window-percentile", NULL, "history-weight is the weight of history in policy paper" },
-    { "percentile", NULL, "policies are paper, bdp and careful" },
-    { "drop-share", NULL, "policy careful follows losses of first flights" },
-    { "capacity-fraction", NULL, "policy careful grows while first flights fit" },
-    { "evidence", NULL, "highest values of policy bdp fade over 60 s" },
-    { "paced", NULL, "pacing = auto spreads first flights" },
-    { "closed-weight", NULL, "a closed connection counts as an open one" },
-    { "step-segments", NULL, "a change of up to 2 segments is not written" },
-    { "step-percent", NULL, "a change of up to 10 percent is not written" },
-    { "metrics-interval", NULL, "the file is written each 15 s" },
-    { "metrics-prefix", NULL, "`riptide show PREFIX --json` has windows within a prefix" },
-    { .name = NULL },
-};
-
-const struct removed_key *removed_find(const char *name, size_t len, const char *section)
-{
-    bool is_of_prefix = section && !strcmp(section, PREFIX_SECTION);
-
-    for (const struct removed_key *key = removed_keys; key->name; key++) {
-        if (strlen(key->name) == len && !memcmp(key->name, name, len) &&
-            is_of_prefix == (key->section && !strcmp(key->section, PREFIX_SECTION)))
-            return key;
-    }
-    return NULL;
-}
 
 #define N_ROWS(rows) (sizeof(rows) / sizeof((rows)[0]))
 
@@ -226,40 +173,18 @@ void settings_deinit(struct settings *settings)
     free(settings->state_of_unit);
 }
 
-/* The line about an unknown option begins with it. */
-static void explain_removed(struct riptide_error *error)
-{
-    const char *name = strncmp(error->text, "--", 2) ? "" : error->text + 2;
-    const struct removed_key *key = removed_find(name, strcspn(name, "=:"), NULL);
-
-    if (key)
-        options_say(error, "--%s: removed; %s", key->name, key->instead);
-}
-
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)
 {
     int n_operands = options_parse(settings_rows, settings, argc, argv, error);
 
-    if (n_operands < 0) {
-        explain_removed(error);
+    if (n_operands < 0)
         return n_operands;
-    }
     if (n_operands > 0) {
-        snprintf(error->text, sizeof(error->text),
-                 "%s: unexpected operand; only options are allowed (--help)", argv[0]);
+        options_say(error, "%s: unexpected operand; only options are allowed (--help)", argv[0]);
         return -EINVAL;
     }
     settings_link(settings);
     return 0;
-}
-
-struct riptide_applier_config settings_numbers(const struct settings *settings)
-{
-    struct riptide_applier_config numbers;
-
-    riptide_applier_config_init(&numbers, sizeof(numbers));
-    numbers.table = settings->applier.table;
-    return numbers;
 }
 
 int settings_add_override(struct settings *settings, const struct riptide_prefix *dst)
@@ -280,4 +205,134 @@ int settings_add_override(struct settings *settings, const struct riptide_prefix
     overrides[n] = (struct riptide_hint){ .dst = *dst };
     settings->n_overrides++;
     return 0;
+}
+
+/* Without the stage: the library has some fields of settings in another one, or in none. */
+static const char *skip_stage(const char *field)
+{
+    const char *dot = strrchr(field, '.');
+
+    return dot ? dot + 1 : field;
+}
+
+/* The row of a field, which may be an element of a list. */
+static const struct option_row *find_row(const struct option_row *rows, const char *field)
+{
+    const char *name = skip_stage(field);
+    size_t len = strcspn(name, "[");
+
+    for (; rows->name; rows++) {
+        const char *own = skip_stage(rows->field);
+
+        if (rows->section && strlen(own) == len && !strncmp(own, name, len))
+            return rows;
+    }
+    return NULL;
+}
+
+void settings_explain_refusal(const struct settings *settings, struct riptide_error *error)
+{
+    const struct riptide_error given = *error;
+    const char *field = given.field ? given.field : "";
+    bool is_of_hint = strncmp(field, "hint.", strlen("hint.")) == 0;
+    const struct option_row *row = find_row(is_of_hint ? override_rows : settings_rows, field);
+    /* The text after the field's name, which contains no blanks or colons. */
+    const char *text = given.text + strcspn(given.text, ": ");
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    if (!row)
+        return;
+    if (is_of_hint && (size_t)given.index < settings->n_overrides) {
+        riptide_prefix_format(&settings->overrides[given.index].dst, dst);
+        options_say(error, "[" PREFIX_SECTION " %s] %s%s", dst, row->name, text);
+    } else {
+        options_say(error, "%s%s", row->name, text);
+    }
+}
+
+/* The defaults, and the paths of a service manager. */
+static int begin(struct settings *settings)
+{
+    const char *directories = getenv("STATE_DIRECTORY");
+
+    settings_init(settings);
+    if (!directories || !*directories)
+        return 0;
+    /* Of several, the first. */
+    if (asprintf(&settings->state_of_unit, "%.*s/state", (int)strcspn(directories, ":"),
+                 directories) < 0) {
+        settings->state_of_unit = NULL;
+        return -ENOMEM;
+    }
+    settings->state = settings->state_of_unit;
+    return 0;
+}
+
+/* The file of that path, or for NULL the default one, if it exists. */
+static int read_file(struct settings *settings, const char *path)
+{
+    const char *name = path ? path : default_path;
+    struct riptide_error error = { .text = "" };
+    char *bytes = NULL;
+    size_t n;
+    int r = file_read(name, MAX_BYTES, &bytes, &n, &error);
+
+    /* A missing file is an empty one, unless an option names it. */
+    if ((r == -ENOENT || r == -ENOTDIR) && !path)
+        return 0;
+    if (r < 0) {
+        settings->mistake = error;
+        return r;
+    }
+    r = config_parse(settings, name, bytes, n);
+    free(bytes);
+    return r;
+}
+
+/* For --flush, which needs no other value. Making an applier checks it and changes nothing. */
+static void mend_table(struct settings *settings)
+{
+    struct riptide_applier *applier = NULL;
+    struct riptide_applier_config numbers;
+    struct riptide_error error;
+
+    riptide_applier_config_init(&numbers, sizeof(numbers));
+    numbers.backend = RIPTIDE_ROUTES;
+    numbers.table = settings->applier.table;
+    if (riptide_applier_new(&applier, &numbers, &error) == -EINVAL) {
+        settings_explain_refusal(settings, &error);
+        if (!settings->mistake.text[0])
+            options_say(&settings->mistake, "%s: %s", settings->file, error.text);
+        riptide_applier_config_init(&numbers, sizeof(numbers));
+        settings->applier.table = numbers.table;
+    }
+    riptide_applier_free(applier);
+}
+
+int settings_load(struct settings *settings, int argc, char **argv, struct riptide_error *error)
+{
+    const char *path;
+    bool is_flush;
+    int r;
+
+    /* Once to find the file, and again over its values. */
+    settings_init(settings);
+    r = settings_parse(settings, argc, argv, error);
+    if (r < 0 || settings->help || settings->version)
+        return r;
+    path = settings->config;
+    is_flush = settings->flush && !settings->check;
+    settings_deinit(settings);
+    if (begin(settings) < 0) {
+        options_say(error, "%s", strerror(ENOMEM));
+        return -ENOMEM;
+    }
+    r = read_file(settings, path);
+    if (is_flush) {
+        mend_table(settings);
+    } else if (r < 0) {
+        *error = settings->mistake;
+        return r;
+    }
+    return settings_parse(settings, argc, argv, error);
 }

@@ -41,22 +41,6 @@ extern const struct option_row settings_rows[];
 /* The keys of a [prefix ...] section, into struct riptide_hint. */
 extern const struct option_row override_rows[];
 
-/*
- * A key of earlier versions, and the option of that name: refused with a line that names what to do
- * instead. `section`: PREFIX_SECTION, or NULL for any other, and the command line. The table ends
- * with a row without name.
- */
-struct removed_key {
-    const char *name;
-    const char *section;
-    const char *instead;
-};
-
-extern const struct removed_key removed_keys[];
-
-/* The removed key of that name in a section; on the command line: NULL. NULL: none. */
-const struct removed_key *removed_find(const char *name, size_t len, const char *section);
-
 /* Whether the scope contains an address: ports are properties of a connection. */
 bool settings_have_peer(const struct settings *settings, const struct riptide_prefix *peer);
 
@@ -75,17 +59,11 @@ void settings_link(struct settings *settings);
 /* Reads options over the present values. Errors: -EINVAL, -ENOMEM, each with a line. */
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error);
 
-/* The numbers that identify our rules and routes; other values of a file may be wrong. */
-struct riptide_applier_config settings_numbers(const struct settings *settings);
-
 /* Another override. Errors: -EEXIST, -ENOMEM, -E2BIG (RIPTIDE_MAX_HINTS). */
 int settings_add_override(struct settings *settings, const struct riptide_prefix *dst);
 
-/* Replaces the library's field names by keys: "estimator.cwnd_min: ..." becomes "cwnd-min: ...". */
+/* Puts the key in place of the library's field: "estimator.cwnd_min: ..." becomes "cwnd-min: ...". */
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
-
-/* Gives the value that is refused its default. */
-void settings_drop_refused(struct settings *settings, const struct riptide_error *refusal);
 
 /*
  * Reads all of the file `name` over what is in `settings`. Errors: -EINVAL, -ENOMEM. A wrong line
@@ -96,23 +74,9 @@ int config_parse(struct settings *settings, const char *name, const char *bytes,
 /*
  * Fills `settings`; free it with settings_deinit in any case. With --help or --version no file is
  * read. With --flush an unreadable file, or one with mistakes, is no error: the readable values
- * count. Errors, each with a line: -EINVAL (a mistake in options or file), -ENOMEM, others if the
+ * count, and settings->mistake has the first. Errors, each with a line: -EINVAL (a mistake in options or file), -ENOMEM, others if the
  * file is unreadable.
  */
 int settings_load(struct settings *settings, int argc, char **argv, struct riptide_error *error);
-
-/*
- * Reads a file over the present values: the one of that path, or for NULL the default one, if it
- * exists. Errors, each with its line in settings->mistake: as settings_load. Readable values count
- * all the same.
- */
-int settings_read_file(struct settings *settings, const char *path);
-
-/*
- * For commands that continue after mistakes: if the file's numbers (settings_numbers) are invalid,
- * uses those without a file, and drops invalid values of the estimator; sets settings->mistake,
- * unless there is one.
- */
-void settings_mend_numbers(struct settings *settings);
 
 #endif

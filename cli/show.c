@@ -11,7 +11,7 @@
 #include <string.h>
 
 const struct option_row show_rows[] = {
-    COMMAND_ROW("top", u32, top, "so many destinations at most, 0: all; --json has all"),
+    COMMAND_ROW("top", u32, top, "so many destinations at most, 0: all; --json has all (default 20)"),
     { .name = NULL },
 };
 

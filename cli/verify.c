@@ -34,7 +34,7 @@ enum { MOST_CHANGED = 3 };
 const struct option_row verify_rows[] = {
     COMMAND_ROW("accepted", flag, accepted,
                 "watch connections that this host accepts; operand: PREFIX"),
-    COMMAND_ROW("for", duration, for_ns, "how long to watch them"),
+    COMMAND_ROW("for", duration, for_ns, "how long to watch them (default 10s)"),
     { .name = NULL },
 };
 

@@ -100,29 +100,6 @@ TEST(prefix_sections)
     assert_true(settings.overrides[1].off);
 }
 
-TEST(removed_names_say_what_to_do_instead)
-{
-    for (const struct removed_key *key = removed_keys; key->name; key++) {
-        SETTINGS settings;
-        char text[100], option[50], expected[300];
-        struct riptide_error error;
-
-        snprintf(text, sizeof(text), "[%s]\n%s = 1\n", key->section ? "prefix ::/0" : "log",
-                 key->name);
-        snprintf(expected, sizeof(expected), "a.conf:2: %s: removed; %s", key->name, key->instead);
-        assert_refused(text, expected);
-        assert_true(strlen(key->instead) > 0 && !strchr(key->instead, '\n'));
-        if (key->section)
-            continue;
-        assert_null(options_find(settings_rows, key->name, strlen(key->name)));
-        snprintf(option, sizeof(option), "--%s=1", key->name);
-        snprintf(expected, sizeof(expected), "--%s: removed; %s", key->name, key->instead);
-        settings_init(&settings);
-        assert_int_equal(settings_parse(&settings, 2, ARGV(option), &error), -EINVAL);
-        assert_string_equal(error.text, expected);
-    }
-}
-
 TEST(socket_is_a_path)
 {
     assert_refused("[apply]\ncontrol = blue\n",
@@ -131,8 +108,8 @@ TEST(socket_is_a_path)
 
 TEST(unknown_names)
 {
-    assert_refused("[compute]\n\ncwnd-mx = 3\n", "a.conf:3: cwnd-mx: unknown key");
-    assert_refused("[prefix ::/0]\nscal = 1\n", "a.conf:2: scal: unknown key");
+    assert_refused("[compute]\n\ncwnd-mx = 3\n", "a.conf:3: cwnd-mx: unknown key (riptided.conf(5) lists them)");
+    assert_refused("[prefix ::/0]\nscal = 1\n", "a.conf:2: scal: unknown key (riptided.conf(5) lists them)");
     assert_refused("[compue]\n", "a.conf:1: [compue]: unknown section");
     assert_refused("[prefixes 10.0.0.0/8]", "a.conf:1: [prefixes 10.0.0.0/8]: unknown section");
     assert_refused("[compute]\npolicy = papr\n",
@@ -188,11 +165,11 @@ TEST(wrong_values_and_lines)
                    "a.conf:2: state #: not a file name (at most 160 bytes, no control character, "
                    "no ; or # at the start or after a blank)");
     assert_refused("[compute]\nttl\nzebra = 5", "a.conf:2: neither a [section] nor KEY = VALUE");
-    assert_refused("[compute]\nzebra = 5\nttl\n", "a.conf:2: zebra: unknown key");
+    assert_refused("[compute]\nzebra = 5\nttl\n", "a.conf:2: zebra: unknown key (riptided.conf(5) lists them)");
     assert_refused("[compute]\nttl", "a.conf:2: neither a [section] nor KEY = VALUE");
     assert_refused("[compute\n", "a.conf:1: a section is [NAME], with nothing after it");
     assert_refused("[compute] ttl = 5s\n", "a.conf:1: a section is [NAME], with nothing after it");
-    assert_refused("[compute]\n= 5s\n", "a.conf:2: : unknown key");
+    assert_refused("[compute]\n= 5s\n", "a.conf:2: : unknown key (riptided.conf(5) lists them)");
     assert_refused("[compute]\nttl = 5s\x01\n", "a.conf:2: contains a control character (0x01)");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options engine with riptided's own table: parsing, errors, help, the line of settings.
+ * The options engine with riptided's own table: parsing, errors, help.
  */
 #include "config_case.h"
 #include "options.h"
@@ -103,24 +103,4 @@ TEST(short_help)
 
     assert_int_equal(parse(&settings, ARGV("-h"), &error), 0);
     assert_true(settings.help);
-}
-
-TEST(values_in_one_line)
-{
-    struct riptide_error error;
-    SETTINGS settings;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    assert_int_equal(
-        parse(&settings, ARGV("--scope", "10.0.0.0/8", "--scope", "::/0", "--dry-run"), &error), 0);
-    options_print_values(out, settings_rows, &settings);
-    fclose(out);
-    assert_non_null(strstr(text, "policy careful, cwnd-min 10, cwnd-max 100, ttl 90s"));
-    assert_non_null(strstr(text, ", scope 10.0.0.0/8 ::/0, "));
-    assert_non_null(strstr(text, ", dry-run yes"));
-    assert_null(strstr(text, "exclude"));
-    assert_null(strstr(text, "\n"));
-    free(text);
 }
