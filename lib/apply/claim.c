@@ -3,7 +3,6 @@
 #include "applier.h"
 
 #include "internal.h"
-#include "tools.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -101,16 +100,6 @@ static int find_holder(FILE *sockets, uint32_t own_port, int *pidp)
             return -EIO;
     }
     return RIPTIDE_E_UNKNOWN;
-}
-
-int riptide_applier_get_holder(int *pidp)
-{
-    FILE *sockets = fopen("/proc/thread-self/net/netlink", "re");
-    int r = sockets ? find_holder(sockets, 0, pidp) : -errno;
-
-    if (sockets)
-        fclose(sockets);
-    return r;
 }
 
 int claim_take(struct claim *claim, struct riptide_error *error)

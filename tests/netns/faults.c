@@ -17,7 +17,6 @@
 #include "apply/routes/route.h"
 #include "internal.h"
 #include "netlink.h"
-#include "tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -287,11 +286,9 @@ static void ask(struct run *run)
                                        .cwnd_max = 20,
                                        .until_ns = RIPTIDE_NEVER_NS };
     struct riptide_error error = { .text = "" };
-    int holder;
 
     run->has_asked = true;
     expect_line(riptide_agent_set_hint(run->agent, &hint, &error), &error);
-    riptide_applier_get_holder(&holder);
 }
 
 static int dispatch(struct run *run)
