@@ -54,8 +54,8 @@ static int print_file(int fd, unsigned int mode, bool is_synced, file_print *pri
     return r;
 }
 
-int file_write(const char *path, unsigned int mode, bool is_synced, file_print *print,
-               const void *from, struct riptide_error *error)
+int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file_print *print,
+                       const void *from, struct riptide_error *error)
 {
     char temporary[PATH_MAX];
     struct stat there;
@@ -83,8 +83,8 @@ int file_write(const char *path, unsigned int mode, bool is_synced, file_print *
     return r ? fail(error, path, "sync its directory: ", r) : 0;
 }
 
-int file_read(const char *path, size_t max_bytes, void **bytesp, size_t *np,
-              struct riptide_error *error)
+int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *np,
+                      struct riptide_error *error)
 {
     /* O_NONBLOCK: a FIFO in its place must not block the start. */
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -105,16 +105,16 @@ typedef int file_print(FILE *out, const void *from);
  * as the disk takes; without it a power failure may leave neither file. Errors, each with a line
  * that names the file: that of `print`, those of open(2), write(2), fsync(2) and rename(2).
  */
-int file_write(const char *path, unsigned int mode, bool is_synced, file_print *print,
-               const void *from, struct riptide_error *error);
+int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file_print *print,
+                       const void *from, struct riptide_error *error);
 
 /*
  * Reads a regular file of at most max_bytes: the bytes and a terminating zero, which the caller
  * frees. Errors, each with a line: -EINVAL (not a regular file, or larger), -ENOMEM, those of
  * open(2) and read(2).
  */
-int file_read(const char *path, size_t max_bytes, void **bytesp, size_t *sizep,
-              struct riptide_error *error);
+int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *sizep,
+                      struct riptide_error *error);
 
 /* Copies what is printed to `text`, and returns its bytes; a larger size: that would suffice. */
 size_t text_give(char *text, size_t size, file_print *print, const void *from);

@@ -53,7 +53,7 @@ RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, bool is
                                agent->state);
     if (agent->stages.applier.dry_run)
         return 0;
-    r = file_write(agent->state, FILE_MODE, is_synced, put_state, agent, &reason);
+    r = riptide_file_write(agent->state, FILE_MODE, is_synced, put_state, agent, &reason);
     if (r < 0)
         error_set_field(error, "state", "%s", reason.text);
     return r;
@@ -71,7 +71,7 @@ bool state_load(struct riptide_agent *agent)
 
     if (!agent->state)
         return false;
-    r = file_read(agent->state, MAX_FILE_BYTES, &text, &n, &error);
+    r = riptide_file_read(agent->state, MAX_FILE_BYTES, &text, &n, &error);
     if (r < 0) {
         error_set(&agent->state_said, "%s; starting empty", error.text);
     } else {

@@ -362,7 +362,7 @@ static void check_state(void)
     riptide_estimator_config_init(&config, sizeof(config));
     config.policy = riptide_policy_find("paper");
     if (riptide_estimator_new(&estimator, &config, &error) == 0) {
-        if (file_read(state_path, SIZE_MAX, &text, &n, &error) != 0 ||
+        if (riptide_file_read(state_path, SIZE_MAX, &text, &n, &error) != 0 ||
             riptide_estimator_load(estimator, now_ns(), read_ns(CLOCK_REALTIME), text, n, &counts, &error) !=
                 0 ||
             counts.loaded == 0 || counts.skipped > 0)
