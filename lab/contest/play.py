@@ -28,10 +28,6 @@ CROSS_BYTES, SMALL_BYTES, SMALL_PER_S = (150e3, 3e6), 20_000, 1
 CROSS_ROUND_S, CROSS_LIMIT_S = 1.2, 60
 POLL_S = 0.1
 NICE = -15
-# Each host has its own table of sockets: a dump walks the table, and one that is shared with all
-# namespaces of the machine may contain a million sockets of other programs.
-OWN_SOCKETS = Path("/proc/sys/net/ipv4/tcp_child_ehash_entries")
-SOCKET_BUCKETS = 4096
 OTHER_BUILD = os.environ.get("RIPTIDE_OTHER_BUILD")
 COLUMNS = ("scene", "rtt_ms", "rate_mbit", "buffer_bdp", "loss_percent", "congestion", "openers",
            "object_kb", "arm", "repetition", "time_ms", "cwnd_first", "first_segs",
@@ -262,8 +258,6 @@ def play(evaluation, numbered, arms, repetitions, table):
     """Plays scenes side by side and adds their transfers to the table (COLUMNS)."""
     # Priority, so that policies are compared, not waiting times on a busy machine.
     os.setpriority(os.PRIO_PROCESS, 0, NICE)
-    if OWN_SOCKETS.exists():  # from Linux 6.1 on
-        OWN_SOCKETS.write_text(str(SOCKET_BUCKETS), encoding="ascii")
     learn_s = learning_s(evaluation)
     stages = [Stage(number, scene, arms, repetitions, learn_s, evaluation.drawn(number, scene))
               for number, scene in numbered]

@@ -4,18 +4,19 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NUMBER " %" SCNu64
-#define VALUES NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER
+#define VALUES NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER
+#define PREFIX " %" SCNx64 " %" SCNx64 " %u"
 
 static int read_port(struct wan_network *network, const char *line)
 {
     struct wan_port port = { .packets = 0 };
 
-    if (sscanf(line, "port %31s %255s %15s" NUMBER NUMBER NUMBER NUMBER NUMBER, port.name,
-               port.netns, port.dev, &port.mtu_bytes, &port.uplink.rate_bps,
-               &port.uplink.buffer_bytes, &port.downlink.rate_bps,
-               &port.downlink.buffer_bytes) != 8)
+    if (sscanf(line, "port %31s %255s" NUMBER NUMBER NUMBER NUMBER, port.name, port.netns,
+               &port.uplink.rate_bps, &port.uplink.buffer_bytes, &port.downlink.rate_bps,
+               &port.downlink.buffer_bytes) != 6)
         return -EINVAL;
     network->ports[network->port_count++] = port;
     return 0;
@@ -24,7 +25,7 @@ static int read_port(struct wan_network *network, const char *line)
 static bool read_values(const char *line, struct wan_path *path)
 {
     return sscanf(line, VALUES, &path->delay_ns, &path->link.rate_bps, &path->link.buffer_bytes,
-                  &path->loss, &path->seed, &path->jitter_ns, &path->reorder) == 7;
+                  &path->loss, &path->seed, &path->jitter_ns) == 6;
 }
 
 static int read_path(struct wan_network *network, const char *values)
@@ -59,27 +60,25 @@ static int change_path(struct wan_network *network, const char *line, uint64_t n
 
 int wan_config_read(struct wan_network *network, const char *line, uint64_t now_ns)
 {
+    struct wan_address address;
     struct wan_prefix prefix;
     uint32_t port, path;
-    char text[64];
+    unsigned int bits;
 
-    switch (*line) {
-    case 'p':
-        return line[1] == 'o' ? read_port(network, line) : read_path(network, line + 4);
-    case 'c':
-        return change_path(network, line, now_ns);
-    case 'n':
-        if (sscanf(line, "net %" SCNu32 " %63s", &port, text) != 2 || port >= network->port_count ||
-            wan_prefix_parse(text, &prefix))
-            return -EINVAL;
+    if (sscanf(line, "net %" SCNu32 PREFIX, &port, &address.high, &address.low, &bits) == 4 &&
+        port < network->port_count && bits <= 128) {
+        prefix = wan_prefix_of(address, bits);
         return wan_table_add(&network->nets, &prefix, port);
-    case 'r':
-        if (sscanf(line, "route %" SCNu32 " %" SCNu32 " %63s", &port, &path, text) != 3 ||
-            port >= network->port_count || path >= network->path_count ||
-            wan_prefix_parse(text, &prefix))
-            return -EINVAL;
-        return wan_table_add(&network->ports[port].paths, &prefix, path);
-    default:
-        return -EINVAL;
     }
+    if (sscanf(line, "route %" SCNu32 " %" SCNu32 PREFIX, &port, &path, &address.high, &address.low,
+               &bits) == 5 &&
+        port < network->port_count && path < network->path_count && bits <= 128) {
+        prefix = wan_prefix_of(address, bits);
+        return wan_table_add(&network->ports[port].paths, &prefix, path);
+    }
+    if (!strncmp(line, "port", 4))
+        return read_port(network, line);
+    if (!strncmp(line, "path", 4))
+        return read_path(network, line + 4);
+    return change_path(network, line, now_ns);
 }

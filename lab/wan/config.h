@@ -2,13 +2,14 @@
 /*
  * The network, a line of numbers at a time, as wanbox.py writes them. Pure.
  *
- *     port NAME NETNS DEV MTU UP_BPS UP_BYTES DOWN_BPS DOWN_BYTES
+ *     port NAME NETNS UP_BPS UP_BYTES DOWN_BPS DOWN_BYTES
  *     net PORT PREFIX             lives behind that port
- *     path DELAY_NS BPS BYTES LOSS SEED JITTER_NS REORDER
+ *     path DELAY_NS BPS BYTES LOSS SEED JITTER_NS
  *     route PORT PATH PREFIX      packets of that port to there take that path
- *     change PATH DELAY_NS BPS BYTES LOSS SEED JITTER_NS REORDER
+ *     change PATH DELAY_NS BPS BYTES LOSS SEED JITTER_NS
  *
- * Ports and paths are numbered from 0 on, in their order. A rate of 0 is infinitely fast.
+ * Ports and paths are numbered from 0 on, in their order. A rate of 0 is infinitely fast. A PREFIX is
+ * its address as two hexadecimal numbers, IPv4 as ::ffff:a.b.c.d, and its length of 128.
  */
 #ifndef WAN_CONFIG_H
 #define WAN_CONFIG_H

@@ -93,11 +93,11 @@ static int open_ports(struct loop *loop)
     for (size_t i = 0; i < network->port_count; i++) {
         const struct wan_port *port = &network->ports[i];
         const char *step;
-        int error = wan_tun_open(port->netns, port->dev, port->mtu_bytes, &loop->tuns[i], &step);
+        int error = wan_tun_open(port->netns, &loop->tuns[i], &step);
 
         if (error) {
-            fprintf(stderr, "wan: port %s: cannot %s (netns=%s, dev=%s): %s\n", port->name, step,
-                    port->netns, port->dev, strerror(-error));
+            fprintf(stderr, "wan: port %s: cannot %s (netns=%s): %s\n", port->name, step,
+                    port->netns, strerror(-error));
             return error;
         }
         loop->polls[i] = (struct pollfd){ .fd = loop->tuns[i].fd, .events = POLLIN };

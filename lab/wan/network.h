@@ -19,8 +19,6 @@
 struct wan_port {
     char name[WAN_NAME_SIZE];
     char netns[256]; /* a name in /run/netns, or a path */
-    char dev[16];
-    uint64_t mtu_bytes;
     struct wan_link uplink, downlink; /* shared by all paths from and to this port */
     struct wan_table paths;           /* destination -> index of a path */
 

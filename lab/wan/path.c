@@ -56,9 +56,7 @@ enum wan_verdict wan_path_enqueue(struct wan_path *path, uint64_t now_ns, size_t
     /* Lost on the wire, not before it: the packet has used up its share of the rate. */
     if (chance < path->loss)
         return WAN_DROP_LOSS;
-    due_ns = leave_ns + path->delay_ns + jitter_ns;
-    if (!path->reorder)
-        due_ns = max_ns(due_ns, path->last_due_ns);
+    due_ns = max_ns(leave_ns + path->delay_ns + jitter_ns, path->last_due_ns);
     path->last_due_ns = due_ns;
     *due_nsp = due_ns;
     return WAN_PASS;

@@ -32,7 +32,6 @@ struct wan_path {
     struct wan_link link;
     uint64_t delay_ns;
     uint64_t jitter_ns; /* up to this much more delay, uniform */
-    uint64_t reorder;   /* not 0: jitter may change the order of packets */
     uint64_t loss;      /* of WAN_LOSS_ALWAYS */
     uint64_t seed;
     uint64_t random_state;

@@ -29,7 +29,7 @@ static void print_port(FILE *file, const struct wan_port *port, const struct wan
     print_count(file, "malformed", port->malformed);
     print_count(file, "dropped_uplink", port->dropped_uplink);
     print_count(file, "dropped_downlink", port->dropped_downlink);
-    if (wan_tun_dropped(tun, port->dev, &dropped))
+    if (wan_tun_dropped(tun, &dropped))
         fputs("\"dropped_tun\":null}", file);
     else
         fprintf(file, "\"dropped_tun\":%" PRIu64 "}", dropped);

@@ -2,7 +2,6 @@
 /* Longest match by a walk over a sorted array: a port has some tens of prefixes, not thousands. */
 #include "route.h"
 
-#include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -31,46 +30,12 @@ static uint64_t mask_bits(unsigned int bits)
     return bits ? UINT64_MAX << (64 - bits) : 0;
 }
 
-static bool parse_length(const char *text, unsigned int max, unsigned int *bitsp)
+struct wan_prefix wan_prefix_of(struct wan_address address, unsigned int bits)
 {
-    unsigned int bits = 0;
+    struct wan_address mask = { mask_bits(bits < 64 ? bits : 64),
+                                mask_bits(bits < 64 ? 0 : bits - 64) };
 
-    if (!*text || strlen(text) > 3 || strspn(text, "0123456789") != strlen(text))
-        return false;
-    for (; *text; text++)
-        bits = bits * 10 + (unsigned int)(*text - '0');
-    *bitsp = bits;
-    return bits <= max;
-}
-
-int wan_prefix_parse(const char *text, struct wan_prefix *prefixp)
-{
-    char host[INET6_ADDRSTRLEN];
-    uint8_t bytes[16];
-    struct wan_prefix prefix;
-    size_t host_bytes = strcspn(text, "/");
-    unsigned int bits = 128;
-    bool v4;
-
-    if (host_bytes >= sizeof(host))
-        return -EINVAL;
-    memcpy(host, text, host_bytes);
-    host[host_bytes] = '\0';
-    v4 = inet_pton(AF_INET, host, bytes) == 1;
-    if (!v4 && inet_pton(AF_INET6, host, bytes) != 1)
-        return -EINVAL;
-    if (text[host_bytes] == '/') {
-        if (!parse_length(text + host_bytes + 1, v4 ? 32 : 128, &bits))
-            return -EINVAL;
-        bits += v4 ? 96 : 0;
-    }
-    prefix.mask.high = mask_bits(bits < 64 ? bits : 64);
-    prefix.mask.low = mask_bits(bits < 64 ? 0 : bits - 64);
-    prefix.address = v4 ? address_from_v4(bytes) : address_from_v6(bytes);
-    prefix.address.high &= prefix.mask.high;
-    prefix.address.low &= prefix.mask.low;
-    *prefixp = prefix;
-    return 0;
+    return (struct wan_prefix){ { address.high & mask.high, address.low & mask.low }, mask };
 }
 
 static bool longer_or_equal(const struct wan_address *a, const struct wan_address *b)

@@ -29,7 +29,7 @@ struct wan_table {
     size_t count;
 };
 
-int wan_prefix_parse(const char *text, struct wan_prefix *prefixp); /* -EINVAL */
+struct wan_prefix wan_prefix_of(struct wan_address address, unsigned int bits); /* 0 to 128 */
 int wan_table_add(struct wan_table *table, const struct wan_prefix *prefix,
                   uint32_t value); /* -EEXIST: the prefix is taken; -ENOMEM */
 bool wan_table_find(const struct wan_table *table, const struct wan_address *address,

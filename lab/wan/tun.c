@@ -24,7 +24,7 @@
  */
 #define RING_PACKETS 8192
 
-static int set_up(const char *dev, uint64_t mtu_bytes, const char **stepp)
+static int set_up(const char **stepp)
 {
     struct ifreq request = { 0 };
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error = 0;
@@ -32,13 +32,10 @@ static int set_up(const char *dev, uint64_t mtu_bytes, const char **stepp)
     *stepp = "open a socket";
     if (fd < 0)
         return -errno;
-    strncpy(request.ifr_name, dev, IFNAMSIZ - 1);
-    *stepp = "set the queue length and MTU";
+    strcpy(request.ifr_name, WAN_DEVICE);
+    *stepp = "set the queue length";
     request.ifr_qlen = RING_PACKETS;
     if (ioctl(fd, SIOCSIFTXQLEN, &request) < 0)
-        error = -errno;
-    request.ifr_mtu = (int)mtu_bytes;
-    if (!error && ioctl(fd, SIOCSIFMTU, &request) < 0)
         error = -errno;
     if (!error) {
         *stepp = "set the device up";
@@ -51,13 +48,13 @@ static int set_up(const char *dev, uint64_t mtu_bytes, const char **stepp)
 }
 
 /* Runs inside the namespace. */
-static int create(const char *dev, uint64_t mtu_bytes, struct wan_tun *tunp, const char **stepp)
+static int create(struct wan_tun *tunp, const char **stepp)
 {
     struct ifreq request = { .ifr_flags = IFF_TUN | IFF_NO_PI };
     struct wan_tun tun = { -1, -1 };
     int error = 0;
 
-    strncpy(request.ifr_name, dev, IFNAMSIZ - 1);
+    strcpy(request.ifr_name, WAN_DEVICE);
     *stepp = "open /dev/net/tun";
     tun.fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (tun.fd < 0)
@@ -66,7 +63,7 @@ static int create(const char *dev, uint64_t mtu_bytes, struct wan_tun *tunp, con
     if (ioctl(tun.fd, TUNSETIFF, &request) < 0)
         error = -errno;
     if (!error)
-        error = set_up(dev, mtu_bytes, stepp);
+        error = set_up(stepp);
     if (!error) {
         *stepp = "open /proc/self/net/dev";
         tun.stats_fd = open("/proc/self/net/dev", O_RDONLY | O_CLOEXEC);
@@ -80,8 +77,7 @@ static int create(const char *dev, uint64_t mtu_bytes, struct wan_tun *tunp, con
     return error;
 }
 
-int wan_tun_open(const char *netns, const char *dev, uint64_t mtu_bytes, struct wan_tun *tunp,
-                 const char **stepp)
+int wan_tun_open(const char *netns, struct wan_tun *tunp, const char **stepp)
 {
     char path[300];
     int home_fd, netns_fd, error;
@@ -96,7 +92,7 @@ int wan_tun_open(const char *netns, const char *dev, uint64_t mtu_bytes, struct 
     if (!error && setns(netns_fd, CLONE_NEWNET) < 0)
         error = -errno;
     if (!error) {
-        error = create(dev, mtu_bytes, tunp, stepp);
+        error = create(tunp, stepp);
         if (setns(home_fd, CLONE_NEWNET) < 0 && !error) {
             *stepp = "come back from the namespace";
             error = -errno;
@@ -122,22 +118,21 @@ int wan_tun_write(const struct wan_tun *tun, const uint8_t *data, size_t length_
     return write(tun->fd, data, length_bytes) < 0 ? -errno : 0;
 }
 
-int wan_tun_dropped(const struct wan_tun *tun, const char *dev, uint64_t *droppedp)
+int wan_tun_dropped(const struct wan_tun *tun, uint64_t *droppedp)
 {
     char text[16384], *line;
     ssize_t length = pread(tun->stats_fd, text, sizeof(text) - 1, 0);
     unsigned long long dropped;
-    size_t dev_length = strlen(dev);
 
     if (length < 0)
         return -errno;
     text[length] = '\0';
     for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         line += strspn(line, " ");
-        if (strncmp(line, dev, dev_length) || line[dev_length] != ':')
+        if (strncmp(line, WAN_DEVICE ":", strlen(WAN_DEVICE ":")))
             continue;
         /* Eight fields of reception, then bytes, packets and errors sent; then what we want. */
-        if (sscanf(line + dev_length + 1, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+        if (sscanf(line + strlen(WAN_DEVICE ":"), "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
                    &dropped) != 1)
             return -EBADMSG;
         *droppedp = dropped;

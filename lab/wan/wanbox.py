@@ -56,8 +56,8 @@ LOSS_ALWAYS = 1 << 53
 NUMBER = {"": 1}
 #: The numbers of a path and of a port, in the order in which `wan` reads them.
 PATH_UNITS = {"delay": TIME, "rate": RATE, "buffer": SIZE, "loss": {"": LOSS_ALWAYS, "%": LOSS_ALWAYS / 100},
-              "seed": NUMBER, "jitter": TIME, "reorder": NUMBER}
-PORT_UNITS = {"mtu": NUMBER, "up_rate": RATE, "up_buffer": SIZE, "down_rate": RATE, "down_buffer": SIZE}
+              "seed": NUMBER, "jitter": TIME}
+PORT_UNITS = {"up_rate": RATE, "up_buffer": SIZE, "down_rate": RATE, "down_buffer": SIZE}
 
 
 def quantity(key, text, units):
@@ -91,16 +91,25 @@ def numbers(values, units):
     return " ".join(str(values.get(key, 0)) for key in units)
 
 
+def prefix(text):
+    """A prefix as `wan` reads it. Errors: ValueError."""
+    net = ipaddress.ip_network(text, strict=False)
+    address, bits = int(net.network_address), net.prefixlen
+    if net.version == 4:
+        address, bits = 0xffff << 32 | address, bits + 96
+    return f"{address >> 64:x} {address & (1 << 64) - 1:x} {bits}"
+
+
 def lines_of(ports, paths):
     """The lines for `wan`; the longest prefix decides, then whether a path has a source."""
     lines, nets, routes = [], {}, {}
     for port in ports:
-        given = parse(port, PORT_UNITS, ("name", "netns", "net", "dev"))
+        given = parse(port, PORT_UNITS, ("name", "netns", "net"))
         if not {"name", "netns", "net"} <= set(given):
             raise ValueError(f"{port}: give name, netns and net")
-        (name,), (netns,), (dev,) = given["name"], given["netns"], given.get("dev", ["wan0"])
-        lines.append(f"port {name} {netns} {dev} {numbers({'mtu': 1500, **given}, PORT_UNITS)}")
-        nets[name] = [str(ipaddress.ip_network(net, strict=False)) for net in given["net"]]
+        (name,), (netns,) = given["name"], given["netns"]
+        lines.append(f"port {name} {netns} {numbers(given, PORT_UNITS)}")
+        nets[name] = [prefix(net) for net in given["net"]]
     lines += [f"net {n} {net}" for n, of_port in enumerate(nets.values()) for net in of_port]
     for n, path in enumerate(paths):
         lines.append(f"path {numbers(path, PATH_UNITS)}")
@@ -108,7 +117,7 @@ def lines_of(ports, paths):
         if source not in (None, *nets):
             raise ValueError(f"from={source}: give the name of a port")
         for to in path.get("to", ["::/0"]):
-            for net in nets.get(to) or [str(ipaddress.ip_network(to, strict=False))]:
+            for net in nets.get(to) or [prefix(to)]:
                 if routes.setdefault((source, net), n) != n:
                     raise ValueError(f"to={to}: there is a path for this already")
     for number, name in enumerate(nets):

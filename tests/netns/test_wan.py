@@ -188,13 +188,10 @@ def test_same_seed_loses_the_same_packets(wan):
     assert numbers_through(wan("from=a,loss=1"), 200)[0] == []
 
 
-def test_order_is_kept_unless_asked(wan):
+def test_order_is_kept(wan):
     in_order = list(range(1000))
     for path in ("delay=5ms", "delay=1ms,rate=10mbit,buffer=1mib", "delay=1ms,jitter=5ms"):
         assert numbers_through(wan(f"from=a,{path}"), 1000)[0] == in_order
-    reordered = numbers_through(wan("from=a,delay=1ms,jitter=5ms,reorder=1"), 1000)[0]
-    assert sorted(reordered) == in_order
-    assert reordered != in_order
 
 
 def test_path_changes_while_it_works(wan):
@@ -219,7 +216,7 @@ def test_path_changes_while_it_works(wan):
         for wrong in ("rate=fast", "to=c", "buffer=0b"):
             with pytest.raises(ValueError):
                 running.change(2, wrong)
-        running.process.stdin.write(b"change 2 0 0 0 0 0 0 0\nchange 1 fast\n")
+        running.process.stdin.write(b"change 2 0 0 0 0 0 0\nchange 1 fast\n")
         running.process.stdin.flush()
         assert [running._line() for _ in range(2)] == ["refused"] * 2
         passes(101, 150)
@@ -295,8 +292,8 @@ def test_bad_option_is_named(ports, paths, named):
 
 
 @pytest.mark.parametrize("line, reason", [
-    ("port a none wan0 1500 0 0 0 0", "cannot open the namespace"), ("port a", "Invalid argument"),
-    ("net 0 10.9.1.0/24", "Invalid argument"), ("hello", "Invalid argument"), ("", "Invalid")])
+    ("port a none 0 0 0 0", "port a: cannot open the namespace"), ("port a", "Invalid argument"),
+    ("net 0 0 ffff0a090100 120", "Invalid argument"), ("hello", "Invalid argument"), ("", "Invalid")])
 def test_bad_line_is_named(line, reason):
     run = subprocess.run([wanbox.binary(), line], capture_output=True, text=True, timeout=DEADLINE_S * PATIENCE)
     assert run.returncode == (1 if "none" in line else 2) and run.stdout == ""
