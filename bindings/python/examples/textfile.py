@@ -45,12 +45,9 @@ def main() -> None:
                         registry=registry)
     window = Gauge("tcp_congestion_window_segments", "Mean congestion window.", ["prefix"],
                    registry=registry)
-    rtt = Gauge("tcp_round_trip_time_seconds", "Mean smoothed round trip time.", ["prefix"],
-                registry=registry)
     for prefix, samples in by_prefix({4: int(len4), 6: int(len6)}).items():
         connections.labels(prefix).set(len(samples))
         window.labels(prefix).set(sum(s.cwnd for s in samples) / len(samples))
-        rtt.labels(prefix).set(sum(s.rtt for s in samples) / len(samples))
     write(path, generate_latest(registry))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import Any, AsyncIterator, Callable, Unpack
 
-from ._convert import new_prefix, read, text, whole
+from ._convert import new_prefix, read, text
 from ._errors import UnknownError, check, new_error
 from ._handle import KernelHandle, Learner
 from ._native import ffi, lib
@@ -108,7 +108,7 @@ class Agent(KernelHandle[AgentEvent, AgentStats], Learner[AgentEvent, AgentStats
         Errors: UnknownError: no window is in force, so that it shows nothing.
         """
         prefix, arm = new_prefix("peer", peer), ffi.new("enum riptide_arm *")
-        check(self._call("arm_of", prefix, whole("cookie", cookie), arm))
+        check(self._call("arm_of", prefix, cookie, arm))
         return Arm(arm[0])
 
     def save(self, synced: bool = True) -> None:

@@ -14,7 +14,6 @@ from ._convert import count, path_bytes, prefix_text, shown
 from ._errors import RefusedError
 from ._structs import PrefixLike
 
-MAX_TIMEOUT_S = 1e9  # Python allows at most 292 years
 MAX_LINE_BYTES = 4096  # riptided closes connections with longer lines
 
 
@@ -34,7 +33,7 @@ class Control:
         if count("timeout", timeout, "_ns") == 0:
             raise ValueError("timeout: above 0")
         self._path = path_bytes("path", path)
-        self._timeout_s = min(timeout, MAX_TIMEOUT_S)
+        self._timeout_s = timeout
 
     def request(self, name: str, /, **members: Any) -> dict[str, Any]:
         """Sends a request of docs/control.md, by its name and members, and returns the answer."""
@@ -56,9 +55,7 @@ class Control:
         return self.request("status")
 
     def show(self, prefix: PrefixLike | None = None) -> list[dict[str, Any]]:
-        """The daemon's destinations, or those within `prefix`: dst, state, initcwnd, cwnd,
-        connections, initrwnd (of the program); reason, if not as wanted.
-        """
+        """The daemon's destinations, or those within `prefix`: the columns of docs/control.md."""
         members = {} if prefix is None else {"prefix": prefix_text("prefix", prefix)}
         rows: list[dict[str, Any]] = []
         start: int | None = 0
@@ -134,7 +131,7 @@ def _read_answer(line: bytes) -> dict[str, Any]:
 
 
 def _with_network(members: dict[str, Any]) -> dict[str, Any]:
-    return {**members, "dst": ip_network(members["dst"])} if "dst" in members else members
+    return {**members, "dst": ip_network(members["dst"])} if members.get("dst") else members
 
 
 def _read_row(columns: list[str], row: str) -> dict[str, Any]:

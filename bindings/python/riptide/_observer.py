@@ -50,15 +50,6 @@ class Observer(LoopHandle[Sample, ObserverStats]):
         array = ffi.from_buffer("struct riptide_sample[]", rows)
         return [read(row) for row in array]
 
-    def dump_columns(self) -> dict[str, Any]:
-        """Dumps all connections as columns: {member of Sample: numpy array of shape (connections,)}.
-
-        Numbers have their C type, bool or uint16 to uint64; times are float64, in seconds; `dst`
-        is an array of objects, one network for all connections of a destination. Needs numpy.
-        Errors: as dump; ImportError.
-        """
-        return columns(self._dump())
-
     def _dump(self) -> bytearray:
         with self._use as c:
             started = lib.riptide_observer_start(c)
@@ -97,7 +88,7 @@ def _places(struct: Any) -> Iterator[tuple[str, str, int]]:
             yield name, FORMATS[field.type.cname], field.offset
 
 
-def columns(rows: bytearray) -> dict[str, Any]:
+def _columns(rows: bytearray) -> dict[str, Any]:
     """The columns of rows of struct riptide_sample."""
     import numpy  # not all need it, and it takes longer to load than a look at the connections
 
@@ -124,6 +115,10 @@ def observe(**options: Unpack[ObserverConfig]) -> list[Sample]:
 
 
 def observe_columns(**options: Unpack[ObserverConfig]) -> dict[str, Any]:
-    """As observe(), as columns of numbers: pandas.DataFrame(riptide.observe_columns())."""
+    """As observe(), as columns: {member of Sample: numpy array of shape (connections,)}.
+
+    Numbers have their C type, bool or uint16 to uint64; times are float64, in seconds; `dst` is an
+    array of objects, one network for all connections of a destination. Needs numpy.
+    """
     with Observer(**options) as observer:
-        return observer.dump_columns()
+        return _columns(observer._dump())

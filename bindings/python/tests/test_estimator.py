@@ -49,15 +49,6 @@ def test_outcomes_are_exceptions() -> None:
         assert (stats.overflow, stats.invalid, stats.destinations) == (1, 1, 1)
 
 
-def test_what_is_left_out_is_explained() -> None:
-    with riptide.Estimator() as estimator:
-        assert not estimator.add(Sample(A, cwnd=10))
-        estimator.tick(1)
-        estimate = estimator.find(A)
-        assert (estimate.cwnd, estimate.samples, estimate.left_out) == (0, 0, (1, 0, 0))
-        assert estimate.left_out[riptide.LeftOut.UNUSED - 1] == 1
-
-
 def test_hints_change_windows_and_end() -> None:
     with riptide.Estimator(policy="paper") as estimator:
         def changed_by(hint: Hint) -> list[int]:

@@ -47,7 +47,9 @@ def test_members_functions_and_constants_are_followed(include: Path) -> None:
          "    /* What\n     * varies. */\n    uint64_t jitter_ns; /* much */\n    uint32_t others; /* much */\n"
          "    uint64_t rtt_us; ")
     edit(include / "riptide" / "riptide.h", "const char *riptide_version(void);",
-         "const char *riptide_version(void);\n#define RIPTIDE_NOVELTY 7\nint riptide_novelty(int);")
+         "const char *riptide_version(void);\n#define RIPTIDE_NOVELTY 7\nint riptide_novelty(int);\n"
+         "/* Outside. */\nenum riptide_weather {\n    RIPTIDE_WEATHER_DRY = 3, /* for once */\n"
+         "    RIPTIDE_WEATHER_WET,\n};")
     structs = generate(include)
     sample = structs.Sample
     place = sample._fields.index("jitter")
@@ -55,14 +57,7 @@ def test_members_functions_and_constants_are_followed(include: Path) -> None:
     assert sample.__annotations__["jitter"] is float and sample.__annotations__["others"] is int
     assert "\n    jitter (seconds): What varies. much\n" in sample.__doc__
     assert "\n    others: much\n" in sample.__doc__
+    assert {value.name: value for value in structs.Weather} == {"DRY": 3, "WET": 4}
+    assert structs.Weather.__doc__ == "Outside.\n\n    DRY: for once\n    "
     text = (include.parent / "native.c").read_text()
     assert "riptide_novelty(" in text and "RIPTIDE_NOVELTY" in text
-
-
-def test_an_enum_loses_the_beginning_of_its_names(include: Path) -> None:
-    edit(include / "riptide" / "riptide.h", "const char *riptide_version(void);",
-         "const char *riptide_version(void);\n/* Outside. */\nenum riptide_weather {\n"
-         "    RIPTIDE_WEATHER_DRY = 3, /* for once */\n    RIPTIDE_WEATHER_WET,\n};")
-    weather = generate(include).Weather
-    assert {value.name: value for value in weather} == {"DRY": 3, "WET": 4}
-    assert weather.__doc__ == "Outside.\n\n    DRY: for once\n    "

@@ -46,10 +46,6 @@ def test_types_are_complete() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_package_says_that_it_has_types() -> None:
-    assert (PACKAGE / "py.typed").exists()
-
-
 def test_wrong_uses_are_found(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text(WRONG)
     found = {int(number) for number in re.findall(r"wrong.py:(\d+): error", mypy(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import pickle
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,12 +62,6 @@ def test_a_sample_goes_into_c_and_comes_back() -> None:
     assert _convert.read(c) == sample == pickle.loads(pickle.dumps(sample))
 
 
-def test_a_value_that_is_newer_than_the_package_stays_a_number() -> None:
-    event = ffi.new("struct riptide_agent_event *")
-    event.kind = ffi.cast("enum riptide_agent_event_kind", 77)
-    assert _convert.read(event).kind == 77
-
-
 @pytest.mark.parametrize("make, name, options", [
     (riptide.Estimator, "history_weight", {"history_weight": 1.0}),
     (riptide.Estimator, "ttl", {"ttl": 0}),
@@ -89,23 +82,12 @@ def test_a_refused_element_has_its_index() -> None:
     assert (caught.value.field, caught.value.index) == ("observer.scope.local_ports[]", 1)
 
 
-def test_each_errno_has_the_subclass_that_python_gives_it(tmp_path: Path) -> None:
-    with riptide.Agent(state=tmp_path) as agent:
-        with pytest.raises(riptide.OptionError, match="not replaced before") as refused:
-            agent.save()
-        assert (refused.value.errno, refused.value.field) == (errno.EINVAL, "state")
-
-
 def test_each_outcome_has_an_exception() -> None:
     numbers = ffi.typeof("enum riptide_outcome").elements
     assert set(OUTCOMES) == set(numbers) - {lib.RIPTIDE_E_MORE, lib.RIPTIDE_E_LEFT_OUT}
     for number in OUTCOMES:
         word = numbers[number].replace("RIPTIDE_E_", "").capitalize()
         assert OUTCOMES[number] is getattr(riptide, f"{word}Error")
-
-
-def test_version_is_that_of_the_headers() -> None:
-    assert riptide.__version__ == ffi.string(lib.RIPTIDE_VERSION).decode()
 
 
 def test_all_is_complete() -> None:
