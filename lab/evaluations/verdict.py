@@ -29,6 +29,7 @@ HELD_OUT, CWND = 20, 24
 WORLDS = {"none": (KERNEL_CWND, HELD_OUT, "off", 0), "mixed": (CWND, HELD_OUT, "auto", 0),
           "all": (CWND, 0, "auto", 0), "apart": (CWND, HELD_OUT, "auto", 0.01)}
 MOST_CLAIMS, LEAST_HELD = 0.05, 0.93
+LEAST_CONNECTIONS = 20  # of each arm, for a verdict
 
 HARM_PATH, HARM_CWND, HARM_BYTES, HARM_PER_S = Path(50, 50, 0.096, "cubic", "cubic"), 80, 60_000, 50
 HARM_HELD_OUT, HARM_BEGIN_S, HARM_RUN_S, HARM_LIMIT_S = (20, 5), 15, 75, 60
@@ -62,6 +63,15 @@ def forced(cwnd, held_out, pacing, interval="200ms"):
             "--pacing", pacing)
 
 
+def figures_of(effect):
+    """The effect that riptided says, as worlds.py has it: in percent and points."""
+    def scaled(change):
+        return change and {"estimate": 100 * change["change"], "low": 100 * change["low"], "high": 100 * change["high"]}
+    time = effect and effect["time"]
+    return effect and {**effect, "time_percent": scaled(time), "again_points": scaled(effect["retransmitted"]),
+                       "rounds_saved": time and time["held_out"] - time["with_window"]}
+
+
 def play(testbed, plan, options, every_s=1, start_s=0):
     """Sends the plan; riptided with options[n] runs on sender n from start_s. Returns results, each
     sender's `apply` of status, [(seconds, apply)], when its riptided started, and how late
@@ -81,7 +91,7 @@ def play(testbed, plan, options, every_s=1, start_s=0):
             time.sleep(max(0, next_s - time.monotonic()))
             said = threads.map(lambda name: testbed.ask_riptide(name, "status")["apply"], names)
             for of_sender, apply in zip(reads, said):
-                of_sender.append((time.monotonic(), apply))
+                of_sender.append((time.monotonic(), {**apply, "effect": figures_of(apply["effect"])}))
         testbed.end_riptided()
         go_s = testbed.traffic.go_s
         return (sending.result(), [[(at_s - go_s, apply) for at_s, apply in of_sender] for of_sender in reads],
@@ -108,9 +118,9 @@ def play_worlds(evaluation):
     """Plays all: {world: [path][round]} of Runs."""
     paths, rounds, end_s = (PATHS[:2], 2, 6) if evaluation.quick else (PATHS, ROUNDS, RUN_S)
     runs = {world: [[] for _ in paths] for world in WORLDS}
-    intervals = ("time_percent", "again_points", "rounds_saved")
+    intervals = ("time_percent", "again_points")
     table = evaluation.table("runs", "world", "path", "round", "late_ms", "verdict", "connections", "held_out",
-                             *(f"{name}_{bound}" for name in intervals for bound in BOUNDS),
+                             "rounds_saved", *(f"{name}_{bound}" for name in intervals for bound in BOUNDS),
                              *(f"{name}_{arm}" for arm in ARMS for name in ("n", "log_time", "again")))
     steps = [(turn, world) for turn in range(rounds) for world in WORLDS if world != "apart" or turn < APART_ROUNDS]
     with network(evaluation, paths) as testbed:
@@ -124,7 +134,7 @@ def play_worlds(evaluation):
                 runs[world][number].append(run)
                 last = run.last or {}
                 table.add(world, path.label(), turn, late_ms(BEGIN_S, end_s),
-                          *(last.get(key) for key in ("verdict", "connections", "held_out")),
+                          *(last.get(key) for key in ("verdict", "connections", "held_out", "rounds_saved")),
                           *((last.get(name) or {}).get(bound) for name in intervals for bound in BOUNDS),
                           *(value for arm in run.arms for value in (arm[:3] if arm else (0, None, None))))
     return paths, runs
@@ -146,7 +156,9 @@ def judge_none(evaluation, runs):
     say_share(evaluation, "of time", sum(time for time, _ in claims), len(runs))
     say_share(evaluation, "of what is retransmitted", sum(again for _, again in claims), len(runs))
     say_share(evaluation, "of either", n_either, len(runs), n_either <= MOST_CLAIMS * len(runs))
-    say_share(evaluation, "void", sum(any(row["verdict"] == "void" for row in rows) for rows in runs), len(runs))
+    n_void = sum(any(row["verdict"] == "unknown" and min(row["connections"], row["held_out"]) >= LEAST_CONNECTIONS
+                     for row in rows) for rows in runs)
+    say_share(evaluation, "no verdict, though there are enough connections", n_void, len(runs))
     return n_either, len(runs)
 
 
@@ -209,8 +221,8 @@ def say_apart(evaluation, runs):
                  if run.has_interval() and not run.is_late]
         if len(found) < 2:
             continue
-        said, saved = (sum(run.last[key]["estimate"] for run in found) / len(found)
-                       for key in ("time_percent", "rounds_saved"))
+        said = sum(run.last["time_percent"]["estimate"] for run in found) / len(found)
+        saved = sum(run.last["rounds_saved"] for run in found) / len(found)
         truth = worlds.difference([run.arms for run in found])
         evaluation.say(f"{world}: time {truth.time_percent:+.1f} %; verdicts say {said:+.1f} %, {saved:.2f} round trips"
                        " saved")
