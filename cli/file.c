@@ -36,7 +36,7 @@ static int read_bytes(int fd, size_t max_bytes, char *text, size_t *np)
     return *np > max_bytes ? -EFBIG : 0;
 }
 
-int file_read(const char *path, size_t max_bytes, char **textp, size_t *np,
+int file_load(const char *path, size_t max_bytes, char **textp, size_t *np,
               struct riptide_error *error)
 {
     /* O_NONBLOCK: a FIFO in its place must not block the start. */
@@ -85,14 +85,14 @@ static int print_file(int fd, unsigned int mode, int (*print)(FILE *out, const v
     return r;
 }
 
-int file_write(const char *path, unsigned int mode, int (*print)(FILE *out, const void *from),
+int file_replace(const char *path, unsigned int mode, int (*print)(FILE *out, const void *from),
                const void *from, struct riptide_error *error)
 {
     char temporary[PATH_MAX];
     struct stat there;
     int fd, r;
 
-    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.new", path) >= sizeof(temporary))
+    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
         return fail(error, path, ENAMETOOLONG);
     /* A rename replaces anything: devices, FIFOs and links must stay. */
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))

@@ -11,14 +11,14 @@
  * with a line: -EINVAL (not a regular file, or larger than that), -ENOMEM, those of open(2) and
  * read(2).
  */
-int file_read(const char *path, size_t max_bytes, char **textp, size_t *np,
+int file_load(const char *path, size_t max_bytes, char **textp, size_t *np,
               struct riptide_error *error);
 
 /*
- * Writes PATH.new and renames it. `print` returns 0 or -errno. Errors, each with a line: -EINVAL (what
+ * Writes PATH.tmp and renames it. `print` returns 0 or -errno. Errors, each with a line: -EINVAL (what
  * is there is no regular file: it stays), that of `print`, those of open(2), write(2) and rename(2).
  */
-int file_write(const char *path, unsigned int mode, int (*print)(FILE *out, const void *from),
+int file_replace(const char *path, unsigned int mode, int (*print)(FILE *out, const void *from),
                const void *from, struct riptide_error *error);
 
 #endif

@@ -51,7 +51,7 @@ void files_begin(struct daemon *daemon, const char *said)
         log_line(LOG_LEVEL_WARNING,
                  "paused, as before the start: no window is given until `riptide resume`");
     hints_load(daemon);
-    if (file_read(history_path(daemon, path), HISTORY_MAX_BYTES, &text, &n, &error) == 0) {
+    if (file_load(history_path(daemon, path), HISTORY_MAX_BYTES, &text, &n, &error) == 0) {
         history_parse(&daemon->history, text);
         free(text);
     }
@@ -106,7 +106,7 @@ static int save_history(struct daemon *daemon, struct riptide_error *error)
 {
     char path[256];
 
-    return file_write(history_path(daemon, path), 0600, history_print, &daemon->history, error);
+    return file_replace(history_path(daemon, path), 0600, history_print, &daemon->history, error);
 }
 
 /* Without waiting for the disk, on which routing changes must not depend, unless asked to. */
@@ -138,7 +138,7 @@ static void write_metrics(struct daemon *daemon)
 {
     const char *path = daemon->settings->metrics;
     struct riptide_error error = { .text = "" };
-    int r = file_write(path, 0644, answers_print_metrics, daemon, &error);
+    int r = file_replace(path, 0644, answers_print_metrics, daemon, &error);
 
     if (r < 0 && !daemon->is_metrics_failing)
         log_line(LOG_LEVEL_WARNING, "metrics: %s; it is written as soon as it can be",

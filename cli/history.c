@@ -108,10 +108,11 @@ json_t *history_json(const struct history *history, uint64_t realtime_s)
     const uint64_t number = realtime_s / HOUR_S;
     json_t *hours = json_array();
 
-    for (uint64_t n = number - HISTORY_HOURS + 1; n <= number; n++) {
-        const struct hour *hour = &history->hours[n % HISTORY_HOURS];
+    for (uint64_t ago = HISTORY_HOURS; ago-- > 0;) {
+        const struct hour *hour = &history->hours[(number - ago) % HISTORY_HOURS];
 
-        if (hour->begin_s == n * HOUR_S)
+        /* A host without a clock begins in 1970. */
+        if (ago <= number && hour->begin_s > 0 && hour->begin_s == (number - ago) * HOUR_S)
             json_array_append_new(hours, hour_json(hour));
     }
     return hours;

@@ -16,7 +16,7 @@
 
 #define NEEDS_NET_ADMIN                                                                            \
     "needs CAP_NET_ADMIN: run it as root, or give it the capability "                              \
-    "(setcap cap_net_admin+ep, or AmbientCapabilities=CAP_NET_ADMIN in a systemd unit)"
+    "(setcap cap_net_admin+ep, or AmbientCapabilities= of its unit)"
 
 /*
  * First call in main: the program's name for every line, standard streams, SIGPIPE. If standard

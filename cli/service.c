@@ -36,7 +36,7 @@ static bool find_manager(struct service *service)
         return false;
     if ((name[0] != '/' && name[0] != '@') || len >= sizeof(service->manager.sun_path)) {
         log_line(LOG_LEVEL_WARNING,
-                 "NOTIFY_SOCKET=%s: not a Unix socket; the service manager is not notified", name);
+                 "NOTIFY_SOCKET=%.80s: not a Unix socket; the service manager is not notified", name);
         return false;
     }
     service->manager = (struct sockaddr_un){ .sun_family = AF_UNIX };

@@ -275,7 +275,7 @@ static int read_file(struct settings *settings, const char *path)
     struct riptide_error error = { .text = "" };
     char *bytes = NULL;
     size_t n;
-    int r = file_read(name, MAX_BYTES, &bytes, &n, &error);
+    int r = file_load(name, MAX_BYTES, &bytes, &n, &error);
 
     /* A missing file is an empty one, unless an option names it. */
     if ((r == -ENOENT || r == -ENOTDIR) && !path)

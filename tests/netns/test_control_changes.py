@@ -191,3 +191,41 @@ def test_what_is_excluded_has_no_route_by_a_state(net):
     write_state("/run/state", {"203.0.113.1": 30, "203.0.113.2": 40})
     with Daemon(net.host, "--state", "/run/state", "--exclude", "203.0.113.1"):
         wait_until(lambda: windows(net.host) == {"203.0.113.2": 40}, "the other one alone")
+
+
+def test_the_history_goes_on_over_a_restart_and_no_link_is_followed(net, tmp_path):
+    state, other = tmp_path / "state", tmp_path / "other"
+    history = tmp_path / "state.history"
+    other.write_text("mine")
+    net.learned("203.0.113.1", 30)
+
+    def started():
+        return Daemon(net.host, "--policy", "careful", "--state", state)
+
+    def hours():
+        return riptide_json(net.host, "status", "--history")["hours"]
+    with started():
+        wait_until(lambda: net.short("203.0.113.1", 5000) or hours()[-1]["with_window"] > 0, "one with a window")
+        before = sum(hour["with_window"] for hour in hours())
+    assert history.read_text().startswith("hour=")
+    with started():
+        assert sum(hour["with_window"] for hour in hours()) >= before
+    history.unlink()
+    history.symlink_to(other)
+    (tmp_path / "state.history.tmp").symlink_to(other)
+    with started() as daemon:
+        wait_until(lambda: "state not saved: " in daemon.said(), "a warning")
+    assert other.read_text() == "mine" and history.is_symlink()
+
+
+def test_a_destination_shows_its_latest_changes(net):
+    net.learned("203.0.113.1", 60)
+    with Daemon(net.host):
+        wait_until(lambda: windows(net.host).get("203.0.113.1", 0) >= 60, "a window")
+        for window in range(12, 22):
+            hint(net, "203.0.113.1", "--max", str(window), "--for", "1h")
+            wait_until(lambda: windows(net.host)["203.0.113.1"] == window, "the hint")
+        changes = ask({"request": "explain", "dst": "203.0.113.1"})["changes"]
+        assert [change["initcwnd"] for change in changes] == list(range(21, 13, -1))
+        assert {change["by"] for change in changes} == {"routes"} and changes[0]["time"] >= changes[-1]["time"]
+        assert ask({"request": "explain", "dst": "203.0.113.2"})["changes"] == []

@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import tempfile
+from pathlib import Path
 
 import pytest
 from control import status, wait_rounds
@@ -101,3 +102,36 @@ def test_routes_are_named_by_debug_and_a_dry_run_alone(storm):
             assert len(set_lines(daemon.said())) == n_lines
     said = storm.host.run(RIPTIDED, *BY_ROUTES, "--dry-run", "--once", "--policy", "paper", "--cwnd-min", 12).stderr
     assert len(set_lines(said)) == STORM and "more like it" not in said
+
+
+@pytest.fixture
+def journal():
+    """The journal's socket; an earlier one of this mount namespace is hidden."""
+    path = Path("/run/systemd/journal")
+    path.mkdir(parents=True, exist_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        (path / "socket").unlink(missing_ok=True)
+        receiver.bind(str(path / "socket"))
+        receiver.settimeout(DEADLINE_S)
+        yield receiver
+    (path / "socket").unlink()
+
+
+def test_journal_gets_fields(net, journal):
+    net.learned("203.0.113.1", 30)
+    assert said_to(net.host, True, "--log-level", "debug") == []
+    lines = []
+    while not lines or "stay, unmaintained" not in lines[-1]["MESSAGE"]:
+        lines.append(dict(line.split("=", 1) for line in journal.recv(4096).decode().splitlines()))
+    assert {line["SYSLOG_IDENTIFIER"] for line in lines} == {"riptided"}
+    (window,) = [line for line in lines if line.get("RIPTIDE_EVENT") == "applied"]
+    assert (window["RIPTIDE_DESTINATION"], window["PRIORITY"]) == ("203.0.113.1", "7")
+    assert f": initcwnd {window['RIPTIDE_WINDOW']} " in window["MESSAGE"]
+    (start,) = [line for line in lines if line.get("RIPTIDE_EVENT") == "start"]
+    assert start["MESSAGE"].endswith(": windows by routes to all destinations, policy paper, 0 % held out")
+
+
+def test_no_line_is_wider_than_159_columns(net, tmp_path):
+    path = tmp_path / ("x" * 100) / "control"
+    done = net.host.run(RIPTIDED, "--once", "--policy", "paper", "--state", path, check=False)
+    assert max(map(len, done.stderr.splitlines())) <= 159 and "riptided: warning:   " in done.stderr

@@ -140,7 +140,7 @@ def test_manager_that_is_gone_or_never_reads_does_no_harm(net, managed):
 def test_manager_of_a_kind_that_is_not_known_is_named(net, name):
     with Daemon(net.host, command=("env", f"NOTIFY_SOCKET={name}", RIPTIDED)) as daemon:
         goes_on(net, "203.0.113.1")
-        assert f"NOTIFY_SOCKET={name}: not a Unix socket" in daemon.said()
+        assert f"NOTIFY_SOCKET={name[:80]}: not a Unix socket" in daemon.said()
 
 
 class Instance:

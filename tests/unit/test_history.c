@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* What each of the last 48 hours had: counted, written, read back, forgotten. */
+#include "history.h"
+#include "unit.h"
+
+#define HOUR UINT64_C(3600)
+
+/* Counters that have grown by so many connections with a window. */
+static void note(struct history *history, uint64_t realtime_s, uint64_t with_window)
+{
+    const struct history_now now = {
+        .realtime_s = realtime_s,
+        .opened = { .with_window = with_window, .without = 1 },
+        .sent_segs = 1000 + 100 * with_window,
+        .retrans_segs = with_window,
+        .suspensions = with_window > 9,
+    };
+
+    history_note(history, &now);
+}
+
+static char *text_of_history(const struct history *history)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    history_print(out, history);
+    fclose(out);
+    return text;
+}
+
+TEST(an_hour_has_what_was_counted_in_it)
+{
+    struct history history = { .last = { .realtime_s = 0 } };
+    const struct hour *hours = history.hours;
+
+    note(&history, 100 * HOUR + 5, 3); /* what was before is of no known hour */
+    note(&history, 100 * HOUR + 15, 5);
+    note(&history, 101 * HOUR, 12);
+    assert_int_equal(hours[100 % HISTORY_HOURS].with_window, 2);
+    assert_int_equal(hours[100 % HISTORY_HOURS].without, 0);
+    assert_int_equal(hours[100 % HISTORY_HOURS].sent_segs, 200);
+    assert_int_equal(hours[101 % HISTORY_HOURS].with_window, 7);
+    assert_int_equal(hours[101 % HISTORY_HOURS].suspensions, 1);
+    /* A program that was attached again counts from 0. */
+    note(&history, 101 * HOUR + 1, 4);
+    assert_int_equal(hours[101 % HISTORY_HOURS].with_window, 11);
+}
+
+TEST(it_is_read_back_and_old_hours_go)
+{
+    struct history history = { .last = { .realtime_s = 0 } };
+    struct history back = { .last = { .realtime_s = 0 } };
+    const struct riptide_verdict verdict = { .time = { 4, 3, -0.25, -0.3, -0.2 } };
+    struct history_now now = { .realtime_s = 200 * HOUR, .verdict = &verdict };
+    char *text, *again;
+    json_t *hours;
+
+    for (uint64_t n = 0; n < 60; n++)
+        note(&history, (140 + n) * HOUR, n);
+    history_note(&history, &now);
+    text = text_of_history(&history);
+    assert_true(strlen(text) < HISTORY_MAX_BYTES);
+    history_parse(&back, text);
+    again = text_of_history(&back);
+    assert_string_equal(text, again);
+    hours = history_json(&back, 200 * HOUR);
+    assert_int_equal(json_array_size(hours), 48);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(hours, 47), "hour")),
+                        "1970-01-09T08:00:00Z");
+    assert_true(json_real_value(json_object_get(
+                    json_object_get(json_array_get(hours, 47), "effect"), "time")) == -0.25);
+    json_decref(hours);
+    /* A day later half of them are known. */
+    hours = history_json(&back, 224 * HOUR);
+    assert_int_equal(json_array_size(hours), 24);
+    json_decref(hours);
+    free(text);
+    free(again);
+}
+
+TEST(damaged_lines_are_skipped)
+{
+    struct history history = { .last = { .realtime_s = 0 } };
+    json_t *hours;
+
+    history_parse(&history, "hour=x\n\nhour=3601 with_window=1 held_out=0 without=0 sent=0 "
+                            "retransmitted=0 suspensions=0 effect=0 time=0,0,0 points=0\n"
+                            "hour=7200 with_window=1 held_out=0 without=0 sent=0 retransmitted=0 "
+                            "suspensions=0 effect=0 time=0,0,0 points=0\nhour=72");
+    hours = history_json(&history, 7200);
+    assert_int_equal(json_array_size(hours), 1);
+    json_decref(hours);
+}
