@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fails where files of lib include each other in a circle: layers.py FOLDER... prints each circle.
+"""Fails where files of lib include each other in a circle, and where the programs, which are linked to it
+statically, have a function of the same name: layers.py LIB PROGRAMS prints each.
 
 A file is its .c and .h together: what either includes, the file depends on.
 """
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+DECLARED = re.compile(r"^\w[\w *]*?\b(\w+)\([^;{]*\);", re.MULTILINE)
 
 
 def read(folder):
@@ -48,12 +50,20 @@ def circles(graph):
     return found
 
 
-def main(folders):
-    found = [circle for folder in folders for circle in circles(read(folder))]
+def declared(folder):
+    """The functions that headers below a folder declare."""
+    return {name for path in Path(folder).rglob("*.h") for name in DECLARED.findall(path.read_text())}
+
+
+def main(lib, programs):
+    found = circles(read(lib))
     for circle in found:
         print("these include each other in a circle:", *circle)
-    return 1 if found else 0
+    both = declared(lib) & declared(programs)
+    for name in sorted(both):
+        print(f"both the library and the programs have a function {name}")
+    return 1 if found or both else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:]))

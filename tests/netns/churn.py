@@ -196,7 +196,7 @@ class Soak:
             "--log-level", "warning", stderr=self.log, stdout=self.log)
         n_rules = 0 if self.apply == "program" else 2
         wait_until(lambda: self.is_running() and len(rules(self.host)) == n_rules, "our rules")
-        wait_until(self.answers, "the control socket")
+        wait_until(lambda: self.is_running() and self.answers(), "the control socket")
         self.figures.rows = []
 
     def answers(self):
