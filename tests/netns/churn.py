@@ -195,8 +195,9 @@ class Soak:
             "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
             "--log-level", "warning", stderr=self.log, stdout=self.log)
         n_rules = 0 if self.apply == "program" else 2
-        wait_until(lambda: self.is_running() and len(rules(self.host)) == n_rules, "our rules")
         wait_until(lambda: self.is_running() and self.answers(), "the control socket")
+        self.riptide("resume")  # the state keeps a pause, which may have found no place to end
+        wait_until(lambda: self.is_running() and len(rules(self.host)) == n_rules, "our rules")
         self.figures.rows = []
 
     def answers(self):
