@@ -94,10 +94,10 @@ static void check_networkd(const struct host *host, struct finding *finding)
     found(finding, PASSED, "systemd-networkd leaves our rules and routes alone");
     if (!host->removes_routes && !host->removes_rules)
         return;
-    found(finding, PROBLEM, "systemd-networkd removes our %s when it restarts or sets up a link",
-          host->removes_routes && host->removes_rules ? "rules and routes"
-          : host->removes_rules                       ? "rules"
-                                                      : "routes");
+    found(finding, PROBLEM, "systemd-networkd removes our %s%s%s when it restarts or sets up a link",
+          host->removes_rules ? "rules" : "",
+          host->removes_rules && host->removes_routes ? " and " : "",
+          host->removes_routes ? "routes" : "");
     remedy(finding, "ManageForeignRoutes=no and ManageForeignRoutingPolicyRules=no in section "
                     "[Network] of /etc/systemd/networkd.conf; systemctl restart systemd-networkd");
 }

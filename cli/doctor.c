@@ -4,7 +4,6 @@
 #include "client.h"
 #include "text.h"
 
-#include <errno.h>
 #include <linux/capability.h>
 #include <linux/magic.h>
 #include <riptide/agent.h>
@@ -43,6 +42,7 @@ static void read_sysctl(const char *name, long values[], int n)
 static void read_networkd(struct host *host)
 {
     char line[256], key[40], value[8];
+    bool is_yes;
     FILE *out;
 
     if (access("/run/systemd/netif/state", F_OK) != 0)
@@ -52,10 +52,11 @@ static void read_networkd(struct host *host)
     while (out && fgets(line, sizeof(line), out)) {
         if (sscanf(line, " %39[A-Za-z] = %7s", key, value) != 2)
             continue;
+        is_yes = strchr("1yYtT", value[0]) || !strcasecmp(value, "on");
         if (!strcmp(key, "ManageForeignRoutes"))
-            host->removes_routes = strchr("1yYtT", value[0]) || !strcasecmp(value, "on");
-        else if (!strcmp(key, "ManageForeignRoutingPolicyRules"))
-            host->removes_rules = strchr("1yYtT", value[0]) || !strcasecmp(value, "on");
+            host->removes_routes = is_yes;
+        if (!strcmp(key, "ManageForeignRoutingPolicyRules"))
+            host->removes_rules = is_yes;
     }
     if (out)
         pclose(out);

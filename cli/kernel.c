@@ -115,24 +115,6 @@ struct rules {
     size_t n;
 };
 
-static bool has_condition(const struct fib_rule_hdr *header,
-                          const struct nlattr *const attributes[])
-{
-    if (header->dst_len || header->src_len || header->tos || header->flags & FIB_RULE_INVERT)
-        return true;
-    for (uint16_t type = 0; type <= MAX_TYPE; type++) {
-        const bool is_none = type == FRA_TABLE || type == FRA_PRIORITY || type == FRA_PROTOCOL ||
-                             type == FRA_PAD || type == FRA_GOTO;
-        /* The kernel shows unset ones as -1. */
-        const bool is_unset = (type == FRA_SUPPRESS_PREFIXLEN || type == FRA_SUPPRESS_IFGROUP) &&
-                              u32_of(attributes[type], 0) == UINT32_MAX;
-
-        if (attributes[type] && !is_none && !is_unset)
-            return true;
-    }
-    return false;
-}
-
 static int on_rule(const struct nlmsghdr *message, void *userdata)
 {
     const struct fib_rule_hdr *header = mnl_nlmsg_get_payload(message);
@@ -149,7 +131,6 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
     rule = &list[rules->n++];
     mnl_attr_parse(message, sizeof(*header), keep, attributes);
     *rule = (struct kernel_rule){ .family = header->family,
-                                  .is_plain = !has_condition(header, attributes),
                                   .priority = u32_of(attributes[FRA_PRIORITY], 0) };
     if (header->action == FR_ACT_TO_TBL)
         rule->table = u32_of(attributes[FRA_TABLE], header->table);
@@ -175,41 +156,30 @@ int kernel_read_rules(struct kernel_rule **rulesp, size_t *n_rulesp)
     return 0;
 }
 
-/* NULL: none. */
-static const struct kernel_rule *find_before(const struct kernel_rule *rules, size_t n,
-                                             uint8_t family)
-{
-    for (size_t i = 0; i < n; i++) {
-        const struct kernel_rule *rule = &rules[i];
-
-        if (rule->family != family)
-            continue;
-        if (rule->is_ours || (rule->is_plain && rule->table == RT_TABLE_MAIN))
-            return NULL;
-        /* On every host the table local comes first. */
-        if (!rule->is_plain || rule->table != RT_TABLE_LOCAL)
-            return rule;
-    }
-    return NULL;
-}
+/* Of the kernel's own `lookup main`, before which others' rules are; table local comes first. */
+enum { PRIORITY_OF_MAIN = 32766 };
 
 bool kernel_find_before(uint8_t family, char text[KERNEL_RULE_BYTES])
 {
-    const char version = family == AF_INET ? '4' : '6';
-    const struct kernel_rule *rule;
+    char table[16] = "main";
     struct kernel_rule *rules = NULL;
+    bool is_found = false;
     size_t n = 0;
 
     kernel_read_rules(&rules, &n);
-    rule = find_before(rules, n, family);
-    if (rule && rule->table == RT_TABLE_MAIN)
-        snprintf(text, KERNEL_RULE_BYTES, "IPv%c priority %" PRIu32 " lookup main", version,
-                 rule->priority);
-    else if (rule)
-        snprintf(text, KERNEL_RULE_BYTES, "IPv%c priority %" PRIu32 " lookup %" PRIu32, version,
-                 rule->priority, rule->table);
+    for (size_t i = 0; i < n && !is_found; i++) {
+        if (rules[i].family != family || rules[i].table == RT_TABLE_LOCAL)
+            continue;
+        if (rules[i].is_ours || rules[i].priority >= PRIORITY_OF_MAIN)
+            break;
+        is_found = true;
+        if (rules[i].table != RT_TABLE_MAIN)
+            snprintf(table, sizeof(table), "%" PRIu32, rules[i].table);
+        snprintf(text, KERNEL_RULE_BYTES, "IPv%c priority %" PRIu32 " lookup %s",
+                 family == AF_INET ? '4' : '6', rules[i].priority, table);
+    }
     free(rules);
-    return rule;
+    return is_found;
 }
 
 static int on_route(const struct nlmsghdr *message, void *userdata)

@@ -10,9 +10,8 @@
 
 /* A policy rule. */
 struct kernel_rule {
-    uint8_t family;   /* AF_INET or AF_INET6 */
-    bool is_ours;     /* by its shape, whatever its priority and table are */
-    bool is_plain;    /* it matches every packet, and takes any route that it finds */
+    uint8_t family; /* AF_INET or AF_INET6 */
+    bool is_ours;   /* by its shape, whatever its priority and table are */
     uint32_t priority;
     uint32_t table; /* 0: no lookup (goto, blackhole, ...) */
 };
@@ -27,8 +26,8 @@ int kernel_read_rules(struct kernel_rule **rulesp, size_t *n_rulesp);
 enum { KERNEL_RULE_BYTES = 64 };
 
 /*
- * The first rule of another program that TCP meets before ours, or, where ours is not there, before
- * `lookup main`. Returns whether there is one.
+ * The first rule of another program before ours, or, where ours is not there, before that of main.
+ * Returns whether there is one.
  */
 bool kernel_find_before(uint8_t family, char text[KERNEL_RULE_BYTES]);
 

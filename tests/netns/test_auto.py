@@ -4,7 +4,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from control import riptide_json, status
+from control import riptide_json, status, whole
 from netns import RIPTIDE, RIPTIDED, Daemon, routes, rules, wait_until
 
 RESTARTS = "idle connections restart with a route's window (net.ipv4.tcp_slow_start_after_idle is not 0)"
@@ -57,7 +57,7 @@ def test_without_the_program_a_line_says_what_is_lost(net, cgroup, tmp_path):
         why = ("the program needs CAP_BPF and CAP_NET_ADMIN of the host; those of a user namespace are not enough; "
                "prefixes get no windows, as routes serve single addresses")
         line = f"--apply auto chose routes: {why}; no connection is held out"
-        assert " ".join(net.host.run(RIPTIDE, "verdict").stdout.split()) == f"Nothing is compared. why {why}"
+        assert " ".join(net.host.run(RIPTIDE, "verdict").stdout.split()) == f"Not known. why {why}"
         assert f"privileges: windows are given by routes alone: {why}" in whole(net.host.run(RIPTIDE, "doctor", check=False).stdout)
         assert riptided.said().count(f"{line}\n") == 1 and [each["text"] for each in status()["messages"]] == [line]
 

@@ -85,8 +85,8 @@ def test_flush_names_a_riptided_that_does_not_answer(net):
             assert (flush.returncode, stdout) == (1, f"removed: rules 2, routes 3, table {TABLE}\n")
             assert not rules(net.host) and not routes(net.host)
         assert stderr == (
-            f"riptide: flush: process {daemon.pid} manages this network namespace and may restore all of them (/run/riptide/control: no answer within 5 s): stop it, if it is riptided "
-            "by `systemctl stop riptided`, then `riptide flush` again\n")
+            f"riptide: flush: process {daemon.pid} manages this network namespace, and may restore all of them (/run/riptide/control: no answer "
+            f"within 5 s); its program gives windows until it ends: kill -KILL {daemon.pid}, then riptide flush\n")
         wait_until(lambda: len(rules(net.host)) == 2, "all of it back")
 
 
@@ -101,7 +101,7 @@ def daemon_with(*options):
 
 @pytest.mark.parametrize("manager, prefix, command, why", [
     (daemon_with("--control", "none"), (), (), "(riptided is not running, or not with --control /run/riptide"),
-    (daemon_with(), (), ("--control", "none"), "(--control none"),
+    (daemon_with(), (), ("--control", "none"), "(riptided is not running, or not with --control none"),
     (daemon_with(), (), ("--control", "/dev/null"), "(riptided is not running, or not with --control /dev/null"),
     (daemon_with(), ONE_CAPABILITY, (), "(only root and the group of --control-group may ask for that)"),
     (lambda net: contextlib.nullcontext(start_agent(net.host)), (), (), ""),
