@@ -29,7 +29,7 @@ def test_a_dry_run_of_one_round_says_what_auto_would_choose(net, cgroup, after_i
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     said = net.host.run(RIPTIDED, "--dry-run", "--once", "--cgroup", cgroup, "--policy", "paper", "--prefix-len4", 24).stderr
     assert (f"windows would be given by the program{beside}, if the kernel takes the program, "
-            "which a dry run does not load (--apply auto)\n") in said
+            "which a dry run does not load\n") in said
     assert f"would set 203.0.113.0/24 initcwnd {cwnd} " in said
 
 
