@@ -108,7 +108,8 @@ def is_there(tree, file, pointer):
 
 def test_nothing_points_at_a_file_that_is_not_installed(tree):
     found = [(file, pointer) for file, text in texts(tree)
-             for pointer in POINTER.findall(text)
+             # The design is about files of the source tree.
+             for pointer in (POINTER.findall(text) if file.name != "design.md" else [])
              + (LINK.findall(text) if file.suffix == ".md" else [])]
     assert len(found) > 10
     missing = [f"{file.name}: {pointer}" for file, pointer in found
