@@ -257,29 +257,6 @@ static void run_once(const char *what, const struct plan *plan,
     }
 }
 
-/* The cost of a tick without samples. */
-static void measure_idle(uint32_t destinations, const struct riptide_sample *samples, uint32_t n)
-{
-    struct plan plan = { destinations, n, 1 };
-    struct riptide_estimator *estimator = estimator_of("paper", &plan);
-    enum { TICKS = 10000 };
-    double ns[MAX_ROUNDS];
-
-    for (uint32_t i = 0; i < n; i++)
-        riptide_estimator_add(estimator, &samples[i]);
-    riptide_estimator_tick(estimator, S, false);
-    for (size_t round = 0; round < MAX_ROUNDS; round++) {
-        uint64_t begin = now();
-
-        for (uint64_t i = 0; i < TICKS; i++)
-            riptide_estimator_tick(estimator, S + round * TICKS + i, false);
-        ns[round] = (double)(now() - begin) / TICKS;
-    }
-    printf("a tick with nothing to do, %5u destinations: %.1f ns\n", destinations,
-           median(ns, MAX_ROUNDS));
-    riptide_estimator_free(estimator);
-}
-
 /* Two of three without an end; of all lengths from 9 on, inside each other or not. */
 static struct riptide_hint hint_of(uint32_t i, uint64_t now_ns)
 {
@@ -357,8 +334,6 @@ int main(int argc, char **argv)
         for (int i = 1; i < argc; i++)
             measure(argv[i], &plan, samples);
     }
-    measure_idle(10, samples, 0);
-    measure_idle(plan.destinations, samples, plan.samples);
     measure_hints(&plan, samples);
     free(samples);
     return 0;
