@@ -244,13 +244,14 @@ static json_t *apply_json(struct daemon *daemon)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
 
-    return json_pack("{s:s, s:s, s:s?, s:s?, s:i, s:I, s:f, s:o, s:o}", "asked",
+    return json_pack("{s:s, s:s, s:s?, s:s?, s:i, s:I, s:f, s:I, s:o, s:o}", "asked",
                      riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by",
                      riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), "why", stats->why,
                      "reason", stats->program_reason, "holdout_percent",
                      why_not_compared(daemon) ? 0 : (int)daemon->settings->applier.holdout_percent,
                      "held_out", (json_int_t)stats->program.held_out, "suspended_s",
-                     daemon_suspended_s(daemon), "effect",
+                     daemon_suspended_s(daemon), "suspensions",
+                     (json_int_t)daemon->health.suspensions, "effect",
                      why_not_compared(daemon) ? json_null() : daemon_verdict(daemon),
                      "last_minute", minute_json(daemon));
 }

@@ -132,6 +132,6 @@ def test_journal_gets_fields(net, journal):
 
 
 def test_no_line_is_wider_than_159_columns(net, tmp_path):
-    path = tmp_path / ("x" * 100) / "control"
+    path = tmp_path / ("x" * 60) / "state"
     done = net.host.run(RIPTIDED, "--once", "--policy", "paper", "--state", path, check=False)
     assert max(map(len, done.stderr.splitlines())) <= 159 and "riptided: warning:   " in done.stderr
