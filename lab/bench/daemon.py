@@ -147,7 +147,9 @@ def restart_ms(net, cgroup, state, apply):
     riptided: SIGTERM, the end, ExecStopPost=, the start."""
     addresses = [f"198.18.{n >> 8}.{n & 255}" for n in range(256, 256 + RESTARTED)]
     write_state(state, dict.fromkeys(addresses, 40))
-    options = ("--state", state, "--apply", apply, "--cgroup", cgroup, "--holdout-percent", "0", "--ttl", "2h")
+    options = ("--state", state, "--apply", apply, "--holdout-percent", "0", "--ttl", "2h")
+    if apply != "routes":
+        options += ("--cgroup", cgroup)
     script = '"$@" & echo $!; wait $!; "$0" --flush; exec "$@"'
     with tempfile.TemporaryFile() as log, net.world.socket(socket.AF_INET) as listener, net.host.entered():
         listener.bind(("", 0))
