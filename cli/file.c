@@ -101,7 +101,7 @@ int file_replace(const char *path, unsigned int mode, int (*print)(FILE *out, co
     unlink(temporary);
     fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return fail(error, temporary, errno);
+        return fail(error, path, errno);
     r = print_file(fd, mode, print, from);
     if (r == 0 && rename(temporary, path) < 0)
         r = -errno;

@@ -15,8 +15,7 @@
 #define EXIT_USAGE 2
 
 #define NEEDS_NET_ADMIN                                                                            \
-    "needs CAP_NET_ADMIN: run it as root, or give it the capability (setcap cap_net_admin+ep, or "  \
-    "AmbientCapabilities=)"
+    "needs CAP_NET_ADMIN: run it as root, or give it the capability (AmbientCapabilities=)"
 
 /*
  * First call in main: the program's name for every line, standard streams, SIGPIPE. If standard
