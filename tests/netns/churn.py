@@ -33,7 +33,7 @@ from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query  # no
 from twins import probe_kinds  # noqa: E402
 from waiting import percentile  # noqa: E402
 
-CHURN = BUILD / "lab" / "bench" / "events"
+CHURN = BUILD / "lab" / "bench" / "connections"
 PREFIXES = "203.0.113.", "198.51.100.", "2001:db8::", "2001:db8:1::"
 HOSTS = 200          # of each
 KEPT = 40            # connections that stay open
