@@ -183,11 +183,13 @@ json_t *daemon_verdict(struct daemon *daemon)
     }
     if (verdict.halves.held_out > 0)
         halves = change_json(&verdict.halves);
-    return json_pack("{s:s, s:s?, s:I, s:I, s:o, s:o, s:o, s:i, s:f}", "verdict",
+    return json_pack("{s:s, s:s?, s:I, s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:f, s:b, s:f}", "verdict",
                      is_known ? word_of(&verdict) : "unknown", "reason", reason, "connections",
                      (json_int_t)verdict.connections, "held_out", (json_int_t)verdict.held_out,
-                     "time", time, "retransmitted", retransmitted, "halves", halves,
-                     "holdout_percent", (int)daemon->settings->applier.holdout_percent,
+                     "time", time, "retransmitted", retransmitted, "halves", halves, "best",
+                     verdict.best, "worst", verdict.worst, "left_out", verdict.left_out,
+                     "holdout_percent", verdict.holdout_percent, "is_settled",
+                     verdict.holdout_percent < daemon->settings->applier.holdout_percent,
                      "suspended_s", daemon_suspended_s(daemon));
 }
 
@@ -240,15 +242,24 @@ static json_t *minute_json(const struct daemon *daemon)
                      "cwnd_median", median_json(stats->applier->program.by_cwnd, by_cwnd));
 }
 
+/* In force now. */
+static double holdout_percent(const struct daemon *daemon)
+{
+    struct riptide_verdict verdict = { .holdout_percent = 0 };
+
+    if (!why_not_compared(daemon))
+        riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict));
+    return verdict.holdout_percent;
+}
+
 static json_t *apply_json(struct daemon *daemon)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
 
-    return json_pack("{s:s, s:s, s:s?, s:s?, s:i, s:I, s:f, s:I, s:o, s:o}", "asked",
+    return json_pack("{s:s, s:s, s:s?, s:s?, s:f, s:I, s:f, s:I, s:o, s:o}", "asked",
                      riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by",
                      riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), "why", stats->why,
-                     "reason", stats->program_reason, "holdout_percent",
-                     why_not_compared(daemon) ? 0 : (int)daemon->settings->applier.holdout_percent,
+                     "reason", stats->program_reason, "holdout_percent", holdout_percent(daemon),
                      "held_out", (json_int_t)stats->program.held_out, "suspended_s",
                      daemon_suspended_s(daemon), "suspensions",
                      (json_int_t)daemon->health.suspensions, "effect",
@@ -467,12 +478,12 @@ static json_t *program_json(const struct daemon *daemon, const struct riptide_wi
     if (!window->program || window->program->state != RIPTIDE_ROUTE_APPLIED || !estimate)
         return json_null();
     pacing_percent = estimate->pacing_percent == RIPTIDE_AT_ONCE ? 0 : estimate->pacing_percent;
-    return json_pack("{s:s, s:I, s:I, s:b, s:I, s:s?, s:I, s:I, s:I}", "cgroup", stats->cgroup,
+    return json_pack("{s:s, s:I, s:I, s:b, s:I, s:s?, s:f, s:I, s:I}", "cgroup", stats->cgroup,
                      "initcwnd", (json_int_t)window->program->initcwnd, "receive_bytes",
                      (json_int_t)estimate->cwnd_max * PEER_MSS_BYTES, "may_lower",
                      estimate->may_lower, "pacing_percent", (json_int_t)pacing_percent, "reason",
-                     stats->program_reason, "holdout_percent",
-                     (json_int_t)daemon->settings->applier.holdout_percent, "holdout_seed",
+                     stats->program_reason, "holdout_percent", holdout_percent(daemon),
+                     "holdout_seed",
                      (json_int_t)daemon->settings->applier.holdout_seed, "given",
                      (json_int_t)stats->program.given);
 }

@@ -59,6 +59,17 @@ static void put_rest(const json_t *answer)
     if (json_is_object(time))
         text_field(stdout, "precision", "a change of time by %.1f %% would have been shown by now",
                    100 * ((1 + real(time, "high")) / (1 + real(time, "change")) - 1));
+    if (text_of(answer, "best")[0]) {
+        text_field(stdout, "best", "%s", text_of(answer, "best"));
+        text_field(stdout, "worst", "%s", text_of(answer, "worst"));
+    }
+    if (text_of(answer, "left_out")[0])
+        text_field(stdout, "left out", "%s", text_of(answer, "left_out"));
+    if (real(answer, "holdout_percent") > 0)
+        text_field(stdout, "held out", "%g %% of connections, %s", real(answer, "holdout_percent"),
+                   json_is_true(get(answer, "is_settled"))
+                       ? "after the first verdict; riptide resume begins a new one"
+                       : "until the first verdict");
     if (json_is_object(halves))
         text_field(stdout, "check",
                    "one half of those held out took %+.1f %% (%+.1f to %+.1f) of the other's time: "

@@ -30,17 +30,6 @@ void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->estimator->gives_none = agent->flights_wait > 0;
 }
 
-static void count_flight(struct first_flights *flights, const struct riptide_sample *sample,
-                         uint32_t cwnd)
-{
-    uint32_t segs = evidence_segs_sent_once(sample);
-
-    if (segs == 0 || segs > 2 * cwnd)
-        return;
-    flights->segs += segs;
-    flights->retrans_segs += sample->retrans_segs;
-}
-
 /* Most closed connections do not count and return early. */
 static enum outcome_entry enter(struct riptide_agent *agent, const struct riptide_sample *sample,
                                 struct opened opened)
@@ -68,10 +57,8 @@ void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sa
 
     if (is_noted ? opened.arm == ARM_WINDOW : !is_on && cwnd > 0 && agent->flights_wait == 0)
         agent->closed_with_window++;
-    if (cwnd > 0 && agent->flights_wait == 0 && (is_noted || !is_on))
-        count_flight(&experiment->flights[opened.arm], sample, cwnd);
     if (is_noted)
-        experiment->entries[opened.arm][enter(agent, sample, opened)]++;
+        experiment->entries[enter(agent, sample, opened)]++;
     else if (is_on && cwnd > 0)
-        experiment->entries[ARM_WINDOW][OUTCOME_WITHOUT]++;
+        experiment->entries[OUTCOME_WITHOUT]++;
 }

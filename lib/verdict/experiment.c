@@ -208,6 +208,53 @@ enum suspension_step experiment_judge(struct experiment *experiment, uint64_t no
     return step;
 }
 
+/* "64 to 128 KB": a class from its begin; the last one has no upper bound. */
+static void put_range(char text[32], const uint32_t *begin, const uint32_t *last, uint32_t unit)
+{
+    if (begin == last)
+        snprintf(text, 32, "over %" PRIu32, *begin / unit);
+    else
+        snprintf(text, 32, "%" PRIu32 " to %" PRIu32, begin[0] / unit, begin[1] / unit);
+}
+
+/* To the nearest one. */
+static int percent_of(double share)
+{
+    return (int)lesser(100 * share + (share < 0 ? -0.5 : 0.5), 1e6);
+}
+
+static void describe_class(char text[128], size_t class, const struct riptide_change *time)
+{
+    char kb[32], ms[32];
+
+    put_range(kb, &class_bytes[class / RTTS], &class_bytes[SIZES - 1], 1024);
+    put_range(ms, &class_rtt_us[class % RTTS], &class_rtt_us[RTTS - 1], 1000);
+    snprintf(text, 128, "%s KB, %s ms: time %+d %% (%+d to %+d)", kb, ms,
+             percent_of(time->change), percent_of(time->low), percent_of(time->high));
+}
+
+static void describe_classes(const struct experiment *experiment, struct riptide_verdict *given)
+{
+    struct verdict verdict, best, worst;
+    size_t n = 0;
+
+    for (size_t class = 0; class < CLASSES; class++) {
+        if (verdict_compute(&verdict, &experiment->all, class, VERDICT_ALPHA) != 0)
+            continue;
+        if (n == 0 || verdict.time.change < best.time.change) {
+            best = verdict;
+            describe_class(given->best, class, &best.time);
+        }
+        if (n == 0 || verdict.time.change > worst.time.change) {
+            worst = verdict;
+            describe_class(given->worst, class, &worst.time);
+        }
+        n++;
+    }
+    if (n < 2)
+        given->best[0] = given->worst[0] = '\0';
+}
+
 int experiment_give(const struct experiment *experiment, struct riptide_verdict *given)
 {
     struct verdict verdict, halves;
@@ -216,11 +263,18 @@ int experiment_give(const struct experiment *experiment, struct riptide_verdict 
     *given = (struct riptide_verdict){
         .connections = (uint64_t)outcomes_count(&experiment->all, ARM_WINDOW),
         .held_out = (uint64_t)outcomes_count(&experiment->all, ARM_HOLDOUT),
+        .holdout_percent = phase_percent(experiment, experiment->phase),
     };
     if (experiment->holdout_percent == 0) {
+        given->holdout_percent = 0;
         snprintf(given->reason, sizeof(given->reason), "no connection is held out");
         return RIPTIDE_E_UNKNOWN;
     }
+    snprintf(given->left_out, sizeof(given->left_out),
+             "%" PRIu64 " opened without a window, %" PRIu64 " fit into ten segments, %" PRIu64
+             " of writes in pieces, %" PRIu64 " not measured",
+             experiment->entries[OUTCOME_WITHOUT], experiment->entries[OUTCOME_SMALL],
+             experiment->entries[OUTCOME_APPLICATION], experiment->entries[OUTCOME_UNMEASURED]);
     if (verdict_compute(&verdict, &experiment->all, ALL_CLASSES, VERDICT_ALPHA) != 0) {
         snprintf(given->reason, sizeof(given->reason),
                  "waits for %d of each: %" PRIu64 " with a window and %" PRIu64
@@ -239,6 +293,7 @@ int experiment_give(const struct experiment *experiment, struct riptide_verdict 
     given->held_out = (uint64_t)verdict.n[ARM_HOLDOUT];
     given->time = verdict.time;
     given->retransmitted = verdict.retransmitted;
+    describe_classes(experiment, given);
     if (verdict_compute(&halves, &experiment->halves, ALL_CLASSES, VERDICT_ALPHA) == 0)
         given->halves = halves.time;
     return 0;

@@ -10,8 +10,6 @@ const uint32_t class_bytes[SIZES] = {
 };
 const uint32_t class_rtt_us[RTTS] = { 5000, 20000, 50000, 100000, 150000, 300000 };
 const double sum_unit[SUMS] = { 1, 1, 0x1p-10, 0x1p-20, 0x1p-14, 0x1p-28 };
-const char *const arm_name[ARMS] = { "window", "holdout" };
-const char *const phase_name[HOLDOUT_PHASES] = { "first", "settled" };
 
 /* The longest time that differs from a longer one. */
 enum { MOST_DOUBLINGS = 20, MOST_ROUNDS = 1 << MOST_DOUBLINGS };

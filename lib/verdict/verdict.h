@@ -28,9 +28,6 @@ static inline size_t class_of(size_t size, size_t rtt)
     return size * RTTS + rtt;
 }
 
-extern const char *const arm_name[ARMS];
-extern const char *const phase_name[HOLDOUT_PHASES];
-
 /* What is added up of the connections of a class and arm. */
 enum sum {
     SUM_CONNECTIONS,
@@ -173,15 +170,6 @@ enum suspension_step { SUSPENSION_SAME, SUSPENSION_BEGINS, SUSPENSION_ENDS };
 enum suspension_step suspension_judge(struct suspension *suspension, const struct verdict *verdict,
                                       uint64_t now_ns);
 
-/*
- * For destinations with a window: closed connections that sent at most two windows, so were only in
- * the flights that the first window allowed. The destination's window counts, not the arm's, so
- * that arms are comparable.
- */
-struct first_flights {
-    uint64_t segs, retrans_segs; /* without retransmissions; and retransmissions */
-};
-
 /* The experiment under way. All zero but holdout_percent, seed and since_s: it begins. */
 struct experiment {
     uint32_t holdout_percent; /* of the first phase, as configured; 0: there is no experiment */
@@ -203,9 +191,7 @@ struct experiment {
     uint64_t judged_ns, traffic_ns; /* the last round; time with connections in the first phase */
     struct suspension suspension;
     char why_suspended[256];
-    /* Closed connections of arms, by enum outcome_entry; and all first flights. */
-    uint64_t entries[ARMS][OUTCOME_ENTRIES];
-    struct first_flights flights[ARMS]; /* if none is held out, all are in that of ARM_WINDOW */
+    uint64_t entries[OUTCOME_ENTRIES]; /* closed connections */
 };
 
 /* The share of a phase, percent. */

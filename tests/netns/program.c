@@ -82,8 +82,8 @@ static const char *count(const struct program *program)
 
 static const char *name_arm(const struct riptide_applier_config *config, const char *cookie)
 {
-    return arm_name[arm_of(strtoull(cookie, NULL, 10), config->holdout_seed,
-                           ARM_SHARE(config->holdout_percent))];
+    return riptide_name(RIPTIDE_NAMES_ARM, arm_of(strtoull(cookie, NULL, 10), config->holdout_seed,
+                                                  ARM_SHARE(config->holdout_percent)));
 }
 
 static void follow(struct program *program, struct riptide_applier_config *config, char *line)

@@ -316,9 +316,19 @@ TEST(an_agent_says_the_same)
     assert_near(given.halves.change, 0);
     assert_true(given.halves.low < -0.05 && given.halves.high > 0.05);
     assert_string_equal(given.reason, "");
+    assert_string_equal(given.best, "");
+    assert_near(given.holdout_percent, 5);
+    fill(all, HOLDOUT_FIRST, CLASSES - 1, ARM_WINDOW, 1900, 2.585, 0.5, 190, 0.1);
+    fill(all, HOLDOUT_FIRST, CLASSES - 1, ARM_HOLDOUT, 100, 2, 0.5, 10, 0.1);
+    agent.experiment.entries[OUTCOME_WITHOUT] = 7;
+    assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), 0);
+    assert_string_equal(given.best, "128 to 256 KB, 150 to 300 ms: time -25 % (-30 to -19)");
+    assert_memory_equal(given.worst, "over 4096 KB, over 300 ms: time +50 % (", 39);
+    assert_string_equal(given.left_out, "7 opened without a window, 0 fit into ten segments, 0 of "
+                                        "writes in pieces, 0 not measured");
     agent.experiment.holdout_percent = 10;
     assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), RIPTIDE_E_UNKNOWN);
-    assert_string_equal(given.reason, "not valid: 5.3 % (3.9 to 6.8) of all that count were held "
+    assert_string_equal(given.reason, "not valid: 5.2 % (4.1 to 6.4) of all that count were held "
                                       "out, not 10.0 %");
     assert_true(given.time.change == 0);
 }
