@@ -107,9 +107,9 @@ struct riptide_verdict {
                                      if all is well; all 0: too few */
     double holdout_percent; /* in force: as configured until the first verdict, then 0.2 */
     /*
-     * Lines for people: the classes with the least and with the most time, as "128 to 256 KB, over
-     * 300 ms: time -31 % (-40 to -20)", empty where fewer than two have a verdict; and the
-     * closed connections that do not count, by reason.
+     * Lines for people: the classes with the least and with the most time, as "from 128 KB, from
+     * 300 ms: time -31 % (-40 to -20)", empty where fewer than two have a verdict; and the closed
+     * connections that do not count, by reason.
      */
     char best[128], worst[128], left_out[160];
     char reason[128]; /* what it waits for, or why it is not valid, in one line; else empty */

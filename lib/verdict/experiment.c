@@ -208,16 +208,6 @@ enum suspension_step experiment_judge(struct experiment *experiment, uint64_t no
     return step;
 }
 
-/* "64 to 128 KB": a class from its begin; the last one has no upper bound. */
-static void put_range(char text[32], const uint32_t *begin, const uint32_t *last, uint32_t unit)
-{
-    if (begin == last)
-        snprintf(text, 32, "over %" PRIu32, *begin / unit);
-    else
-        snprintf(text, 32, "%" PRIu32 " to %" PRIu32, begin[0] / unit, begin[1] / unit);
-}
-
-/* To the nearest one. */
 static int percent_of(double share)
 {
     return (int)lesser(100 * share + (share < 0 ? -0.5 : 0.5), 1e6);
@@ -225,11 +215,9 @@ static int percent_of(double share)
 
 static void describe_class(char text[128], size_t class, const struct riptide_change *time)
 {
-    char kb[32], ms[32];
-
-    put_range(kb, &class_bytes[class / RTTS], &class_bytes[SIZES - 1], 1024);
-    put_range(ms, &class_rtt_us[class % RTTS], &class_rtt_us[RTTS - 1], 1000);
-    snprintf(text, 128, "%s KB, %s ms: time %+d %% (%+d to %+d)", kb, ms,
+    snprintf(text, 128,
+             "from %" PRIu32 " KB, from %" PRIu32 " ms: time %+d %% (%+d to %+d)",
+             class_bytes[class / RTTS] / 1024, class_rtt_us[class % RTTS] / 1000,
              percent_of(time->change), percent_of(time->low), percent_of(time->high));
 }
 
@@ -282,7 +270,7 @@ int experiment_give(const struct experiment *experiment, struct riptide_verdict 
                  VERDICT_MIN_CONNECTIONS, given->connections, given->held_out);
         return RIPTIDE_E_UNKNOWN;
     }
-    share = held_share_of(experiment, ALL_CLASSES);
+    share = held_share_of(experiment);
     if (!share.is_fair) {
         snprintf(given->reason, sizeof(given->reason),
                  "not valid: %.1f %% (%.1f to %.1f) of all that count were held out, not %.1f %%",

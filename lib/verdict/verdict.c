@@ -120,7 +120,7 @@ int verdict_compute(struct verdict *verdict, const struct outcomes *outcomes, si
     return 0;
 }
 
-struct held_share held_share_of(const struct experiment *experiment, size_t class)
+struct held_share held_share_of(const struct experiment *experiment)
 {
     double all = 0, held_out = 0, due = 0, share, variance, width;
     struct held_share found;
@@ -129,8 +129,6 @@ struct held_share held_share_of(const struct experiment *experiment, size_t clas
         const double(*sums)[SUMS] = experiment->all.sums[i / CLASSES][i % CLASSES];
         double n = sums[ARM_WINDOW][SUM_CONNECTIONS] + sums[ARM_HOLDOUT][SUM_CONNECTIONS];
 
-        if (class != ALL_CLASSES && i % CLASSES != class)
-            continue;
         all += n;
         held_out += sums[ARM_HOLDOUT][SUM_CONNECTIONS];
         due += n * phase_percent(experiment, (enum holdout_phase)(i / CLASSES)) / 100;

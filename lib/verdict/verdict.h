@@ -212,7 +212,7 @@ struct held_share {
     bool is_fair;
 };
 
-struct held_share held_share_of(const struct experiment *experiment, size_t class);
+struct held_share held_share_of(const struct experiment *experiment);
 
 void experiment_enter(struct experiment *experiment, struct opened opened,
                       const struct outcome *outcome, const struct riptide_prefix *peer);

@@ -273,16 +273,16 @@ TEST(the_share_is_of_all_classes)
         fill(&experiment.all, HOLDOUT_FIRST, i, ARM_WINDOW, 19, 2, 0.5, 0, 0);
         fill(&experiment.all, HOLDOUT_FIRST, i, ARM_HOLDOUT, n_held_out, 2, 0.5, 0, 0);
     }
-    share = held_share_of(&experiment, ALL_CLASSES);
+    share = held_share_of(&experiment);
     assert_true(fabs(share.share - 0.05) < 0.001 && share.is_fair);
     assert_near(share.due, 0.05);
     assert_true(share.low < 0.05 && share.high > 0.05);
     memset(&experiment.all, 0, sizeof(experiment.all));
     fill(&experiment.all, HOLDOUT_FIRST, 0, ARM_WINDOW, 19, 2, 0.5, 0, 0);
-    share = held_share_of(&experiment, ALL_CLASSES);
+    share = held_share_of(&experiment);
     assert_true(share.low == 0 && share.high == 1 && share.is_fair);
     fill(&experiment.all, HOLDOUT_FIRST, 0, ARM_HOLDOUT, 4000, 2, 0.5, 0, 0);
-    assert_false(held_share_of(&experiment, ALL_CLASSES).is_fair);
+    assert_false(held_share_of(&experiment).is_fair);
 }
 
 /* Hosts have it of an agent that holds some out; a struct of theirs may be an older one. */
@@ -322,8 +322,8 @@ TEST(an_agent_says_the_same)
     fill(all, HOLDOUT_FIRST, CLASSES - 1, ARM_HOLDOUT, 100, 2, 0.5, 10, 0.1);
     agent.experiment.entries[OUTCOME_WITHOUT] = 7;
     assert_int_equal(riptide_agent_get_verdict(&agent, &given, sizeof(given)), 0);
-    assert_string_equal(given.best, "128 to 256 KB, 150 to 300 ms: time -25 % (-30 to -19)");
-    assert_memory_equal(given.worst, "over 4096 KB, over 300 ms: time +50 % (", 39);
+    assert_string_equal(given.best, "from 128 KB, from 150 ms: time -25 % (-30 to -19)");
+    assert_memory_equal(given.worst, "from 4096 KB, from 300 ms: time +50 % (", 39);
     assert_string_equal(given.left_out, "7 opened without a window, 0 fit into ten segments, 0 of "
                                         "writes in pieces, 0 not measured");
     agent.experiment.holdout_percent = 10;
