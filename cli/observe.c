@@ -227,7 +227,8 @@ int observe_run(const struct command_options *options)
         r = samples_dump(observer, add, &sums);
         if (r < 0)
             break;
-        qsort(sums.rows, sums.n, sizeof(struct sum *), compare);
+        if (sums.n > 0)
+            qsort(sums.rows, sums.n, sizeof(struct sum *), compare);
         if (options->watch)
             fputs("\033[H\033[2J", stdout);
         if (options->json)
