@@ -8,8 +8,6 @@
 
 #include <errno.h>
 
-static const struct riptide_estimate nothing;
-
 static void set_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint)
 {
     struct riptide_error error;
@@ -24,25 +22,6 @@ static void cap(struct riptide_estimator *estimator, const char *dst, uint32_t c
     struct riptide_hint hint = { .dst = prefix(dst), .cwnd_max = cwnd_max, .until_ns = until_ns };
 
     set_hint(estimator, &hint);
-}
-
-TEST(estimate_holds_every_figure)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_prefix other = prefix("192.0.2.2");
-    struct riptide_estimate estimate = nothing;
-
-    learn(estimator, 80, 1 * S);
-    add_cwnd(estimator, 30);
-    learn(estimator, 50, 2 * S);
-    estimate = explain(estimator);
-    assert_int_equal(estimate.samples, 2);
-    assert_true(estimate.smoothed == 60);
-    assert_int_equal(estimate.cwnd, 60);
-    assert_int_equal(estimate.updated_ns, 2 * S);
-    assert_int_equal(
-        riptide_estimator_find(estimator, &other, &estimate),
-        RIPTIDE_E_UNKNOWN);
 }
 
 /* An estimator that has seen one window of the destination, which a hint is for. */
@@ -147,21 +126,6 @@ TEST(off_withdraws_and_goes_on_learning)
     tick_at(estimator, 49 * S + 90 * S);
     assert_int_equal(stats_of(estimator).destinations, 0);
     assert_null(pop(estimator)); /* was withdrawn already */
-}
-
-TEST(what_ends_while_off_is_not_judged_by_the_window)
-{
-    struct riptide_hint off = { .dst = prefix("192.0.2.1"), .off = true };
-    ESTIMATOR *estimator = begun(false);
-
-    assert_int_equal(flights(estimator, "...."), 48);
-    assert_int_equal(riptide_estimator_set_hint(estimator, &off, NULL), 0);
-    for (int i = 0; i < 10; i++) {
-        tick(estimator, closed(10, 60, 20));
-        assert_true(explain(estimator).smoothed == 48);
-    }
-    assert_int_equal(riptide_estimator_remove_hint(estimator, &off.dst), 0);
-    assert_int_equal(flights(estimator, "...."), 96);
 }
 
 /* As the definition has it: a walk over all hints. */
@@ -308,28 +272,6 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
     good.dst.addr[0] = 10;
     assert_int_equal(riptide_estimator_set_hint(estimator, &good, NULL), RIPTIDE_E_FULL);
     assert_int_equal(riptide_estimator_remove_hint(estimator, &good.dst), RIPTIDE_E_UNKNOWN);
-}
-
-TEST(walk_sees_each_hint_in_force)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_hint hint;
-    uint32_t cursor = 0;
-
-    cap(estimator, "192.0.2.0/24", 20, 5 * S);
-    cap(estimator, "198.51.100.0/24", 30, RIPTIDE_NEVER_NS);
-    assert_int_equal(estimator_next_hint(estimator, &cursor, &hint), 0);
-    assert_int_equal(hint.cwnd_max, 20);
-    assert_int_equal(hint.until_ns, 5 * S);
-    assert_int_equal(estimator_next_hint(estimator, &cursor, &hint), 0);
-    assert_int_equal(hint.dst.addr[0], 198);
-    assert_int_equal(hint.cwnd_max, 30);
-    assert_int_equal(estimator_next_hint(estimator, &cursor, &hint), RIPTIDE_E_DONE);
-    tick_at(estimator, 5 * S);
-    cursor = 0;
-    assert_int_equal(estimator_next_hint(estimator, &cursor, &hint), 0);
-    assert_int_equal(hint.until_ns, RIPTIDE_NEVER_NS);
-    assert_int_equal(estimator_next_hint(estimator, &cursor, &hint), RIPTIDE_E_DONE);
 }
 
 static void set_base(struct riptide_estimator *estimator, uint32_t cwnd)

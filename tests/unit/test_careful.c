@@ -87,47 +87,6 @@ TEST(what_a_connection_shows_of_its_first_flight)
     }
 }
 
-/* Many ticks with `n` connections that fill the window; `percent` of them lose half of it. */
-static uint32_t crowd(struct riptide_estimator *estimator, uint32_t n, uint32_t percent, int ticks)
-{
-    uint32_t cwnd = cwnd_of(estimator);
-
-    for (int i = 0; i < ticks; i++) {
-        for (uint32_t k = 0; k < n; k++)
-            add(estimator, closed(cwnd, cwnd, below(100) < percent ? cwnd / 2 : 0));
-        cwnd = pass(estimator);
-    }
-    return cwnd;
-}
-
-TEST(rate_of_connections_does_not_matter)
-{
-    static const uint32_t rates[] = { 1, 3, 10, 16, 30, 100, 300 }, percents[] = { 2, 6, 10 };
-
-    seed_random();
-    for (size_t i = 0; i < 3 * sizeof(rates) / sizeof(rates[0]); i++) {
-        ESTIMATOR *estimator = begun(true);
-        uint32_t n = rates[i / 3], percent = percents[i % 3];
-
-        if (crowd(estimator, n, percent, 400) < 100)
-            fail_msg("%u a tick, %u %%: %u", n, percent, cwnd_of(estimator));
-    }
-}
-
-/* Some carry other connections' losses behind their first flight, too many to know. */
-TEST(six_hundred_in_a_tick_are_as_many)
-{
-    ESTIMATOR *estimator = begun(true);
-    struct riptide_sample unclear = closed(24, 17 * 24, 9);
-
-    for (int i = 0; i < 20; i++) {
-        for (int k = 0; k < 180; k++)
-            add(estimator, unclear);
-        crowd(estimator, 420, 0, 1);
-    }
-    assert_in_range(cwnd_of(estimator), 100, RIPTIDE_CWND_LIMIT);
-}
-
 /* All flights that begin in an episode of some 300 ms lose; such are 6 % of the time. */
 static double mean_window_in_episodes(uint32_t per_s)
 {
@@ -209,15 +168,6 @@ TEST(a_series_gives_the_same_windows_at_every_interval)
         for (size_t k = 0; k < sizeof(expected) / sizeof(expected[0]); k++)
             assert_int_equal(cwnds[k], expected[k]);
     }
-}
-
-TEST(a_window_may_be_as_large_as_any)
-{
-    ESTIMATOR *estimator = begun(false);
-
-    for (int i = 0; i < 12; i++)
-        flights(estimator, "....");
-    assert_int_equal(cwnd_of(estimator), RIPTIDE_CWND_LIMIT);
 }
 
 /* Of 30 connections that fit none is of segments of the usual size. */
@@ -559,20 +509,31 @@ TEST(the_end_of_a_hint_is_no_growth)
     assert_int_equal(flights(estimator, "...."), 96);
 }
 
+/* While windows are off for it, paused, or all connections are held out; learning goes on behind that. */
 TEST(flights_without_the_window_are_not_judged)
 {
-    for (int is_pause = 0; is_pause < 2; is_pause++) {
+    struct riptide_hint off = { .dst = prefix("192.0.2.1"), .off = true };
+
+    for (int why = 0; why < 3; why++) {
         ESTIMATOR *estimator = begun(false);
 
         assert_int_equal(flights(estimator, "...."), 48);
-        if (is_pause)
+        if (why == 0)
+            assert_int_equal(riptide_estimator_set_hint(estimator, &off, NULL), 0);
+        else if (why == 1)
             estimator->gives_none = true;
         else
             estimator->holdout = ARM_SHARE(100);
         for (int i = 0; i < 10; i++) {
             add(estimator, closed(10, 60, i % 2 ? 20 : 0));
-            assert_int_equal(tick(estimator, closed(10, 60, 20)), 48);
+            tick(estimator, closed(10, 60, 20));
+            assert_true(explain(estimator).smoothed == 48);
+            assert_int_equal(cwnd_of(estimator), why == 0 ? 0 : 48);
         }
         assert_int_equal(explain(estimator).samples, 2);
+        if (why > 0)
+            continue;
+        assert_int_equal(riptide_estimator_remove_hint(estimator, &off.dst), 0);
+        assert_int_equal(flights(estimator, "...."), 96);
     }
 }

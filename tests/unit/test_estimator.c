@@ -70,16 +70,6 @@ TEST(new_value_refreshes_the_ttl_and_silence_withdraws)
     assert_pop(estimator, "192.0.2.1", 0);
 }
 
-TEST(never_popped_and_expired_is_no_change)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    learn(estimator, 50, 0);
-    tick_at(estimator, 90 * S);
-    assert_no_change(estimator);
-    assert_int_equal(stats_of(estimator).destinations, 0);
-}
-
 TEST(peers_are_grouped_by_prefix_length)
 {
     ESTIMATOR *estimator =
@@ -125,18 +115,6 @@ TEST(impossible_samples_are_refused_and_counted)
     assert_int_equal(riptide_estimator_add(estimator, &no_host), RIPTIDE_E_INVALID);
     assert_int_equal(stats_of(estimator).invalid, 4);
     assert_int_equal(stats_of(estimator).destinations, 0);
-}
-
-TEST(time_that_runs_backwards_changes_nothing)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    assert_int_equal(tick_at(estimator, 100 * S), 0);
-    add(estimator, "192.0.2.1", 50);
-    assert_int_equal(tick_at(estimator, 99 * S), RIPTIDE_E_INVALID);
-    assert_no_change(estimator);
-    assert_int_equal(tick_at(estimator, 100 * S), 0);
-    assert_pop(estimator, "192.0.2.1", 50);
 }
 
 static enum riptide_left_out add_any(const struct riptide_policy_input *input, void *memory,

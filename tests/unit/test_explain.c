@@ -111,33 +111,6 @@ TEST(samples_that_are_all_left_out_are_explained)
     assert_false(is_explained(estimator, "192.0.2.1"));
 }
 
-TEST(window_comes_and_goes_between_samples_that_are_left_out)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_sample used = { .dst = prefix("192.0.2.1"),
-                                   .cwnd = 30,
-                                   .acked_bytes = 100000 };
-
-    add_unused(estimator, "192.0.2.1");
-    tick_at(estimator, 1 * S);
-    assert_int_equal(explain(estimator).cwnd, 0);
-    show(estimator, used, 2 * S);
-    assert_int_equal(explain(estimator).cwnd, 30);
-    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 0);
-    assert_int_equal(pop(estimator)->cwnd, 30);
-    add_unused(estimator, "192.0.2.1");
-    tick_at(estimator, 92 * S);
-    assert_int_equal(explain(estimator).cwnd, 0);
-    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 1);
-    assert_int_equal(pop(estimator)->cwnd, 0);
-    assert_null(pop(estimator));
-    assert_true(is_explained(estimator, "192.0.2.1"));
-    /* History ended with the window. */
-    used.cwnd = 60;
-    show(estimator, used, 93 * S);
-    assert_int_equal(explain(estimator).cwnd, 60);
-}
-
 TEST(what_is_only_explained_takes_nobodys_place)
 {
     ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = 3);

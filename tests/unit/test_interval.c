@@ -34,23 +34,6 @@ static void update_many(struct interval *interval, int n, uint64_t cost_ns)
         interval_update(interval, cost_ns, true);
 }
 
-TEST(expensive_dumps_stretch_it_to_less_than_the_share)
-{
-    struct interval interval = interval_of(S, 90 * S, 0.05);
-    uint64_t rest_ns;
-
-    interval_update(&interval, 1 * S, true);
-    assert_in_range(interval.current_ns, 2 * S, 4 * S);
-    update_many(&interval, 100, 1 * S);
-    assert_in_range(interval.current_ns, 20 * S, 25 * S);
-    /* One that costs a little more or less leaves it there. */
-    rest_ns = interval.current_ns;
-    interval_update(&interval, 1200 * MS, true);
-    assert_int_equal(interval.current_ns, rest_ns);
-    interval_update(&interval, 800 * MS, true);
-    assert_int_equal(interval.current_ns, rest_ns);
-}
-
 /* Some kernels count processor time in ticks of 10 ms: one round has it, and the others nothing. */
 TEST(a_clock_of_coarse_ticks_does_not_throw_it_about)
 {

@@ -27,15 +27,6 @@ static void assert_error(char **argv, const char *expected)
     assert_string_equal(error.text, expected);
 }
 
-TEST(the_last_one_wins)
-{
-    struct riptide_error error;
-    SETTINGS settings;
-
-    assert_int_equal(parse(&settings, ARGV("--ttl", "1s", "--ttl", "2s"), &error), 0);
-    assert_int_equal(settings.estimator.ttl_ns, 2000000000);
-}
-
 TEST(errors_name_option_and_value)
 {
     assert_error(ARGV("--interval", "5x"),

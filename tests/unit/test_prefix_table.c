@@ -149,19 +149,3 @@ TEST(random_steps_agree_with_the_model)
         run(maxima[i], draw(), model);
     }
 }
-
-TEST(other_hash_seeds_hold_the_same)
-{
-    struct model first[KEYS] = { 0 }, second[KEYS] = { 0 };
-    uint64_t steps;
-
-    seed_random();
-    steps = unit_random;
-    run(KEYS, 0, first);
-    unit_random = steps;
-    run(KEYS, UINT64_MAX, second);
-    for (uint32_t i = 0; i < KEYS; i++) {
-        assert_int_equal(first[i].is_there, second[i].is_there);
-        assert_int_equal(first[i].slot, second[i].slot);
-    }
-}

@@ -176,45 +176,6 @@ TEST(windows_keep_to_bounds_and_lifetimes)
     }
 }
 
-/* The destinations' samples in another order, each destination's own in theirs. */
-TEST(order_of_destinations_does_not_matter)
-{
-    const struct riptide_policy *policy;
-
-    seed_random();
-    for (size_t i = 0; (policy = policy_get(i)); i++) {
-        struct riptide_estimator_config config = any_config(policy);
-        ESTIMATOR *forward = estimator_of_config(&config);
-        ESTIMATOR *backward = estimator_of_config(&config);
-        uint64_t now_ns = S;
-
-        for (int step = 0; step < STEPS / 10; step++) {
-            struct riptide_sample samples[40];
-            uint32_t n = below(40);
-
-            for (uint32_t k = 0; k < n; k++) {
-                samples[k] = any_sample();
-                riptide_estimator_add(forward, &samples[k]);
-            }
-            for (uint32_t h = HOSTS; h-- > 0;) {
-                for (uint32_t k = 0; k < n; k++) {
-                    if (samples[k].dst.addr[3] == h)
-                        riptide_estimator_add(backward, &samples[k]);
-                }
-            }
-            now_ns += below(20) * S;
-            tick_at(forward, now_ns);
-            tick_at(backward, now_ns);
-            for (uint32_t h = 0; h < HOSTS; h++) {
-                struct riptide_estimate a = known(forward, h), b = known(backward, h);
-
-                assert_int_equal(a.cwnd, b.cwnd);
-                assert_true(a.smoothed == b.smoothed && a.rto_min_us == b.rto_min_us);
-            }
-        }
-    }
-}
-
 /* Algorithm 1 for one destination in ten lines. */
 struct reference {
     bool has_history;

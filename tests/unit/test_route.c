@@ -157,17 +157,3 @@ TEST(a_cut_inside_an_attribute_is_refused)
     bytes_put_route(&bytes, &full);
     bytes_check_cuts(&bytes, sizeof(struct rtmsg), parses);
 }
-
-TEST(attribute_lengths_that_lie_are_refused)
-{
-    for (uint32_t claimed = 0; claimed <= UINT16_MAX; claimed++) {
-        uint16_t len = (uint16_t)claimed;
-        struct bytes bytes;
-
-        bytes_put_route(&bytes, &(struct bytes_route){
-                                    .dst = "0.0.0.0/0", .gateway = "192.0.2.254", .ifindex = 3 });
-        memcpy(bytes.data + bytes_message(&bytes)->nlmsg_len - 16, &len, sizeof(len));
-        if (len != 8 && parses(bytes_message(&bytes)))
-            fail_msg("the gateway claims %u bytes", claimed);
-    }
-}

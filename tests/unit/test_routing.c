@@ -220,24 +220,6 @@ TEST(what_makes_no_sense_changes_nothing)
     assert_int_equal(routing_mtu(&routing, ETH0, AF_INET6), 1400);
 }
 
-/* Whatever is missing at the end is not read. */
-TEST(cut_anywhere_it_is_read_to_its_end)
-{
-    struct bytes bytes;
-
-    put_link(&bytes, &(struct said){ .ifindex = ETH0, 1500, 1400 });
-    for (size_t n = NLMSG_HDRLEN; n < bytes_message(&bytes)->nlmsg_len; n++) {
-        struct nlmsghdr *message = bytes_cut(&bytes, n);
-        ROUTING routing = { .depends_on_carrier = true };
-        uint32_t mtu6_bytes;
-
-        routing_take_link(&routing, message);
-        mtu6_bytes = routing.n_links > 0 ? routing.links[0].mtu_bytes[1] : 0;
-        assert_true(mtu6_bytes == 0 || mtu6_bytes == 1400);
-        free(message);
-    }
-}
-
 TEST(a_link_concerns_us_once_a_base_route_leaves_by_it)
 {
     ROUTING routing = { 0 };

@@ -216,22 +216,6 @@ TEST(lines_of_addresses_that_no_peer_has_are_damaged)
     }
 }
 
-/* Lines by hand, in any order. */
-TEST(order_of_lines_does_not_matter)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    load_lines(estimator, "192.0.2.1/32 age_ns=30000000000 cwnd=20\n"
-                          "192.0.2.2/32 age_ns=10000000000 cwnd=20\n"
-                          "192.0.2.3/32 age_ns=20000000000 cwnd=20\n");
-    tick_at(estimator, 260 * S);
-    assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 0);
-    assert_int_equal(find_host(estimator, "192.0.2.3").cwnd, 20);
-    tick_at(estimator, 270 * S);
-    assert_int_equal(find_host(estimator, "192.0.2.3").cwnd, 0);
-    assert_int_equal(find_host(estimator, "192.0.2.2").cwnd, 20);
-}
-
 /* Its shortest round trip time and whether it is paced, with each policy that has them. */
 TEST(path_is_saved_and_loaded)
 {
