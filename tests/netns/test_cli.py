@@ -117,14 +117,3 @@ def test_closed_standard_streams_do_no_harm(net, closed):
     net.host.run("sh", "-c", f'exec "$@" {closed}', "sh", RIPTIDED, "--once",
                  "--policy", "paper")
     assert wait_window(net.host, "203.0.113.1")
-
-
-def test_log_levels_choose_what_is_said(net):
-    net.learned("203.0.113.1", 30)
-    said = {level: net.host.run(RIPTIDED, "--dry-run", "--once", "--policy", "paper",
-                                "--log-level", level).stderr
-            for level in ("error", "warning", "info", "debug")}
-    assert said["error"] == ""
-    assert "would" in said["info"] and "tick" not in said["info"]
-    assert "tick" in said["debug"]
-    assert len(said["warning"]) < len(said["info"]) < len(said["debug"])

@@ -4,7 +4,7 @@
 import pytest
 
 from control import wait_rounds
-from netns import (BY_ROUTES, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snapshot,
+from netns import (BY_ROUTES, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules,
                    wait_until, wait_window)
 from test_doctor import doctor
 from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours, wait_ours

@@ -173,18 +173,6 @@ def test_connecting_and_leaving_as_fast_as_one_can(watched):
     wait_until(lambda: status()["clients"] == 1, "they are gone")
 
 
-def test_all_destinations_come_whole_in_pages(net, full):
-    found, page = [], {"next": 0}
-    while page["next"] is not None:
-        page = ask({"request": "show", "from": page["next"]})
-        assert len(page["routes"]) <= 256
-        found += page["routes"]
-    assert len({row.split("\t")[0] for row in found}) == len(found) == 16384
-    assert {row.split("\t")[1] for row in found} == {"applied"}
-    text = json.loads(net.host.run(RIPTIDE, "show", "--json").stdout)
-    assert len(text["routes"]) == 16384
-
-
 def as_user(uid, script):
     """A process of that user; `path` and `ask` are its own."""
     head = f"""

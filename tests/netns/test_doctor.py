@@ -101,11 +101,3 @@ def test_receiver_and_fast_open(net):
     for check in ("receiver", "fastopen"):
         net.host.run("sh", "-c", found[check][2].replace("sysctl -w", "sysctl -qw"))
         assert doctor(net.host)[check][0] == "passed"
-
-
-def test_idle_connections(net, cgroup):
-    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, has_rules=False):
-        found = doctor(net.host)
-        assert "their route's window, not ours" in found["idle-restart"][1] and found["rules"][0] == found["table"][0] == "passed"
-        net.host.sysctl("ipv4/tcp_slow_start_after_idle", 0)
-        assert "however old" in doctor(net.host)["idle-restart"][1]

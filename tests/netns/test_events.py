@@ -6,7 +6,7 @@ import socket
 import subprocess
 
 import pytest
-from netns import (AS_NOBODY, DEADLINE_S, IS_SANITIZED, MOUNTED, RIPTIDE, RIPTIDED,
+from netns import (AS_NOBODY, DEADLINE_S, IS_SANITIZED, MOUNTED, RIPTIDE,
                    WITHOUT_NET_ADMIN, Daemon, wait_until, wait_window)
 from programs import Program
 
@@ -245,25 +245,6 @@ def test_the_daemon_learns_from_connections_that_no_look_shows(net):
         assert wait_window(net.host, "203.0.113.1")
         wait_until(lambda: sum(n_learned(daemon)) >= 3, "all of them")
         assert sum(n_learned(daemon)) == 3 and len(n_learned(daemon)) > 1
-
-
-def test_processor_time_in_ticks_does_not_stretch_the_interval(net, preload):
-    """A tick can be more than the time that has passed; here each reading adds a second."""
-    ticks = preload("""
-        #include <dlfcn.h>
-        #include <time.h>
-        int clock_gettime(clockid_t id, struct timespec *now)
-        {
-            static long seconds;
-            if (id == CLOCK_THREAD_CPUTIME_ID) {
-                *now = (struct timespec){ .tv_sec = seconds++ };
-                return 0;
-            }
-            return ((int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime"))(id, now);
-        }
-    """)
-    with Daemon(net.host, "--max-share", "50%", "--log-level", "debug", command=("env", ticks, RIPTIDED)) as daemon:
-        wait_until(lambda: len(n_learned(daemon)) >= 20, "twenty looks, each of which would double the interval")
 
 
 def test_the_interval_stretches_up_to_half_of_the_time_to_live_and_a_share_beyond_is_said_once(net):

@@ -61,20 +61,6 @@ def test_lab_cleans_up_when_interrupted(tmp_path):
     assert namespaces() == before
 
 
-def test_lab_lists_its_evaluations():
-    out, errors = start().communicate(timeout=DEADLINE_S * PATIENCE)
-    assert [line.split()[2] for line in out.splitlines()] == NAMES, errors
-
-
-@pytest.mark.parametrize("cells, said", [("100 Gbit", "in no scene's name; one is: "),
-                                         ("(", "missing ), unterminated subpattern")])
-def test_cells_that_there_are_not_are_no_result(cells, said, tmp_path):
-    lab = start("duel", "--cells", cells, "--out", tmp_path)
-    errors = lab.communicate(timeout=DEADLINE_S * PATIENCE)[1]
-    assert lab.returncode == 1 and f"--cells {cells}: {said}" in errors
-    assert not (tmp_path / "verdict.txt").exists()
-
-
 @pytest.mark.parametrize("program, name", [(LAB, "initcwnd"), (DEMO, None)], ids=["lab", "demo"])
 def test_the_machine_itself_is_not_touched(program, name):
     environment = {key: value for key, value in ENVIRONMENT.items() if key != "RIPTIDE_SANDBOX"}

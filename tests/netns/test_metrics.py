@@ -9,8 +9,7 @@ import shutil
 import subprocess
 
 import pytest
-from control import wait_rounds
-from netns import (AS_NOBODY, BY_ROUTES, REPOSITORY, RIPTIDE, RIPTIDED, Daemon, metric, routes, wait_until,
+from netns import (AS_NOBODY, BY_ROUTES, REPOSITORY, RIPTIDE, RIPTIDED, Daemon, routes, wait_until,
                    wait_window)
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -388,12 +388,6 @@ def test_no_pacing_on_short_paths_with_a_queue(path, cgroup, percent, least, mos
             connection.close()
 
 
-def test_other_programs_of_the_cgroup_before_and_after(net, cgroup):
-    with cgroups.OtherProgram(cgroup), Windows(net.host, cgroup) as windows, cgroups.OtherProgram(cgroup):
-        windows.set("203.0.113.1", 40)
-        assert net.connect("203.0.113.1").cwnd() == 40
-
-
 OF = cgroups.CountingProgram
 ASKED = {"round trips": (OF.RTT, OF.RTT_CB), "headers": (OF.WRITE_HDR_OPT, OF.HDR_OPT_LEN_CB),
          "headers and losses": (OF.WRITE_HDR_OPT | OF.LOSSES, OF.HDR_OPT_LEN_CB),

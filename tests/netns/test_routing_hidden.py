@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from netns import wait_until
-from routing_ask import FIRST, PEER, SECOND, WITHOUT_US, ask, is_as_without_us, is_ours, wait_ours
+from routing_ask import FIRST, PEER, WITHOUT_US, ask, is_as_without_us, is_ours, wait_ours
 from routing_base import mac
 from programs import Driver
 

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: MIT
 """riptided under a service manager: its messages to it, and its unit."""
 
-import contextlib
 import re
 import shutil
 import socket
 import subprocess
 import time
-from pathlib import Path
 
-import cgroups
 import pytest
-from control import riptide_json, status
-from netns import BUILD, RIPTIDE, RIPTIDED, Daemon, Network, rules, wait_until, wait_window, windows
+from control import status
+from netns import BUILD, RIPTIDED, Daemon, wait_until, wait_window, windows
 from unit import as_unit, values
 
 WATCHDOG_S = 0.2
@@ -143,61 +140,6 @@ def test_manager_of_a_kind_that_is_not_known_is_named(net, name):
         assert f"NOTIFY_SOCKET={name[:80]}: not a Unix socket" in daemon.said()
 
 
-class Instance:
-    """riptided@NAME.service in a namespace of a world of its own, started as systemd would do it."""
-
-    def __init__(self, apply, cgroup, cwnd):
-        self.net = Network()
-        self.name = self.net.host.name
-        self.cgroup = cgroup / self.name
-        self.cgroup.mkdir()
-        self.cgroup.chmod(0o755)
-        cgroups.enter(self.cgroup)
-        self.cwnd = self.net.learned("203.0.113.1", cwnd).cwnd()
-        self.run, self.etc = Path(f"/run/riptide-{self.name}"), Path(f"/run/etc-{self.name}")
-        self.run.mkdir()
-        shutil.chown(self.run, "nobody")
-        self.etc.mkdir()
-        self.has_rules = apply == "routes"
-        below = "" if self.has_rules else f"cgroup = {self.cgroup}\n"
-        (self.etc / f"{self.name}.conf").write_text(f"[apply]\napply = {apply}\n{below}")
-        self.daemon = None
-
-    def words(self, key):
-        """The command of the unit."""
-        line, = values(key, "riptided@.service")
-        return as_unit(RIPTIDED, *line.replace("/etc/riptide", str(self.etc)).replace("%i", self.name).split()[1:])
-
-    def start(self):
-        self.daemon = Daemon(self.net.host, command=self.words("ExecStart"), has_rules=self.has_rules)
-        self.daemon.__enter__()
-
-    def starts(self, cgroup=None):
-        """The window with which a connection starts in a cgroup, or the own one."""
-        cgroups.enter(cgroup or self.cgroup)
-        connection = self.net.connect("203.0.113.1")
-        cwnd = connection.cwnd()
-        self.net.reset(connection)
-        return cwnd
-
-    def stop(self):
-        daemon, self.daemon = self.daemon, None
-        daemon.__exit__(None)
-        done = self.net.host.run(*self.words("ExecStopPost"))
-        assert done.stderr == "riptided: removed: rules 0, routes 0, table 7230\n"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *failure):
-        if self.daemon:
-            self.daemon.__exit__(*failure)
-        cgroups.enter(self.cgroup.parent)
-        shutil.rmtree(self.run)
-        shutil.rmtree(self.etc)
-        self.net.close()
-
-
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze here")
 
 
@@ -249,32 +191,6 @@ def test_unit_stops_with_a_flush_and_has_two_capabilities(unit):
     assert int(values["CPUWeight"]) > 100 and "CPUQuota" not in values
     assert int(values["OOMScoreAdjust"]) < 0
     assert re.fullmatch(r"([1-9]|10)s", values["WatchdogSec"])
-
-
-@needs_systemd
-@pytest.mark.parametrize("apply", ["routes", "program"])
-def test_an_instance_for_each_of_two_namespaces(open_cgroup, apply):
-    """The same address is another host in each. The cgroup of one has no connections of the other."""
-    with contextlib.ExitStack() as stack:
-        instances = [stack.enter_context(Instance(apply, open_cgroup, cwnd)) for cwnd in (30, 60)]
-        first, second = instances
-        first.start()
-        wait_until(lambda: first.starts() == first.cwnd, "its window")
-        assert second.starts() == 10 and rules(second.net.host) == []
-        second.start()
-        wait_until(lambda: second.starts() == second.cwnd, "its window")
-        assert first.starts() == first.cwnd
-        for instance in instances:
-            found = riptide_json(instance.net.host, "status", "--control", instance.name)
-            assert found["pid"] == instance.daemon.pid
-        if apply == "program":
-            assert first.starts(second.cgroup) == second.starts(first.cgroup) == 10
-        first.stop()
-        assert (first.starts(), second.starts()) == (10, second.cwnd)
-        done = first.net.host.run(RIPTIDE, "status", "--control", first.name, check=False)
-        assert (done.returncode, f"  asked        {first.name}\n" in done.stdout) == (3, True)
-        second.stop()
-        assert second.starts() == 10
 
 
 def test_an_instance_has_its_own_namespace_and_files():

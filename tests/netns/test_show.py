@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """riptide show: windows; of one destination, from its connections to the kernel, or why it has none."""
 
-import json
 import re
 
 import pytest
-from control import derived, one_line, riptide_json, status, wait_rounds
+from control import derived, riptide_json, status
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, add_wg_quick_rules, rules, wait_until, wait_window, windows
 
 V4, V6 = "203.0.113.1", "2001:db8::1"
@@ -113,16 +112,6 @@ def test_connections_that_do_not_count_are_counted(net):
         assert re.search(r"^  connections  0 counted, \d+\.\d s ago; left out: 2 unused$", said, re.M)
 
 
-def test_daemon_that_hangs_or_does_not_run_is_one_line(net):
-    with Daemon.learned(net, {V4: 40}, *BY_ROUTES) as daemon:
-        with daemon.stopped():
-            for words in (("show",), ("show", V4)):
-                assert one_line(net.host.run(RIPTIDE, *words, check=False)) == (
-                    "riptide: show: /run/riptide/control: no answer within 5 s\n")
-        daemon.kill()
-        assert "riptided is not running" in one_line(net.host.run(RIPTIDE, "show", V4, check=False), 3)
-
-
 def test_evidence_of_careful_is_on_the_path(net):
     connection = net.learned(V4, 60)
     with Daemon(net.host, "--policy", "careful"), connection.busy():
@@ -143,35 +132,3 @@ def test_window_of_the_program_prevails_and_is_named(net, cgroup, daemon):
         assert table(net.host)[0][0][5] == "program"
         net.host.run(RIPTIDE, "pause")
         assert "\n  why          paused\n" in derived(net.host, V4)
-
-
-def test_larger_window_of_a_route_stays(net, daemon):
-    cwnd = net.learned(V4, 30).cwnd()
-    net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", cwnd + 5)
-    with daemon("program", has_rules=False):
-        wait_rounds()
-        assert net.connect(V4).cwnd() == cwnd + 5
-        assert derived(net.host, V4).startswith(f"{V4}: connections start with {cwnd + 5} segments\n")
-        net.host.run(RIPTIDE, "hint", V4, "--max", "15", "--for", "1h")
-        wait_until(lambda: net.connect(V4).cwnd() == 15, "the hint")
-        assert derived(net.host, V4).startswith(f"{V4}: connections start with 15 segments\n")
-
-
-def test_program_that_gives_nothing_says_why(net, cgroup):
-    net.learned(V4, 30)
-    below = cgroup / "below"
-    below.mkdir()
-    with Daemon(net.host, "--apply", "program", "--cgroup", below, has_rules=False):
-        wait_until(lambda: status()["destinations"], "a destination")
-        below.rmdir()
-        gone = f"cgroup: {below} is not there: make it first"
-        wait_until(lambda: f"\n  why          {gone}\n" in derived(net.host, V4), "the end of it")
-        assert json.loads(net.host.run(RIPTIDE, "show", "--json").stdout)["off"] == gone
-
-
-def test_dry_run_gives_nothing(net, tmp_path):
-    net.learned(V4, 30)
-    path = tmp_path / "control"
-    with Daemon(net.host, *BY_ROUTES, "--dry-run", "--control", path, has_rules=False):
-        wait_until(lambda: path.exists() and status(path)["destinations"], "a destination")
-        assert "\n  why          a dry run, which gives no window\n" in derived(net.host, V4, "--control", path)

@@ -7,7 +7,6 @@ import os
 import re
 import resource
 import subprocess
-import time
 
 import pytest
 from control import status
@@ -131,25 +130,6 @@ def test_rounds_do_not_wait_for_a_disk_and_the_end_does(net, tmp_path, preload):
 def test_what_cannot_be_written_does_no_harm(net, command):
     with Daemon.learned(net, "203.0.113.1", command=command):
         pass
-
-
-TTL_S = 0.3
-
-
-def test_after_a_stop_of_ten_ttls_old_windows_go_and_new_ones_come(net):
-    before = snapshot(net.host)
-    gone = net.learned("203.0.113.1", 30)
-    kept = net.learned("203.0.113.2", 20)
-    with Daemon(net.host, "--ttl", f"{int(TTL_S * 1000)}ms", "--history-weight", "0") as daemon:
-        wait_window(net.host, "203.0.113.1")
-        wait_window(net.host, "203.0.113.2")
-        with daemon.stopped():
-            net.reset(gone)
-            kept.grow(60)
-            time.sleep(10 * TTL_S)  # only time can show this
-        wait_until(lambda: windows(net.host) == {"203.0.113.2": kept.cwnd()}, "the new window alone")
-        daemon.stop()
-    assert snapshot(net.host) == before
 
 
 def change_many_routes(host):

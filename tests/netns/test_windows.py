@@ -84,29 +84,3 @@ def test_window_follows_a_base_that_changes(net, family):
         # At first the base's former window, until the next round knows that it has gone.
         tune(net, family, 0)
         wait_until(lambda: windows(net.host) == {PEER[family]: cwnd}, "the learned window")
-
-
-def test_each_of_several_base_routes_is_the_least_for_its_own(net):
-    for dst in ("198.51.100.1", "203.0.113.1", "203.0.113.200"):
-        net.learned(dst, 30)
-    cwnd = net.connections[0].cwnd()
-    tune(net, 4, cwnd + 60)
-    tune(net, 4, 0, "203.0.113.0/24")
-    tune(net, 4, 12, "203.0.113.128/25")
-    with Daemon(net.host, *BY_ROUTES):
-        wait_left_alone()
-        assert windows(net.host) == {dst: connection.cwnd() for dst, connection
-                                     in zip(("203.0.113.1", "203.0.113.200"), net.connections[1:])}
-
-
-@families
-def test_hint_lowers_a_window_below_the_base(net, family):
-    net.learned(PEER[family], 20)
-    tune(net, family, 60)
-    with Daemon(net.host, *BY_ROUTES):
-        wait_left_alone()
-        net.host.run(RIPTIDE, "hint", PEER[family], "--max", "15", "--for", "1h")
-        wait_until(lambda: windows(net.host) == {PEER[family]: 15}, "the hint's window")
-        assert net.connect(PEER[family]).cwnd() == 15
-        net.host.run(RIPTIDE, "hint", PEER[family], "--max", "30", "--for", "1h")
-        wait_until(lambda: windows(net.host) == {PEER[family]: 30}, "the next hint's")
