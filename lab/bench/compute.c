@@ -285,11 +285,10 @@ static void measure_hints(const struct plan *plan, const struct riptide_sample *
         /* Some prefixes occur twice. */
         for (uint32_t i = 0; with && n_hints < RIPTIDE_MAX_HINTS; i++) {
             struct riptide_hint hint = hint_of(i, S);
-            uint32_t cursor = n_hints;
 
             if (riptide_estimator_set_hint(estimator, &hint, NULL) != 0)
                 break;
-            n_hints += estimator_next_hint(estimator, &cursor, &hint) == 0;
+            n_hints = estimator->n_hints;
         }
         for (size_t i = 0; i < plan->rounds; i++) {
             const struct riptide_estimate *estimate;

@@ -39,16 +39,15 @@ static void put_hints(FILE *out, const struct riptide_estimator *estimator,
                       struct clocks clocks)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_hint hint;
-    uint32_t cursor = 0;
 
-    while (estimator_next_hint(estimator, &cursor, &hint) == 0) {
-        uint64_t left_ns = hint.until_ns - clocks.now_ns;
+    for (uint32_t i = 0; i < estimator->n_hints; i++) {
+        const struct riptide_hint *hint = &estimator->hints[i].hint;
+        uint64_t left_ns = hint->until_ns - clocks.now_ns;
 
-        if (!hint_has_end(&hint) || hint.until_ns <= clocks.now_ns)
+        if (!hint_has_end(hint) || hint->until_ns <= clocks.now_ns)
             continue;
-        riptide_prefix_format(&hint.dst, dst);
-        fprintf(out, HINT_LINE("s", PRIu32, PRIu64) "\n", dst, hint.cwnd_max, hint.off,
+        riptide_prefix_format(&hint->dst, dst);
+        fprintf(out, HINT_LINE("s", PRIu32, PRIu64) "\n", dst, hint->cwnd_max, hint->off,
                 clocks.realtime_ns + left_ns, left_ns);
     }
 }

@@ -122,20 +122,16 @@ void bound(const struct riptide_estimator *estimator, struct riptide_estimate *e
 /* Those around it come before it. */
 static void link_one(struct riptide_estimator *estimator, uint32_t i)
 {
-    struct riptide_hint own = estimator->hints[i].hint;
-    uint32_t around = find_around(estimator, i - 1, &own.dst);
-    struct hint *at = &estimator->hints[i];
+    struct hint *hints = estimator->hints, *own = &hints[i];
+    uint32_t around = find_around(estimator, i - 1, &own->hint.dst);
 
-    if (around == NONE)
-        *at = (struct hint){ .cap = NULL };
-    else
-        *at = estimator->hints[around];
-    at->hint = own;
-    at->around = around;
-    if (!hint_has_end(&own))
-        at->kept = &at->hint;
-    else if (!at->cap || max_of(&own, 0) < max_of(at->cap, 0))
-        at->cap = &at->hint;
+    own->around = around;
+    own->kept = around == NONE ? NULL : hints[around].kept;
+    own->cap = around == NONE ? NULL : hints[around].cap;
+    if (!hint_has_end(&own->hint))
+        own->kept = &own->hint;
+    else if (!own->cap || max_of(&own->hint, 0) < max_of(own->cap, 0))
+        own->cap = &own->hint;
 }
 
 /* Bounds the windows within `dst` anew; NULL: all. */
@@ -188,15 +184,6 @@ RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estim
     memmove(&estimator->hints[i], &estimator->hints[i + 1],
             (--estimator->n_hints - i) * sizeof(*estimator->hints));
     hints_changed(estimator, dst);
-    return 0;
-}
-
-int estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
-                                struct riptide_hint *hint)
-{
-    if (*cursor >= estimator->n_hints)
-        return RIPTIDE_E_DONE;
-    *hint = estimator->hints[(*cursor)++].hint;
     return 0;
 }
 

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets up all members that depend on the configuration. Errors: -ENOMEM. */
-static int lay_out(struct riptide_estimator *estimator)
+/* Sets up all members that depend on the configuration. */
+static void lay_out(struct riptide_estimator *estimator)
 {
     const struct riptide_estimator_config *config = &estimator->config;
     size_t memory_bytes = config->policy->memory_bytes, entry_bytes = sizeof(struct destination);
@@ -31,8 +31,6 @@ static int lay_out(struct riptide_estimator *estimator)
     estimator->is_by_host = config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->changed = NONE;
     estimator->input.config = config;
-    estimator->hints = malloc(RIPTIDE_MAX_HINTS * sizeof(*estimator->hints));
-    return estimator->hints ? 0 : -ENOMEM;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
@@ -45,10 +43,9 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
     error_set(error, "%s", "");
     estimator = calloc(1, sizeof(*estimator));
     r = estimator ? estimator_config_check(&estimator->config, config, error) : -ENOMEM;
-    if (r == 0)
-        r = lay_out(estimator);
     if (r < 0)
         return error_fill(error, r);
+    lay_out(estimator);
     *estimatorp = estimator;
     estimator = NULL;
     return 0;
@@ -61,7 +58,6 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     prefix_table_deinit(&estimator->table);
     prefix_table_deinit(&estimator->shares);
     free(estimator->withdrawn);
-    free(estimator->hints);
     free(estimator);
     return NULL;
 }

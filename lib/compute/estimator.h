@@ -98,7 +98,7 @@ struct riptide_estimator {
     /* Destinations that gave way, to be withdrawn before others are popped; NULL: none so far. */
     struct riptide_prefix *withdrawn;
     uint32_t n_withdrawn, withdrawn_capacity;
-    struct hint *hints; /* RIPTIDE_MAX_HINTS, sorted by prefix */
+    struct hint hints[RIPTIDE_MAX_HINTS]; /* sorted by prefix */
     uint32_t n_hints;
     struct riptide_estimate popped;
 };
@@ -184,13 +184,6 @@ void bound(const struct riptide_estimator *estimator, struct riptide_estimate *e
 
 /* Removes hints whose end has passed. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
-
-/*
- * Walks over the hints in force, as riptide_estimator_next over destinations.
- * Outcomes: RIPTIDE_E_DONE after the last.
- */
-int estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
-                        struct riptide_hint *hint);
 
 static inline bool hint_has_end(const struct riptide_hint *hint)
 {

@@ -130,17 +130,17 @@ TEST_WITH(what_an_operator_asked_for_survives, make_directory, remove_directory)
                                        .cwnd_max = 15,
                                        .until_ns = read_clock(CLOCK_BOOTTIME) + 3600 * S };
     AGENT *before = agent_of(path), *after = NULL;
-    struct riptide_hint found = { .cwnd_max = 0 };
-    uint32_t cursor = 0;
+    const struct riptide_hint *found;
 
     assert_int_equal(riptide_agent_set_hint(before, &hint, NULL), 0);
     assert_int_equal(riptide_agent_set_paused(before, true), 0);
     assert_int_equal(riptide_agent_save(before, false, NULL), 0);
     after = agent_of(path);
     assert_true(riptide_agent_get_stats(after)->is_paused);
-    assert_int_equal(estimator_next_hint(after->estimator, &cursor, &found), 0);
-    assert_int_equal(found.cwnd_max, 15);
-    assert_true(found.until_ns < hint.until_ns + 60 * S && found.until_ns > hint.until_ns - 60 * S);
+    found = &after->estimator->hints[0].hint;
+    assert_int_equal(found->cwnd_max, 15);
+    assert_true(found->until_ns < hint.until_ns + 60 * S &&
+                found->until_ns > hint.until_ns - 60 * S);
 }
 
 TEST_WITH(save_that_fails_leaves_nothing, make_directory, remove_directory)
