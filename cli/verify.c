@@ -151,6 +151,7 @@ static int gather(struct evidence *evidence, struct probe *probe,
                   const struct command_options *options)
 {
     const struct riptide_prefix any = { .family = 0 };
+    const json_t *program;
     int most = 1, r = 0;
 
     for (int i = 0; r == 0 && i < most; i++) {
@@ -161,9 +162,12 @@ static int gather(struct evidence *evidence, struct probe *probe,
         ask(evidence, options, probe);
         if (is_ours(evidence, probe))
             break;
-        if (json_is_object(get(evidence->answer, "program")) || evidence->route.is_ours)
-            most = real(get(evidence->answer, "program"), "holdout_percent") > 0 ? MOST_HELD_OUT
-                                                                                 : MOST_CHANGED;
+        program = get(evidence->answer, "program");
+        /* While windows are off, paused for example, another one would be no different. */
+        if (text_of(program, "reason")[0] && !evidence->route.is_ours)
+            break;
+        if (json_is_object(program) || evidence->route.is_ours)
+            most = real(program, "holdout_percent") > 0 ? MOST_HELD_OUT : MOST_CHANGED;
     }
     return r;
 }
