@@ -74,6 +74,20 @@ static void note_tick(struct daemon *daemon, const struct riptide_tick *tick)
     note_minute(daemon, tick->finished_ns);
 }
 
+/* Whether only what goes along with the window is new, as the shortest timeout of retransmissions. */
+static bool is_repeat(const struct daemon *daemon, const struct riptide_route *route)
+{
+    for (unsigned int i = 1; i <= CHANGES && i <= daemon->n_changes; i++) {
+        const struct riptide_route *before =
+            &daemon->changes[(daemon->n_changes - i) % CHANGES].route;
+
+        if (before->backend == route->backend && prefix_equals(&before->dst, &route->dst))
+            return before->state == route->state && before->initcwnd == route->initcwnd &&
+                   strcmp(before->reason, route->reason) == 0;
+    }
+    return false;
+}
+
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event)
 {
     struct change *change;
@@ -87,6 +101,8 @@ void answers_note(struct daemon *daemon, const struct riptide_agent_event *event
         daemon->health.is_failure_new = true;
         break;
     case RIPTIDE_AGENT_WINDOW:
+        if (is_repeat(daemon, event->outcome))
+            break;
         change = &daemon->changes[daemon->n_changes++ % CHANGES];
         change->time = (time_t)(clock_read_ns(CLOCK_REALTIME) / NS_PER_S);
         change->route = *event->outcome;
