@@ -47,8 +47,9 @@ void files_begin(struct daemon *daemon, const char *said)
     /* Where it could not be loaded the start has said so. */
     if (strcmp(stats->state, said) != 0)
         log_line(LOG_LEVEL_INFO, "%s", stats->state);
+    /* No warning: `riptide status` would have it long after the end of the pause. */
     if (stats->is_paused)
-        log_line(LOG_LEVEL_WARNING,
+        log_line(LOG_LEVEL_INFO,
                  "paused, as before the start: no window is given until `riptide resume`");
     hints_load(daemon);
     if (file_load(history_path(daemon, path), HISTORY_MAX_BYTES, &text, &n, &error) == 0) {

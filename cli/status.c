@@ -171,12 +171,12 @@ static void put_figures(const json_t *status)
     field("destinations", FORMAT " with a window, at most " FORMAT "; without a route: " FORMAT,
           number(status, "destinations"), number(status, "max_destinations"),
           number(status, "left_alone"));
-    put_effect(get(apply, "effect"));
-    if (!strcmp(text_of(apply, "asked"), "auto") && is_by_routes(status))
-        field("apply", "auto chose routes: %s", text_of(apply, "why"));
     if (number(status, "hints") > 0)
         field("hints", FORMAT " in force, sections [prefix] included: riptide hint",
               number(status, "hints"));
+    put_effect(get(apply, "effect"));
+    if (!strcmp(text_of(apply, "asked"), "auto") && is_by_routes(status))
+        field("apply", "auto chose routes: %s", text_of(apply, "why"));
     if (json_is_object(round))
         field("daemon", "process " FORMAT ", running for %s, last round %s ago",
               number(status, "pid"), text_span(span, real(status, "uptime_s")),

@@ -296,7 +296,7 @@ def test_a_pause_and_a_hint_outlive_a_restart_and_a_crash(net, cgroup, tmp_path,
     for is_killed in (False, True):
         with started(has_rules=False) as daemon:
             assert starts_with() == 10 and rules(net.host) == []
-            assert "warning: paused, as before the start: no window is given until `riptide resume`\n" in daemon.said()
+            assert "riptided: paused, as before the start: no window is given until `riptide resume`\n" in daemon.said()
             assert "hints that go on from before the start: 1\n" in daemon.said()
             wait_rounds()
             assert (status()["health"], starts_with()) == ("paused", 10)
