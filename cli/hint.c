@@ -5,6 +5,7 @@
  */
 #include "client.h"
 #include "log.h"
+#include "request.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static bool has_limits(const struct command_options *options)
     return options->hint_cwnd_max > 0 || options->hint_off;
 }
 
-/* Reports missing options; riptided checks values. */
+/* Reports missing options, and values that riptided would refuse by its own names. */
 static int check(const struct command_options *options)
 {
     if (options->n_operands != 1)
@@ -37,8 +38,10 @@ static int check(const struct command_options *options)
         return has_limits(options)
                    ? command_refuse(options, "--remove: not with --max or --off")
                    : EXIT_SUCCESS;
-    if (options->for_ns < NS_PER_MS)
-        return command_refuse(options, "--for TIME: at least 1ms");
+    if (options->for_ns < NS_PER_MS || options->for_ns > REQUEST_MAX_HINT_MS * NS_PER_MS)
+        return command_refuse(options, "--for TIME: 1ms to 366d");
+    if (options->hint_cwnd_max > RIPTIDE_CWND_LIMIT)
+        return command_refuse(options, "--max N: 1 to %d", RIPTIDE_CWND_LIMIT);
     if (options->hint_cwnd_max == 0 && !options->hint_off)
         return command_refuse(options, "--max N, above 0, or --off is needed");
     return EXIT_SUCCESS;
