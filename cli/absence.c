@@ -29,8 +29,15 @@ static void put_left(const struct kernel_left *left)
               left->n_routes);
 }
 
-static void put_hanging(int pid, const struct kernel_left *left)
+/* Whether `control` is the name of a riptided@NAME.service, which is then to be started. */
+static bool is_instance(const char *control)
 {
+    return !strchr(control, '/');
+}
+
+static void put_hanging(const char *control, int pid, const struct kernel_left *left)
+{
+    const char *at = is_instance(control) ? "@" : "", *name = *at ? control : "";
     const bool has_stopped = is_stopped(pid);
 
     printf("riptide: HANGS. No answer for %d s", CLIENT_TIMEOUT_S);
@@ -41,9 +48,10 @@ static void put_hanging(int pid, const struct kernel_left *left)
     if (has_stopped)
         text_field(stdout, "do", "kill -CONT %d", pid);
     else if (pid)
-        text_field(stdout, "do", "systemctl restart riptided (without systemd: kill -KILL %d)", pid);
+        text_field(stdout, "do", "systemctl restart riptided%s%s (without systemd: kill -KILL %d)",
+                   at, name, pid);
     else
-        text_field(stdout, "do", "systemctl restart riptided");
+        text_field(stdout, "do", "systemctl restart riptided%s%s", at, name);
 }
 
 static void put_absence(const char *control, const struct kernel_left *left)
@@ -65,8 +73,8 @@ static void put_absence(const char *control, const struct kernel_left *left)
                  : "riptide: NOT RUNNING. It has left nothing in the kernel.");
     text_field(stdout, "asked", "%s", control);
     put_left(left);
-    text_field(stdout, "do", "systemctl start riptided%s",
-          is_left ? "; or, to remove them: riptide flush" : "");
+    text_field(stdout, "do", "systemctl start riptided%s%s%s", is_instance(control) ? "@" : "",
+          is_instance(control) ? control : "", is_left ? "; or, to remove them: riptide flush" : "");
 }
 
 int absence_report(const struct command_options *options, int error, int pid,
@@ -80,12 +88,13 @@ int absence_report(const struct command_options *options, int error, int pid,
     if (r < 0)
         return command_fail(options, &none, r);
     if (options->json)
-        command_print_json(options, json_pack("{s:s, s:s, s:I, s:I}", "health",
+        command_print_json(options, json_pack("{s:s, s:s, s:o, s:I, s:I}", "health",
                                               hangs ? "hangs" : "not running", "reason", reason,
+                                              "pid", figure_or_null((uint64_t)pid),
                                               "rules_left", (json_int_t)left.n_rules,
                                               "routes_left", (json_int_t)left.n_routes));
     else if (hangs)
-        put_hanging(pid, &left);
+        put_hanging(options->control, pid, &left);
     else
         put_absence(options->control, &left);
     return hangs ? EXIT_TROUBLE : EXIT_NOT_RUNNING;

@@ -70,7 +70,7 @@ static void explain_start(struct start *start, const json_t *answer, uint8_t fam
         start->remedy = "riptide hint lists them";
     } else if (no_program[0] || (is_state(route, "applied") && no_rules[0])) {
         because(start, "%s", no_program[0] ? no_program : no_rules);
-        start->remedy = "riptide status";
+        start->remedy = strcmp(start->why, "paused") == 0 ? "riptide resume" : "riptide status";
     } else if (!json_is_object(window) && !json_is_object(route)) {
         explain_no_window(start, answer);
     } else if (!json_is_object(route)) {

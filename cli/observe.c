@@ -229,7 +229,7 @@ int observe_run(const struct command_options *options)
             break;
         if (sums.n > 0)
             qsort(sums.rows, sums.n, sizeof(struct sum *), compare);
-        if (options->watch)
+        if (options->watch && !options->json && isatty(STDOUT_FILENO))
             fputs("\033[H\033[2J", stdout);
         if (options->json)
             status = command_print_json(options, to_json(&sums));

@@ -197,8 +197,11 @@ static void print_table(struct list *list, uint32_t top)
 /* A text, or null, as it may have any characters. */
 static void put_text(const char *name, const char *text)
 {
-    json_t *string = *text ? json_string(text) : json_null();
+    json_t *string = *text ? json_string(text) : NULL;
 
+    /* A reason may be cut off within a character. */
+    if (!string)
+        string = json_null();
     printf(",\"%s\":", name);
     json_dumpf(string, stdout, JSON_ENCODE_ANY);
     json_decref(string);

@@ -25,11 +25,13 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
     nothing, _, do = fits(net.host.run(RIPTIDE, check=False), 3)
     assert (nothing, do) == ("riptide: NOT RUNNING. It has left nothing in the kernel.", "  do           systemctl start riptided")
     assert left(riptide_json(net.host, "status", check=False)) == ("not running", 0, 0)
+    assert "  do           systemctl start riptided@site\n" in net.host.run(RIPTIDE, "--control", "site", check=False).stdout
     with Daemon.learned(net, {"203.0.113.1": 30}, *BY_ROUTES) as daemon:
         with daemon.stopped():
             assert fits(net.host.run(RIPTIDE, check=False), 4) == [
                 f"riptide: HANGS. No answer for 5 s; process {daemon.pid} is stopped.",
                 "  left         2 rules, 1 routes in the kernel: nobody maintains them", f"  do           kill -CONT {daemon.pid}"]
+            assert riptide_json(net.host, "status", check=False)["pid"] == daemon.pid
         daemon.signal(signal.SIGKILL)
         assert left(riptide_json(net.host, "status", check=False)) == ("not running", 2, 1)
         first, _, found, do = fits(net.host.run(RIPTIDE, check=False), 3)
