@@ -110,45 +110,27 @@ static int make_room(struct riptide_estimator *estimator, const struct riptide_p
     return 0;
 }
 
-static bool is_share_full(const struct riptide_estimator *estimator,
-                          const struct riptide_prefix *within)
-{
-    uint32_t most = (estimator->table.max + 15) / 16;
-    uint32_t slot = prefix_table_find(&estimator->shares, within);
-    const struct share *share = slot == NONE ? NULL : prefix_table_at(&estimator->shares, slot);
-
-    return share && share->n_destinations >= most;
-}
-
-/* Takes a place of the share of that prefix. Errors: -ENOMEM. */
-static int enter_share(struct riptide_estimator *estimator, const struct riptide_prefix *within)
-{
-    uint32_t slot;
-    int r = prefix_table_insert(&estimator->shares, within, &slot);
-
-    if (r == 0)
-        ((struct share *)prefix_table_at(&estimator->shares, slot))->n_destinations++;
-    return r;
-}
-
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     const struct riptide_sample *sample, uint32_t *slotp)
 {
     const struct riptide_prefix within = share_prefix(dst);
-    int r = 0;
+    struct share *share;
+    uint32_t slot;
+    int r;
 
     *slotp = prefix_table_find(&estimator->table, dst);
     if (*slotp != NONE)
         return 0;
-    if (is_share_full(estimator, &within))
+    r = prefix_table_insert(&estimator->shares, &within, &slot);
+    if (r != 0)
+        return r;
+    share = prefix_table_at(&estimator->shares, slot);
+    if (++share->n_destinations > (estimator->table.max + 15) / 16)
         r = make_room(estimator, &within, sample);
     else if (estimator->table.n == estimator->table.max)
         r = make_room(estimator, NULL, sample);
     if (r == 0)
-        r = enter_share(estimator, &within);
-    if (r != 0)
-        return r;
-    r = prefix_table_insert(&estimator->table, dst, slotp);
+        r = prefix_table_insert(&estimator->table, dst, slotp);
     if (r == 0)
         destination_at(estimator, *slotp)->smoothed = NO_HISTORY;
     else
