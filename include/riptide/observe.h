@@ -35,7 +35,7 @@ struct riptide_sample {
     uint32_t min_rtt_us;        /* windowed minimum; 0: not measured */
     uint32_t mss_bytes;         /* sender's segment size */
     uint32_t pmtu_bytes;        /* path MTU */
-    uint32_t data_segs_out;     /* segments sent with data; 0: the window was never used */
+    uint32_t data_segs_out;     /* segments with data, also retransmitted; 0: window never used */
     uint32_t retrans_segs;      /* segments retransmitted in the connection's life */
     uint32_t last_data_sent_ms; /* time since data was last sent */
     uint64_t acked_bytes;       /* tcpi_bytes_acked; 1 after an active open that sent nothing */

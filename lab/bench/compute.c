@@ -327,8 +327,8 @@ int main(int argc, char **argv)
     printf("policy      ns a sample          bare  times bare           in batches, times  tick, ns "
            "a destination\n");
     if (is_quick || argc == 1) {
-        for (size_t i = 0; policy_get(i); i++)
-            measure(policy_get(i)->name, &plan, samples);
+        for (size_t i = 0; policies[i]; i++)
+            measure(policies[i]->name, &plan, samples);
     } else {
         for (int i = 1; i < argc; i++)
             measure(argv[i], &plan, samples);

@@ -55,8 +55,8 @@ enum flight { NO_FLIGHT, CLEAN, FILLED, LOSSY };
 static enum flight first_flight_of(const struct riptide_sample *sample,
                                    const struct riptide_policy_input *input, bool is_paced)
 {
-    uint64_t sent = evidence_segs_sent_once(sample), lost = sample->retrans_segs;
-    uint64_t window = input->cwnd, first = sent < window ? sent : window;
+    uint64_t window = input->cwnd, lost = sample->retrans_segs, all = sample->data_segs_out;
+    uint64_t sent = all > lost ? all - lost : 0, first = sent < window ? sent : window;
     uint64_t ssthresh = sample->ssthresh_segs, interval_us = input->interval_ns / 1000;
     uint64_t age_us = sample->busy_time_us + UINT64_C(1000) * sample->last_data_sent_ms;
     uint64_t flight_us = (is_paced ? UINT64_C(2) : 1) * sample->rtt_us;

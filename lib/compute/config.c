@@ -62,40 +62,37 @@ int bounds_check(const char *min_field, const char *max_field, uint32_t min, uin
 
 #define REFUSE(field, unit, must_be)                                                               \
     error_set_field(error, "estimator." #field, "%.15g" unit "; must be " must_be,                 \
-                    (double)config->field)
+                    (double)checked->field)
 
 /* Comparisons are written so that NaN fails them. */
-static int config_check(const struct riptide_estimator_config *config, struct riptide_error *error)
-{
-    const char *fault = policy_fault(config->policy);
-
-    if (fault)
-        return error_set_field(error, "estimator.policy", "%s", fault);
-    if (!(config->history_weight >= 0 && config->history_weight < 1))
-        return REFUSE(history_weight, "", "0 or more and below 1");
-    if (config->ttl_ns == 0)
-        return REFUSE(ttl_ns, " ns", "longer than the interval");
-    if (config->prefix_len4 > 32)
-        return REFUSE(prefix_len4, "", "0 to 32 bits");
-    if (config->prefix_len6 > 128)
-        return REFUSE(prefix_len6, "", "0 to 128 bits");
-    if (config->max_destinations - 1 >= RIPTIDE_MAX_DESTINATIONS)
-        return REFUSE(max_destinations, "", "1 to 16777216");
-    if (config->rto_min_floor_us > 0 && (config->rto_min_floor_us < 1000 ||
-                                         config->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
-        return REFUSE(rto_min_floor_us, " us",
-                      "1 ms to 60 s, or 0, which leaves rto_min unchanged");
-    return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", config->cwnd_min,
-                        config->cwnd_max, error);
-}
-
 int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
                            struct riptide_error *error)
 {
+    const char *fault;
     int r;
 
     riptide_estimator_config_init(checked, sizeof(*checked));
     r = config_copy(checked, sizeof(*checked), "estimator", "estimator.size", config, error);
-    return r == 0 ? config_check(checked, error) : r;
+    if (r < 0)
+        return r;
+    fault = policy_fault(checked->policy);
+    if (fault)
+        return error_set_field(error, "estimator.policy", "%s", fault);
+    if (!(checked->history_weight >= 0 && checked->history_weight < 1))
+        return REFUSE(history_weight, "", "0 or more and below 1");
+    if (checked->ttl_ns == 0)
+        return REFUSE(ttl_ns, " ns", "longer than the interval");
+    if (checked->prefix_len4 > 32)
+        return REFUSE(prefix_len4, "", "0 to 32 bits");
+    if (checked->prefix_len6 > 128)
+        return REFUSE(prefix_len6, "", "0 to 128 bits");
+    if (checked->max_destinations - 1 >= RIPTIDE_MAX_DESTINATIONS)
+        return REFUSE(max_destinations, "", "1 to 16777216");
+    if (checked->rto_min_floor_us > 0 && (checked->rto_min_floor_us < 1000 ||
+                                          checked->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
+        return REFUSE(rto_min_floor_us, " us",
+                      "1 ms to 60 s, or 0, which leaves rto_min unchanged");
+    return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", checked->cwnd_min,
+                        checked->cwnd_max, error);
 }

@@ -217,17 +217,9 @@ static inline enum riptide_left_out evidence_check(const struct riptide_sample *
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
-/* Segments with data, without retransmissions, which data_segs_out includes. */
-static inline uint32_t evidence_segs_sent_once(const struct riptide_sample *sample)
-{
-    uint32_t sent = sample->data_segs_out, again = sample->retrans_segs;
-
-    return sent > again ? sent - again : 0;
-}
-
 extern const struct riptide_policy policy_careful;
 
-/* The n-th built-in one, or NULL after the last. */
-const struct riptide_policy *policy_get(size_t n);
+/* The built-in ones, and NULL. */
+extern const struct riptide_policy *const policies[];
 
 #endif

@@ -144,24 +144,18 @@ static const struct riptide_policy policy_bdp = {
     .explain = bdp_explain,
 };
 
-static const struct riptide_policy *const policies[] = {
+const struct riptide_policy *const policies[] = {
     &policy_paper,
     &policy_bdp,
     &policy_careful,
+    NULL,
 };
-
-const struct riptide_policy *policy_get(size_t n)
-{
-    return n < sizeof(policies) / sizeof(policies[0]) ? policies[n] : NULL;
-}
 
 RIPTIDE_PUBLIC const struct riptide_policy *riptide_policy_find(const char *name)
 {
-    const struct riptide_policy *policy;
+    const struct riptide_policy *const *policy = policies;
 
-    for (size_t n = 0; (policy = policy_get(n)); n++) {
-        if (strcmp(policy->name, name) == 0)
-            return policy;
-    }
-    return NULL;
+    while (*policy && strcmp((*policy)->name, name) != 0)
+        policy++;
+    return *policy;
 }

@@ -7,10 +7,10 @@
 
 TEST(figures_that_cannot_be_true_stay_within_bounds)
 {
-    const char *const policies[] = { "bdp", "careful" };
+    const char *const names[] = { "bdp", "careful" };
 
     for (size_t i = 0; i < 2; i++) {
-        struct riptide_estimator_config config = config_of_policy(policies[i]);
+        struct riptide_estimator_config config = config_of_policy(names[i]);
         ESTIMATOR *estimator = estimator_of_config(&config);
         struct riptide_sample sample = busy(20);
 

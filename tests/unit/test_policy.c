@@ -50,8 +50,8 @@ static struct riptide_sample measured(uint32_t min_rtt_us)
 
 TEST(each_policy_knows_the_smallest_round_trip_time)
 {
-    for (size_t n = 0; policy_get(n); n++) {
-        ESTIMATOR *estimator = estimator_of_policy(policy_get(n)->name);
+    for (size_t n = 0; policies[n]; n++) {
+        ESTIMATOR *estimator = estimator_of_policy(policies[n]->name);
         struct riptide_sample sample = measured(30000);
 
         riptide_estimator_add(estimator, &sample);
@@ -192,7 +192,7 @@ TEST(tables_are_complete)
     const struct riptide_policy *policy;
     size_t n;
 
-    for (n = 0; (policy = policy_get(n)); n++) {
+    for (n = 0; (policy = policies[n]); n++) {
         assert_ptr_equal(riptide_policy_find(policy->name), policy);
     }
     assert_int_equal(n, 3);

@@ -143,7 +143,7 @@ TEST(windows_keep_to_bounds_and_lifetimes)
 {
     seed_random();
     for (size_t i = 0; i < 12; i++) {
-        struct riptide_estimator_config config = any_config(policy_get(i % 3));
+        struct riptide_estimator_config config = any_config(policies[i % 3]);
         ESTIMATOR *estimator = NULL;
         uint32_t told[HOSTS] = { 0 }; /* what it popped */
         uint64_t now_ns = S;
@@ -301,7 +301,7 @@ TEST(many_at_a_time_are_as_one_by_one)
 {
     seed_random();
     for (int turn = 0; turn < 20; turn++) {
-        struct riptide_estimator_config config = any_config(policy_get((size_t)turn % 3));
+        struct riptide_estimator_config config = any_config(policies[turn % 3]);
         ESTIMATOR *one_by_one = NULL, *together = NULL;
         char a[1 << 16], b[1 << 16];
         uint64_t now_ns = S;

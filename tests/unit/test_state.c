@@ -222,7 +222,7 @@ TEST(path_is_saved_and_loaded)
     static const char line[] = "192.0.2.1 cwnd=64 samples=3 age_ns=1 paced=1 has_lost=1 min_rtt_us=50000\n";
 
     for (size_t i = 0; i < 3; i++) {
-        const struct riptide_policy *policy = policy_get(i);
+        const struct riptide_policy *policy = policies[i];
         bool is_careful = strcmp(policy->name, "careful") == 0;
         ESTIMATOR *estimator = estimator_of_policy(policy->name);
         const struct riptide_estimate *estimate;
