@@ -5,6 +5,8 @@
  */
 #include "options.h"
 
+#include "text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -108,7 +110,11 @@ int options_parse(const struct option_row *rows, void *target, int argc, char **
 
 void options_print_help(FILE *out, const struct option_row *rows)
 {
-    for (; rows->name; rows++)
-        fprintf(out, "  --%s %-*s  %s\n", rows->name, (int)(22 - strlen(rows->name)),
-                rows->kind->argument ? rows->kind->argument : "", rows->help);
+    enum { INDENT = 30 };
+
+    for (; rows->name; rows++) {
+        fprintf(out, "  --%s %-*s  ", rows->name, INDENT - 7 - (int)strlen(rows->name),
+                rows->kind->argument ? rows->kind->argument : "");
+        text_wrap(out, INDENT, rows->help);
+    }
 }

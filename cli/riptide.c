@@ -4,6 +4,7 @@
 
 #include "log.h"
 #include "request.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -123,13 +124,17 @@ static int refuse_command(const char *name)
 static void print_command_help(const struct command *command)
 {
     struct option_row rows[MAX_ROWS];
+    char statuses[160];
 
     get_rows(command, rows);
     printf("Usage: riptide %s%s%s%s\n  %s\n", command->name, command->shared ? " [OPTION]..." : "",
            command->operands ? " " : "", command->operands ? command->operands : "",
            command->summary);
     options_print_help(stdout, rows);
-    printf("\nExit status: 0 success, 1 failure, 2 wrong option or value%s.\n", command->statuses);
+    snprintf(statuses, sizeof(statuses), "0 success, 1 failure, 2 wrong option or value%s.",
+             command->statuses);
+    printf("\nExit status: ");
+    text_wrap(stdout, 13, statuses);
 }
 
 static int help_run(const struct command_options *options)

@@ -20,14 +20,14 @@ static void print_help(void)
 {
     printf("Usage: riptided [OPTION]...\n\n"
            "Learns initial TCP windows from open connections and gives them to the kernel.\n"
-           "On SIGTERM, SIGINT or SIGHUP it removes its routes and rules. Needs CAP_NET_ADMIN.\n"
-           "\n");
+           "On SIGTERM, SIGINT or SIGHUP it removes its routes and rules. Needs\n"
+           "CAP_NET_ADMIN.\n\n");
     options_print_help(stdout, settings_rows);
-    printf("\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a percentage.\n"
-           "PREFIX may be a list, separated by commas. The file of --config has the same names as\n"
-           "keys, see riptided.conf(5).\n"
-           "In an emergency: riptide flush, also if riptided hangs; undo: riptide resume. --flush\n"
-           "is for a service manager, after the daemon has ended.\n"
+    printf("\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a\n"
+           "percentage. PREFIX may be a list, separated by commas. The file of --config has\n"
+           "the same names as keys, see riptided.conf(5).\n"
+           "In an emergency: riptide flush, also if riptided hangs; undo: riptide resume.\n"
+           "--flush is for a service manager, after the daemon has ended.\n"
            "Exit status: 0 success, 1 failure, 2 wrong option or value.\n");
 }
 

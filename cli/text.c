@@ -8,28 +8,20 @@
 /* Where the text of a field begins. */
 enum { INDENT = 15 };
 
-unsigned int text_field(FILE *out, const char *name, const char *format, ...)
+unsigned int text_wrap(FILE *out, unsigned int indent, const char *text)
 {
-    char bytes[TEXT_BYTES];
-    const char *text = bytes;
     unsigned int n = 1;
-    size_t at = INDENT;
-    va_list args;
+    size_t at = indent;
 
-    va_start(args, format);
-    vsnprintf(bytes, sizeof(bytes), format, args);
-    va_end(args);
-    if (out)
-        fprintf(out, "  %-*s", INDENT - 2, name);
     while (*text) {
         const size_t len = strcspn(text, " ");
-        const size_t blank = at > INDENT;
+        const size_t blank = at > indent;
 
         if (blank && at + 1 + len > TEXT_COLUMNS) {
             n++;
-            at = INDENT + len;
+            at = indent + len;
             if (out)
-                fprintf(out, "\n%*s%.*s", INDENT, "", (int)len, text);
+                fprintf(out, "\n%*s%.*s", (int)indent, "", (int)len, text);
         } else {
             at += blank + len;
             if (out)
@@ -41,6 +33,19 @@ unsigned int text_field(FILE *out, const char *name, const char *format, ...)
     if (out)
         fputc('\n', out);
     return n;
+}
+
+unsigned int text_field(FILE *out, const char *name, const char *format, ...)
+{
+    char bytes[TEXT_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(bytes, sizeof(bytes), format, args);
+    va_end(args);
+    if (out)
+        fprintf(out, "  %-*s", INDENT - 2, name);
+    return text_wrap(out, INDENT, bytes);
 }
 
 const char *text_span(char text[TEXT_SPAN_BYTES], double s)

@@ -15,6 +15,9 @@ enum { TEXT_COLUMNS = 80, TEXT_BYTES = 512 };
 unsigned int text_field(FILE *out, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The rest of a line from column `indent` on, likewise. */
+unsigned int text_wrap(FILE *out, unsigned int indent, const char *text);
+
 /* The size of text_span's text. */
 #define TEXT_SPAN_BYTES 32
 

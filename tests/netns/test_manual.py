@@ -29,7 +29,8 @@ def text_of(page):
 
 def options_of(*command):
     """All options that --help lists: {name: default}."""
-    found = re.findall(rf"^  ({OPTION})\b(?:.*\(default (.*)\))?", run(*command).stdout, re.MULTILINE)
+    text = re.sub(r"\n {10,}", " ", run(*command).stdout)  # continued lines
+    found = re.findall(rf"^  ({OPTION})\b(?:.*\(default (.*)\))?", text, re.MULTILINE)
     assert found
     return dict(found)
 
