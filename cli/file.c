@@ -53,7 +53,11 @@ int file_load(const char *path, size_t max_bytes, char **textp, size_t *np,
                       S_ISDIR(stat.st_mode) ? "is a directory" : "is no regular file");
     }
     text = malloc(max_bytes + 2);
-    r = text ? read_bytes(fd, max_bytes, text, np) : -ENOMEM;
+    if (!text) {
+        close(fd);
+        return fail(error, path, ENOMEM);
+    }
+    r = read_bytes(fd, max_bytes, text, np);
     close(fd);
     if (r < 0) {
         free(text);

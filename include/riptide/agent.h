@@ -100,19 +100,18 @@ struct riptide_change {
  */
 struct riptide_verdict {
     uint64_t connections, held_out;
-    struct riptide_change time; /* geometric mean, in smallest round trip times; -0.25: a quarter
-                                   less */
-    struct riptide_change retransmitted; /* mean share of segments; 0.01: one more of 100 */
-    struct riptide_change halves; /* time of one half of those held out against the other: about 0
-                                     if all is well; all 0: too few */
-    double holdout_percent; /* in force: as configured until the first verdict, then 0.2 */
+    double holdout_percent; /* in force */
     /*
-     * Lines for people: the classes with the least and with the most time, as "from 128 KB, from
-     * 300 ms: time -31 % (-40 to -20)", empty where fewer than two have a verdict; and the closed
-     * connections that do not count, by reason.
+     * Time: geometric mean, in smallest round trip times; its change is a share (-0.25: a quarter
+     * less). Retransmitted: mean share of segments. Halves: time of one half of those held out
+     * against the other, about 0 if all is well.
      */
-    char best[128], worst[128], left_out[160];
-    char reason[128]; /* what it waits for, or why it is not valid, in one line; else empty */
+    struct riptide_change time, retransmitted, halves;
+    /*
+     * Lines, or empty: the classes with the least and with the most time, what does not count, by
+     * reason, and what the verdict waits for, or why it is not valid.
+     */
+    char best[128], worst[128], left_out[160], reason[128];
 };
 
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
@@ -195,14 +194,10 @@ int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
                        struct riptide_error *error);
 
-/* The state as text. Returns its bytes; a larger size that suffices, if not `size`; 0: no memory. */
+/* The state as text. Returns its bytes, a larger size that suffices; 0: no memory. */
 size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text, size_t size);
 
-/*
- * Copies the first `size` bytes. Outcomes: RIPTIDE_E_UNKNOWN, where `connections`, `held_out` and
- * `reason` alone are set: fewer than 20 of either group yet, none is held out, or another share
- * than drawn is held out among those that count.
- */
+/* Copies the first `size` bytes. Outcomes: RIPTIDE_E_UNKNOWN, without a change, for `reason`. */
 int riptide_agent_get_verdict(const struct riptide_agent *agent, struct riptide_verdict *verdict,
                               size_t size);
 

@@ -382,7 +382,7 @@ RIPTIDE_PUBLIC int riptide_applier_find(struct riptide_applier *applier,
                                         const struct riptide_route **routep)
 {
     const struct window_key key = window_key_of(dst);
-    struct window window;
+    struct window window = { .initcwnd = 0 };
 
     *routep = &applier->found;
     if (backend == RIPTIDE_ROUTES && has_routes(applier))
