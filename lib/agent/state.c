@@ -21,10 +21,10 @@ static struct clocks read_clocks(void)
 static int put_state(FILE *out, const void *from)
 {
     const struct riptide_agent *agent = from;
-    struct clocks clocks = read_clocks();
+    const struct estimator_now now = { agent->estimator, read_clocks() };
 
-    state_put(out, agent->estimator, clocks);
-    state_text_put(out, agent, clocks);
+    state_put(out, &now);
+    state_text_put(out, agent, now.clocks);
     return 0;
 }
 

@@ -4,10 +4,8 @@
  * what decides within it, so that the longest one around a destination has all. Pure.
  */
 #include "estimator.h"
-#include "internal.h"
 #include "prefix.h"
 
-#include <errno.h>
 #include <string.h>
 
 static int hint_check(const struct riptide_estimator *estimator, const struct riptide_hint *hint,

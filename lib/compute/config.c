@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The estimator's configuration: defaults and checks. Pure. */
 #include "estimator.h"
-#include "internal.h"
-#include "prefix.h"
-
-#include <errno.h>
-#include <string.h>
 
 STRUCT_ENDS_WITH(struct riptide_estimator_config, ttl_ns);
 

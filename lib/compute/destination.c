@@ -4,12 +4,9 @@
  * samples added to them, for every connection of the host in every round. Pure except for memory.
  */
 #include "estimator.h"
-#include "internal.h"
 #include "prefix.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 void destination_of(const struct riptide_estimator *estimator,

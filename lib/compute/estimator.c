@@ -5,8 +5,6 @@
  * for memory.
  */
 #include "estimator.h"
-
-#include "internal.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -233,6 +231,8 @@ int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
     if (r != 0)
         return r;
     destination = destination_at(estimator, slot);
+    if (has_window(destination) && destination->updated_ns >= updated_ns)
+        return RIPTIDE_E_LEFT_OUT;
     destination->last =
         (struct sampled){ .n = { (uint16_t)loaded->samples }, .min_rtt_us = loaded->min_rtt_us };
     estimator->stats.destinations += !has_window(destination);

@@ -164,7 +164,10 @@ int estimator_add_all(struct riptide_estimator *estimator,
 
 void destination_remove(struct riptide_estimator *estimator, uint32_t slot);
 
-/* The window, before bounds, as if it had been computed here at updated_ns. As destination_get. */
+/*
+ * The window, before bounds, as if it had been computed here at updated_ns. As destination_get; and
+ * RIPTIDE_E_LEFT_OUT: it has one that is as new or newer.
+ */
 int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
           const struct riptide_estimate *loaded, int64_t updated_ns);
 
@@ -194,8 +197,12 @@ struct clocks {
     uint64_t now_ns, realtime_ns; /* the estimator's, and CLOCK_REALTIME then */
 };
 
-/* The text of riptide_estimator_save. */
-void state_put(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks);
+/* The text of riptide_estimator_save; `from` is such a struct. */
+struct estimator_now {
+    const struct riptide_estimator *estimator;
+    struct clocks clocks;
+};
+int state_put(FILE *out, const void *from);
 
 /* The kernel's smallest retransmission timeout, TCP_RTO_MIN in include/net/tcp.h. */
 enum { RTO_MIN_US = 200000 };

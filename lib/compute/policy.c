@@ -5,7 +5,6 @@
  * when to use which.
  */
 #include "estimator.h"
-#include "internal.h"
 
 #include <string.h>
 

@@ -14,7 +14,6 @@
  * field is no number in its range is damaged.
  */
 #include "estimator.h"
-#include "internal.h"
 #include "observe/prefix_set.h"
 #include "observe/sample.h"
 #include "prefix.h"
@@ -54,28 +53,19 @@ static void put_line(FILE *out, const struct riptide_estimator *estimator,
             age_ns_of(destination, now_ns), is_paced, estimate.may_lower, estimate.min_rtt_us);
 }
 
-void state_put(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks)
+int state_put(FILE *out, const void *from)
 {
-    fprintf(out, "%s%" PRIu64 "\n", magic, clocks.realtime_ns);
+    const struct estimator_now *now = from;
+    const struct riptide_estimator *estimator = now->estimator;
+
+    fprintf(out, "%s%" PRIu64 "\n", magic, now->clocks.realtime_ns);
     FOR_EACH_DESTINATION(estimator, slot)
     {
         struct destination *destination = destination_at(estimator, slot);
 
         if (has_window(destination))
-            put_line(out, estimator, destination, clocks.now_ns);
+            put_line(out, estimator, destination, now->clocks.now_ns);
     }
-}
-
-struct saving {
-    const struct riptide_estimator *estimator;
-    struct clocks clocks;
-};
-
-static int put_saving(FILE *out, const void *from)
-{
-    const struct saving *saving = from;
-
-    state_put(out, saving->estimator, saving->clocks);
     return 0;
 }
 
@@ -83,9 +73,9 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
                                              uint64_t now_ns, uint64_t realtime_ns, char *text,
                                              size_t size)
 {
-    const struct saving saving = { estimator, { now_ns, realtime_ns } };
+    const struct estimator_now now = { estimator, { now_ns, realtime_ns } };
 
-    return text_give(text, size, put_saving, &saving);
+    return text_give(text, size, state_put, &now);
 }
 
 /* The number after " NAME=", 0 if it is missing; if it is none of at most `most`, damaged. */
@@ -150,32 +140,21 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     uint64_t age_ns = find_number(line, " age_ns=", INT64_MAX, &is_damaged) + passed_ns;
     /* Shortly after a reboot that is before the zero of this clock. */
     int64_t updated_ns = (int64_t)(estimator->input.now_ns - age_ns);
-    const struct destination *known;
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix dst;
-    uint32_t slot;
-    int r;
+    int r = RIPTIDE_E_LEFT_OUT;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
-    if (riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 || is_damaged ||
-        is_local(&dst)) {
-        counts->skipped++;
-        return 0;
-    }
-    slot = prefix_table_find(&estimator->table, &dst);
-    known = slot == NONE ? NULL : destination_at(estimator, slot);
-    if (age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX) {
+    is_damaged |=
+        riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 || is_local(&dst);
+    if (!is_damaged && (age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX)) {
         counts->expired++;
         return 0;
     }
-    if (!is_ours(estimator, &dst) ||
-        (known && has_window(known) && known->updated_ns >= updated_ns)) {
-        counts->skipped++;
-        return 0;
-    }
-    r = adopt(estimator, &dst, &loaded, updated_ns);
+    if (!is_damaged && is_ours(estimator, &dst))
+        r = adopt(estimator, &dst, &loaded, updated_ns);
     counts->loaded += r == 0;
-    counts->skipped += r == RIPTIDE_E_FULL;
+    counts->skipped += r > 0;
     return r < 0 ? r : 0;
 }
 
