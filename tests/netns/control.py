@@ -56,11 +56,6 @@ def wait_rounds(n=2, path=PATH):
     wait_until(lambda: number() >= before + n, f"{n} rounds")
 
 
-def said_json(done, _name):
-    """The document that a command has printed."""
-    return json.loads(done.stdout)
-
-
 def riptide_json(host, *arguments, check=True):
     """What `riptide ARGUMENTS --json` prints."""
     return json.loads(host.run(RIPTIDE, *arguments, "--json", check=check).stdout)
@@ -118,12 +113,3 @@ def whole(text):
 def derived(host, dst, *options):
     """What `riptide show DST` prints."""
     return whole(host.run(RIPTIDE, "show", dst, *options).stdout)
-
-
-def verdict(host, dst, *options):
-    """The derivation of a window as JSON, once its text agrees: while data flows, windows change
-    between the two requests."""
-    def ask_twice():
-        found = riptide_json(host, "show", dst, *options)
-        return found["verdict"] in derived(host, dst, *options) and found
-    return wait_until(ask_twice, "one verdict as text and as JSON")

@@ -237,30 +237,6 @@ def test_careful_cuts_what_has_lost_where_the_kernel_paces_nothing(path, cgroup,
         wait_until(is_cut, "a cut", deadline_s=60)
 
 
-def test_a_fast_open_whose_handshake_measures_nothing_is_paced_by_what_others_have_measured(path, cgroup):
-    connect, near, far = path
-    near.sysctl("ipv4/tcp_fastopen", 0x603)  # all listeners, without a cookie
-    far.sysctl("ipv4/tcp_fastopen", 0x5)
-    learned = connect(congestion="cubic")
-    with Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "bdp",
-                has_rules=False), near.socket(socket.AF_INET) as server, far.socket(socket.AF_INET) as client:
-        learned.grow(60)
-        wait_until(lambda: (riptide_json(near, "show", "10.9.2.1")["window"] or {}).get("cwnd", 0) > 10,
-                   "a window")
-        server.bind(("", 0))
-        server.listen()
-        client.bind(("10.9.2.1", 0))
-        client.sendto(b"data", socket.MSG_FASTOPEN, ("10.9.1.1", server.getsockname()[1]))
-        accepted, _ = server.accept()
-        with accepted:
-            accepted.setblocking(False)
-            accepted.send(bytes(200_000))
-            info = tcp_info(accepted)
-            # Twice a window in a round trip of 100 ms; unpaced it would be many, as none is measured.
-            assert info.cwnd > 10 and info.pacing_rate * 0.1 < 2.2 * info.cwnd * info.mss_bytes
-    learned.close()
-
-
 def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
     below = cgroup / "below"
     below.mkdir()

@@ -38,18 +38,6 @@ def test_table_in_use_is_refused_by_name(net, family, theirs, words):
                        family == 4 else "2001:db8:99::") == ("route" in theirs)
 
 
-def test_once_ends_with_its_rules_in_place_whatever_moves(net):
-    for n in range(100):
-        net.connect(f"203.0.113.{n + 1}")
-    for n in range(5):
-        once = net.host.start(RIPTIDED, "--once")
-        while once.poll() is None:
-            net.host.ip("route", "replace", "default", "via", f"10.0.0.{1 + n % 2}")
-        assert once.returncode == 0
-        assert len(rules(net.host)) == 2
-        net.host.run(RIPTIDE, "flush")
-
-
 def test_rules_that_lose_their_place_go_until_it_is_back(net):
     with Driver(net.host) as driver:
         driver.follow("set 203.0.113.1 40", "set 2001:db8::1 40")

@@ -555,13 +555,6 @@ def test_a_cgroup_that_takes_no_program_is_named(net, cgroup, tmp_path, n, is_al
             assert "another program is attached to it" in Windows(net.host, cgroup / "below").words
 
 
-def test_it_needs_no_more_than_the_capabilities_of_the_unit(net, cgroup):
-    kept = "-all,+net_admin,+bpf"
-    with Windows(net.host, cgroup, prefix=("setpriv", "--bounding-set", kept, "--inh-caps", kept, "--")) as windows:
-        windows.set("203.0.113.1", 40)
-        assert net.connect("203.0.113.1").cwnd() == 40
-
-
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
 def test_a_share_of_connections_is_held_out_by_its_cookie(net, cgroup, passive):
     arms = {"window": 40, "holdout": 10}

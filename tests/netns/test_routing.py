@@ -271,18 +271,6 @@ def test_program_gives_no_more_than_the_bound_and_says_so(net, cgroup):
         assert net.connect(PEER[4]).cwnd() == 20
 
 
-def test_carrier_of_a_more_specific_way_is_followed_where_dead_links_are_ignored(net, driver):
-    net.host.sysctl("ipv4/conf/all/ignore_routes_with_linkdown", 1)
-    net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.1.1", "dev", "eth1")
-    net.world.ip("link", "set", "eth1", "down")
-    wait_until(lambda: "dev eth0" in ask(net.host, PEER[4], "ipproto", "tcp"), "the other way")
-    before = driver.follow(f"set {PEER[4]} 40")
-    net.world.ip("link", "set", "eth1", "up")
-    wait_until(lambda: "dev eth1" in ask(net.host, PEER[4], "ipproto", "tcp"), "this way")
-    after = driver.quiet()
-    assert after["rule_removals"] > before["rule_removals"]
-
-
 SEVERAL_HOPS = """
     route add 198.18.0.0/24 nexthop via 10.0.0.1 nexthop via 10.0.0.2
     route add blackhole 198.18.1.0/24

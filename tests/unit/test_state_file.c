@@ -123,26 +123,6 @@ TEST_WITH(refusal_names_the_file, make_directory, remove_directory)
     unlink(path);
 }
 
-/* A pause and hints with an end survive, whoever's agent it is. */
-TEST_WITH(what_an_operator_asked_for_survives, make_directory, remove_directory)
-{
-    const struct riptide_hint hint = { .dst = prefix("192.0.2.0/24"),
-                                       .cwnd_max = 15,
-                                       .until_ns = read_clock(CLOCK_BOOTTIME) + 3600 * S };
-    AGENT *before = agent_of(path), *after = NULL;
-    const struct riptide_hint *found;
-
-    assert_int_equal(riptide_agent_set_hint(before, &hint, NULL), 0);
-    assert_int_equal(riptide_agent_set_paused(before, true), 0);
-    assert_int_equal(riptide_agent_save(before, false, NULL), 0);
-    after = agent_of(path);
-    assert_true(riptide_agent_get_stats(after)->is_paused);
-    found = &after->estimator->hints[0].hint;
-    assert_int_equal(found->cwnd_max, 15);
-    assert_true(found->until_ns < hint.until_ns + 60 * S &&
-                found->until_ns > hint.until_ns - 60 * S);
-}
-
 TEST_WITH(save_that_fails_leaves_nothing, make_directory, remove_directory)
 {
     AGENT *into_directory = agent_of(directory), *nowhere = agent_of("/nonexistent/state");

@@ -237,17 +237,6 @@ static bool is_write_due(const struct target *target)
     return state.is_put || state.is_delete;
 }
 
-TEST(wanted_is_a_window_with_a_base_that_works)
-{
-    for (int bits = 0; bits < 8; bits++) {
-        const struct target target = { .wanted.initcwnd = bits & 1 ? 36 : 0,
-                                       .has_base = bits & 2,
-                                       .error = bits & 4 ? 0 : -EINVAL };
-
-        assert_int_equal(is_wanted(&target), bits == 7);
-    }
-}
-
 TEST(a_route_says_its_bases_metrics_and_ours)
 {
     static const struct {
