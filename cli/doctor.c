@@ -29,13 +29,16 @@ static void read_sysctl(const char *name, long values[], int n)
     FILE *file;
 
     snprintf(path, sizeof(path), "/proc/sys/net/ipv4/%s", name);
+    for (int i = 0; i < n; i++)
+        values[i] = -1;
     file = fopen(path, "re");
+    if (!file)
+        return;
     for (int i = 0; i < n; i++) {
-        if (!file || fscanf(file, "%ld", &values[i]) != 1)
-            values[i] = -1;
+        if (fscanf(file, "%ld", &values[i]) != 1)
+            break;
     }
-    if (file)
-        fclose(file);
+    fclose(file);
 }
 
 /* systemd's own tool shows which files count, and in which order: the last line of a key counts. */

@@ -154,10 +154,9 @@ int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_ev
 int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 
 /*
- * A destination, or that of a peer: also one without a window (estimate->cwnd 0) whose connections
- * were seen within the time to live; and the next of those with a window (riptide_estimator_next).
- * *windowp, with what it points to, is valid until the next find, next or pop. Outcomes:
- * RIPTIDE_E_UNKNOWN; RIPTIDE_E_DONE.
+ * A destination, or that of a peer: also one without a window (estimate->cwnd 0) seen within the
+ * time to live; and the next with a window (riptide_estimator_next). *windowp, with what it points
+ * to, is valid until the next find, next or pop. Outcomes: RIPTIDE_E_UNKNOWN; RIPTIDE_E_DONE.
  */
 int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
                        const struct riptide_window **windowp);
@@ -194,7 +193,7 @@ int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
                        struct riptide_error *error);
 
-/* The state as text. Returns its bytes, a larger size that suffices; 0: no memory. */
+/* The state as text. Returns its bytes, or a larger size that suffices; 0: no memory. */
 size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text, size_t size);
 
 /* Copies the first `size` bytes. Outcomes: RIPTIDE_E_UNKNOWN, without a change, for `reason`. */
