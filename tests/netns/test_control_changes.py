@@ -216,19 +216,3 @@ def test_a_destination_shows_its_latest_changes(net):
         assert [change["initcwnd"] for change in changes] == changed[:-9:-1]
         assert {change["by"] for change in changes} == {"routes"} and changes[0]["time"] >= changes[-1]["time"]
         assert ask({"request": "explain", "dst": "203.0.113.2"})["changes"] == []
-
-
-def test_only_a_change_of_the_window_is_a_change(net, cgroup):
-    """The program gets other figures with the same window as well: here the hint's bound."""
-    net.learned("203.0.113.1", 20)
-
-    def given():
-        return ask({"request": "explain", "dst": "203.0.113.1"})["program"]
-    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, has_rules=False):
-        wait_until(lambda: (given() or {}).get("initcwnd", 0) > 10, "a window")
-        for bound in (80, 70, 60):
-            before = given()["receive_bytes"]
-            hint(net, "203.0.113.1", "--max", str(bound), "--for", "1h")
-            wait_until(lambda: given()["receive_bytes"] < before, "the hint")
-        windows_of = [change["initcwnd"] for change in ask({"request": "explain", "dst": "203.0.113.1"})["changes"]]
-        assert all(first != second for first, second in zip(windows_of, windows_of[1:])), windows_of
