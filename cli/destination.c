@@ -174,12 +174,15 @@ static void put_program(const json_t *program)
                holdout);
 }
 
-static void put_route(const json_t *route)
+static void put_route(const json_t *route, const json_t *program)
 {
     const char *reason = text_of(route, "reason");
+    const bool is_unpaced = number(program, "pacing_percent") > 0 &&
+                            number(route, "initcwnd") < number(program, "initcwnd");
 
     if (is_state(route, "applied"))
-        text_field(stdout, "route", FORMAT " segments", number(route, "initcwnd"));
+        text_field(stdout, "route", FORMAT " segments%s", number(route, "initcwnd"),
+                   is_unpaced ? ", no more as a route cannot pace" : "");
     else if (!is_state(route, "by the program"))
         text_field(stdout, "route", "%s%s%s", text_of(route, "state"), reason[0] ? ": " : "",
                    reason);
@@ -251,7 +254,7 @@ int destination_print(const struct command_options *options, const struct riptid
     if (json_is_object(get(answer, "program")))
         put_program(get(answer, "program"));
     if (json_is_object(get(answer, "route")))
-        put_route(get(answer, "route"));
+        put_route(get(answer, "route"), get(answer, "program"));
     put_kernel(&route);
     put_changes(get(answer, "changes"));
     if (start.remedy)
