@@ -34,6 +34,7 @@ static int version_run(const struct command_options *options);
 #define NEEDS_DAEMON ", 3 riptided is not running"
 #define ASKS         (JSON | CONTROL)
 
+/* The first one runs where none is named. */
 static const struct command commands[] = {
     { "status", NULL, status_run, ASKS | TABLE, status_rows,
       "whether windows are given, and what to do if not",
@@ -251,7 +252,7 @@ static int command_main(int argc, char **argv)
     }
     if (argc > 1 && argv[1][0] != '-')
         return refuse_command(argv[1]);
-    return run_command(find_command("status"), argc, argv);
+    return run_command(&commands[0], argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -40,7 +40,9 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
 
     error_set(error, "%s", "");
     estimator = calloc(1, sizeof(*estimator));
-    r = estimator ? estimator_config_check(&estimator->config, config, error) : -ENOMEM;
+    if (!estimator)
+        return error_fill(error, -ENOMEM);
+    r = estimator_config_check(&estimator->config, config, error);
     if (r < 0)
         return error_fill(error, r);
     lay_out(estimator);
