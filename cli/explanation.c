@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The library's values under the names of docs/schema/explain.json. */
+/* The library's values under the names of docs/control.md. */
 #include "explanation.h"
 
 #include "members.h"
@@ -10,14 +10,16 @@
 #define MS_PER_S 1e3
 #define NS_PER_S 1e9
 
-const char *explanation_route_state(const struct riptide_route *route)
+/* A window in the program's map has no route. */
+static const char *state_of(const struct riptide_route *route)
 {
     if (route->backend == RIPTIDE_PROGRAM && route->state == RIPTIDE_ROUTE_APPLIED)
-        return STATE_PROGRAM;
+        return "by the program";
     return riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state);
 }
 
-json_t *explanation_prefix(const struct riptide_prefix *prefix)
+/* As text; null if the family is 0. */
+static json_t *prefix_json(const struct riptide_prefix *prefix)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
 
@@ -89,8 +91,8 @@ json_t *explanation_window(const struct riptide_estimate *estimate, uint64_t ttl
         "connections", (json_int_t)estimate->samples, "left_out", left_out_of(estimate->left_out),
         "smoothed", estimate->smoothed, "limited_by", limit_of(estimate), "cwnd_min",
         (json_int_t)estimate->cwnd_min, "cwnd_max", (json_int_t)estimate->cwnd_max, "hint",
-        explanation_prefix(is_off ? &none : &estimate->hint), "off",
-        explanation_prefix(is_off ? &estimate->hint : &none), "base_cwnd",
+        prefix_json(is_off ? &none : &estimate->hint), "off",
+        prefix_json(is_off ? &estimate->hint : &none), "base_cwnd",
         figure_or_null(estimate->base_cwnd), "cwnd", (json_int_t)estimate->cwnd, "age_s",
         (double)age_ns / NS_PER_S, "expires_s",
         ttl_ns == RIPTIDE_NEVER_NS ? json_null() : json_real(seconds(age_ns, ttl_ns)), "evidence",
@@ -99,7 +101,7 @@ json_t *explanation_window(const struct riptide_estimate *estimate, uint64_t ttl
 
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)
 {
-    return json_pack("{s:o, s:b, s:o, s:o, s:o}", "dst", explanation_prefix(&hint->dst), "off",
+    return json_pack("{s:o, s:b, s:o, s:o, s:o}", "dst", prefix_json(&hint->dst), "off",
                      hint->off, "cwnd_min", figure_or_null(hint->cwnd_min), "cwnd_max",
                      figure_or_null(hint->cwnd_max), "for_ms",
                      hint->until_ns == RIPTIDE_NEVER_NS
@@ -109,8 +111,8 @@ json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)
 
 json_t *explanation_route(const struct riptide_route *route)
 {
-    return json_pack("{s:o, s:s, s:I, s:o}", "dst", explanation_prefix(&route->dst), "state",
-                     explanation_route_state(route), "initcwnd", (json_int_t)route->initcwnd,
+    return json_pack("{s:o, s:s, s:I, s:o}", "dst", prefix_json(&route->dst), "state",
+                     state_of(route), "initcwnd", (json_int_t)route->initcwnd,
                      "reason", text_or_null(route->reason[0] ? route->reason : NULL));
 }
 
@@ -123,7 +125,7 @@ json_t *explanation_row(const struct riptide_route *route, const struct riptide_
 
     riptide_prefix_format(&route->dst, dst);
     n = snprintf(line, sizeof(line), "%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32, dst,
-                 explanation_route_state(route), route->initcwnd, estimate->cwnd, estimate->samples,
+                 state_of(route), route->initcwnd, estimate->cwnd, estimate->samples,
                  estimate->min_rtt_us);
     if (route->reason[0])
         snprintf(line + n, sizeof(line) - (size_t)n, "\t%s", route->reason);

@@ -9,15 +9,6 @@
 #include <riptide/compute.h>
 #include <stdbool.h>
 
-/* The state of a destination without a route, but with a window in the program's map. */
-#define STATE_PROGRAM "by the program"
-
-/* STATE_PROGRAM, "applied", "withdrawn", "left alone" or "failed". */
-const char *explanation_route_state(const struct riptide_route *route);
-
-/* As text; null if the family is 0. */
-json_t *explanation_prefix(const struct riptide_prefix *prefix);
-
 /* How the window was computed. NULL: no memory. */
 json_t *explanation_window(const struct riptide_estimate *estimate, uint64_t ttl_ns,
                            uint64_t now_ns);

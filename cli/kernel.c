@@ -18,6 +18,14 @@
 /* Of riptided's rules and routes. */
 enum { OUR_PROTOCOL = 230 };
 
+/* A policy rule. */
+struct kernel_rule {
+    uint8_t family; /* AF_INET or AF_INET6 */
+    bool is_ours;   /* by its shape, whatever its priority and table are */
+    uint32_t priority;
+    uint32_t table; /* 0: no lookup (goto, blackhole, ...) */
+};
+
 static uint8_t bits_of(uint8_t family)
 {
     return family == AF_INET ? 32 : 128;
@@ -140,7 +148,11 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
     return MNL_CB_OK;
 }
 
-int kernel_read_rules(struct kernel_rule **rulesp, size_t *n_rulesp)
+/*
+ * The rules of both families in the kernel's order, IPv4 first. The caller frees the array. A
+ * kernel without policy rules has none.
+ */
+static int read_rules(struct kernel_rule **rulesp, size_t *n_rulesp)
 {
     struct rules rules = { .list = NULL };
     int r = dump(RTM_GETRULE, AF_INET, 0, on_rule, &rules, &rules.n);
@@ -166,7 +178,7 @@ bool kernel_find_before(uint8_t family, char text[KERNEL_RULE_BYTES])
     bool is_found = false;
     size_t n = 0;
 
-    kernel_read_rules(&rules, &n);
+    read_rules(&rules, &n);
     for (size_t i = 0; i < n && !is_found; i++) {
         if (rules[i].family != family || rules[i].table == RT_TABLE_LOCAL)
             continue;
@@ -260,7 +272,7 @@ int kernel_find_left(uint32_t table, struct kernel_left *left)
     struct count count = { .n = 0 };
     struct kernel_rule *rules;
     size_t n;
-    int r = kernel_read_rules(&rules, &n);
+    int r = read_rules(&rules, &n);
 
     *left = (struct kernel_left){ 0 };
     if (r < 0)

@@ -8,20 +8,6 @@
 
 #include <riptide/riptide.h>
 
-/* A policy rule. */
-struct kernel_rule {
-    uint8_t family; /* AF_INET or AF_INET6 */
-    bool is_ours;   /* by its shape, whatever its priority and table are */
-    uint32_t priority;
-    uint32_t table; /* 0: no lookup (goto, blackhole, ...) */
-};
-
-/*
- * The rules of both families in the kernel's order, IPv4 first. The caller frees the array. A
- * kernel without policy rules has none.
- */
-int kernel_read_rules(struct kernel_rule **rulesp, size_t *n_rulesp);
-
 /* "IPv4 priority 100 lookup main": ip rule has the rest. */
 enum { KERNEL_RULE_BYTES = 64 };
 

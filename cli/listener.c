@@ -60,7 +60,8 @@ int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *err
     return -EINVAL;
 }
 
-int listener_address(struct sockaddr_un *address, const char *path, struct riptide_error *error)
+/* The address of that path. Errors: -ENAMETOOLONG, with a line. */
+static int address_of(struct sockaddr_un *address, const char *path, struct riptide_error *error)
 {
     *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
     if (strlen(path) >= sizeof(address->sun_path))
@@ -130,7 +131,7 @@ int listener_open(struct listener *listener, const char *path, const char *group
     *listener = (struct listener){ .fd = -1, .pid = getpid() };
     r = listener_find_group(group, &listener->group, error);
     if (r == 0)
-        r = listener_address(&listener->address, path, error);
+        r = address_of(&listener->address, path, error);
     if (r == 0)
         r = clear_place(&listener->address, error);
     if (r < 0)

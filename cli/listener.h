@@ -31,7 +31,4 @@ void listener_close(struct listener *listener);
 /* Whether the peer of a connection is root, this process's user, or in the group; and its user. */
 bool listener_may_change(const struct listener *listener, int fd, uid_t *uidp);
 
-/* The address of that path. Errors: -ENAMETOOLONG, with a line. */
-int listener_address(struct sockaddr_un *address, const char *path, struct riptide_error *error);
-
 #endif

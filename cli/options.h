@@ -24,7 +24,7 @@ struct option_row {
     const char *field;   /* its path in the target, as errors of the library name it; or NULL */
 };
 
-/* Writes the line; what is longer is cut. */
+/* Writes the line, and cuts one that is longer than the text. */
 void options_say(struct riptide_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

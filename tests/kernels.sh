@@ -81,7 +81,7 @@ with_libraries() {
 arm64_root() {
     local root=$2/root packages=bash,busybox-static,coreutils,dash,findutils,grep,iproute2,kmod,linux-image-arm64
     packages+=,mount,netbase,procps,sed,util-linux
-    packages+=,libjansson4,libmnl0,python3,python3-jsonschema,python3-prometheus-client,python3-pytest,python3-pytest-xdist
+    packages+=,libjansson4,libmnl0,python3,python3-prometheus-client,python3-pytest,python3-pytest-xdist
     mmdebstrap --variant=extract --architectures=arm64 --include="$packages" "$1" "$root" - \
         <"$cache/lists-$1.list" >"$2/log" 2>&1 || { cat "$2/log" >&2 && die "no arm64"; }
     # As the packages' scripts would.

@@ -106,8 +106,9 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
     return estimate;
 }
 
-struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
-                                    struct destination *destination)
+/* All that is known of a destination: its evidence, and the window within its bounds. */
+static struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
+                                           struct destination *destination)
 {
     struct riptide_estimate estimate = estimate_anew(estimator, destination);
 

@@ -171,10 +171,6 @@ void destination_remove(struct riptide_estimator *estimator, uint32_t slot);
 int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
           const struct riptide_estimate *loaded, int64_t updated_ns);
 
-/* All that is known of a destination: its evidence, and the window within its bounds. */
-struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
-                                    struct destination *destination);
-
 /* Bounds the window anew, and queues the destination to be popped if a backend must act. */
 void refresh(struct riptide_estimator *estimator, uint32_t slot);
 

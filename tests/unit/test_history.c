@@ -35,7 +35,7 @@ TEST(an_hour_has_what_was_counted_in_it)
     struct history history = { .last = { .realtime_s = 0 } };
     const struct hour *hours = history.hours;
 
-    note(&history, 100 * HOUR + 5, 3); /* what was before is of no known hour */
+    note(&history, 100 * HOUR + 5, 3); /* connections before have no known hour */
     note(&history, 100 * HOUR + 15, 5);
     note(&history, 101 * HOUR, 12);
     assert_int_equal(hours[100 % HISTORY_HOURS].with_window, 2);

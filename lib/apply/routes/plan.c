@@ -71,7 +71,11 @@ static void touch_target(struct plan *plan, struct target *target, enum touch to
         plan->own[family_index(target->wanted.dst.family)].must_remove = plan->is_claimed;
 }
 
-void plan_touch(struct plan *plan, const struct riptide_prefix *prefix, enum touch touch)
+/*
+ * So much may have happened to any destination inside `prefix`: they are asked again, and if one of
+ * them has a route of ours, the rule of its family is removed first: one request, before many.
+ */
+static void plan_touch(struct plan *plan, const struct riptide_prefix *prefix, enum touch touch)
 {
     int i = family_index(prefix->family);
     uint32_t first, n;
@@ -86,13 +90,15 @@ void plan_touch(struct plan *plan, const struct riptide_prefix *prefix, enum tou
         plan->all_touched[i] = touch;
 }
 
-void plan_touch_all(struct plan *plan, enum touch touch)
+static void plan_touch_all(struct plan *plan, enum touch touch)
 {
     for (int i = 0; i < 2; i++)
         plan_touch(plan, &(const struct riptide_prefix){ .family = families[i] }, touch);
 }
 
-void plan_touch_link(struct plan *plan, uint32_t ifindex, const struct riptide_prefix *source)
+/* Likewise for those whose base route leaves by that link, or has that source (NULL: none). */
+static void plan_touch_link(struct plan *plan, uint32_t ifindex,
+                            const struct riptide_prefix *source)
 {
     for (uint32_t k = 0; k < plan->targets.n; k++) {
         struct target *target = plan->targets.list[k];

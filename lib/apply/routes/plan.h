@@ -77,17 +77,7 @@ void plan_want_scan(struct plan *plan, uint32_t parts);
 /* Until all routes are right again. */
 void plan_remove_rules(struct plan *plan);
 
-/*
- * So much may have happened to any destination inside `prefix`: they are asked again, and if one of
- * them has a route of ours, the rule of its family is removed first: one request, before many.
- */
-void plan_touch(struct plan *plan, const struct riptide_prefix *prefix, enum touch touch);
-void plan_touch_all(struct plan *plan, enum touch touch);
-
-/* Likewise for those whose base route leaves by that link, or has that source (NULL: none). */
-void plan_touch_link(struct plan *plan, uint32_t ifindex, const struct riptide_prefix *source);
-
-/* The same after an unknown change of anything: everything is read again. */
+/* After an unknown change of anything: rules are removed, everything is read again. */
 void plan_distrust(struct plan *plan);
 
 /*
