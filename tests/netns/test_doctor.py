@@ -8,13 +8,19 @@ from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_
 from programs import start_agent
 
 
-def doctor(host, *options, prefix=()):
-    """{check: (kind, finding, remedy)}, by both outputs."""
-    done = host.run(*prefix, RIPTIDE, "doctor", "--json", *options, check=False)
+def findings(host, prefix=()):
+    """{check: (kind, finding, remedy)}."""
+    done = host.run(*prefix, RIPTIDE, "doctor", "--json", check=False)
     found = {row["check"]: (row["kind"], row["what"], row["do"]) for row in json.loads(done.stdout)["findings"]}
+    assert done.returncode == (4 if "PROBLEM" in [kind for kind, _, _ in found.values()] else 0)
+    return found
+
+
+def doctor(host, prefix=()):
+    """The findings of a host that stays as it is meanwhile, by both outputs."""
+    found = findings(host, prefix)
     kinds = [kind for kind, _, _ in found.values()]
-    assert done.returncode == (4 if "PROBLEM" in kinds else 0)
-    said = host.run(*prefix, RIPTIDE, "doctor", "-v", *options, check=False)
+    said = host.run(*prefix, RIPTIDE, "doctor", "-v", check=False)
     lines = said.stdout.splitlines()
     assert max(map(len, lines)) <= 80 and said.stderr == ""
     assert lines[0].startswith(f"{kinds.count('PROBLEM')} problem")
@@ -33,7 +39,7 @@ def test_problems_and_advice_alone_are_printed(net):
         net.host.run(RIPTIDE, "pause")
         assert doctor(net.host)["daemon"][:2] == ("PROBLEM", "riptided is paused")
         net.host.run(RIPTIDE, "resume")
-        wait_until(lambda: doctor(net.host)["daemon"][0] == "passed", "the end of the pause")
+        wait_until(lambda: findings(net.host)["daemon"][0] == "passed", "the end of the pause")
         daemon.kill()
     assert "has left 2 rules and 1 routes" in doctor(net.host)["daemon"][1]
 
@@ -54,8 +60,8 @@ def test_rules_of_others(net):
     with Daemon.learned(net, "203.0.113.1", *BY_ROUTES):
         host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", "17")
         priority = add_wg_quick_rules(host)
-        found = wait_until(lambda: (found := doctor(host))["rules"][0] == "PROBLEM" and found, "routes that are not taken")
-        assert f"IPv4 priority {priority} lookup main" in found["rules"][1] and found["daemon"][0] == "PROBLEM"
+        found = wait_until(lambda: (now := findings(host))["rules"][0] == now["daemon"][0] == "PROBLEM" and now, "routes that are not taken")
+        assert f"IPv4 priority {priority} lookup main" in found["rules"][1]
 
 
 def test_first_rule_that_would_change_the_hosts_routing_is_refused(net):
