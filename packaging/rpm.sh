@@ -19,7 +19,7 @@ for package in "$directory"/*/*.rpm; do
         "needs: $(rpm --query --requires --package "$package" 2>/dev/null | grep -c '\.so') names of libraries"
     rpm2cpio "$package" | cpio --extract --make-directories --quiet --directory "$directory/root"
 done
-library=$(echo "$directory"/root/usr/lib*/libriptide.so.0)
+library=$(echo "$directory"/root/usr/lib*/libriptide.so.1)
 export LD_LIBRARY_PATH=${library%/*} PYTHONPATH
 PYTHONPATH=$(echo "$directory"/root/usr/lib*/python3*/*-packages)
 said=$("$directory/root/usr/sbin/riptided" --version && "$directory/root/usr/bin/riptide" version | head -n 1 &&

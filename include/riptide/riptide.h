@@ -81,8 +81,8 @@ enum riptide_names {
 const char *riptide_name(enum riptide_names names, uint32_t value);
 
 /* The version of these headers (as a number, 0x010203 is 1.2.3), and of the running library. */
-#define RIPTIDE_VERSION        "0.1.0"
-#define RIPTIDE_VERSION_NUMBER 0x000100
+#define RIPTIDE_VERSION        "1.0.0"
+#define RIPTIDE_VERSION_NUMBER 0x010000
 const char *riptide_version(void);
 
 /* A host has full length. Bits after `len` are zero, so that equal prefixes have equal bytes. */

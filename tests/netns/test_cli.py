@@ -11,7 +11,7 @@ from netns import RIPTIDE, RIPTIDED, wait_window
 
 COMMANDS = ("status", "show", "verdict", "verify", "doctor", "observe", "hint", "pause", "resume", "flush", "metrics", "help",
             "version")
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 
 
 @pytest.mark.parametrize("argument", ["help", "--help", "-h"])

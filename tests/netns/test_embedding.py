@@ -45,7 +45,7 @@ def build(tree, tmp_path):
             run(tool("go"), "build", "-o", program, source, env=environment)
         else:
             run(tool("rustc"), "-D", "warnings", "-L", tree.lib, "-o", program, source)
-        assert ("libriptide.so.0" in needed(program)) != is_static
+        assert ("libriptide.so.1" in needed(program)) != is_static
         return ["env", f"LD_LIBRARY_PATH={tree.lib}", program]
     return build
 

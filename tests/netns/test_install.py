@@ -64,7 +64,7 @@ def test_exactly_this_is_installed(tree):
         *(share / "man/man3" / f"{name}.3" for name in ("riptide", *listed())),
         share / "man/man8/riptide.8", share / "man/man8/riptided.8", share / "man/man5/riptided.conf.5",
         *(Path("usr/local/include/riptide") / header for header in HEADERS),
-        *(lib / f"libriptide.{end}" for end in ("a", "so", "so.0", "so.0.1.0")),
+        *(lib / f"libriptide.{end}" for end in ("a", "so", "so.1", "so.1.0.0")),
         *(share / "doc/riptide" / page for page in DOCS),
         *(share / "doc/riptide" / folder / path.name for folder in ("examples",)
           for path in (REPOSITORY / "docs" / folder).iterdir()),
@@ -73,7 +73,7 @@ def test_exactly_this_is_installed(tree):
     assert {path.relative_to(tree.root) for path in tree.root.rglob("*")
             if not path.is_dir()} == expected
     assert tree.find("riptide_agent_new.3").resolve() == tree.find("riptide.3")
-    assert tree.find("libriptide.so.0").resolve() == tree.find("libriptide.so.0.1.0")
+    assert tree.find("libriptide.so.1").resolve() == tree.find("libriptide.so.1.0.0")
     unit = tree.find("riptided.service").read_text()
     assert "\nExecStart=/usr/local/sbin/riptided\n" in unit
 
@@ -176,7 +176,7 @@ def test_each_header_compiles_alone_and_its_version_can_be_compared(tree, tmp_pa
     source = tmp_path / "source"
     for header in HEADERS:
         source.write_text(f"#include <riptide/{header}>\n" + """
-            #if RIPTIDE_VERSION_NUMBER < 0x000100
+            #if RIPTIDE_VERSION_NUMBER < 0x010000
             #error
             #endif\n""")
         run("clang", "-x", language, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
@@ -228,7 +228,7 @@ def test_newcomer_installs_runs_embeds_and_uninstalls(tmp_path):
         pytest.skip("ninja writes to the build folder, which a guest cannot")
     said = run("unshare", "--mount", "bash", "-ec", AS_NEWCOMER, "bash", tmp_path, BUILD, REPOSITORY)
     assert [line.split()[0] for line in said.splitlines()] == ["riptided", "riptide",
-                                                               "libriptide.so.0"]
+                                                               "libriptide.so.1"]
     assert " => /usr/local/lib/" in said
 
 
@@ -238,4 +238,4 @@ def test_libraries_show_the_listed_symbols_alone_and_need_nothing_but_libmnl(tre
     names = {line.split()[2] for line in lines if len(line.split()) == 3}
     assert set(listed()) <= names
     assert all(name.startswith("riptide_") for name in names)
-    assert needed(tree.find("libriptide.so.0.1.0")) <= {"libmnl.so.0", "libc.so.6", "libm.so.6"}
+    assert needed(tree.find("libriptide.so.1.0.0")) <= {"libmnl.so.0", "libc.so.6", "libm.so.6"}
