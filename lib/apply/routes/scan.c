@@ -35,6 +35,29 @@ static bool is_table_of_ours(const struct plan *plan, uint32_t table)
            rules_find(&plan->seen[1], table, true);
 }
 
+static void on_deleted(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
+                       const char *text)
+{
+    struct plan *plan = userdata;
+
+    (void)n;
+    (void)answer;
+    (void)text;
+    plan->removed.routes -= error != 0;
+    /* The next scan finds it again. */
+    if (error && error != -ESRCH)
+        plan->removal_error = error;
+}
+
+/* In batches: 10,000 requests one by one would be half of the time of a stop. */
+static void delete_found(struct router *router)
+{
+    int r = netlink_exchange(&router->channel, on_deleted, &router->plan);
+
+    if (r < 0)
+        router->plan.removal_error = r;
+}
+
 /* What is not a route that we have written leads local TCP elsewhere than main. */
 static void on_our_route(struct router *router, const struct route *route)
 {
@@ -43,16 +66,13 @@ static void on_our_route(struct router *router, const struct route *route)
     bool is_known = target && target->is_in_kernel && target->has_base &&
                     target->base.priority == route->priority &&
                     route->table == plan->config.table;
-    int r;
 
     if (is_known || !plan->is_claimed)
         return;
-    r = netlink_request(&router->channel,
-                        message_route_delete(netlink_room(&router->channel), route), NULL);
-    plan->removed.routes += r == 0;
-    /* The next scan finds it again. */
-    if (r < 0 && r != -ESRCH)
-        plan->removal_error = r;
+    if (!netlink_has_room(&router->channel, 1))
+        delete_found(router);
+    netlink_add(&router->channel, message_route_delete(netlink_room(&router->channel), route));
+    plan->removed.routes++;
 }
 
 static int on_route(struct router *router, const struct nlmsghdr *message)
@@ -147,6 +167,7 @@ int scan_step(struct router *router)
     router->is_asked = r == 0;
     if (r == 0)
         r = netlink_dump_step(&router->dumps, on_message, router);
+    delete_found(router);
     if (r == 0)
         return 0;
     /* A route of some 2,000 hops is too large for the kernel to show, and hides those after it. */
