@@ -29,7 +29,7 @@ class Capture:
         self._socket = wanbox.socket_in(netns, socket.AF_PACKET, socket.SOCK_DGRAM, 0)
         self._socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES)
         self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-        self._socket.bind(("wan0", ETH_P_ALL))
+        self._socket.bind((wanbox.DEVICE, ETH_P_ALL))
         self._socket.setblocking(False)
 
     def __enter__(self):

@@ -2,7 +2,6 @@
 """Hosts in namespaces, the WAN in a box between them, transfers and riptided on them."""
 
 import contextlib
-import ctypes
 import json
 import subprocess
 import tempfile
@@ -12,34 +11,26 @@ from pathlib import Path
 import wanbox
 from traffic import BUILD, Traffic
 
-CLONE_NEWNET = 0x40000000
 RMEM_BYTES = 1 << 20  # tcp_rmem[1] for first flights of far more than 100 segments
 WMEM_BYTES = 6 << 20
 CONNECTIONS = 8192  # buckets in each host's table of connections
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def host_port(name, address, **options):
-    """The WAN's --port option for a host."""
-    words = [f"name={name}", f"netns={name}", f"net={address}/32"]
-    return ",".join(words + [f"{key}={value}" for key, value in options.items()])
 
 
 class Testbed:
-    """A network for the time of a `with`. hosts: {name: address}; ports: {name: options of its
-    access link}; paths: options of the WAN's paths (lab/wan/README.md).
+    """A network for the time of a `with`. hosts: {name: address}; links, {name: options of its
+    access link}, and paths: lab/wan/README.md.
 
     Hosts keep no metrics of earlier connections (tcp_no_metrics_save), which would affect the
     next, and accept large first flights (tcp_rmem). sysctls, {"ipv4/...": value}, prevails
     over these."""
 
-    def __init__(self, evaluation, hosts, paths, ports=None, sysctls=None):
+    def __init__(self, evaluation, hosts, paths, links=None, sysctls=None):
         self.evaluation = evaluation
         self.hosts = hosts
         self.on_time = None  # set at the end
         self.counters = None
         self._paths = paths
-        self._ports = ports or {}
+        self._links = links
         self._sysctls = {"ipv4/tcp_rmem": f"4096 {RMEM_BYTES} {6 << 20}",
                          "ipv4/tcp_wmem": f"4096 16384 {WMEM_BYTES}",
                          "ipv4/tcp_no_metrics_save": 1, **(sysctls or {})}
@@ -55,10 +46,8 @@ class Testbed:
                 file.write(str(CONNECTIONS))
             for name in self.hosts:
                 self._add_host(name)
-            ports = [host_port(name, address, **self._ports.get(name, {}))
-                     for name, address in self.hosts.items()]
             addresses = {name: [address] for name, address in self.hosts.items()}
-            self.wan = self._stack.enter_context(wanbox.Wan(ports, self._paths, addresses))
+            self.wan = self._stack.enter_context(wanbox.Wan(addresses, self._paths, self._links))
             self.traffic = Traffic(self.hosts)
             self._stack.callback(self.traffic.close)
             self._stack = self._stack.pop_all()
@@ -77,29 +66,19 @@ class Testbed:
         wanbox.ip("netns", "add", name)
         self.set_sysctls(name, self._sysctls)
 
-    @contextlib.contextmanager
-    def _inside(self, name):
-        with open("/proc/thread-self/ns/net", "rb") as home, open(f"/run/netns/{name}", "rb") as fd:
-            if _libc.setns(fd.fileno(), CLONE_NEWNET) < 0:
-                raise OSError(ctypes.get_errno(), f"enter {name}")
-            try:
-                yield
-            finally:
-                _libc.setns(home.fileno(), CLONE_NEWNET)
-
     def set_sysctls(self, name, values):
-        with self._inside(name):
+        with wanbox.inside(name):
             for key, value in values.items():
                 with open(f"/proc/sys/net/{key}", "w", encoding="ascii") as file:
                     file.write(str(value))
 
     def set_route(self, name, *metrics, to="default"):
         """Sets the route into the WAN, with metrics such as "initcwnd", 24."""
-        wanbox.ip("-n", name, "route", "replace", to, "dev", "wan0", *map(str, metrics))
+        wanbox.ip("-n", name, "route", "replace", to, "dev", wanbox.DEVICE, *map(str, metrics))
 
     def set_window(self, name, initcwnd, pacing_percent):
         """Sets a window by the program to all destinations, paced over part of a round trip."""
-        with self._inside(name):
+        with wanbox.inside(name):
             program = subprocess.Popen(
                 [str(BUILD / "tests" / "netns" / "program"), self.cgroup()], bufsize=1,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -126,7 +105,7 @@ class Testbed:
         """Starts riptided on these hosts, waits until all answer; they end with the testbed."""
         cgroup = () if "routes" in options else ("--cgroup", self.cgroup())
         for name in names:
-            with self._inside(name):
+            with wanbox.inside(name):
                 daemon = subprocess.Popen(
                     [str(Path(build or BUILD) / "cli" / "riptided"), "--log-level", "warning", "--control",
                      f"/run/riptide-{name}", "--holdout-percent", "0", *cgroup, *map(str, options)], stdin=subprocess.DEVNULL)
@@ -147,7 +126,7 @@ class Testbed:
 
     def ask_riptide(self, name, *arguments):
         """The output of `riptide ... --json` on a host; None: no daemon. Status 4: it gives no windows."""
-        with self._inside(name):
+        with wanbox.inside(name):
             done = subprocess.run([str(BUILD / "cli" / "riptide"), *arguments, "--json",
                                    "--control", f"/run/riptide-{name}"],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)

@@ -67,7 +67,7 @@ class Lateness:
     def _read(self):
         begin_s = time.monotonic()
         while not self._ended.wait(POLL_S):
-            late_ms = self._wan.counters()["recent_delay_error_us"]["max"] / 1e3
+            late_ms = self._wan.counters()["late_us"]["recent_max"] / 1e3
             end_s = time.monotonic()
             self._seen.append((begin_s, end_s, late_ms))
             begin_s = end_s

@@ -55,9 +55,9 @@ def senders_of(count):
 
 
 def build(evaluation, path, count):
-    ports = {RECEIVER: {"down_rate": f"{RATE_MBPS}mbit", "down_buffer": f"{path.buffer_kb}kb"}}
+    links = {RECEIVER: f"rate={RATE_MBPS}mbit,buffer={path.buffer_kb}kb"}
     return Testbed(evaluation, {RECEIVER: "10.9.255.1", "prober": "10.9.254.1",
-                                **senders_of(count)}, [f"delay={path.rtt_ms * 500:.0f}us"], ports)
+                                **senders_of(count)}, [f"delay={path.rtt_ms * 500:.0f}us"], links)
 
 
 def open_probes(testbed):
@@ -125,7 +125,7 @@ def gather(testbed, senders, drawn):
 
 
 def dropped(counters):
-    return next(port for port in counters["ports"] if port["port"] == RECEIVER)["dropped_downlink"]
+    return counters["ports"][RECEIVER]["dropped_downlink"]
 
 
 def plan(quick):

@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The heap. The keys sit in the slots, so that sifting never touches a packet's memory.
- */
 #include "queue.h"
 
-#include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
-int wan_queue_init(struct wan_queue *queue, size_t capacity)
-{
-    struct wan_queue_slot *slots = calloc(capacity, sizeof(*slots));
-
-    if (!slots)
-        return -ENOMEM;
-    *queue = (struct wan_queue){ .slots = slots, .capacity = capacity };
-    return 0;
-}
-
-static bool before(const struct wan_queue_slot *a, const struct wan_queue_slot *b)
+static bool before(const struct slot *a, const struct slot *b)
 {
     return a->due_ns < b->due_ns || (a->due_ns == b->due_ns && a->sequence < b->sequence);
 }
 
-void wan_queue_push(struct wan_queue *queue, uint64_t due_ns, struct wan_packet *packet)
+void queue_push(struct queue *queue, uint64_t due_ns, struct packet *packet)
 {
-    struct wan_queue_slot slot = { due_ns, queue->sequence++, packet };
+    struct slot slot = { due_ns, queue->sequence++, packet };
     size_t at = queue->count++;
 
     for (; at && before(&slot, &queue->slots[(at - 1) / 2]); at = (at - 1) / 2)
@@ -33,10 +18,10 @@ void wan_queue_push(struct wan_queue *queue, uint64_t due_ns, struct wan_packet 
     queue->slots[at] = slot;
 }
 
-struct wan_packet *wan_queue_pop_due(struct wan_queue *queue, uint64_t now_ns)
+struct packet *queue_pop_due(struct queue *queue, uint64_t now_ns)
 {
-    struct wan_queue_slot *slots = queue->slots, last;
-    struct wan_packet *packet;
+    struct slot *slots = queue->slots, last;
+    struct packet *packet;
     size_t at = 0, child;
 
     if (!queue->count || slots[0].due_ns > now_ns)
@@ -55,7 +40,7 @@ struct wan_packet *wan_queue_pop_due(struct wan_queue *queue, uint64_t now_ns)
     return packet;
 }
 
-uint64_t wan_queue_next_ns(const struct wan_queue *queue)
+uint64_t queue_next_ns(const struct queue *queue)
 {
     return queue->count ? queue->slots[0].due_ns : UINT64_MAX;
 }

@@ -1,33 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Packets in order of time: a binary heap of fixed capacity. Pure.
- * Packets that are due at the same time come out in the order in which they went in.
- */
+/* Packets in order of time, and of arrival where times are equal: a binary heap. Pure. */
 #ifndef WAN_QUEUE_H
 #define WAN_QUEUE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct wan_packet;
+#define QUEUE_PACKETS_MAX 131072 /* some 200 MB at 1500 bytes */
 
-struct wan_queue_slot {
+struct packet;
+
+/* The keys sit in the slots, so that sifting never touches a packet's memory. */
+struct slot {
     uint64_t due_ns;
     uint64_t sequence;
-    struct wan_packet *packet;
+    struct packet *packet;
 };
 
-struct wan_queue {
-    struct wan_queue_slot *slots;
-    size_t count, capacity;
+struct queue {
+    struct slot slots[QUEUE_PACKETS_MAX];
+    size_t count;
     uint64_t sequence;
 };
 
-int wan_queue_init(struct wan_queue *queue, size_t capacity); /* -ENOMEM */
-void wan_queue_push(struct wan_queue *queue, uint64_t due_ns,
-                    struct wan_packet *packet); /* only while count < capacity */
-struct wan_packet *wan_queue_pop_due(struct wan_queue *queue,
-                                     uint64_t now_ns);     /* NULL: none is due yet */
-uint64_t wan_queue_next_ns(const struct wan_queue *queue); /* UINT64_MAX: empty */
+void queue_push(struct queue *queue, uint64_t due_ns, struct packet *packet); /* while not full */
+struct packet *queue_pop_due(struct queue *queue, uint64_t now_ns); /* NULL: none is due yet */
+uint64_t queue_next_ns(const struct queue *queue);                  /* UINT64_MAX: empty */
 
 #endif

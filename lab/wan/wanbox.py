@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Runs `wan` between network namespaces: hosts, sockets inside them, the process and its counters.
+"""Runs `wan` between network namespaces: their devices, addresses and routes, the process and its counters.
 
-Tests and labs that use this send packets and check what arrives.
 Run as root in a sandbox of its own (see README.md); standard library only.
 """
+import contextlib
 import ctypes
+import fcntl
 import ipaddress
 import json
 import os
@@ -12,17 +13,20 @@ import re
 import select
 import signal
 import socket
+import struct
 import subprocess
 import time
+from pathlib import Path
 
+BUILD = Path(os.environ.get("RIPTIDE_BUILD", Path(__file__).resolve().parents[2] / "build"))
+BINARY = BUILD / "lab" / "wan" / "wan"
+DEVICE = "wan0"
 CLONE_NEWNET = 0x40000000
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454ca, 1, 0x1000
+# Between the kernel and the WAN. It must never be the bottleneck: packets that overflow here are
+# dropped although no configured buffer is full.
+RING_PACKETS = 8192
 _libc = ctypes.CDLL(None, use_errno=True)
-
-
-def binary():
-    build = os.environ.get("RIPTIDE_BUILD", os.path.join(REPOSITORY, "build"))
-    return os.path.join(build, "lab", "wan", "wan")
 
 
 def ip(*arguments):
@@ -34,30 +38,31 @@ def _setns(fd):
         raise OSError(ctypes.get_errno(), "setns")
 
 
-def socket_in(netns, *arguments):
-    """A socket in the namespace; the thread returns to its own."""
-    home_fd = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    netns_fd = os.open("/run/netns/" + netns, os.O_RDONLY)
-    try:
-        _setns(netns_fd)
+@contextlib.contextmanager
+def inside(netns):
+    """This thread is in the namespace, for the time of a `with`."""
+    with open("/proc/thread-self/ns/net", "rb") as home, open(f"/run/netns/{netns}", "rb") as there:
+        _setns(there.fileno())
         try:
-            return socket.socket(*arguments)
+            yield
         finally:
-            _setns(home_fd)
-    finally:
-        os.close(netns_fd)
-        os.close(home_fd)
+            _setns(home.fileno())
+
+
+def socket_in(netns, *arguments):
+    """A socket in the namespace."""
+    with inside(netns):
+        return socket.socket(*arguments)
 
 
 TIME = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 RATE = {"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 SIZE = {"b": 1, "kb": 1e3, "kib": 1024, "mb": 1e6, "mib": 1 << 20}
 LOSS_ALWAYS = 1 << 53
-NUMBER = {"": 1}
-#: The numbers of a path and of a port, in the order in which `wan` reads them.
-PATH_UNITS = {"delay": TIME, "rate": RATE, "buffer": SIZE, "loss": {"": LOSS_ALWAYS, "%": LOSS_ALWAYS / 100},
-              "seed": NUMBER, "jitter": TIME}
-PORT_UNITS = {"up_rate": RATE, "up_buffer": SIZE, "down_rate": RATE, "down_buffer": SIZE}
+#: The numbers of a link and of a path, in the order in which `wan` reads them.
+LINK_UNITS = {"rate": RATE, "buffer": SIZE}
+PATH_UNITS = {**LINK_UNITS, "delay": TIME, "loss": {"": LOSS_ALWAYS, "%": LOSS_ALWAYS / 100}, "seed": {"": 1},
+              "jitter": TIME}
 
 
 def quantity(key, text, units):
@@ -71,7 +76,7 @@ def quantity(key, text, units):
 def parse(text, units, words=()):
     """The values of `key=value,...`: numbers by their units, and lists of words."""
     values = {}
-    for key, _, value in (word.partition("=") for word in text.split(",")):
+    for key, _, value in (word.partition("=") for word in text.split(",") if word):
         if key in units:
             values[key] = quantity(key, value, units[key])
         elif key in words:
@@ -83,78 +88,92 @@ def parse(text, units, words=()):
 
 def numbers(values, units):
     """The numbers as `wan` reads them. Errors: ValueError."""
-    for way in ("", "up_", "down_"):
-        if bool(values.get(way + "rate")) != bool(values.get(way + "buffer")):
-            raise ValueError(f"give {way}rate and {way}buffer together")
+    if bool(values.get("rate")) != bool(values.get("buffer")):
+        raise ValueError("give rate and buffer together")
     if values.get("loss", 0) > LOSS_ALWAYS:
         raise ValueError("loss: at most 1")
     return " ".join(str(values.get(key, 0)) for key in units)
 
 
-def prefix(text):
-    """A prefix as `wan` reads it. Errors: ValueError."""
-    net = ipaddress.ip_network(text, strict=False)
-    address, bits = int(net.network_address), net.prefixlen
-    if net.version == 4:
-        address, bits = 0xffff << 32 | address, bits + 96
-    return f"{address >> 64:x} {address & (1 << 64) - 1:x} {bits}"
+def net_lines(hosts):
+    """The networks of the hosts' addresses, the longest first."""
+    nets = []
+    for n, addresses in enumerate(hosts.values()):
+        for address in addresses:
+            net = ipaddress.ip_network(address, strict=False)
+            first, bits = int(net.network_address), net.prefixlen
+            if net.version == 4:
+                first, bits = 0xffff << 32 | first, bits + 96
+            nets.append((-bits, first, n))
+    return [f"net {n} {first:032x} {-bits}" for bits, first, n in sorted(set(nets))]
 
 
-def lines_of(ports, paths):
-    """The lines for `wan`; the longest prefix decides, then whether a path has a source."""
-    lines, nets, routes = [], {}, {}
-    for port in ports:
-        given = parse(port, PORT_UNITS, ("name", "netns", "net"))
-        if not {"name", "netns", "net"} <= set(given):
-            raise ValueError(f"{port}: give name, netns and net")
-        (name,), (netns,) = given["name"], given["netns"]
-        lines.append(f"port {name} {netns} {numbers(given, PORT_UNITS)}")
-        nets[name] = [prefix(net) for net in given["net"]]
-    lines += [f"net {n} {net}" for n, of_port in enumerate(nets.values()) for net in of_port]
+def route_lines(names, paths):
+    """Which path leads from one host to another: the one that names both, then its end, then its start."""
+    chosen = {}
     for n, path in enumerate(paths):
-        lines.append(f"path {numbers(path, PATH_UNITS)}")
-        (source,) = path.get("from", [None])
-        if source not in (None, *nets):
-            raise ValueError(f"from={source}: give the name of a port")
-        for to in path.get("to", ["::/0"]):
-            for net in nets.get(to) or [prefix(to)]:
-                if routes.setdefault((source, net), n) != n:
-                    raise ValueError(f"to={to}: there is a path for this already")
-    for number, name in enumerate(nets):
-        chosen = {net: n for (source, net), n in routes.items() if source is None}
-        chosen.update({net: n for (source, net), n in routes.items() if source == name})
-        lines += [f"route {number} {n} {net}" for net, n in chosen.items()]
-    return lines
+        for key in "from", "to":
+            for name in path.get(key, ()):
+                if name not in names:
+                    raise ValueError(f"{key}={name}: there is no such host")
+        rank = 2 * ("to" in path) + ("from" in path)
+        for source in path.get("from", names):
+            for target in path.get("to", names):
+                before, _ = chosen.get((source, target), (-1, None))
+                if before == rank:
+                    raise ValueError(f"from={source},to={target}: there is a path for this already")
+                if before < rank:
+                    chosen[source, target] = rank, n
+    return [f"route {names.index(source)} {names.index(target)} {n}"
+            for (source, target), (_, n) in chosen.items() if source != target]
+
+
+def open_device(netns):
+    """A TUN device in the namespace, without offloads: the WAN loses packets of the real MTU, one at a time."""
+    with inside(netns):
+        fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+        fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", DEVICE.encode(), IFF_TUN | IFF_NO_PI))
+        return fd
+
+
+def dropped_by_device(netns):
+    """How many packets the device dropped because the WAN had not read them in time."""
+    with inside(netns):
+        text = Path("/proc/thread-self/net/dev").read_text(encoding="ascii")
+    return int(re.search(rf"{DEVICE}:((?: +\d+)+)", text)[1].split()[11])
 
 
 class Wan:
-    """A running `wan`. Ports and paths: README.md. Addresses: {port name: [address, ...]}, set once
-    the devices exist; each host's default route leads into the WAN. Names of ports and of namespaces
-    are the same here."""
+    """A running `wan`. hosts: {namespace: [address, ...]}; paths, and links, {namespace: options of what
+    all paths to it share}: README.md. Each host's default route leads into the WAN."""
 
-    def __init__(self, ports, paths, addresses):
+    def __init__(self, hosts, paths, links=None):
+        self.hosts = hosts
         # A seed of its own for each path, or both directions would lose the same packets.
-        self.paths = [{"seed": n + 1, **parse(path, PATH_UNITS, ("from", "to"))} for n, path in enumerate(paths)]
-        self.arguments = [binary(), *lines_of(ports, self.paths)]
-        self.addresses = addresses
+        paths = [{"seed": n + 1, **parse(path, PATH_UNITS, ("from", "to"))} for n, path in enumerate(paths)]
+        self._links = [numbers(parse((links or {}).get(name, ""), LINK_UNITS), LINK_UNITS) for name in hosts]
+        self._lines = [*(f"path {numbers(path, PATH_UNITS)}" for path in paths), *net_lines(hosts),
+                       *route_lines(list(hosts), paths)]
         self.process = None
         self._text = b""
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
+        fds = []
         try:
-            line = self._line()
-            if line != "ready":
-                raise RuntimeError("wan did not start: %r" % line)
-            for netns, addresses in self.addresses.items():
-                lines = ["addr add %s dev wan0" % address for address in addresses]
-                lines += ["route add %s dev wan0" % default for default in
-                          sorted({"::/0" if ":" in a else "0.0.0.0/0" for a in addresses})]
-                subprocess.run(["ip", "-n", netns, "-batch", "-"], check=True,
-                               input="\n".join(lines).encode())
-            for netns in self.addresses:
-                self._wait_usable(netns)
+            for name in self.hosts:
+                fds.append(open_device(name))
+            ports = [f"port {fd} {link}" for fd, link in zip(fds, self._links)]
+            self.process = subprocess.Popen([str(BINARY), *ports, *self._lines], pass_fds=fds, stdout=subprocess.PIPE)
+        finally:
+            for fd in fds:
+                os.close(fd)
+        try:
+            if self._line() != "ready":
+                raise RuntimeError("wan did not start; what it said is above")
+            for name, addresses in self.hosts.items():
+                self._set_up(name, addresses)
+            for name in self.hosts:
+                self._wait_usable(name)
         except BaseException:
             self.__exit__()
             raise
@@ -164,17 +183,24 @@ class Wan:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
         self.process.stdout.close()
 
     @staticmethod
-    def _wait_usable(netns, timeout_s=10):
+    def _set_up(name, addresses):
+        lines = [f"link set {DEVICE} up txqueuelen {RING_PACKETS}"]
+        lines += [f"addr add {address} dev {DEVICE}" for address in addresses]
+        lines += [f"route add {default} dev {DEVICE}" for default in
+                  sorted({"::/0" if ":" in address else "0.0.0.0/0" for address in addresses})]
+        subprocess.run(["ip", "-n", name, "-batch", "-"], check=True, input="\n".join(lines), text=True)
+
+    @staticmethod
+    def _wait_usable(name, timeout_s=10):
         """Waits for the kernel to settle IPv6 addresses, which takes a moment on a busy machine."""
         deadline_s = time.monotonic() + timeout_s
-        while subprocess.run(["ip", "-n", netns, "-o", "addr", "show", "tentative"], check=True,
+        while subprocess.run(["ip", "-n", name, "-o", "addr", "show", "tentative"], check=True,
                              stdout=subprocess.PIPE).stdout:
             if time.monotonic() > deadline_s:
-                raise TimeoutError("%s: addresses stay tentative" % netns)
+                raise TimeoutError(f"{name}: addresses stay tentative")
             time.sleep(0.005)
 
     def _line(self, timeout_s=10):
@@ -191,24 +217,19 @@ class Wan:
         line, _, self._text = self._text.partition(b"\n")
         return line.decode()
 
-    def counters(self):
-        self.process.send_signal(signal.SIGUSR1)
-        return json.loads(self._line())
-
-    def change(self, number, text):
-        """Changes values of the nth path, from 1 on, such as "rate=2mbit". Errors: ValueError, IndexError."""
-        path = {**self.paths[number - 1], **parse(text, PATH_UNITS)}
-        line = f"change {number - 1} {numbers(path, PATH_UNITS)}\n"
-        self.paths[number - 1] = path
-        self.process.stdin.write(line.encode())
-        self.process.stdin.flush()
-        if self._line() != "changed":
-            raise RuntimeError(f"wan did not change path {number}")
-
-    def stop(self, how=signal.SIGTERM):
-        """Ends it and returns the last counters."""
+    def _counters(self, how):
         self.process.send_signal(how)
         counters = json.loads(self._line())
+        counters["ports"] = dict(zip(self.hosts, counters["ports"]))
+        return counters
+
+    def counters(self):
+        return self._counters(signal.SIGUSR1)
+
+    def stop(self, how=signal.SIGTERM):
+        """Ends it; returns the last counters, with `dropped_tun`, of all devices."""
+        dropped = sum(map(dropped_by_device, self.hosts))
+        counters = {**self._counters(how), "dropped_tun": dropped}
         if self.process.wait(10):
-            raise RuntimeError("wan ended with %d" % self.process.returncode)
+            raise RuntimeError(f"wan ended with {self.process.returncode}")
         return counters

@@ -105,9 +105,8 @@ def path():
     """Connections between two hosts that are 100 ms and 20 Mbit/s apart; the buffer at the bottleneck holds a quarter of that."""
     near, far = Host("near"), Host("far")
     addresses = {near.name: ["10.9.1.1", "fd09:1::1"], far.name: ["10.9.2.1", "fd09:2::1"]}
-    ports = [f"name={name},netns={name},net={v4}/32,net={v6}/128" for name, (v4, v6) in addresses.items()]
     far.sysctl("ipv4/tcp_rmem", "4096 1000000 6291456")
-    with wanbox.Wan(ports, ["delay=50ms,rate=20mbit,buffer=62500b"], addresses):
+    with wanbox.Wan(addresses, ["delay=50ms,rate=20mbit,buffer=62500b"]):
         yield lambda address="10.9.2.1", **options: Connection(
             near, far, address, source=address.replace("9.2", "9.1").replace("9:2", "9:1"), **options), near, far
     near.close()

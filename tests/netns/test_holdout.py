@@ -85,8 +85,7 @@ def test_a_path_counts_in_both_arms_or_in_none(cgroup):
     """A path of 3 to 7 ms: held out connections take more rounds, so more measure one below 5."""
     with contextlib.ExitStack() as stack:
         near, far = (stack.enter_context(contextlib.closing(Host(name))) for name in ("near", "far"))
-        ports = [f"name={host.name},netns={host.name},net={address}/32" for host, address in ((near, "10.9.1.1"), (far, "10.9.2.1"))]
-        stack.enter_context(wanbox.Wan(ports, ["delay=1500us,jitter=2ms"], {near.name: ["10.9.1.1"], far.name: ["10.9.2.1"]}))
+        stack.enter_context(wanbox.Wan({near.name: ["10.9.1.1"], far.name: ["10.9.2.1"]}, ["delay=1500us,jitter=2ms"]))
         stack.enter_context(Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 50,
                                    interval="100ms", has_rules=False))
         stack.enter_context(Load(near, far, "10.9.2.1", per_second=100))

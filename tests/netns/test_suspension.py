@@ -110,8 +110,7 @@ def shallow():
     """Two hosts with 50 ms and 50 Mbit/s between them (buffer: 20)."""
     near, far = Host("near"), Host("far")
     addresses = {near.name: ["10.9.1.1"], far.name: SHALLOW}
-    ports = [f"name={name},netns={name},net={net}" for name, net in ((near.name, "10.9.1.0/24"), (far.name, "10.9.16.0/20"))]
-    with wanbox.Wan(ports, ["delay=25ms,rate=50mbit,buffer=30000b"], addresses):
+    with wanbox.Wan(addresses, ["delay=25ms,rate=50mbit,buffer=30000b"]):
         yield near, far
     for host in (near, far):
         host.close()

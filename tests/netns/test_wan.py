@@ -12,23 +12,19 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from waiting import DEADLINE_S, PATIENCE, wait_until
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "lab", "wan"))
+LAB_WAN = str(Path(__file__).resolve().parents[2] / "lab" / "wan")
+sys.path.insert(0, LAB_WAN)
 import wanbox  # noqa: E402
 
 ADDRESSES = {
     "a": ["10.9.1.1/24", "fd09:1::1/64"],
     "b": ["10.9.2.1/24", "10.9.2.200/24", "fd09:2::1/64"],
     "c": ["10.9.3.1/24", "fd09:3::1/64"],
-}
-NETS = {
-    "a": "net=10.9.1.0/24,net=fd09:1::/64",
-    "b": "net=10.9.2.0/24,net=fd09:2::/64",
-    "c": "net=10.9.3.0/24,net=fd09:3::/64",
 }
 UDP_PORT = 4000
 SO_RCVBUFFORCE = 33
@@ -41,13 +37,7 @@ def wan():
     for netns in ADDRESSES:
         wanbox.ip("netns", "add", netns)
         wanbox.ip("-n", netns, "link", "set", "lo", "up")
-
-    def make(*paths, **extra):
-        """extra: further words for a port, by its name."""
-        ports = ["name=%s,netns=%s,%s" % (name, name, NETS[name]) +
-                 ("," + extra[name] if name in extra else "") for name in ADDRESSES]
-        return wanbox.Wan(ports, paths, ADDRESSES)
-    yield make
+    yield lambda *paths, **links: wanbox.Wan(ADDRESSES, paths, links)
     for netns in ADDRESSES:
         wanbox.ip("netns", "del", netns)
 
@@ -120,7 +110,7 @@ def test_delay(wan, source, target):
                 sender.sendto(b"ping", (address, UDP_PORT))
                 receiver.recv(64)
                 late_ms[delay_ms].append((time.monotonic_ns() - start_ns) / 1e6 - delay_ms)
-        late = running.stop()["delay_error_us"]
+        late = running.stop()["late_us"]
     print("\nlate: p50 %.0f us, p99 %.0f us, max %.0f us; seen from outside: p50 %.0f us" %
           (late["p50"], late["p99"], late["max"],
            statistics.median(late_ms[20] + late_ms[10]) * 1e3))
@@ -141,29 +131,20 @@ def test_buffer_holds_exactly_what_fits(wan):
     assert state["delivered_bytes"] == 5000
 
 
-@pytest.mark.parametrize("limited, flows", [
-    ("b", [("a", "10.9.2.1"), ("c", "10.9.2.1")]),
-    ("a", [("a", "10.9.2.1"), ("a", "10.9.3.1")]),
-], ids=["downlink", "uplink"])
-def test_port_link_is_shared_by_its_paths(wan, limited, flows):
-    way = "down" if limited == "b" else "up"
-    extra = {limited: "%s_rate=50kbit,%s_buffer=5500b" % (way, way)}
-    with wan("from=a,to=b,delay=5ms", "from=c,to=b,delay=5ms", "from=a,to=c,delay=5ms",
-             **extra) as running:
-        far = {address: udp(netns, address)
-               for netns, address in (("b", "10.9.2.1"), ("c", "10.9.3.1"))}
+def test_a_link_is_shared_by_the_paths_to_its_host(wan):
+    with wan("from=a,to=b,delay=5ms", "from=c,to=b,delay=5ms", b="rate=50kbit,buffer=5500b") as running:
+        far = udp("b", "10.9.2.1")
         with at_once(running):
-            for netns, address in flows:
-                send_numbers(udp(netns), address, 10, packet_bytes=1000)
+            for netns in "a", "c":
+                send_numbers(udp(netns), "10.9.2.1", 10, packet_bytes=1000)
 
         def settled():
             paths = running.counters()["paths"]
             return (sum(path["packets"] for path in paths) == 20
                     and not any(path["in_flight"] for path in paths))
         wait_until(settled, "all packets there")
-        assert sum(len(drain(sock)) for sock in far.values()) == 5
-        ports = {port["port"]: port for port in running.stop()["ports"]}
-    assert ports[limited]["dropped_%slink" % way] == 15
+        assert len(drain(far)) == 5
+        assert running.stop()["ports"]["b"]["dropped_downlink"] == 15
 
 
 def numbers_through(running, count):
@@ -171,7 +152,7 @@ def numbers_through(running, count):
         near, far = udp("a"), udp("b", "10.9.2.1")
         send_numbers(near, "10.9.2.1", count)
         state = settle(running, 0, count)
-        assert [port["dropped_tun"] for port in running.stop()["ports"]] == [0, 0, 0]
+        assert running.stop()["dropped_tun"] == 0
         return drain(far), state
 
 
@@ -193,47 +174,18 @@ def test_order_is_kept(wan):
         assert numbers_through(wan(f"from=a,{path}"), 1000)[0] == in_order
 
 
-def test_path_changes_while_it_works(wan):
-    def passes(least_ms, most_ms):
-        """Checks that it does not arrive sooner; later only on a busy machine."""
-        def is_in_time():
-            start_ns = time.monotonic_ns()
-            sender.sendto(b"x" * 972, ("10.9.2.1", UDP_PORT))
-            receiver.recv(2000)
-            took_ms = (time.monotonic_ns() - start_ns) / 1e6
-            assert took_ms >= least_ms
-            return took_ms < most_ms
-        wait_until(is_in_time, f"a passage in less than {most_ms} ms")
-
-    with wan("from=b,delay=1ms", "from=a,delay=1ms,rate=80mbit,buffer=10kb") as running:
-        sender, receiver = udp("a"), udp("b", "10.9.2.1")
-        passes(1, 25)
-        running.change(2, "delay=50ms")
-        passes(50, 75)
-        running.change(2, "delay=1ms,rate=80kbit")  # 1000 bytes take 100 ms
-        passes(101, 150)
-        for wrong in ("rate=fast", "to=c", "buffer=0b"):
-            with pytest.raises(ValueError):
-                running.change(2, wrong)
-        running.process.stdin.write(b"change 2 0 0 0 0 0 0\nchange 1 fast\n")
-        running.process.stdin.flush()
-        assert [running._line() for _ in range(2)] == ["refused"] * 2
-        passes(101, 150)
-
-
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, None],
                          ids=["SIGTERM", "SIGINT", "its parent's death"])
 @pytest.mark.usefixtures("wan")
 def test_no_device_outlives_its_end(how):
-    code = ("import subprocess, sys; p = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE);"
-            "print(p.pid, p.stdout.readline().decode(), flush=True); sys.exit(p.wait())")
-    command = wanbox.Wan(["name=a,netns=a,net=10.9.1.0/24"], ["delay=1ms"], {}).arguments
-    with subprocess.Popen([sys.executable, "-c", code, *command], stdin=subprocess.PIPE,
+    code = ("import wanbox; wan = wanbox.Wan({'a': ['10.9.1.1/24']}, ['delay=1ms']).__enter__();"
+            "print(wan.process.pid, flush=True); wan.process.wait()")
+    with subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": LAB_WAN},
                           stdout=subprocess.PIPE) as parent:
-        pid, ready = parent.stdout.readline().split()
-        assert ready == b"ready" and "wan0" in devices("a")
+        pid = int(parent.stdout.readline())
+        assert "wan0" in devices("a")
         if how:
-            os.kill(int(pid), how)
+            os.kill(pid, how)
             assert parent.wait(DEADLINE_S * PATIENCE) == 0
         else:
             parent.kill()
