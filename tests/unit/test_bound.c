@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Limits of a window: bounds, base windows, and hints by prefix with and without an end.
- */
+/* lib/compute/bounds: base windows, and hints by prefix with and without an end. */
 #include "careful_case.h"
-#include "compute/estimator.h"
 #include "prefix.h"
-
-#include <errno.h>
 
 static void set_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint)
 {
@@ -24,17 +19,6 @@ static void cap(struct riptide_estimator *estimator, const char *dst, uint32_t c
     set_hint(estimator, &hint);
 }
 
-/* An estimator that has seen one window of the destination, which a hint is for. */
-static struct riptide_estimator *estimator_under(struct riptide_hint hint, uint32_t cwnd)
-{
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
-
-    hint.dst = prefix("192.0.2.0/24");
-    set_hint(estimator, &hint);
-    learn(estimator, cwnd, S);
-    return estimator;
-}
-
 TEST(hint_replaces_either_bound)
 {
     const struct {
@@ -48,13 +32,17 @@ TEST(hint_replaces_either_bound)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        ESTIMATOR *estimator = estimator_under(cases[i].hint, cases[i].learned);
+        ESTIMATOR *estimator = estimator_of_policy("paper");
+        struct riptide_hint hint = cases[i].hint;
 
+        hint.dst = prefix("192.0.2.0/24");
+        set_hint(estimator, &hint);
+        learn(estimator, cases[i].learned, S);
         assert_int_equal(cwnd_of(estimator), cases[i].cwnd);
-        }
+    }
 }
 
-TEST(cap_with_an_end_holds_over_all_else_and_ends)
+TEST(hint_with_an_end_lowers_what_others_allow_until_it_ends)
 {
     const struct riptide_hint sixty = {
         .dst = prefix("192.0.2.1"), .cwnd_min = 60, .cwnd_max = 60
@@ -68,7 +56,7 @@ TEST(cap_with_an_end_holds_over_all_else_and_ends)
     assert_int_equal(pop(estimator)->cwnd, 15);
     assert_int_equal(explain(estimator).cwnd_max, 15);
     assert_true(explain(estimator).hint.len == 24);
-    assert_true(find_host(estimator, "192.0.2.1").may_lower);
+    assert_true(explain(estimator).may_lower);
     /* Also below the minimum for all. */
     cap(estimator, "192.0.0.0/8", 5, 5 * S);
     assert_int_equal(pop(estimator)->cwnd, 5);
@@ -78,54 +66,25 @@ TEST(cap_with_an_end_holds_over_all_else_and_ends)
     assert_int_equal(pop(estimator)->cwnd, 60);
 }
 
-static void assert_off(struct riptide_estimator *estimator, const char *by)
+TEST(off_withdraws_once_and_learning_goes_on)
 {
-    struct riptide_prefix dst = by ? prefix(by) : (struct riptide_prefix){ 0 };
-    struct riptide_estimate estimate = explain(estimator);
-
-    assert_int_equal(estimate.cwnd == 0, by != NULL);
-    assert_true(!by || riptide_prefix_equal(&estimate.hint, &dst));
-}
-
-TEST(off_withdraws_and_goes_on_learning)
-{
-    struct riptide_hint off = {
+    const struct riptide_hint off = {
         .dst = prefix("192.0.2.0/24"), .off = true, .until_ns = 10 * S
     };
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     learn(estimator, 40, 1 * S);
     assert_int_equal(pop(estimator)->cwnd, 40);
-    assert_int_equal(riptide_estimator_set_hint(estimator, &off, NULL), 0);
+    set_hint(estimator, &off);
     assert_int_equal(pop(estimator)->cwnd, 0);
-    assert_off(estimator, "192.0.2.0/24");
     for (uint64_t now_s = 2; now_s < 10; now_s++) {
         learn(estimator, 40 + (uint32_t)now_s, now_s * S);
         assert_null(pop(estimator));
     }
-    assert_off(estimator, "192.0.2.0/24");
+    assert_int_equal(explain(estimator).hint.len, 24);
     assert_true(explain(estimator).smoothed > 45);
     tick_at(estimator, 10 * S);
     assert_true(pop(estimator)->cwnd > 45);
-    assert_off(estimator, NULL);
-    /* Without an end; one with an end and a maximum changes nothing. */
-    off.until_ns = 0;
-    assert_int_equal(riptide_estimator_set_hint(estimator, &off, NULL), 0);
-    cap(estimator, "192.0.2.1", 20, 100 * S);
-    assert_int_equal(pop(estimator)->cwnd, 0);
-    assert_int_equal(stats_of(estimator).destinations, 1);
-    /* A longer one gives them back, but for one with an end. */
-    off.dst = prefix("192.0.2.1");
-    off.off = false;
-    assert_int_equal(riptide_estimator_set_hint(estimator, &off, NULL), 0);
-    assert_int_equal(pop(estimator)->cwnd, 20);
-    off = (struct riptide_hint){ .dst = prefix("192.0.0.0/8"), .off = true, .until_ns = 50 * S };
-    assert_int_equal(riptide_estimator_set_hint(estimator, &off, NULL), 0);
-    assert_off(estimator, "192.0.0.0/8");
-    assert_int_equal(pop(estimator)->cwnd, 0);
-    tick_at(estimator, 49 * S + 90 * S);
-    assert_int_equal(stats_of(estimator).destinations, 0);
-    assert_null(pop(estimator)); /* was withdrawn already */
 }
 
 /* As the definition has it: a walk over all hints. */
@@ -290,6 +249,7 @@ static void assert_window(struct riptide_estimator *estimator, uint32_t cwnd, bo
 
 TEST(base_is_the_least_unless_something_lowers_it)
 {
+    const struct riptide_hint kept = { .dst = prefix("192.0.2.0/24"), .cwnd_max = 20 };
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     learn(estimator, 24, 1 * S);
@@ -301,76 +261,59 @@ TEST(base_is_the_least_unless_something_lowers_it)
     set_base(estimator, 150);
     assert_window(estimator, 150, false);
     set_base(estimator, 32);
-    pop_all(estimator);
     cap(estimator, "192.0.2.1", 28, 10 * S);
     assert_window(estimator, 28, true);
     tick_at(estimator, 10 * S);
     assert_window(estimator, 32, false);
+    set_hint(estimator, &kept);
+    assert_window(estimator, 20, true);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &kept.dst), 0);
     set_base(estimator, 0);
     assert_window(estimator, 24, false);
 }
 
-/* As a hint that stays is popped again where it begins to lower what the host would do without. */
-TEST(base_that_makes_a_window_lower_is_told)
+TEST(window_below_its_base_is_popped_again_where_that_is_learned)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
-    const struct riptide_estimate *estimate;
+    const struct riptide_estimate *popped;
 
     learn(estimator, 24, 1 * S);
     cap(estimator, "192.0.2.1", 24, 10 * S);
-    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
-    assert_false(estimate->may_lower);
+    popped = pop(estimator);
+    assert_true(popped->cwnd == 24 && !popped->may_lower);
     set_base(estimator, 32);
-    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
-    assert_int_equal(estimate->cwnd, 24);
-    assert_true(estimate->may_lower);
-}
-
-TEST(base_goes_below_a_hint_and_with_its_destination)
-{
-    const struct riptide_hint override = { .dst = prefix("192.0.2.0/24"), .cwnd_max = 20 };
-    struct riptide_estimator_config config = config_of_policy("paper");
-    ESTIMATOR *estimator;
-
-    estimator = estimator_of_config(&config);
-    learn(estimator, 24, 1 * S);
-    set_base(estimator, 32);
-    assert_int_equal(riptide_estimator_set_hint(estimator, &override, NULL), 0);
-    assert_window(estimator, 20, true);
-    tick_at(estimator, 1 * S + config.ttl_ns);
-    pop_all(estimator);
-    set_base(estimator, 32); /* of a destination that is not known */
-    tick_at(estimator, 2 * S + config.ttl_ns);
-    assert_int_equal(estimator->table.n, 0);
+    popped = pop(estimator);
+    assert_true(popped->cwnd == 24 && popped->may_lower);
 }
 
 /* What their owner gives connections is where they begin; less than it is what fits. */
-TEST(a_base_is_begun_with_and_left_for_losses)
+TEST(base_is_where_careful_begins_and_losses_go_below_it)
 {
     ESTIMATOR *estimator = begun(false);
 
     set_base(estimator, 32);
     assert_int_equal(cwnd_of(estimator), 32);
     assert_int_equal(flights(estimator, "xxxx"), 24);
-    assert_true(find_host(estimator, "192.0.2.1").may_lower);
+    assert_true(explain(estimator).may_lower);
     assert_int_equal(flights(estimator, "........"), 27);
 }
 
-TEST(base_goes_with_the_window_where_only_an_explanation_stays)
+TEST(base_ends_with_its_window)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct riptide_sample sample = { .dst = prefix("192.0.2.1"), .cwnd = 24 };
-    const struct riptide_estimate *estimate;
 
     show(estimator, sample, 1 * S);
-    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
     set_base(estimator, 40);
-    assert_window(estimator, 40, false);
-    sample.closed = true; /* and has sent nothing */
+    assert_int_equal(pop(estimator)->cwnd, 40);
+    sample.closed = true; /* and has sent nothing: an explanation stays */
     show(estimator, sample, 91 * S);
-    while (riptide_estimator_pop(estimator, &estimate) == 0)
-        assert_int_equal(estimate->cwnd, 0);
+    assert_int_equal(pop(estimator)->cwnd, 0);
     assert_int_equal(explain(estimator).base_cwnd, 0);
     set_base(estimator, 40); /* packets in flight when the window was withdrawn */
     assert_int_equal(explain(estimator).base_cwnd, 0);
+    tick_at(estimator, 200 * S);
+    set_base(estimator, 40); /* of a destination that is not known */
+    tick_at(estimator, 201 * S);
+    assert_int_equal(estimator->table.n, 0);
 }

@@ -1,47 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The estimator on literal samples and times: Algorithm 1, time to live, destinations, limits.
+ * lib/compute/estimator: what an estimate says, which changes are popped, the path MTU, rto_min, and
+ * samples and configurations that are refused. test_properties.c has times to live and bounds.
  */
-#include "estimators.h"
+#include "careful_case.h"
+#include "prefix.h"
 
-#include <math.h>
-
-static int add(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd)
+static struct riptide_sample sample_of(const char *dst, uint32_t cwnd)
 {
-    struct riptide_sample sample = { .dst = prefix(dst), .cwnd = cwnd };
-
-    return riptide_estimator_add(estimator, &sample);
+    return (struct riptide_sample){ .dst = prefix(dst), .cwnd = cwnd };
 }
 
-/* Pops the one change that there must be. */
-static struct riptide_estimate pop_one(struct riptide_estimator *estimator)
-{
-    const struct riptide_estimate *estimate;
-    struct riptide_estimate popped;
-
-    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
-    popped = *estimate;
-    assert_null(pop(estimator));
-    return popped;
-}
-
-static void assert_pop(struct riptide_estimator *estimator, const char *dst, uint32_t cwnd)
-{
-    struct riptide_estimate estimate = pop_one(estimator);
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    riptide_prefix_format(&estimate.dst, text);
-    assert_string_equal(text, dst);
-    assert_int_equal(estimate.cwnd, cwnd);
-}
-
-static void assert_no_change(struct riptide_estimator *estimator)
-{
-
-    assert_null(pop(estimator));
-}
-
-TEST(defaults_are_careful_and_the_papers_bounds)
+TEST(default_configuration)
 {
     struct riptide_estimator_config config;
 
@@ -53,102 +23,303 @@ TEST(defaults_are_careful_and_the_papers_bounds)
     assert_int_equal(config.max_destinations, 16384);
 }
 
-TEST(new_value_refreshes_the_ttl_and_silence_withdraws)
-{
-    struct riptide_prefix dst = prefix("192.0.2.1");
-    struct riptide_estimate estimate;
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    for (uint64_t t = 1; t < 400; t += 60) {
-        learn(estimator, 30, t * S);
-    }
-    assert_pop(estimator, "192.0.2.1", 30);
-    tick_at(estimator, 361 * S + 90 * S - 1);
-    assert_no_change(estimator);
-    tick_at(estimator, 361 * S + 90 * S);
-    assert_int_equal(riptide_estimator_find(estimator, &dst, &estimate), RIPTIDE_E_UNKNOWN);
-    assert_pop(estimator, "192.0.2.1", 0);
-}
-
 TEST(peers_are_grouped_by_prefix_length)
 {
     ESTIMATOR *estimator =
         ESTIMATOR_WITH("paper", config.prefix_len4 = 30, config.prefix_len6 = 61);
-    const struct riptide_estimate *estimate;
 
-    add(estimator, "10.0.0.5", 20);
-    add(estimator, "10.0.0.6", 40);
+    add_host(estimator, "10.0.0.5", 20);
+    add_host(estimator, "10.0.0.6", 40);
+    add_host(estimator, "2001:db8::f:1", 50);
+    add_host(estimator, "2001:db8:0:7::", 60);
     tick_at(estimator, S);
-    assert_pop(estimator, "10.0.0.4/30", 30);
-    add(estimator, "2001:db8::f:1", 50);
-    add(estimator, "2001:db8:0:7::", 60);
-    tick_at(estimator, 2 * S);
-    assert_int_equal(riptide_estimator_pop(estimator, &estimate), 0);
-    assert_int_equal(estimate->cwnd, 55);
-    assert_int_equal(estimate->dst.len, 61);
-}
-
-TEST(overflow_is_refused_and_counted)
-{
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.max_destinations = 2);
-
-    assert_int_equal(add(estimator, "192.0.2.1", 20), 0);
-    assert_int_equal(add(estimator, "10.0.0.2", 20), 0);
-    assert_int_equal(add(estimator, "10.0.0.3", 20), RIPTIDE_E_FULL);
-    assert_int_equal(add(estimator, "192.0.2.1", 20), 0);
-    assert_int_equal(stats_of(estimator).overflow, 1);
-    assert_int_equal(stats_of(estimator).samples, 3);
-    assert_int_equal(stats_of(estimator).destinations, 0);
-    tick_at(estimator, 1 * S);
+    assert_int_equal(find_host(estimator, "10.0.0.4/30").cwnd, 30);
+    assert_int_equal(find_host(estimator, "10.0.0.7").cwnd, 30);
+    assert_int_equal(find_host(estimator, "2001:db8::/61").cwnd, 55);
     assert_int_equal(stats_of(estimator).destinations, 2);
 }
 
 TEST(impossible_samples_are_refused_and_counted)
 {
+    const struct riptide_sample samples[] = {
+        sample_of("192.0.2.1", 0),
+        sample_of("192.0.2.1", 1u << 31),
+        sample_of("10.0.0.0/24", 20),
+        { .cwnd = 20 },
+    };
     ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_sample no_family = { .cwnd = 20 };
-    struct riptide_sample no_host = { .dst = prefix("10.0.0.0/24"), .cwnd = 20 };
 
-    assert_int_equal(add(estimator, "192.0.2.1", 0), RIPTIDE_E_INVALID);
-    assert_int_equal(add(estimator, "192.0.2.1", 1u << 31), RIPTIDE_E_INVALID);
-    assert_int_equal(riptide_estimator_add(estimator, &no_family), RIPTIDE_E_INVALID);
-    assert_int_equal(riptide_estimator_add(estimator, &no_host), RIPTIDE_E_INVALID);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(riptide_estimator_add(estimator, &samples[i]), RIPTIDE_E_INVALID);
     assert_int_equal(stats_of(estimator).invalid, 4);
+    assert_int_equal(stats_of(estimator).samples, 0);
+}
+
+TEST(closed_connection_that_a_dump_has_shown_is_not_added)
+{
+    ESTIMATOR *estimator = estimator_of_policy("paper");
+    struct riptide_sample sample = sample_of("192.0.2.1", 30);
+
+    sample.closed = true;
+    assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_LEFT_OUT);
+    sample.shown = true;
+    assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_LEFT_OUT);
+    assert_int_equal(stats_of(estimator).left_out, 1);
+    sample.closed = false;
+    assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
+    assert_int_equal(stats_of(estimator).samples, 2);
+}
+
+/* Walks over all, and sums up the windows. */
+static uint32_t walk(const struct riptide_estimator *estimator, uint32_t *n)
+{
+    struct riptide_estimate estimate;
+    uint32_t cursor = 0, sum = 0;
+
+    for (*n = 0; riptide_estimator_next(estimator, &cursor, &estimate) == 0; (*n)++)
+        sum += estimate.cwnd;
+    assert_int_equal(riptide_estimator_next(estimator, &cursor, &estimate), RIPTIDE_E_DONE);
+    return sum;
+}
+
+TEST(walk_sees_each_window_once)
+{
+    ESTIMATOR *estimator = estimator_of_policy("paper");
+    uint32_t n;
+
+    add_host(estimator, "192.0.2.1", 20);
+    add_host(estimator, "192.0.2.2", 30);
+    add_host(estimator, "2001:db8::1", 40);
+    assert_int_equal(walk(estimator, &n), 0); /* no tick yet, no windows */
+    assert_int_equal(n, 0);
+    tick_at(estimator, 1 * S);
+    assert_int_equal(walk(estimator, &n), 90);
+    assert_int_equal(n, 3);
+    add_host(estimator, "192.0.2.2", 30);
+    tick_at(estimator, 91 * S); /* two have passed, and were not popped */
+    assert_int_equal(walk(estimator, &n), 30);
+    assert_int_equal(n, 1);
+}
+
+TEST(samples_that_are_all_left_out_are_explained)
+{
+    ESTIMATOR *estimator = estimator_of_policy("careful");
+    struct riptide_sample idle = sample_of("192.0.2.1", 10), unused = idle;
+    struct riptide_prefix dst = idle.dst;
+    struct riptide_estimate why;
+    uint32_t n;
+
+    idle.data_segs_out = 5;
+    idle.last_data_sent_ms = 60000;
+    unused.closed = true;
+    add(estimator, unused);
+    add(estimator, unused);
+    show(estimator, idle, 1 * S);
+    tick_at(estimator, 2 * S); /* a tick without a sample takes nothing back */
+    why = explain(estimator);
+    assert_int_equal(why.samples, 0);
+    assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 2);
+    assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 1);
+    assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1], 0);
+    assert_int_equal(why.cwnd, 0);
+    assert_true(why.smoothed == 0);
+    assert_int_equal(why.cwnd_max, 100);
+    assert_int_equal(why.updated_ns, 1 * S);
+    /* For all else it is no destination. */
+    assert_int_equal(walk(estimator, &n), 0);
+    assert_int_equal(n, 0);
     assert_int_equal(stats_of(estimator).destinations, 0);
+    assert_null(pop(estimator));
+    /* Newer ones count from their tick on. */
+    add(estimator, unused);
+    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 2);
+    tick_at(estimator, 3 * S);
+    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 1);
+    tick_at(estimator, 93 * S - 1);
+    assert_int_equal(riptide_estimator_find(estimator, &dst, &why), 0);
+    tick_at(estimator, 93 * S);
+    assert_int_equal(riptide_estimator_find(estimator, &dst, &why), RIPTIDE_E_UNKNOWN);
 }
 
-static enum riptide_left_out add_any(const struct riptide_policy_input *input, void *memory,
-                                     const struct riptide_sample *sample)
+/* Each sample is of a second; the smallest counts. A change of the path MTU is popped. */
+TEST(path_mtu_is_the_smallest_of_the_open_connections)
 {
-    uint32_t *n = memory;
+    static const struct {
+        uint32_t pmtus_bytes[2]; /* 0: this kernel does not report it */
+        bool closed;
+        uint32_t expected;
+        bool is_news;
+    } seconds[] = {
+        { { 1500, 1300 }, false, 1300, true },
+        { { 1500, 1300 }, false, 1300, false },
+        { { 1500, 1500 }, false, 1500, true }, /* it ends with the connections that show it */
+        { { 1500, 1300 }, false, 1300, true },
+        { { 1300, 1300 }, true, 0, true },
+        { { 0, 0 }, false, 0, false },
+        { { 68, 68 }, false, 0, false },       /* of a route that went */
+        { { 65536, 65536 }, false, 0, false }, /* loopback's */
+    };
+    ESTIMATOR *estimator = estimator_of_policy("paper");
+    ESTIMATOR *of_prefix = ESTIMATOR_WITH("paper", config.prefix_len4 = 24);
 
-    (void)input;
-    (void)sample;
-    ++*n;
-    return RIPTIDE_LEFT_OUT_NOT;
+    for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+        for (int k = 0; k < 2; k++) {
+            struct riptide_sample sample = sample_of("192.0.2.1", 20);
+
+            sample.pmtu_bytes = seconds[i].pmtus_bytes[k];
+            sample.closed = seconds[i].closed;
+            riptide_estimator_add(estimator, &sample);
+            riptide_estimator_add(of_prefix, &sample);
+        }
+        tick_at(estimator, (i + 1) * S);
+        tick_at(of_prefix, (i + 1) * S);
+        if (find_host(estimator, "192.0.2.1").pmtu_bytes != seconds[i].expected ||
+            pop_all(estimator) != seconds[i].is_news)
+            fail_msg("second %zu", i);
+        assert_int_equal(find_host(of_prefix, "192.0.2.1").pmtu_bytes, 0);
+    }
 }
 
-static double combine_nan(const struct riptide_policy_input *input, void *memory)
+/* Below 5 ms a first flight is not paced. */
+TEST(path_that_becomes_too_short_to_be_paced_is_news)
 {
-    const uint32_t *n = memory;
+    static const struct {
+        uint32_t min_rtt_us;
+        bool is_news;
+    } seconds[] = {
+        { 4999, true }, { 4000, false }, { 5000, true }, { 9000, false }, { 4000, true }
+    };
+    ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    (void)input;
-    return *n > 1 ? NAN : 40;
+    set_pacing(estimator, true);
+    for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+        struct riptide_sample sample = sample_of("192.0.2.1", 30);
+
+        sample.min_rtt_us = seconds[i].min_rtt_us;
+        show(estimator, sample, (i + 1) * S);
+        assert_int_equal(pop_all(estimator), seconds[i].is_news);
+    }
 }
 
-TEST(policy_result_that_is_no_number_is_left_out)
+TEST(rto_min_is_the_largest_delay_in_steps)
 {
-    const struct riptide_policy policy = { .name = "mine",
-                                           .memory_bytes = sizeof(uint32_t),
-                                           .tick_bytes = sizeof(uint32_t),
-                                           .add = add_any,
-                                           .combine = combine_nan };
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.policy = &policy);
+    static const struct {
+        uint32_t rtt_us, floor_us, rto_min_us;
+    } cases[] = {
+        { 300, 0, 0 },
+        { 300, 1000, 1000 },
+        { 1000, 1000, 1000 },
+        { 2000, 1000, 2000 },
+        { 2001, 1000, 2250 },
+        { 3100, 1000, 3250 },
+        { 250000, 1000, 256000 },
+        { 3100, 20000, 20000 },
+        /* a router refuses more than 60 s, and the window with it */
+        { 58000000, 1000, 60000000 },
+        { 59000000, 1000, 60000000 },
+        { UINT32_MAX, 1000, 60000000 },
+    };
 
-    learn(estimator, 7, 1 * S);
-    assert_pop(estimator, "192.0.2.1", 40);
-    add(estimator, "192.0.2.1", 7);
-    learn(estimator, 7, 2 * S);
-    assert_no_change(estimator);
-    assert_int_equal(stats_of(estimator).invalid, 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ESTIMATOR *estimator = ESTIMATOR_WITH("bdp", config.rto_min_floor_us = cases[i].floor_us);
+        struct riptide_sample sample = busy(20);
+
+        sample.rtt_us = cases[i].rtt_us;
+        show(estimator, sample, S);
+        assert_int_equal(explain(estimator).rto_min_us, cases[i].rto_min_us);
+    }
+}
+
+TEST(rto_min_alone_is_a_change)
+{
+    ESTIMATOR *estimator = ESTIMATOR_WITH("bdp", config.rto_min_floor_us = 1000);
+    struct riptide_sample sample = busy(20);
+
+    for (uint64_t s = 1; s < 3; s++) {
+        show(estimator, sample, s * S);
+        assert_int_equal(pop_all(estimator), s == 1);
+    }
+    sample.rtt_us = 3 * RTT_US;
+    show(estimator, sample, 3 * S);
+    assert_int_equal(pop_all(estimator), 1);
+    assert_int_equal(cwnd_of(estimator), 20);
+}
+
+TEST(figures_that_cannot_be_true_stay_within_bounds)
+{
+    for (size_t i = 0; policies[i]; i++) {
+        ESTIMATOR *estimator = estimator_of_policy(policies[i]->name);
+        struct riptide_sample sample = busy((1u << 31) - 1);
+
+        sample.delivery_rate_Bps = UINT64_MAX;
+        sample.min_rtt_us = sample.rtt_us = UINT32_MAX;
+        sample.mss_bytes = 1;
+        sample.data_segs_out = sample.retrans_segs = UINT32_MAX;
+        sample.last_data_sent_ms = UINT32_MAX;
+        add(estimator, sample);
+        sample.last_data_sent_ms = 0;
+        show(estimator, sample, 1 * S);
+        assert_in_range(cwnd_of(estimator), 10, 100);
+        sample.min_rtt_us = 1;
+        sample.delivery_rate_Bps = 1;
+        show(estimator, sample, UINT64_MAX / 2); /* of another path; the first has expired */
+        show(estimator, sample, UINT64_MAX / 2);
+        assert_in_range(cwnd_of(estimator), 10, 100);
+    }
+}
+
+static void assert_refused(const struct riptide_estimator_config *config, const char *field,
+                           const char *text)
+{
+    struct riptide_estimator *estimator = NULL;
+    struct riptide_error error = { .text = "" };
+
+    assert_int_equal(riptide_estimator_new(&estimator, config, &error), -EINVAL);
+    assert_null(estimator);
+    assert_string_equal(error.field, field);
+    assert_memory_equal(error.text, text, strlen(text));
+}
+
+/* The defaults with one field changed. */
+#define REFUSED(option, value)                                                                     \
+    do {                                                                                           \
+        struct riptide_estimator_config config = config_of_policy("paper");                        \
+                                                                                                   \
+        config.option = value;                                                                     \
+        assert_refused(&config, "estimator." #option, "estimator." #option ": ");                  \
+    } while (0)
+
+/* Policy paper with one member changed. */
+#define REFUSED_POLICY(member, wrong, text)                                                        \
+    do {                                                                                           \
+        struct riptide_policy policy = *riptide_policy_find("paper");                              \
+        struct riptide_estimator_config config = config_of_policy("paper");                        \
+                                                                                                   \
+        policy.member = wrong;                                                                     \
+        config.policy = &policy;                                                                   \
+        assert_refused(&config, "estimator.policy", "estimator.policy: " text);                    \
+    } while (0)
+
+TEST(options_are_refused_by_name)
+{
+    REFUSED(history_weight, 1.0);
+    REFUSED(history_weight, -0.1);
+    REFUSED(history_weight, __builtin_nan(""));
+    REFUSED(cwnd_min, 0);
+    REFUSED(cwnd_max, 9);
+    REFUSED(cwnd_max, 65536);
+    REFUSED(prefix_len4, 33);
+    REFUSED(prefix_len6, 129);
+    REFUSED(ttl_ns, 0);
+    REFUSED(max_destinations, 0);
+    REFUSED(max_destinations, (1 << 24) + 1);
+    REFUSED(rto_min_floor_us, 999);
+    REFUSED(rto_min_floor_us, 60000001);
+    REFUSED(policy, NULL);
+    REFUSED_POLICY(name, NULL, "not given, or without a name");
+    REFUSED_POLICY(add, NULL, "without its functions add and combine");
+    REFUSED_POLICY(combine, NULL, "without its functions add and combine");
+    REFUSED_POLICY(memory_bytes, RIPTIDE_POLICY_MEMORY_BYTES + 1, "memory_bytes must be at most 256");
+    REFUSED_POLICY(tick_bytes, policy.memory_bytes + 1, "tick_bytes must be at most memory_bytes");
+    REFUSED_POLICY(name, "careful", "its name is that of a built-in one");
 }

@@ -1,27 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Policy paper, history and a policy of the host's own on literal windows.
- */
-#include "compute/estimator.h"
-#include "estimators.h"
+/* Policies paper and bdp, and one of the host's own, on literal samples and times. */
+#include "careful_case.h"
 #include "prefix.h"
 
-#include <errno.h>
+#include <math.h>
 
-TEST(paper_counts_open_ones_alone)
+TEST(each_policy_is_found_by_its_name)
 {
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_sample closed = {
-        .dst = prefix("192.0.2.1"), .cwnd = 80, .data_segs_out = 500, .closed = true
-    };
+    size_t n;
 
-    riptide_estimator_add(estimator, &closed);
-    learn(estimator, 30, 1 * S);
-    assert_int_equal(cwnd_of(estimator), 30);
-    assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 1);
-    /* They do not keep the window either. */
-    show(estimator, closed, 2 * S);
-    assert_int_equal(explain(estimator).updated_ns, 1 * S);
+    for (n = 0; policies[n]; n++)
+        assert_ptr_equal(riptide_policy_find(policies[n]->name), policies[n]);
+    assert_int_equal(n, 3);
+    assert_null(riptide_policy_find("no such"));
+}
+
+TEST(paper_and_bdp_count_open_connections_alone)
+{
+    static const char *const names[] = { "paper", "bdp" };
+
+    for (size_t i = 0; i < 2; i++) {
+        ESTIMATOR *estimator = estimator_of_policy(names[i]);
+        struct riptide_sample open = busy(60), closed = busy(90);
+
+        closed.closed = true;
+        for (int k = 0; k < 100; k++)
+            add(estimator, closed);
+        show(estimator, open, 1 * S);
+        assert_int_equal(cwnd_of(estimator), 60);
+        assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 100);
+        /* They do not keep the window either. */
+        show(estimator, closed, 2 * S);
+        assert_int_equal(explain(estimator).updated_ns, 1 * S);
+    }
 }
 
 /* More than an estimate's `samples` count. */
@@ -36,50 +47,47 @@ TEST(mean_of_very_many_connections)
     assert_int_equal(explain(estimator).samples, 65535);
 }
 
-static struct riptide_sample measured(uint32_t min_rtt_us)
+TEST(bdp_is_path_rate_times_rtt_by_flows)
 {
-    return (struct riptide_sample){ .dst = prefix("192.0.2.1"),
-                                    .cwnd = 30,
-                                    .data_segs_out = 100,
-                                    .acked_bytes = 100001,
-                                    .rtt_us = 3 * min_rtt_us,
-                                    .min_rtt_us = min_rtt_us,
-                                    .mss_bytes = 1000,
-                                    .delivery_rate_Bps = 1000000 };
+    ESTIMATOR *estimator = ESTIMATOR_WITH("bdp", config.cwnd_min = 1, config.cwnd_max = 1000);
+
+    add(estimator, busy(200));
+    add(estimator, busy(100));
+    tick_at(estimator, 1 * S);
+    assert_int_equal(cwnd_of(estimator), 150);
+    for (int i = 0; i < 10; i++)
+        add(estimator, busy(3));
+    tick_at(estimator, 2 * S);
+    assert_int_equal(cwnd_of(estimator), 30);
+}
+
+TEST(bdp_fades_over_a_minute)
+{
+    ESTIMATOR *estimator = ESTIMATOR_WITH("bdp", config.cwnd_min = 1);
+
+    show(estimator, busy(60), 1 * S);
+    show(estimator, busy(10), 31 * S);
+    assert_int_equal(cwnd_of(estimator), 30);
+    show(estimator, busy(40), 32 * S);
+    assert_int_equal(cwnd_of(estimator), 40);
 }
 
 TEST(each_policy_knows_the_smallest_round_trip_time)
 {
     for (size_t n = 0; policies[n]; n++) {
+        static const uint32_t min_rtts_us[] = { 30000, 0, 20000 };
         ESTIMATOR *estimator = estimator_of_policy(policies[n]->name);
-        struct riptide_sample sample = measured(30000);
+        struct riptide_sample sample = busy(30);
 
-        riptide_estimator_add(estimator, &sample);
-        sample = measured(0);
-        riptide_estimator_add(estimator, &sample);
-        show(estimator, measured(20000), S);
-        assert_int_equal(find_host(estimator, "192.0.2.1").min_rtt_us, 20000);
-        sample = measured(25000);
-        riptide_estimator_add(estimator, &sample); /* of the tick to come */
-        assert_int_equal(find_host(estimator, "192.0.2.1").min_rtt_us, 20000);
-    }
-}
-
-TEST(a_path_that_is_too_short_to_be_paced_by_now_is_news)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    const struct {
-        uint32_t min_rtt_us;
-        bool is_news;
-    } cases[] = {
-        { 4999, true }, { 4000, false }, { 5000, true }, { 9000, false }, { 4000, true }
-    };
-
-    set_pacing(estimator, true);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        show(estimator, measured(cases[i].min_rtt_us), (i + 1) * S);
-        assert_int_equal(cwnd_of(estimator), 30);
-        assert_int_equal(pop_all(estimator), cases[i].is_news);
+        for (size_t i = 0; i < 3; i++) {
+            sample.min_rtt_us = min_rtts_us[i];
+            add(estimator, sample);
+        }
+        tick_at(estimator, S);
+        assert_int_equal(explain(estimator).min_rtt_us, 20000);
+        sample.min_rtt_us = 25000;
+        add(estimator, sample); /* of the tick to come */
+        assert_int_equal(explain(estimator).min_rtt_us, 20000);
     }
 }
 
@@ -89,6 +97,7 @@ enum { MOST_WINDOWS = 63 };
 struct windows {
     uint32_t n, cwnds[MOST_WINDOWS];
 };
+static_assert(sizeof(struct windows) == RIPTIDE_POLICY_MEMORY_BYTES, "as much as there is");
 
 struct largest {
     struct riptide_policy policy;
@@ -124,7 +133,7 @@ static double largest_combine(const struct riptide_policy_input *input, void *me
     return largest;
 }
 
-TEST(functions_of_a_host_find_their_own)
+TEST(policy_of_the_host_has_its_memory_and_input)
 {
     unsigned int n = 0;
     const struct largest largest = { { .name = "largest",
@@ -137,7 +146,6 @@ TEST(functions_of_a_host_find_their_own)
     ESTIMATOR *estimator =
         ESTIMATOR_WITH("paper", config.policy = &largest.policy, config.prefix_len4 = 24);
 
-    static_assert(sizeof(struct windows) == RIPTIDE_POLICY_MEMORY_BYTES, "as much as there is");
     for (uint32_t i = 1; i < MOST_WINDOWS; i++)
         add_cwnd(estimator, 23 + i);
     learn(estimator, 61, S);
@@ -150,111 +158,44 @@ TEST(functions_of_a_host_find_their_own)
     assert_true(explain(estimator).smoothed == 61);
 }
 
+/* Takes windows below 100; of a tick with more than one it makes no number. */
 static enum riptide_left_out impossible_add(const struct riptide_policy_input *input, void *memory,
                                             const struct riptide_sample *sample)
 {
-    (void)memory;
+    uint32_t *n = memory;
+
     assert_int_equal(input->base_cwnd, 0);
+    ++*n;
+    if (sample->cwnd < 100)
+        return RIPTIDE_LEFT_OUT_NOT;
     return (enum riptide_left_out)(sample->cwnd % 2 ? 100000 : -1);
 }
 
-TEST(impossible_answer_of_a_policy_is_invalid)
+static double impossible_combine(const struct riptide_policy_input *input, void *memory)
+{
+    const uint32_t *n = memory;
+
+    (void)input;
+    return *n > 1 ? NAN : 40;
+}
+
+TEST(impossible_answers_of_a_policy_are_invalid)
 {
     const struct riptide_policy policy = { .name = "impossible",
-                                           .memory_bytes = 8,
+                                           .memory_bytes = sizeof(uint32_t),
+                                           .tick_bytes = sizeof(uint32_t),
                                            .add = impossible_add,
-                                           .combine = largest_combine };
+                                           .combine = impossible_combine };
     ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.policy = &policy);
-    struct riptide_sample sample = { .dst = prefix("192.0.2.1"), .cwnd = 10 };
+    struct riptide_sample sample = { .dst = prefix("192.0.2.1") };
 
-    assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_LEFT_OUT);
-    sample.cwnd = 11;
-    assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_LEFT_OUT);
-    assert_int_equal(stats_of(estimator).invalid, 2);
-}
-
-TEST(sample_that_is_no_evidence_has_an_outcome)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_sample sample = { .dst = prefix("192.0.2.1"), .cwnd = 30, .closed = true };
-
-    assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_LEFT_OUT);
-    assert_int_equal(stats_of(estimator).left_out, 1);
-    sample.shown = true;
-    assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_LEFT_OUT);
-    assert_int_equal(stats_of(estimator).left_out, 1);
-    sample.closed = false;
-    assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
-}
-
-TEST(tables_are_complete)
-{
-    const struct riptide_policy *policy;
-    size_t n;
-
-    for (n = 0; (policy = policies[n]); n++) {
-        assert_ptr_equal(riptide_policy_find(policy->name), policy);
-    }
-    assert_int_equal(n, 3);
-    assert_null(riptide_policy_find("no such"));
-}
-
-static void assert_refused(const struct riptide_estimator_config *config, const char *field,
-                           const char *text)
-{
-    struct riptide_estimator *estimator = NULL;
-    struct riptide_error error = { .text = "" };
-
-    assert_int_equal(riptide_estimator_new(&estimator, config, &error), -EINVAL);
-    assert_null(estimator);
-    assert_string_equal(error.field, field);
-    assert_memory_equal(error.text, text, strlen(text));
-}
-
-/* The defaults with one field changed. */
-#define REFUSED(option, value)                                                                     \
-    do {                                                                                           \
-        struct riptide_estimator_config config = config_of_policy("paper");                        \
-                                                                                                   \
-        config.option = value;                                                                     \
-        assert_refused(&config, "estimator." #option, "estimator." #option ": ");                  \
-    } while (0)
-
-#define REFUSED_POLICY(member, wrong, text)                                                        \
-    do {                                                                                           \
-        struct riptide_policy policy = *riptide_policy_find("paper");                              \
-        struct riptide_estimator_config config = config_of_policy("paper");                        \
-                                                                                                   \
-        policy.member = wrong;                                                                     \
-        config.policy = &policy;                                                                   \
-        assert_refused(&config, "estimator.policy", "estimator.policy: " text);                    \
-    } while (0)
-
-TEST(options_are_refused_by_name)
-{
-    struct riptide_estimator_config of_us = config_of_policy("paper");
-
-    REFUSED(history_weight, 1.0);
-    REFUSED(history_weight, -0.1);
-    REFUSED(history_weight, __builtin_nan(""));
-    REFUSED(cwnd_min, 0);
-    REFUSED(cwnd_max, 9);
-    REFUSED(cwnd_max, 65536);
-    REFUSED(prefix_len4, 33);
-    REFUSED(prefix_len6, 129);
-    REFUSED(ttl_ns, 0);
-    REFUSED(max_destinations, 0);
-    REFUSED(max_destinations, (1 << 24) + 1);
-    REFUSED(rto_min_floor_us, 60000001);
-    REFUSED(policy, NULL);
-    REFUSED_POLICY(name, NULL, "not given, or without a name");
-    REFUSED_POLICY(add, NULL, "without its functions add and combine");
-    REFUSED_POLICY(combine, NULL, "without its functions add and combine");
-    REFUSED_POLICY(memory_bytes, RIPTIDE_POLICY_MEMORY_BYTES + 1, "memory_bytes must be at most 256");
-    REFUSED_POLICY(tick_bytes, policy.memory_bytes + 1, "tick_bytes must be at most memory_bytes");
-    REFUSED_POLICY(name, "careful", "its name is that of a built-in one");
-    of_us.rto_min_floor_us = 999;
-    assert_refused(&of_us, "estimator.rto_min_floor_us",
-                   "estimator.rto_min_floor_us: 999 us; must be 1 ms to 60 s, or 0, which leaves "
-                   "rto_min unchanged");
+    learn(estimator, 7, 1 * S);
+    assert_int_equal(pop(estimator)->cwnd, 40);
+    add_cwnd(estimator, 7);
+    learn(estimator, 7, 2 * S);
+    assert_null(pop(estimator));
+    assert_int_equal(stats_of(estimator).invalid, 1);
+    for (sample.cwnd = 100; sample.cwnd < 102; sample.cwnd++)
+        assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_LEFT_OUT);
+    assert_int_equal(stats_of(estimator).invalid, 3);
 }

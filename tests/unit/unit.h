@@ -61,14 +61,27 @@ static inline void unit_add(struct CMUnitTest test)
         close(fd);                                                                                 \
     }
 
-/* Another one in each run; it is printed, and SEED=N in the environment repeats it. */
-static inline void seed_random(void)
+/* Prints the seed; SEED=N in the environment has another one drawn from. */
+static inline void seed_with(unsigned int seed)
 {
     const char *text = getenv("SEED");
-    unsigned int seed = text ? (unsigned int)strtoul(text, NULL, 10) : (unsigned int)time(NULL);
 
+    if (text)
+        seed = (unsigned int)strtoul(text, NULL, 10);
     print_message("# seed %u\n", seed);
     unit_random = seed + UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Another one in each run, for what must hold whatever is drawn. */
+static inline void seed_random(void)
+{
+    seed_with((unsigned int)time(NULL));
+}
+
+/* The same in each run, for what chance could fail. */
+static inline void seed_fixed(void)
+{
+    seed_with(1);
 }
 
 /* xorshift64 */
