@@ -15,7 +15,6 @@ import json
 import os
 import random
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -26,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import cgroups  # noqa: E402
 import invariant  # noqa: E402
 from connection import tcp_info  # noqa: E402
-from control import ask, connect, count_fds, read_line, resident_kb  # noqa: E402
+from control import ask, connect, count_fds, is_served, read_line, resident_kb  # noqa: E402
 from netns import (BUILD, RIPTIDE, RIPTIDED, TABLE, Network, mount_build, routes, rules,  # noqa: E402
                    wait_until)
 from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query  # noqa: E402
@@ -195,15 +194,10 @@ class Soak:
             "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
             "--log-level", "warning", stderr=self.log, stdout=self.log)
         n_rules = 0 if self.apply == "program" else 2
-        wait_until(lambda: self.is_running() and self.answers(), "the control socket")
+        wait_until(lambda: self.is_running() and is_served(), "the control socket")
         self.riptide("resume")  # the state keeps a pause, which may have found no place to end
         wait_until(lambda: self.is_running() and len(rules(self.host)) == n_rules, "our rules")
         self.figures.rows = []
-
-    def answers(self):
-        with contextlib.suppress(OSError):
-            connect().close()
-            return True
 
     def is_running(self):
         if self.daemon.poll() is not None:

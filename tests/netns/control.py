@@ -48,10 +48,18 @@ def status(path=PATH):
     return answer
 
 
+def is_served(path=PATH):
+    """Whether a daemon accepts clients there: it binds its socket before it listens."""
+    with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
+        connect(path).close()
+        return True
+
+
 def wait_rounds(n=2, path=PATH):
-    """Waits for n rounds, the last of which began after the call."""
+    """Waits for n rounds, the last of which began after the call, of a daemon that may just start."""
     def number():
         return (status(path)["round"] or {"number": 0})["number"]  # none yet
+    wait_until(lambda: is_served(path), "the control socket")
     before = number()
     wait_until(lambda: number() >= before + n, f"{n} rounds")
 

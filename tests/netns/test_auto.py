@@ -16,7 +16,7 @@ def test_routes_are_beside_the_program_where_idle_connections_restart(net, cgrou
     net.host.sysctl("ipv4/tcp_slow_start_after_idle", after_idle)
     net.learned("203.0.113.1", 30)
     with Daemon(net.host, "--cgroup", cgroup, has_rules=by == "both") as riptided:
-        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        wait_until(lambda: net.starts("203.0.113.1") > 10, "a window")
         assert (status()["apply"]["asked"], status()["apply"]["by"], bool(routes(net.host))) == ("auto", by, by == "both")
         assert riptided.said().count(f"riptided: --apply auto chose {by}: {why}\n") == 1
         assert status()["apply"]["why"] == why
@@ -42,7 +42,7 @@ def test_routes_that_cannot_start_leave_the_program_alone(net, cgroup):
     refusal = done.stderr.splitlines()[-1].partition("cannot start: ")[2]
     assert done.returncode == 1 and "lookup main" in refusal
     with Daemon(net.host, "--cgroup", cgroup, has_rules=False) as riptided:
-        wait_until(lambda: net.connect("203.0.113.1").cwnd() > 10, "a window")
+        wait_until(lambda: net.starts("203.0.113.1") > 10, "a window")
         assert (status()["apply"]["by"], status()["health"]) == ("program", "ok")
         assert f"--apply auto chose program: no routes: {refusal}\n" in riptided.said()
 

@@ -16,7 +16,7 @@ import urllib.request
 
 import pytest
 from control import add_experiment, outcome_line, write_state
-from netns import REPOSITORY, RIPTIDE, Daemon, wait_until
+from netns import DEADLINE_S, REPOSITORY, RIPTIDE, Daemon, wait_until
 
 RULES = REPOSITORY / "docs/effect.rules.yaml"
 DASHBOARD = json.loads((REPOSITORY / "docs/riptide.dashboard.json").read_text())
@@ -74,7 +74,7 @@ def exporter(host):
 def ask(host, what, **parameters):
     """Queries Prometheus; returns the data of the answer."""
     url = f"http://{PROMETHEUS}/api/v1/{what}?{urllib.parse.urlencode(parameters)}"
-    with host.entered(), urllib.request.urlopen(url, timeout=10) as answer:
+    with host.entered(), urllib.request.urlopen(url, timeout=DEADLINE_S) as answer:
         return json.load(answer)["data"]
 
 
@@ -128,7 +128,7 @@ def test_each_question_has_an_answer_of_a_riptided_that_helps(net, cgroup, tmp_p
             missing[:] = [(title, expression) for title, expression in missing if not instant(net.host, expression)]
             return not missing
         try:
-            wait_until(is_answered, "all answers", 60)
+            wait_until(is_answered, "all answers")
         finally:
             assert not missing, missing
         effect = instant(net.host, 'riptide:effect_time{bound="estimate"}')

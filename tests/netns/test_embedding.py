@@ -7,7 +7,7 @@ import subprocess
 
 import cgroups
 import pytest
-from netns import BUILD, rules, wait_until, windows
+from netns import BUILD, DEADLINE_S, rules, windows
 from programs import Program
 from test_install import needed, run, tree  # noqa: F401
 
@@ -83,7 +83,7 @@ def test_an_applier_alone_gives_a_window_and_takes_it_back(net, build):
     assert "applied by routes: 33 \n" in lines
     assert windows(net.host) == {"203.0.113.1": 33} and net.connect("203.0.113.1").cwnd() == 33
     process.stdin.close()
-    assert process.wait(10) == 0 and not rules(net.host) and not windows(net.host)
+    assert process.wait(DEADLINE_S) == 0 and not rules(net.host) and not windows(net.host)
 
 
 def test_a_host_applies_windows_of_its_own_by_routes_and_by_the_program(net, cgroup):

@@ -52,7 +52,7 @@ def fail_each(host, directory, at_least, *plan, environment=()):
     """Runs a plan of tests/netns/faults.c, in which at_least that many calls must fail."""
     plan = [getattr(errno, str(word), word) for word in plan]
     done = host.run("env", *environment, MOUNTED / "tests" / "netns" / "faults", directory / "state", *plan,
-                    check=False, timeout=300)
+                    check=False, timeout=900)
     print(done.stdout + done.stderr)
     assert done.returncode == 0
     assert int(re.search(r": points (\d+),", done.stdout).group(1)) >= at_least

@@ -69,12 +69,12 @@ def test_those_held_out_start_with_one_segment_after_lost_syns(net, daemon):
         server = stack.enter_context(net.world.socket(socket.AF_INET))
         server.bind(("", 0))
         server.listen(0)
-        clients = [stack.enter_context(net.host.socket(socket.AF_INET)) for _ in range(13)]
+        clients = [stack.enter_context(net.host.socket(socket.AF_INET)) for _ in range(25)]
         for client in clients:
             client.setblocking(False)
             client.connect_ex(("203.0.113.1", server.getsockname()[1]))
         late = clients[1:]
-        wait_until(lambda: min(tcp_info(client).retrans_segs for client in late) == 2, "SYNs to be retransmitted")
+        wait_until(lambda: min(tcp_info(client).retrans_segs for client in late) >= 2, "SYNs to be retransmitted")
         server.listen(100)
         wait_until(lambda: {tcp_info(client).state for client in late} == {1}, "them to be established")
         assert {tcp_info(client).cwnd for client in late} == {1}
@@ -92,7 +92,7 @@ def test_a_path_counts_in_both_arms_or_in_none(cgroup):
 
         def opened(arm):
             return figures_of(near.run(RIPTIDE, "metrics").stdout)[f"riptide_connections_total{{opened={arm}}}"]
-        wait_until(lambda: min(opened("with_window"), opened("held_out")) > 60, "connections of both arms", 20)
+        wait_until(lambda: min(opened("with_window"), opened("held_out")) > 60, "connections of both arms")
         effect = status()["apply"]["effect"]
         assert effect["connections"] == effect["held_out"] == 0
 

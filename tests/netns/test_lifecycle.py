@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 from control import one_line, status, wait_rounds, write_state
@@ -78,10 +77,9 @@ def test_flush_names_a_riptided_that_does_not_answer(net):
         with daemon.stopped():
             flush = net.host.start(RIPTIDE, "flush", stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
-            began = time.monotonic()
             wait_until(lambda: not rules(net.host), "no rules")
-            assert time.monotonic() - began < 4  # before its timeout for an answer
-            stdout, stderr = flush.communicate(timeout=60)
+            assert flush.poll() is None, "it removes them before it waits for an answer"
+            stdout, stderr = flush.communicate(timeout=DEADLINE_S)
             assert (flush.returncode, stdout) == (1, f"removed: rules 2, routes 3, table {TABLE}\n")
             assert not rules(net.host) and not routes(net.host)
         assert stderr == (
@@ -288,7 +286,7 @@ def test_a_pause_and_a_hint_outlive_a_restart_and_a_crash(net, cgroup, tmp_path,
         return Daemon(net.host, "--apply", apply, *where, "--state", state, **more)
 
     def starts_with():
-        return net.connect(peer).cwnd()
+        return net.starts(peer)
     with started(has_rules=apply != "program"):
         wait_until(lambda: starts_with() > 15, "a window")
         net.host.run(RIPTIDE, "hint", peer, "--max", "15", "--for", "1h")

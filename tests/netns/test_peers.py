@@ -30,7 +30,7 @@ def forge_syn(world, source, target, port):
 def test_a_forged_source_teaches_nothing(net):
     """Its handshake is never complete, so there is no connection to learn from."""
     forged = "192.0.2.66"
-    net.learned(PEER, 20)
+    cwnd = net.learned(PEER, 20).cwnd()
     with net.host.socket(socket.AF_INET) as listener:
         listener.bind(("", 0))
         listener.listen()
@@ -38,7 +38,7 @@ def test_a_forged_source_teaches_nothing(net):
         wait_until(lambda: forged in net.host.run("ss", "-tnH", "state", "syn-recv").stdout,
                    "a connection half open")
         with Daemon(net.host):
-            assert wait_window(net.host, PEER) == 20
+            assert wait_window(net.host, PEER) == cwnd
             assert observe(net.host).keys() == windows(net.host).keys() == {PEER}
 
 

@@ -10,7 +10,6 @@ import pytest
 from netns import wait_until
 from routing_ask import FIRST, PEER, WITHOUT_US, ask, is_as_without_us, is_ours, wait_ours
 from routing_base import mac
-from programs import Driver
 
 # Another router on the first link, and the destination behind it.
 BETTER = {4: "10.0.0.77", 6: "fe80::77"}

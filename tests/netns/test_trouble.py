@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from control import status
-from netns import (BY_ROUTES, PATIENCE, RIPTIDE, RIPTIDED, Daemon, routes, rules, snapshot, wait_until, wait_window,
+from netns import (BY_ROUTES, DEADLINE_S, PATIENCE, RIPTIDE, RIPTIDED, Daemon, routes, rules, snapshot, wait_until, wait_window,
                    windows)
 
 WARNING = {"--state": "warning: state not saved: ", "--metrics": "warning: metrics: "}
@@ -150,7 +150,7 @@ def test_rounds_go_on_while_many_routes_change_and_the_rules_return(net):
     with Daemon(net.host, *BY_ROUTES, interval="200ms", has_rules=False) as daemon:
         wait_until(lambda: status()["round"], "a round")
         number = status()["round"]["number"]
-        wait_until(lambda: status()["round"]["number"] > number + 5, "five more rounds", 10)
+        wait_until(lambda: status()["round"]["number"] > number + 5, "five more rounds")
         end()
         wait_until(lambda: len(rules(net.host)) == 2 and windows(net.host), "rules and routes")
         assert daemon.is_running()
@@ -162,7 +162,7 @@ def test_a_command_ends_while_many_routes_change(net, command):
     """--once ends with its rules in place."""
     end = change_many_routes(net.host)
     done = net.host.start(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert done.wait(30 * PATIENCE) == 0
+    assert done.wait(DEADLINE_S * PATIENCE) == 0
     assert len(rules(net.host)) == (2 if "--once" in command else 0)
     end()
 

@@ -278,7 +278,7 @@ class Twins:
         by the kernel itself may reach one twin before the other: only lasting differences count.
         What the kernel does not announce is found within a minute: the driver takes that as passed.
         If the kernel without us alternates between routes, any of them is right."""
-        end = time.monotonic() + 10
+        end = time.monotonic() + 30
         tries = 0
         while True:
             self.driver.quiet()

@@ -9,7 +9,7 @@ WRAPPER = os.environ.get("RIPTIDE_WRAPPER", "").split()
 IS_SANITIZED = "ASAN_OPTIONS" in os.environ  # as ./dev sets it for its lane
 SLOWNESS = int(os.environ.get("RIPTIDE_PATIENCE", 1))  # of a guest
 PATIENCE = 10 if WRAPPER or IS_SANITIZED else SLOWNESS
-DEADLINE_S = 30  # longer than any awaited event takes on a busy machine
+DEADLINE_S = 60  # longer than any awaited event takes on a busy machine
 
 
 def wait_until(condition, what, deadline_s=DEADLINE_S):

@@ -12,9 +12,9 @@ says() {
     exit 1
 }
 
-# soon TEXT COMMAND...: likewise, within 20 s.
+# soon TEXT COMMAND...: likewise, within 60 s.
 soon() {
-    local text=$1 end=$((SECONDS + 20))
+    local text=$1 end=$((SECONDS + 60))
     shift
     until [[ $("$@" 2>&1) == *"$text"* ]]; do
         ((SECONDS < end)) || says "$text" "$@"
