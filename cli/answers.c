@@ -528,7 +528,7 @@ static json_t *changes_json(const struct daemon *daemon, const struct riptide_pr
 
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
 {
-    const struct riptide_prefix group = settings_group(daemon->settings, peer);
+    const struct riptide_prefix group = explanation_group(daemon->settings, peer);
     const struct riptide_window nothing = { .estimate = NULL }, *found = &nothing;
     const struct riptide_applier_stats *stats;
     const struct settings *settings = daemon->settings;
@@ -557,7 +557,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
             json_object_set_new(route, "reason", json_string(stats->program_reason));
     }
     return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:s, s:s?}}",
-                     "destination", dst, "in_scope", settings_have_peer(settings, peer), "policy",
+                     "destination", dst, "in_scope", explanation_has_peer(settings, peer), "policy",
                      settings->estimator.policy->name, "dry_run", settings->applier.dry_run,
                      "window", window, "seen", seen, "route", route, "program",
                      program_json(daemon, found), "rules", rules_json(daemon, peer->family),
@@ -565,7 +565,7 @@ json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
                      riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), "why", stats->why);
 }
 
-int answers_print_metrics(FILE *out, const void *from)
+void answers_print_metrics(FILE *out, const void *from)
 {
     struct daemon *daemon = (struct daemon *)from;
     struct riptide_verdict verdict;
@@ -582,7 +582,6 @@ int answers_print_metrics(FILE *out, const void *from)
     };
 
     metrics_print(out, &metrics);
-    return 0;
 }
 
 json_t *daemon_metrics(struct daemon *daemon)

@@ -34,7 +34,7 @@ struct command_options {
 
 #define COMMAND_ROW(name, kind, field, help)                                                       \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct command_options, field), help, NULL, NULL             \
+        name, &value_##kind, offsetof(struct command_options, field), help, NULL                   \
     }
 
 /* Prints a document as JSON and frees it. Returns the exit status: a failure if it is NULL. */

@@ -1,211 +1,144 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads riptided.conf into settings, line by line in a copy of the text, to which values point. */
+/* riptided.conf: keys for the host, then sections of prefixes with theirs. Pure. */
 #include "settings.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct reader {
     struct settings *settings;
-    const char *name; /* of the file */
-    int line;
-    const char *section; /* empty: none yet */
-    bool is_lost;        /* the section's header is wrong, so its keys have no meaning */
-    int code;            /* 0, or the first error */
-
-    /* The target of the section's keys, and which of them it has. */
-    const struct option_row *rows;
+    const struct option_row *rows; /* of the present section */
     void *target;
-    bool *given;
-    bool given_of_all[OPTIONS_MAX_ROWS], given_of_prefix[OPTIONS_MAX_ROWS];
+    bool given[OPTIONS_MAX_ROWS]; /* which of them it has */
+    bool is_lost;                 /* its header is wrong, so its keys have no meaning */
 };
 
-/* Later mistakes may follow from the first one. */
-__attribute__((format(printf, 3, 4))) static int fail(struct reader *reader, int code,
-                                                      const char *format, ...)
+static int set_key(struct reader *reader, const char *key, const char *value,
+                   struct riptide_error *error)
 {
-    char *text = NULL;
-    va_list args;
-    int n;
-
-    if (reader->code)
-        return code;
-    reader->code = code;
-    va_start(args, format);
-    n = vasprintf(&text, format, args);
-    va_end(args);
-    options_say(&reader->settings->mistake, "%s:%d: %s", reader->name, reader->line,
-                n < 0 ? strerror(ENOMEM) : text);
-    free(n < 0 ? NULL : text);
-    return code;
-}
-
-static int fail_key(struct reader *reader, const char *key)
-{
-    const struct option_row *row = options_find(settings_rows, key, strlen(key));
-
-    if (row && row->section)
-        return fail(reader, -EINVAL, "%s: belongs to [%s]", key, row->section);
-    if (row)
-        return fail(reader, -EINVAL, "%s: is only a command-line option", key);
-    return fail(reader, -EINVAL, "%s: unknown key (riptided.conf(5) lists them)", key);
-}
-
-static int set_value(struct reader *reader, const struct option_row *row, char *value)
-{
-    bool *given = &reader->given[row - reader->rows];
-    void *target = (char *)reader->target + row->offset;
+    const struct option_row *row = options_find(reader->rows, key, strlen(key));
+    bool *given;
     int r;
 
+    if (!row && options_find(settings_rows, key, strlen(key)))
+        return options_refuse(error, "%s: belongs before the first [prefix ...]", key);
+    if (!row)
+        return options_refuse(error, "%.40s: unknown key (riptided.conf(5) lists all, CHANGELOG.md "
+                                     "those that were removed)", key);
+    if (!row->field)
+        return options_refuse(error, "%s: is only a command-line option", key);
+    given = &reader->given[row - reader->rows];
     if (*given && !row->kind->is_list)
-        return fail(reader, -EINVAL, "%s: was given already", row->name);
-    r = value_parse(row->kind, target, value);
-    if (r == -EINVAL)
-        return fail(reader, r, "%s%s%s: %s", row->name, *value ? " " : "", value,
-                    row->kind->expected);
+        return options_refuse(error, "%s: was given already", key);
+    r = row->kind->parse((char *)reader->target + row->offset, value);
     if (r < 0)
-        return fail(reader, r, "%s: %s", row->name, strerror(-r));
+        return options_refuse(error, "%s%s%.60s: %s", key, *value ? " " : "", value,
+                              r == -EINVAL ? row->kind->expected : strerror(-r));
     /* In a hint 0 means that it is not set. */
-    if (reader->rows == override_rows && row->kind == &value_u32 && *(uint32_t *)target == 0)
-        return fail(reader, -EINVAL, "%s 0: must be above 0", row->name);
+    if (reader->rows == override_rows && row->kind == &value_u32 && !strcmp(value, "0"))
+        return options_refuse(error, "%s 0: must be above 0", key);
     *given = true;
     return 0;
 }
 
-static int set_key(struct reader *reader, const char *key, char *value)
-{
-    const struct option_row *row = options_find(reader->rows, key, strlen(key));
-    bool is_here = row && (reader->rows == override_rows ||
-                           (row->section && !strcmp(row->section, reader->section)));
-
-    return is_here ? set_value(reader, row, value) : fail_key(reader, key);
-}
-
-static void leave_prefix(struct reader *reader)
-{
-    reader->rows = settings_rows;
-    reader->target = reader->settings;
-    reader->given = reader->given_of_all;
-}
-
-static int enter_prefix(struct reader *reader, const char *text)
+/* "[prefix PREFIX]" */
+static int enter_section(struct reader *reader, char *line, struct riptide_error *error)
 {
     struct settings *settings = reader->settings;
+    char *end = strchr(line, ']'), *text = line + strlen("[prefix");
+    struct riptide_hint *overrides;
     struct riptide_prefix dst;
-    int r;
 
+    if (strncmp(line, "[prefix", strlen("[prefix")) != 0 || !isblank((unsigned char)*text) ||
+        !end || end[1])
+        return options_refuse(error, "%.60s: a section is [prefix PREFIX], with nothing after it",
+                              line);
+    *end = '\0';
     text += strspn(text, " \t");
-    if (riptide_prefix_parse(&dst, text))
-        return fail(reader, -EINVAL, "[%s]: %s", reader->section, value_prefixes.expected);
-    r = settings_add_override(settings, &dst);
-    if (r == -EEXIST)
-        return fail(reader, -EINVAL, "[%s]: was given already", reader->section);
-    if (r == -E2BIG)
-        return fail(reader, -EINVAL, "more than %d sections for prefixes", RIPTIDE_MAX_HINTS);
-    if (r < 0)
-        return fail(reader, -ENOMEM, "%s", strerror(ENOMEM));
+    if (riptide_prefix_parse(&dst, text) < 0)
+        return options_refuse(error, "%.60s]: %s", line, value_prefixes.expected);
+    for (size_t i = 0; i < settings->n_overrides; i++) {
+        if (!memcmp(&settings->overrides[i].dst, &dst, sizeof(dst)))
+            return options_refuse(error, "%.60s]: was given already", line);
+    }
+    if (settings->n_overrides == RIPTIDE_MAX_HINTS)
+        return options_refuse(error, "more than %d sections for prefixes", RIPTIDE_MAX_HINTS);
+    overrides = reallocarray(settings->overrides, settings->n_overrides + 1, sizeof(*overrides));
+    if (!overrides)
+        return options_refuse(error, "%s", strerror(ENOMEM));
+    settings->overrides = overrides;
+    overrides[settings->n_overrides] = (struct riptide_hint){ .dst = dst };
     reader->rows = override_rows;
-    reader->target = &settings->overrides[settings->n_overrides - 1];
-    reader->given = reader->given_of_prefix;
-    memset(reader->given_of_prefix, 0, sizeof(reader->given_of_prefix));
+    reader->target = &overrides[settings->n_overrides++];
+    memset(reader->given, 0, sizeof(reader->given));
     return 0;
 }
 
-/* "[name]" */
-static int enter_section(struct reader *reader, char *line, size_t len)
+/* Ends the text where its last blanks begin. */
+static void trim(char *text)
 {
-    size_t word = strlen(PREFIX_SECTION);
+    size_t len = strlen(text);
 
-    if (line[len - 1] != ']')
-        return fail(reader, -EINVAL, "a section is [NAME], with nothing after it");
-    line[len - 1] = '\0';
-    reader->section = line + 1;
-    leave_prefix(reader);
-    if (!strncmp(reader->section, PREFIX_SECTION, word) &&
-        (!reader->section[word] || isblank((unsigned char)reader->section[word])))
-        return enter_prefix(reader, reader->section + word);
-    for (const struct option_row *row = settings_rows; row->name; row++) {
-        if (row->section && !strcmp(row->section, reader->section))
-            return 0;
-    }
-    return fail(reader, -EINVAL, "[%s]: unknown section", reader->section);
-}
-
-/* Without blanks at its end. */
-static size_t trim(const char *text, size_t len)
-{
-    while (len > 0 && (isblank((unsigned char)text[len - 1]) || text[len - 1] == '\r'))
+    while (len > 0 && isspace((unsigned char)text[len - 1]))
         len--;
-    return len;
+    text[len] = '\0';
 }
 
-/* The part before a comment, which may begin after a blank. */
-static size_t without_comment(const char *line, size_t len)
+/* A comment begins a line, or follows a blank. */
+static void cut_comment(char *line)
 {
-    size_t n = 0;
-
-    while (n < len &&
-           !((line[n] == '#' || line[n] == ';') && (n == 0 || isblank((unsigned char)line[n - 1]))))
-        n++;
-    return trim(line, n);
-}
-
-/* "KEY = VALUE", or "KEY: VALUE". */
-static int take_key(struct reader *reader, char *line)
-{
-    size_t len = strcspn(line, "=:");
-    char *value = line + len + 1;
-
-    if (!line[len])
-        return fail(reader, -EINVAL, "neither a [section] nor KEY = VALUE");
-    line[trim(line, len)] = '\0';
-    return set_key(reader, line, value + strspn(value, " \t"));
-}
-
-static int take_line(struct reader *reader, char *line, size_t len)
-{
-    while (len > 0 && isblank((unsigned char)line[0])) {
-        line++;
-        len--;
+    for (char *c = line; *c; c++) {
+        if ((*c == '#' || *c == ';') && (c == line || isblank((unsigned char)c[-1]))) {
+            *c = '\0';
+            return;
+        }
     }
-    len = without_comment(line, len);
-    for (size_t i = 0; i < len; i++) {
-        if (iscntrl((unsigned char)line[i]) && line[i] != '\t')
-            return fail(reader, -EINVAL, "contains a control character (0x%02x)",
-                        (unsigned char)line[i]);
-    }
-    line[len] = '\0';
-    if (line[0] == '[')
-        reader->is_lost = enter_section(reader, line, len) < 0;
-    return len == 0 || line[0] == '[' || reader->is_lost ? 0 : take_key(reader, line);
 }
 
-int config_parse(struct settings *settings, const char *name, const char *bytes, size_t n)
+static int take_line(struct reader *reader, char *line, struct riptide_error *error)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark of UTF-8, which some editors write
-                                                */
-    struct reader reader = { .settings = settings, .name = name, .section = "" };
-    char *line = malloc(n + 1), *end, *stop;
+    char *value;
+    int r;
 
-    leave_prefix(&reader);
+    line += strspn(line, " \t");
+    cut_comment(line);
+    trim(line);
+    for (const char *c = line; *c; c++) {
+        if (iscntrl((unsigned char)*c) && *c != '\t')
+            return options_refuse(error, "contains a control character (0x%02x)", *c);
+    }
+    if (*line == '[') {
+        r = enter_section(reader, line, error);
+        reader->is_lost = r < 0;
+        return r;
+    }
+    if (!*line || reader->is_lost)
+        return 0;
+    value = strchr(line, '=');
+    if (!value)
+        return options_refuse(error, "neither KEY = VALUE nor [prefix PREFIX]");
+    *value++ = '\0';
+    trim(line);
+    return set_key(reader, line, value + strspn(value, " \t"), error);
+}
+
+int config_parse(struct settings *settings, const char *name, char *lines)
+{
+    struct reader reader = { .settings = settings, .rows = settings_rows, .target = settings };
+    struct riptide_error error;
+    char *line;
+    int r = 0;
+
     settings->file = name;
-    settings->text = line;
-    if (!line)
-        return fail(&reader, -ENOMEM, "%s", strerror(ENOMEM));
-    end = line + n;
-    memcpy(line, bytes, n);
-    if (n >= strlen(mark) && !memcmp(bytes, mark, strlen(mark)))
-        line += strlen(mark);
-    for (; line < end && reader.code != -ENOMEM; line = stop + 1) {
-        stop = memchr(line, '\n', (size_t)(end - line));
-        if (!stop)
-            stop = end;
-        reader.line++;
-        take_line(&reader, line, (size_t)(stop - line));
+    for (int n = 1; (line = strsep(&lines, "\n")); n++) {
+        if (take_line(&reader, line, &error) == 0)
+            continue;
+        /* Later mistakes may follow from the first one. */
+        if (r == 0)
+            options_refuse(&settings->mistake, "%.100s:%d: %.140s", name, n, error.text);
+        r = -EINVAL;
     }
-    return reader.code;
+    return r;
 }

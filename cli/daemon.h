@@ -90,8 +90,8 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
 /* In answers.c: keeps what answers need of an event. */
 void answers_note(struct daemon *daemon, const struct riptide_agent_event *event);
 
-/* The process's metrics of now. Returns 0, so that a file can be made of them. */
-int answers_print_metrics(FILE *out, const void *daemon);
+/* The process's metrics of now. */
+void answers_print_metrics(FILE *out, const void *daemon);
 
 /* In hints.c: takes the hints that the agent has loaded; logs their number. */
 void hints_load(struct daemon *daemon);

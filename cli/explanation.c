@@ -3,12 +3,49 @@
 #include "explanation.h"
 
 #include "members.h"
+#include "prefixes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #define MS_PER_S 1e3
 #define NS_PER_S 1e9
+
+/* The length of the longest prefix around a host; -1: there is none. */
+static int longest_around(const struct riptide_prefix *prefixes, size_t n,
+                          const struct riptide_prefix *host)
+{
+    int longest = -1;
+
+    for (size_t i = 0; i < n; i++) {
+        if (prefix_holds(&prefixes[i], host) && prefixes[i].len > longest)
+            longest = prefixes[i].len;
+    }
+    return longest;
+}
+
+bool explanation_has_peer(const struct settings *settings, const struct riptide_prefix *peer)
+{
+    const struct riptide_scope *scope = &settings->observer.scope;
+    struct riptide_prefix host = *peer;
+    int exclude;
+
+    host.len = prefix_host_len(host.family);
+    exclude = longest_around(scope->exclude, scope->n_exclude, &host);
+    if (scope->n_learn == 0)
+        return exclude < 0;
+    return longest_around(scope->learn, scope->n_learn, &host) > exclude;
+}
+
+struct riptide_prefix explanation_group(const struct settings *settings,
+                                     const struct riptide_prefix *peer)
+{
+    const struct riptide_estimator_config *config = &settings->estimator;
+    struct riptide_prefix host = *peer;
+
+    host.len = prefix_host_len(host.family);
+    return prefix_cut(&host, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
+}
 
 /* A window in the program's map has no route. */
 static const char *state_of(const struct riptide_route *route)

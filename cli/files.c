@@ -40,7 +40,6 @@ void files_begin(struct daemon *daemon, const char *said)
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
     struct riptide_error error;
     char path[256], *text;
-    size_t n;
 
     if (!stats->state)
         return;
@@ -52,7 +51,7 @@ void files_begin(struct daemon *daemon, const char *said)
         log_line(LOG_LEVEL_INFO,
                  "paused, as before the start: no window is given until `riptide resume`");
     hints_load(daemon);
-    if (file_load(history_path(daemon, path), HISTORY_MAX_BYTES, &text, &n, &error) == 0) {
+    if (file_load(history_path(daemon, path), &text, &error) == 0) {
         history_parse(&daemon->history, text);
         free(text);
     }

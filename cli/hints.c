@@ -6,6 +6,7 @@
 #include "daemon.h"
 
 #include "clock.h"
+#include "explanation.h"
 #include "log.h"
 #include "prefixes.h"
 
@@ -89,7 +90,7 @@ void hints_load(struct daemon *daemon)
 static int check_hinted(const struct daemon *daemon, const struct riptide_prefix *dst,
                         struct riptide_error *error)
 {
-    const struct riptide_prefix whole = settings_group(daemon->settings, dst);
+    const struct riptide_prefix whole = explanation_group(daemon->settings, dst);
     char text[RIPTIDE_PREFIX_TEXT_BYTES], of[RIPTIDE_PREFIX_TEXT_BYTES];
 
     if (whole.len >= dst->len)

@@ -53,7 +53,7 @@ void history_note(struct history *history, const struct history_now *now)
     history->last.verdict = NULL;
 }
 
-int history_print(FILE *out, const void *history)
+void history_print(FILE *out, const void *history)
 {
     const struct hour *hours = ((const struct history *)history)->hours;
 
@@ -65,7 +65,6 @@ int history_print(FILE *out, const void *history)
                     hour->without, hour->sent_segs, hour->retrans_segs, hour->suspensions,
                     hour->has_effect, hour->time, hour->low, hour->high, hour->retransmitted);
     }
-    return 0;
 }
 
 void history_parse(struct history *history, const char *text)

@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-enum { HISTORY_HOURS = 48, HISTORY_MAX_BYTES = 16384 };
+enum { HISTORY_HOURS = 48 };
 
 struct hour {
     uint64_t begin_s; /* CLOCK_REALTIME; 0: nothing is known of it */
@@ -39,8 +39,8 @@ struct history {
 /* Adds what has been counted since the last call; the first one only notes the counters. */
 void history_note(struct history *history, const struct history_now *now);
 
-/* A line for each hour that is known. Returns 0. */
-int history_print(FILE *out, const void *history);
+/* A line for each hour that is known. */
+void history_print(FILE *out, const void *history);
 
 /* Reads them back; lines that are damaged are skipped. */
 void history_parse(struct history *history, const char *text);

@@ -180,7 +180,7 @@ static int parse_operands(const struct command_options *options, struct prefix_l
                           struct riptide_error *error)
 {
     for (int i = 0; i < options->n_operands; i++) {
-        int r = value_parse(&value_prefixes, learn, options->operands[i]);
+        int r = value_prefixes.parse(learn, options->operands[i]);
 
         if (r == -EINVAL)
             snprintf(error->text, sizeof(error->text), "%s: %s", options->operands[i],
@@ -211,7 +211,7 @@ static int open_observer(struct riptide_observer **observerp, const struct comma
     };
     if (r == 0)
         r = riptide_observer_new(observerp, &config, error);
-    value_clear(&value_prefixes, &learn);
+    free(learn.items);
     return r;
 }
 

@@ -11,20 +11,14 @@
 #include <stdarg.h>
 #include <string.h>
 
-void options_say(struct riptide_error *error, const char *format, ...)
+int options_refuse(struct riptide_error *error, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
     vsnprintf(error->text, sizeof(error->text), format, args);
     va_end(args);
-}
-
-static int fail(struct riptide_error *error, int code, const char *option, const char *value,
-                const char *reason)
-{
-    options_say(error, "%.60s%s%.60s: %s", option, value ? " " : "", value ? value : "", reason);
-    return code;
+    return -EINVAL;
 }
 
 const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len)
@@ -46,65 +40,57 @@ static const char *name_of(const char *argument)
     return argument[1] == '-' ? argument + 2 : "";
 }
 
-/* Reads the option at argv[i], and its value at argv[i + 1] if needed. Returns how many it used. */
-static int parse_one(const struct option_row *rows, void *target, int i, int argc, char **argv,
-                     bool *given, struct riptide_error *error)
+/* Reads the option at argv[0], and its value there or at argv[1]. Returns how many it used. */
+static int parse_one(const struct option_row *rows, void *target, char **argv,
+                     struct riptide_error *error)
 {
-    char *value = strchr(argv[i], '=');
-    const char *text = name_of(argv[i]);
+    const char *text = name_of(argv[0]), *value = strchr(text, '=');
     const struct option_row *row = options_find(rows, text, strcspn(text, "="));
-    char name[64];
-    int taken = 1;
-    int r;
+    int n_used = 1, r;
 
     if (!row)
-        return fail(error, -EINVAL, argv[i], NULL, "unknown option (--help lists them)");
-    snprintf(name, sizeof(name), "--%s", row->name);
+        return options_refuse(error, "%.60s: unknown option (--help lists them)", argv[0]);
     if (value)
         value++;
-    /* The command line can switch off what a file switches on. */
-    if (!row->kind->argument && value && !row->section)
-        return fail(error, -EINVAL, name, value, "takes no value");
-    if (row->kind->argument && !value) {
-        if (i + 1 == argc)
-            return fail(error, -EINVAL, name, row->kind->argument, "the value is missing");
-        value = argv[i + 1];
-        taken = 2;
+    if (!row->kind->argument && value)
+        return options_refuse(error, "--%s %.60s: takes no value", row->name, value);
+    if (!row->kind->argument)
+        value = "yes";
+    if (!value) {
+        value = argv[1];
+        n_used = 2;
     }
-    if (!given[row - rows])
-        value_clear(row->kind, (char *)target + row->offset);
-    r = value_parse(row->kind, (char *)target + row->offset, value);
+    if (!value)
+        return options_refuse(error, "--%s %s: the value is missing", row->name,
+                              row->kind->argument);
+    r = row->kind->parse((char *)target + row->offset, value);
     if (r < 0)
-        return fail(error, r, name, value, r == -EINVAL ? row->kind->expected : strerror(-r));
-    given[row - rows] = true;
-    return taken;
+        return options_refuse(error, "--%s %.60s: %s", row->name, value,
+                              r == -EINVAL ? row->kind->expected : strerror(-r));
+    return n_used;
 }
 
 int options_parse(const struct option_row *rows, void *target, int argc, char **argv,
                   struct riptide_error *error)
 {
-    bool given[OPTIONS_MAX_ROWS] = { false };
     int n_operands = 0;
     int i = 1;
 
-    while (i < argc) {
-        int taken;
+    error->text[0] = '\0';
+    while (i < argc && strcmp(argv[i], "--") != 0) {
+        int n_used;
 
-        if (!strcmp(argv[i], "--")) {
-            i++;
-            break;
-        }
         if (argv[i][0] != '-' || !argv[i][1]) {
             argv[n_operands++] = argv[i++];
             continue;
         }
-        taken = parse_one(rows, target, i, argc, argv, given, error);
-        if (taken < 0)
-            return taken;
-        i += taken;
+        n_used = parse_one(rows, target, argv + i, error);
+        if (n_used < 0)
+            return n_used;
+        i += n_used;
     }
-    while (i < argc)
-        argv[n_operands++] = argv[i++];
+    for (i++; i < argc; i++)
+        argv[n_operands++] = argv[i];
     return n_operands;
 }
 

@@ -8,33 +8,27 @@
 
 #include "values.h"
 
-#include <riptide/observe.h>
 #include <stdio.h>
 
-/*
- * One option, and if it has a section, one key of the configuration file. A table ends with a row
- * without name.
- */
+/* One option, and if it has a field, a key of the configuration. A table ends with a nameless row. */
 struct option_row {
     const char *name;
     const struct value_kind *kind;
-    size_t offset;       /* of the value in the target struct */
-    const char *help;    /* its default is at the end, in brackets */
-    const char *section; /* of the file; NULL: command line only */
-    const char *field;   /* its path in the target, as errors of the library name it; or NULL */
+    size_t offset;     /* of the value in the target struct */
+    const char *help;  /* its default is at the end, in brackets */
+    const char *field; /* its path in the target, as errors of the library name it */
 };
-
-/* Writes the line, and cuts one that is longer than the text. */
-void options_say(struct riptide_error *error, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* The most rows of a table. */
 enum { OPTIONS_MAX_ROWS = 64 };
 
+/* Writes the line, and cuts one that is longer than the text. Returns -EINVAL. */
+int options_refuse(struct riptide_error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /*
- * Reads the arguments after argv[0] into `target`, which has the defaults; the list of a given
- * option is emptied first. Moves operands to the front of argv, and returns their number. Errors:
- * -EINVAL, -ENOMEM, each with a line that names option and value.
+ * Reads the arguments after argv[0] into `target`, which has the defaults. Moves operands to the
+ * front of argv, and returns their number; -EINVAL, with a line that names option and value.
  */
 int options_parse(const struct option_row *rows, void *target, int argc, char **argv,
                   struct riptide_error *error);

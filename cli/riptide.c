@@ -232,9 +232,9 @@ static int run_command(const struct command *command, int argc, char **argv)
     } else {
         status = command->run(&options);
     }
-    value_clear(&value_prefixes, &options.exclude);
-    value_clear(&value_ports, &options.local_ports);
-    value_clear(&value_ports, &options.remote_ports);
+    free(options.exclude.items);
+    free(options.local_ports.items);
+    free(options.remote_ports.items);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #include "settings.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ static int flush(const struct settings *settings)
     struct riptide_applier_config numbers;
     char holder[] = "a process that cannot be seen from here";
     struct riptide_error error = { .text = "" };
+    uint32_t default_table;
     int pid, r;
 
     if (kernel_find_holder(&pid)) {
@@ -53,15 +55,16 @@ static int flush(const struct settings *settings)
     }
     if (settings->mistake.text[0])
         log_line(LOG_LEVEL_WARNING,
-                 "%s; flushing with the valid value of table",
-                 settings->mistake.text);
+                 "%s; flushing with the other values", settings->mistake.text);
     riptide_applier_config_init(&numbers, sizeof(numbers));
+    default_table = numbers.table;
     numbers.table = settings->applier.table;
     r = riptide_applier_flush(&numbers, &error);
     if (r == -EINVAL) {
         settings_explain_refusal(settings, &error);
-        log_answer("%s", log_error_text(&error, r));
-        return EXIT_USAGE;
+        log_line(LOG_LEVEL_WARNING, "%s; flushing with table %" PRIu32, error.text, default_table);
+        numbers.table = default_table;
+        r = riptide_applier_flush(&numbers, &error);
     }
     if (r < 0) {
         log_line(LOG_LEVEL_ERROR, "flush: %s",

@@ -12,7 +12,7 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 
 const char *log_level_name(enum log_level level);
 
-/* For options that may be repeated: an array and its length, as in the library. */
+/* For options that may be repeated: an array, to be freed, and its length, as in the library. */
 struct prefix_list {
     struct riptide_prefix *items;
     size_t n;
@@ -24,34 +24,24 @@ struct port_list {
 };
 
 struct value_kind {
-    const char *argument; /* its name in --help; NULL: the option has no value */
+    const char *argument; /* its name in --help; NULL: the option has no value, and is "yes" */
     const char *expected; /* end of the sentence "--option text: ..." */
-    int (*parse)(void *target, const char *text); /* 0, -EINVAL or -ENOMEM */
-    bool is_list;         /* words, separated by blanks or commas, and given many times */
+    int (*parse)(void *target, const char *text); /* 0; -EINVAL, -ENOMEM: *target as before */
+    bool is_list; /* words, separated by blanks or commas, which are added */
 };
 
-/* *target keeps its value unless 0. Without a text it is "yes", as for a flag. */
-int value_parse(const struct value_kind *kind, void *target, const char *text);
-
-/* Empties a list. */
-void value_clear(const struct value_kind *kind, void *target);
-
-extern const struct value_kind value_flag;      /* bool */
-extern const struct value_kind value_auto;      /* bool, read as auto or off */
-extern const struct value_kind value_duration;  /* uint64_t, ns */
-extern const struct value_kind value_share;     /* double */
-extern const struct value_kind value_max_share; /* double, or off */
-extern const struct value_kind value_u8;        /* uint8_t */
-extern const struct value_kind value_u32;       /* uint32_t */
-extern const struct value_kind value_percent;   /* uint32_t */
-extern const struct value_kind value_policy;    /* const struct riptide_policy * */
-extern const struct value_kind value_backend;   /* enum riptide_backend */
-extern const struct value_kind value_level;     /* enum log_level */
-extern const struct value_kind value_path;      /* const char *, the argument itself */
-extern const struct value_kind value_socket;    /* likewise, with a slash, or none */
-extern const struct value_kind value_directory; /* const char *, the argument itself */
-extern const struct value_kind value_group;     /* const char *, the argument itself */
-extern const struct value_kind value_prefixes;  /* struct prefix_list, appended to */
-extern const struct value_kind value_ports;     /* struct port_list, appended to */
+extern const struct value_kind value_flag;     /* bool */
+extern const struct value_kind value_switch;   /* bool, with a value also as an option */
+extern const struct value_kind value_duration; /* uint64_t, ns */
+extern const struct value_kind value_share;    /* double */
+extern const struct value_kind value_u8;       /* uint8_t */
+extern const struct value_kind value_u32;      /* uint32_t */
+extern const struct value_kind value_policy;   /* const struct riptide_policy * */
+extern const struct value_kind value_backend;  /* enum riptide_backend */
+extern const struct value_kind value_level;    /* enum log_level */
+extern const struct value_kind value_path;     /* const char *, the argument itself */
+extern const struct value_kind value_group;    /* const char *, the argument itself */
+extern const struct value_kind value_prefixes; /* struct prefix_list */
+extern const struct value_kind value_ports;    /* struct port_list */
 
 #endif

@@ -241,7 +241,7 @@ int verify_run(const struct command_options *options)
         riptide_prefix_parse(&probe.peer, options->operands[0]) != 0)
         return command_refuse(options, "%s: no IPv4 or IPv6 address", options->operands[0]);
     if (options->n_operands == 2 &&
-        (value_parse(&value_u32, &port, options->operands[1]) < 0 || port == 0 ||
+        (value_u32.parse(&port, options->operands[1]) < 0 || port == 0 ||
          port > UINT16_MAX))
         return command_refuse(options, "%s: no port from 1 to 65535", options->operands[1]);
     probe.port = (uint16_t)port;

@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     int r;
 
     settings_init(&settings);
-    r = config_parse(&settings, "f", (const char *)data, n);
+    settings.text = strndup((const char *)data, n);
+    r = config_parse(&settings, "f", settings.text);
     CASE_CHECK((r < 0) == (settings.mistake.text[0] != '\0'));
     CASE_CHECK(r == 0 || !strncmp(settings.mistake.text, "f:", 2));
     CASE_CHECK(!strchr(settings.mistake.text, '\n'));

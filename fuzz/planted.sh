@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # target, file, what to replace, by what
 faults=(
     answer lib/netlink.c 'error <= 0 ? error : -EBADMSG' 'error'
-    config cli/config.c '"%s:%d: %s"' '"%s %d: %s"'
+    config cli/config.c '"%.100s:%d: ' '"%.100s %d: '
     control cli/request.c '!may_change' 'false'
     control cli/request.c '"removed", text' '"removed", "::"'
     event lib/apply/routes/plan.c 'plan_touch(plan, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE)' '0'

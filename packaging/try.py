@@ -161,7 +161,7 @@ def main(old, new):
 
     print("start")
     Path("/etc/riptide").mkdir()
-    Path("/etc/riptide/riptided.conf").write_text("[compute]\npolicy = paper\ncwnd-max = 40\n")
+    Path("/etc/riptide/riptided.conf").write_text("policy = paper\ncwnd-max = 40\n")
     with connection():
         run("systemctl", "enable", "--now", "riptided")
         wait_window("a connection starts with its window")
@@ -184,7 +184,7 @@ def main(old, new):
               "state and configuration are kept")
 
         print("install again, and purge as it runs")
-        Path("/etc/riptide/riptided.conf").write_text("[apply]\napply = routes\n[compute]\npolicy = paper\ncwnd-max = 40\n")
+        Path("/etc/riptide/riptided.conf").write_text("apply = routes\npolicy = paper\ncwnd-max = 40\n")
         run("dpkg", "--install", *packages(new))
         run("systemctl", "restart", "riptided")
         wait_window("a connection starts with its window by routes alone")

@@ -58,7 +58,7 @@ def network(evaluation, paths, n_receivers=1):
 
 def forced(cwnd, held_out, pacing, interval="200ms"):
     """Options of a riptided that always gives this window, except to those held out."""
-    return ("--apply", "program", "--policy", "paper", "--max-share", "off",
+    return ("--apply", "program", "--policy", "paper", "--max-share", "0",
             "--interval", interval, "--cwnd-min", cwnd, "--cwnd-max", cwnd, "--holdout-percent", held_out,
             "--pacing", pacing)
 

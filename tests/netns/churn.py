@@ -51,11 +51,11 @@ GATEWAYS = {4: ("10.0.0.1 dev eth0", "10.0.0.2 dev eth0", "10.0.1.1 dev eth1"),
             6: ("fd00::1 dev eth0", "fd00::2 dev eth0", "fd00:0:0:1::1 dev eth1")}
 CONFIG = Path("/run/churn.conf")
 CGROUPS = Path("/run/churn.cgroups")
-CONFIGS = ("", "[compute]\ncwnd-max = 60\n", "[compute]\npolicy = careful\n",
-           "[compute]\nttl = 20s\nhistory-weight = 0.3\n",
-           "[compute]\nmax-destinations = 300\n",
+CONFIGS = ("", "cwnd-max = 60\n", "policy = careful\n",
+           "ttl = 20s\nprefix-len6 = 64\n",
+           "max-destinations = 300\n",
            "[prefix 203.0.113.0/25]\ncwnd-max = 20\n",
-           "[observe]\nscope = 203.0.113.0/24, 2001:db8::/64\n")
+           "scope = 203.0.113.0/24, 2001:db8::/64\n")
 HARM = (b"", b'{"request":"show"}\n' * 100, b"garbage\n" * 500, b"\0" * 4096, b"[" * 4095 + b"\n",
         b'{"request":"explain","destination":"203.0.113.7"}\n' * 80)
 

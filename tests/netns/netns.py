@@ -261,7 +261,7 @@ class Daemon:
         if "--policy" not in options:
             options = ("--policy", "paper", *options)
         if "--max-share" not in options and "--config" not in options:
-            options = ("--max-share", "off", *options)
+            options = ("--max-share", "0", *options)
         if "--holdout-percent" not in options and not self._leaves_holdout(options):
             options = ("--holdout-percent", "0", *options)
         self.process = host.start(*command, "--interval", interval, "--ttl", "2h", "--table", table,

@@ -49,7 +49,7 @@ def test_routes_that_cannot_start_leave_the_program_alone(net, cgroup):
 
 def test_without_the_program_a_line_says_what_is_lost(net, cgroup, tmp_path):
     config = tmp_path / "riptided.conf"
-    config.write_text("[apply]\nholdout-percent = 50\n")
+    config.write_text("holdout-percent = 50\n")
     without = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
     with Daemon(net.host, "--config", config, "--cgroup", cgroup, "--prefix-len6", 64, command=(*without, RIPTIDED)) as riptided:
         wait_until(lambda: status()["round"], "a round")
@@ -65,7 +65,7 @@ def test_without_the_program_a_line_says_what_is_lost(net, cgroup, tmp_path):
 def test_a_fresh_configuration_compares_both_arms(path, tmp_path):
     connect, near, _ = path
     config = tmp_path / "riptided.conf"
-    config.write_text("[apply]\nholdout-percent = 50\n")
+    config.write_text("holdout-percent = 50\n")
     process = near.start(RIPTIDED, "--config", config, "--interval", "100ms")
     bulk = connect(congestion="cubic")
     bulk.send(1_000_000)

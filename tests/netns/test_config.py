@@ -21,18 +21,18 @@ def config(tmp_path):
 
 
 def test_check_looks_for_the_group(host, config):
-    path = config("[apply]\n\ncontrol-group = nosuchgrp\n")
+    path = config("\ncontrol-group = nosuchgrp\n")
     for words in (("--config", path), ("--control-group", "nosuchgrp")):
         line = one_line(host.run(RIPTIDED, *words, "--check", check=False), 2)
         assert line.startswith("riptided: control-group: ") and "no group" in line
-    config("[apply]\ncontrol-group = daemon\n")
+    config("control-group = daemon\n")
     host.run(RIPTIDED, "--config", path, "--check")
 
 
 def test_file_that_cannot_be_read(host, tmp_path):
-    large = tmp_path / "large"
-    large.write_bytes(b"#" * (5 << 20))
-    for path, words in ((tmp_path / "none", "No such file"), (tmp_path, "is a directory"),
-                        ("/dev/zero", "no regular file"), (large, "larger than")):
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"ttl = 1s\n\0")
+    for path, words in ((tmp_path / "none", "No such file"), (tmp_path, "no regular file"),
+                        ("/dev/zero", "no regular file"), (binary, "is no text")):
         line = one_line(host.run(RIPTIDED, "--config", path, "--check", check=False), 2)
         assert str(path) in line and words in line

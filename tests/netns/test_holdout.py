@@ -129,7 +129,7 @@ def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
     connect, near, _ = path
     config = tmp_path / "riptided.conf"
     state = tmp_path / "state"
-    config.write_text("[apply]\nholdout-percent = 50\n")
+    config.write_text("holdout-percent = 50\n")
 
     def started():
         return Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--config", config,
@@ -164,7 +164,7 @@ def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
         assert counts() == of_both
         assert f"destinations loaded: 1, expired: 0, others: 0; outcomes of connections: {n}\n" in riptided.said()
         older = opened()
-    config.write_text("[apply]\nholdout-percent = 40\n")
+    config.write_text("holdout-percent = 40\n")
     with started():
         assert sum(counts().values()) == 0
         end(older)  # opened under another share
@@ -174,7 +174,7 @@ def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
         wait_until(lambda: sum(counts().values()) == 1, "its end")
     one = outcome_line(1, 7, 5, 1, 0, 1024, 1048576, 0, 0)
     for holdout, n in ((40, 2), (50, 0), (50, 1), (40, 0)):
-        config.write_text(f"[apply]\nholdout-percent = {holdout}\n")
+        config.write_text(f"holdout-percent = {holdout}\n")
         state.write_text(state.read_text().replace("riptide agent 2\n", "riptide agent 2\n" + one))
         with started():
             assert sum(counts().values()) == n

@@ -60,18 +60,17 @@ def test_manual_of_riptide_has_each_command_with_its_options_and_no_others():
 
 
 def keys_of(text):
-    """{section: [key]} of an example or of the page as text."""
-    sections = re.split(r"^#?\[(\w+)[^]]*\]$|^   (?:Section (\w+)|Sections for a (prefix))$", text, flags=re.MULTILINE)
-    named = [(next(filter(None, sections[i:i + 3])), sections[i + 3]) for i in range(1, len(sections), 4)]
-    return {name: re.findall(r"^(?:#|     )?([a-z][-a-z0-9]*) =", part, re.MULTILINE) for name, part in named}
+    """Those of the host and those of a prefix, of an example or of the page as text."""
+    parts = re.split(r"^#\[prefix .*$|^SECTIONS$", text, flags=re.MULTILINE)
+    return [re.findall(r"^(?:#|     )?([a-z][-a-z0-9]*) =", part, re.MULTILINE) for part in parts]
 
 
 def test_manual_of_the_configuration_and_the_example_have_each_key_with_its_default(tmp_path):
     example, page = EXAMPLE.read_text(), text_of("riptided.conf.5").partition("\nFILES\n")[0]
     keys, defaults = keys_of(example), options_of(RIPTIDED, "--help")
     assert keys_of(page) == keys
-    general = {key for section, some in keys.items() if section != "prefix" for key in some}
-    assert len(general) > 20
+    general = set(keys[0])
+    assert len(general) > 20 and len(keys) == 2
     for key in general:
         default = re.search(rf"^#{key} = ?(.*)$", example, re.MULTILINE)[1]
         assert default == defaults[f"--{key}"], key
@@ -79,7 +78,7 @@ def test_manual_of_the_configuration_and_the_example_have_each_key_with_its_defa
         assert not default or default in " ".join(said.split()).replace("5%", "0.05"), key
     # A file of these keys alone says that no other one is a key.
     for name in {name[2:] for name in defaults} - general:
-        (tmp_path / "other").write_text(f"[log]\n{name} = 1\n")
+        (tmp_path / "other").write_text(f"{name} = 1\n")
         assert "is only a command-line option" in run(RIPTIDED, "--config", tmp_path / "other", "--check").stdout
 
 

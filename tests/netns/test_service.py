@@ -205,8 +205,8 @@ def test_state_is_kept_where_the_unit_says_unless_the_file_says_more(net, tmp_pa
     config, other = tmp_path / "riptided.conf", tmp_path / "other"
     command = ("env", f"STATE_DIRECTORY={tmp_path}/unit:/nowhere", RIPTIDED)
     (tmp_path / "unit").mkdir()
-    for text, kept in (("", tmp_path / "unit/state"), (f"[compute]\nstate = {other}\n", other),
-                       ("[compute]\nstate = none\n", None)):
+    for text, kept in (("", tmp_path / "unit/state"), (f"state = {other}\n", other),
+                       ("state = none\n", None)):
         config.write_text(text)
         with Daemon(net.host, "--config", config, command=command):
             pass

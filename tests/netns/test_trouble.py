@@ -183,7 +183,7 @@ def test_without_files_it_does_not_start_and_says_so(net):
 
 def test_files_that_run_out_later_do_not_stop_it(net):
     connection = net.learned("203.0.113.1", 20)
-    with Daemon(net.host, "--history-weight", "0") as daemon:
+    with Daemon(net.host, "--ttl", "1min") as daemon:
         wait_window(net.host, "203.0.113.1")
         resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (4, 4))  # poll(2) needs that many
         connection.grow(60)

@@ -28,7 +28,6 @@ TEST(durations)
         { "213503d", UINT64_C(213503) * 86400000 * MS },
         { "1500ms", 1500 * MS },
         { "0s", 0 },
-        { "0", 0 },
         { "010s", 10000 * MS },
         { "5124095h", UINT64_C(5124095) * 3600000 * MS },
     };
@@ -36,7 +35,7 @@ TEST(durations)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint64_t ns = 1;
 
-        assert_int_equal(value_parse(&value_duration, &ns, cases[i].text), 0);
+        assert_int_equal(value_duration.parse(&ns, cases[i].text), 0);
         assert_int_equal(ns, cases[i].ns);
     }
 }
@@ -44,6 +43,7 @@ TEST(durations)
 TEST(numbers_words_and_shares)
 {
     const struct riptide_policy *policy;
+    enum riptide_backend backend;
     enum log_level level;
     const char *path;
     uint32_t number;
@@ -51,39 +51,34 @@ TEST(numbers_words_and_shares)
     uint8_t byte;
     bool flag;
 
-    assert_int_equal(value_parse(&value_u32, &number, "4294967295"), 0);
+    assert_int_equal(value_u32.parse(&number, "4294967295"), 0);
     assert_int_equal(number, UINT32_MAX);
-    assert_int_equal(value_parse(&value_u32, &number, "010"), 0);
+    assert_int_equal(value_u32.parse(&number, "010"), 0);
     assert_int_equal(number, 10);
-    assert_int_equal(value_parse(&value_u32, &number, "0x20000000"), 0);
-    assert_int_equal(number, 0x20000000);
-    assert_int_equal(value_parse(&value_u8, &byte, "255"), 0);
+    assert_int_equal(value_u8.parse(&byte, "255"), 0);
     assert_int_equal(byte, 255);
-    assert_int_equal(value_parse(&value_flag, &flag, NULL), 0);
+    assert_int_equal(value_flag.parse(&flag, "yes"), 0);
     assert_true(flag);
-    assert_int_equal(value_parse(&value_flag, &flag, "off"), 0);
+    assert_int_equal(value_flag.parse(&flag, "off"), 0);
     assert_false(flag);
-    assert_int_equal(value_parse(&value_auto, &flag, "auto"), 0);
-    assert_true(flag);
-    assert_int_equal(value_parse(&value_path, &path, "/a b;c=#"), 0);
+    assert_int_equal(value_path.parse(&path, "/a b;c=#"), 0);
     assert_string_equal(path, "/a b;c=#");
-    assert_int_equal(value_parse(&value_max_share, &share, "off"), 0);
-    assert_true(share == 0);
-    assert_int_equal(value_parse(&value_max_share, &share, "20%"), 0);
+    assert_int_equal(value_share.parse(&share, "20%"), 0);
     assert_true(share == 0.2);
-    assert_int_equal(value_parse(&value_share, &share, "0.00000001"), 0);
+    assert_int_equal(value_share.parse(&share, "0.00000001"), 0);
     assert_true(share == 0.00000001);
-    assert_int_equal(value_parse(&value_level, &level, "debug"), 0);
+    assert_int_equal(value_backend.parse(&backend, "both"), 0);
+    assert_int_equal(backend, RIPTIDE_BOTH);
+    assert_int_equal(value_level.parse(&level, "debug"), 0);
     assert_int_equal(level, LOG_LEVEL_DEBUG);
-    assert_int_equal(value_parse(&value_policy, &policy, "paper"), 0);
+    assert_int_equal(value_policy.parse(&policy, "paper"), 0);
     assert_string_equal(policy->name, "paper");
 }
 
 TEST(what_makes_no_sense_is_refused_and_changes_nothing)
 {
 #define NO_NUMBERS                                                                                 \
-    "", "-1", "+1", " 1", "1 ", "0x", "x1", "0xg", "0x-1", "0x0x1", "1k", "1.0", "main",           \
-        "4294967296", "0x100000000", "18446744073709551616"
+    "", "-1", "+1", " 1", "1 ", "0x1", "1k", "1.0", "main", "4294967296", "18446744073709551616"
     static const struct {
         const struct value_kind *kind;
         const char *texts[24];
@@ -93,13 +88,11 @@ TEST(what_makes_no_sense_is_refused_and_changes_nothing)
             "0x1s", "1sec", "1S",    "nan", "1e3s", "1s1s", "1min2", "５s", "5124096h", "213504d",
             "99999999999999999999s" } },
         { &value_u32, { NO_NUMBERS } },
-        { &value_u8, { NO_NUMBERS, "256", "0x100" } },
+        { &value_u8, { NO_NUMBERS, "256" } },
         { &value_flag, { "", "yes ", "maybe", "1", "YES" } },
-        { &value_path, { "", " /a", "/a ", "/a ;b", "/a\nb", "\x7f" } },
-        { &value_max_share, { "of", "on", "yes", "5 %", "" } },
+        { &value_path, { "", "/a\nb", "\x7f" } },
         { &value_share,
-          { "", ".", "-0.5", "+0.5", "nan", "inf", "0x1p-1", "1e-1", "0.5 ", "0,5", "0.5.", "%",
-            "5%%", "5 %" } },
+          { "", ".", "-0.5", "+0.5", "nan", "inf", "0.5 ", "0,5", "0.5.", "%", "5%%", "5 %" } },
         { &value_level, { "", "INFO", "warn", "infos" } },
         { &value_policy, { "", "Paper" } },
         { &value_prefixes, { "", " ", ",", "host", "10.0.0.0/33", "10.0.0.1/8" } },
@@ -111,7 +104,7 @@ TEST(what_makes_no_sense_is_refused_and_changes_nothing)
         for (const char *const *text = cases[i].texts; *text; text++) {
             uint64_t target[2] = { 0x5a5a5a5a5a5a5a5a, 0x5a5a5a5a5a5a5a5a };
 
-            if (value_parse(cases[i].kind, target, *text) != -EINVAL)
+            if (cases[i].kind->parse(target, *text) != -EINVAL)
                 fail_msg("\"%s\" was taken", *text);
             assert_int_equal(target[0], 0x5a5a5a5a5a5a5a5a);
         }
@@ -125,40 +118,36 @@ TEST(paths_have_a_longest)
 
     memset(longest, 'x', sizeof(longest) - 1);
     longest[161] = '\0';
-    assert_int_equal(value_parse(&value_path, &path, longest), -EINVAL);
-    assert_int_equal(value_parse(&value_path, &path, longest + 1), 0);
+    assert_int_equal(value_path.parse(&path, longest), -EINVAL);
+    assert_int_equal(value_path.parse(&path, longest + 1), 0);
 }
 
 TEST(prefixes)
 {
     struct prefix_list list = { .items = NULL };
 
-    assert_int_equal(value_parse(&value_prefixes, &list, "10.0.0.0/8"), 0);
-    assert_int_equal(value_parse(&value_prefixes, &list, "2001:db8::1"), 0);
+    assert_int_equal(value_prefixes.parse(&list, "10.0.0.0/8"), 0);
+    assert_int_equal(value_prefixes.parse(&list, "2001:db8::1"), 0);
     assert_int_equal(list.n, 2);
-    assert_int_equal(value_parse(&value_prefixes, &list, "10.1.0.0/16,10.2.0.0/16 host"), -EINVAL);
+    assert_int_equal(value_prefixes.parse(&list, "10.1.0.0/16,10.2.0.0/16 host"), -EINVAL);
     assert_int_equal(list.n, 2);
-    assert_int_equal(value_parse(&value_prefixes, &list, "10.1.0.0/16, 10.2.0.0/16"), 0);
+    assert_int_equal(value_prefixes.parse(&list, "10.1.0.0/16, 10.2.0.0/16"), 0);
     assert_int_equal(list.n, 4);
-    value_clear(&value_prefixes, &list);
-    assert_int_equal(list.n, 0);
-    assert_int_equal(value_parse(&value_prefixes, &list, "10.0.0.0/8 2001:db8::1"), 0);
-    value_clear(&value_prefixes, &list);
-    assert_int_equal(list.n, 0);
+    free(list.items);
 }
 
 TEST(ports)
 {
     struct port_list list = { .items = NULL };
 
-    assert_int_equal(value_parse(&value_ports, &list, "443"), 0);
-    assert_int_equal(value_parse(&value_ports, &list, "8000-8099"), 0);
-    assert_int_equal(value_parse(&value_ports, &list, "0-65535"), 0);
+    assert_int_equal(value_ports.parse(&list, "443"), 0);
+    assert_int_equal(value_ports.parse(&list, "8000-8099"), 0);
+    assert_int_equal(value_ports.parse(&list, "0-65535"), 0);
     assert_int_equal(list.n, 3);
     assert_int_equal(list.items[1].first, 8000);
     assert_int_equal(list.items[1].last, 8099);
-    assert_int_equal(value_parse(&value_ports, &list, "80, 81x"), -EINVAL);
-    assert_int_equal(value_parse(&value_ports, &list, "80, 81-82 83"), 0);
+    assert_int_equal(value_ports.parse(&list, "80, 81x"), -EINVAL);
+    assert_int_equal(value_ports.parse(&list, "80, 81-82 83"), 0);
     assert_int_equal(list.n, 6);
-    value_clear(&value_ports, &list);
+    free(list.items);
 }

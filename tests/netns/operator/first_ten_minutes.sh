@@ -17,7 +17,7 @@ says "NOT RUNNING. It has left nothing in the kernel." riptide
 says "would set $PEER" riptided --dry-run --once
 
 # One site first.
-printf '[observe]\nscope = %s\n' "$PEER" >"$CONFIG"
+printf 'scope = %s\n' "$PEER" >"$CONFIG"
 says "$CONFIG: valid" riptided --config "$CONFIG" --check
 start
 soon "riptide: working." riptide status
