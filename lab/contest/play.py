@@ -132,12 +132,12 @@ class Stage:
             is_shared = self.scene.has_slow and not set(BY_ROUTES) <= set(arm.riptided)
             set_arm(testbed, name, arm, *(("--prefix-len4", "30") if is_shared else ()))
 
-    def _each_arm(self, n, n_bytes, pause_s, tag="", receiver=None, **options):
+    def _each_arm(self, n, n_bytes, pause_s, counted=(), receiver=None, **options):
         """n transfers for each arm; the arms are first in turn."""
         names = list(self.senders)
         first = self._rng.randrange(len(names))
         return [Transfer(name, receiver or self.receiver, n_bytes, at_s=pause_s + turn * STAGGER_S,
-                         tag=f"{name} {tag}".strip().replace(" ", "/"),
+                         tag=(name, *counted),
                          congestion=self.scene.congestion, **options)
                 for turn, name in enumerate(names[first:] + names[:first]) for _ in range(n)]
 
@@ -186,8 +186,8 @@ class Stage:
         plan, end_s = [], 0
         for repetition, object_kb in self._openings(lambda: end_s):
             end_s += CROSS_ROUND_S * (0.5 + self._rng.random())
-            tag = "" if repetition is None else f"{repetition} {object_kb}"
-            plan += self._each_arm(self.scene.openers, object_kb * 1000, end_s, tag)
+            counted = () if repetition is None else (repetition, object_kb)
+            plan += self._each_arm(self.scene.openers, object_kb * 1000, end_s, counted)
         low, high = CROSS_BYTES
         mean_bytes = (high - low) / math.log(high / low)
         bytes_per_s = self.scene.cross_share * self.scene.rate_mbit * 1e6 / 8
@@ -205,24 +205,23 @@ class Stage:
         end_s = self._learn_s + self._repetitions * BLOCK_S
         for at_s in self._moments(self.scene.per_s, end_s):
             is_slow = self.scene.has_slow and self._rng.random() < SLOW_SHARE
-            object_kb, tag = SLOW_KB if is_slow else BUSY_CELL_KB, ""
+            object_kb, counted = SLOW_KB if is_slow else BUSY_CELL_KB, ()
             n_bytes = round(1000 * low_kb * (high_kb / low_kb) ** self._rng.random())
             if at_s >= self._learn_s:
-                tag = f"{counts[object_kb] // self.scene.openers} {object_kb}"
+                counted = counts[object_kb] // self.scene.openers, object_kb
                 counts[object_kb] += 1
-            plan += self._each_arm(1, 1000 * SLOW_KB if is_slow else n_bytes, at_s, tag,
+            plan += self._each_arm(1, 1000 * SLOW_KB if is_slow else n_bytes, at_s, counted,
                                    self.slow if is_slow else self.receiver)
         self._run(plan, end_s)
 
     def _run(self, plan, end_s):
-        """Runs a plan; results with a tag count."""
+        """Runs a plan; results whose tag has a repetition count."""
         began_s = time.monotonic()
         for result in self._traffic.run(plan, end_s + CROSS_LIMIT_S):
-            name, *counted = result.tag.split("/")
+            _, *counted = result.tag
             if counted and result.complete:
                 begin_s = began_s + result.start_us / 1e6
-                self.rows.append((begin_s, begin_s + result.done_us / 1e6, int(counted[0]),
-                                  int(counted[1]), result._replace(tag=name)))
+                self.rows.append((begin_s, begin_s + result.done_us / 1e6, *counted, result))
 
     def _moments(self, rate_per_s, end_s):
         at_s = self._rng.expovariate(rate_per_s)
@@ -243,7 +242,7 @@ class Stage:
     def table_rows(self, lateness):
         scene = self.scene
         for begin_s, end_s, repetition, object_kb, result in self.rows:
-            yield (self.number, *scene[:6], object_kb, self.senders[result.tag].name, repetition,
+            yield (self.number, *scene[:6], object_kb, self.senders[result.sender].name, repetition,
                    result.done_us / 1e3, result.cwnd_first,
                    min(result.cwnd_first, -(-result.n_bytes // result.mss_bytes)),
                    result.retrans_first, result.retrans_segs, result.data_segs,

@@ -62,19 +62,19 @@ def build(evaluation, path, count):
 
 def open_probes(testbed):
     """Opens idle connections, on which single bytes measure the one-way delay."""
-    testbed.transfer([Transfer("prober", RECEIVER, 1, kind="push", reuse=False, idle_s=3600)
+    testbed.transfer([Transfer("prober", RECEIVER, 1, idle_s=3600)
                       for _ in range(PROBE_CONNECTIONS)])
 
 
 def probes(from_s, to_s):
     count = int((to_s - from_s) / PROBE_EVERY_S)
-    return [Transfer("prober", RECEIVER, 1, at_s=from_s + n * PROBE_EVERY_S, kind="push",
-                     reuse=True, idle_s=3600, tag="probe") for n in range(count)]
+    return [Transfer("prober", RECEIVER, 1, at_s=from_s + n * PROBE_EVERY_S, reuse=True,
+                     idle_s=3600, tag="probe") for n in range(count)]
 
 
-def delays_ms(results):
-    """One-way delays of probes that were not lost."""
-    return [one.done_us / 1e3 for one in results
+def delays_ms(results, rtt_ms):
+    """One-way delays of probes that were not lost; the way of their requests is idle."""
+    return [one.done_us / 1e3 - rtt_ms / 2 for one in results
             if one.tag == "probe" and one.complete and one.reused and not one.retrans_segs]
 
 
@@ -86,7 +86,7 @@ def learn(testbed):
     rtt_ms = min(one.min_rtt_us for one in quiet) / 1e3
     seconds = (filled.done_us - filled.first_byte_us) / 1e6
     return Measured(rtt_ms, filled.n_bytes * 8 / 1e6 / seconds,
-                    max(delays_ms(bulk)) + rtt_ms / 2)
+                    max(delays_ms(bulk, rtt_ms)) + rtt_ms / 2)
 
 
 def set_arm(testbed, arm, measured, senders):
@@ -102,7 +102,7 @@ def set_arm(testbed, arm, measured, senders):
     return " ".join(map(str, metrics)) or "-"
 
 
-def gather(testbed, senders, drawn):
+def gather(testbed, senders, rtt_ms, drawn):
     """Plays one round; the receiver needs a little time for each request."""
     each = TOTAL_BYTES // senders
     before = testbed.wan.counters()
@@ -114,7 +114,7 @@ def gather(testbed, senders, drawn):
     after = testbed.wan.counters()
     parts = [one for one in results if one.tag != "probe"]
     time_ms = max(one.start_us + one.done_us for one in parts) / 1e3 - 10
-    waits = delays_ms(results)
+    waits = delays_ms(results, rtt_ms)
     return {
         "time_ms": time_ms, "goodput_mbps": each * senders * 8 / 1e3 / time_ms,
         "drops": dropped(after) - dropped(before),
@@ -159,7 +159,7 @@ def measure(evaluation):
                     evaluation.step(f"{senders} senders, {path.buffer_kb} kB, {arm}")
                     metrics = set_arm(testbed, arm, measured, senders)
                     drawn = evaluation.drawn(path, senders, repetition)
-                    found.append((arm, metrics, repetition, gather(testbed, senders, drawn)))
+                    found.append((arm, metrics, repetition, gather(testbed, senders, measured.rtt_ms, drawn)))
         for arm, metrics, repetition, figures in found:
             rounds.add(rtt_ms=path.rtt_ms, buffer_kb=path.buffer_kb, senders=senders, arm=arm,
                        metrics=metrics, repetition=repetition, on_time=testbed.on_time, **figures)

@@ -73,7 +73,7 @@ def measure(evaluation):
     repetitions = range(1 if evaluation.quick else 9)
     for repetition in evaluation.steps(repetitions, lambda n: f"repetition {n + 1}"):
         for result, is_on_time in download(evaluation, cases, evaluation.drawn(repetition)):
-            case = cases[int(result.tag)]
+            case = cases[result.tag]
             table.add(case.sweep, case.x, case.rtt_ms, case.rate_kbps, case.window, repetition,
                       result.done_us / 1e3 if result.complete else float("nan"),
                       result.cwnd_first, result.retrans_segs, is_on_time)

@@ -3,12 +3,12 @@
  * traffic: carries out a plan of transfers between network namespaces and times each. Reads lines:
  *
  *     host NAME ADDRESS
- *     pull|push AT_US TAG FROM TO BYTES CONGESTION fresh|reuse IDLE_US
+ *     move AT_US FROM TO BYTES CONGESTION REUSE IDLE_US    hosts by their numbers, from 0 on
  *     look AT_US
  *     go LIMIT_US      starts what was said since the last one; what lasts longer is given up
  *
- * Prints a line of CSV for each transfer, for each look one for each end that has sent, and `done`.
- * traffic.py speaks this.
+ * Orders come in the order of their times. Prints a line of CSV for each transfer, with its number since
+ * the last `go`, for each look one for each sender, and `done`. traffic.py speaks this.
  */
 #include "transfer.h"
 
@@ -63,10 +63,10 @@ static int go(struct traffic *traffic, uint64_t limit_us)
 
     traffic->go_ns = clock_ns();
     end_ns = traffic->go_ns + 1000 * limit_us;
-    while (r == 0 && (traffic->waiting || traffic->running)) {
+    while (r == 0 && traffic_is_busy(traffic)) {
         uint64_t now_ns = clock_ns(), next_ns = traffic_tick(traffic, now_ns, now_ns >= end_ns);
 
-        if (traffic->waiting || traffic->running)
+        if (traffic_is_busy(traffic))
             r = wait_for_events(traffic, next_ns < end_ns ? next_ns : end_ns);
     }
     puts("done");
@@ -74,19 +74,37 @@ static int go(struct traffic *traffic, uint64_t limit_us)
     return r;
 }
 
+static bool read_order(const char *line, const struct traffic *traffic, struct order *order)
+{
+    int reuse;
+
+    if (sscanf(line, "look %" SCNu64, &order->at_us) == 1)
+        return true;
+    if (sscanf(line, "move %" SCNu64 " %u %u %" SCNu64 " %15s %d %" SCNu64, &order->at_us,
+               &order->from, &order->to, &order->bytes, order->congestion, &reuse,
+               &order->idle_us) != 7)
+        return false;
+    order->reuse = reuse;
+    return order->bytes && order->from < traffic->n_hosts && order->to < traffic->n_hosts;
+}
+
 static int read_line(struct traffic *traffic, const char *line)
 {
-    struct traffic_host host;
-    struct traffic_order order;
+    static unsigned int n_orders;
+    struct order order = { .number = n_orders };
+    char name[32], address[32];
     uint64_t limit_us;
 
-    if (sscanf(line, "go %" SCNu64, &limit_us) == 1)
+    if (sscanf(line, "go %" SCNu64, &limit_us) == 1) {
+        n_orders = 0;
         return go(traffic, limit_us);
-    if (traffic_parse_host(line, &host))
-        return traffic_add_host(traffic, &host);
-    if (traffic_parse_order(line, traffic->names, traffic->n_hosts, &order))
-        return traffic_add_order(traffic, &order);
-    return -EINVAL;
+    }
+    if (sscanf(line, "host %31s %31s", name, address) == 2)
+        return traffic_add_host(traffic, name, address);
+    if (!read_order(line, traffic, &order))
+        return -EINVAL;
+    n_orders++;
+    return traffic_add_order(traffic, &order);
 }
 
 int main(void)
