@@ -23,13 +23,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import cgroups  # noqa: E402
-import invariant  # noqa: E402
 from connection import tcp_info  # noqa: E402
 from control import ask, connect, count_fds, is_served, read_line, resident_kb  # noqa: E402
 from netns import (BUILD, RIPTIDE, RIPTIDED, TABLE, Network, mount_build, routes, rules,  # noqa: E402
                    wait_until)
 from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query  # noqa: E402
-from twins import probe_kinds  # noqa: E402
 from waiting import percentile  # noqa: E402
 
 CHURN = BUILD / "lab" / "bench" / "connections"
@@ -41,7 +39,6 @@ ANSWERS_WITHIN_S = 60  # on a busy machine
 LASTS_S = 10         # a difference that lasts longer is a violation
 MTU = 1400           # of some base routes
 EVENT_EVERY_S = 0.1
-EVENTS_PER_RUN = 100  # of the test of the invariant
 HOSTILE = 55         # hostile clients at once; there is room for 64 clients
 GROWTH_KB = 256      # of memory, after the warm-up
 WARM_UP_S = 40
@@ -372,43 +369,9 @@ def run(soak, seconds, figures):
         time.sleep(max(0, EVENT_EVERY_S - (time.monotonic() - now)))
 
 
-def run_invariant(options):
-    """The property test of the invariant alone. Prints a line of figures for each minute and ends
-    with the figures of all; with 1 and a script at the first violation."""
-    kinds, lacking = probe_kinds()
-    print(f"soak: first seed {options.seed}; this kernel lacks {', '.join(lacking) or 'nothing'}",
-          flush=True)
-    figures = invariant.Figures()
-    start = said = time.monotonic()
-    seed = options.seed
-    while figures.n_events < options.events if options.events \
-            else time.monotonic() - start < options.minutes * 60:
-        try:
-            invariant.run(seed, EVENTS_PER_RUN, kinds, figures, options.destinations // 2)
-        except invariant.Found as found:
-            print(f"VIOLATION after {figures}\n{found}", flush=True)
-            return 1
-        seed += 1
-        if time.monotonic() - said > 60:
-            said = time.monotonic()
-            print(f"{(said - start) / 60:.0f} min, seed {seed}: {figures}", flush=True)
-    print(f"no violation: {seed - options.seed} runs, {figures}", flush=True)
-    return 0
-
-
-def start_invariant(options):
-    """Starts the same beside the soak, which does not affect it."""
-    script = 'mount -t tmpfs -o mode=755 tmpfs /run && ip link set lo up && exec "$@"'
-    return subprocess.Popen(["unshare", "--net", "--mount", "sh", "-c", script, "sh", sys.executable,
-                             "-IB", __file__, "--invariant", "--minutes",
-                             str(options.minutes), "--seed", str(options.seed), "--apply",
-                             options.apply])
-
-
 def run_soak(options, cgroup):
     """Prints figures, and returns 1 after a violation."""
     print(f"churn: seed {options.seed}", flush=True)
-    beside = None if options.alone else start_invariant(options)
     figures = Figures()
     status = 0
     soak = Soak(options.seed, figures, options.apply, cgroup)
@@ -425,8 +388,6 @@ def run_soak(options, cgroup):
     problem = figures.judge()
     if problem:
         print(f"VIOLATION: {problem}", flush=True)
-    if beside and beside.wait():
-        status = 1
     return 1 if problem else status
 
 
@@ -434,12 +395,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10 ** 9)
-    parser.add_argument("--alone", action="store_true", help="without the test of the invariant")
-    parser.add_argument("--invariant", action="store_true", help="nothing but that test")
     parser.add_argument("--apply", choices=("routes", "program", "both"), default="routes")
-    parser.add_argument("--events", type=int, help="of it; end after so many, however long it takes")
-    parser.add_argument("--destinations", type=int, default=2 * invariant.N_HOSTS,
-                        help="of it; hosts, half IPv6")
     options = parser.parse_args()
     mount_build()
     with contextlib.ExitStack() as stack:
@@ -448,8 +404,7 @@ def main():
             CGROUPS.mkdir()
             root = stack.enter_context(cgroups.mounted(CGROUPS))
             cgroup = stack.enter_context(cgroups.made(root))
-            os.environ.update(DRIVER_APPLY=options.apply, DRIVER_CGROUP=str(cgroup))
-        return run_invariant(options) if options.invariant else run_soak(options, cgroup)
+        return run_soak(options, cgroup)
 
 
 if __name__ == "__main__":
