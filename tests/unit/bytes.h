@@ -84,13 +84,6 @@ static inline void bytes_put_address(struct bytes *bytes, int type, const char *
     bytes_put(bytes, type, address.addr, address.family == AF_INET ? 4 : 16);
 }
 
-static inline void assert_prefix(const struct riptide_prefix *actual, const char *text)
-{
-    struct riptide_prefix expected = prefix(text);
-
-    assert_memory_equal(actual, &expected, sizeof(expected));
-}
-
 /* A route as the kernel shows it; members of 0 or NULL are absent, except main and unicast. */
 struct bytes_route {
     const char *dst, *prefsrc, *gateway;

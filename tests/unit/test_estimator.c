@@ -245,29 +245,6 @@ TEST(rto_min_alone_is_a_change)
     assert_int_equal(cwnd_of(estimator), 20);
 }
 
-TEST(figures_that_cannot_be_true_stay_within_bounds)
-{
-    for (size_t i = 0; policies[i]; i++) {
-        ESTIMATOR *estimator = estimator_of_policy(policies[i]->name);
-        struct riptide_sample sample = busy((1u << 31) - 1);
-
-        sample.delivery_rate_Bps = UINT64_MAX;
-        sample.min_rtt_us = sample.rtt_us = UINT32_MAX;
-        sample.mss_bytes = 1;
-        sample.data_segs_out = sample.retrans_segs = UINT32_MAX;
-        sample.last_data_sent_ms = UINT32_MAX;
-        add(estimator, sample);
-        sample.last_data_sent_ms = 0;
-        show(estimator, sample, 1 * S);
-        assert_in_range(cwnd_of(estimator), 10, 100);
-        sample.min_rtt_us = 1;
-        sample.delivery_rate_Bps = 1;
-        show(estimator, sample, UINT64_MAX / 2); /* of another path; the first has expired */
-        show(estimator, sample, UINT64_MAX / 2);
-        assert_in_range(cwnd_of(estimator), 10, 100);
-    }
-}
-
 static void assert_refused(const struct riptide_estimator_config *config, const char *field,
                            const char *text)
 {

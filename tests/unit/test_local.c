@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The set of the host's own prefixes, from the kernel's routes of table local. How sets of any size
- * are searched is in test_filter.c.
+ * lib/observe/dump: the set of the host's own prefixes, from the kernel's routes of table local. How
+ * sets of any size are searched is in test_filter.c.
  */
 #include "bytes.h"
 #include "internal.h"
@@ -24,13 +24,6 @@ static struct nlmsghdr *make_route(struct bytes *bytes, uint8_t type, uint8_t ta
     return bytes_message(bytes);
 }
 
-static void add(struct prefix_set *set, uint8_t type, uint8_t table, const char *text)
-{
-    struct bytes bytes;
-
-    assert_int_equal(local_add_route(set, make_route(&bytes, type, table, text)), 0);
-}
-
 static bool contains(const struct prefix_set *set, const char *text)
 {
     struct riptide_prefix dst = prefix(text);
@@ -38,46 +31,50 @@ static bool contains(const struct prefix_set *set, const char *text)
     return prefix_set_decide(set, &dst);
 }
 
-TEST(addresses_and_prefixes_are_found)
+/* sample.c classifies peers in 127.0.0.0/8 itself. */
+TEST(local_routes_of_table_local_are_own_prefixes)
 {
-    static const char *const own[] = { "192.0.2.1", "2001:db8::1", "198.18.0.0/15",
-                                       "2001:db8:a::/64", "10.0.0.1" };
-    static const char *const inside[] = { "192.0.2.1", "10.0.0.1", "2001:db8::1", "198.19.9.9",
-                                          "2001:db8:a::77" };
-    static const char *const outside[] = { "192.0.2.2", "192.0.2.0", "2001:db8::2",
-                                           "2001:db8:b::77", "198.20.0.1" };
-    CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
+    static const struct {
+        uint8_t type, table;
+        const char *route, *inside, *outside; /* NULL: it is passed over */
+    } cases[] = {
+        { RTN_LOCAL, RT_TABLE_LOCAL, "192.0.2.1", "192.0.2.1", "192.0.2.2" },
+        { RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8::1", "2001:db8::1", "2001:db8::2" },
+        { RTN_LOCAL, RT_TABLE_LOCAL, "198.18.0.0/15", "198.19.9.9", "198.20.0.1" },
+        { RTN_LOCAL, RT_TABLE_LOCAL, "2001:db8:a::/64", "2001:db8:a::77", "2001:db8:b::77" },
+        { RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.0/8", NULL, "127.0.0.1" },
+        { RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.1", NULL, "127.0.0.1" },
+        { RTN_BROADCAST, RT_TABLE_LOCAL, "192.0.2.255", NULL, "192.0.2.255" },
+        { RTN_UNICAST, RT_TABLE_MAIN, "198.51.100.0/24", NULL, "198.51.100.1" },
+        { RTN_LOCAL, 100, "0.0.0.0/0", NULL, "192.0.2.1" }, /* a transparent proxy's */
+    };
 
-    for (size_t i = 0; i < 5; i++)
-        add(&set, RTN_LOCAL, RT_TABLE_LOCAL, own[i]);
-    prefix_set_finish(&set);
-    for (size_t i = 0; i < 5; i++) {
-        assert_true(contains(&set, inside[i]));
-        assert_false(contains(&set, outside[i]));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
+        struct bytes bytes;
+
+        assert_int_equal(local_add_route(&set, make_route(&bytes, cases[i].type, cases[i].table,
+                                                          cases[i].route)),
+                         0);
+        prefix_set_finish(&set);
+        assert_int_equal(set.n, cases[i].inside != NULL);
+        assert_true(!cases[i].inside || contains(&set, cases[i].inside));
+        assert_false(contains(&set, cases[i].outside));
     }
 }
 
-/* sample.c classifies peers in 127.0.0.0/8 itself. */
-TEST(other_routes_are_passed_over)
+TEST(mapped_address_is_passed_over)
 {
     CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
-    struct bytes mapped;
+    struct bytes bytes;
 
-    add(&set, RTN_BROADCAST, RT_TABLE_LOCAL, "192.0.2.255");
-    add(&set, RTN_UNICAST, RT_TABLE_MAIN, "198.51.100.0/24");
-    add(&set, RTN_LOCAL, 100, "0.0.0.0/0"); /* a transparent proxy's */
-    add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.0/8");
-    add(&set, RTN_LOCAL, RT_TABLE_LOCAL, "127.0.0.1");
-    make_route(&mapped, RTN_LOCAL, RT_TABLE_LOCAL, "::");
-    memset(mapped.data + bytes_message(&mapped)->nlmsg_len - 6, 0xff, 2);
-    assert_int_equal(local_add_route(&set, bytes_message(&mapped)), 0);
-    prefix_set_finish(&set);
+    make_route(&bytes, RTN_LOCAL, RT_TABLE_LOCAL, "::");
+    memset(bytes.data + bytes_message(&bytes)->nlmsg_len - 6, 0xff, 2);
+    assert_int_equal(local_add_route(&set, bytes_message(&bytes)), 0);
     assert_int_equal(set.n, 0);
-    assert_false(contains(&set, "127.0.0.1"));
-    assert_false(contains(&set, "::1"));
 }
 
-TEST(a_default_route_has_no_destination)
+TEST(default_route_has_no_destination)
 {
     CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
     struct bytes bytes;

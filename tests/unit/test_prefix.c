@@ -66,7 +66,9 @@ TEST(text_comes_back)
         { "2001:0db8:0000:0000:0000:0000:192.0.2.1", "2001:db8::c000:201" },
         { "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128",
           "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" },
+        { "::ffff:0.0.0.0/96", "0.0.0.0/0" },
         { "::ffff:10.0.0.0/104", "10.0.0.0/8" },
+        { "::ffff:203.0.113.7", "203.0.113.7" },
     };
     static const struct riptide_prefix v6 = { AF_INET6, 33, { 0x20, 0x01, 0x0d, 0xb8, 0x80 } };
     struct riptide_prefix parsed = prefix("2001:db8:8000::/33");
@@ -84,7 +86,7 @@ TEST(what_is_no_prefix_is_refused)
     static const char *const texts[] = {
         /* host bits */
         "192.0.2.1/31", "192.0.2.0/22", "128.0.0.0/0", "0.0.0.1/0", "0.0.0.1/8", "2001:db8::1/127",
-        "1::/15", "::1/0", "::1/64", "::ffff:192.0.2.1/127", "::ffff:192.0.2.1/96",
+        "1::/15", "::1/0", "::1/64", "::ffff:0.0.0.0/95", "::ffff:192.0.2.1/127", "::ffff:192.0.2.1/96",
         /* lengths, some of which would be good if they were counted in 8, 32 or 64 bits */
         "0.0.0.0/33", "0.0.0.0/128", "::/129", "0.0.0.0/256", "0.0.0.0/264", "::/4294967296",
         "::/18446744073709551616",
@@ -105,54 +107,29 @@ TEST(what_is_no_prefix_is_refused)
     }
 }
 
-TEST(mapped_prefixes_of_every_length)
-{
-    for (unsigned int len = 0; len <= 128; len++) {
-        char text[32];
-
-        snprintf(text, sizeof(text), "::ffff:0.0.0.0/%u", len);
-        if (len < 96) {
-            assert_refused(text);
-        } else {
-            struct riptide_prefix parsed = prefix(text);
-
-            assert_int_equal(parsed.family, AF_INET);
-            assert_int_equal(parsed.len, len - 96);
-            assert_true(prefix_is_valid(&parsed));
-        }
-    }
-}
-
 TEST(mapped_addresses_become_v4)
 {
     static const struct riptide_prefix host = { AF_INET, 32, { 203, 0, 113, 7 } };
     static const uint8_t mapped[16] = { [10] = 0xff, [11] = 0xff, 203, 0, 113, 7 };
     static const uint8_t almost[16] = { [10] = 0xff, [11] = 0xfe, 203, 0, 113, 7 };
-    struct riptide_prefix parsed = prefix("::ffff:203.0.113.7");
+    struct riptide_prefix parsed;
 
-    assert_memory_equal(&parsed, &host, sizeof(host));
     prefix_from_address(&parsed, AF_INET6, mapped);
     assert_memory_equal(&parsed, &host, sizeof(host));
-    prefix_from_address(&parsed, AF_INET, mapped + 12);
+    prefix_from_address(&parsed, AF_INET, mapped + 12); /* four bytes, whatever follows them */
     assert_memory_equal(&parsed, &host, sizeof(host));
-    /* Four bytes, whatever follows them. */
-    prefix_from_address(&parsed, AF_INET, mapped);
-    assert_text(&parsed, "0.0.0.0");
     prefix_from_address(&parsed, AF_INET6, almost);
     assert_int_equal(parsed.family, AF_INET6);
     assert_int_equal(parsed.len, 128);
     assert_memory_equal(parsed.addr, almost, sizeof(almost));
 }
 
-TEST(an_unknown_family_is_no_prefix)
+TEST(unknown_family_is_no_prefix)
 {
-    struct riptide_prefix prefix = { 0 };
+    struct riptide_prefix prefix = { .family = AF_UNIX };
 
     assert_text(&prefix, "?");
-    for (unsigned int family = 0; family < 256; family++) {
-        prefix.family = (uint8_t)family;
-        assert_int_equal(prefix_is_valid(&prefix), family == AF_INET || family == AF_INET6);
-    }
+    assert_false(prefix_is_valid(&prefix));
 }
 
 /* All bits set: each length keeps exactly its own, and does not affect later bits. */

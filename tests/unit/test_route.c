@@ -1,40 +1,223 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/route: route messages as the kernel sends them, and such that it never would.
+ * lib/apply/routes/route: base routes from answers as the kernel's fib_dump_info and rt6_fill_node
+ * send them, and such that no kernel sends; requests as far as the kernel does not show them.
+ * fuzz/route.c holds the figures of a route against another reader.
  */
 #include "apply/routes/route.h"
 #include "bytes.h"
 
-#include <errno.h>
-#include <linux/in_route.h>
-#include <linux/rtnetlink.h>
-#include <sys/socket.h>
+enum { UNKNOWN = 250, LEAST_LIFE_S = 90 };
 
-/* A figure each, none like another. */
-static const struct bytes_route full = {
-    .dst = "203.0.113.0/24",
-    .table = 7230,
-    .protocol = 230,
-    .tos = 8,
-    .src_len = 16,
-    .flags = RTM_F_CLONED | RTNH_F_LINKDOWN,
-    .priority = 100,
-    .metrics = { [RTAX_MTU] = 1400, [RTAX_INITCWND] = 36, [RTAX_INITRWND] = 101 },
-    .prefsrc = "192.0.2.1",
-    .gateway = "192.0.2.254",
-    .ifindex = 3
-};
-static const struct bytes_route any = { .dst = "0.0.0.0/0" };
+static const char malformed[] = "the kernel's answer is malformed";
+static const char others[] = "its base route has an attribute that is not copied";
 
-static struct route parsed(const struct bytes_route *said)
+static const struct bytes_route gateway = { .dst = "0.0.0.0/0",
+                                            .priority = 100,
+                                            .prefsrc = "192.0.2.1",
+                                            .gateway = "192.0.2.254",
+                                            .ifindex = 3 };
+
+/* Over bytes that are not zero: bases are compared with their padding. */
+static const char *parse(struct route *base, struct bytes *answer, const char *dst)
 {
-    struct bytes bytes;
-    struct route route;
+    struct riptide_prefix asked = prefix(dst);
 
-    bytes_put_route(&bytes, said);
-    memset(&route, 0xa5, sizeof(route));
-    assert_int_equal(route_parse(&route, bytes_message(&bytes)), 0);
-    return route;
+    memset(base, 0xa5, sizeof(*base));
+    return base_parse(base, &asked, bytes_message(answer));
+}
+
+/* That `dst` has no base, for this reason; or has one: NULL. */
+static void assert_reason(struct bytes *answer, const char *dst, const char *expected)
+{
+    struct route base;
+    const char *reason = parse(&base, answer, dst);
+
+    if (!reason != !expected || (reason && strcmp(reason, expected) != 0))
+        fail_msg("%s: %s", dst, reason ? reason : "has a base");
+}
+
+static bool is_same(const struct bytes_route *one, const struct bytes_route *other)
+{
+    struct bytes answers[2];
+    struct route bases[2];
+
+    bytes_put_route(&answers[0], one);
+    bytes_put_route(&answers[1], other);
+    assert_null(parse(&bases[0], &answers[0], "10.1.0.1"));
+    assert_null(parse(&bases[1], &answers[1], "10.1.0.1"));
+    return memcmp(&bases[0], &bases[1], sizeof(bases[0])) == 0;
+}
+
+/* Changed one by one. */
+TEST(bases_are_equal_where_they_mean_the_same)
+{
+    const struct bytes_route plain = { .dst = "10.0.0.0/8",
+                                       .priority = 100,
+                                       .metrics = { [RTAX_MTU] = 1400,
+                                                    [RTAX_ADVMSS] = 1360,
+                                                    [RTAX_INITCWND] = 30,
+                                                    [RTAX_INITRWND] = 20 },
+                                       .prefsrc = "192.0.2.1",
+                                       .gateway = "192.0.2.254",
+                                       .ifindex = 3,
+                                       .expires_hundredths = 30000 };
+    struct bytes_route other = plain;
+    uint32_t *const figures[] = { &other.scope,
+                                  &other.priority,
+                                  &other.ifindex,
+                                  &other.metrics[RTAX_MTU],
+                                  &other.metrics[RTAX_ADVMSS],
+                                  &other.metrics[RTAX_INITCWND],
+                                  &other.metrics[RTAX_INITRWND],
+                                  &other.metrics[RTAX_HOPLIMIT] };
+    const char **const addresses[] = { &other.dst, &other.prefsrc, &other.gateway };
+
+    /* What is of the moment, and the object that the hop is of. */
+    other.expires_hundredths = 0;
+    other.protocol = 16;
+    other.nh_id = 7;
+    other.flags = RTNH_F_DEAD | RTNH_F_LINKDOWN | RTNH_F_OFFLOAD | RTM_F_OFFLOAD | RTM_F_CLONED;
+    assert_true(is_same(&plain, &other));
+    other.flags = RTNH_F_ONLINK | RTNH_F_LINKDOWN;
+    assert_false(is_same(&plain, &other));
+    for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
+        other = plain;
+        ++*figures[i];
+        if (is_same(&plain, &other))
+            fail_msg("figure %zu", i);
+    }
+    for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
+        other = plain;
+        *addresses[i] = "10.1.0.0/16";
+        if (is_same(&plain, &other))
+            fail_msg("address %zu", i);
+    }
+}
+
+TEST(attribute_that_is_not_copied_is_a_reason)
+{
+    static const struct {
+        int type;
+        uint32_t value;
+        size_t n;
+        bool is_metric;
+        const char *reason;
+    } cases[] = {
+        { RTA_ENCAP, 1, 4, false, others },
+        { RTA_FLOW, 1, 4, false, others },
+        { RTA_VIA, 1, 4, false, others }, /* a hop of the other family */
+        { UNKNOWN, 1, 4, false, others },
+        { RTA_PREF, 0, 1, false, NULL },
+        { RTA_PREF, 1, 1, false, others },
+        { RTAX_CC_ALGO, 0, 4, true, others },
+        { RTAX_MAX + 1, 1, 4, true, others },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct bytes answer;
+        size_t metrics = 0;
+
+        bytes_put_route(&answer, &gateway);
+        if (cases[i].is_metric)
+            metrics = bytes_nest(&answer, RTA_METRICS);
+        bytes_put(&answer, cases[i].type, &cases[i].value, cases[i].n);
+        if (cases[i].is_metric)
+            bytes_nest_end(&answer, metrics);
+        assert_reason(&answer, "203.0.113.9", cases[i].reason);
+    }
+}
+
+/* What is left alone, and what is not: no reason. */
+TEST(what_has_no_base_has_a_reason)
+{
+    /* net.ipv4.nexthop_compat_mode decides whether the kernel shows the hops of an object. */
+    static const char several[] = "its base route has several next hops";
+    static const char unseen[] = "the kernel does not show the hop of its next-hop object";
+    static const char locked[] = "its base route locks initcwnd or initrwnd";
+    static const char large[] = "its base route has a larger mtu than can be given to another";
+    static const char table[] = "a rule sends it to another table than main";
+    static const char by_packet[] = "its base route depends on tos or source";
+    static const char other[] = "198.51.100.0/24", any[] = "0.0.0.0/0";
+    static const struct {
+        struct bytes_route route;
+        const char *dst, *reason;
+    } cases[] = {
+        { { .dst = "10.3.0.0/16", .is_multipath = true }, "10.3.0.1", several },
+        { { .dst = "2001:db8:97::/48", .is_multipath = true }, "2001:db8:97::1", several },
+        { { .dst = "10.3.0.0/16", .prefsrc = "192.0.2.1", .nh_id = 7 }, "10.3.0.1", unseen },
+        { { .dst = "2001:db8:97::/48", .nh_id = 7 }, "2001:db8:97::1", unseen },
+        { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_INITCWND }, "10.6.0.1", locked },
+        { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_INITRWND }, "10.6.0.1", locked },
+        { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_MTU | 1u << RTAX_INITCWND },
+          "10.6.0.1", locked },
+        { { .dst = any, .ifindex = 3,
+            .metrics[RTAX_LOCK] = ~(1u << RTAX_INITCWND | 1u << RTAX_INITRWND) },
+          "10.6.0.1", NULL },
+        { { .dst = any, .metrics[RTAX_MTU] = 65521 }, "10.6.0.1", large },
+        { { .dst = any, .ifindex = 3, .metrics[RTAX_MTU] = 65520 }, "10.6.0.1", NULL },
+        /* ours has no lifetime, and is to go before it */
+        { { .dst = "2001:db8::/48", .expires_hundredths = 100 * LEAST_LIFE_S - 1 },
+          "2001:db8::1", "its base route is about to expire" },
+        { { .dst = "2001:db8::/48", .ifindex = 3, .expires_hundredths = 100 * LEAST_LIFE_S },
+          "2001:db8::1", NULL },
+        { { .dst = "192.0.2.0/25", .type = RTN_LOCAL },
+          "192.0.2.1", "it is an address of this host" },
+        { { .dst = any, .type = RTN_BROADCAST }, "10.6.0.1", "its base route is not unicast" },
+        { { .dst = any, .type = RTN_THROW }, "10.6.0.1", "its base route is not unicast" },
+        { { .dst = any, .table = 100 }, "10.6.0.1", table },
+        { { .dst = any, .table = RT_TABLE_DEFAULT }, "10.6.0.1", table },
+        { { .dst = any, .table = RT_TABLE_LOCAL }, "10.6.0.1", table },
+        { { .dst = any, .table = RT_TABLE_MAIN + 256 }, "10.6.0.1", table },
+        { { .dst = any, .tos = 4 }, "10.6.0.1", by_packet },
+        { { .dst = any, .src_len = 1 }, "10.6.0.1", by_packet },
+        { { .dst = "10.1.2.0/24", .ifindex = 3 }, "10.1.2.3", NULL },
+        { { .dst = other }, "203.0.113.9", malformed },
+        { { .dst = other, .type = RTN_LOCAL }, "203.0.113.9", malformed },
+        { { .dst = other, .type = RTN_LOCAL }, "2001:db8::1", malformed },
+        { { .dst = "2001:db8::/32" }, "2001:db9::/48", malformed },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct bytes answer;
+
+        bytes_put_route(&answer, &cases[i].route);
+        assert_reason(&answer, cases[i].dst, cases[i].reason);
+    }
+}
+
+TEST(every_errno_has_its_reason)
+{
+    static const char denied[] = "its base route is blackhole, unreachable or prohibit";
+    static const char refused[] = "the kernel refused the route query";
+
+    for (int number = 0; number <= 133; number++) {
+        const struct nlmsgerr error = { .error = -number };
+        const char *expected = refused;
+        struct bytes answer;
+
+        if (number == ENETUNREACH)
+            expected = "there is no route to it";
+        else if (number == EINVAL || number == EHOSTUNREACH || number == EACCES)
+            expected = denied;
+        bytes_begin(&answer, NLMSG_ERROR, &error, sizeof(error));
+        assert_reason(&answer, "10.6.0.1", expected);
+        bytes_message(&answer)->nlmsg_len--;
+        assert_reason(&answer, "10.6.0.1", malformed);
+    }
+}
+
+TEST(other_messages_are_malformed)
+{
+    static const uint16_t types[] = { RTM_DELROUTE, RTM_GETROUTE, RTM_NEWLINK, NLMSG_DONE };
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        struct bytes answer;
+
+        bytes_put_route(&answer, &gateway);
+        bytes_message(&answer)->nlmsg_type = types[i];
+        assert_reason(&answer, "203.0.113.9", malformed);
+    }
 }
 
 static bool parses(const struct nlmsghdr *message)
@@ -42,59 +225,6 @@ static bool parses(const struct nlmsghdr *message)
     struct route route;
 
     return route_parse(&route, message) == 0;
-}
-
-TEST(every_figure_of_a_route)
-{
-    struct route route = parsed(&full);
-
-    assert_prefix(&route.dst, "203.0.113.0/24");
-    assert_prefix(&route.gateway, "192.0.2.254");
-    assert_prefix(&route.prefsrc, "192.0.2.1");
-    assert_int_equal(route.table, 7230);
-    assert_int_equal(route.priority, 100);
-    assert_int_equal(route.ifindex, 3);
-    assert_int_equal(route.metrics.of[RTAX_INITCWND], 36);
-    assert_int_equal(route.metrics.of[RTAX_INITRWND], 101);
-    assert_int_equal(route.metrics.of[RTAX_MTU], 1400);
-    assert_int_equal(route.protocol, 230);
-    assert_int_equal(route.type, RTN_UNICAST);
-    assert_int_equal(route.tos, 8);
-    assert_int_equal(route.src_len, 16);
-    assert_true(route.is_cached);
-    assert_false(route.has_others);
-}
-
-TEST(what_is_not_said_is_nothing)
-{
-    struct route route = parsed(&any);
-
-    assert_prefix(&route.dst, "0.0.0.0/0");
-    assert_int_equal(route.gateway.family, 0);
-    assert_int_equal(route.metrics.of[RTAX_INITCWND], 0);
-    assert_false(route.is_cached);
-    route = parsed(&(struct bytes_route){ .dst = "::/0", .gateway = "fe80::2" });
-    assert_prefix(&route.dst, "::/0");
-    assert_prefix(&route.gateway, "fe80::2");
-}
-
-TEST(a_hop_of_the_other_family_and_a_preference_are_not_copied)
-{
-    static const struct {
-        uint16_t type;
-        uint8_t value;
-        bool has_others;
-    } cases[] = { { RTA_VIA, 1, true }, { RTA_PREF, 0, false }, { RTA_PREF, 1, true } };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct bytes bytes;
-        struct route route;
-
-        bytes_put_route(&bytes, &any);
-        bytes_put_u8(&bytes, cases[i].type, cases[i].value);
-        assert_int_equal(route_parse(&route, bytes_message(&bytes)), 0);
-        assert_int_equal(route.has_others, cases[i].has_others);
-    }
 }
 
 TEST(figures_of_a_wrong_size_are_refused)
@@ -109,7 +239,7 @@ TEST(figures_of_a_wrong_size_are_refused)
             struct bytes bytes;
             size_t nest;
 
-            bytes_put_route(&bytes, &any);
+            bytes_put_route(&bytes, &gateway);
             if (i < 5) {
                 bytes_put(&bytes, types[i], payload, n);
             } else {
@@ -150,10 +280,39 @@ TEST(headers_that_make_no_sense_are_refused)
     }
 }
 
-TEST(a_cut_inside_an_attribute_is_refused)
+TEST(route_cut_inside_an_attribute_is_refused)
 {
     struct bytes bytes;
 
-    bytes_put_route(&bytes, &full);
+    bytes_put_route(&bytes, &gateway);
     bytes_check_cuts(&bytes, sizeof(struct rtmsg), parses);
+}
+
+static uint32_t metric_of(const struct nlmsghdr *message, uint16_t type)
+{
+    const struct nlattr *metrics =
+        netlink_find(netlink_attrs(message, sizeof(struct rtmsg)), RTA_METRICS);
+    const struct nlattr *metric = metrics ? netlink_find(netlink_nested(metrics), type) : NULL;
+
+    return metric ? mnl_attr_get_u32(metric) : 0;
+}
+
+/* The kernel heeds rto_min only with its lock; what the base locks stays locked. */
+TEST(put_has_the_metrics_of_the_base_and_ours_and_fits_a_message)
+{
+    const struct route own = { .dst = { AF_INET6, 128, { 0x20, 1 } }, .table = 7230 };
+    struct route base = { .metrics.of = { [RTAX_ADVMSS] = 1300, [RTAX_LOCK] = 1u << RTAX_MTU } };
+    struct own_metrics given = { .initcwnd = 36, .mtu_bytes = 1400, .rto_min_ms = 50 };
+    static struct netlink_room room;
+    const struct nlmsghdr *message = message_route_put(&room, &own, &base, &given);
+
+    assert_int_equal(metric_of(message, RTAX_INITCWND), 36);
+    assert_int_equal(metric_of(message, RTAX_MTU), 1400);
+    assert_int_equal(metric_of(message, RTAX_ADVMSS), 1300);
+    assert_int_equal(metric_of(message, RTAX_RTO_MIN), 50);
+    assert_int_equal(metric_of(message, RTAX_LOCK), 1u << RTAX_MTU | 1u << RTAX_RTO_MIN);
+    base = (struct route){ .gateway = own.dst, .prefsrc = own.dst, .priority = 1, .ifindex = 1 };
+    memset(&base.metrics, 0xff, sizeof(base.metrics));
+    memset(&given, 0xff, sizeof(given));
+    assert_true(message_route_put(&room, &own, &base, &given)->nlmsg_len <= REQUEST_MAX_BYTES);
 }

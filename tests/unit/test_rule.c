@@ -55,37 +55,6 @@ static struct rule parsed(struct bytes *bytes)
     return rule;
 }
 
-TEST(figures_of_rules)
-{
-    static const struct {
-        char kind;
-        struct rule rule;
-    } cases[] = {
-        { 'M', { AF_INET, true, false, 9, RT_TABLE_MAIN, 0 } },
-        { 'm', { AF_INET, false, false, 9, RT_TABLE_MAIN, 0 } },
-        { 'i', { AF_INET, false, false, 9, RT_TABLE_MAIN, 0 } },
-        { 's', { AF_INET, false, false, 9, RT_TABLE_MAIN, 0 } },
-        { 'g', { AF_INET, true, false, 9, 0, 32765 } },
-        { 'O', { AF_INET, false, true, 9, TABLE, 0 } },
-        { 'o', { AF_INET, false, true, 9, OTHER_TABLE, 0 } },
-        { 't', { AF_INET, false, false, 9, RT_TABLE_MAIN, 0 } }, /* ours is of no table of the kernel */
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        const struct rule *expected = &cases[i].rule;
-        struct bytes bytes;
-        struct rule rule;
-
-        put_rule(&bytes, cases[i].kind, 9);
-        rule = parsed(&bytes);
-        if (rule.family != expected->family || rule.is_ours != expected->is_ours ||
-            rule.priority != expected->priority || rule.table != expected->table ||
-            rule.target != expected->target ||
-            (rule.table && rule.is_unconditional != expected->is_unconditional))
-            fail_msg("%c", cases[i].kind);
-    }
-}
-
 /* Attributes that narrow or change what a rule does, each appended to one that is complete. */
 TEST(every_selector_makes_a_rule_conditional_and_foreign)
 {

@@ -32,6 +32,10 @@ TEST(restart_begins_where_it_was)
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
+    assert_string_equal(bytes,
+                        "riptide state 2 saved_ns=1790000000000000000\n"
+                        "192.0.2.1 cwnd=64 samples=1 age_ns=20000000000 paced=0 has_lost=0 min_rtt_us=0\n"
+                        "2001:db8::1 cwnd=33 samples=4 age_ns=10000000000 paced=0 has_lost=0 min_rtt_us=0\n");
     assert_int_equal(load_at(estimator, 150 * S, SAVED + 30 * S, bytes, n).loaded, 2);
     assert_int_equal(pop_all(estimator), 2);
     estimate = find_host(estimator, "2001:db8::1");
@@ -131,17 +135,6 @@ TEST(other_bytes_are_refused_with_a_line)
     assert_refused(of_last_version, sizeof(of_last_version), SAVED, version);
     bytes[14] = '3';
     assert_refused(bytes, n, SAVED, version);
-}
-
-TEST(state_is_lines_to_read)
-{
-    char bytes[ROOM];
-
-    save_two(bytes);
-    assert_string_equal(bytes,
-                        "riptide state 2 saved_ns=1790000000000000000\n"
-                        "192.0.2.1 cwnd=64 samples=1 age_ns=20000000000 paced=0 has_lost=0 min_rtt_us=0\n"
-                        "2001:db8::1 cwnd=33 samples=4 age_ns=10000000000 paced=0 has_lost=0 min_rtt_us=0\n");
 }
 
 static struct riptide_load_counts load_lines(struct riptide_estimator *estimator, const char *lines)

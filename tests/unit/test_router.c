@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/routes/watch: datagrams of notifications that do not end where their messages do. The kernel
- * sends none, so that recvmsg(2) is the test's own here.
+ * lib/apply/routes/router: datagrams of notifications that do not end where their messages do. The
+ * kernel sends none, so that recvmsg(2) is the test's own here.
  */
 #include "apply/routes/router.h"
 #include "bytes.h"
@@ -23,43 +23,30 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
     return (ssize_t)n_datagram;
 }
 
-/* An address that comes, and affects nothing. */
-static void say(size_t more_bytes)
+/* An address that comes, which affects nothing, and so many bytes behind it. */
+static void hear(struct plan *plan, size_t more_bytes)
 {
     const struct ifaddrmsg address = { .ifa_family = AF_INET };
+    struct mnl_socket *socket;
 
     bytes_begin(&datagram, RTM_NEWADDR, &address, sizeof(address));
     n_datagram = bytes_message(&datagram)->nlmsg_len + more_bytes;
-}
-
-static void hear(struct plan *plan)
-{
-    struct mnl_socket *socket;
-
     *plan = (struct plan){ 0 };
     assert_int_equal(netlink_open(&socket, NETLINK_ROUTE), 0);
     assert_int_equal(router_read(socket, plan), 1);
     netlink_close(socket);
 }
 
-TEST(whole_messages_are_no_alarm)
+/* It may have been any: less than a header, or one with a length beyond the end (bytes of 0xdd). */
+TEST(tail_that_is_no_message_has_everything_read_again)
 {
     struct plan plan;
 
-    say(0);
-    hear(&plan);
+    hear(&plan, 0);
     assert_int_equal(plan.stats.malformed, 0);
     assert_false(plan.has_work);
-}
-
-TEST(a_tail_that_is_no_message_may_have_been_any)
-{
-    /* Less than a header; a header with a length beyond the end (bytes of 0xdd). */
     for (size_t more = 1; more <= sizeof(struct nlmsghdr) + 4; more++) {
-        struct plan plan;
-
-        say(more);
-        hear(&plan);
+        hear(&plan, more);
         assert_int_equal(plan.stats.malformed, 1);
         assert_int_equal(plan.scan_wanted, SCAN_ALL);
         assert_true(plan.has_work);
