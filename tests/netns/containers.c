@@ -3,11 +3,18 @@
  * A host of libriptide that serves containers: an agent for each network namespace that the command
  * line names, made in that namespace; all else happens in the program's own, in one edge-triggered
  * epoll loop and one thread. A namespace whose path leads there no longer ends its part quietly;
- * with the last one, or where its input ends, the program ends.
+ * with the last one, or where its input ends, the program ends. Its agents end in an exit handler, as
+ * the destructor of a C++ object would end them: also in children.
  *
  * containers [--cgroup CGROUP] PATH...
  *
- * With a cgroup a program for each namespace gives windows.
+ * With a cgroup a program for each namespace gives windows. Lines in:
+ *
+ *     wakeups       "wakeups N": how often the loop has turned since the last answer
+ *     fork calls    a child that tries what does I/O, "CALL RESULT LINE" each, and ends by exit(3):
+ *                   "child STATUS"
+ *     fork keep     a child that lives on with its copies: "child PID"
+ *     fork free     the same, but it frees them first
  */
 #include <err.h>
 #include <fcntl.h>
@@ -18,6 +25,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct container {
@@ -26,7 +34,10 @@ struct container {
     struct riptide_agent *agent; /* NULL: not served any more */
 };
 
-enum { INTERVAL_NS = 50 * 1000 * 1000 };
+enum { INTERVAL_NS = 50 * 1000 * 1000, LINE_BYTES = 64 };
+
+static struct container *containers;
+static int n_containers;
 
 static void enter(int netns_fd)
 {
@@ -108,38 +119,108 @@ static void serve(struct container *container)
     }
 }
 
-int main(int argc, char **argv)
+static int count_served(void)
 {
-    static struct container *containers; /* for the leak sanitizer, where a start fails */
-    const char *cgroup = argc > 2 && strcmp(argv[1], "--cgroup") == 0 ? argv[2] : NULL;
-    char **paths = argv + (cgroup ? 3 : 1);
-    int n = argc - (cgroup ? 3 : 1), n_served = 0, epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    int home_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+    int n = 0;
 
-    containers = n > 0 ? calloc((size_t)n, sizeof(*containers)) : NULL;
-    if (!containers || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, STDIN_FILENO, &event) < 0)
-        return EXIT_FAILURE;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    for (int i = 0; i < n; i++) {
-        containers[i].path = paths[i];
-        if (start(&containers[i], home_fd, epoll_fd, cgroup) < 0)
-            return EXIT_FAILURE;
-        n_served++;
-    }
-    puts("ready");
-    while (n_served > 0) {
-        if (epoll_wait(epoll_fd, &event, 1, -1) < 0)
-            continue;
-        if (!event.data.ptr)
-            break;
-        serve(event.data.ptr);
-        n_served -= !((struct container *)event.data.ptr)->agent;
-    }
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n_containers; i++)
+        n += containers[i].agent != NULL;
+    return n;
+}
+
+static void end_all(void)
+{
+    for (int i = 0; i < n_containers; i++) {
         if (containers[i].agent)
             end(&containers[i]);
     }
     free(containers);
+}
+
+static void print(const char *call, int r, struct riptide_error *error)
+{
+    printf("%s %d %s\n", call, r, error->text);
+    error->text[0] = '\0';
+}
+
+static void try_all(struct riptide_agent *agent)
+{
+    struct riptide_error error = { .text = "" };
+
+    print("start", riptide_agent_start(agent, &error), &error);
+    print("set_paused", riptide_agent_set_paused(agent, true), &error);
+    print("dispatch", riptide_agent_dispatch(agent), &error);
+    print("save", riptide_agent_save(agent, false, &error), &error);
+    print("stop", riptide_agent_stop(agent, &error), &error);
+}
+
+static void fork_child(const char *what)
+{
+    bool lives_on = strcmp(what, "calls") != 0;
+    pid_t child = fork();
+    int status;
+
+    if (child > 0) {
+        if (!lives_on && waitpid(child, &status, 0) == child)
+            printf("child %d\n", status);
+        return;
+    }
+    if (!lives_on) {
+        try_all(containers->agent);
+        exit(EXIT_SUCCESS);
+    }
+    if (strcmp(what, "free") == 0)
+        containers->agent = riptide_agent_free(containers->agent);
+    printf("child %d\n", (int)getpid());
+    for (;;)
+        pause();
+}
+
+/* Outcome: whether there was a line. */
+static bool follow_line(int *n_wakeupsp)
+{
+    char line[LINE_BYTES];
+    ssize_t n = read(STDIN_FILENO, line, sizeof(line) - 1);
+
+    if (n <= 0)
+        return false;
+    line[n - 1] = '\0';
+    if (strncmp(line, "fork ", 5) == 0) {
+        fork_child(line + 5);
+    } else {
+        printf("wakeups %d\n", *n_wakeupsp);
+        *n_wakeupsp = 0;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    const char *cgroup = argc > 2 && strcmp(argv[1], "--cgroup") == 0 ? argv[2] : NULL;
+    char **paths = argv + (cgroup ? 3 : 1);
+    int n = argc - (cgroup ? 3 : 1), n_wakeups = 0, epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    int home_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+
+    containers = n > 0 ? calloc((size_t)n, sizeof(*containers)) : NULL;
+    if (!containers || atexit(end_all) != 0 ||
+        epoll_ctl(epoll_fd, EPOLL_CTL_ADD, STDIN_FILENO, &event) < 0)
+        return EXIT_FAILURE;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (; n_containers < n; n_containers++) {
+        containers[n_containers].path = paths[n_containers];
+        if (start(&containers[n_containers], home_fd, epoll_fd, cgroup) < 0)
+            return EXIT_FAILURE;
+    }
+    puts("ready");
+    while (count_served() > 0) {
+        if (epoll_wait(epoll_fd, &event, 1, -1) < 0)
+            continue;
+        n_wakeups++;
+        if (event.data.ptr)
+            serve(event.data.ptr);
+        else if (!follow_line(&n_wakeups))
+            break;
+    }
     return EXIT_SUCCESS;
 }

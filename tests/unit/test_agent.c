@@ -8,6 +8,7 @@
 #include "unit.h"
 
 #include <riptide/agent.h>
+#include <sys/wait.h>
 
 NEEDS_NETLINK(NETLINK_SOCK_DIAG)
 
@@ -150,6 +151,38 @@ TEST(what_makes_no_sense_after_start_and_stop_is_refused)
     /* Who stops twice has stopped. */
     assert_int_equal(riptide_agent_dispatch(agent), -ESHUTDOWN);
     assert_int_equal(riptide_agent_stop(agent, NULL), 0);
+}
+
+/* tests/netns/test_forks.py has the agent's own functions. */
+static bool are_stages_refused(struct riptide_agent *agent)
+{
+    const struct riptide_wanted wanted = { .dst = { AF_INET, 32, { 198, 51, 100, 1 } } };
+    const struct riptide_sample *sample;
+
+    return riptide_observer_start(agent->observer) == -ECHILD &&
+           riptide_observer_dispatch(agent->observer) == -ECHILD &&
+           riptide_observer_pop(agent->observer, &sample) == -ECHILD &&
+           riptide_applier_set(agent->applier, &wanted) == -ECHILD &&
+           riptide_applier_set_paused(agent->applier, true) == -ECHILD &&
+           riptide_applier_start(agent->applier, NULL) == -ECHILD &&
+           riptide_applier_dispatch(agent->applier) == -ECHILD &&
+           riptide_applier_stop(agent->applier) == -ECHILD;
+}
+
+TEST(stages_are_refused_in_a_child_of_fork)
+{
+    struct configs configs;
+    AGENT *agent = agent_of(&configs, true);
+    int status = -1;
+    pid_t child;
+
+    assert_int_equal(riptide_agent_start(agent, NULL), 0);
+    assert_int_equal(riptide_observer_start(agent->observer), 0);
+    child = fork();
+    if (child == 0)
+        _exit(are_stages_refused(agent) ? EXIT_SUCCESS : EXIT_FAILURE);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, EXIT_SUCCESS);
 }
 
 /* AUTO has chosen by then, and may have found no cgroup. */
