@@ -86,5 +86,7 @@ int main(int argc, char **argv)
     }
     /* Else its routes stay, and no longer follow those that they copy. */
     riptide_applier_stop(applier);
+    riptide_applier_free(applier);
+    riptide_observer_free(observer);
     return r < 0;
 }

@@ -7,7 +7,7 @@ import subprocess
 
 import cgroups
 import pytest
-from netns import BUILD, DEADLINE_S, rules, windows
+from netns import BUILD, DEADLINE_S, IS_SANITIZED, rules, windows
 from programs import Program
 from test_install import needed, run, tree  # noqa: F401
 
@@ -25,6 +25,9 @@ def tool(name):
 @pytest.fixture
 def build(tree, tmp_path):
     """A function that builds an example; the command that runs it."""
+    if IS_SANITIZED:
+        pytest.skip("what links an installation would need the sanitizer, too")
+
     def build(name, is_static=False, package=None):
         source, program = tree.find(name), tmp_path / "program"
         flags = tree.pkg_config("--cflags", "--libs", *["--static"] * is_static)
