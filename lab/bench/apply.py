@@ -6,92 +6,59 @@ medians with their quartiles and ratios. ./dev bench apply builds and runs this 
 """
 
 import argparse
-import os
+import ipaddress
 import resource
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-BUILD = Path(os.environ.get("RIPTIDE_BUILD", Path(__file__).resolve().parents[2] / "build"))
-APPLY = BUILD / "lab" / "bench" / "apply"
-HOST = "bench"
+sys.path.insert(0, str(Path(__file__).resolve().parent / "common"))
+from host import PROGRAMS, figures, host, ip_batch, judge, need_sandbox, spread, start  # noqa: E402
+
+FIRST = ipaddress.ip_address("10.64.0.0")
 
 
-def ip(*arguments, **options):
-    subprocess.run(["ip", "-n", HOST, *arguments], check=True, **options)
-
-
-def run(*arguments):
-    done = subprocess.run(["ip", "netns", "exec", HOST, str(APPLY), *arguments], check=True,
-                          stdout=subprocess.PIPE, universal_newlines=True)
-    return {line.split()[0]: float(line.split()[1]) for line in done.stdout.splitlines()}
-
-
-def by_router(n):
-    return run("router", n)
-
-
-def by_socket(n):
-    return run("socket", n)
+def run(way, n):
+    done, _ = start(PROGRAMS / "routes", way, n).communicate()
+    return {name: value for name, (value,) in figures(done.splitlines()).items()}
 
 
 def by_ip_batch(n):
-    run("socket", n)
-    commands = subprocess.run([str(APPLY), "batch", n], check=True, stdout=subprocess.PIPE).stdout
+    run("hand", n)
+    lines = [f"route replace {FIRST + i} table 7230 proto 230 via 10.0.0.2 dev link0 initcwnd 60 mtu 1500"
+             for i in range(n)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    ip("-batch", "-", input=commands)
+    ip_batch(lines)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {"change": 1e3 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)}
 
 
-def in_namespace(way, n):
-    subprocess.run(["ip", "netns", "add", HOST], check=True)
-    try:
-        ip("link", "set", "lo", "up")
-        ip("link", "add", "link0", "type", "veth", "peer", "name", "link1")
-        ip("link", "set", "link1", "up")
-        ip("link", "set", "link0", "up")
-        ip("address", "add", "10.0.0.1/24", "dev", "link0")
-        ip("route", "add", "default", "via", "10.0.0.2")
-        return way(n)
-    finally:
-        subprocess.run(["ip", "netns", "delete", HOST], check=True)
-
-
-def print_row(name, times_ms, reference_ms):
-    low, median, high = statistics.quantiles(times_ms, n=4)
-    print(f"{name:34}{median:9.1f} ms  ({low:.1f} to {high:.1f}){median / reference_ms:9.2f} x")
+WAYS = {"by hand": lambda n: run("hand", n), "libriptide": lambda n: run("library", n), "ip -batch": by_ip_batch}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--changes", default="20000")
+    parser.add_argument("--changes", type=int, default=20000)
     parser.add_argument("--repeat", type=int, default=9)
     options = parser.parse_args()
-    if os.environ.get("RIPTIDE_SANDBOX") != "1":
-        sys.exit("apply: this makes network namespaces: run it with ./dev bench apply")
-    ways = {"by hand": by_socket, "libriptide": by_router, "ip -batch": by_ip_batch}
-    times_ms = {name: [] for name in ways}
-    first_ms = []
-    start = time.monotonic()
+    need_sandbox("apply")
+    times_ms = {name: [] for name in (*WAYS, "libriptide, new destinations")}
     for turn in range(options.repeat):
         print(f"\rturn {turn + 1} of {options.repeat}", end="", file=sys.stderr, flush=True)
-        for name, way in ways.items():
-            result = in_namespace(way, options.changes)
+        for name, way in WAYS.items():
+            with host():
+                result = way(options.changes)
             times_ms[name].append(result["change"])
-            first_ms += [result["first"]] if "first" in result else []
-    print(f"\r{options.changes} changes, processor time of the process with the kernel's part,"
-          f" {options.repeat} turns in {time.monotonic() - start:.0f} s")
-    reference_ms = statistics.median(times_ms["by hand"])
-    for name in ways:
-        print_row(name, times_ms[name], reference_ms)
-    print_row("libriptide, new destinations", first_ms, reference_ms)
-    ratio = statistics.median(times_ms["libriptide"]) / reference_ms
-    batch = statistics.median(times_ms["ip -batch"]) / statistics.median(times_ms["libriptide"])
-    print(f"libriptide / by hand {ratio:.2f} (target 1.5 at most: {'met' if ratio <= 1.5 else 'MISSED'})"
-          f"; ip -batch / libriptide {batch:.1f} (target 4 at least: {'met' if batch >= 4 else 'MISSED'})")
+            if "first" in result:
+                times_ms["libriptide, new destinations"].append(result["first"])
+    print(f"\r{options.changes} changes, processor time of the process with the kernel's part, {options.repeat} turns")
+    medians = {name: statistics.median(values) for name, values in times_ms.items()}
+    for name, values in times_ms.items():
+        print(f"{name:30}{spread(values, 1, ' ms'):32}{medians[name] / medians['by hand']:6.2f} x")
+    ratio, batch = medians["libriptide"] / medians["by hand"], medians["ip -batch"] / medians["libriptide"]
+    print(f"libriptide / by hand {ratio:.2f}, {judge(ratio <= 1.5, 'at most 1.5')}; "
+          f"ip -batch / libriptide {batch:.1f}, {judge(batch >= 4, 'at least 4')}")
 
 
 if __name__ == "__main__":

@@ -22,23 +22,18 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE / "observe"), str(HERE.parents[1] / "tests" / "netns")]
+sys.path[:0] = [str(HERE / "common"), str(HERE / "observe"), str(HERE.parents[1] / "tests" / "netns")]
 import cgroups  # noqa: E402
 from farm import Farm  # noqa: E402
+from host import PROGRAMS, figures, judge, need_sandbox, spread  # noqa: E402
 
-BUILD = Path(os.environ.get("RIPTIDE_BUILD", HERE.parents[1] / "build"))
-CONNECTIONS = BUILD / "lab" / "bench" / "connections"
-FARM = BUILD / "lab" / "bench" / "observe" / "farm"
+CONNECTIONS, FARM = PROGRAMS / "connections", PROGRAMS / "observe" / "farm"
 NEAR = "ip", "netns", "exec", "near"
 TARGETS_NS = {"changed_10000_ns": 2500, "window_ns": 2500, "everything_ns": 2500}
 
 
 def on_core(core):
     return lambda: os.sched_setaffinity(0, {core})
-
-
-def figures(text):
-    return {line.split()[0]: float(line.split()[1]) for line in text.splitlines()}
 
 
 def turn(with_events, n):
@@ -52,7 +47,7 @@ def turn(with_events, n):
                           check=True, stdout=subprocess.PIPE, universal_newlines=True,
                           preexec_fn=on_core(cores[0])).stdout
     counted, _ = observer.communicate("end\n")
-    return {**figures(counted), **figures(said)}
+    return {name: value for name, (value,) in figures((counted + said).splitlines()).items()}
 
 
 def make_namespaces():
@@ -67,12 +62,11 @@ def make_namespaces():
 
 
 def beside(sockets):
-    return Farm(FARM, sockets, 2000, "4", NEAR) if sockets else contextlib.nullcontext()
+    return Farm(FARM, sockets, 2000, NEAR) if sockets else contextlib.nullcontext()
 
 
 def print_row(name, values):
-    low, median, high = statistics.quantiles(values, n=4)
-    print(f"{name:34}{median:7.2f} us ({low:.2f} to {high:.2f}), {min(values):.2f}")
+    print(f"{name:34}{spread(values, unit=' us')}, {min(values):.2f}")
 
 
 def bench_events(options):
@@ -108,12 +102,11 @@ def bench_program(options):
             cgroups.made(root) as cgroup:  # which this process enters
         for _ in range(3):
             done = subprocess.run([CONNECTIONS, "program", cgroup], check=True, stdout=subprocess.PIPE, text=True)
-            for line in done.stdout.splitlines():
-                name, number = line.split()
-                found[name].append(float(number))
+            for name, values in figures(done.stdout.splitlines()).items():
+                found[name] += values
     for name, values in found.items():
         target, median = TARGETS_NS.get(name), statistics.median(values)
-        verdict = f"; target {target} at most: {'met' if median <= target else 'MISSED'}" if target else ""
+        verdict = f"; {judge(median <= target, f'at most {target}')}" if target else ""
         print(f"{name:32} {median:7.0f}  ({min(values):.0f} to {max(values):.0f}){verdict}")
 
 
@@ -124,8 +117,7 @@ def main():
     parser.add_argument("--sockets", type=int, default=0, help="open beside; default: none")
     parser.add_argument("--only", choices=("events", "program"))
     options = parser.parse_args()
-    if os.environ.get("RIPTIDE_SANDBOX") != "1":
-        sys.exit("connections: this makes network namespaces: run it with ./dev bench connections")
+    need_sandbox("connections")
     for name, bench in (("events", bench_events), ("program", bench_program)):
         if options.only in (None, name):
             bench(options)

@@ -18,11 +18,13 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "netns"))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "common"), str(HERE.parents[1] / "tests" / "netns")]
 import cgroups  # noqa: E402
 import netns  # noqa: E402
 from connection import tcp_info  # noqa: E402
 from control import many, write_state  # noqa: E402
+from host import judge, need_sandbox  # noqa: E402
 
 SOCKETS, DESTINATIONS, ROUTES = 1000, 100, 10000
 RESTARTED = 1000  # destinations
@@ -185,7 +187,7 @@ def restart_ms(net, cgroup, state, apply):
 
 
 def verdict(value, target):
-    return f"target {target:g}: {'met' if value <= target else 'MISSED'}"
+    return judge(value <= target, f"at most {target:g}")
 
 
 def bench_steady(options):
@@ -254,8 +256,7 @@ def main():
     parser.add_argument("--policy", default=POLICY[1], help="of the first of these; none but paper gives windows here")
     parser.add_argument("--only", choices=("steady", "start", "end", "restart", "show"), help="one of these")
     options = parser.parse_args()
-    if os.environ.get("RIPTIDE_SANDBOX") != "1":
-        sys.exit("daemon: this makes network namespaces: run it with ./dev bench daemon")
+    need_sandbox("daemon")
     netns.MOUNTED.mkdir(exist_ok=True)
     subprocess.run(["mount", "--bind", netns.BUILD, netns.MOUNTED], check=True)
     print(f"{Path('/proc/loadavg').read_text().split()[0]} processes waiting for a processor")

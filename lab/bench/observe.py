@@ -2,29 +2,25 @@
 """What it costs to observe N sockets: Riptide, the kernel alone, ss, the paper's script.
 
 Each contender runs as a whole process over the same sockets, by turns; printed are medians with
-their quartiles, of processor time (user and system) and peak memory. Raw figures go to the build
-folder. ./dev bench observe builds and runs this in a sandbox.
+their quartiles, of processor time (user and system) and peak memory. ./dev bench observe builds and runs this in a sandbox.
 """
 
 import argparse
-import csv
-import os
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent / "observe"
-sys.path[:0] = [str(HERE), str(HERE.parents[2] / "tests" / "netns")]
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "common"), str(HERE / "observe"), str(HERE.parents[1] / "tests" / "netns")]
 from control import write_state  # noqa: E402
 from farm import LINK, Farm, set_up_network  # noqa: E402
+from host import BUILD, PROGRAMS, judge, need_sandbox  # noqa: E402
 from turns import LIMIT_S, Failed, ratio, say, spread, take_turn, take_turns  # noqa: E402
 
-BUILD = Path(os.environ.get("RIPTIDE_BUILD", Path(__file__).resolve().parents[2] / "build"))
-BENCH = BUILD / "lab" / "bench" / "observe"
+BENCH = PROGRAMS / "observe"
 MEASURE, FARM = BENCH / "measure", BENCH / "farm"
 RIPTIDE = BUILD / "cli" / "riptide"
 RIPTIDED = str(BUILD / "cli" / "riptided")
@@ -42,7 +38,7 @@ CONTENDERS = {
     "observe + compute": [BENCH / "tick"],
     "riptide observe": [RIPTIDE, "observe"],
     "ss -tinHO": ["ss", "-tinHO"],
-    "paper's script": ["/usr/bin/python3", HERE / "paper.py"],
+    "paper's script": ["/usr/bin/python3", HERE / "observe" / "paper.py"],
 }
 
 
@@ -53,7 +49,7 @@ class Figures:
         self.rows = []
 
     def add(self, what, value, target, is_met):
-        self.rows.append((what, str(value), f"{target}: {'met' if is_met else 'MISSED'}"))
+        self.rows.append((what, str(value), judge(is_met, target)))
 
     def add_ratio(self, what, turns, name, reference, target):
         if name in turns and reference in turns:
@@ -182,7 +178,7 @@ def side_by_side(n):
 def bench_hosts(repeat, figures):
     """A scope of single hosts among 100,000, and of more than fit in a filter."""
     hosts = side_by_side(HOSTS)
-    with Farm(FARM, HOSTS_SOCKETS, HOSTS_SOCKETS, "4"):
+    with Farm(FARM, HOSTS_SOCKETS, HOSTS_SOCKETS):
         expect_windows(HOSTS, *hosts)
         turns = take_turns(MEASURE, {
             "unscoped": [BENCH / "tick"],
@@ -223,7 +219,7 @@ def bench_memory(sockets, figures):
     """Memory after one round, some, and some with the default policy, which has no evidence
     from these sockets, and begins with windows for all."""
     destinations = min(sockets, MEMORY_DESTINATIONS)
-    with Farm(FARM, sockets, MEMORY_DESTINATIONS, "4"), tempfile.TemporaryDirectory() as directory:
+    with Farm(FARM, sockets, MEMORY_DESTINATIONS), tempfile.TemporaryDirectory() as directory:
         state = Path(directory) / "state"
         write_state(state, {f"10.64.{i >> 8}.{i & 255}": 40 for i in range(destinations)})
         peaks_kb = {"paper, --once": run_riptided_once(destinations).peak_kb}
@@ -237,7 +233,7 @@ def bench_memory(sockets, figures):
 
 
 def bench_growth(figures):
-    with Farm(FARM, 1000, 1000, "4"):
+    with Farm(FARM, 1000, 1000):
         before_kb, after_kb = memory_after([100, 1100], "VmRSS", 1000,
                                             PAPER, "--interval=10ms", "--max-share=0")
     growth_kb = after_kb - before_kb
@@ -246,7 +242,7 @@ def bench_growth(figures):
 
 
 def bench_sockets(sockets, options, results, figures):
-    with Farm(FARM, sockets, DESTINATIONS, "4"):
+    with Farm(FARM, sockets, DESTINATIONS):
         bench_contenders(sockets, options.repeat, results, figures)
         if sockets == options.sockets[-1]:
             bench_largest(sockets, options.repeat, results[sockets], figures)
@@ -261,17 +257,6 @@ def attempt(what, bench, *arguments):
         say(f"{what}: left out: {error}")
 
 
-def write_csv(results, path):
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["sockets", "contender", "turn", "user_s", "system_s", "wall_s", "peak_kb"])
-        for sockets, turns in results.items():
-            for name, taken in turns.items():
-                for i, turn in enumerate(taken):
-                    writer.writerow([sockets, name, i, turn.user_s, turn.system_s, turn.wall_s,
-                                     turn.peak_kb])
-
-
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sockets", default="1000,10000,100000", help="default: %(default)s")
@@ -283,15 +268,13 @@ def parse_options():
     options.sockets = sorted({int(n) for n in options.sockets.split(",")})
     if options.full:
         options.sockets = sorted({*options.sockets, 1_000_000})
-    if os.environ.get("RIPTIDE_SANDBOX") != "1":
-        sys.exit("observe: this makes a million sockets: run it with ./dev bench observe")
+    need_sandbox("observe")
     return options
 
 
 def main():
     options = parse_options()
     results, figures = {}, Figures()
-    begin_s = time.monotonic()
     set_up_network()
     parts = options.parts.split(",")
     for sockets in options.sockets if "sockets" in parts else ():
@@ -303,10 +286,6 @@ def main():
     if "growth" in parts:
         attempt("growth", bench_growth, figures)
     figures.print()
-    if "sockets" not in parts:
-        return
-    write_csv(results, BENCH / "observe.csv")
-    print(f"\n{time.monotonic() - begin_s:.0f} s; raw figures: {BENCH}/observe.csv")
 
 
 if __name__ == "__main__":

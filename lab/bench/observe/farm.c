@@ -2,12 +2,11 @@
 /*
  * Makes N established TCP sockets without peers and keeps them until its input ends:
  *
- *     farm SOCKETS DESTINATIONS 4|6|mixed
+ *     farm SOCKETS DESTINATIONS
  *
- * Socket s goes to destination s modulo DESTINATIONS: 10.64.0.0 + d, 2001:db8:64:: + d in a /64 of
- * its own, or with `mixed` the latter for odd d. Its local port is 443, and the next ones where 60,000 remote ports
- * of a destination (from 1024) are used up. The caller has routed these destinations to a dummy
- * link; the windows are what the initcwnd of these routes says.
+ * Socket s goes to destination s modulo DESTINATIONS: 10.64.0.0 + d. Its local port is 443, and the next
+ * ones where 60,000 remote ports of a destination (from 1024) are used up. The caller has routed these
+ * destinations to a dummy link; the windows are what the initcwnd of these routes says.
  *
  * Prints `ready` once all are there. However it ends, no socket stays, and none lingers.
  */
@@ -27,6 +26,7 @@
 #include <unistd.h>
 
 enum {
+    FIRST_DESTINATION = 0x0a400000,
     FIRST_LOCAL_PORT = 443,
     FIRST_REMOTE_PORT = 1024,
     REMOTE_PORTS = 60000,
@@ -36,14 +36,6 @@ enum {
 struct plan {
     uint32_t sockets;
     uint32_t destinations;
-    bool has_v4;
-    bool has_v6;
-};
-
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
 };
 
 static void die(const char *what)
@@ -52,26 +44,13 @@ static void die(const char *what)
     exit(1);
 }
 
-static bool is_v6(const struct plan *plan, uint32_t destination)
+static struct sockaddr_in address_of(uint32_t address, uint16_t port)
 {
-    return plan->has_v6 && (!plan->has_v4 || destination % 2 == 1);
-}
-
-static union address address_of(bool v6, uint32_t destination, uint16_t port)
-{
-    union address address = { .any.sa_family = AF_UNSPEC };
-    uint32_t low = htonl(destination);
-
-    if (v6) {
-        address.v6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(port) };
-        inet_pton(AF_INET6, "2001:db8:64::", &address.v6.sin6_addr);
-        memcpy(&address.v6.sin6_addr.s6_addr[6], (const char *)&low + 2, 2);
-        memcpy(&address.v6.sin6_addr.s6_addr[12], &low, sizeof(low));
-    } else {
-        address.v4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port) };
-        address.v4.sin_addr.s_addr = htonl(0x0a400000 + destination);
-    }
-    return address;
+    return (struct sockaddr_in){
+        .sin_family = AF_INET,
+        .sin_port = htons(port),
+        .sin_addr.s_addr = htonl(address),
+    };
 }
 
 /* SO_LINGER: closing sends no FIN, and leaves no socket that waits for an answer. */
@@ -79,29 +58,22 @@ static void make_socket(const struct plan *plan, uint32_t index)
 {
     const int repair_on = TCP_REPAIR_ON, repair_off = TCP_REPAIR_OFF_NO_WP;
     const struct linger abort_at_close = { .l_onoff = 1 };
-    uint32_t destination = index % plan->destinations, nth = index / plan->destinations;
-    uint16_t local_port = (uint16_t)(FIRST_LOCAL_PORT + nth / REMOTE_PORTS);
-    uint16_t remote_port = (uint16_t)(FIRST_REMOTE_PORT + nth % REMOTE_PORTS);
-    bool v6 = is_v6(plan, destination);
-    union address remote = address_of(v6, destination, remote_port);
-    union address local = { .any.sa_family = AF_UNSPEC };
-    socklen_t len = v6 ? sizeof(remote.v6) : sizeof(remote.v4);
-    int fd = socket(remote.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    uint32_t nth = index / plan->destinations;
+    struct sockaddr_in local =
+        address_of(INADDR_ANY, (uint16_t)(FIRST_LOCAL_PORT + nth / REMOTE_PORTS));
+    struct sockaddr_in remote = address_of(FIRST_DESTINATION + index % plan->destinations,
+                                           (uint16_t)(FIRST_REMOTE_PORT + nth % REMOTE_PORTS));
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         die("socket");
-    local.any.sa_family = remote.any.sa_family;
-    if (v6)
-        local.v6.sin6_port = htons(local_port);
-    else
-        local.v4.sin_port = htons(local_port);
     if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &abort_at_close, sizeof(abort_at_close)) < 0)
         die("SO_LINGER");
     if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &repair_on, sizeof(repair_on)) < 0)
         die("TCP_REPAIR, which needs CAP_NET_ADMIN");
-    if (bind(fd, &local.any, len) < 0)
+    if (bind(fd, (const struct sockaddr *)&local, sizeof(local)) < 0)
         die("bind");
-    if (connect(fd, &remote.any, len) < 0)
+    if (connect(fd, (const struct sockaddr *)&remote, sizeof(remote)) < 0)
         die("connect");
     if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &repair_off, sizeof(repair_off)) < 0)
         die("TCP_REPAIR_OFF_NO_WP");
@@ -166,12 +138,10 @@ static uint32_t sockets_each(void)
 
 static bool read_plan(struct plan *plan, int argc, char **argv)
 {
-    if (argc != 4)
+    if (argc != 3)
         return false;
     plan->sockets = (uint32_t)strtoul(argv[1], NULL, 10);
     plan->destinations = (uint32_t)strtoul(argv[2], NULL, 10);
-    plan->has_v4 = strcmp(argv[3], "6") != 0;
-    plan->has_v6 = strcmp(argv[3], "4") != 0;
     return plan->sockets > 0 && plan->destinations > 0;
 }
 
@@ -184,7 +154,7 @@ int main(int argc, char **argv)
     char buffer[64];
 
     if (!read_plan(&plan, argc, argv)) {
-        fputs("farm: farm SOCKETS DESTINATIONS 4|6|mixed\n", stderr);
+        fputs("farm: farm SOCKETS DESTINATIONS\n", stderr);
         return 2;
     }
     for (uint32_t begin = 0; begin < plan.sockets; begin += each, children++) {

@@ -17,9 +17,7 @@ def set_up_network():
     ip("link", "set", "farm1", "up")
     ip("link", "set", LINK, "up")
     ip("address", "add", "10.0.0.1/32", "dev", LINK)
-    ip("address", "add", "2001:db8::1/128", "dev", LINK, "nodad")
     ip("route", "add", "default", "dev", LINK)
-    ip("-6", "route", "add", "2001:db8:64::/48", "dev", LINK)
 
 
 def windows(action):
@@ -28,11 +26,10 @@ def windows(action):
 
 
 class Farm:
-    """`sockets` to `destinations`, while the context lasts. Family: 4, 6 or mixed. `prefix` is what
-    runs it in another network namespace, where they all have the kernel's window."""
+    """`sockets` to `destinations`, while the context lasts. `prefix` is what runs it in another network namespace, where they all have the kernel's window."""
 
-    def __init__(self, binary, sockets, destinations, family, prefix=()):
-        self.arguments = [*prefix, str(binary), str(sockets), str(destinations), family]
+    def __init__(self, binary, sockets, destinations, prefix=()):
+        self.arguments = [*prefix, str(binary), str(sockets), str(destinations)]
         self.has_windows = not prefix
         self.process = None
 
