@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Fails where files of lib include each other in a circle, and where the programs, which are linked to it
-statically, have a function of the same name: layers.py LIB PROGRAMS prints each.
+statically, have a function of the same name: layers.py LIB PROGRAMS prints them.
 
 A file is its .c and .h together: what either includes, the file depends on.
 """
 
 import re
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
@@ -25,29 +26,13 @@ def read(folder):
     return graph
 
 
-def circles(graph):
-    """The strongly connected components of more than one file (Tarjan 1972)."""
-    number, low, stack, found = {}, {}, [], []
-
-    def visit(name):
-        number[name] = low[name] = len(number)
-        stack.append(name)
-        for other in sorted(graph.get(name, ())):
-            if other not in number:
-                visit(other)
-                low[name] = min(low[name], low[other])
-            elif other in stack:
-                low[name] = min(low[name], number[other])
-        if low[name] == number[name]:
-            at = stack.index(name)
-            if len(stack) - at > 1:
-                found.append(sorted(stack[at:]))
-            del stack[at:]
-
-    for name in sorted(graph):
-        if name not in number:
-            visit(name)
-    return found
+def circle(graph):
+    """The files of a circle, the first of them last again; none where there is no circle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
 
 
 def declared(folder):
@@ -56,9 +41,9 @@ def declared(folder):
 
 
 def main(lib, programs):
-    found = circles(read(lib))
-    for circle in found:
-        print("these include each other in a circle:", *circle)
+    found = circle(read(lib))
+    if found:
+        print("these include each other in a circle:", *found)
     both = declared(lib) & declared(programs)
     for name in sorted(both):
         print(f"both the library and the programs have a function {name}")
