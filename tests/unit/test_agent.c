@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An agent's configuration. It is not started, or only a dry run, so that its sockets change nothing.
+ * lib/agent: an agent's configuration, and what its functions do at which time. It is a dry run, so
+ * that its sockets change nothing.
  */
 #include "agent/parts.h"
 #include "compute/estimator.h"
@@ -25,6 +26,7 @@ static void init(struct configs *configs)
     riptide_applier_config_init(&configs->applier, sizeof(configs->applier));
     configs->agent.estimator = &configs->estimator;
     configs->agent.applier = &configs->applier;
+    configs->applier.dry_run = true;
 }
 
 static void agent_freep(struct riptide_agent **agentp)
@@ -35,14 +37,11 @@ static void agent_freep(struct riptide_agent **agentp)
 /* One that is freed where it goes out of scope. */
 #define AGENT CLEANUP(agent_freep) struct riptide_agent
 
-/* By the defaults; where it is dry, it changes nothing in the kernel. */
-static struct riptide_agent *agent_of(struct configs *configs, bool dry_run)
+static struct riptide_agent *agent_of(const struct configs *configs)
 {
     struct riptide_agent *agent = NULL;
     struct riptide_error error = { .text = "" };
 
-    init(configs);
-    configs->applier.dry_run = dry_run;
     if (riptide_agent_new(&agent, &configs->agent, &error) != 0)
         fail_msg("%s", error.text);
     return agent;
@@ -69,7 +68,7 @@ static void assert_not_new(const struct configs *configs, const char *text)
     } while (0)
 
 /* By their paths from the agent's configuration, as the host has set them. */
-TEST(values_out_of_range_and_without_effect_are_refused_by_name)
+TEST(values_out_of_range_or_without_effect_are_refused_by_name)
 {
     static const struct riptide_prefix prefixes[2] = { { AF_INET, 8, { 10 } }, { 0 } };
     struct riptide_observer_config observer;
@@ -112,34 +111,39 @@ static struct stages stages_of(const struct configs *configs)
     return stages;
 }
 
-static uint32_t max_windows_of(const struct configs *configs)
+/* Destinations that give way have places beside those that replace them. */
+TEST(places_for_windows_are_twice_those_for_destinations)
 {
-    return stages_of(configs).applier.max_windows;
+    static const struct {
+        uint32_t max_destinations, max_windows, places;
+    } cases[] = {
+        { 16384, 32768, 32768 },
+        { 16384, 1, 1 },
+        { 16384, 16385, 32768 },
+        { 50000, 0, 100000 }, /* 0: no configuration of an applier */
+        { RIPTIDE_MAX_DESTINATIONS, 0, RIPTIDE_MAX_DESTINATIONS },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct configs configs;
+
+        init(&configs);
+        configs.estimator.max_destinations = cases[i].max_destinations;
+        configs.applier.max_windows = cases[i].max_windows;
+        if (cases[i].max_windows == 0)
+            configs.agent.applier = NULL;
+        assert_int_equal(stages_of(&configs).applier.max_windows, cases[i].places);
+    }
 }
 
-TEST(destinations_that_give_way_have_places_beside_those_that_replace_them)
-{
-    struct configs configs;
-
-    init(&configs);
-    assert_int_equal(max_windows_of(&configs), 2 * configs.estimator.max_destinations);
-    configs.applier.max_windows = 1;
-    assert_int_equal(max_windows_of(&configs), 1);
-    configs.applier.max_windows = configs.estimator.max_destinations + 1;
-    assert_int_equal(max_windows_of(&configs), 2 * configs.estimator.max_destinations);
-    configs.agent.applier = NULL;
-    configs.estimator.max_destinations = 50000;
-    assert_int_equal(max_windows_of(&configs), 100000);
-    configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS;
-    assert_int_equal(max_windows_of(&configs), RIPTIDE_MAX_DESTINATIONS);
-}
-
-TEST(what_makes_no_sense_after_start_and_stop_is_refused)
+TEST(calls_after_a_start_or_a_stop_are_refused)
 {
     struct riptide_error error = { .text = "" };
     struct configs configs;
-    AGENT *agent = agent_of(&configs, true);
+    AGENT *agent = NULL;
 
+    init(&configs);
+    agent = agent_of(&configs);
     assert_int_equal(riptide_agent_start(agent, NULL), 0);
     assert_int_equal(riptide_agent_start(agent, &error), -EALREADY);
     assert_string_equal(error.text, "it was started before");
@@ -172,10 +176,12 @@ static bool are_stages_refused(struct riptide_agent *agent)
 TEST(stages_are_refused_in_a_child_of_fork)
 {
     struct configs configs;
-    AGENT *agent = agent_of(&configs, true);
+    AGENT *agent = NULL;
     int status = -1;
     pid_t child;
 
+    init(&configs);
+    agent = agent_of(&configs);
     assert_int_equal(riptide_agent_start(agent, NULL), 0);
     assert_int_equal(riptide_observer_start(agent->observer), 0);
     child = fork();
@@ -200,11 +206,10 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
             bool is_given;
 
             init(&configs);
-            configs.applier.dry_run = true;
             configs.applier.backend = cases[i].apply;
             configs.applier.cgroup = cases[i].cgroup;
             configs.applier.pacing = pacing;
-            assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
+            agent = agent_of(&configs);
             assert_int_equal(riptide_agent_start(agent, NULL), 0);
             is_given = riptide_agent_read_applier(agent).backend != RIPTIDE_ROUTES;
             while (!agent->estimator->has_ticked)
@@ -264,28 +269,23 @@ static void assert_taken(struct riptide_agent *agent, bool is_taken)
     assert_int_equal(counts.skipped, !is_taken);
 }
 
-TEST(what_is_excluded_comes_neither_by_a_state_nor_by_the_host)
+TEST(excluded_destination_comes_neither_by_a_state_nor_by_the_host)
 {
     AGENT *agent = NULL;
     struct riptide_observer_config observer;
     struct riptide_prefix excluded = { AF_INET, 32, { 192, 0, 2, 1 } };
-    struct riptide_error error;
     struct configs configs;
 
     init(&configs);
     riptide_observer_config_init(&observer, sizeof(observer));
-    configs.applier.dry_run = true;
     configs.agent.observer = &observer;
     observer.scope.exclude = &excluded;
     observer.scope.n_exclude = 1;
-    if (riptide_agent_new(&agent, &configs.agent, &error) != 0)
-        fail_msg("%s", error.text);
-    assert_taken(agent, false);
+    agent = agent_of(&configs);
     excluded.addr[3] = 2; /* the scope was copied */
     assert_taken(agent, false);
     riptide_agent_free(agent);
-    agent = NULL;
-    assert_int_equal(riptide_agent_new(&agent, &configs.agent, NULL), 0);
+    agent = agent_of(&configs);
     assert_taken(agent, true);
 }
 
@@ -309,17 +309,14 @@ TEST(window_of_a_peer_is_that_of_its_destination)
     const struct riptide_hint off = { .dst = { AF_INET, 16, { 192 } }, .off = true };
     const struct riptide_sample sample = { .dst = host(1), .cwnd = 40 };
     const struct riptide_window *window;
-    struct riptide_error error;
     struct configs configs;
     uint32_t cursor = 0;
     AGENT *agent = NULL;
 
     init(&configs);
-    configs.applier.dry_run = true;
     configs.estimator.prefix_len4 = 24;
     configs.estimator.policy = riptide_policy_find("paper");
-    if (riptide_agent_new(&agent, &configs.agent, &error) != 0)
-        fail_msg("%s", error.text);
+    agent = agent_of(&configs);
     assert_null(find(agent, 77));
     assert_int_equal(riptide_agent_next(agent, &cursor, &window), RIPTIDE_E_DONE);
     assert_int_equal(riptide_agent_add(agent, &sample), 0);

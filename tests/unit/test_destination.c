@@ -80,7 +80,7 @@ TEST(one_prefix_has_a_sixteenth_of_the_places)
     assert_false(stats.is_full);
 }
 
-TEST(a_24_or_a_wider_destination_has_a_sixteenth)
+TEST(prefix_of_24_bits_or_a_wider_destination_has_a_sixteenth)
 {
     ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = 32);
     ESTIMATOR *wide = ESTIMATOR_WITH("careful", config.max_destinations = 32, config.prefix_len4 = 16);

@@ -38,31 +38,31 @@ static void follow(uint16_t type, int how, const char *text, uint8_t tos, const 
         routing_follow(&host, &route, bytes_message(&message)->nlmsg_flags);
 }
 
-TEST(a_route_beside_another_of_its_metric_is_a_flag_of_its_family)
+/* Beside another one of its metric, or for some packets alone. */
+TEST(route_that_hides_others_is_a_reason_for_its_family)
 {
     static const struct {
         int how;
-        bool is_contest;
-    } cases[] = { { ADDED, false }, { REPLACED, false }, { APPENDED, true }, { PREPENDED, true } };
+        uint8_t tos;
+        bool is_reason;
+    } cases[] = {
+        { ADDED, 0, false },
+        { REPLACED, 0, false },
+        { APPENDED, 0, true },
+        { PREPENDED, 0, true },
+        { ADDED, 8, true },
+    };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         host = (struct routing){ 0 };
-        follow(RTM_NEWROUTE, cases[i].how, "203.0.113.0/24", 0, "192.0.2.1");
-        assert_int_equal(routing_reason(&host, 0) != NULL, cases[i].is_contest);
+        follow(RTM_NEWROUTE, cases[i].how, "203.0.113.0/24", cases[i].tos, "192.0.2.1");
+        follow(RTM_DELROUTE, 0, "203.0.113.0/24", cases[i].tos, "192.0.2.1");
+        assert_int_equal(routing_reason(&host, 0) != NULL, cases[i].is_reason);
         assert_null(routing_reason(&host, 1));
+        /* Main is read. */
+        routing_begin_routes(&host);
+        assert_null(routing_reason(&host, 0));
     }
-}
-
-TEST(a_route_for_some_packets_is_a_flag_of_its_family)
-{
-    host = (struct routing){ 0 };
-    follow(RTM_NEWROUTE, ADDED, "203.0.113.0/24", 8, "192.0.2.1");
-    assert_non_null(routing_reason(&host, 0));
-    assert_null(routing_reason(&host, 1));
-    follow(RTM_DELROUTE, 0, "203.0.113.0/24", 8, "192.0.2.1");
-    assert_non_null(routing_reason(&host, 0)); /* until main is read */
-    routing_begin_routes(&host);
-    assert_null(routing_reason(&host, 0));
 }
 
 static int netconf(uint8_t family, int32_t ifindex, uint32_t forwarding)
@@ -191,7 +191,7 @@ TEST(links_have_an_mtu_for_each_family)
     }
 }
 
-TEST(many_links_are_found_in_whatever_order_they_come)
+TEST(links_are_found_in_whatever_order_they_come)
 {
     ROUTING routing = { .depends_on_carrier = true };
 
@@ -204,7 +204,7 @@ TEST(many_links_are_found_in_whatever_order_they_come)
     assert_int_equal(routing.n_links, 500);
 }
 
-TEST(what_makes_no_sense_changes_nothing)
+TEST(link_message_that_makes_no_sense_changes_nothing)
 {
     const struct ifinfomsg header = { .ifi_index = ETH0 };
     ROUTING routing = { .depends_on_carrier = true };
@@ -220,7 +220,7 @@ TEST(what_makes_no_sense_changes_nothing)
     assert_int_equal(routing_mtu(&routing, ETH0, AF_INET6), 1400);
 }
 
-TEST(a_link_concerns_us_once_a_base_route_leaves_by_it)
+TEST(link_concerns_us_once_a_base_route_leaves_by_it)
 {
     ROUTING routing = { 0 };
 

@@ -187,8 +187,8 @@ TEST(an_example_by_hand)
     assert_near(verdict.retransmitted.high, 0.0047);
 }
 
-/* The interval of a few that send all or nothing again is wide, and shares end at 0 and at 1. */
-TEST(what_is_sent_again_differs_by_all_of_it_at_most)
+/* The interval of a few that retransmit all or nothing is wide, and shares end at 0 and at 1. */
+TEST(retransmitted_differs_by_all_of_it_at_most)
 {
     struct outcomes outcomes = { 0 };
     struct verdict verdict;
@@ -247,7 +247,7 @@ TEST(one_class_can_be_chosen)
 }
 
 /* By chance each has none, one or more of one in twenty: those that have enough are no fair draw. */
-TEST(the_share_is_of_all_classes)
+TEST(held_out_share_is_of_all_classes)
 {
     static struct experiment experiment = { .holdout_percent = 5 };
     struct held_share share;
