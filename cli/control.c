@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Each client is either sending its request or reading its answer, and has a deadline for that. */
+/*
+ * A client has one write for its request, and the kernel keeps its answer: nothing of a client is
+ * kept here but who it is.
+ */
 #include "control.h"
 
 #include "clock.h"
@@ -13,11 +16,14 @@
 
 enum {
     MAX_CLIENTS = CONTROL_MAX_FDS - 1,
-    MAX_OF_USER = 8,             /* of these, but for root and the control group */
-    MAX_ACCEPTED = 16,           /* in one dispatch */
-    TIMEOUT_S = 10,              /* for a request to arrive, and for an answer to be read */
-    SEND_BUFFER_BYTES = 1 << 16, /* kept by the kernel for a client that does not read */
+    RESERVED = 8,           /* of these for those who may make changes */
+    MAX_OF_USER = 8,        /* but for root */
+    MAX_ACCEPTED = 16,      /* in one dispatch */
+    ANSWER_BYTES = 1 << 18, /* more than any has */
 };
+
+/* For a request to arrive. */
+#define PATIENCE_NS (10 * NS_PER_S)
 
 /*
  * Processor time for clients that may change nothing: a thirtieth of a core, as poll(2) and the
@@ -27,30 +33,25 @@ enum { BUDGET_PART = 30 };
 #define BUDGET_MAX_NS (INT64_C(50) * 1000 * 1000)
 
 /* While it is spent, clients are accepted this often: some may be root's. */
-#define REST_NS UINT64_C(20000000)
+enum { REST_MS = 20 };
 
 struct client {
     int fd;
     uid_t uid;
     bool may_change;
-    bool is_over;         /* close it */
     uint64_t deadline_ns; /* CLOCK_MONOTONIC */
-    char line[REQUEST_MAX_BYTES]; /* received part of the request */
-    size_t n_line;
-    char *answer; /* being sent; NULL: the request is expected */
-    size_t n_answer;
-    size_t n_sent;
 };
 
 struct control {
-    struct listener listener;
     struct daemon *daemon;
+    const char *path;
+    int fd;
+    gid_t group;
     int64_t budget_ns;        /* left for those who may change nothing; below 0: spent */
     uint64_t filled_ns;       /* when it was last filled */
     uint64_t accept_again_ns; /* no client is accepted before */
-    unsigned int turn;        /* of the client that is served first */
     unsigned int n_clients;
-    struct client *clients[MAX_CLIENTS];
+    struct client clients[MAX_CLIENTS]; /* oldest first */
 };
 
 static uint64_t now(void)
@@ -58,181 +59,101 @@ static uint64_t now(void)
     return clock_read_ns(CLOCK_MONOTONIC);
 }
 
+/* Sends all at once, or what the client gets is cut. */
+static void send_answer(int fd, char *text, size_t n)
+{
+    const int bytes = ANSWER_BYTES;
+
+    /* A shortage of memory costs this client its answer. */
+    if (text) {
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+        (void)!send(fd, text, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    free(text);
+}
+
+static void answer(struct control *control, const struct client *client)
+{
+    const uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    char line[REQUEST_MAX_BYTES], *text;
+    ssize_t n_read = recv(client->fd, line, sizeof(line), MSG_DONTWAIT);
+    const char *end = n_read > 0 ? memchr(line, '\n', (size_t)n_read) : NULL;
+    size_t n;
+
+    if (end)
+        text = request_answer(control->daemon, line, (size_t)(end - line), client->may_change, &n);
+    else
+        text = request_refuse("a request is one line of at most 4096 bytes, sent at once", &n);
+    send_answer(client->fd, text, n);
+    /* The budget is for the others, and pays for all work of a turn. */
+    if (client->may_change)
+        control->budget_ns += (int64_t)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+}
+
 static void remove_client(struct control *control, unsigned int i)
 {
-    struct client *client = control->clients[i];
+    struct client *client = &control->clients[i];
 
-    control->clients[i] = control->clients[--control->n_clients];
-    free(client->answer);
     close(client->fd);
-    free(client);
+    control->n_clients--;
+    memmove(client, client + 1, (control->n_clients - i) * sizeof(*client));
 }
 
-/* Whether a client no longer waits for an answer; if it only closed its sending side it waits. */
-static bool has_gone(const struct client *client)
-{
-    struct pollfd fd = { .fd = client->fd };
-
-    return poll(&fd, 1, 0) > 0;
-}
-
-/* One write. False: it has all, or cannot be written to. */
-static bool send_part(struct client *client)
-{
-    ssize_t n = send(client->fd, client->answer + client->n_sent, client->n_answer - client->n_sent,
-                     MSG_DONTWAIT | MSG_NOSIGNAL);
-
-    if (n < 0)
-        return errno == EAGAIN || errno == EINTR;
-    client->n_sent += (size_t)n;
-    return client->n_sent < client->n_answer;
-}
-
-/*
- * Answers the request. False: close the client, which has its answer, or gave up while the daemon
- * was stopped and has reported its request as failed.
- */
-static bool answer(struct control *control, struct client *client, const char *end)
-{
-    if (has_gone(client))
-        return false;
-    if (end)
-        client->answer =
-            request_answer(control->daemon, client->line, (size_t)(end - client->line),
-                           client->may_change, &client->n_answer);
-    else
-        client->answer =
-            request_refuse("the line is too long: at most 4096 bytes", &client->n_answer);
-    client->deadline_ns = now() + TIMEOUT_S * NS_PER_S;
-    /* A shortage of memory costs this client its answer. */
-    return client->answer && send_part(client);
-}
-
-/* One read. False: close the client. *answeredp: whether this was the end of its request. */
-static bool receive(struct control *control, struct client *client, bool *answeredp)
-{
-    const size_t n_before = client->n_line;
-    const char *end;
-    ssize_t n;
-
-    n = recv(client->fd, client->line + n_before, sizeof(client->line) - n_before, MSG_DONTWAIT);
-    if (n < 0)
-        return errno == EAGAIN || errno == EINTR;
-    if (n == 0)
-        return false;
-    client->n_line += (size_t)n;
-    end = memchr(client->line + n_before, '\n', (size_t)n);
-    if (!end && client->n_line < sizeof(client->line))
-        return true;
-    *answeredp = true;
-    return answer(control, client, end);
-}
-
-/* A client beyond the limit gets an error, if that can be written at once. */
-static void turn_away(int fd)
-{
-    static const char line[] = "{\"ok\":false,\"error\":\"too many clients; try again\"}\n";
-    ssize_t n = send(fd, line, sizeof(line) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-
-    (void)n;
-    close(fd);
-}
-
-static unsigned int count_of_user(const struct control *control, uid_t uid)
+static bool has_room(const struct control *control, const struct client *client)
 {
     unsigned int n = 0;
 
     for (unsigned int i = 0; i < control->n_clients; i++)
-        n += control->clients[i]->uid == uid;
-    return n;
-}
-
-/* Whoever may change nothing and has been there for longest gives way. False: there is none. */
-static bool make_room(struct control *control)
-{
-    unsigned int oldest = MAX_CLIENTS;
-
-    if (control->n_clients < MAX_CLIENTS)
-        return true;
-    for (unsigned int i = 0; i < MAX_CLIENTS; i++) {
-        if (!control->clients[i]->may_change &&
-            (oldest == MAX_CLIENTS ||
-             control->clients[i]->deadline_ns < control->clients[oldest]->deadline_ns))
-            oldest = i;
-    }
-    if (oldest < MAX_CLIENTS)
-        remove_client(control, oldest);
-    return oldest < MAX_CLIENTS;
-}
-
-static void add_client(struct control *control, int fd)
-{
-    const int bytes = SEND_BUFFER_BYTES;
-    struct client *client;
-    bool may_change;
-    uid_t uid;
-
-    may_change = listener_may_change(&control->listener, fd, &uid);
-    if ((uid != 0 && count_of_user(control, uid) >= MAX_OF_USER) || !make_room(control)) {
-        turn_away(fd);
-        return;
-    }
-    client = calloc(1, sizeof(*client));
-    if (!client) {
-        close(fd);
-        return;
-    }
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-    client->fd = fd;
-    client->uid = uid;
-    client->may_change = may_change;
-    client->deadline_ns = now() + TIMEOUT_S * NS_PER_S;
-    control->clients[control->n_clients++] = client;
+        n += control->clients[i].uid == client->uid;
+    if (client->uid != 0 && n >= MAX_OF_USER)
+        return false;
+    return control->n_clients + (client->may_change ? 0 : RESERVED) < MAX_CLIENTS;
 }
 
 static void accept_clients(struct control *control)
 {
     for (int i = 0; i < MAX_ACCEPTED; i++) {
-        int fd = accept4(control->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        struct client client = { .deadline_ns = now() + PATIENCE_NS };
+        size_t n;
+        char *text;
 
-        if (fd < 0) {
+        client.fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (client.fd < 0) {
             /* No fd is free. */
             if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
                 control->accept_again_ns = now() + NS_PER_S;
             return;
         }
-        add_client(control, fd);
+        client.may_change = listener_may_change(client.fd, control->group, &client.uid);
+        if (has_room(control, &client)) {
+            control->clients[control->n_clients++] = client;
+        } else {
+            text = request_refuse("too many clients; try again", &n);
+            send_answer(client.fd, text, n);
+            close(client.fd);
+        }
     }
-}
-
-static void fill_budget(struct control *control)
-{
-    const uint64_t now_ns = now();
-
-    control->budget_ns += (int64_t)((now_ns - control->filled_ns) / BUDGET_PART);
-    control->filled_ns = now_ns;
-    if (control->budget_ns > BUDGET_MAX_NS)
-        control->budget_ns = BUDGET_MAX_NS;
 }
 
 unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_MAX_FDS])
 {
+    const uint64_t now_ns = now();
+
     if (!control)
         return 0;
-    fill_budget(control);
+    control->budget_ns += (int64_t)((now_ns - control->filled_ns) / BUDGET_PART);
+    control->filled_ns = now_ns;
+    if (control->budget_ns > BUDGET_MAX_NS)
+        control->budget_ns = BUDGET_MAX_NS;
     fds[0] = (struct pollfd){
-        .fd = control->listener.fd,
-        .events = now() < control->accept_again_ns ? 0 : POLLIN,
+        .fd = now_ns < control->accept_again_ns ? -1 : control->fd,
+        .events = POLLIN,
     };
-    /* poll(2) reports what has gone also where nothing is asked, but not of a negative fd. */
     for (unsigned int i = 0; i < control->n_clients; i++) {
-        const struct client *client = control->clients[i];
+        const struct client *client = &control->clients[i];
         const bool waits = !client->may_change && control->budget_ns < 0;
 
-        fds[1 + i] = (struct pollfd){
-            .fd = waits ? -1 : client->fd,
-            .events = client->answer ? POLLOUT : POLLIN,
-        };
+        fds[1 + i] = (struct pollfd){ .fd = waits ? -1 : client->fd, .events = POLLIN };
     }
     return 1 + control->n_clients;
 }
@@ -242,51 +163,40 @@ int control_get_timeout(const struct control *control)
     if (!control)
         return -1;
     if (control->budget_ns < 0)
-        return (int)(REST_NS / 1000000);
+        return REST_MS;
     return control->n_clients > 0 || now() < control->accept_again_ns ? 1000 : -1;
 }
 
-/* Reads and writes for clients whose turn it is, up to the first answer. */
+/* Answers the first one that asks, and removes it. */
 static void serve(struct control *control, const struct pollfd *fds, unsigned int n)
 {
-    const unsigned int first = n > 1 ? control->turn % (n - 1) : 0;
-    bool is_answered = false;
+    unsigned int i = 0;
 
-    for (unsigned int i = 0; i + 1 < n && !is_answered; i++) {
-        const unsigned int place = (first + i) % (n - 1);
-        struct client *client = control->clients[place];
-        const uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-
-        if (!fds[1 + place].revents)
-            continue;
-        client->is_over = !(client->answer ? send_part(client)
-                                           : receive(control, client, &is_answered));
-        control->turn = place + 1;
-        if (!client->may_change)
-            control->budget_ns -=
-                (int64_t)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+    /* One that has gone meanwhile has reported its request as failed. */
+    while (i < n && (fds[i].revents & (POLLIN | POLLHUP | POLLERR)) != POLLIN)
+        i++;
+    if (i < n)
+        answer(control, &control->clients[i]);
+    for (unsigned int j = n; j-- > 0;) {
+        if (j == i || fds[j].revents & (POLLHUP | POLLERR) ||
+            control->clients[j].deadline_ns <= now())
+            remove_client(control, j);
     }
 }
 
 void control_dispatch(struct control *control, const struct pollfd *fds, unsigned int n)
 {
-    uint64_t began_ns;
+    const uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 
-    serve(control, fds, n);
-    began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-    for (unsigned int i = control->n_clients; i-- > 0;) {
-        if (control->clients[i]->is_over || control->clients[i]->deadline_ns <= now())
-            remove_client(control, i);
-    }
+    serve(control, fds + 1, n - 1);
     if (fds[0].revents)
         accept_clients(control);
-    /* Whose these were is known too late: root's are few. */
     control->budget_ns -= (int64_t)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
     if (control->budget_ns < 0 && control->accept_again_ns <= now())
-        control->accept_again_ns = now() + REST_NS;
+        control->accept_again_ns = now() + REST_MS * NS_PER_S / 1000;
 }
 
-int control_open(struct control **controlp, const char *path, const char *group, uid_t owner,
+int control_open(struct control **controlp, const char *path, const char *group,
                  struct daemon *daemon, struct riptide_error *error)
 {
     struct control *control = calloc(1, sizeof(*control));
@@ -294,13 +204,14 @@ int control_open(struct control **controlp, const char *path, const char *group,
 
     if (!control)
         return -ENOMEM;
-    r = listener_open(&control->listener, path, group, owner, error);
-    if (r < 0) {
+    *control = (struct control){ .daemon = daemon, .path = path, .filled_ns = now() };
+    r = listener_find_group(group, &control->group, error);
+    control->fd = r < 0 ? r : listener_open(path, error);
+    if (control->fd < 0) {
+        r = control->fd;
         free(control);
         return r;
     }
-    control->daemon = daemon;
-    control->filled_ns = now();
     control->budget_ns = BUDGET_MAX_NS;
     *controlp = control;
     return 0;
@@ -312,7 +223,8 @@ struct control *control_close(struct control *control)
         return NULL;
     while (control->n_clients > 0)
         remove_client(control, 0);
-    listener_close(&control->listener);
+    unlink(control->path);
+    close(control->fd);
     free(control);
     return NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The control socket: a client sends one request, reads its answer, and is closed. request.c
- * processes requests. Never blocks, whatever clients do: lines, answers, clients of a user and the
- * work of one call are bounded, and those who may change nothing share a budget of processor time.
+ * processes requests. Never blocks, whatever clients do: lines, clients of a user and the work of
+ * one call are bounded, and those who may change nothing share a budget of processor time.
  */
 #ifndef CLI_CONTROL_H
 #define CLI_CONTROL_H
@@ -10,22 +10,17 @@
 #include "request.h"
 
 #include <poll.h>
-#include <riptide/riptide.h>
-#include <sys/types.h>
 
 struct control;
 
 /*
- * Listens. Replaces the socket file of a daemon that has ended, not that of a running one. `group`:
- * name or number of the group whose members may make changes, as root may; NULL: none. `owner`: of
- * the directory if it must be made, so that this user can remove the file. The daemon must outlive
- * it. Errors, each with a line: -EINVAL (no such group), -EBUSY (a daemon answers there),
- * -ENAMETOOLONG, those of mkdir(2), socket(2) and bind(2).
+ * Listens. `group`: name or number of the group whose members may make changes, as root may; NULL:
+ * none. The daemon must outlive it. Errors: as listener_find_group and listener_open.
  */
-int control_open(struct control **controlp, const char *path, const char *group, uid_t owner,
+int control_open(struct control **controlp, const char *path, const char *group,
                  struct daemon *daemon, struct riptide_error *error);
 
-/* Closes, and removes the socket file if its directory permits; not in a child of fork(2). */
+/* Closes, and removes the socket file if its directory permits. */
 struct control *control_close(struct control *control);
 
 /* The fds to wait on with poll(2); returns their number. None for NULL. */
@@ -35,7 +30,7 @@ unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_
 /* The timeout for poll, ms; -1: none. */
 int control_get_timeout(const struct control *control);
 
-/* Pass what poll has filled: reads or writes for a few clients, and answers one at most. */
+/* Pass what poll has filled: answers one client at most. */
 void control_dispatch(struct control *control, const struct pollfd *fds, unsigned int n);
 
 /* The number of connected clients. */

@@ -84,7 +84,7 @@ static void on_agent(struct daemon *daemon)
 }
 
 /* A dry run leaves the default socket alone. Without one the daemon runs all the same. */
-static void open_control(struct daemon *daemon, const struct privileges *privileges)
+static void open_control(struct daemon *daemon)
 {
     const struct settings *settings = daemon->settings;
     struct riptide_error error = { .text = "" };
@@ -94,25 +94,26 @@ static void open_control(struct daemon *daemon, const struct privileges *privile
         (settings->applier.dry_run && !strcmp(settings->control, CONTROL_PATH)))
         return;
     daemon->health.started_ns = clock_read_ns(CLOCK_BOOTTIME);
-    r = control_open(&daemon->control, settings->control, settings->control_group,
-                     privileges->is_other ? privileges->uid : geteuid(), daemon, &error);
+    r = control_open(&daemon->control, settings->control, settings->control_group, daemon, &error);
     if (r < 0)
         log_line(LOG_LEVEL_WARNING, "no control socket: %s", log_error_text(&error, r));
 }
 
 static void run(struct daemon *daemon)
 {
-    /* poll ignores -1 */
-    struct pollfd fds[3 + CONTROL_MAX_FDS] = {
+    struct pollfd fds[2 + CONTROL_MAX_FDS] = {
         { .fd = daemon->signals_fd, .events = POLLIN },
         { .fd = riptide_agent_get_fd(daemon->agent), .events = POLLIN },
-        { .fd = daemon->service.timer_fd, .events = POLLIN },
     };
 
     while (daemon->ending == ENDING_NONE) {
-        unsigned int n_control = control_prepare(daemon->control, fds + 3);
+        const unsigned int n_control = control_prepare(daemon->control, fds + 2);
+        const int control_ms = control_get_timeout(daemon->control);
+        const int service_ms = service_turn(&daemon->service);
+        /* As unsigned numbers -1, which is for ever, is the largest. */
+        const bool is_service_first = (unsigned int)service_ms < (unsigned int)control_ms;
 
-        if (poll(fds, 3 + n_control, control_get_timeout(daemon->control)) < 0) {
+        if (poll(fds, 2 + n_control, is_service_first ? service_ms : control_ms) < 0) {
             if (errno == EINTR)
                 continue;
             log_line(LOG_LEVEL_ERROR, "poll: %s", strerror(errno));
@@ -123,10 +124,8 @@ static void run(struct daemon *daemon)
             on_signal(daemon);
         if (fds[1].revents && daemon->ending == ENDING_NONE)
             on_agent(daemon);
-        if (fds[2].revents)
-            service_pet(&daemon->service);
         if (n_control > 0 && daemon->ending == ENDING_NONE)
-            control_dispatch(daemon->control, fds + 3, n_control);
+            control_dispatch(daemon->control, fds + 2, n_control);
     }
 }
 
@@ -191,7 +190,7 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
     bool is_dry = settings->applier.dry_run, has_program;
     struct riptide_error error;
 
-    open_control(daemon, privileges);
+    open_control(daemon);
     has_program = riptide_agent_get_stats(daemon->agent)->applier->backend != RIPTIDE_ROUTES;
     if (privileges_drop(privileges, !is_dry, !is_dry && has_program, &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
@@ -200,7 +199,7 @@ static int live(struct daemon *daemon, const struct privileges *privileges)
         report_start(daemon);
     }
     run(daemon);
-    service_stopping(&daemon->service);
+    service_stopping();
     return finish(daemon);
 }
 
@@ -262,9 +261,6 @@ int daemon_serve(struct settings *settings)
     int r;
 
     log_set_level(settings->log_level);
-    /* A dry run only writes to the log. */
-    if (!settings->applier.dry_run)
-        log_limit_repeats();
     r = draw_seed(settings);
     if (r == 0)
         r = make_agent(settings, &daemon.agent, &error);
@@ -277,6 +273,5 @@ int daemon_serve(struct settings *settings)
     control_close(daemon.control);
     riptide_agent_free(daemon.agent);
     free(daemon.hints.list);
-    service_close(&daemon.service);
     return status;
 }

@@ -4,16 +4,7 @@
 #define CLI_LISTENER_H
 
 #include <riptide/riptide.h>
-#include <stdbool.h>
 #include <sys/types.h>
-#include <sys/un.h>
-
-struct listener {
-    int fd;    /* -1: not open */
-    pid_t pid; /* the process that made the file */
-    struct sockaddr_un address;
-    gid_t group; /* may make changes; -1: none */
-};
 
 /*
  * The number of a group, by name or number; -1 if `name` is NULL. Errors: -EINVAL, with a line for
@@ -21,14 +12,13 @@ struct listener {
  */
 int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *error);
 
-/* As control_open. */
-int listener_open(struct listener *listener, const char *path, const char *group, uid_t owner,
-                  struct riptide_error *error);
-
-/* Closes, and removes the file, unless in a child of fork(2). */
-void listener_close(struct listener *listener);
+/*
+ * The fd of a socket that listens at `path`. One without a listener there is replaced. Errors, each
+ * with a line: -EADDRINUSE (another daemon, or no socket), -ENAMETOOLONG, those of bind(2).
+ */
+int listener_open(const char *path, struct riptide_error *error);
 
 /* Whether the peer of a connection is root, this process's user, or in the group; and its user. */
-bool listener_may_change(const struct listener *listener, int fd, uid_t *uidp);
+bool listener_may_change(int fd, gid_t group, uid_t *uidp);
 
 #endif

@@ -19,17 +19,13 @@
 
 /*
  * First call in main: the program's name for every line, standard streams, SIGPIPE. If standard
- * error is the journal, lines go there with their fields, or have a number for the level and no
- * name.
+ * error is the journal, lines go there with their fields.
  */
 void log_init(const char *program);
 
 void log_set_level(enum log_level level);
 
-/* From now on drops repeated messages: see struct repeats. */
-void log_limit_repeats(void);
-
-/* The longest line, without what the journal adds; a longer one is continued below it. */
+/* The longest line; what is longer continues below it. */
 enum { LOG_COLUMNS = 159 };
 
 /* One line, with the level unless it is info. */
@@ -79,28 +75,5 @@ const char *log_device_name(uint32_t ifindex, char name[IF_NAMESIZE]);
  * not if its reader has gone.
  */
 int log_finish(int status);
-
-/*
- * Which lines of one kind of message are written: REPEATS_BURST a minute, which begins with the
- * first of them. A kind is the address of its format string. Pure, in repeats.c.
- */
-enum {
-    REPEATS_BURST = 50,
-    REPEATS_KINDS = 64, /* more than there are messages; an additional one always counts as the
-                           first */
-};
-
-#define REPEATS_INTERVAL_NS UINT64_C(60000000000)
-
-struct repeats {
-    struct repeat {
-        const void *kind; /* NULL: this one and those after it are free */
-        uint64_t since_ns;
-        uint32_t n; /* lines since then */
-    } kinds[REPEATS_KINDS];
-};
-
-/* Counts a line: its ordinal within its kind and minute. */
-uint32_t repeats_count(struct repeats *repeats, const void *kind, uint64_t now_ns);
 
 #endif

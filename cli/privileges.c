@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls on our own credentials. Without libcap: three system calls suffice. */
+/* Without libcap: three system calls suffice. Without new privileges execve(2) gains none either. */
 #include "privileges.h"
 
 #include <errno.h>
@@ -55,34 +55,25 @@ static int become(const struct privileges *privileges, struct riptide_error *err
     return 0;
 }
 
-/* Limits what execve(2) could gain. Needs CAP_SETPCAP, so it comes before dropping the others. */
-static void limit_bounding_set(uint64_t kept)
-{
-    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) {
-        if (!(kept & (UINT64_C(1) << capability)))
-            prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-    }
-}
-
 /* A service manager that granted no more may also forbid capset(2). */
 static int limit_capabilities(uint64_t kept, struct riptide_error *error)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     /* Initialised for valgrind, which does not see that the kernel fills both. */
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-    uint64_t permitted, effective;
+    uint64_t permitted;
 
     if (syscall(SYS_capget, &header, data) < 0)
         return fail(error, "capget");
     permitted = data[0].permitted | (uint64_t)data[1].permitted << 32;
-    effective = data[0].effective | (uint64_t)data[1].effective << 32;
     kept &= permitted;
-    if (permitted == kept && effective == kept)
+    if (permitted == kept)
         return 0;
-    data[0] =
-        (struct __user_cap_data_struct){ .permitted = (uint32_t)kept, .effective = (uint32_t)kept };
-    data[1] = (struct __user_cap_data_struct){ .permitted = (uint32_t)(kept >> 32),
-                                               .effective = (uint32_t)(kept >> 32) };
+    for (int i = 0; i < 2; i++) {
+        const uint32_t half = (uint32_t)(kept >> 32 * i);
+
+        data[i] = (struct __user_cap_data_struct){ .permitted = half, .effective = half };
+    }
     return syscall(SYS_capset, &header, data) < 0 ? fail(error, "capset") : 0;
 }
 
@@ -92,7 +83,6 @@ int privileges_drop(const struct privileges *privileges, bool needs_net_admin, b
     uint64_t kept = (needs_net_admin ? NET_ADMIN : 0) | (needs_bpf ? BPF : 0);
     int r = 0;
 
-    limit_bounding_set(kept);
     if (privileges->is_other)
         r = become(privileges, error);
     if (r == 0)

@@ -1,59 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of the log: one at the start, one for each event, with fields for the journal. */
 #include "daemon.h"
-
 #include "log.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/socket.h>
 
 /* The first prefix and how many others; the ports. */
-static void describe_scope(char text[96], const struct riptide_scope *scope)
+static void describe_scope(char text[128], const struct riptide_scope *scope)
 {
-    const struct riptide_prefix *learn = scope->learn;
-    char first[RIPTIDE_PREFIX_TEXT_BYTES] = "all destinations";
-    int n;
+    char first[RIPTIDE_PREFIX_TEXT_BYTES] = "all destinations", more[32] = "", but[32] = "";
 
     if (scope->n_learn > 0)
-        riptide_prefix_format(&learn[0], first);
-    n = snprintf(text, 96, "%s", first);
+        riptide_prefix_format(&scope->learn[0], first);
     if (scope->n_learn > 1)
-        n += snprintf(text + n, 96 - (size_t)n, " and %zu more", scope->n_learn - 1);
+        snprintf(more, sizeof(more), " and %zu more", scope->n_learn - 1);
     if (scope->n_exclude > 0)
-        n += snprintf(text + n, 96 - (size_t)n, " but %zu", scope->n_exclude);
-    if (scope->n_local_ports + scope->n_remote_ports > 0)
-        snprintf(text + n, 96 - (size_t)n, ", some ports");
+        snprintf(but, sizeof(but), " but %zu", scope->n_exclude);
+    snprintf(text, 128, "%s%s%s%s", first, more, but,
+             scope->n_local_ports + scope->n_remote_ports > 0 ? ", some ports" : "");
 }
 
 /* The backend is the one in use, which `auto` has chosen. */
 void report_start(struct daemon *daemon)
 {
     const struct settings *settings = daemon->settings;
-    const struct riptide_scope *scope = &settings->observer.scope;
     const uint32_t backend = riptide_agent_get_stats(daemon->agent)->applier->backend;
     const bool holds_out = backend != RIPTIDE_ROUTES && !settings->applier.dry_run;
-    char of[96];
+    char scope[128];
 
-    describe_scope(of, scope);
+    describe_scope(scope, &settings->observer.scope);
     log_event(LOG_LEVEL_INFO, &(struct log_fields){ .event = "start" },
               "started, version %s: windows by %s to %s, policy %s, %u %% held out",
               riptide_version(),
               backend == RIPTIDE_BOTH ? "program and routes"
                                       : riptide_name(RIPTIDE_NAMES_BACKEND, backend),
-              of, settings->estimator.policy->name,
+              scope, settings->estimator.policy->name,
               holds_out ? settings->applier.holdout_percent : 0);
 }
 
-/* Single routes are for the debug level; in a dry run they are the result. */
-static enum log_level route_level(const struct settings *settings)
-{
-    return settings->applier.dry_run ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
-}
-
 static void report_applied(const struct settings *settings, const struct riptide_window *window,
-                           const struct riptide_route *route, const struct log_fields *fields)
+                           const struct riptide_route *route, enum log_level level,
+                           const struct log_fields *fields)
 {
     const struct riptide_estimate *estimate = window->estimate;
     char figures[96] = "";
@@ -62,7 +51,7 @@ static void report_applied(const struct settings *settings, const struct riptide
         snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f)",
                  estimate->samples, estimate->samples == 1 ? "" : "s",
                  settings->estimator.policy->name, estimate->smoothed);
-    log_event(route_level(settings), fields, "%s%s%s initcwnd %" PRIu32 "%s%s",
+    log_event(level, fields, "%s%s%s initcwnd %" PRIu32 "%s%s",
               settings->applier.dry_run ? "would set " : "", fields->destination,
               settings->applier.dry_run ? "" : ":", route->initcwnd, figures,
               route->backend == RIPTIDE_PROGRAM ? " by the program" : "");
@@ -71,30 +60,28 @@ static void report_applied(const struct settings *settings, const struct riptide
 static void report_window(const struct settings *settings, const struct riptide_window *window,
                           const struct riptide_route *route)
 {
-    const struct riptide_estimate *estimate = window->estimate;
+    const bool is_dry = settings->applier.dry_run;
+    /* In a dry run single windows are the result. */
+    const enum log_level level = is_dry ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     struct log_fields fields = {
         .event = riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state),
         .destination = dst,
-        .window = route->initcwnd,
+        .window = route->state == RIPTIDE_ROUTE_WITHDRAWN ? 0 : route->initcwnd,
         .reason = route->reason,
     };
 
     riptide_prefix_format(&route->dst, dst);
     switch (route->state) {
     case RIPTIDE_ROUTE_APPLIED:
-        if (route_level(settings) <= settings->log_level)
-            report_applied(settings, window, route, &fields);
+        report_applied(settings, window, route, level, &fields);
         break;
     case RIPTIDE_ROUTE_WITHDRAWN:
         /* Without a reason the estimator has withdrawn it, or it is no longer wanted. */
-        if (!*route->reason && (!estimate || estimate->cwnd == 0))
+        if (!*route->reason && (!window->estimate || window->estimate->cwnd == 0))
             fields.reason = "no connection for the time to live";
-        fields.window = 0;
-        log_event(route_level(settings), &fields, "%s%s%s%s%s",
-                  settings->applier.dry_run ? "would withdraw " : "", dst,
-                  settings->applier.dry_run ? "" : ": withdrawn", *fields.reason ? ", " : "",
-                  fields.reason);
+        log_event(level, &fields, "%s%s%s%s%s", is_dry ? "would withdraw " : "", dst,
+                  is_dry ? "" : ": withdrawn", *fields.reason ? ", " : "", fields.reason);
         break;
     case RIPTIDE_ROUTE_LEFT_ALONE:
         log_event(LOG_LEVEL_INFO, &fields, "%s: left alone: %s", dst, route->reason);
@@ -120,7 +107,7 @@ static void report_off(const char *what, const char *reason, bool is_paused)
         log_event(LOG_LEVEL_INFO, &fields, "%s: windows enabled again", what);
 }
 
-/* The first one says why --apply auto chose; later ones that the program is off or on. */
+/* The first one says why `auto` chose; later ones that the program is off or on. */
 static void report_backend(const struct settings *settings, const char *reason,
                            const struct riptide_agent_stats *stats)
 {
@@ -128,39 +115,28 @@ static void report_backend(const struct settings *settings, const char *reason,
     const uint32_t backend = stats->applier->backend;
     const bool lacks_holdout = backend == RIPTIDE_ROUTES && settings->applier.holdout_percent > 0;
 
-    if (is_begun) {
+    if (is_begun)
         report_off("program", reason, stats->is_paused);
-    } else if (backend != RIPTIDE_ROUTES && settings->applier.dry_run) {
+    else if (backend != RIPTIDE_ROUTES && settings->applier.dry_run)
         log_line(LOG_LEVEL_INFO,
                  "windows would be given by the program%s, if the kernel takes the program, which "
                  "a dry run does not load",
                  backend == RIPTIDE_BOTH ? ", and by routes" : "");
-    } else if (settings->applier.backend == RIPTIDE_AUTO) {
+    else if (settings->applier.backend == RIPTIDE_AUTO)
         log_event(lacks_holdout ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
                   &(struct log_fields){ .event = "backend", .reason = reason },
                   "--apply auto chose %s: %s%s", riptide_name(RIPTIDE_NAMES_BACKEND, backend),
                   reason, lacks_holdout ? "; no connection is held out" : "");
-    }
     is_begun = true;
 }
 
-/* A connection that has not sent lately shows none, and a dry run that ends at once sees no later.
- */
-static void report_none(const struct settings *settings, const struct riptide_tick *tick,
-                        uint64_t n_windows)
-{
-    if (settings->applier.dry_run && settings->once && n_windows == 0)
-        log_line(LOG_LEVEL_INFO,
-                 "no window: connections read: %" PRIu64
-                 ", and none has sent lately; leave out --once to watch for longer",
-                 tick->samples);
-}
-
-/* Each once at its beginning, not in each round; `n_refused`: of this one. */
+/* Each once at its beginning, not in each round. */
 static void report_full(const struct settings *settings,
-                        const struct riptide_estimator_stats *stats, uint64_t n_refused)
+                        const struct riptide_estimator_stats *stats)
 {
     static bool is_full_said, is_refusal_said;
+    static uint64_t n_refused_before;
+    const uint64_t n_refused = stats->overflow - n_refused_before;
     const struct log_fields fields = { .event = "full" };
     char largest[RIPTIDE_PREFIX_TEXT_BYTES];
 
@@ -172,52 +148,31 @@ static void report_full(const struct settings *settings,
                   settings->estimator.max_destinations, stats->largest_destinations, largest);
     if (n_refused > 0 && !is_refusal_said)
         log_event(LOG_LEVEL_WARNING, &fields,
-                  "%" PRIu64 " connections do not count: %s of --max-destinations %" PRIu32
+                  "connections that do not count: %" PRIu64 "; %s of --max-destinations %" PRIu32
                   "; %s has %" PRIu32,
                   n_refused,
                   stats->is_full ? "none can give way at once" : "their /24 or /64 has its sixteenth",
                   settings->estimator.max_destinations, largest, stats->largest_destinations);
     is_full_said = stats->is_full;
     is_refusal_said = n_refused > 0;
-}
-
-/*
- * The longest interval is too short for --max-share, by a mean over about eight dumps, as the agent
- * has it. Also once.
- */
-static void report_share(const struct settings *settings, const struct riptide_tick *tick)
-{
-    static double mean_ns;
-    static bool is_said;
-    double max_share = settings->agent.max_share, share;
-    bool is_exceeded;
-
-    mean_ns += ((double)tick->observe_cpu_ns - mean_ns) / 8;
-    share = mean_ns / (double)tick->interval_ns;
-    is_exceeded = max_share > 0 && share > max_share;
-    if (is_exceeded && !is_said)
-        log_line(LOG_LEVEL_WARNING,
-                 "a dump takes %.1f ms: each %g s, as rarely as --ttl allows, it is a share of "
-                 "%.2g of a core, more than --max-share %g",
-                 mean_ns / 1e6, (double)tick->interval_ns / 1e9, share, max_share);
-    is_said = is_exceeded;
+    n_refused_before = stats->overflow;
 }
 
 static void report_tick(const struct settings *settings,
                         const struct riptide_estimator_stats *stats,
                         const struct riptide_tick *tick)
 {
-    static uint64_t n_refused_before;
-    uint64_t n_refused = stats->overflow - n_refused_before;
-
-    n_refused_before = stats->overflow;
-    report_full(settings, stats, n_refused);
-    report_none(settings, tick, stats->destinations);
-    report_share(settings, tick);
+    report_full(settings, stats);
+    /* A dry run that ends at once sees no connection that sends later. */
+    if (settings->applier.dry_run && settings->once && stats->destinations == 0)
+        log_line(LOG_LEVEL_INFO,
+                 "no window: connections read: %" PRIu64
+                 ", and none has sent lately; leave out --once to watch for longer",
+                 tick->samples);
     log_line(LOG_LEVEL_DEBUG,
-             "tick: %" PRIu64 " connections, %" PRIu64 " destinations, %" PRIu64
-             " refused, %.1f ms; the dump took %.1f ms of a core, the next is after %.3f s",
-             tick->samples, stats->destinations, n_refused,
+             "tick: connections %" PRIu64 ", destinations %" PRIu64
+             ", %.1f ms; the dump took %.1f ms of a core, the next is after %.3f s",
+             tick->samples, stats->destinations,
              (double)(tick->finished_ns - tick->started_ns) / 1e6,
              (double)tick->observe_cpu_ns / 1e6, (double)tick->interval_ns / 1e9);
 }
@@ -246,10 +201,8 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
         report_backend(settings, event->reason, stats);
         break;
     case RIPTIDE_AGENT_DESTROY_EVENTS:
-        if (event->reason)
-            log_line(LOG_LEVEL_WARNING, "no destroy events: %s", event->reason);
-        else
-            log_line(LOG_LEVEL_INFO, "destroy events are read again");
+        log_line(event->reason ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "destroy events: %s",
+                 event->reason ? event->reason : "read again");
         break;
     }
 }

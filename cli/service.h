@@ -7,16 +7,11 @@
 #define CLI_SERVICE_H
 
 #include <riptide/agent.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 struct service {
-    int fd;       /* -1: no manager */
-    int timer_fd; /* readable when a watchdog message is due; -1: no watchdog */
-    struct sockaddr_un manager;
-    socklen_t manager_bytes;
-    uint64_t watchdog_ns;  /* half of the manager's timeout */
-    uint64_t last_tick_ns; /* CLOCK_MONOTONIC; 0: no round yet */
+    uint64_t watchdog_ns;  /* half of the manager's timeout; 0: no watchdog */
+    uint64_t told_ns;      /* CLOCK_MONOTONIC: when it last heard of us */
+    uint64_t last_tick_ns; /* CLOCK_MONOTONIC */
     uint64_t interval_ns;  /* from that round to the next */
     bool is_ready;         /* and the manager was notified */
     bool has_failed;       /* the present round */
@@ -24,14 +19,13 @@ struct service {
 
 /* Reads the environment. */
 void service_open(struct service *service);
-void service_close(struct service *service);
 
 /* Reports READY after the first round without a failure. */
 void service_event(struct service *service, const struct riptide_agent_event *event);
 
-/* timer_fd is readable: sends a watchdog message, if rounds complete. */
-void service_pet(struct service *service);
+/* Tells the watchdog that rounds complete, if that is due. Returns the timeout for poll, ms; -1: none. */
+int service_turn(struct service *service);
 
-void service_stopping(struct service *service);
+void service_stopping(void);
 
 #endif

@@ -202,7 +202,7 @@ def memory_after(rounds, field, destinations, *options):
     command = [RIPTIDED, "--log-level", "debug", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as riptided:
         for line in riptided.stderr:
-            if not (found := re.search(r"tick: .* (\d+) destinations", line)):
+            if not (found := re.search(r"tick: .* destinations (\d+)", line)):
                 continue
             n += 1
             if n in rounds:

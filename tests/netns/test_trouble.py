@@ -18,7 +18,7 @@ AGAIN = {"--state": "state saved again", "--metrics": "written again"}
 
 
 def lines_about(daemon, text):
-    return [line for line in daemon.said().splitlines() if text in line]
+    return [line for line in daemon.said().replace("\n  ", " ").splitlines() if text in line]
 
 
 @contextlib.contextmanager
@@ -185,10 +185,10 @@ def test_without_files_it_does_not_start_and_says_so(net):
 
 def test_files_that_run_out_later_do_not_stop_it(net):
     connection = net.learned("203.0.113.1", 20)
-    with Daemon(net.host, "--ttl", "1min") as daemon:
+    with Daemon(net.host) as daemon:
         wait_window(net.host, "203.0.113.1")
         resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (4, 4))  # poll(2) needs that many
         connection.grow(60)
-        wait_until(lambda: windows(net.host) == {"203.0.113.1": connection.cwnd()}, "a new window")
+        wait_until(lambda: windows(net.host)["203.0.113.1"] > 40, "a new window")
         daemon.stop()
     assert windows(net.host) == {}
