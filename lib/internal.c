@@ -141,17 +141,16 @@ void struct_give(void *to, size_t to_size, const void *from, size_t from_size)
     memcpy(to, from, from_size < to_size ? from_size : to_size);
 }
 
-size_t text_give(char *text, size_t size, file_print *print, const void *from)
+size_t text_give(char *text, size_t size, text_print *print, const void *from)
 {
     CLEANUP(freep) char *whole = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&whole, &n);
-    int r;
 
     if (!out)
         return 0;
-    r = print(out, from);
-    if (fclose(out) != 0 || r < 0)
+    print(out, from);
+    if (fclose(out) != 0)
         return 0;
     if (n <= size)
         memcpy(text, whole, n);

@@ -95,29 +95,11 @@ bool is_zero(const void *bytes, size_t n);
 /* As config_copy in the other direction: writes at most the size of the caller's struct. */
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size);
 
-/* Prints the content of a file or a text. Errors: -ENOMEM. */
-typedef int file_print(FILE *out, const void *from);
-
-/*
- * Writes a file whole or not at all: as PATH.tmp, with that mode whatever the umask, then renames
- * it. One process writes it. Replaces regular files only: -EINVAL for others, -EISDIR for a
- * directory. With `is_synced` this holds through a power failure, and the call blocks for as long
- * as the disk takes; without it a power failure may leave neither file. Errors, each with a line
- * that names the file: that of `print`, those of open(2), write(2), fsync(2) and rename(2).
- */
-int riptide_file_write(const char *path, unsigned int mode, bool is_synced, file_print *print,
-                       const void *from, struct riptide_error *error);
-
-/*
- * Reads a regular file of at most max_bytes: the bytes and a terminating zero, which the caller
- * frees. Errors, each with a line: -EINVAL (not a regular file, or larger), -ENOMEM, those of
- * open(2) and read(2).
- */
-int riptide_file_read(const char *path, size_t max_bytes, void **bytesp, size_t *sizep,
-                      struct riptide_error *error);
+/* Prints a text. */
+typedef void text_print(FILE *out, const void *from);
 
 /* Copies what is printed to `text`, and returns its bytes; a larger size: that would suffice. */
-size_t text_give(char *text, size_t size, file_print *print, const void *from);
+size_t text_give(char *text, size_t size, text_print *print, const void *from);
 
 /* Appends a copy of `element` to *arrayp, which is from malloc. Errors: -ENOMEM. */
 int array_append(void *arrayp, uint32_t *np, uint32_t *capacityp, const void *element, size_t size);

@@ -57,7 +57,6 @@ struct riptide_policy {
     const char *name;    /* not that of a built-in one */
     size_t memory_bytes; /* up to RIPTIDE_POLICY_MEMORY_BYTES; beyond 32 destinations grow by it */
     size_t tick_bytes;   /* the first ones of the memory, zeroed after each tick */
-    bool needs_closed;   /* learns mostly from closed connections: destroy_events in observe.h */
     /*
      * Counts one sample in the tick, or returns why not. Runs for every connection of the host; in
      * a full table also with other memory, to learn whether the sample is evidence.
@@ -147,7 +146,6 @@ struct riptide_estimate {
 struct riptide_estimator_stats {
     uint64_t destinations; /* at present: that have a window */
     uint64_t samples;      /* added */
-    uint64_t left_out;     /* of those, without evidence for the policy */
     uint64_t invalid;      /* samples (no address, window 0 or from 2^31), and policy results */
     uint64_t overflow;     /* samples, and an agent's windows, for which there was no place */
     bool is_full; /* new destinations have found no free place, and none is free since */
@@ -211,14 +209,6 @@ int riptide_estimator_find(const struct riptide_estimator *estimator,
 int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *cursor,
                            struct riptide_estimate *estimate);
 
-/* The destinations of a state, by result of the load. */
-struct riptide_load_counts {
-    uint32_t loaded;  /* to be popped */
-    uint32_t expired; /* their time to live has passed */
-    uint32_t skipped; /* damaged or cut off; the estimator's is as new or newer; beyond
-                         max_destinations; none under these prefix lengths and this scope */
-};
-
 /*
  * Writes the state as text, a line for each destination, for an estimator of any configuration.
  * now_ns is the estimator's clock, realtime_ns CLOCK_REALTIME then, which continues through a
@@ -230,13 +220,15 @@ size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_
 
 /*
  * Loads the destinations of a state, each with its age by now; of a known one the newer window
- * wins. `counts` and `error` may be NULL. Outcomes: RIPTIDE_E_INVALID: now_ns is before the last
- * tick's. Errors: -EINVAL with a line in `error` and nothing changed (not a state, of another
+ * wins. With success `error`, which may be NULL, has how many were loaded, to be popped; have
+ * expired; and were skipped: damaged or cut off, no newer than the estimator's, beyond
+ * max_destinations, or none under these prefix lengths and this scope. Outcomes: RIPTIDE_E_INVALID:
+ * now_ns is before the last tick's. Errors: -EINVAL with nothing changed (not a state, of another
  * version, from more than 10 s in the future); -ENOMEM, with a part of it loaded.
  */
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                            uint64_t realtime_ns, const char *text, size_t size,
-                           struct riptide_load_counts *counts, struct riptide_error *error);
+                           struct riptide_error *error);
 
 void riptide_estimator_get_stats(const struct riptide_estimator *estimator,
                                  struct riptide_estimator_stats *stats, size_t size);

@@ -71,7 +71,7 @@ struct riptide_scope {
 };
 
 enum riptide_destroy_events {
-    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* an agent: if the policy or a holdout needs them; else no */
+    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* an agent: yes; an observer alone: no */
     RIPTIDE_DESTROY_EVENTS_NO,
     RIPTIDE_DESTROY_EVENTS_YES,
 };

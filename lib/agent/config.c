@@ -3,7 +3,7 @@
 #include "agent/parts.h"
 
 #include "compute/estimator.h"
-#include "observe/config.h"
+#include "observe/filter.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -26,8 +26,6 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     struct riptide_observer_config *observer = &stages->observer;
     struct riptide_applier_config *applier = &stages->applier;
     bool has_prefixes4 = estimator->prefix_len4 < 32, has_prefixes6 = estimator->prefix_len6 < 128;
-    /* Arms are drawn by the program, unless AUTO chooses routes later. */
-    bool has_draws = applier->backend != RIPTIDE_ROUTES && applier->holdout_percent > 0;
 
     if (stages->agent.interval_ns < NS_PER_S / 100 || stages->agent.interval_ns > 3600 * NS_PER_S)
         return error_set_field(error, "interval_ns", "must be 10 ms to one hour");
@@ -56,9 +54,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
                                    ? 2 * estimator->max_destinations
                                    : RIPTIDE_MAX_DESTINATIONS;
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
-        observer->destroy_events = estimator->policy->needs_closed || has_draws
-                                       ? RIPTIDE_DESTROY_EVENTS_YES
-                                       : RIPTIDE_DESTROY_EVENTS_NO;
+        observer->destroy_events = RIPTIDE_DESTROY_EVENTS_YES;
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_NO)
         applier->holdout_percent = 0;
     return 0;

@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of an agent in its file; lib/compute/state.c and state_text.c define the text. */
+/*
+ * The state of an agent in its file, which is replaced whole or not at all. compute/state.c and
+ * state_text.c define the text.
+ */
 #include "agent/parts.h"
 #include "compute/estimator.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-/* Mode of the file, and the largest size that is loaded. */
-enum { FILE_MODE = 0600, MAX_FILE_BYTES = 1 << 30 };
+/* The largest size that is loaded. */
+enum { MAX_FILE_BYTES = 1 << 30 };
 
 static struct clocks read_clocks(void)
 {
     return (struct clocks){ read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME) };
 }
 
-/* Not as one text, which would be a third of a daemon's memory. */
-static int put_state(FILE *out, const void *from)
+static void put_state(FILE *out, const void *from)
 {
     const struct riptide_agent *agent = from;
     const struct estimator_now now = { agent->estimator, read_clocks() };
 
     state_put(out, &now);
     state_text_put(out, agent, now.clocks);
-    return 0;
 }
 
 RIPTIDE_PUBLIC size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text,
@@ -37,12 +42,78 @@ RIPTIDE_PUBLIC size_t riptide_agent_get_state(const struct riptide_agent *agent,
     return n > size ? n + n / 16 : n;
 }
 
+/* Also closes the fd. Not as one text, which would be a third of a daemon's memory. */
+static int write_state(int fd, bool is_synced, const struct riptide_agent *agent)
+{
+    FILE *out = fdopen(fd, "w");
+    int error = 0;
+
+    if (!out) {
+        error = errno;
+        close(fd);
+        return -error;
+    }
+    put_state(out, agent);
+    if (fflush(out) != 0)
+        error = errno;
+    else if (ferror(out)) /* of an earlier write, when the buffer was full */
+        error = EIO;
+    else if (is_synced && fsync(fd) < 0)
+        error = errno;
+    if (fclose(out) != 0 && error == 0)
+        error = errno;
+    return -error;
+}
+
+/* The new name is on disk only when its directory is. */
+static int sync_directory(const char *path)
+{
+    CLEANUP(closep) int fd = -1;
+    char copy[PATH_MAX];
+
+    snprintf(copy, sizeof(copy), "%s", path);
+    fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && fsync(fd) == 0 ? 0 : -errno;
+}
+
+static int fail(struct riptide_error *error, const char *path, const char *action, int r)
+{
+    error_set_field(error, "state", "%s: %s: %s", path, action, strerror(-r));
+    return r;
+}
+
+/* As PATH.tmp, then renamed. One process writes it. */
+static int replace(const struct riptide_agent *agent, bool is_synced, struct riptide_error *error)
+{
+    const char *path = agent->state;
+    char temporary[PATH_MAX];
+    struct stat there;
+    int fd, r;
+
+    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
+        return fail(error, path, "write", -ENAMETOOLONG);
+    /* A rename replaces anything: devices, FIFOs and links must stay. */
+    if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+        return error_set_field(error, "state",
+                               "%s: exists and is no regular file, so it is not replaced", path);
+    unlink(temporary); /* of a process that was killed as it wrote */
+    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fail(error, path, "cannot make a temporary file beside it", -errno);
+    r = write_state(fd, is_synced, agent);
+    if (r == 0 && rename(temporary, path) < 0)
+        r = -errno;
+    if (r < 0) {
+        unlink(temporary);
+        return fail(error, path, "write", r);
+    }
+    r = is_synced ? sync_directory(path) : 0;
+    return r < 0 ? fail(error, path, "sync its directory", r) : 0;
+}
+
 RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
                                       struct riptide_error *error)
 {
-    struct riptide_error reason = { .text = "" };
-    int r;
-
     error_set(error, "%s", "");
     if (is_forked(agent->pid, error))
         return -ECHILD;
@@ -51,42 +122,60 @@ RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, bool is
     if (!agent->is_started)
         return error_set_field(error, "state", "%s is loaded at the start, and not replaced before",
                                agent->state);
-    if (agent->stages.applier.dry_run)
-        return 0;
-    r = riptide_file_write(agent->state, FILE_MODE, is_synced, put_state, agent, &reason);
-    if (r < 0)
-        error_set_field(error, "state", "%s", reason.text);
-    return r;
+    return agent->stages.applier.dry_run ? 0 : replace(agent, is_synced, error);
+}
+
+/* The bytes and a terminating zero, which the caller frees. Returns the number of an error. */
+static int read_file(const char *path, char **textp, size_t *np)
+{
+    /* O_NONBLOCK: a FIFO in its place must not block the start. */
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat stat;
+    size_t n = 0;
+    ssize_t got = 1;
+
+    if (fd < 0 || fstat(fd, &stat) < 0)
+        return errno;
+    if (!S_ISREG(stat.st_mode))
+        return S_ISDIR(stat.st_mode) ? EISDIR : EINVAL;
+    if (stat.st_size > MAX_FILE_BYTES)
+        return EFBIG;
+    *textp = malloc((size_t)stat.st_size + 1);
+    if (!*textp)
+        return ENOMEM;
+    /* Fewer bytes if it has become shorter meanwhile. */
+    while (n < (size_t)stat.st_size && got > 0) {
+        got = read(fd, *textp + n, (size_t)stat.st_size - n);
+        n += got > 0 ? (size_t)got : 0;
+    }
+    (*textp)[n] = '\0';
+    *np = n;
+    return got < 0 ? errno : 0;
 }
 
 /* A pause, hints and outcomes count even if the clock is wrong and the windows are refused. */
 bool state_load(struct riptide_agent *agent)
 {
-    struct riptide_error error = { .text = "" }, others = { .text = "" };
-    struct riptide_load_counts counts = { 0 };
+    struct riptide_error destinations = { .text = "" }, others = { .text = "" };
     struct clocks clocks = read_clocks();
-    CLEANUP(freep) void *text = NULL;
+    CLEANUP(freep) char *text = NULL;
     size_t n = 0;
     int r;
 
     if (!agent->state)
         return false;
-    r = riptide_file_read(agent->state, MAX_FILE_BYTES, &text, &n, &error);
-    if (r < 0) {
-        error_set(&agent->state_said, "%s; starting empty", error.text);
-    } else {
-        r = riptide_estimator_load(agent->estimator, clocks.now_ns, clocks.realtime_ns, text, n,
-                                   &counts, &error);
-        state_text_load(agent, text, clocks, &others);
-        if (r == 0)
-            error_set(&agent->state_said,
-                      "%s: destinations loaded: %" PRIu32 ", expired: %" PRIu32
-                      ", others: %" PRIu32 "; %s",
-                      agent->state, counts.loaded, counts.expired, counts.skipped, others.text);
-        else
-            error_set(&agent->state_said, "%s: %s; no destinations loaded; %s", agent->state,
-                      error.text[0] ? error.text : strerror(-r), others.text);
-        agent_apply_pause(agent);
+    r = read_file(agent->state, &text, &n);
+    if (r > 0) {
+        error_set(&agent->state_said, "%s: %s; starting empty", agent->state,
+                  r == EINVAL ? "is no regular file" : strerror(r));
+        return r != ENOENT;
     }
-    return r != 0 && r != -ENOENT;
+    r = riptide_estimator_load(agent->estimator, clocks.now_ns, clocks.realtime_ns, text, n,
+                               &destinations);
+    error_fill(&destinations, r);
+    state_text_load(agent, text, clocks, &others);
+    error_set(&agent->state_said, "%s: %s%s; %s", agent->state, destinations.text,
+              r == 0 ? "" : "; no destinations loaded", others.text);
+    agent_apply_pause(agent);
+    return r != 0;
 }

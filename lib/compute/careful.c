@@ -244,7 +244,6 @@ const struct riptide_policy policy_careful = {
     .memory_bytes = sizeof(struct careful),
     .add = careful_add,
     .combine = careful_combine,
-    .needs_closed = true,
     .restore = careful_restore,
     .explain = careful_explain,
 };

@@ -199,10 +199,8 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     *n = (uint16_t)(*n + (*n < UINT16_MAX));
     note_pmtu(destination, sample);
     estimator->stats.samples++;
-    if (reason != RIPTIDE_LEFT_OUT_NOT) {
-        estimator->stats.left_out++;
+    if (reason != RIPTIDE_LEFT_OUT_NOT)
         return RIPTIDE_E_LEFT_OUT;
-    }
     if (sample->min_rtt_us - 1 < destination->tick.min_rtt_us - 1)
         destination->tick.min_rtt_us = sample->min_rtt_us;
     return 0;

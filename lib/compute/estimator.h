@@ -198,7 +198,7 @@ struct estimator_now {
     const struct riptide_estimator *estimator;
     struct clocks clocks;
 };
-int state_put(FILE *out, const void *from);
+void state_put(FILE *out, const void *from);
 
 /* The kernel's smallest retransmission timeout, TCP_RTO_MIN in include/net/tcp.h. */
 enum { RTO_MIN_US = 200000 };

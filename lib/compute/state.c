@@ -53,7 +53,7 @@ static void put_line(FILE *out, const struct riptide_estimator *estimator,
             age_ns_of(destination, now_ns), is_paced, estimate.may_lower, estimate.min_rtt_us);
 }
 
-int state_put(FILE *out, const void *from)
+void state_put(FILE *out, const void *from)
 {
     const struct estimator_now *now = from;
     const struct riptide_estimator *estimator = now->estimator;
@@ -66,7 +66,6 @@ int state_put(FILE *out, const void *from)
         if (has_window(destination))
             put_line(out, estimator, destination, now->clocks.now_ns);
     }
-    return 0;
 }
 
 RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *estimator,
@@ -125,9 +124,14 @@ static bool is_ours(const struct riptide_estimator *estimator, const struct ript
            (!estimator->scope || prefix_set_search(estimator->scope, dst));
 }
 
+/* The destinations of a state, by what became of them. */
+struct counts {
+    uint32_t loaded, expired, others;
+};
+
 /* Loads one destination of a state that was saved so long ago. */
 static int load_line(struct riptide_estimator *estimator, const char *line, uint64_t passed_ns,
-                     struct riptide_load_counts *counts)
+                     struct counts *counts)
 {
     bool is_damaged = !strstr(line, " age_ns=");
     const struct riptide_estimate loaded = {
@@ -154,7 +158,7 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     if (!is_damaged && is_ours(estimator, &dst))
         r = adopt(estimator, &dst, &loaded, updated_ns);
     counts->loaded += r == 0;
-    counts->skipped += r > 0;
+    counts->others += r > 0;
     return r < 0 ? r : 0;
 }
 
@@ -182,10 +186,9 @@ static bool head_check(const char *line, uint64_t realtime_ns, uint64_t *saved_n
 
 RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                                           uint64_t realtime_ns, const char *text, size_t size,
-                                          struct riptide_load_counts *counts,
                                           struct riptide_error *error)
 {
-    struct riptide_load_counts all = { 0 };
+    struct counts counts = { 0 };
     const char *end = text + size;
     char line[MOST_LINE_BYTES];
     uint64_t saved_ns, passed_ns;
@@ -205,9 +208,10 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
         /* The rest belongs to the agent. */
         if (strncmp(line, "riptide ", strlen("riptide ")) == 0)
             break;
-        r = load_line(estimator, line, passed_ns, &all);
+        r = load_line(estimator, line, passed_ns, &counts);
     }
-    if (r == 0 && counts)
-        *counts = all;
+    if (r == 0)
+        error_set(error, "destinations loaded: %u, expired: %u, others: %u", counts.loaded,
+                  counts.expired, counts.others);
     return r;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Defaults and checks of an observer's configuration. */
-#include "observe/config.h"
+#include "observe/filter.h"
 
 #include "internal.h"
-#include "observe/filter.h"
 #include "prefix.h"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
  * destroy events, sample.c parses a message about a socket.
  */
 #include "internal.h"
-#include "observe/config.h"
 #include "observe/dump.h"
 #include "observe/events.h"
 #include "observe/sample.h"

@@ -4,7 +4,7 @@
  * that its sockets change nothing.
  */
 #include "agent/parts.h"
-#include "compute/estimator.h"
+#include "estimators.h"
 #include "internal.h"
 #include "unit.h"
 
@@ -219,21 +219,12 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
     }
 }
 
-/* Policy careful learns from those that close, and outcomes of held out ones need them. */
-TEST(destroy_events_are_read_where_something_needs_them_unless_said)
+TEST(destroy_events_are_read_unless_said)
 {
-    static const struct {
-        const char *policy;
-        int asked;
-        uint32_t backend, holdout_percent;
-        bool hears;
-    } cases[] = {
-        { "careful", RIPTIDE_DESTROY_EVENTS_AUTO, RIPTIDE_ROUTES, 0, true },
-        { "careful", RIPTIDE_DESTROY_EVENTS_NO, RIPTIDE_ROUTES, 0, false },
-        { "paper", RIPTIDE_DESTROY_EVENTS_AUTO, RIPTIDE_AUTO, 0, false },
-        { "paper", RIPTIDE_DESTROY_EVENTS_YES, RIPTIDE_AUTO, 0, true },
-        { "paper", RIPTIDE_DESTROY_EVENTS_AUTO, RIPTIDE_AUTO, 5, true },
-        { "paper", RIPTIDE_DESTROY_EVENTS_AUTO, RIPTIDE_ROUTES, 5, false },
+    static const enum riptide_destroy_events cases[][2] = {
+        { RIPTIDE_DESTROY_EVENTS_AUTO, RIPTIDE_DESTROY_EVENTS_YES },
+        { RIPTIDE_DESTROY_EVENTS_NO, RIPTIDE_DESTROY_EVENTS_NO },
+        { RIPTIDE_DESTROY_EVENTS_YES, RIPTIDE_DESTROY_EVENTS_YES },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -242,13 +233,9 @@ TEST(destroy_events_are_read_where_something_needs_them_unless_said)
 
         init(&configs);
         riptide_observer_config_init(&observer, sizeof(observer));
-        observer.destroy_events = cases[i].asked;
+        observer.destroy_events = cases[i][0];
         configs.agent.observer = &observer;
-        configs.estimator.policy = riptide_policy_find(cases[i].policy);
-        configs.applier.backend = cases[i].backend;
-        configs.applier.holdout_percent = cases[i].holdout_percent;
-        if (stages_of(&configs).observer.destroy_events != cases[i].hears)
-            fail_msg("case %zu", i);
+        assert_int_equal(stages_of(&configs).observer.destroy_events, cases[i][1]);
     }
 }
 
@@ -259,14 +246,12 @@ static void assert_taken(struct riptide_agent *agent, bool is_taken)
                                                   .cwnd = 40 };
     static const char state[] = "riptide state 2 saved_ns=0\n"
                                 "192.0.2.1 cwnd=48 age_ns=0\n";
-    struct riptide_load_counts counts;
+    struct load_counts counts;
 
     assert_int_equal(riptide_agent_add(agent, &sample), is_taken ? RIPTIDE_E_LEFT_OUT : RIPTIDE_E_UNKNOWN);
-    assert_int_equal(riptide_estimator_load(agent->estimator, read_clock(CLOCK_BOOTTIME), 0, state,
-                                            sizeof(state) - 1, &counts, NULL),
-                     0);
+    counts = load_at(agent->estimator, read_clock(CLOCK_BOOTTIME), 0, state, sizeof(state) - 1);
     assert_int_equal(counts.loaded, is_taken);
-    assert_int_equal(counts.skipped, !is_taken);
+    assert_int_equal(counts.others, !is_taken);
 }
 
 TEST(excluded_destination_comes_neither_by_a_state_nor_by_the_host)

@@ -55,7 +55,7 @@ TEST(restart_begins_where_it_was)
 TEST(reboot_keeps_what_has_not_passed)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_load_counts counts;
+    struct load_counts counts;
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
@@ -74,7 +74,7 @@ TEST(reboot_keeps_what_has_not_passed)
 TEST(newer_evidence_wins_a_merge)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_load_counts counts;
+    struct load_counts counts;
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
@@ -85,7 +85,7 @@ TEST(newer_evidence_wins_a_merge)
     tick_at(estimator, 969 * S);
     counts = load_at(estimator, 1000 * S, SAVED + 20 * S, bytes, n);
     assert_int_equal(counts.loaded, 1);
-    assert_int_equal(counts.skipped, 1);
+    assert_int_equal(counts.others, 1);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 20);
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
     assert_int_equal(find_host(estimator, "198.51.100.7").cwnd, 25);
@@ -95,15 +95,15 @@ TEST(bounds_and_groups_are_those_of_the_reader)
 {
     ESTIMATOR *grouping = ESTIMATOR_WITH("paper", config.cwnd_max = 40, config.prefix_len6 = 64);
     ESTIMATOR *small = ESTIMATOR_WITH("paper", config.max_destinations = 1);
-    struct riptide_load_counts counts;
+    struct load_counts counts;
     char bytes[ROOM];
     size_t n = save_two(bytes);
 
     counts = load_at(grouping, 150 * S, SAVED, bytes, n);
-    assert_true(counts.loaded == 1 && counts.skipped == 1);
+    assert_true(counts.loaded == 1 && counts.others == 1);
     assert_int_equal(cwnd_of(grouping), 40);
     counts = load_at(small, 150 * S, SAVED, bytes, n);
-    assert_true(counts.loaded == 1 && counts.skipped == 1);
+    assert_true(counts.loaded == 1 && counts.others == 1);
 }
 
 static void assert_refused(const char *bytes, size_t n, uint64_t realtime_ns, const char *line)
@@ -112,7 +112,7 @@ static void assert_refused(const char *bytes, size_t n, uint64_t realtime_ns, co
     struct riptide_error error = { .text = "" };
 
     assert_int_equal(
-        riptide_estimator_load(estimator, 200 * S, realtime_ns, bytes, n, NULL, &error),
+        riptide_estimator_load(estimator, 200 * S, realtime_ns, bytes, n, &error),
         -EINVAL);
     assert_string_equal(error.text, line);
     assert_null(pop(estimator));
@@ -137,7 +137,7 @@ TEST(other_bytes_are_refused_with_a_line)
     assert_refused(bytes, n, SAVED, version);
 }
 
-static struct riptide_load_counts load_lines(struct riptide_estimator *estimator, const char *lines)
+static struct load_counts load_lines(struct riptide_estimator *estimator, const char *lines)
 {
     char text[ROOM];
     int n = snprintf(text, sizeof(text), "riptide state 2 saved_ns=%llu\n%s",
@@ -172,13 +172,13 @@ TEST(damaged_lines_are_skipped_and_counted)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         ESTIMATOR *estimator = estimator_of_policy("careful");
-        struct riptide_load_counts counts;
+        struct load_counts counts;
         char lines[256];
 
         /* A line behind it is loaded all the same, unless it is cut off. */
         snprintf(lines, sizeof(lines), "192.0.2.2 age_ns=1 cwnd=20\n%s", cases[i].line);
         counts = load_lines(estimator, lines);
-        if (counts.loaded != 1u + cases[i].is_good || counts.skipped == cases[i].is_good)
+        if (counts.loaded != 1u + cases[i].is_good || counts.others == cases[i].is_good)
             fail_msg("%s", cases[i].line);
     }
 }
@@ -288,6 +288,6 @@ TEST(save_says_how_much_room_it_needs)
     assert_int_equal(bytes[0], 0);
     assert_in_range(riptide_estimator_save(estimator, S, SAVED, bytes, most), 50, most);
     assert_memory_equal(bytes, "riptide state 2 ", 16);
-    assert_int_equal(riptide_estimator_load(estimator, S - 1, SAVED, bytes, 92, NULL, NULL),
+    assert_int_equal(riptide_estimator_load(estimator, S - 1, SAVED, bytes, 92, NULL),
                      RIPTIDE_E_INVALID);
 }

@@ -6,11 +6,11 @@ from __future__ import annotations
 import time
 from typing import Unpack
 
-from ._convert import count, read, shown
+from ._convert import count, shown
 from ._errors import check, new_error
 from ._handle import Learner
 from ._native import ffi
-from ._structs import Estimate, EstimatorConfig, EstimatorStats, LoadCounts
+from ._structs import Estimate, EstimatorConfig, EstimatorStats
 
 
 def _ns(name: str, given: float | None, clock: int) -> int:
@@ -54,8 +54,9 @@ class Estimator(Learner[Estimate, EstimatorStats, Estimate]):
         return self._text("save", *_times(now, realtime))
 
     def load(self, state: bytes | bytearray | memoryview, now: float | None = None,
-             realtime: float | None = None) -> LoadCounts:
-        """Merges a state, of another host or a predecessor; the newer window counts.
+             realtime: float | None = None) -> str:
+        """Merges a state, of another host or a predecessor; the newer window counts. Returns a line
+        that says how many were loaded, have expired, and were skipped.
 
         Errors: OSError (EINVAL: no state, or of another version), InvalidError: the time is before
         the last tick's; TypeError, ValueError: no bytes in one piece.
@@ -65,7 +66,6 @@ class Estimator(Learner[Estimate, EstimatorStats, Estimate]):
         except (TypeError, ValueError, BufferError):
             kind = ValueError if isinstance(state, memoryview) else TypeError
             raise kind(f"state: no bytes in one piece: {shown(state)}") from None
-        counts, error = ffi.new("struct riptide_load_counts *"), new_error()
-        check(self._call("load", *_times(now, realtime), data, len(data), counts, error), error)
-        result: LoadCounts = read(counts)
-        return result
+        error = new_error()
+        check(self._call("load", *_times(now, realtime), data, len(data), error), error)
+        return str(ffi.string(error.text).decode())
