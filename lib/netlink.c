@@ -43,7 +43,7 @@ static void set_buffer(const struct mnl_socket *socket, int forced, int option, 
         setsockopt(fd, SOL_SOCKET, option, &n_bytes, sizeof(n_bytes));
 }
 
-int netlink_open(struct mnl_socket **socketp, int bus)
+int netlink_open(struct mnl_socket **socketp, int bus, uint32_t queue_bytes)
 {
     struct mnl_socket *socket = mnl_socket_open2(bus, SOCK_CLOEXEC | SOCK_NONBLOCK);
     int r = socket ? bind_and_connect(socket) : -errno;
@@ -60,6 +60,8 @@ int netlink_open(struct mnl_socket **socketp, int bus)
     set_option(socket, NETLINK_CAP_ACK, 1);
     set_option(socket, NETLINK_GET_STRICT_CHK, 1);
     set_buffer(socket, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER_BYTES);
+    if (queue_bytes > 0)
+        set_buffer(socket, SO_RCVBUFFORCE, SO_RCVBUF, queue_bytes);
     *socketp = socket;
     return 0;
 }
@@ -68,11 +70,6 @@ void netlink_close(struct mnl_socket *socket)
 {
     if (socket)
         mnl_socket_close(socket);
-}
-
-void netlink_set_queue(const struct mnl_socket *socket, uint32_t n_bytes)
-{
-    set_buffer(socket, SO_RCVBUFFORCE, SO_RCVBUF, n_bytes);
 }
 
 int netlink_set_membership(const struct mnl_socket *socket, int option, int group)
@@ -166,10 +163,9 @@ int netlink_init(struct netlink *netlink)
     netlink->batch = malloc(BATCH_MAX_BYTES);
     if (!netlink->buffer || !netlink->batch)
         return -ENOMEM;
-    r = netlink_open(&netlink->socket, NETLINK_ROUTE);
+    r = netlink_open(&netlink->socket, NETLINK_ROUTE, RECEIVE_BUFFER_BYTES);
     if (r < 0)
         return r;
-    netlink_set_queue(netlink->socket, RECEIVE_BUFFER_BYTES);
     /* Without strict checking the kernel ignores the table of a dump request. */
     return set_option(netlink->socket, NETLINK_GET_STRICT_CHK, 1);
 }
@@ -180,11 +176,6 @@ void netlink_deinit(struct netlink *netlink)
     free(netlink->buffer);
     free(netlink->batch);
     *netlink = (struct netlink){ 0 };
-}
-
-uint32_t netlink_port(const struct netlink *netlink)
-{
-    return mnl_socket_get_portid(netlink->socket);
 }
 
 bool netlink_has_room(const struct netlink *netlink, uint32_t n)
@@ -198,16 +189,11 @@ void *netlink_room(const struct netlink *netlink)
     return netlink->batch + netlink->batch_bytes;
 }
 
-void netlink_add(struct netlink *netlink, const struct nlmsghdr *request)
+void netlink_add(struct netlink *netlink, struct nlmsghdr *request)
 {
-    struct nlmsghdr *added = netlink_room(netlink);
-
-    if (added != request)
-        memcpy(added, request, request->nlmsg_len);
-    added->nlmsg_pid = 0;
-    added->nlmsg_seq = ++netlink->sequence;
-    netlink->last_request = (uint32_t)netlink->batch_bytes;
-    netlink->batch_bytes += NLMSG_ALIGN(added->nlmsg_len);
+    request->nlmsg_seq = ++netlink->sequence;
+    netlink->last_request = request;
+    netlink->batch_bytes += NLMSG_ALIGN(request->nlmsg_len);
     netlink->batch_n++;
 }
 
@@ -277,7 +263,7 @@ static const struct nlmsghdr *next_answer(struct netlink *netlink, struct netlin
 
     while ((message = netlink_next_message(walk))) {
         if (netlink->sequence - message->nlmsg_seq < n &&
-            message->nlmsg_pid == netlink_port(netlink))
+            message->nlmsg_pid == mnl_socket_get_portid(netlink->socket))
             return message;
         netlink->malformed++;
     }
@@ -320,7 +306,7 @@ int netlink_exchange(struct netlink *netlink, netlink_answer_fn *on_answer, void
     netlink->batch_n = 0;
     netlink->batch_bytes = 0;
     /* The acknowledgement of the last request ends the answers. */
-    ((struct nlmsghdr *)(netlink->batch + netlink->last_request))->nlmsg_flags |= NLM_F_ACK;
+    netlink->last_request->nlmsg_flags |= NLM_F_ACK;
     r = send_all(netlink, netlink->batch, n_bytes);
     while (r >= 0 && !is_answered) {
         r = receive(netlink);
@@ -349,8 +335,7 @@ static void request_answer(void *userdata, uint32_t n, const struct nlmsghdr *an
         error_set(result->text, "%s", text[0] ? text : strerror(-error));
 }
 
-int netlink_request(struct netlink *netlink, const struct nlmsghdr *request,
-                    struct riptide_error *error)
+int netlink_request(struct netlink *netlink, struct nlmsghdr *request, struct riptide_error *error)
 {
     struct request_result result = { .text = error };
     int r;

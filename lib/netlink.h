@@ -13,16 +13,14 @@
 
 /*
  * Opens a socket in the thread's network namespace that receives from the kernel only: otherwise
- * root in an observed container could fill its queue. Groups may be joined. Errors: -ENOMEM, of
- * socket(2), bind(2) and connect(2).
+ * root in an observed container could fill its queue. Groups may be joined. The queue has so many
+ * bytes, or as many as allowed; 0: the kernel's default. Errors: -ENOMEM, of socket(2), bind(2) and
+ * connect(2).
  */
-int netlink_open(struct mnl_socket **socketp, int bus);
+int netlink_open(struct mnl_socket **socketp, int bus, uint32_t queue_bytes);
 
 /* Closes the socket; NULL is allowed. */
 void netlink_close(struct mnl_socket *socket);
-
-/* Sets the queue for the kernel's notifications: so many bytes, or as many as allowed. */
-void netlink_set_queue(const struct mnl_socket *socket, uint32_t n_bytes);
 
 /* NETLINK_ADD_MEMBERSHIP or NETLINK_DROP_MEMBERSHIP. Errors: of setsockopt(2). */
 int netlink_set_membership(const struct mnl_socket *socket, int option, int group);
@@ -114,7 +112,7 @@ enum {
     REQUEST_MAX_BYTES = 512,
 };
 
-/* A buffer for one request of any size, built outside the batch. */
+/* A buffer for one request of any size, outside of a batch. */
 struct netlink_room {
     _Alignas(struct nlmsghdr) uint8_t bytes[REQUEST_MAX_BYTES];
 };
@@ -127,25 +125,20 @@ struct netlink {
     uint8_t *buffer;     /* received datagram */
     uint8_t *batch;      /* requests to send */
     size_t batch_bytes;
-    uint32_t batch_n;      /* requests */
-    uint32_t last_request; /* where the last one begins in `batch` */
+    uint32_t batch_n;              /* requests */
+    struct nlmsghdr *last_request; /* of them */
 };
 
 /* A socket for rtnetlink. Errors: -ENOMEM, those of socket(2). */
 int netlink_init(struct netlink *netlink);
 void netlink_deinit(struct netlink *netlink);
 
-/* The port id that notifications about our own changes carry. */
-uint32_t netlink_port(const struct netlink *netlink);
-
 /* Whether the batch has room for n more requests of any size. */
 bool netlink_has_room(const struct netlink *netlink, uint32_t n);
 
-/* Where the next request is best built: in the batch, which must have room. */
+/* Where the next request is built, in a batch that has room; then it is added. */
 void *netlink_room(const struct netlink *netlink);
-
-/* Adds a request to a batch that has room; copies it if it was built elsewhere. */
-void netlink_add(struct netlink *netlink, const struct nlmsghdr *request);
+void netlink_add(struct netlink *netlink, struct nlmsghdr *request);
 
 /*
  * Called with each answer to request number n of the batch. For an error (or the acknowledgement of
@@ -161,8 +154,7 @@ typedef void netlink_answer_fn(void *userdata, uint32_t n, const struct nlmsghdr
 int netlink_exchange(struct netlink *netlink, netlink_answer_fn *on_answer, void *userdata);
 
 /* As netlink_exchange for a request without data in its answer: 0, or the error with its text. */
-int netlink_request(struct netlink *netlink, const struct nlmsghdr *request,
-                    struct riptide_error *error);
+int netlink_request(struct netlink *netlink, struct nlmsghdr *request, struct riptide_error *error);
 
 /* The error of an NLMSG_ERROR or NLMSG_DONE, 0: none; -EBADMSG if it is too short. */
 int netlink_end_error(const struct nlmsghdr *message);

@@ -7,6 +7,7 @@
 #include "internal.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
@@ -69,27 +70,15 @@ void prefix_truncate(struct riptide_prefix *prefix, uint8_t len)
     memset(prefix->addr + whole + 1, 0, sizeof(prefix->addr) - whole - 1);
 }
 
-/* The length after the slash. Only digits: strtoul would accept a sign or a blank. */
-static int parse_len(const char *text, uint8_t max, uint8_t *lenp)
-{
-    unsigned long len;
-
-    if (strlen(text) < 1 || strlen(text) > 3 || strspn(text, "0123456789") != strlen(text))
-        return -EINVAL;
-    len = strtoul(text, NULL, 10);
-    if (len > max)
-        return -EINVAL;
-    *lenp = (uint8_t)len;
-    return 0;
-}
-
 RIPTIDE_PUBLIC int riptide_prefix_parse(struct riptide_prefix *prefix, const char *text)
 {
     char address[RIPTIDE_PREFIX_TEXT_BYTES];
     const char *slash = strchr(text, '/');
     size_t n = slash ? (size_t)(slash - text) : strlen(text);
     struct riptide_prefix parsed;
-    uint8_t bytes[16], family, len;
+    uint8_t bytes[16], family;
+    unsigned long len;
+    char *end;
 
     if (n >= sizeof(address))
         return -EINVAL;
@@ -103,16 +92,19 @@ RIPTIDE_PUBLIC int riptide_prefix_parse(struct riptide_prefix *prefix, const cha
     else
         return -EINVAL;
     len = prefix_family_bits(family);
-    if (slash && parse_len(slash + 1, len, &len) < 0)
-        return -EINVAL;
-
+    if (slash) {
+        len = strtoul(slash + 1, &end, 10);
+        /* strtoul would accept a sign or a blank. */
+        if (!isdigit((unsigned char)slash[1]) || *end || len > prefix_family_bits(family))
+            return -EINVAL;
+    }
     prefix_from_address(&parsed, family, bytes);
     if (parsed.family != family) {
         if (len < 96)
             return -EINVAL;
-        len = (uint8_t)(len - 96);
+        len -= 96;
     }
-    parsed.len = len;
+    parsed.len = (uint8_t)len;
     if (!prefix_is_valid(&parsed))
         return -EINVAL;
     *prefix = parsed;

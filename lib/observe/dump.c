@@ -49,11 +49,11 @@ static int ask_for_sockets(struct dump *dump)
 
 int dump_open(struct dump *dump)
 {
-    int r = netlink_open(&dump->routes.socket, NETLINK_ROUTE);
+    int r = netlink_open(&dump->routes.socket, NETLINK_ROUTE, 0);
 
     dump->routes.buffer = dump->buffer;
     if (r == 0)
-        r = netlink_open(&dump->sockets, NETLINK_SOCK_DIAG);
+        r = netlink_open(&dump->sockets, NETLINK_SOCK_DIAG, 0);
     if (r == 0)
         dump->portid = mnl_socket_get_portid(dump->sockets);
     return r;

@@ -42,12 +42,11 @@ static void subscribe(struct events *events)
 
 int events_open(struct events *events, int epoll_fd)
 {
-    int r = netlink_open(&events->socket, NETLINK_SOCK_DIAG);
+    int r = netlink_open(&events->socket, NETLINK_SOCK_DIAG, QUEUE_BYTES);
 
     if (r < 0)
         return r;
     events->epoll_fd = epoll_fd;
-    netlink_set_queue(events->socket, QUEUE_BYTES);
     events->pause = 1; /* as listening begins: unread events would fill the queue */
     return 0;
 }

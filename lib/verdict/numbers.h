@@ -36,14 +36,9 @@ static inline double exponential(double x)
     return sum;
 }
 
-/* The square root of a finite x > 0, by Newton's iteration from above. */
 static inline double square_root(double x)
 {
-    double root = x > 1 ? x : 1, next = (root + x / root) / 2;
-
-    for (; next < root; next = (root + x / root) / 2)
-        root = next;
-    return root;
+    return exponential(natural_log(x) / 2);
 }
 
 #endif

@@ -32,7 +32,7 @@ static void hear(struct plan *plan, size_t more_bytes)
     bytes_begin(&datagram, RTM_NEWADDR, &address, sizeof(address));
     n_datagram = bytes_message(&datagram)->nlmsg_len + more_bytes;
     *plan = (struct plan){ 0 };
-    assert_int_equal(netlink_open(&socket, NETLINK_ROUTE), 0);
+    assert_int_equal(netlink_open(&socket, NETLINK_ROUTE, 0), 0);
     assert_int_equal(router_read(socket, plan), 1);
     netlink_close(socket);
 }

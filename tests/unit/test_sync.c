@@ -60,7 +60,7 @@ static void send_answer(const struct bed *bed, struct bytes *answer, uint32_t se
     struct nlmsghdr *message = bytes_message(answer);
 
     message->nlmsg_seq = seq;
-    message->nlmsg_pid = netlink_port(&bed->channel);
+    message->nlmsg_pid = mnl_socket_get_portid(bed->channel.socket);
     assert_int_equal(send(bed->kernel, message, n_bytes, 0), n_bytes);
 }
 

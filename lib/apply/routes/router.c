@@ -37,11 +37,10 @@ static int open_notifications(struct mnl_socket **socketp, uint32_t own_port)
         BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
     };
     struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
-    int r = netlink_open(socketp, NETLINK_ROUTE);
+    int r = netlink_open(socketp, NETLINK_ROUTE, NOTIFICATION_QUEUE_BYTES);
 
     if (r < 0)
         return r;
-    netlink_set_queue(*socketp, NOTIFICATION_QUEUE_BYTES);
     r = setsockopt(mnl_socket_get_fd(*socketp), SOL_SOCKET, SO_ATTACH_FILTER, &program,
                    sizeof(program));
     return r < 0 ? -errno : 0;
@@ -98,7 +97,7 @@ int router_new(struct router **routerp, const struct riptide_applier_config *con
     if (r == 0)
         r = netlink_init(&router->dumps);
     if (r == 0)
-        r = open_notifications(&router->notifications, netlink_port(&router->channel));
+        r = open_notifications(&router->notifications, mnl_socket_get_portid(router->channel.socket));
     *routerp = r == 0 ? router : router_free(router);
     return r;
 }
