@@ -3,11 +3,14 @@
  * A host of libriptide for tests: an applier without observe and compute, told over stdin what to
  * want. Lines in:
  *
- *     set PREFIX CWND [CWND_MAX [RTO_MIN_US [PMTU_BYTES]]]
- *                       a window for a destination; 0 withdraws it
+ *     set PREFIX CWND [NAME=NUMBER]...
+ *                       a window for a destination; 0 withdraws it; NAME is a member of struct
+ *                       riptide_wanted
  *     quiet TOKEN       is answered "quiet TOKEN ..." with the counters of the applier, once nothing
- *                       that had happened by then is left to do
+ *                       that had happened by then is left to do; before it "program REASON"
  *     later             lets a minute pass for the applier
+ *     pause, resume     as the function
+ *     arm COOKIE        "arm NAME" of such a connection, as user space computes it
  *
  *     start, stop       as the functions, each answered with "NAME ERRNO"
  *     dispatch          until the applier has nothing to do, or endlessly much: "dispatched TIMES"
@@ -19,8 +22,10 @@
  * hears of changes alone, as riptide.h says one works. driver unstarted: the lines start it.
  *
  * DRIVER_CGROUP in the environment: windows by the program on that cgroup as well, and nothing else
- * where DRIVER_APPLY is "program".
+ * where DRIVER_APPLY is "program"; DRIVER_HOLDOUT percent of connections are held out.
  */
+#include "verdict/verdict.h"
+
 #include <errno.h>
 #include <linux/netlink.h>
 #include <poll.h>
@@ -33,7 +38,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { MAX_FDS = 64, LINE_BYTES = 256, INPUT_BYTES = 65536, MAX_DISPATCHES = 1000 };
+enum { MAX_FDS = 64, LINE_BYTES = 256, INPUT_BYTES = 65536, MAX_DISPATCHES = 1000, HOLDOUT_SEED = 7 };
 
 static const char *const state_names[] = {
     [RIPTIDE_ROUTE_APPLIED] = "applied",
@@ -42,12 +47,29 @@ static const char *const state_names[] = {
     [RIPTIDE_ROUTE_FAILED] = "failed",
 };
 
+#define MEMBER(name) { #name "=", offsetof(struct riptide_wanted, name) }
+
+static const struct {
+    const char *name;
+    size_t offset;
+} members[] = {
+    MEMBER(cwnd_max),       MEMBER(rto_min_us), MEMBER(pmtu_bytes),    MEMBER(base_cwnd),
+    MEMBER(pacing_percent), MEMBER(rtt_us),     MEMBER(receive_bytes),
+};
+
 struct input {
     char bytes[INPUT_BYTES];
     size_t n;
     bool is_ended;
     char token[LINE_BYTES]; /* empty: no quiet is pending */
 };
+
+static uint32_t read_holdout_percent(void)
+{
+    const char *percent = getenv("DRIVER_HOLDOUT");
+
+    return percent ? (uint32_t)atoi(percent) : 0;
+}
 
 static int die(const char *what, const char *words)
 {
@@ -107,17 +129,48 @@ static int count_dispatches(struct riptide_applier *applier)
     return n;
 }
 
-static int follow_line(struct riptide_applier *applier, struct input *input, const char *line)
+static void set_member(struct riptide_wanted *wanted, const char *word)
 {
-    char word[LINE_BYTES];
-    struct riptide_wanted wanted = { .initcwnd = 0 };
+    wanted->may_lower |= strcmp(word, "may_lower") == 0;
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        const char *name = members[i].name;
 
-    if (sscanf(line, "set %255s %u %u %u %u %u %u", word, &wanted.initcwnd, &wanted.cwnd_max,
-               &wanted.rto_min_us, &wanted.pmtu_bytes, &wanted.base_cwnd,
-               &wanted.pacing_percent) >= 2 &&
-        riptide_prefix_parse(&wanted.dst, word) == 0)
-        return riptide_applier_set(applier, &wanted);
-    if (strcmp(line, "start") == 0)
+        if (strncmp(word, name, strlen(name)) == 0)
+            *(uint32_t *)(void *)((char *)wanted + members[i].offset) =
+                (uint32_t)strtoul(word + strlen(name), NULL, 10);
+    }
+}
+
+static int set(struct riptide_applier *applier, char *words)
+{
+    struct riptide_wanted wanted = { .initcwnd = 0 };
+    char *word = strtok(words, " ");
+
+    if (!word || riptide_prefix_parse(&wanted.dst, word) != 0 || !(word = strtok(NULL, " ")))
+        return -EINVAL;
+    wanted.initcwnd = (uint32_t)atoi(word);
+    while ((word = strtok(NULL, " ")))
+        set_member(&wanted, word);
+    return riptide_applier_set(applier, &wanted);
+}
+
+static void print_arm(const char *cookie)
+{
+    printf("arm %s\n",
+           riptide_name(RIPTIDE_NAMES_ARM, arm_of(strtoull(cookie, NULL, 10), HOLDOUT_SEED,
+                                                  ARM_SHARE(read_holdout_percent()))));
+    fflush(stdout);
+}
+
+static int follow_line(struct riptide_applier *applier, struct input *input, char *line)
+{
+    if (strncmp(line, "set ", 4) == 0)
+        return set(applier, line + 4);
+    if (strcmp(line, "pause") == 0 || strcmp(line, "resume") == 0)
+        return riptide_applier_set_paused(applier, line[0] == 'p');
+    if (strncmp(line, "arm ", 4) == 0)
+        print_arm(line + 4);
+    else if (strcmp(line, "start") == 0)
         print_answer("start", -riptide_applier_start(applier, NULL));
     else if (strcmp(line, "stop") == 0)
         print_answer("stop", -riptide_applier_stop(applier));
@@ -180,14 +233,17 @@ static void answer(const struct riptide_applier *applier, struct input *input)
     struct riptide_applier_stats stats;
 
     riptide_applier_get_stats(applier, &stats, sizeof(stats));
+    printf("program %s\n", stats.program_reason ? stats.program_reason : "");
     printf("quiet %s routes %llu left_alone %llu written %llu failed %llu "
            "overruns %llu malformed %llu rule_removals %llu "
-           "not_taken %llu in_force %llu\n",
+           "not_taken %llu in_force %llu given %llu paced %llu kept %llu held_out %llu\n",
            input->token, (unsigned long long)stats.routes, (unsigned long long)stats.left_alone,
            (unsigned long long)stats.written, (unsigned long long)stats.failed,
            (unsigned long long)stats.overruns, (unsigned long long)stats.malformed,
            (unsigned long long)stats.rule_removals, (unsigned long long)stats.routes_not_taken,
-           (unsigned long long)stats.in_force_permille);
+           (unsigned long long)stats.in_force_permille, (unsigned long long)stats.program.given,
+           (unsigned long long)stats.program.paced, (unsigned long long)stats.program.kept,
+           (unsigned long long)stats.program.held_out);
     fflush(stdout);
     input->token[0] = '\0';
 }
@@ -264,6 +320,8 @@ int main(int argc, char **argv)
     riptide_applier_config_init(&config, sizeof(config));
     config.backend = RIPTIDE_ROUTES;
     config.cgroup = getenv("DRIVER_CGROUP");
+    config.holdout_percent = read_holdout_percent();
+    config.holdout_seed = HOLDOUT_SEED;
     if (config.cgroup)
         config.backend = apply && !strcmp(apply, "program") ? RIPTIDE_PROGRAM : RIPTIDE_BOTH;
     if (riptide_applier_new(&applier, &config, &error) < 0)

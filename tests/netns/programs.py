@@ -87,7 +87,7 @@ class Driver(Program):
         super().__init__(host, "driver", *arguments, prefix=prefix)
         self.n = 0
         self.routes = {}  # destination: its last reported state
-        self.stats = {}
+        self.stats, self.reason = {}, ""  # why the program gives no windows
 
     def wait_ready(self):
         self.wait_line("ready")
@@ -101,6 +101,8 @@ class Driver(Program):
                 return text
             if text.startswith("route "):
                 self.routes[text.split()[1]] = text
+            elif text.startswith("program "):
+                self.reason = text[len("program "):]
             elif text.startswith("error "):
                 raise Violation(f"the router ended: {text}")
 
@@ -117,9 +119,9 @@ class Driver(Program):
         return self.follow("later")
 
     def call(self, line, start):
-        """Sends a line; returns the number after the first word of the answer."""
+        """Sends a line; returns the word after the first one of the answer."""
         self.send([line])
-        return int(self.wait_line(start + " ").split()[1])
+        return self.wait_line(start + " ").split()[1]
 
     def follow(self, *lines):
         """Sends lines, and waits until the router has followed; returns its counters."""

@@ -215,27 +215,27 @@ def test_once_does_one_round_and_leaves_the_routes(net):
 
 def test_router_without_its_claim_writes_nothing_and_keeps_what_it_was_asked_for(net):
     def is_still(router):
-        return router.call("dispatch", "dispatched") < 100 and not routes(net.host)
+        return int(router.call("dispatch", "dispatched")) < 100 and not routes(net.host)
 
     with Driver(net.host, "unstarted") as router:
         router.send(["set 203.0.113.1 40", "set 198.51.100.0/24 30"])
         assert is_still(router)
         with Driver(net.host):
-            assert router.call("start", "start") == errno.EBUSY
+            assert int(router.call("start", "start")) == errno.EBUSY
             router.send(["set 203.0.113.2 50", "set 198.51.100.0/24 0"])
             net.host.ip("route", "add", "192.0.2.0/24", "via", "10.0.0.2")
             assert is_still(router)
-        wait_until(lambda: router.call("start", "start") == 0, "the claim")
+        wait_until(lambda: int(router.call("start", "start")) == 0, "the claim")
         router.quiet()
         assert windows(net.host) == {"203.0.113.1": 40, "203.0.113.2": 50}
-        assert router.call("stop", "stop") == 0
+        assert int(router.call("stop", "stop")) == 0
         assert not routes(net.host)
 
 
 def test_what_was_stopped_says_so_and_does_not_start_again(net):
     for how in "started", "unstarted":
         with Driver(net.host, *([how] if how == "unstarted" else [])) as router:
-            assert router.call("stop", "stop") == 0
+            assert int(router.call("stop", "stop")) == 0
             # Its fd is readable: the loop notices by itself.
             router.wait_line(f"error serve: {os.strerror(errno.ESHUTDOWN)}")
             assert router.process.wait(DEADLINE_S) == 1

@@ -2,47 +2,55 @@
 """The program in the kernel gives each connection its window."""
 
 import contextlib
-import os
 import socket
-import subprocess
 
 import cgroups
 import pytest
 from connection import (NO_LIMIT, SO_MAX_PACING_RATE, TCP_CONGESTION, cookie_of, first_pace, pacing_limit,
                         tcp_info)
 from netns import wait_until
-from programs import Program
+from programs import Driver
+
+
+def driver(host, cgroup, holdout_percent=0, prefix=()):
+    return Driver(host, prefix=("env", "DRIVER_APPLY=program", f"DRIVER_CGROUP={cgroup}", f"DRIVER_HOLDOUT={holdout_percent}", *prefix))
 
 
 class Windows:
-    """The program on a host and a cgroup: see program.c."""
+    """The program alone, on a host and a cgroup."""
 
-    def __init__(self, host, *arguments, prefix=()):
-        self.program = Program(host, "program", *arguments, prefix=prefix)
-        self.number, _, self.words = self.program.line().partition(" ")
+    def __init__(self, *arguments):
+        self.driver = driver(*arguments)
 
     def __enter__(self):
-        assert self.number == "0", self.words
+        self.driver.wait_ready()
         return self
 
     def __exit__(self, *_):
-        self.program.end()
-
-    def say(self, *words):
-        """Sends a line; returns the answer as (number, words)."""
-        number, _, answer = self.program.ask(" ".join(map(str, words))).partition(" ")
-        return int(number), answer
+        self.driver.kill()
 
     def set(self, prefix, cwnd, *words, **members):
-        members = (f"{name}={value}" for name, value in members.items())
-        assert self.say("set", prefix, cwnd, *words, *members) == (0, "")
+        members = [f"{name}={value}" for name, value in members.items()]
+        self.driver.follow(" ".join(map(str, ("set", prefix, cwnd, *words, *members))))
         # In user mode newer kernels may not have memory before the next tick.
-        if " failed " in self.say("pop")[1]:
-            wait_until(lambda: self.say("check") == (0, "") and self.say("pop")[1], "memory for it")
+        wait_until(lambda: " failed " not in self.driver.routes.get(prefix, "") or not self.driver.later(), "memory for it")
 
     def counts(self):
-        _, words = self.say("counts")
-        return dict(zip(("given", "paced", "kept", "held_out"), map(int, words.split())))
+        return {name: self.driver.quiet()[name] for name in ("given", "paced", "kept", "held_out")}
+
+    def arm(self, connection):
+        return self.driver.call(f"arm {cookie_of(connection.near)}", "arm")
+
+    def end(self, how):
+        if how == "stop":
+            assert self.driver.call("stop", "stop") == "0"
+        else:
+            self.driver.process.kill()
+            self.driver.process.wait()
+
+    def wait_reason(self, words):
+        """Waits until that is why it gives no windows, as it looks at its cgroup each second."""
+        wait_until(lambda: self.driver.later() and self.driver.reason == words, words or "windows")
 
 
 OPENINGS = [pytest.param(address, passive, mapped,
@@ -98,10 +106,10 @@ def test_no_window_is_below_the_kernels_or_the_owners_unless_it_may_be_lowered(n
 def test_a_pause_is_at_once_and_keeps_the_windows(net, cgroup):
     with Windows(net.host, cgroup) as windows:
         windows.set("203.0.113.1", 20)
-        assert windows.say("pause") == (0, "")
+        windows.driver.follow("pause")
         assert net.connect("203.0.113.1").cwnd() == 10
         windows.set("203.0.113.1", 25)
-        assert windows.say("resume") == (0, "")
+        windows.driver.follow("resume")
         assert net.connect("203.0.113.1").cwnd() == 25
 
 
@@ -110,11 +118,7 @@ def test_nothing_is_left_of_it(net, cgroup, ending):
     with Windows(net.host, cgroup) as windows:
         windows.set("203.0.113.1", 20)
         assert net.connect("203.0.113.1").cwnd() == 20
-        if ending == "stop":
-            assert windows.say("stop") == (0, "")
-        else:
-            windows.program.process.kill()
-            windows.program.process.wait()
+        windows.end(ending)
         assert net.connect("203.0.113.1").cwnd() == 10
 
 
@@ -129,43 +133,11 @@ def test_connections_of_other_namespaces_and_cgroups_are_left_alone(net, cgroup)
         cgroups.enter(cgroup)
 
 
-def test_windows_that_are_written_together_are_refused_one_by_one(net, cgroup):
-    with Windows(net.host, cgroup, 2) as windows:
-        windows.set("203.0.113.1", 20)
-        for last, cwnd in ((2, 21), (3, 22), (4, 23)):
-            assert windows.say("wait", f"203.0.113.{last}", cwnd) == (0, "")
-        assert windows.say("set", "203.0.113.1", 0) == (0, ""), "the last of the others"
-        assert [windows.say("pop")[1] for _ in range(4)] == [
-            "203.0.113.2 applied 21 ", "203.0.113.3 applied 22 ", "203.0.113.4 failed 23 the program's map",
-            "203.0.113.1 withdrawn 0 "]
-        assert [net.connect(f"203.0.113.{last}").cwnd() for last in (1, 2, 3, 4)] == [10, 21, 22, 10]
-        assert windows.say("check") == (0, "")
-        assert windows.say("pop") == (0, "203.0.113.4 applied 23 ")
-        assert net.connect("203.0.113.4").cwnd() == 23
-
-
-def test_several_dispatches_write_more_windows_than_one(net, cgroup):
-    numbers = range(1, 151)
+def test_more_windows_are_written_than_a_dispatch_writes(net, cgroup):
     with Windows(net.host, cgroup) as windows:
-        for last in numbers:
-            assert windows.say("wait", f"203.0.113.{last}", 10 + last) == (0, "")
-        assert windows.say("set", "203.0.113.200", 0) == (0, "")  # there is none
-        assert [windows.say("pop")[1] for _ in numbers] == [f"203.0.113.{last} applied {10 + last} " for last in numbers]
+        windows.driver.follow(*(f"set 203.0.113.{last} {10 + last}" for last in range(1, 151)))
+        assert list(windows.driver.routes.values()) == [f"route 203.0.113.{last} applied {10 + last} " for last in range(1, 151)]
         assert [net.connect(f"203.0.113.{last}").cwnd() for last in (1, 64, 65, 128, 129, 150)] == [11, 74, 75, 138, 139, 160]
-
-
-def test_what_the_kernel_refuses_is_tried_again(net, cgroup, preload):
-    """The first write of a window returns busy."""
-    busy = preload(cgroups.refusing_bpf("EBUSY", "a == BPF_MAP_UPDATE_ELEM && ++n == 1"))
-    with Windows(net.host, cgroup, prefix=("env", busy)) as windows:
-        assert windows.say("set", "203.0.113.1", 20) == (0, "")
-        assert windows.say("pop") == (0, "203.0.113.1 failed 20 the program's map")
-        assert windows.say("set", "203.0.113.2", 20) == (0, "")
-        assert windows.say("pop") == (0, "203.0.113.2 applied 20 ")
-        assert net.connect("203.0.113.1").cwnd() == 10, "a dispatch tries no other one again: there are many in a round"
-        assert windows.say("check") == (0, "")
-        assert windows.say("pop") == (0, "203.0.113.1 applied 20 ")
-        assert net.connect("203.0.113.1").cwnd() == 20
 
 
 def finish(connection):
@@ -285,11 +257,7 @@ def test_an_end_before_data_or_in_the_first_flight_leaves_no_limit(path, cgroup,
         idle, busy = ([connect(address, congestion="cubic", passive=passive)
                        for address in ("10.9.2.1", "fd09:2::1") for passive in (False, True)] for _ in range(2))
         assert max(paces := [first_pace(each, 40_000) for each in busy]) < 1.05, paces
-        if ending == "stop":
-            assert windows.say("stop") == (0, "")
-        else:
-            windows.program.process.kill()
-            windows.program.process.wait()
+        windows.end(ending)
         assert {pacing_limit(each.near) for each in idle + busy} == {NO_LIMIT}
         assert min(paces := [first_pace(each) for each in idle]) > 1.15, paces
         for each in busy:
@@ -348,30 +316,6 @@ def test_an_applications_own_bound_of_the_receive_window_stays(net, cgroup):
             wait_until(lambda: tcp_info(far).snd_wnd_bytes <= 20_000, "its window")
 
 
-@pytest.mark.usefixtures("large_first_windows")
-def test_subflows_of_mptcp_have_the_window_and_the_kernels_receive_window(net, cgroup):
-    """As docs/operations.md says: the kernel refuses SO_RCVLOWAT on a subflow."""
-    def socket_of(host, protocol):
-        with host.entered():
-            return socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
-
-    def opened(protocol):
-        with socket_of(net.host, protocol) as client, socket_of(net.world, protocol) as server:
-            server.listen()
-            client.connect(("203.0.113.1", server.getsockname()[1]))
-            with server.accept()[0] as far:
-                wait_until(lambda: tcp_info(far).snd_wnd_bytes != 65535, "its window")
-                return tcp_info(client).cwnd, tcp_info(far).snd_wnd_bytes
-    try:
-        kernels = opened(socket.IPPROTO_MPTCP)
-    except OSError:
-        pytest.skip("this kernel has no MPTCP")
-    with Windows(net.host, cgroup) as windows:
-        windows.set("203.0.113.1", 20, receive_bytes=300_000)
-        assert opened(socket.IPPROTO_MPTCP) == (20, kernels[1])
-        assert opened(socket.IPPROTO_TCP)[1] > 290_000
-
-
 @PACES
 def test_no_pacing_on_short_paths_with_a_queue(path, cgroup, percent, least, most):
     connect, near, _ = path
@@ -408,7 +352,7 @@ def test_other_programs_keep_their_callbacks(path, cgroup, state, is_first, aske
         if state != "no window":
             windows.set("10.9.2.1", 40, pacing_percent=100)
         if state == "paused":
-            windows.say("pause")
+            windows.driver.follow("pause")
         connection = connect(congestion="cubic")
         assert (first_pace(connection) < 1.05) == (state == "paced")
         finish(connection)
@@ -492,67 +436,41 @@ def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgro
     below = cgroup / "below"
     below.mkdir()
     with Windows(net.host, below) as windows:
-        def wait_said(words):
-            wait_until(lambda: windows.say("check") == (0, words), words)
-        assert windows.say("check") == (0, "")
+        windows.wait_reason("")
         cgroups.enter(below)
         net.connect("203.0.113.1")  # stays open, and keeps the cgroup alive
         cgroups.enter(cgroup)
         below.rmdir()
-        wait_said(f"cgroup: {below} is not there: make it first")
+        windows.wait_reason(f"cgroup: {below} is not there: make it first")
         windows.set("203.0.113.1", 20)
         below.mkdir()
         with cgroups.OtherProgram(below, is_alone=True):
-            wait_said(f"cgroup: {below}: another program is attached to it, or above it, and allows no other; "
-                      "detach that program, or name another cgroup")
-        wait_said("")
+            windows.wait_reason(f"cgroup: {below}: another program is attached to it, or above it, and allows no other; "
+                                "detach that program, or name another cgroup")
+        windows.wait_reason("")
         cgroups.enter(below)
         assert net.connect("203.0.113.1").cwnd() == 20
         cgroups.enter(cgroup)
 
 
-def test_a_cgroup_that_is_made_again_for_others_alone_is_not_gone(net, cgroup):
-    below = cgroup / "below"
-    below.mkdir()
-    with Windows(net.host, below, prefix=without("dac_override", "dac_read_search")) as windows:
-        below.rmdir()
-        below.mkdir(mode=0o700)
-        os.chown(below, 65534, -1)
-        words = f"cgroup: {below}: Permission denied"
-        assert windows.say("check") == (0, words)
-        os.chown(below, 0, -1)
-        wait_until(lambda: windows.say("check") == (0, ""), "the program on it")
+@pytest.mark.parametrize("missing, named", [("bpf", "CAP_BPF"), ("net_admin", "CAP_NET_ADMIN")])
+def test_it_says_which_capability_is_missing(net, cgroup, missing, named):
+    without = f"-{missing},-sys_admin"
+    assert named in driver(net.host, cgroup, 0, ("setpriv", "--bounding-set", without, "--inh-caps", without, "--")).line()
 
 
-def without(*capabilities):
-    words = ",".join(f"-{name}" for name in capabilities)
-    return "setpriv", "--bounding-set", words, "--inh-caps", words, "--"
-
-
-@pytest.mark.parametrize("prefix, words", [
-    (without("bpf", "sys_admin"), "CAP_BPF"), (without("net_admin", "sys_admin"), "CAP_NET_ADMIN"),
-    (("unshare", "--user", "--map-root-user", "--"), "those of a user namespace are not enough"),
-], ids=["bpf", "net_admin", "user namespace"])
-def test_it_says_which_capability_is_missing(net, cgroup, prefix, words):
-    if prefix[0] == "unshare" and subprocess.run(["unshare", "--user", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
-        pytest.skip("no user namespaces here; the kernel gives none to a process in a chroot")
-    windows = Windows(net.host, cgroup, prefix=prefix)
-    assert windows.number == "-1" and words in windows.words, windows.words
-
-
-@pytest.mark.parametrize("n, is_alone, number, words", [
-    (1, True, "-1", "{0}: another program is attached to it"), (64, False, "-7", "cgroup: {0}: 64 programs are on it, the most that the kernel takes"),
-    (0, False, "-22", "{0} is no directory of cgroup2")], ids=["alone", "full", "none"])
-def test_a_cgroup_that_takes_no_program_is_named(net, cgroup, tmp_path, n, is_alone, number, words):
+@pytest.mark.parametrize("n, is_alone, words", [
+    (1, True, "{0}: another program is attached to it"), (64, False, "cgroup: {0}: 64 programs are on it, the most that the kernel takes"),
+    (0, False, "{0} is no directory of cgroup2")], ids=["alone", "full", "none"])
+def test_a_cgroup_that_takes_no_program_is_named(net, cgroup, tmp_path, n, is_alone, words):
     where = cgroup if n else tmp_path
     with contextlib.ExitStack() as others:
         for _ in range(n):
             others.enter_context(cgroups.OtherProgram(cgroup, is_alone=is_alone))
-        windows = Windows(net.host, where)
-        assert windows.number == number and words.format(where) in windows.words
+        assert words.format(where) in driver(net.host, where).line()
         if is_alone:  # and for all below
             (cgroup / "below").mkdir()
-            assert "another program is attached to it" in Windows(net.host, cgroup / "below").words
+            assert "another program is attached to it" in driver(net.host, cgroup / "below").line()
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
@@ -563,8 +481,8 @@ def test_a_share_of_connections_is_held_out_by_its_cookie(net, cgroup, passive):
         return [net.connect(address, passive=passive) for address in ("203.0.113.1", "2001:db8::1") * (n // 2)]
 
     def drawn(connections):
-        return [windows.say("arm", cookie_of(each.near))[1] for each in connections]
-    with Windows(net.host, cgroup, 1000, 50) as windows:
+        return [windows.arm(each) for each in connections]
+    with Windows(net.host, cgroup, 50) as windows:
         windows.set("0.0.0.0/0", 40, receive_bytes=300_000)
         windows.set("::/0", 40)
         connections = connect(100)
@@ -577,13 +495,13 @@ def test_a_share_of_connections_is_held_out_by_its_cookie(net, cgroup, passive):
 @pytest.mark.usefixtures("large_first_windows")
 def test_what_is_held_out_is_not_paced_and_has_no_receive_window(path, cgroup):
     connect, near, _ = path
-    with Windows(near, cgroup, 1000, 50) as windows:
+    with Windows(near, cgroup, 50) as windows:
         windows.set("10.9.2.1", 40, pacing_percent=100, receive_bytes=900_000)
         seen = set()
         while len(seen) < 2:
             each = connect(congestion="cubic")
             wait_until(lambda: tcp_info(each.far).snd_wnd_bytes != 65535, "its window")
-            arm = windows.say("arm", cookie_of(each.near))[1]
+            arm = windows.arm(each)
             is_given = (each.cwnd() == 40, tcp_info(each.far).snd_wnd_bytes >= 500_000,
                         first_pace(each) < 1.05)
             assert is_given == (arm == "window",) * 3

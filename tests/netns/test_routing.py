@@ -253,20 +253,20 @@ def test_rules_by_marks_or_for_udp_leave_every_window(net, driver, family):
 @families
 def test_route_has_the_metrics_that_are_asked_for(net, driver, family):
     """A bound lowers what is there; rto_min is in ms; a base's larger window stays."""
-    for line, cwnd, rto_min_ms in (("50 20", 20, None), ("15 20", 15, None), ("50 50", 50, None), ("50 49", 49, None),
-                                   ("60 0 1001", 60, 2), ("60 0 60000000", 60, 60_000), ("60 0 0", 60, None)):
+    for line, cwnd, rto_min_ms in (("50 cwnd_max=20", 20, None), ("15 cwnd_max=20", 15, None), ("50 cwnd_max=49", 49, None),
+                                   ("60 rto_min_us=1001", 60, 2), ("60 rto_min_us=60000000", 60, 60_000), ("60", 60, None)):
         driver.follow(f"set {PEER[family]} {line}")
         ours = routes(net.host)[PEER[family]]
         assert (metric(ours, "initcwnd"), metric(ours, "rto_min")) == (cwnd, rto_min_ms), line
     net.host.ip(f"-{family}", "route", "replace", "default", "via", FIRST[family], "initcwnd", 200)
-    driver.follow(f"set {PEER[family]} 50 0 7000")
+    driver.follow(f"set {PEER[family]} 50 rto_min_us=7000")
     ours = routes(net.host)[PEER[family]]
     assert (metric(ours, "initcwnd"), metric(ours, "rto_min")) == (200, 7)
 
 
 def test_program_gives_no_more_than_the_bound_and_says_so(net, cgroup):
     with Driver(net.host, prefix=("env", "DRIVER_APPLY=program", f"DRIVER_CGROUP={cgroup}")) as driver:
-        driver.follow(f"set {PEER[4]} 50 20")
+        driver.follow(f"set {PEER[4]} 50 cwnd_max=20")
         assert driver.routes[PEER[4]].split()[2:] == ["applied", "20"]
         assert net.connect(PEER[4]).cwnd() == 20
 
@@ -302,7 +302,7 @@ def test_next_hop_of_ipv4_takes_no_window_of_ipv6(net, driver):
     assert is_ours(net.host, PEER[6])
 
 
-@pytest.mark.parametrize("numbers", ["80 0 60000001", "80 0 0 0 65536", "80 0 0 0 0 101", "65536"],
+@pytest.mark.parametrize("numbers", ["80 rto_min_us=60000001", "80 base_cwnd=65536", "80 pacing_percent=101", "65536"],
                          ids=["rto_min", "base", "pacing", "window"])
 def test_window_beyond_limits_is_refused(net, driver, numbers):
     driver.follow(f"set {PEER[4]} 40")
