@@ -16,10 +16,8 @@ HEADERS_BYTES = 120
 
 
 class Segment(NamedTuple):
-    at_ns: int  # CLOCK_REALTIME, the same in all namespaces
-    packet: int  # the IPv4 identification, which differs in a retransmission
+    at_ns: int  # CLOCK_REALTIME
     sequence: int
-    n_bytes: int
 
 
 class Capture:
@@ -47,16 +45,17 @@ class Capture:
             except BlockingIOError:
                 return found
             seconds, nanoseconds = struct.unpack("qq", control[2])
-            if protocol == ETH_P_IP and packet[9] == socket.IPPROTO_TCP:
-                segment = _parse(packet, seconds * 10**9 + nanoseconds, source)
-                found += [segment] if segment else []
+            if protocol != ETH_P_IP or packet[9] != socket.IPPROTO_TCP:
+                continue
+            sequence = sequence_of(packet, source)
+            if sequence is not None:
+                found.append(Segment(seconds * 10**9 + nanoseconds, sequence))
 
 
-def _parse(packet, at_ns, source):
-    total, identification = struct.unpack_from("!HH", packet, 2)
+def sequence_of(packet, source):
+    """The sequence number of a segment with data from that address; None: it is none."""
+    total, = struct.unpack_from("!H", packet, 2)
     tcp = 4 * (packet[0] & 15)
     sequence, offset = struct.unpack_from("!I4xB", packet, tcp + 4)
-    n_bytes = total - tcp - 4 * (offset >> 4)
-    if packet[12:16] != ipaddress.IPv4Address(source).packed or not n_bytes:
-        return None
-    return Segment(at_ns, identification, sequence, n_bytes)
+    has_data = total > tcp + 4 * (offset >> 4)
+    return sequence if has_data and packet[12:16] == ipaddress.IPv4Address(source).packed else None

@@ -4,15 +4,16 @@
 import statistics
 from typing import NamedTuple
 
+import figures
 import numpy
-from figures import draw_cdf
 
-RTT_GROUPS = ((0, 50, "< 50 ms"), (50, 100, "50 to 100 ms"), (100, 150, "100 to 150 ms"),
-              (150, 1e9, "> 150 ms"))
 SIZES = (10000, 50000, 100000)
+FAR_MS = (150, 1e9)
 CHOSEN = "100"  # the paper's c_max, beside which the others stand
+DEFAULT = "both"
 OURS = {  # the default policy, by routes and paced by the program: options
-    "careful": ("--apply", "routes"), "program": ("--apply", "program"), "both": ("--apply", "both")}
+    "careful": ("--apply", "routes"), "program": ("--apply", "program"), DEFAULT: ("--apply", "both")}
+DRAWN = {"none": "without Riptide", CHOSEN: "the paper's Riptide", DEFAULT: "riptided, by default"}
 STEPS = range(5, 100, 5)
 
 
@@ -70,35 +71,18 @@ class Probes:
         return again / all_of_them
 
 
-def draw_windows(evaluation, network, windows):
-    """Figs. 10 and 11."""
-    with evaluation.picture("windows", 1, 2) as (_, (left, right)):
-        for arm in network.arms:
-            draw_cdf(left, windows_of(windows, arm), label=arm)
-        for name, label in ((network.busiest, "busiest"), (network.probe_only, "probes alone")):
-            draw_cdf(right, windows_of(windows, CHOSEN, name), label=f"{label}, {CHOSEN}")
-        left.set(xlim=(0, 300), title="Fig. 10: windows of open connections, by c_max")
-        right.set(xlim=(0, 200), title="Fig. 11: a busy and a quiet PoP")
-        for axes in (left, right):
-            axes.set(xlabel="congestion window, segments", ylabel="share of connections")
-            axes.legend(fontsize=7)
-
-
-def draw_times(evaluation, network, probes):
-    """Figs. 12 to 14, for each continent."""
-    continents = list(network.measured.items())
-    for continent, senders in continents[:1] if evaluation.quick else continents:
-        name = "times_" + continent.lower().replace(" ", "_")
-        with evaluation.picture(name, len(SIZES), len(RTT_GROUPS), height=9) as (_, grid):
-            for line, n_bytes in zip(grid, SIZES):
-                for axes, (low, high, label) in zip(line, RTT_GROUPS):
-                    for arm in network.shown("none"):
-                        values = probes.times_ms(arm, n_bytes, senders=senders,
-                                                 rtts_ms=(low, high))
-                        if len(values):
-                            draw_cdf(axes, values, label=arm)
-                    axes.set(title=f"{n_bytes // 1000} KB, {label}", xlabel="ms")
-            grid[0][0].legend(title="c_max", fontsize=7)
+def draw(evaluation, network, probes, windows):
+    """Fig. 10 for the default, and the times of 100 KB over the longest paths."""
+    far = {arm: probes.times_ms(arm, SIZES[-1], rtts_ms=FAR_MS) for arm in DRAWN}
+    open_windows = {arm: windows_of(windows, arm) for arm in DRAWN}
+    for name, values, words, most in (("windows", open_windows, "congestion window of open connections, segments", 300),
+                                      ("times", far, "100 KB over more than 150 ms: milliseconds", None)):
+        with evaluation.picture(name, width=9) as (_, axes):
+            for arm, label in DRAWN.items():
+                style = {"color": "C3", "linewidth": 4} if arm == DEFAULT else {}
+                figures.draw_cdf(axes, values[arm], label=label, **style)
+            axes.set(xlim=(0, most), xlabel=words, ylabel="share of them")
+            axes.legend()
 
 
 def gains(probes, senders, n_bytes, arm):
@@ -110,23 +94,6 @@ def gains(probes, senders, n_bytes, arm):
             for one in ("none", arm))
         by_receiver.append(100 * (1 - with_us / without))
     return numpy.mean(by_receiver, axis=0)
-
-
-def draw_gains(evaluation, network, probes):
-    """Figs. 15 and 16, for the paper's arm and ours; the paper's {(continent, bytes): [percent at
-    each step]}"""
-    found = {}
-    with evaluation.picture("gains", len(SIZES) - 1, len(network.measured)) as (_, grid):
-        for line, n_bytes in zip(grid, SIZES[1:]):
-            for axes, (continent, senders) in zip(line, network.measured.items()):
-                by_arm = {arm: gains(probes, senders, n_bytes, arm) for arm in network.shown()}
-                found[continent, n_bytes] = by_arm[CHOSEN]
-                for i, (arm, percents) in enumerate(by_arm.items()):
-                    axes.bar(numpy.array(STEPS) + 2 * i - 1, percents, width=2, label=arm)
-                axes.set(title=f"{n_bytes // 1000} KB from {continent}", xlabel="percentile",
-                         ylabel="time saved, %")
-        grid[0][0].legend(fontsize=7)
-    return found
 
 
 def shares(probes, arm, n_bytes, senders):
@@ -141,7 +108,7 @@ def shares(probes, arm, n_bytes, senders):
 def far(probes, arm, fresh):
     """100 KB over more than 150 ms, all senders: how many round trips the median of a median pair is
     faster, and how many percent the median and the 75th percentile of all are."""
-    chosen = {"rtts_ms": (150, 1e9), "fresh": fresh}
+    chosen = {"rtts_ms": FAR_MS, "fresh": fresh}
     medians = []
     for one in ("none", arm):
         names = ("sender", "receiver", "rtt_ms", "time_ms")
@@ -171,18 +138,20 @@ def add_windows(table, network, windows):
               f"{100 * numpy.mean(quiet < 100):.0f} %, {numpy.median(quiet):.0f}")
 
 
-def add_times(table, network, probes, found):
+def add_times(table, network, probes):
     senders = sum(network.measured.values(), [])
     for n_bytes, paper in zip(SIZES, ("0, 0 %", "30, 0 %", "78, 0 % (slides: 80 %)")):
         for arm in network.shown():
             faster, slower = shares(probes, arm, n_bytes, senders)
             table.add("Figs. 12-14", f"{n_bytes // 1000} KB, {arm}: percentiles that became faster,"
                       " slower by 5 %", paper, f"{faster:.0f}, {slower:.0f} %")
-    best = {key: (max(values), STEPS[int(numpy.argmax(values))]) for key, values in found.items()}
-    for (continent, n_bytes), paper in zip(best, ("30 %", "21 %", "not printed", "25 %")):
-        percent, step = best[continent, n_bytes]
-        table.add("Figs. 15-16", f"{n_bytes // 1000} KB from {continent}: largest gain", paper,
-                  f"{percent:.0f} % at p{step}")
+    papers = iter(("30 %", "21 %", "not printed", "25 %"))
+    for n_bytes in SIZES[1:]:
+        for continent, of_continent in network.measured.items():
+            percents = gains(probes, of_continent, n_bytes, CHOSEN)
+            best = int(numpy.argmax(percents))
+            table.add("Figs. 15-16", f"{n_bytes // 1000} KB from {continent}: largest gain", next(papers),
+                      f"{percents[best]:.0f} % at p{STEPS[best]}")
 
 
 def add_arms(table, network, probes):
@@ -197,12 +166,10 @@ def add_arms(table, network, probes):
 
 def report(evaluation, network, rows, windows):
     probes = Probes(rows)
-    draw_windows(evaluation, network, windows)
-    draw_times(evaluation, network, probes)
-    found = draw_gains(evaluation, network, probes)
+    draw(evaluation, network, probes, windows)
     table = evaluation.table("paper", "figure", "what", "paper", "here")
     add_windows(table, network, windows)
-    add_times(table, network, probes, found)
+    add_times(table, network, probes)
     add_arms(table, network, probes)
     lines = {}
     for arm in network.arms[1:]:

@@ -157,7 +157,7 @@ def evaluate(evaluation):
         LARGEST_FILE_BYTES = 200000  # a larger one takes 20 s on a path with losses
     sites, arms = list_pops(evaluation.quick), list_arms(evaluation.quick)
     if evaluation.cells:
-        always = ("none", cdn_figures.CHOSEN)
+        always = cdn_figures.DRAWN
         arms = [arm for arm in arms if arm.name in always or re.fullmatch(evaluation.cells, arm.name)]
     hours = 2 if evaluation.quick else WARM_HOURS + HOURS
     tables = {

@@ -9,12 +9,12 @@ scenes, --learn for arms that learn for longer.
 
 import sys
 
+import figures
 from contest import judge
 from contest.play import COLUMNS, expected_s, learning_s, play
 from contest.scenes import ARMS, MORE_ARMS, arms_named, numbered_scenes
 
 SIDE_BY_SIDE = 4
-LEAST_SAVED = -75  # lower end of the picture
 MBIT_TOGETHER = 200  # sum of the rates of scenes that are played side by side
 REPETITIONS, QUICK_REPETITIONS = 6, 2
 
@@ -35,50 +35,38 @@ def batches(numbered, n_arms):
 NEEDED = ("none", judge.REFERENCE, judge.OURS)
 
 
-def write_figures(evaluation, cells, arms):
-    table = evaluation.table(
-        "cells", "cell", "arm", "repetitions", "cwnd", "mean_ms", "mean_low", "mean_high", "p95_ms",
-        "p95_low", "p95_high", "p99_ms", "retrans_connections_percent", "retrans_first_percent",
-        "retrans_bytes_percent", "retrans_low", "retrans_high")
+def write_cells(evaluation, cells, arms):
+    table = evaluation.table("cells", "cell", "arm", "repetitions", "window", "mean_ms", "p95_ms", "p99_ms", "retransmitted_percent")
     for cell in cells:
         for arm in arms:
-            figures = judge.figures_of(cell.samples[arm.name])
-            table.add(cell.label, arm.name, figures.repetitions, figures.cwnd, *figures.mean_ms,
-                      *figures.p95_ms, figures.p99_ms, figures.retrans_connections, figures.retrans_first,
-                      *figures.retrans_bytes)
+            table.add(cell.label, arm.name, len(cell.samples[arm.name]), cell.cwnd(arm.name), judge.mean(cell, arm.name),
+                      judge.p95(cell, arm.name), judge.p99(cell, arm.name), cell.retrans_percent(arm.name))
 
 
-def points(cells, arm):
-    """(percent of bytes retransmitted, percent of time saved against none) of each cell."""
-    return [(judge.retrans_percent(cell.samples[arm]),
-             100 - 100 * judge.mean(cell.samples[arm]) / judge.mean(cell.samples["none"]))
-            for cell in cells]
-
-
-def draw(evaluation, cells, arms):
-    with evaluation.picture("duel", width=9, height=6) as (_, axes):
-        for i, arm in enumerate(arms[1:]):
-            x, y = zip(*points(cells, arm.name))
-            colour = f"C{i}"
-            axes.scatter(x, y, s=9, color=colour, alpha=0.35)
-            axes.scatter(sum(x) / len(x), sum(y) / len(y), s=130, color=colour, edgecolor="black",
-                         marker="*" if arm.name == judge.OURS else "o", label=arm.name, zorder=3)
-        axes.set_xlabel("bytes retransmitted, percent (small: a cell, large: mean of all cells)")
-        axes.set_ylim(bottom=LEAST_SAVED)
-        axes.set_ylabel(f"time saved against a window of ten, percent (below {LEAST_SAVED}: not shown)")
-        axes.legend()
-
-
-def say_arms(evaluation, cells, arms):
-    evaluation.say(f"{'arm':<12} {'time saved':>10} {'retransmitted':>14} {'window':>7}"
-                   "   means of all cells; mean, p95 and p99 divided by those of 24, and the worst")
+def write_arms(evaluation, cells, arms):
+    """The means of each arm over all cells."""
+    table = evaluation.table("arms", "arm", "mean", "worst", "p95", "p99", "retransmitted_percent", "window")
+    evaluation.say(f"times divided by those of {judge.REFERENCE}, geometric means of {len(cells)} cells")
     for arm in arms:
-        x, y = zip(*points(cells, arm.name))
-        cwnd = sum(cell.samples[arm.name][..., 4].mean() for cell in cells) / len(cells)
-        evaluation.say(f"{arm.name:<12} {sum(y) / len(y):>8.1f} % {sum(x) / len(x):>12.2f} %"
-                       f" {cwnd:>7.1f}   " + ", ".join(
-                           "{:.2f} (up to {:.2f})".format(*judge.ratios(cells, arm.name, statistic))
-                           for statistic in (judge.mean, judge.p95, judge.p99)))
+        mean, worst = judge.ratios(cells, arm.name, judge.mean)
+        p95, p99 = (judge.ratios(cells, arm.name, statistic)[0] for statistic in (judge.p95, judge.p99))
+        window = sum(cell.cwnd(arm.name) for cell in cells) / len(cells)
+        row = table.add(arm.name, mean, worst, p95, p99, judge.retrans_percent(cells, arm.name), window)
+        evaluation.say("{arm:<14} mean {mean:.2f}, worst {worst:.2f}; p95 {p95:.2f}, p99 {p99:.2f}; retransmitted"
+                       " {retransmitted_percent:.1f} %; window {window:.0f}".format(**row))
+    return table.rows
+
+
+def draw(evaluation, rows):
+    """Time against what is retransmitted: the nearer to the lower left corner, the better."""
+    with evaluation.picture("duel", width=9, height=6) as (_, axes):
+        for row in rows:
+            is_ours = row["arm"] == judge.OURS
+            axes.scatter(row["retransmitted_percent"], row["mean"], zorder=3, **figures.mark(is_ours, size=140))
+            axes.annotate(f"{row['arm']}, the default" if is_ours else row["arm"], (row["retransmitted_percent"], row["mean"]),
+                          xytext=(10, -4), textcoords="offset points", weight="bold" if is_ours else "normal")
+        axes.set(xlabel="bytes retransmitted, percent", ylabel=f"mean time, {judge.REFERENCE} = 1",
+                 xlim=(0, 1.25 * max(row["retransmitted_percent"] for row in rows) + 0.1))
 
 
 def play_cells(evaluation, arms):
@@ -112,16 +100,14 @@ def evaluate(evaluation):
     if not cells:
         evaluation.nothing_on_time()
         return
-    write_figures(evaluation, cells, arms)
-    draw(evaluation, cells, arms)
-    say_arms(evaluation, cells, arms)
+    write_cells(evaluation, cells, arms)
+    draw(evaluation, write_arms(evaluation, cells, arms))
     misses = evaluation.table("misses", "target", "cell", "figure")
-    targets = judge.judge(cells)
+    targets = judge.judge(cells, is_busy="busy" in evaluation.conditions["cells"])
     for target in targets:
-        evaluation.say(f"{'met   ' if target.is_met else 'missed'} {target.text}:"
-                       f" {target.n - len(target.missed)} of {target.n} cells")
-        for cell, why in target.missed:
-            misses.add(target.text, cell.label, why)
+        evaluation.say(f"{'met   ' if target.is_met else 'missed'} {target.text}: {target.figure}")
+        for cell, figure in target.missed:
+            misses.add(target.text, cell.label, figure)
     if not misses.rows:
         misses.add("none", "", "")
     evaluation.verdict(

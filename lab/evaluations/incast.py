@@ -27,6 +27,8 @@ PROBE_CONNECTIONS = 30  # enough that one is idle, however long the queue
 # name: (window from the path, rto_min from the path)
 ARMS = {"default": (False, False), "window": (True, False), "rto_min": (False, True),
         "both": (True, True)}
+DRAWN = {"default": "the kernel's", "window": "initial window from the path", "rto_min": "rto_min from the path",
+         "both": "both from the path"}
 
 
 @dataclass(frozen=True)
@@ -172,19 +174,15 @@ def choose(rows, column, **wanted):
 
 
 def draw(evaluation, rows):
-    counts = sorted({row["senders"] for row in rows if row["rtt_ms"] == 1})
-    arms = list(dict.fromkeys(row["arm"] for row in rows))
-    columns = (("goodput_mbps", "goodput, Mbit/s"), ("time_ms", "completion, ms"),
-               ("drops", "packets dropped"), ("delay_mean_ms", "delay one way, mean, ms"))
-    with evaluation.picture("incast", 2, len(columns), width=15, height=6.5) as (_, grid):
-        for line, buffer_kb in zip(grid, BUFFERS_KB):
-            for axes, (column, label) in zip(line, columns):
-                for arm in arms:
-                    draw_estimates(axes, counts, [
-                        estimate(choose(rows, column, rtt_ms=1, buffer_kb=buffer_kb, arm=arm,
-                                        senders=count)) for count in counts], label=arm)
-                axes.set(xlabel="senders", ylabel=label, title=f"{buffer_kb} kB", ylim=(0, None))
-        grid[0][0].legend(fontsize=7)
+    """The goodput behind the small buffer, which collapses."""
+    rows = [row for row in rows if row["rtt_ms"] == 1 and row["buffer_kb"] == BUFFERS_KB[0]]
+    counts = sorted({row["senders"] for row in rows})
+    with evaluation.picture("incast") as (_, axes):
+        for arm in dict.fromkeys(row["arm"] for row in rows):
+            draw_estimates(axes, counts, [estimate(choose(rows, "goodput_mbps", arm=arm, senders=count)) for count in counts],
+                           label=DRAWN[arm])
+        axes.set(xlabel="senders", ylabel=f"goodput of {RATE_MBPS} Mbit/s", ylim=(0, None))
+        axes.legend()
 
 
 def summarize(evaluation, rows):
