@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's life: making, starting, dispatching and stopping the agent. The loop
- * waits for the agent's fd, signals and clients; report.c writes the log.
+ * The daemon's life: making, starting, dispatching and stopping the agent. The loop waits for the
+ * agent's fd, signals and clients; report.c writes the log.
  */
 #include "daemon.h"
 
@@ -9,11 +9,9 @@
 #include "listener.h"
 #include "log.h"
 #include "privileges.h"
-#include "settings.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +19,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Blocked signals wait in the fd, also those before the loop begins. Errors: -errno. */
-static int open_signals(struct daemon *daemon)
+/* Blocked signals wait in the fd, also those before the loop begins. */
+static int open_signals(void)
 {
     sigset_t signals;
 
@@ -30,29 +28,21 @@ static int open_signals(struct daemon *daemon)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
-    if (sigprocmask(SIG_BLOCK, &signals, NULL))
-        return -errno;
-    daemon->signals_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    return daemon->signals_fd < 0 ? -errno : 0;
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void on_signal(struct daemon *daemon)
+static void on_signal(struct daemon *daemon, int fd)
 {
     struct signalfd_siginfo info;
 
-    if (read(daemon->signals_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+    if (read(fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
     log_line(LOG_LEVEL_INFO, "%s: ending",
              info.ssi_signo == SIGINT   ? "SIGINT"
              : info.ssi_signo == SIGHUP ? "SIGHUP"
                                         : "SIGTERM");
     daemon->ending = ENDING_SIGNAL;
-}
-
-/* With many routes a round can end before its routes are written: later ones go on with it. */
-static bool has_applied(struct riptide_agent *agent)
-{
-    return riptide_agent_get_stats(agent)->applier->is_idle > 0;
 }
 
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
@@ -62,7 +52,8 @@ static void on_event(struct daemon *daemon, const struct riptide_agent_event *ev
     answers_note(daemon, event);
     if (event->kind == RIPTIDE_AGENT_TICK) {
         files_tick(daemon, event->tick);
-        if (daemon->settings->once && has_applied(daemon->agent))
+        /* With many routes a round can end before they are written: later ones go on with it. */
+        if (daemon->settings->once && riptide_agent_get_stats(daemon->agent)->applier->is_idle)
             daemon->ending = ENDING_ONCE;
     }
     /* Only a daemon that continues tries again. */
@@ -99,10 +90,10 @@ static void open_control(struct daemon *daemon)
         log_line(LOG_LEVEL_WARNING, "no control socket: %s", log_error_text(&error, r));
 }
 
-static void run(struct daemon *daemon)
+static void run(struct daemon *daemon, int signals_fd)
 {
     struct pollfd fds[2 + CONTROL_MAX_FDS] = {
-        { .fd = daemon->signals_fd, .events = POLLIN },
+        { .fd = signals_fd, .events = POLLIN },
         { .fd = riptide_agent_get_fd(daemon->agent), .events = POLLIN },
     };
 
@@ -121,7 +112,7 @@ static void run(struct daemon *daemon)
             return;
         }
         if (fds[0].revents)
-            on_signal(daemon);
+            on_signal(daemon, signals_fd);
         if (fds[1].revents && daemon->ending == ENDING_NONE)
             on_agent(daemon);
         if (n_control > 0 && daemon->ending == ENDING_NONE)
@@ -141,7 +132,7 @@ static int finish(struct daemon *daemon)
     if (applier->dry_run)
         return status;
     if (daemon->ending == ENDING_ONCE) {
-        files_save(daemon);
+        files_save(daemon, true);
         log_line(LOG_LEVEL_WARNING,
                  "the rule and its routes (%" PRIu64
                  ") stay, unmaintained, until `riptide flush --table %" PRIu32 "`",
@@ -175,59 +166,16 @@ static int refuse(const struct settings *settings, struct riptide_error *error, 
     return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 }
 
-/* Peers must not know which of their connections are held out. */
-static int draw_seed(struct settings *settings)
-{
-    uint32_t *seed = &settings->applier.holdout_seed;
-
-    return getrandom(seed, sizeof(*seed), 0) == (ssize_t)sizeof(*seed) ? 0 : -errno;
-}
-
-/* From a started agent, with all files open that need root, to the end. Returns the exit status. */
-static int live(struct daemon *daemon, const struct privileges *privileges)
-{
-    const struct settings *settings = daemon->settings;
-    bool is_dry = settings->applier.dry_run, has_program;
-    struct riptide_error error;
-
-    open_control(daemon);
-    has_program = riptide_agent_get_stats(daemon->agent)->applier->backend != RIPTIDE_ROUTES;
-    if (privileges_drop(privileges, !is_dry, !is_dry && has_program, &error) < 0) {
-        log_line(LOG_LEVEL_ERROR, "%s", error.text);
-        daemon->ending = ENDING_FAILED;
-    } else {
-        report_start(daemon);
-    }
-    run(daemon);
-    service_stopping();
-    return finish(daemon);
-}
-
-/* From an agent to an exit status. */
-static int serve(struct daemon *daemon)
-{
-    struct riptide_error error = { .text = "" };
-    struct privileges privileges;
-    int r;
-
-    privileges_find(&privileges);
-    r = open_signals(daemon);
-    if (r == 0)
-        r = riptide_agent_start(daemon->agent, &error);
-    if (r < 0)
-        return refuse(daemon->settings, &error, r);
-    if (error.text[0])
-        log_line(LOG_LEVEL_WARNING, "%s", error.text);
-    files_begin(daemon, error.text);
-    return live(daemon, &privileges);
-}
-
 /* With a hint for each section of a prefix. */
 static int make_agent(struct settings *settings, struct riptide_agent **agentp,
                       struct riptide_error *error)
 {
+    uint32_t *seed = &settings->applier.holdout_seed;
     int r;
 
+    /* Peers must not know which of their connections are held out. */
+    if (getrandom(seed, sizeof(*seed), 0) != (ssize_t)sizeof(*seed))
+        return -errno;
     settings_link(settings);
     r = riptide_agent_new(agentp, &settings->agent, error);
     for (size_t i = 0; r == 0 && i < settings->n_overrides; i++) {
@@ -236,6 +184,40 @@ static int make_agent(struct settings *settings, struct riptide_agent **agentp,
             error->index = (int64_t)i;
     }
     return r;
+}
+
+/* From an agent to an exit status. */
+static int serve(struct daemon *daemon, int signals_fd)
+{
+    const struct settings *settings = daemon->settings;
+    const struct riptide_agent_stats *stats;
+    struct riptide_error error = { .text = "" };
+    struct privileges privileges;
+    bool needs_bpf;
+    int r = signals_fd < 0 ? -errno : riptide_agent_start(daemon->agent, &error);
+
+    if (r < 0)
+        return refuse(settings, &error, r);
+    stats = riptide_agent_get_stats(daemon->agent);
+    if (error.text[0])
+        log_line(LOG_LEVEL_WARNING, "%s", error.text);
+    else if (stats->state)
+        log_line(LOG_LEVEL_INFO, "%s", stats->state);
+    needs_bpf = stats->applier->backend != RIPTIDE_ROUTES;
+    files_load(daemon);
+    /* Then all files are open that need root. */
+    open_control(daemon);
+    privileges_find(&privileges);
+    if (privileges_drop(&privileges, !settings->applier.dry_run,
+                        !settings->applier.dry_run && needs_bpf, &error) < 0) {
+        log_line(LOG_LEVEL_ERROR, "%s", error.text);
+        daemon->ending = ENDING_FAILED;
+    } else {
+        report_start(daemon);
+    }
+    run(daemon, signals_fd);
+    service_stopping();
+    return finish(daemon);
 }
 
 int daemon_check(struct settings *settings)
@@ -255,23 +237,21 @@ int daemon_check(struct settings *settings)
 
 int daemon_serve(struct settings *settings)
 {
-    struct daemon daemon = { .settings = settings, .signals_fd = -1 };
+    struct daemon daemon = { .settings = settings };
     struct riptide_error error = { .text = "" };
-    int status;
-    int r;
+    int r, status, signals_fd = open_signals();
 
     log_set_level(settings->log_level);
-    r = draw_seed(settings);
-    if (r == 0)
-        r = make_agent(settings, &daemon.agent, &error);
+    r = make_agent(settings, &daemon.agent, &error);
     if (r < 0) {
         riptide_agent_free(daemon.agent);
         return refuse(settings, &error, r);
     }
     service_open(&daemon.service);
-    status = serve(&daemon);
+    status = serve(&daemon, signals_fd);
     control_close(daemon.control);
     riptide_agent_free(daemon.agent);
     free(daemon.hints.list);
+    close(signals_fd);
     return status;
 }

@@ -6,7 +6,6 @@
 #include "control.h"
 #include "history.h"
 #include "metrics.h"
-#include "privileges.h"
 #include "service.h"
 #include "settings.h"
 
@@ -65,7 +64,6 @@ struct daemon {
     struct hints hints;
     struct history history;
     struct service service;
-    int signals_fd;
     enum ending ending;
     uint64_t saved_ns;     /* when the state was last saved, or the attempt failed; 0: not yet */
     bool is_state_failing; /* and this was logged */
@@ -99,8 +97,11 @@ void hints_load(struct daemon *daemon);
 /* Drops those that have ended. Returns how many are in force, sections of the file included. */
 size_t hints_count(struct daemon *daemon);
 
-/* In files.c: logs what the start has loaded; `said`: the line of the start. */
-void files_begin(struct daemon *daemon, const char *said);
+/* In files.c: after the start, loads the history, and says what the state has restored. */
+void files_load(struct daemon *daemon);
+
+/* Whether a state file keeps hints and a pause over a restart. */
+bool files_keep_state(const struct daemon *daemon);
 
 /* After a round: saves state, history and metrics if they are due. */
 void files_tick(struct daemon *daemon, const struct riptide_tick *tick);
@@ -108,11 +109,8 @@ void files_tick(struct daemon *daemon, const struct riptide_tick *tick);
 /* Counts what has happened so far for the hour. */
 void files_note_hour(struct daemon *daemon);
 
-/* With the next round: what has changed must outlive a crash. */
-void files_save_soon(struct daemon *daemon);
-
-/* Saves the state and waits for the disk. */
-void files_save(struct daemon *daemon);
+/* Saves the state; with `is_synced` waits for the disk. */
+void files_save(struct daemon *daemon, bool is_synced);
 
 /* At the end: `r` is the agent's result for the state. Removes the metrics. */
 void files_end(struct daemon *daemon, int r, const struct riptide_error *error);

@@ -16,15 +16,15 @@
 #include <unistd.h>
 
 /* The most that a crash may lose. */
-#define SAVE_INTERVAL_NS UINT64_C(60000000000)
+#define SAVE_INTERVAL_NS (60 * NS_PER_S)
 
 /* Between two notes for the history. */
 enum { NOTE_S = 10 };
 
 /* For a collector that reads every 15 s; shorter with short rounds. */
-#define METRICS_ROUNDS 15
+enum { METRICS_ROUNDS = 15 };
 
-static bool has_state(const struct daemon *daemon)
+bool files_keep_state(const struct daemon *daemon)
 {
     return daemon->settings->agent.state && !daemon->settings->applier.dry_run;
 }
@@ -35,7 +35,7 @@ static const char *history_path(const struct daemon *daemon, char path[256])
     return path;
 }
 
-void files_begin(struct daemon *daemon, const char *said)
+void files_load(struct daemon *daemon)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
     struct riptide_error error;
@@ -43,9 +43,6 @@ void files_begin(struct daemon *daemon, const char *said)
 
     if (!stats->state)
         return;
-    /* Where it could not be loaded the start has said so. */
-    if (strcmp(stats->state, said) != 0)
-        log_line(LOG_LEVEL_INFO, "%s", stats->state);
     /* No warning: `riptide status` would have it long after the end of the pause. */
     if (stats->is_paused)
         log_line(LOG_LEVEL_INFO,
@@ -89,17 +86,18 @@ void files_note_hour(struct daemon *daemon)
     history_note(&daemon->history, &now);
 }
 
-static void note_saved(struct daemon *daemon, int r, const struct riptide_error *error)
+static void note(bool *is_failing, const char *what, int r, const struct riptide_error *error)
 {
     const char *text = log_error_text(error, r);
-    const size_t n = strlen("state: ");
 
-    if (r < 0 && !daemon->is_state_failing)
-        log_line(LOG_LEVEL_WARNING, "state not saved: %s",
-                 strncmp(text, "state: ", n) ? text : text + n);
-    if (r == 0 && daemon->is_state_failing)
-        log_line(LOG_LEVEL_INFO, "state saved again: %s", daemon->settings->agent.state);
-    daemon->is_state_failing = r < 0;
+    /* The text begins with the field, if there is one. */
+    if (error->field)
+        text += strlen(error->field) + strlen(": ");
+    if (r < 0 && !*is_failing)
+        log_line(LOG_LEVEL_WARNING, "%s not saved: %s", what, text);
+    if (r == 0 && *is_failing)
+        log_line(LOG_LEVEL_INFO, "%s saved again", what);
+    *is_failing = r < 0;
 }
 
 static int save_history(struct daemon *daemon, struct riptide_error *error)
@@ -109,82 +107,64 @@ static int save_history(struct daemon *daemon, struct riptide_error *error)
     return file_replace(history_path(daemon, path), 0600, history_print, &daemon->history, error);
 }
 
-/* Without waiting for the disk, on which routing changes must not depend, unless asked to. */
-static void save(struct daemon *daemon, bool is_synced)
+void files_save(struct daemon *daemon, bool is_synced)
 {
     struct riptide_error error = { .text = "" };
     int r;
 
-    if (!has_state(daemon))
+    if (!files_keep_state(daemon))
         return;
     r = riptide_agent_save(daemon->agent, is_synced, &error);
     if (r == 0)
         r = save_history(daemon, &error);
-    note_saved(daemon, r, &error);
-}
-
-void files_save(struct daemon *daemon)
-{
-    save(daemon, true);
-}
-
-void files_save_soon(struct daemon *daemon)
-{
-    daemon->saved_ns = 0;
+    note(&daemon->is_state_failing, "state", r, &error);
 }
 
 /* Not synced: after a crash of the machine the content is useless. Readable by all. */
 static void write_metrics(struct daemon *daemon)
 {
-    const char *path = daemon->settings->metrics;
     struct riptide_error error = { .text = "" };
-    int r = file_replace(path, 0644, answers_print_metrics, daemon, &error);
+    int r = file_replace(daemon->settings->metrics, 0644, answers_print_metrics, daemon, &error);
 
-    if (r < 0 && !daemon->is_metrics_failing)
-        log_line(LOG_LEVEL_WARNING, "metrics: %s; it is written as soon as it can be",
-                 log_error_text(&error, r));
-    else if (r == 0 && daemon->is_metrics_failing)
-        log_line(LOG_LEVEL_INFO, "metrics: %s: written again", path);
-    daemon->is_metrics_failing = r < 0;
+    note(&daemon->is_metrics_failing, "metrics", r, &error);
     /* On a full disk the last one stays; -EINVAL: what is in its place is not ours. */
     daemon->has_metrics = r == 0 || (daemon->has_metrics && r != -EINVAL);
 }
 
-static bool is_due(uint64_t last_ns, uint64_t now_ns, uint64_t interval_ns)
+/* The first time at once, to report a wrong path early. */
+static bool is_due(uint64_t *last_ns, uint64_t now_ns, uint64_t interval_ns)
 {
-    return last_ns == 0 || now_ns - last_ns >= interval_ns;
+    if (*last_ns > 0 && now_ns - *last_ns < interval_ns)
+        return false;
+    *last_ns = now_ns;
+    return true;
 }
 
 void files_tick(struct daemon *daemon, const struct riptide_tick *tick)
 {
     const struct settings *settings = daemon->settings;
-    const uint64_t round_ns = settings->agent.interval_ns;
-    const uint64_t now_ns = tick->finished_ns;
+    const uint64_t round_ns =
+        settings->agent.interval_ns < NS_PER_S ? settings->agent.interval_ns : NS_PER_S;
 
     if (clock_read_ns(CLOCK_REALTIME) / NS_PER_S - daemon->history.last.realtime_s >= NOTE_S)
         files_note_hour(daemon);
-    /* The first time at once, to report a wrong path early. */
-    if (is_due(daemon->saved_ns, now_ns, SAVE_INTERVAL_NS)) {
-        save(daemon, false);
-        daemon->saved_ns = now_ns;
-    }
+    /* Routing changes must not wait for the disk. */
+    if (is_due(&daemon->saved_ns, tick->finished_ns, SAVE_INTERVAL_NS))
+        files_save(daemon, false);
     if (settings->metrics && !settings->applier.dry_run &&
-        is_due(daemon->metrics_ns, now_ns,
-               METRICS_ROUNDS * (round_ns < NS_PER_S ? round_ns : NS_PER_S))) {
+        is_due(&daemon->metrics_ns, tick->finished_ns, METRICS_ROUNDS * round_ns))
         write_metrics(daemon);
-        daemon->metrics_ns = now_ns;
-    }
 }
 
 void files_end(struct daemon *daemon, int r, const struct riptide_error *error)
 {
     struct riptide_error reason = *error;
 
-    if (has_state(daemon)) {
+    if (files_keep_state(daemon)) {
         files_note_hour(daemon);
         if (r == 0)
             r = save_history(daemon, &reason);
-        note_saved(daemon, r, &reason);
+        note(&daemon->is_state_failing, "state", r, &reason);
     }
     /* No reader may take the daemon for running. */
     if (daemon->has_metrics)

@@ -114,13 +114,19 @@ static void write_text(const char *text, size_t column)
     fprintf(stderr, "%s\n", text);
 }
 
-/* Never blocks: a reader that stops must not stop the daemon. */
-static void write_line(enum log_level level, const char *text)
+/* Whether a line can be written without blocking: a reader that stops must not stop the daemon. */
+static bool is_writable(void)
 {
     struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+    return poll(&fd, 1, 0) != 0;
+}
+
+static void write_line(enum log_level level, const char *text)
+{
     int n;
 
-    if (poll(&fd, 1, 0) == 0) {
+    if (!is_writable()) {
         log_dropped++;
         return;
     }
@@ -186,13 +192,15 @@ void log_event(enum log_level level, const struct log_fields *fields, const char
 
 void log_answer(const char *format, ...)
 {
-    char text[LOG_TEXT_BYTES];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    if (is_writable()) {
+        fprintf(stderr, "%s: ", log_program);
+        vfprintf(stderr, format, args);
+        fputc('\n', stderr);
+    }
     va_end(args);
-    write_line(LOG_LEVEL_INFO, text);
 }
 
 const char *log_error_text(const struct riptide_error *error, int code)

@@ -60,11 +60,9 @@ def test_figures_are_those_of_kernel_and_log(net, tmp_path):
     assert len(kernel) == len(given) == 2
     assert figures["riptide_routes{state=left_alone}"] == 1 == said.count("left alone")
     assert figures["riptide_destinations"] == 3
-    assert figures["riptide_route_writes_total"] == 2
     assert figures["riptide_route_write_failures_total"] == 0
     assert figures["riptide_rules_in_place{family=ipv4}"] == 1
     assert figures["riptide_rules_in_place{family=ipv6}"] == 1
-    assert figures["riptide_samples_total"] == 3 * figures["riptide_dumps_total"]
     assert figures["riptide_interval_seconds"] == 0.01
     assert 0 < figures["riptide_cpu_seconds_total"] < 10
 

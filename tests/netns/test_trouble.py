@@ -13,8 +13,8 @@ from control import status
 from netns import (BY_ROUTES, DEADLINE_S, PATIENCE, RIPTIDE, RIPTIDED, Daemon, routes, rules, snapshot, wait_until, wait_window,
                    windows)
 
-WARNING = {"--state": "warning: state not saved: ", "--metrics": "warning: metrics: "}
-AGAIN = {"--state": "state saved again", "--metrics": "written again"}
+WARNING = {"--state": "warning: state not saved: ", "--metrics": "warning: metrics not saved: "}
+AGAIN = {"--state": "state saved again", "--metrics": "metrics saved again"}
 
 
 def lines_about(daemon, text):
