@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide status where no riptided answers: what is in the kernel all the same, and what to do. */
-#include "client.h"
+#include "commands.h"
 #include "kernel.h"
 #include "text.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
 
 /* Whether a process is stopped, by a signal or a debugger. */
 static bool is_stopped(int pid)
@@ -14,7 +17,7 @@ static bool is_stopped(int pid)
     FILE *file;
 
     snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    file = pid > 0 ? fopen(path, "re") : NULL;
+    file = fopen(path, "re");
     while (file && state == '?' && fgets(line, sizeof(line), file))
         sscanf(line, "State: %c", &state);
     if (file)
@@ -22,80 +25,69 @@ static bool is_stopped(int pid)
     return state == 'T' || state == 't';
 }
 
-static void put_left(const struct kernel_left *left)
+/* riptided touches its socket at the end of each round. */
+static double last_round_s(const char *control)
 {
-    if (left->n_rules > 0 || left->n_routes > 0)
-        text_field(stdout, "left", "%zu rules, %zu routes in the kernel: nobody maintains them", left->n_rules,
-              left->n_routes);
+    struct sockaddr_un address;
+    struct stat found;
+
+    client_find_socket(control, &address);
+    return stat(address.sun_path, &found) == 0 ? difftime(time(NULL), found.st_mtime) : 0;
 }
 
-/* Whether `control` is the name of a riptided@NAME.service, which is then to be started. */
-static bool is_instance(const char *control)
+static void put_hanging(const char *control, int pid, unsigned int n_rules)
 {
-    return !strchr(control, '/');
-}
+    const char *at = strchr(control, '/') ? "" : "@", *name = *at ? control : "";
+    char span[TEXT_SPAN_BYTES];
 
-static void put_hanging(const char *control, int pid, const struct kernel_left *left)
-{
-    const char *at = is_instance(control) ? "@" : "", *name = *at ? control : "";
-    const bool has_stopped = is_stopped(pid);
-
-    printf("riptide: HANGS. No answer for %d s", CLIENT_TIMEOUT_S);
-    if (pid)
-        printf("; process %d%s", pid, has_stopped ? " is stopped" : "");
-    puts(".");
-    put_left(left);
-    if (has_stopped)
+    printf("riptide: HANGS (process %d%s). Its last round was %s ago.\n", pid,
+           is_stopped(pid) ? " is stopped" : "", text_span(span, last_round_s(control)));
+    text_field(stdout, "left", "%u rules; they and its program, if it has one, still give windows, "
+               "which nobody maintains", n_rules);
+    if (pid && is_stopped(pid))
         text_field(stdout, "do", "kill -CONT %d", pid);
-    else if (pid)
+    else
         text_field(stdout, "do", "systemctl restart riptided%s%s (without systemd: kill -KILL %d)",
                    at, name, pid);
-    else
-        text_field(stdout, "do", "systemctl restart riptided%s%s", at, name);
 }
 
-static void put_absence(const char *control, const struct kernel_left *left)
+static void put_absence(const char *control, unsigned int n_rules)
 {
-    bool is_left = left->n_rules > 0 || left->n_routes > 0;
+    const char *at = strchr(control, '/') ? "" : "@", *name = *at ? control : "";
     int holder;
 
     if (kernel_find_holder(&holder)) {
         puts("riptide: NOT RUNNING here, but another process gives windows.");
         text_field(stdout, "asked", "%s", control);
-        if (holder > 0)
-            text_field(stdout, "why", "process %d manages this network namespace: an agent that embeds the "
-                  "library, or a riptided with another --control", holder);
-        else
-            text_field(stdout, "why", "a process that this user cannot see manages this network namespace");
+        text_field(stdout, "why", "process %d%s manages this network namespace: an agent that "
+                   "embeds the library, or a riptided with another --control", holder,
+                   holder ? "" : " (this user cannot see it)");
         return;
     }
-    puts(is_left ? "riptide: NOT RUNNING, but its windows are still in the kernel."
-                 : "riptide: NOT RUNNING. It has left nothing in the kernel.");
+    puts(n_rules > 0 ? "riptide: NOT RUNNING, but its windows are still in the kernel."
+                     : "riptide: NOT RUNNING. It has left nothing in the kernel.");
     text_field(stdout, "asked", "%s", control);
-    put_left(left);
-    text_field(stdout, "do", "systemctl start riptided%s%s%s", is_instance(control) ? "@" : "",
-          is_instance(control) ? control : "", is_left ? "; or, to remove them: riptide flush" : "");
+    if (n_rules > 0)
+        text_field(stdout, "left", "%u rules, and the routes to which they lead: nobody maintains "
+                   "them", n_rules);
+    text_field(stdout, "do", "systemctl start riptided%s%s%s", at, name,
+               n_rules > 0 ? "; or, to remove them: riptide flush" : "");
 }
 
-int absence_report(const struct command_options *options, int error, int pid,
-                   const char *reason)
+int absence_report(const struct command_options *options, int error, int pid, const char *reason)
 {
     const bool hangs = error == -ETIMEDOUT;
-    struct riptide_error none = { .text = "" };
-    struct kernel_left left;
-    int r = kernel_find_left(options->table, &left);
+    const char *health = hangs ? "hangs" : "not running";
+    struct kernel_rules rules;
 
-    if (r < 0)
-        return command_fail(options, &none, r);
+    kernel_read_rules(&rules);
     if (options->json)
-        command_print_json(options, json_pack("{s:s, s:s, s:o, s:I, s:I}", "health",
-                                              hangs ? "hangs" : "not running", "reason", reason,
-                                              "pid", figure_or_null((uint64_t)pid),
-                                              "rules_left", (json_int_t)left.n_rules,
-                                              "routes_left", (json_int_t)left.n_routes));
+        command_print_json(options, json_pack("{s:s, s:s, s:o, s:i}", "health", health, "reason",
+                                              reason, "pid", figure_or_null((uint64_t)pid),
+                                              "rules_left", rules.n_ours));
     else if (hangs)
-        put_hanging(options->control, pid, &left);
+        put_hanging(options->control, pid, rules.n_ours);
     else
-        put_absence(options->control, &left);
+        put_absence(options->control, rules.n_ours);
     return hangs ? EXIT_TROUBLE : EXIT_NOT_RUNNING;
 }

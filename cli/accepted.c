@@ -4,9 +4,8 @@
  * one that it opened has 1, for the SYN. Until then the window is the one with which it began. So
  * dumps in a row see it where a round trip takes longer than a dump and the time between two.
  */
-#include "client.h"
+#include "commands.h"
 #include "clock.h"
-#include "log.h"
 #include "samples.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { INTERVAL_MS = 20, MAX_CONNECTIONS = 20 };
+enum { DEFAULT_S = 10, INTERVAL_MS = 20, MAX_CONNECTIONS = 20 };
 
 struct connection {
     uint64_t cookie;
@@ -59,40 +58,40 @@ static json_int_t ask_window(const char *control, const char *peer)
     struct riptide_error error;
     json_int_t window = 0;
     json_t *answer;
+    int pid;
 
     if (is_silent)
         return 0;
     is_silent = client_ask(control, json_pack("{s:s, s:s}", "request", "explain", "dst", peer),
-                           &answer, NULL, &error) != 0;
+                           &answer, &pid, &error) != 0;
     window = number(get(answer, "window"), "cwnd");
     json_decref(answer);
     return window;
 }
 
-static int print(const struct watch *watch, const struct command_options *options)
+static void print(const struct watch *watch, const char *control)
 {
     char peer[RIPTIDE_PREFIX_TEXT_BYTES];
+    json_int_t given;
 
-    if (watch->n == 0) {
-        log_answer("verify: no accepted connection was seen (--for is how long to watch)");
-        return EXIT_FAILURE;
-    }
     printf("%-39s  PORT BEGAN RIPTIDED  SENT RETR RTT/ms\n", "PEER");
     for (size_t i = 0; i < watch->n; i++) {
         const struct connection *connection = &watch->connections[i];
 
         riptide_prefix_format(&connection->peer, peer);
-        printf("%-39s %5u %5" PRIu32 " %8" JSON_INTEGER_FORMAT " %5" PRIu32 " %4" PRIu32 " %6.1f\n",
-               peer, connection->port, connection->window, ask_window(options->control, peer),
-               connection->sent_segs, connection->retrans_segs, connection->rtt_us / 1e3);
+        given = ask_window(control, peer);
+        printf("%-39s %5u %5" PRIu32, peer, connection->port, connection->window);
+        printf(given > 0 ? " %8" JSON_INTEGER_FORMAT : "        -", given);
+        printf(" %5" PRIu32 " %4" PRIu32, connection->sent_segs, connection->retrans_segs);
+        printf(connection->rtt_us > 0 ? " %6.1f\n" : "      -\n", connection->rtt_us / 1e3);
     }
-    return EXIT_SUCCESS;
 }
 
 int accepted_run(const struct command_options *options)
 {
     const struct timespec pause = { .tv_nsec = INTERVAL_MS * 1000000L };
-    const uint64_t end_ns = clock_read_ns(CLOCK_BOOTTIME) + options->for_ns;
+    const uint64_t for_ns = options->for_ns == RIPTIDE_NEVER_NS ? DEFAULT_S * NS_PER_S : options->for_ns;
+    const uint64_t end_ns = clock_read_ns(CLOCK_BOOTTIME) + for_ns;
     struct riptide_observer_config config;
     struct riptide_observer *observer = NULL;
     struct riptide_error error = { .text = "" };
@@ -102,7 +101,7 @@ int accepted_run(const struct command_options *options)
 
     riptide_observer_config_init(&config, sizeof(config));
     if (options->n_operands > 1)
-        return command_refuse(options, "%s: one PREFIX at a time", options->operands[1]);
+        return command_say(options, EXIT_USAGE, "%s: one PREFIX at a time", options->operands[1]);
     if (options->n_operands == 1) {
         if (!command_parse_prefix(options, options->operands[0], &within))
             return EXIT_USAGE;
@@ -117,5 +116,11 @@ int accepted_run(const struct command_options *options)
         nanosleep(&pause, NULL);
     }
     riptide_observer_free(observer);
-    return r < 0 ? command_fail(options, &error, r) : print(&watch, options);
+    if (r < 0)
+        return command_fail(options, &error, r);
+    if (watch.n == 0)
+        return command_say(options, EXIT_FAILURE,
+                           "no accepted connection was seen (--for is how long to watch)");
+    print(&watch, options->control);
+    return EXIT_SUCCESS;
 }

@@ -12,14 +12,13 @@
 #include "members.h"
 #include "prefixes.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-/* Peers' segments, in which the program asks for their first flights. */
-enum { PEER_MSS_BYTES = 1460 };
 
 /* Between two notes of the last minute's counters. */
 #define PART_NS (10 * NS_PER_S)
@@ -72,6 +71,9 @@ static void note_tick(struct daemon *daemon, const struct riptide_tick *tick)
         until_ns > 0 && until_ns != health->suspended_until_ns && health->n_ticks > 1;
     health->suspended_until_ns = until_ns;
     note_minute(daemon, tick->finished_ns);
+    /* `riptide status` reads from it when the last round of a daemon was that hangs. */
+    if (daemon->control)
+        utimensat(AT_FDCWD, daemon->settings->control, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
 /* Whether only what goes along with the window is new, as the shortest timeout of retransmissions. */
@@ -297,18 +299,13 @@ static json_t *rules_json(const struct daemon *daemon, uint8_t family)
 /* The rules are read only where there is something to explain. */
 static void explain_not_taken(const struct riptide_applier_stats *stats, char reason[256])
 {
-    static const uint8_t families[] = { AF_INET, AF_INET6 };
-    const char *lead = "; before ours: ";
-    char rule[KERNEL_RULE_BYTES];
+    struct kernel_rules rules;
     int end = snprintf(reason, 256, "TCP does not use %" PRIu64 " of %" PRIu64 " routes",
                        stats->routes_not_taken, stats->routes);
 
-    for (size_t i = 0; i < 2; i++) {
-        if (!kernel_find_before(families[i], rule))
-            continue;
-        end += snprintf(reason + end, 256 - (size_t)end, "%s%s", lead, rule);
-        lead = ", ";
-    }
+    if (kernel_read_rules(&rules) == 0 && (rules.before[0][0] || rules.before[1][0]))
+        snprintf(reason + end, 256 - (size_t)end, "; before ours: %s%s%s", rules.before[0],
+                 rules.before[0][0] && rules.before[1][0] ? ", " : "", rules.before[1]);
 }
 
 /* One word; `reason`: what is missing of the configured. Empty: nothing. */
@@ -318,6 +315,7 @@ static const char *health_of(const struct daemon *daemon, char reason[256])
     const struct riptide_estimator_stats *estimator = agent->estimator;
     const struct riptide_applier_stats *stats = agent->applier;
     const char *why_no_program = stats->program_reason, *why_no_rules = NULL;
+    const bool has_no_ipv4 = stats->rules_reason[0], has_no_ipv6 = stats->rules_reason[1];
     char largest[RIPTIDE_PREFIX_TEXT_BYTES];
 
     reason[0] = '\0';
@@ -329,15 +327,23 @@ static const char *health_of(const struct daemon *daemon, char reason[256])
     }
     if (agent->is_paused)
         return "paused";
+    if (daemon_suspended_s(daemon) > 0 && (why_no_program || why_no_rules)) {
+        snprintf(reason, 256, "%s", why_no_program ? why_no_program : why_no_rules);
+        return "suspended";
+    }
     if (stats->routes_not_taken > 0 && !why_no_rules)
         explain_not_taken(stats, reason);
     if (reason[0] && (stats->backend == RIPTIDE_ROUTES || why_no_program))
-        return "degraded";
+        return stats->routes_not_taken == stats->routes ? "off" : "degraded";
     if (stats->backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {
         snprintf(reason, 256, "windows are given %s only: %s",
                  why_no_rules ? "by the program" : "by routes",
                  why_no_rules ? why_no_rules : why_no_program);
         return "ok";
+    }
+    if (stats->backend == RIPTIDE_ROUTES && has_no_ipv4 != has_no_ipv6) {
+        snprintf(reason, 256, "IPv%c: %s", has_no_ipv4 ? '4' : '6', why_no_rules);
+        return "degraded";
     }
     if (why_no_rules || why_no_program) {
         snprintf(reason, 256, "%s", why_no_rules ? why_no_rules : why_no_program);
@@ -459,29 +465,52 @@ static const struct riptide_route *shown_of(const struct riptide_window *window)
     return window->route ? window->route : window->program;
 }
 
+static bool is_applied(const struct riptide_route *route)
+{
+    return route && route->state == RIPTIDE_ROUTE_APPLIED;
+}
+
 bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *row)
 {
+    const struct riptide_route *shown, *route, *program;
     const struct riptide_window *window;
 
     do {
         if (riptide_agent_next(daemon->agent, cursor, &window) != 0)
             return false;
-    } while (!shown_of(window));
-    row->route = *shown_of(window);
-    row->estimate = window->estimate ? *window->estimate : (struct riptide_estimate){ .cwnd = 0 };
+        shown = shown_of(window);
+    } while (!shown);
+    route = is_applied(window->route) ? window->route : NULL;
+    program = is_applied(window->program) ? window->program : NULL;
+    *row = (struct request_row){ .dst = shown->dst, .by = "-" };
+    if (program) {
+        row->window = program->initcwnd;
+        row->by = route ? "both" : "program";
+    } else if (route) {
+        row->window = route->initcwnd;
+        row->by = "route";
+    } else {
+        snprintf(row->reason, sizeof(row->reason), "%s%s%s",
+                 riptide_name(RIPTIDE_NAMES_ROUTE_STATE, shown->state),
+                 shown->reason[0] ? ": " : "", shown->reason);
+    }
+    if (window->estimate) {
+        row->connections = window->estimate->samples;
+        row->min_rtt_us = window->estimate->min_rtt_us;
+    }
     return true;
 }
 
 json_t *daemon_list(struct daemon *daemon)
 {
     const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
-    const bool is_program = agent->applier->backend != RIPTIDE_ROUTES;
     const char *off = agent->applier->program_reason;
 
-    if (is_program && daemon->settings->applier.dry_run)
+    if (daemon->settings->applier.dry_run)
         off = "a dry run";
-    return json_pack("{s:b, s:b, s:s?}", "paused", agent->is_paused, "is_by_program", is_program,
-                     "why_off", off);
+    if (agent->is_paused)
+        off = "paused, until riptide resume";
+    return json_pack("{s:s?}", "off", off);
 }
 
 /* The program's window for new connections to the peer, independent of routes. */
@@ -491,23 +520,19 @@ static json_t *program_json(const struct daemon *daemon, const struct riptide_wi
     const struct riptide_estimate *estimate = window->estimate;
     uint32_t pacing_percent;
 
-    if (!window->program || window->program->state != RIPTIDE_ROUTE_APPLIED || !estimate)
+    if (!is_applied(window->program) || !estimate)
         return json_null();
     pacing_percent = estimate->pacing_percent == RIPTIDE_AT_ONCE ? 0 : estimate->pacing_percent;
-    return json_pack("{s:s, s:I, s:I, s:b, s:I, s:s?, s:f, s:I, s:I}", "cgroup", stats->cgroup,
-                     "initcwnd", (json_int_t)window->program->initcwnd, "receive_bytes",
-                     (json_int_t)estimate->cwnd_max * PEER_MSS_BYTES, "may_lower",
-                     estimate->may_lower, "pacing_percent", (json_int_t)pacing_percent, "reason",
-                     stats->program_reason, "holdout_percent", holdout_percent(daemon),
-                     "holdout_seed",
-                     (json_int_t)daemon->settings->applier.holdout_seed, "given",
-                     (json_int_t)stats->program.given);
+    return json_pack("{s:s, s:I, s:b, s:I, s:s?, s:f}", "cgroup", stats->cgroup, "initcwnd",
+                     (json_int_t)window->program->initcwnd, "may_lower", estimate->may_lower,
+                     "pacing_percent", (json_int_t)pacing_percent, "reason", stats->program_reason,
+                     "holdout_percent", holdout_percent(daemon));
 }
 
 /* The destination's latest changes among those kept, newest first. */
 static json_t *changes_json(const struct daemon *daemon, const struct riptide_prefix *dst)
 {
-    enum { MOST = 8 };
+    enum { MOST = 4 }; /* two lines of `riptide show DST` have room for them */
     json_t *changes = json_array();
 
     for (unsigned int i = 1; i <= CHANGES && i <= daemon->n_changes; i++) {
@@ -526,43 +551,79 @@ static json_t *changes_json(const struct daemon *daemon, const struct riptide_pr
     return changes;
 }
 
+/*
+ * Why connections do not start with a window of ours, as far as riptided knows; empty: they do.
+ * Returns what to do; NULL: nothing is known, or needed.
+ */
+static const char *explain_reason(const struct daemon *daemon, const struct riptide_prefix *peer,
+                                  const struct riptide_window *window, char reason[256])
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    const struct riptide_estimate *estimate = window->estimate;
+    const struct riptide_route *shown = shown_of(window);
+    const char *why_no_program = "", *why_no_rules = "", *why;
+    char hint[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    reason[0] = '\0';
+    if (is_applied(window->program))
+        why_no_program = stats->program_reason;
+    if (is_applied(window->route))
+        why_no_rules = stats->rules_reason[peer->family == AF_INET ? 0 : 1];
+    if (daemon->settings->applier.dry_run) {
+        snprintf(reason, 256, "a dry run, which gives no window");
+        return NULL;
+    }
+    if (!why_no_program || !why_no_rules)
+        return NULL;
+    if (estimate && estimate->cwnd == 0 && estimate->hint.family) {
+        riptide_prefix_format(&estimate->hint, hint);
+        snprintf(reason, 256, "windows are off for %s, by a hint or a section [prefix]", hint);
+        return "riptide hint lists them";
+    }
+    why = *why_no_program ? why_no_program : why_no_rules;
+    if (*why) {
+        snprintf(reason, 256, "%s", why);
+        return strcmp(why, "paused") == 0 ? "riptide resume" : "riptide status";
+    }
+    if (shown) {
+        why = shown->state == RIPTIDE_ROUTE_WITHDRAWN ? "its time to live has passed" : "";
+        snprintf(reason, 256, "%s: %s", riptide_name(RIPTIDE_NAMES_ROUTE_STATE, shown->state),
+                 shown->reason[0] ? shown->reason : why);
+        return shown->state == RIPTIDE_ROUTE_WITHDRAWN ? NULL : "riptide doctor";
+    }
+    if (!explanation_has_peer(daemon->settings, peer))
+        snprintf(reason, 256, "it is outside of scope, or in exclude");
+    else if (estimate && estimate->cwnd > 0)
+        snprintf(reason, 256, "its window is given in this round");
+    else if (estimate)
+        snprintf(reason, 256, "of the connections seen last none counts");
+    else
+        snprintf(reason, 256, "no connection to it is open to learn from");
+    return NULL;
+}
+
 json_t *daemon_explain(struct daemon *daemon, const struct riptide_prefix *peer)
 {
     const struct riptide_prefix group = explanation_group(daemon->settings, peer);
     const struct riptide_window nothing = { .estimate = NULL }, *found = &nothing;
-    const struct riptide_applier_stats *stats;
     const struct settings *settings = daemon->settings;
-    json_t *window = json_null(), *seen = json_null(), *route = json_null();
+    json_t *window = json_null(), *route = json_null();
     uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
-    const struct riptide_estimate *estimate;
-    const struct riptide_route *shown;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], reason[256];
+    const char *remedy;
 
     riptide_prefix_format(&group, dst);
-    stats = riptide_agent_get_stats(daemon->agent)->applier;
     riptide_agent_find(daemon->agent, &group, &found);
-    estimate = found->estimate;
-    if (estimate && (estimate->cwnd > 0 || estimate->hint.family)) {
-        window = explanation_window(estimate, settings->estimator.ttl_ns, now_ns);
-    } else if (estimate) {
-        seen = explanation_seen(estimate);
-        json_object_set_new(seen, "age_s",
-                            json_real(s_of(now_ns - (uint64_t)estimate->updated_ns)));
-    }
-    shown = shown_of(found);
-    if (shown) {
-        route = explanation_route(shown);
-        if (shown->backend == RIPTIDE_PROGRAM && shown->state == RIPTIDE_ROUTE_APPLIED &&
-            stats->program_reason)
-            json_object_set_new(route, "reason", json_string(stats->program_reason));
-    }
-    return json_pack("{s:s, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:s, s:s?}}",
-                     "destination", dst, "in_scope", explanation_has_peer(settings, peer), "policy",
-                     settings->estimator.policy->name, "dry_run", settings->applier.dry_run,
-                     "window", window, "seen", seen, "route", route, "program",
-                     program_json(daemon, found), "rules", rules_json(daemon, peer->family),
-                     "changes", changes_json(daemon, &group), "apply", "by",
-                     riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), "why", stats->why);
+    if (found->estimate)
+        window = explanation_window(found->estimate, settings->estimator.ttl_ns, now_ns);
+    if (shown_of(found))
+        route = explanation_route(shown_of(found));
+    remedy = explain_reason(daemon, peer, found, reason);
+    return json_pack("{s:s, s:s?, s:s?, s:s, s:o, s:o, s:o, s:o}", "destination", dst,
+                     "reason", reason[0] ? reason : NULL, "do", remedy, "policy",
+                     settings->estimator.policy->name, "window", window, "route", route,
+                     "program", program_json(daemon, found), "changes",
+                     changes_json(daemon, &group));
 }
 
 void answers_print_metrics(FILE *out, const void *from)

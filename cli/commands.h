@@ -6,43 +6,35 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+#include "log.h"
 #include "members.h"
 #include "options.h"
+
+#include <sys/un.h>
 
 /* Exit statuses besides EXIT_SUCCESS, EXIT_FAILURE and EXIT_USAGE. */
 #define EXIT_NOT_RUNNING 3
 #define EXIT_TROUBLE     4 /* what the command was asked about is not as it should be */
 
+/* Each command reads those that riptide.c allows it. */
 struct command_options {
     const char *command; /* its name */
     const char *control; /* the socket, or the name of an instance of riptided@.service */
-    uint32_t table;      /* of riptided's routes */
-    bool help, json;
-    uint32_t top; /* destinations to list; 0: all */
-    struct prefix_list exclude;
-    struct port_list local_ports, remote_ports;
-    bool watch;
-    bool history;
-    bool verbose;
-    bool accepted;
-    uint64_t for_ns;
-    uint32_t hint_cwnd_max;
-    bool hint_off, hint_remove;
+    bool help, json, watch, history, verbose, accepted;
+    uint32_t top;         /* destinations to list; 0: all */
+    uint64_t for_ns;      /* RIPTIDE_NEVER_NS: not given */
+    uint32_t cwnd_max;    /* of a hint, segments; 0: not given */
+    bool is_off, removes; /* likewise */
     char **operands;
     int n_operands;
 };
 
-#define COMMAND_ROW(name, kind, field, help)                                                       \
-    {                                                                                              \
-        name, &value_##kind, offsetof(struct command_options, field), help, NULL                   \
-    }
-
 /* Prints a document as JSON and frees it. Returns the exit status: a failure if it is NULL. */
 int command_print_json(const struct command_options *options, json_t *document);
 
-/* Reports a wrong option or operand. Returns the exit status. */
-int command_refuse(const struct command_options *options, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Reports why the command fails, in lines of 80 columns. Returns the status. */
+int command_say(const struct command_options *options, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Reports an error's line, or the kernel's text for its number. Returns the exit status. */
 int command_fail(const struct command_options *options, const struct riptide_error *error, int r);
@@ -50,6 +42,27 @@ int command_fail(const struct command_options *options, const struct riptide_err
 /* Reads an operand; if it is not a prefix, reports that and returns false. */
 bool command_parse_prefix(const struct command_options *options, const char *operand,
                           struct riptide_prefix *prefix);
+
+/* How long a daemon that does not answer is waited for. */
+enum { CLIENT_TIMEOUT_S = 5 };
+
+/*
+ * Sends the request, which is freed, and waits a few seconds for the answer: an object, which the
+ * caller frees. *pidp is the process of the socket, also without an answer; 0: none, or not
+ * visible. Errors, each with a line: -ENOENT and -ECONNREFUSED (no daemon), -EREMOTEIO (refused,
+ * or a malformed answer), -ETIMEDOUT, -ENOMEM, those of connect(2), send(2) and recv(2).
+ */
+int client_ask(const char *control, json_t *request, json_t **answerp, int *pidp,
+               struct riptide_error *error);
+
+/* Whether the error means that no daemon runs here. */
+bool client_is_absence(int error);
+
+/* The address of --control: a name without a slash is that of an instance of riptided@.service. */
+void client_find_socket(const char *control, struct sockaddr_un *address);
+
+/* Likewise; reports errors, and returns the exit status. */
+int client_ask_or_say(const struct command_options *options, json_t *request, json_t **answerp);
 
 /* Each returns the exit status. */
 int observe_run(const struct command_options *options);
@@ -68,12 +81,5 @@ int absence_report(const struct command_options *options, int error, int pid, co
 
 /* verify --accepted: with which windows the connections began that this host accepts. */
 int accepted_run(const struct command_options *options);
-
-extern const struct option_row status_rows[];
-extern const struct option_row observe_rows[];
-extern const struct option_row show_rows[];
-extern const struct option_row hint_rows[];
-extern const struct option_row doctor_rows[];
-extern const struct option_row verify_rows[];
 
 #endif

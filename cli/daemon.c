@@ -135,8 +135,8 @@ static int finish(struct daemon *daemon)
         files_save(daemon, true);
         log_line(LOG_LEVEL_WARNING,
                  "the rule and its routes (%" PRIu64
-                 ") stay, unmaintained, until `riptide flush --table %" PRIu32 "`",
-                 stats.routes, applier->table);
+                 ") stay, unmaintained, until `riptide flush`",
+                 stats.routes);
         return status;
     }
     r = riptide_agent_stop(daemon->agent, &error);

@@ -6,97 +6,36 @@
 #include "destination.h"
 
 #include "kernel.h"
-#include "log.h"
 #include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define FORMAT "%" JSON_INTEGER_FORMAT
 
 /* The kernel's own window, segments. */
 enum { TEN = 10 };
 
-/* Changes that two lines have room for. */
-enum { MOST_CHANGES = 4 };
-
-#define because(start, ...) snprintf((start)->why, sizeof((start)->why), __VA_ARGS__)
-
 static bool is_state(const json_t *route, const char *state)
 {
     return strcmp(text_of(route, "state"), state) == 0;
 }
 
-/* Our route is in the kernel, and connections take another one. */
-static void explain_other_route(struct start *start, uint8_t family)
-{
-    char rule[KERNEL_RULE_BYTES];
-
-    start->remedy = "riptide doctor";
-    if (kernel_find_before(family, rule))
-        because(start, "a rule of another program comes before ours: %s", rule);
-    else
-        because(start, "the kernel answers by another route than ours");
-}
-
-/* There is no window: the first condition that is missing. */
-static void explain_no_window(struct start *start, const json_t *answer)
-{
-    const json_t *seen = get(answer, "seen"), *left_out = get(seen, "left_out");
-
-    if (!json_is_true(get(answer, "in_scope")))
-        because(start, "it is outside of scope, or in exclude");
-    else if (json_is_object(seen) && number(seen, "counted") == 0)
-        because(start, "none of the " FORMAT " connections seen last counts: " FORMAT
-                       " sent nothing, " FORMAT " idle, " FORMAT " not measured",
-                number(seen, "connections"), number(left_out, "unused"), number(left_out, "idle"),
-                number(left_out, "unmeasured"));
-    else
-        because(start, "no connection to it is open to learn from");
-}
-
-/* Why connections do not start with a window of ours: the first step that fails. */
-static void explain_start(struct start *start, const json_t *answer, uint8_t family)
-{
-    const json_t *window = get(answer, "window"), *route = get(answer, "route");
-    const char *off = text_of(window, "off"), *reason = text_of(route, "reason");
-    const char *no_program = text_of(get(answer, "program"), "reason");
-    const char *no_rules = text_of(get(answer, "rules"), "reason");
-
-    if (json_is_true(get(answer, "dry_run"))) {
-        because(start, "a dry run, which gives no window");
-    } else if (off[0]) {
-        because(start, "windows are off for %s, by a hint or a section [prefix]", off);
-        start->remedy = "riptide hint lists them";
-    } else if (no_program[0] || (is_state(route, "applied") && no_rules[0])) {
-        because(start, "%s", no_program[0] ? no_program : no_rules);
-        start->remedy = strcmp(start->why, "paused") == 0 ? "riptide resume" : "riptide status";
-    } else if (!json_is_object(window) && !json_is_object(route)) {
-        explain_no_window(start, answer);
-    } else if (!json_is_object(route)) {
-        because(start, "its window is given in this round");
-    } else if (is_state(route, "applied")) {
-        explain_other_route(start, family);
-    } else if (is_state(route, "withdrawn")) {
-        because(start, "withdrawn%s%s", reason[0] ? ": " : ", as its time to live has passed",
-                reason);
-    } else {
-        because(start, "%s: %s", text_of(route, "state"), reason);
-        start->remedy = "riptide doctor";
-    }
-}
-
 void destination_find_start(struct start *start, const json_t *answer,
-                            const struct kernel_route *route, uint8_t family)
+                            const struct kernel_route *route)
 {
+    const char *reason = text_of(answer, "reason");
     const json_t *program = get(answer, "program");
     const json_int_t given = number(program, "initcwnd");
-    const bool is_given = given > 0 && !text_of(program, "reason")[0] &&
-                          json_is_false(get(answer, "dry_run"));
+    const bool is_given = given > 0 && !*reason && !*text_of(program, "reason");
+    struct kernel_rules rules;
+    const char *before = "";
 
-    *start = (struct start){ .window = 0 };
+    *start = (struct start){ .remedy = text_of(answer, "do") };
     if (route->error) {
-        because(start, "the kernel has no route: %s", strerror(-route->error));
+        snprintf(start->why, sizeof(start->why), "the kernel has no route: %s",
+                 strerror(-route->error));
         return;
     }
     start->window = route->initcwnd ? route->initcwnd : TEN;
@@ -104,52 +43,54 @@ void destination_find_start(struct start *start, const json_t *answer,
     /* Without losses or a hint the program leaves a larger window of the route. */
     if (is_given && (json_is_true(get(program, "may_lower")) || given > start->window))
         start->window = given;
-    if (!start->is_ours)
-        explain_start(start, answer, family);
+    if (start->is_ours || *reason) {
+        snprintf(start->why, sizeof(start->why), "%s", start->is_ours ? "" : reason);
+        return;
+    }
+    if (kernel_read_rules(&rules) == 0)
+        before = rules.before[route->match.family != AF_INET];
+    start->remedy = "riptide doctor";
+    snprintf(start->why, sizeof(start->why), "%s%s",
+             *before ? "a rule of another program comes before ours: "
+                     : "the kernel answers by another route than ours",
+             before);
 }
 
-/* "3 count, 0.2 s ago; left out: 2 idle". */
-static void put_connections(const json_t *counted, json_int_t n, double ago_s)
+/* "3 counted, 0.2 s ago; left out: 2 idle". */
+static void put_connections(const json_t *window)
 {
     const char *reason, *lead = "; left out: ";
-    char text[128], span[TEXT_SPAN_BYTES];
-    size_t end = (size_t)snprintf(text, sizeof(text), FORMAT " counted, %s ago", n,
-                                  text_span(span, ago_s));
+    char left_out[96] = "", span[TEXT_SPAN_BYTES];
     json_t *value;
+    int n = 0;
 
-    json_object_foreach(json_object_get(counted, "left_out"), reason, value)
+    json_object_foreach(json_object_get(window, "left_out"), reason, value)
     {
-        if (json_integer_value(value) == 0 || end >= sizeof(text))
+        if (json_integer_value(value) == 0)
             continue;
-        end += (size_t)snprintf(text + end, sizeof(text) - end, "%s" FORMAT " %s", lead,
-                                json_integer_value(value), reason);
+        n += snprintf(left_out + n, sizeof(left_out) - (size_t)n, "%s" FORMAT " %s", lead,
+                      json_integer_value(value), reason);
         lead = ", ";
     }
-    text_field(stdout, "connections", "%s", text);
-}
-
-static void put_path(const json_t *evidence)
-{
-    const double min_rtt_ms = real(evidence, "min_rtt_ms");
-
-    if (min_rtt_ms > 0 && json_is_integer(get(evidence, "fitting")))
-        text_field(stdout, "path", "round trip %.1f ms; first flights that fit: " FORMAT " of "
-                   FORMAT " to grow; that lost: " FORMAT " of 16 to shrink", min_rtt_ms,
-                   number(evidence, "fitting"), number(evidence, "wait"),
-                   number(evidence, "against"));
-    else if (min_rtt_ms > 0)
-        text_field(stdout, "path", "round trip %.1f ms", min_rtt_ms);
+    text_field(stdout, "connections", FORMAT " counted, %s ago%s", number(window, "connections"),
+               text_span(span, real(window, "age_s")), left_out);
 }
 
 static void put_window(const json_t *answer, const json_t *window)
 {
     const char *hint = text_of(window, "hint");
-    char end[TEXT_SPAN_BYTES + 16] = "", span[TEXT_SPAN_BYTES];
+    char end[TEXT_SPAN_BYTES + 16] = "", span[TEXT_SPAN_BYTES], flights[128] = "";
 
-    put_connections(window, number(window, "connections"), real(window, "age_s"));
-    put_path(get(window, "evidence"));
-    text_field(stdout, "computed", "%.1f segments, by policy %s", real(window, "smoothed"),
-               text_of(answer, "policy"));
+    put_connections(window);
+    if (json_is_integer(get(window, "wait")))
+        snprintf(flights, sizeof(flights), "; first flights that fit: " FORMAT " of " FORMAT
+                 " to grow; that lost: " FORMAT " of 16 to shrink", number(window, "fitting"),
+                 number(window, "wait"), number(window, "against"));
+    if (real(window, "min_rtt_ms") > 0)
+        text_field(stdout, "path", "round trip %.1f ms%s", real(window, "min_rtt_ms"), flights);
+    if (real(window, "smoothed") > 0)
+        text_field(stdout, "computed", "%.1f segments, by policy %s", real(window, "smoothed"),
+                   text_of(answer, "policy"));
     if (number(window, "cwnd") == 0)
         return;
     text_field(stdout, "bounds", FORMAT " to " FORMAT "%s%s%s", number(window, "cwnd_min"),
@@ -217,8 +158,6 @@ static void put_changes(const json_t *changes)
             n += snprintf(text + n, sizeof(text) - (size_t)n, FORMAT, number(change, "initcwnd"));
         else
             n += snprintf(text + n, sizeof(text) - (size_t)n, "%s", text_of(change, "state"));
-        if (i == MOST_CHANGES - 1)
-            break;
     }
     if (n > 0)
         text_field(stdout, "changes", "%s", text);
@@ -227,7 +166,6 @@ static void put_changes(const json_t *changes)
 int destination_print(const struct command_options *options, const struct riptide_prefix *dst,
                       json_t *answer)
 {
-    const json_t *window = get(answer, "window"), *seen = get(answer, "seen");
     const struct kernel_query query = { .peer = *dst };
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct kernel_route route;
@@ -237,7 +175,7 @@ int destination_print(const struct command_options *options, const struct riptid
         return command_print_json(options, answer);
     riptide_prefix_format(dst, text);
     kernel_find_route(&query, &route);
-    destination_find_start(&start, answer, &route, dst->family);
+    destination_find_start(&start, answer, &route);
     if (start.window)
         printf("%s: connections start with " FORMAT " segments%s\n", text, start.window,
                start.is_ours || start.window != TEN ? "" : " (the kernel's)");
@@ -247,17 +185,15 @@ int destination_print(const struct command_options *options, const struct riptid
         text_field(stdout, "why", "%s", start.why);
     if (strcmp(text, text_of(answer, "destination")) != 0)
         text_field(stdout, "part of", "%s", text_of(answer, "destination"));
-    if (json_is_object(window))
-        put_window(answer, window);
-    else if (json_is_object(seen))
-        put_connections(seen, number(seen, "counted"), real(seen, "age_s"));
+    if (json_is_object(get(answer, "window")))
+        put_window(answer, get(answer, "window"));
     if (json_is_object(get(answer, "program")))
         put_program(get(answer, "program"));
     if (json_is_object(get(answer, "route")))
         put_route(get(answer, "route"), get(answer, "program"));
     put_kernel(&route);
     put_changes(get(answer, "changes"));
-    if (start.remedy)
+    if (*start.remedy)
         text_field(stdout, "do", "%s", start.remedy);
     json_decref(answer);
     return EXIT_SUCCESS;

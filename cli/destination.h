@@ -9,12 +9,12 @@
 struct start {
     json_int_t window; /* segments; 0: they cannot */
     bool is_ours;
-    char why[512];      /* it is not ours; empty: it is */
-    const char *remedy; /* NULL: none is known, or needed */
+    char why[256];      /* it is not ours; empty: it is */
+    const char *remedy; /* of the answer, or static; empty: none is known, or needed */
 };
 
 void destination_find_start(struct start *start, const json_t *answer,
-                            const struct kernel_route *route, uint8_t family);
+                            const struct kernel_route *route);
 
 /* Prints that, and how the window comes about. Frees the answer. Returns the exit status. */
 int destination_print(const struct command_options *options, const struct riptide_prefix *dst,

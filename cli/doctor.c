@@ -1,190 +1,291 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide doctor: reads the host, and prints problems and advice, each with its remedy. */
-#include "checks.h"
-#include "client.h"
+#include "commands.h"
+#include "kernel.h"
+#include "settings.h"
 #include "text.h"
 
+#include <errno.h>
 #include <linux/capability.h>
-#include <linux/magic.h>
-#include <riptide/agent.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Not in headers before 5.8. */
 enum { NUMBER_OF_CAP_BPF = 39 };
 
-const struct option_row doctor_rows[] = {
-    COMMAND_ROW("verbose", flag, verbose, "print the checks that passed as well; also -v"),
-    { .name = NULL },
+/* The segment size of Ethernet without options. */
+enum { MSS_BYTES = 1460 };
+
+/* Bits of net.ipv4.tcp_fastopen, from include/net/tcp.h. */
+enum { TFO_SERVER = 2, TFO_WITHOUT_COOKIE = 0x200 };
+
+struct host {
+    json_t *status; /* of riptided; NULL: it does not answer */
+    int error;      /* 0, or that of asking it */
+    struct kernel_rules rules;
+    /* As riptided gives windows, or would: */
+    char by[16], why[256]; /* the backend, and why `auto` chose it; empty: it did not */
+    json_int_t cwnd_max;
+    json_t *findings;
 };
 
-/* Up to three numbers of a sysctl; -1 for those that cannot be read. */
-static void read_sysctl(const char *name, long values[], int n)
-{
-    char path[64];
-    FILE *file;
+static const char passed[] = "passed", advice[] = "advice", problem[] = "PROBLEM";
 
-    snprintf(path, sizeof(path), "/proc/sys/net/ipv4/%s", name);
-    for (int i = 0; i < n; i++)
-        values[i] = -1;
-    file = fopen(path, "re");
-    if (!file)
+static void found(struct host *host, const char *check, const char *kind, const char *remedy,
+                  const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+static void found(struct host *host, const char *check, const char *kind, const char *remedy,
+                  const char *format, ...)
+{
+    char what[TEXT_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    json_array_append_new(host->findings,
+                          json_pack("{s:s, s:s, s:s, s:s}", "check", check, "kind", kind, "what",
+                                    what, "do", remedy));
+}
+
+static void check_daemon(struct host *host)
+{
+    const char *health = text_of(host->status, "health"), *reason = text_of(host->status, "reason");
+    const bool is_asked_for = !strcmp(health, "paused");
+    int pid;
+
+    if (host->error == -ETIMEDOUT)
+        found(host, "daemon", problem, "systemctl restart riptided (riptide status)",
+              "riptided does not answer: what it has given stays, unmaintained");
+    else if (host->status && (!strcmp(health, "ok") || !strcmp(health, "starting")))
+        found(host, "daemon", passed, "", "riptided runs and gives windows");
+    else if (host->status)
+        found(host, "daemon", is_asked_for ? advice : problem,
+              is_asked_for ? "riptide resume" : "riptide status", "riptided is %s%s%s", health,
+              *reason ? ": " : "", reason);
+    else if (kernel_find_holder(&pid))
+        found(host, "daemon", advice, "riptide doctor --control FILE, if it is riptided",
+              "process %d manages this network namespace: an agent that embeds the library, or a "
+              "riptided with another --control", pid);
+    else if (host->rules.n_ours > 0)
+        found(host, "daemon", problem, "systemctl start riptided; or, to remove them: riptide flush",
+              "riptided is not running, and has left its rules, which nobody maintains");
+    else
+        found(host, "daemon", advice, "systemctl start riptided", "riptided is not running");
+}
+
+/* Reads what riptided would do by its configuration: a dry start. Returns whether it could. */
+static bool try_start(struct host *host, const char *control)
+{
+    char file[160], *argv[] = { "riptided", "--config", file };
+    struct riptide_applier_stats stats = { .why = NULL };
+    struct riptide_applier *applier = NULL;
+    struct riptide_error error;
+    struct settings settings;
+    int r;
+
+    snprintf(file, sizeof(file), "/etc/riptide/%s.conf", control);
+    r = settings_load(&settings, strchr(control, '/') ? 1 : 3, argv, &error);
+    settings.applier.dry_run = true;
+    if (r == 0)
+        r = riptide_applier_new(&applier, &settings.applier, &error);
+    if (r == 0)
+        r = riptide_applier_start(applier, &error);
+    if (r == 0)
+        riptide_applier_get_stats(applier, &stats, sizeof(stats));
+    settings_explain_refusal(&settings, &error);
+    if (r < 0)
+        found(host, "start", problem, "change that, or the configuration", "%s", error.text);
+    snprintf(host->by, sizeof(host->by), "%s", riptide_name(RIPTIDE_NAMES_BACKEND, stats.backend));
+    snprintf(host->why, sizeof(host->why), "%s", stats.why ? stats.why : "");
+    host->cwnd_max = settings.estimator.cwnd_max;
+    riptide_applier_free(applier);
+    settings_deinit(&settings);
+    return r == 0;
+}
+
+/* Then `auto` chooses the program alone, which misses nothing. */
+static bool keeps_idle_windows(void)
+{
+    return kernel_read_sysctl("tcp_slow_start_after_idle", 0) == 0;
+}
+
+/* Whether riptided can start, and by what it gives windows, or would. */
+static void check_start(struct host *host, const char *control)
+{
+    const json_t *apply = get(host->status, "apply");
+    bool is_program;
+
+    if (host->status) {
+        snprintf(host->by, sizeof(host->by), "%s", text_of(apply, "by"));
+        snprintf(host->why, sizeof(host->why), "%s", text_of(apply, "why"));
+        host->cwnd_max = number(host->status, "cwnd_max");
+    } else if (!try_start(host, control)) {
         return;
-    for (int i = 0; i < n; i++) {
-        if (fscanf(file, "%ld", &values[i]) != 1)
-            break;
     }
-    fclose(file);
+    is_program = !strcmp(host->by, "program");
+    if (!host->status && prctl(PR_CAPBSET_READ, CAP_NET_ADMIN) <= 0)
+        found(host, "start", problem, "give the container CAP_NET_ADMIN and CAP_BPF",
+              "no process here can have CAP_NET_ADMIN: riptided cannot start");
+    else if (!host->status && prctl(PR_CAPBSET_READ, NUMBER_OF_CAP_BPF) <= 0)
+        found(host, "start", advice, "give the container CAP_BPF",
+              "no process here can have CAP_BPF: windows by routes alone");
+    else if (host->why[0] && strcmp(host->by, "both") != 0 && !(is_program && keeps_idle_windows()))
+        found(host, "start", advice, "remove that cause, and restart riptided",
+              "windows by %s alone: %s", is_program ? "the program" : "routes", host->why);
+    else
+        found(host, "start", passed, "", "windows by %s, as configured", host->by);
+}
+
+static void check_rules(struct host *host)
+{
+    const char *before = host->rules.before[host->rules.before[0][0] == '\0'];
+    const bool is_taken = number(host->status, "not_taken") == 0;
+
+    if (!before[0])
+        found(host, "rules", passed, "", "no rule of another program comes before ours");
+    else
+        found(host, "rules", is_taken ? advice : problem,
+              "ip rule del, if it is not needed; else apply = program",
+              "connections %suse our routes, as a rule of another program comes first: %s",
+              is_taken ? "that match it do not " : "do not ", before);
 }
 
 /* systemd's own tool shows which files count, and in which order: the last line of a key counts. */
-static void read_networkd(struct host *host)
+static void check_networkd(struct host *host)
 {
+    bool keeps_routes = access("/run/systemd/netif/state", F_OK) != 0, keeps_rules = keeps_routes;
     char line[256], key[40], value[8];
-    bool is_yes;
-    FILE *out;
+    bool is_no;
+    FILE *out = NULL;
 
-    if (access("/run/systemd/netif/state", F_OK) != 0)
-        return;
-    host->removes_routes = host->removes_rules = true;
-    out = popen("systemd-analyze cat-config systemd/networkd.conf 2>&-", "re");
+    if (!keeps_routes)
+        out = popen("systemd-analyze cat-config systemd/networkd.conf 2>&-", "re");
     while (out && fgets(line, sizeof(line), out)) {
         if (sscanf(line, " %39[A-Za-z] = %7s", key, value) != 2)
             continue;
-        is_yes = strchr("1yYtT", value[0]) || !strcasecmp(value, "on");
+        is_no = !strchr("1yYtT", value[0]) && strcasecmp(value, "on") != 0;
         if (!strcmp(key, "ManageForeignRoutes"))
-            host->removes_routes = is_yes;
+            keeps_routes = is_no;
         if (!strcmp(key, "ManageForeignRoutingPolicyRules"))
-            host->removes_rules = is_yes;
+            keeps_rules = is_no;
     }
     if (out)
         pclose(out);
+    if (keeps_routes && keeps_rules)
+        found(host, "networkd", passed, "", "systemd-networkd leaves our rules and routes alone");
+    else
+        found(host, "networkd", problem,
+              "ManageForeignRoutes=no and ManageForeignRoutingPolicyRules=no in section [Network] "
+              "of /etc/systemd/networkd.conf; systemctl restart systemd-networkd",
+              "systemd-networkd removes our %s when it restarts or sets up a link",
+              keeps_routes ? "rules" : keeps_rules ? "routes" : "rules and routes");
 }
 
-/* Whether riptided could install its rules and routes: a dry start. */
-static int read_conflict(struct host *host, uint32_t table, struct riptide_error *error)
+/*
+ * How many segments a peer may send at once on a connection that this host has opened: half of
+ * tcp_rmem[1], with the default scaling (tcp_select_initial_window in net/ipv4/tcp_output.c). If
+ * the peer opens it, our SYN-ACK offers at most 65,535 bytes, whatever tcp_rmem is.
+ */
+static void check_receiver(struct host *host)
 {
-    struct riptide_error conflict = { .text = "" };
-    struct riptide_applier_config config;
-    struct riptide_applier *applier;
-    int r;
+    const long begins = kernel_read_sysctl("tcp_rmem", 1) / 2 / MSS_BYTES;
+    const long needed = 2 * (long)host->cwnd_max * MSS_BYTES, most = kernel_read_sysctl("tcp_rmem", 2);
+    char remedy[96];
 
-    riptide_applier_config_init(&config, sizeof(config));
-    config.backend = RIPTIDE_ROUTES;
-    config.dry_run = true;
-    config.table = table;
-    r = riptide_applier_new(&applier, &config, error);
-    if (r < 0)
-        return r;
-    if (riptide_applier_start(applier, &conflict) == 0)
-        conflict.text[0] = '\0';
-    /* "applier.table: ...": the key in the configuration is table. */
-    snprintf(host->conflict, sizeof(host->conflict), "%s",
-             conflict.text + (conflict.field ? strlen("applier.") : 0));
-    riptide_applier_free(applier);
-    return 0;
+    snprintf(remedy, sizeof(remedy), "sysctl -w net.ipv4.tcp_rmem=\"%ld %ld %ld\"",
+             kernel_read_sysctl("tcp_rmem", 0), needed, most > needed ? most : needed);
+    /* The program asks the kernel for more, where riptided knows the peer. */
+    if (begins >= host->cwnd_max || (host->status && strcmp(host->by, "routes") != 0))
+        found(host, "receiver", passed, "", "peers may begin with the largest window");
+    else
+        found(host, "receiver", advice, remedy,
+              "peers may begin with %ld segments, not %ld, on connections that this host opens",
+              begins, (long)host->cwnd_max);
 }
 
-static void ask_daemon(struct host *host, const char *control)
+static void check_idle(struct host *host)
 {
-    struct riptide_estimator_config defaults;
-    struct riptide_error error;
-    const json_t *apply;
-    json_t *answer;
-
-    riptide_estimator_config_init(&defaults, sizeof(defaults));
-    host->cwnd_max = defaults.cwnd_max;
-    host->is_there = kernel_find_holder(&host->pid);
-    host->error = client_ask(control, json_pack("{s:s}", "request", "status"), &answer, NULL,
-                             &error);
-    if (host->error < 0)
-        return;
-    apply = get(answer, "apply");
-    snprintf(host->health, sizeof(host->health), "%s", text_of(answer, "health"));
-    host->is_well = !strcmp(host->health, "ok") || !strcmp(host->health, "starting");
-    snprintf(host->reason, sizeof(host->reason), "%s", text_of(answer, "reason"));
-    snprintf(host->by, sizeof(host->by), "%s", text_of(apply, "by"));
-    snprintf(host->why, sizeof(host->why), "%s", text_of(apply, "why"));
-    host->not_taken = number(answer, "not_taken") > 0;
-    if (number(answer, "cwnd_max") > 0)
-        host->cwnd_max = (uint32_t)number(answer, "cwnd_max");
-    json_decref(answer);
+    if (keeps_idle_windows())
+        found(host, "idle-restart", advice,
+              "sysctl -w net.ipv4.tcp_slow_start_after_idle=1, where paths change",
+              "idle connections keep their window, however old");
+    else if (!strcmp(host->by, "program") && !host->why[0])
+        found(host, "idle-restart", advice,
+              "apply = auto, or sysctl -w net.ipv4.tcp_slow_start_after_idle=0",
+              "idle connections restart with their route's window, not ours");
+    else
+        found(host, "idle-restart", passed, "", "idle connections restart with a window of ours");
 }
 
-static int read_host(struct host *host, const struct command_options *options,
-                     struct riptide_error *error)
+static void check_fastopen(struct host *host)
 {
-    struct statfs cgroup;
-    int r;
+    const long bits = kernel_read_sysctl("tcp_fastopen", 0);
+    char remedy[64];
 
-    *host = (struct host){ .has_cgroup2 = statfs("/sys/fs/cgroup", &cgroup) == 0 &&
-                                          cgroup.f_type == CGROUP2_SUPER_MAGIC };
-    ask_daemon(host, options->control);
-    read_sysctl("tcp_rmem", host->rmem_bytes, 3);
-    read_sysctl("tcp_slow_start_after_idle", &host->slow_start_after_idle, 1);
-    read_sysctl("tcp_fastopen", &host->fastopen, 1);
-    host->may_write_routes = prctl(PR_CAPBSET_READ, CAP_NET_ADMIN) > 0;
-    host->may_load_program = prctl(PR_CAPBSET_READ, NUMBER_OF_CAP_BPF) > 0;
-    read_networkd(host);
-    if (!kernel_find_before(AF_INET, host->before))
-        kernel_find_before(AF_INET6, host->before);
-    r = kernel_find_left(options->table, &host->left);
-    if (r == 0)
-        r = read_conflict(host, options->table, error);
-    return r;
+    snprintf(remedy, sizeof(remedy), "sysctl -w net.ipv4.tcp_fastopen=%ld",
+             bits & ~(long)TFO_WITHOUT_COOKIE);
+    if (bits >= 0 && bits & TFO_SERVER && bits & TFO_WITHOUT_COOKIE)
+        found(host, "fastopen", problem, remedy,
+              "TCP Fast Open without cookies: one forged SYN draws a whole window to its victim");
+    else
+        found(host, "fastopen", passed, "", "TCP Fast Open asks for cookies, or is off");
 }
 
-static const char *const kinds[] = { "passed", "advice", "PROBLEM" };
-
-static void print(const struct finding findings[N_CHECKS], const unsigned int n_of[], bool all)
+/* Prints those of a kind. Returns their number. */
+static unsigned int print(FILE *out, const json_t *findings, const char *kind)
 {
-    printf("%u problem%s, %u advice, %u checks passed%s\n", n_of[PROBLEM],
-           n_of[PROBLEM] == 1 ? "" : "s", n_of[ADVICE], n_of[PASSED],
-           all ? "" : " (riptide doctor -v lists them)");
-    for (int kind = PROBLEM; kind >= (all ? PASSED : ADVICE); kind--) {
-        for (size_t i = 0; i < N_CHECKS; i++) {
-            if (findings[i].kind != (enum kind)kind)
-                continue;
-            text_field(stdout, kinds[kind], "%s: %s", findings[i].check, findings[i].what);
-            if (findings[i].remedy[0])
-                text_field(stdout, "  do", "%s", findings[i].remedy);
-        }
+    const json_t *finding;
+    unsigned int n = 0;
+    size_t i;
+
+    json_array_foreach(findings, i, finding)
+    {
+        if (strcmp(text_of(finding, "kind"), kind) != 0)
+            continue;
+        n++;
+        text_field(out, kind, "%s: %s", text_of(finding, "check"), text_of(finding, "what"));
+        if (text_of(finding, "do")[0])
+            text_field(out, "  do", "%s", text_of(finding, "do"));
     }
-}
-
-static json_t *to_json(const struct finding findings[N_CHECKS])
-{
-    json_t *rows = json_array();
-
-    for (size_t i = 0; i < N_CHECKS; i++)
-        json_array_append_new(
-            rows, json_pack("{s:s, s:s, s:s, s:s}", "check", findings[i].check, "kind",
-                            kinds[findings[i].kind], "what", findings[i].what, "do",
-                            findings[i].remedy));
-    return json_pack("{s:o}", "findings", rows);
+    return n;
 }
 
 int doctor_run(const struct command_options *options)
 {
-    struct riptide_error error = { .text = "" };
-    struct finding findings[N_CHECKS];
-    unsigned int n_of[PROBLEM + 1] = { 0 };
-    struct host host;
-    int status = EXIT_SUCCESS, r = read_host(&host, options, &error);
+    struct host host = { .findings = json_array() };
+    struct riptide_error error;
+    unsigned int n_problems;
+    int pid, status = EXIT_SUCCESS;
 
-    if (r < 0)
-        return command_fail(options, &error, r);
-    for (unsigned int i = 0; i < N_CHECKS; i++) {
-        checks_judge(i, &host, &findings[i]);
-        n_of[findings[i].kind]++;
+    host.error = client_ask(options->control, json_pack("{s:s}", "request", "status"), &host.status,
+                            &pid, &error);
+    kernel_read_rules(&host.rules);
+    check_daemon(&host);
+    check_start(&host, options->control);
+    if (strcmp(host.by, "program") != 0) {
+        check_rules(&host);
+        check_networkd(&host);
     }
-    if (options->json)
-        status = command_print_json(options, to_json(findings));
-    else
-        print(findings, n_of, options->verbose);
-    return status == EXIT_SUCCESS && n_of[PROBLEM] > 0 ? EXIT_TROUBLE : status;
+    check_receiver(&host);
+    check_idle(&host);
+    check_fastopen(&host);
+    json_decref(host.status);
+    n_problems = print(NULL, host.findings, problem);
+    if (options->json) {
+        status = command_print_json(options, json_pack("{s:o}", "findings", host.findings));
+        return status == EXIT_SUCCESS && n_problems > 0 ? EXIT_TROUBLE : status;
+    }
+    printf("%u problem%s, %u advice, %u checks passed%s\n", n_problems, n_problems == 1 ? "" : "s",
+           print(NULL, host.findings, advice), print(NULL, host.findings, passed),
+           options->verbose ? "" : " (riptide doctor -v lists them)");
+    print(stdout, host.findings, problem);
+    print(stdout, host.findings, advice);
+    if (options->verbose)
+        print(stdout, host.findings, passed);
+    json_decref(host.findings);
+    return n_problems > 0 ? EXIT_TROUBLE : EXIT_SUCCESS;
 }

@@ -71,69 +71,32 @@ static double seconds(uint64_t from_ns, uint64_t to_ns)
     return to_ns > from_ns ? (double)(to_ns - from_ns) / NS_PER_S : 0;
 }
 
-static json_t *left_out_of(const uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS])
-{
-    return json_pack("{s:I, s:I, s:I}", "unused", (json_int_t)left_out[RIPTIDE_LEFT_OUT_UNUSED - 1],
-                     "idle", (json_int_t)left_out[RIPTIDE_LEFT_OUT_IDLE - 1], "unmeasured",
-                     (json_int_t)left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1]);
-}
-
-json_t *explanation_seen(const struct riptide_estimate *estimate)
-{
-    json_int_t n = estimate->samples;
-
-    for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
-        n += estimate->left_out[i];
-    return json_pack("{s:I, s:I, s:o}", "connections", n, "counted",
-                     (json_int_t)estimate->samples, "left_out", left_out_of(estimate->left_out));
-}
-
-/* The bound that moved the window, by more than it is rounded; null: none. */
-static json_t *limit_of(const struct riptide_estimate *estimate)
-{
-    double moved = estimate->cwnd - estimate->smoothed;
-
-    if (estimate->cwnd == 0 || (moved > -0.5 && moved <= 0.5))
-        return json_null();
-    if (moved < 0)
-        return json_string("max");
-    return json_string(estimate->cwnd == estimate->base_cwnd ? "base" : "min");
-}
-
-/* The path, and a policy's counters of first flights. */
-static json_t *evidence_of(const struct riptide_estimate *estimate)
-{
-    json_t *evidence =
-        json_pack("{s:o, s:o}", "min_rtt_ms",
-                  estimate->min_rtt_us ? json_real(estimate->min_rtt_us / MS_PER_S) : json_null(),
-                  "wait", figure_or_null(estimate->wait));
-
-    json_object_set_new(evidence, "fitting",
-                        estimate->wait ? json_integer(estimate->fitting) : json_null());
-    json_object_set_new(evidence, "against",
-                        estimate->wait ? json_integer(estimate->against) : json_null());
-    return evidence;
-}
-
 json_t *explanation_window(const struct riptide_estimate *estimate, uint64_t ttl_ns,
                            uint64_t now_ns)
 {
     const struct riptide_prefix none = { .family = 0 };
-    bool is_off = estimate->cwnd == 0;
+    const uint32_t *left_out = estimate->left_out;
+    const bool is_off = estimate->cwnd == 0, has_flights = estimate->wait > 0;
     /* It may have been computed before this boot. */
-    uint64_t age_ns = now_ns - (uint64_t)estimate->updated_ns;
+    const uint64_t age_ns = now_ns - (uint64_t)estimate->updated_ns;
+    const double expires_s = seconds(age_ns, ttl_ns);
 
     return json_pack(
-        "{s:I, s:o, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:f, s:o, s:o}",
-        "connections", (json_int_t)estimate->samples, "left_out", left_out_of(estimate->left_out),
-        "smoothed", estimate->smoothed, "limited_by", limit_of(estimate), "cwnd_min",
-        (json_int_t)estimate->cwnd_min, "cwnd_max", (json_int_t)estimate->cwnd_max, "hint",
-        prefix_json(is_off ? &none : &estimate->hint), "off",
+        "{s:I, s:{s:I, s:I, s:I}, s:f, s:I, s:I, s:o, s:o, s:o, s:I, s:f, s:o, s:o, s:o, s:o, s:o}",
+        "connections", (json_int_t)estimate->samples, "left_out", "unused",
+        (json_int_t)left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], "idle",
+        (json_int_t)left_out[RIPTIDE_LEFT_OUT_IDLE - 1], "unmeasured",
+        (json_int_t)left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1], "smoothed", estimate->smoothed,
+        "cwnd_min", (json_int_t)estimate->cwnd_min, "cwnd_max", (json_int_t)estimate->cwnd_max,
+        "hint", prefix_json(is_off ? &none : &estimate->hint), "off",
         prefix_json(is_off ? &estimate->hint : &none), "base_cwnd",
         figure_or_null(estimate->base_cwnd), "cwnd", (json_int_t)estimate->cwnd, "age_s",
         (double)age_ns / NS_PER_S, "expires_s",
-        ttl_ns == RIPTIDE_NEVER_NS ? json_null() : json_real(seconds(age_ns, ttl_ns)), "evidence",
-        evidence_of(estimate));
+        ttl_ns == RIPTIDE_NEVER_NS ? json_null() : json_real(expires_s), "min_rtt_ms",
+        estimate->min_rtt_us ? json_real(estimate->min_rtt_us / MS_PER_S) : json_null(), "fitting",
+        has_flights ? json_integer(estimate->fitting) : json_null(), "against",
+        has_flights ? json_integer(estimate->against) : json_null(), "wait",
+        figure_or_null(estimate->wait));
 }
 
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns)
@@ -151,21 +114,4 @@ json_t *explanation_route(const struct riptide_route *route)
     return json_pack("{s:o, s:s, s:I, s:o}", "dst", prefix_json(&route->dst), "state",
                      state_of(route), "initcwnd", (json_int_t)route->initcwnd,
                      "reason", text_or_null(route->reason[0] ? route->reason : NULL));
-}
-
-/* One line of text: an array would take five times the work at both ends. */
-json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate)
-{
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], line[sizeof(dst) + sizeof(route->reason) + 80];
-    json_t *text;
-    int n;
-
-    riptide_prefix_format(&route->dst, dst);
-    n = snprintf(line, sizeof(line), "%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32, dst,
-                 state_of(route), route->initcwnd, estimate->cwnd, estimate->samples,
-                 estimate->min_rtt_us);
-    if (route->reason[0])
-        snprintf(line + n, sizeof(line) - (size_t)n, "\t%s", route->reason);
-    text = json_string(line);
-    return text ? text : json_stringn(line, (size_t)n); /* a reason that is not UTF-8 */
 }

@@ -18,20 +18,14 @@ bool explanation_has_peer(const struct settings *settings, const struct riptide_
 struct riptide_prefix explanation_group(const struct settings *settings,
                                      const struct riptide_prefix *peer);
 
-/* How the window was computed. NULL: no memory. */
+/* How the window was computed; cwnd 0: why there is none. NULL: no memory. */
 json_t *explanation_window(const struct riptide_estimate *estimate, uint64_t ttl_ns,
                            uint64_t now_ns);
-
-/* How many connections a dump had, and those that a policy left out, by reason. */
-json_t *explanation_seen(const struct riptide_estimate *estimate);
 
 /* A hint, and its remaining time. */
 json_t *explanation_hint(const struct riptide_hint *hint, uint64_t now_ns);
 
 /* A route, or a window of the program. */
 json_t *explanation_route(const struct riptide_route *route);
-
-/* A row of a long list, whose elements run_show in request.c names. */
-json_t *explanation_row(const struct riptide_route *route, const struct riptide_estimate *estimate);
 
 #endif

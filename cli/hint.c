@@ -3,8 +3,7 @@
  * riptide hint: lowers windows for a while, by knowledge that connections do not show; removes
  * hints, and lists them.
  */
-#include "client.h"
-#include "log.h"
+#include "commands.h"
 #include "request.h"
 #include "text.h"
 
@@ -14,70 +13,53 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define FORMAT    "%" JSON_INTEGER_FORMAT
 
-const struct option_row hint_rows[] = {
-    COMMAND_ROW("max", u32, hint_cwnd_max, "no window above N segments"),
-    COMMAND_ROW("off", flag, hint_off, "no windows"),
-    COMMAND_ROW("for", duration, for_ns,
-                "duration, at most a year (default 366d); the same PREFIX again replaces its hint"),
-    COMMAND_ROW("remove", flag, hint_remove,
-                "remove the hint for PREFIX; sections of the file stay"),
-    { .name = NULL },
-};
-
-static bool has_limits(const struct command_options *options)
-{
-    return options->hint_cwnd_max > 0 || options->hint_off;
-}
-
 /* Reports missing options, and values that riptided would refuse by its own names. */
-static int check(const struct command_options *options)
+static int check(const struct command_options *options, struct riptide_prefix *dst)
 {
+    const bool has_limits = options->cwnd_max > 0 || options->is_off;
+    const bool is_forever = options->for_ns == RIPTIDE_NEVER_NS;
+
     if (options->n_operands != 1)
-        return command_refuse(options, "one PREFIX is needed");
-    if (options->hint_remove)
-        return has_limits(options)
-                   ? command_refuse(options, "--remove: not with --max or --off")
-                   : EXIT_SUCCESS;
-    if (options->for_ns < NS_PER_MS || options->for_ns > REQUEST_MAX_HINT_MS * NS_PER_MS)
-        return command_refuse(options, "--for TIME: 1ms to 366d");
-    if (options->hint_cwnd_max > RIPTIDE_CWND_LIMIT)
-        return command_refuse(options, "--max N: 1 to %d", RIPTIDE_CWND_LIMIT);
-    if (options->hint_cwnd_max == 0 && !options->hint_off)
-        return command_refuse(options, "--max N, above 0, or --off is needed");
+        return command_say(options, EXIT_USAGE, "one PREFIX is needed");
+    if (!command_parse_prefix(options, options->operands[0], dst))
+        return EXIT_USAGE;
+    if (options->removes && has_limits)
+        return command_say(options, EXIT_USAGE, "--remove: not with --max or --off");
+    if (!options->removes && !has_limits)
+        return command_say(options, EXIT_USAGE, "--max N, above 0, or --off is needed");
+    if (options->cwnd_max > RIPTIDE_CWND_LIMIT)
+        return command_say(options, EXIT_USAGE, "--max N: 1 to %d", RIPTIDE_CWND_LIMIT);
+    if (!is_forever && (options->for_ns < NS_PER_MS ||
+                        options->for_ns > REQUEST_MAX_HINT_MS * NS_PER_MS))
+        return command_say(options, EXIT_USAGE, "--for TIME: 1ms to 366d");
     return EXIT_SUCCESS;
-}
-
-enum { WINDOW_BYTES = 64 };
-
-/* "no window", "10 to 20", "at most 20". */
-static void describe(char text[WINDOW_BYTES], bool off, json_int_t cwnd_min, json_int_t cwnd_max)
-{
-    if (off)
-        snprintf(text, WINDOW_BYTES, "no window");
-    else if (cwnd_min > 0 && cwnd_max > 0)
-        snprintf(text, WINDOW_BYTES, FORMAT " to " FORMAT, cwnd_min, cwnd_max);
-    else if (cwnd_min > 0)
-        snprintf(text, WINDOW_BYTES, "at least " FORMAT, cwnd_min);
-    else
-        snprintf(text, WINDOW_BYTES, "at most " FORMAT, cwnd_max);
 }
 
 static void print_list(const json_t *hints)
 {
-    char window[WINDOW_BYTES], span[TEXT_SPAN_BYTES];
+    char window[64], span[TEXT_SPAN_BYTES];
+    json_int_t least, most;
     const json_t *hint;
     size_t i, width = 0;
 
     json_array_foreach(hints, i, hint)
     {
-        size_t len = strlen(text_of(hint, "dst"));
+        const size_t len = strlen(text_of(hint, "dst"));
 
         width = len > width ? len : width;
     }
     json_array_foreach(hints, i, hint)
     {
-        describe(window, json_is_true(get(hint, "off")), number(hint, "cwnd_min"),
-                 number(hint, "cwnd_max"));
+        least = number(hint, "cwnd_min");
+        most = number(hint, "cwnd_max");
+        if (json_is_true(get(hint, "off")))
+            snprintf(window, sizeof(window), "no window");
+        else if (most == 0)
+            snprintf(window, sizeof(window), "at least " FORMAT, least);
+        else if (least == 0)
+            snprintf(window, sizeof(window), "at most " FORMAT, most);
+        else
+            snprintf(window, sizeof(window), FORMAT " to " FORMAT, least, most);
         printf("%-*s  %-14s", (int)width, text_of(hint, "dst"), window);
         if (json_is_null(get(hint, "for_ms")))
             puts("  configured");
@@ -90,39 +72,40 @@ static void print_list(const json_t *hints)
 
 static void print_added(const struct command_options *options, const json_t *answer)
 {
-    const json_int_t n = number(answer, "destinations");
-    char window[WINDOW_BYTES], span[TEXT_SPAN_BYTES];
+    char window[32] = "no window", span[TEXT_SPAN_BYTES];
 
-    describe(window, options->hint_off, 0, options->hint_cwnd_max);
+    if (!options->is_off)
+        snprintf(window, sizeof(window), "at most %u", options->cwnd_max);
     printf("%s: %s for %s, from the next round on\n", text_of(answer, "dst"), window,
            text_span(span, real(answer, "for_ms") / 1e3));
-    printf("  destinations known within: " FORMAT "; a restart %s it\n", n,
-           json_is_true(get(answer, "is_kept")) ? "keeps" : "ends");
+    printf("  destinations known within: " FORMAT "; a restart %s it\n",
+           number(answer, "destinations"), json_is_true(get(answer, "is_kept")) ? "keeps" : "ends");
 }
 
 int hint_run(const struct command_options *options)
 {
-    const bool lists = options->n_operands == 0 && !options->hint_remove && !has_limits(options);
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_prefix dst;
+    const bool lists = options->n_operands == 0 && !options->removes && !options->is_off &&
+                       options->cwnd_max == 0;
+    json_int_t for_ms = (json_int_t)(options->for_ns / NS_PER_MS);
+    char text[RIPTIDE_PREFIX_TEXT_BYTES] = "";
     json_t *request, *answer;
-    int status = lists ? EXIT_SUCCESS : check(options);
+    struct riptide_prefix dst;
+    int status = lists ? EXIT_SUCCESS : check(options, &dst);
 
     if (status != EXIT_SUCCESS)
         return status;
-    if (!lists && !command_parse_prefix(options, options->operands[0], &dst))
-        return EXIT_USAGE;
     if (!lists)
         riptide_prefix_format(&dst, text);
+    if (for_ms > REQUEST_MAX_HINT_MS)
+        for_ms = REQUEST_MAX_HINT_MS;
     if (lists)
         request = json_pack("{s:s}", "request", "hints");
-    else if (options->hint_remove)
+    else if (options->removes)
         request = json_pack("{s:s, s:s}", "request", "unhint", "dst", text);
     else
         request = json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", text, "off",
-                            options->hint_off, "for_ms",
-                            (json_int_t)(options->for_ns / NS_PER_MS), "cwnd_max",
-                            (json_int_t)options->hint_cwnd_max);
+                            options->is_off, "for_ms", for_ms, "cwnd_max",
+                            (json_int_t)options->cwnd_max);
     status = client_ask_or_say(options, request, &answer);
     if (status != EXIT_SUCCESS)
         return status;
@@ -130,7 +113,7 @@ int hint_run(const struct command_options *options)
         return command_print_json(options, answer);
     if (lists)
         print_list(get(answer, "hints"));
-    else if (options->hint_remove)
+    else if (options->removes)
         printf("%s: the hint is removed, from the next round on\n", text_of(answer, "removed"));
     else
         print_added(options, answer);

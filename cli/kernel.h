@@ -11,19 +11,17 @@
 /* "IPv4 priority 100 lookup main": ip rule has the rest. */
 enum { KERNEL_RULE_BYTES = 64 };
 
-/*
- * The first rule of another program before ours, or, where ours is not there, before that of main.
- * Returns whether there is one.
- */
-bool kernel_find_before(uint8_t family, char text[KERNEL_RULE_BYTES]);
-
-/* Rules and routes of riptided in the kernel. */
-struct kernel_left {
-    size_t n_rules;
-    size_t n_routes; /* of the tables that those rules look up, or without rules of `table` */
+struct kernel_rules {
+    unsigned int n_ours; /* of riptided, by their shape */
+    /*
+     * Of IPv4 and IPv6: the first rule of another program before ours, or, where ours is not there,
+     * before that of main; empty: none.
+     */
+    char before[2][KERNEL_RULE_BYTES];
+    bool is_past[2]; /* while they are read */
 };
 
-int kernel_find_left(uint32_t table, struct kernel_left *left);
+int kernel_read_rules(struct kernel_rules *rules);
 
 /* A connection whose route is asked for. */
 struct kernel_query {
@@ -43,6 +41,9 @@ struct kernel_route {
 };
 
 void kernel_find_route(const struct kernel_query *query, struct kernel_route *route);
+
+/* The n-th number, from 0, of net.ipv4.NAME; -1: it cannot be read. */
+long kernel_read_sysctl(const char *name, int n);
 
 /*
  * The process that manages this network namespace, as riptided or an agent that embeds the library;

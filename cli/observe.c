@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide observe: a dump of the open connections, summed up for each peer. */
 #include "commands.h"
-#include "log.h"
 #include "samples.h"
 #include "text.h"
 
@@ -11,18 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-const struct option_row observe_rows[] = {
-    COMMAND_ROW("top", u32, top, "so many destinations at most, 0: all; --json has all (default 20)"),
-    COMMAND_ROW("watch", flag, watch, "again each second, until interrupted"),
-    COMMAND_ROW("exclude", prefixes, exclude,
-                "leave these destinations out (may be repeated)"),
-    COMMAND_ROW("local-port", ports, local_ports,
-                "only connections of this local port (may be repeated)"),
-    COMMAND_ROW("remote-port", ports, remote_ports,
-                "only connections to this port (may be repeated)"),
-    { .name = NULL },
-};
 
 /* The sum of a peer's connections. Windows in segments; 0: no connection had that figure. */
 struct sum {
@@ -51,23 +38,23 @@ static int compare_dst(const void *left, const void *right)
 /* The sum of the peer, which is new if it is not there; NULL: no memory. */
 static struct sum *find_sum(struct sums *sums, const struct riptide_prefix *dst)
 {
-    struct sum **found = tfind(dst, &sums->tree, compare_dst);
-    struct sum **rows, *sum;
+    struct sum *sum = calloc(1, sizeof(*sum)), **found = NULL, **rows;
 
-    if (found)
-        return *found;
+    if (sum) {
+        sum->dst = *dst;
+        found = tsearch(sum, &sums->tree, compare_dst);
+    }
+    if (!found || *found != sum) {
+        free(sum);
+        return found ? *found : NULL;
+    }
     rows = reallocarray(sums->rows, sums->n + 1, sizeof(struct sum *));
-    if (!rows)
-        return NULL;
-    sums->rows = rows;
-    sum = calloc(1, sizeof(*sum));
-    if (!sum)
-        return NULL;
-    sum->dst = *dst;
-    if (!tsearch(sum, &sums->tree, compare_dst)) {
+    if (!rows) {
+        tdelete(sum, &sums->tree, compare_dst);
         free(sum);
         return NULL;
     }
+    sums->rows = rows;
     rows[sums->n++] = sum;
     return sum;
 }
@@ -175,58 +162,45 @@ static void print_table(const struct sums *sums, uint32_t top)
     printf("%zu destinations, %" PRIu64 " connections open now\n", sums->n, n_connections);
 }
 
-/* The destinations of the operands; the caller frees them. */
-static int parse_operands(const struct command_options *options, struct prefix_list *learn,
-                          struct riptide_error *error)
+/* Of connections to the operands. Returns the exit status. */
+static int open_observer(struct riptide_observer **observerp,
+                         const struct command_options *options)
 {
-    for (int i = 0; i < options->n_operands; i++) {
-        int r = value_prefixes.parse(learn, options->operands[i]);
-
-        if (r == -EINVAL)
-            snprintf(error->text, sizeof(error->text), "%s: %s", options->operands[i],
-                     value_prefixes.expected);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-static int open_observer(struct riptide_observer **observerp, const struct command_options *options,
-                         struct riptide_error *error)
-{
-    struct prefix_list learn = { .items = NULL };
+    const size_t n = (size_t)options->n_operands;
+    struct riptide_prefix *learn = calloc(n + 1, sizeof(*learn));
     struct riptide_observer_config config;
-    int r = parse_operands(options, &learn, error);
+    struct riptide_error error;
+    int status = EXIT_SUCCESS, r;
 
     riptide_observer_config_init(&config, sizeof(config));
-    config.scope = (struct riptide_scope){
-        .learn = learn.items,
-        .n_learn = learn.n,
-        .exclude = options->exclude.items,
-        .n_exclude = options->exclude.n,
-        .local_ports = options->local_ports.items,
-        .n_local_ports = options->local_ports.n,
-        .remote_ports = options->remote_ports.items,
-        .n_remote_ports = options->remote_ports.n,
-    };
-    if (r == 0)
-        r = riptide_observer_new(observerp, &config, error);
-    free(learn.items);
-    return r;
+    config.scope.learn = learn;
+    config.scope.n_learn = n;
+    for (size_t i = 0; learn && i < n && status == EXIT_SUCCESS; i++) {
+        if (!command_parse_prefix(options, options->operands[i], &learn[i]))
+            status = EXIT_USAGE;
+    }
+    if (status == EXIT_SUCCESS) {
+        r = learn ? riptide_observer_new(observerp, &config, &error) : -ENOMEM;
+        if (r < 0)
+            status = command_fail(options, &error, r);
+    }
+    free(learn);
+    return status;
 }
 
 int observe_run(const struct command_options *options)
 {
-    struct riptide_error error = { .text = "" };
     struct riptide_observer *observer = NULL;
+    struct riptide_error error = { .text = "" };
     struct sums sums = { .rows = NULL };
-    int status = EXIT_SUCCESS;
-    int r = open_observer(&observer, options, &error);
+    int status = open_observer(&observer, options), r = 0;
 
-    while (r == 0) {
+    while (status == EXIT_SUCCESS) {
         r = samples_dump(observer, add, &sums);
-        if (r < 0)
+        if (r < 0) {
+            status = command_fail(options, &error, r);
             break;
+        }
         if (sums.n > 0)
             qsort(sums.rows, sums.n, sizeof(struct sum *), compare);
         if (options->watch && !options->json && isatty(STDOUT_FILENO))
@@ -242,8 +216,5 @@ int observe_run(const struct command_options *options)
     }
     clear(&sums);
     riptide_observer_free(observer);
-    if (r == -EACCES || r == -EPERM)
-        snprintf(error.text, sizeof(error.text), "the sockets are hidden from this user: %s",
-                 strerror(-r));
-    return r < 0 ? command_fail(options, &error, r) : status;
+    return status;
 }

@@ -25,8 +25,12 @@
 
 /* A destination of the daemon. */
 struct request_row {
-    struct riptide_route route;
-    struct riptide_estimate estimate; /* cwnd 0: none */
+    struct riptide_prefix dst;
+    uint32_t window;      /* with which connections start, segments; 0: with the kernel's own */
+    const char *by;       /* "route", "program", "both"; "-": nothing */
+    uint32_t connections; /* that counted last */
+    uint32_t min_rtt_us;  /* 0: unknown */
+    char reason[128];     /* why nothing gives a window; empty: something does */
 };
 
 /*

@@ -2,113 +2,106 @@
 /* riptide: a table of subcommands, and their options. Each command has its own file. */
 #include "commands.h"
 
-#include "log.h"
 #include "request.h"
 #include "text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Options that several commands have, after their own. */
+/* Which options a command has, besides those of all. */
 enum {
     JSON = 1,
-    CONTROL = 2, /* it sends requests to riptided */
-    TABLE = 4,   /* it reads riptided's routes in the kernel */
+    TOP = 2,
+    WATCH = 4,
+    HISTORY = 8,
+    VERBOSE = 16,
+    ACCEPTED = 32,
+    FOR = 64,
+    HINT = 128,
 };
 
 struct command {
     const char *name;
     const char *operands; /* NULL: takes none */
     int (*run)(const struct command_options *options);
-    unsigned int shared;           /* JSON and others */
-    const struct option_row *rows; /* its own options; NULL: none */
-    const char *summary;           /* for a line of 80 in the list of commands */
-    const char *statuses;          /* exit statuses besides 0, 1 and 2: ", 3 ..." */
+    unsigned int options;
+    const char *summary;  /* for a line of 80 in the list of commands */
+    const char *statuses; /* exit statuses besides 0, 1 and 2: ", 3 ..." */
 };
 
 static int help_run(const struct command_options *options);
 static int version_run(const struct command_options *options);
 
 #define NEEDS_DAEMON ", 3 riptided is not running"
-#define ASKS         (JSON | CONTROL)
 
 /* The first one runs where none is named. */
 static const struct command commands[] = {
-    { "status", NULL, status_run, ASKS | TABLE, status_rows,
-      "whether windows are given, and what to do if not",
+    { "status", NULL, status_run, JSON | HISTORY, "whether windows are given, and what to do if not",
       NEEDS_DAEMON ", 4 windows are not given, or not all" },
-    { "show", "[PREFIX|DST]", show_run, ASKS, show_rows,
+    { "show", "[PREFIX|DST]", show_run, JSON | TOP,
       "windows; of one destination: how it comes about", NEEDS_DAEMON },
-    { "verdict", NULL, verdict_run, ASKS, NULL, "whether windows help, by a control group",
+    { "verdict", NULL, verdict_run, JSON, "whether windows help, by a control group",
       NEEDS_DAEMON ", 4 they harm" },
-    { "verify", "DST [PORT]", verify_run, CONTROL, verify_rows,
-      "open a connection: does it get its window?",
-      ", 3 the peer takes less, 4 it has another window" },
-    { "doctor", NULL, doctor_run, ASKS | TABLE, doctor_rows,
-      "problems on this host, with their remedies", ", 4 problems" },
-    { "observe", "[PREFIX...]", observe_run, JSON, observe_rows,
-      "open connections, by destination", "" },
-    { "hint", "[PREFIX]", hint_run, ASKS, hint_rows, "lower windows for a while; list the hints",
-      NEEDS_DAEMON },
-    { "pause", NULL, pause_run, ASKS, NULL, "give no windows, and keep learning", NEEDS_DAEMON },
-    { "resume", NULL, pause_run, ASKS, NULL, "give windows again", NEEDS_DAEMON },
-    { "flush", NULL, flush_run, CONTROL | TABLE, NULL, "emergency: remove all rules and routes",
+    { "verify", "DST [PORT]", verify_run, ACCEPTED | FOR,
+      "open a connection: does it get its window?", ", 4 it has another window" },
+    { "doctor", NULL, doctor_run, JSON | VERBOSE, "problems on this host, with their remedies",
+      ", 4 problems" },
+    { "observe", "[PREFIX...]", observe_run, JSON | TOP | WATCH, "open connections, by destination",
       "" },
-    { "metrics", NULL, metrics_run, CONTROL, NULL, "metrics, as Prometheus text", NEEDS_DAEMON },
-    { "help", "[COMMAND]", help_run, 0, NULL, "this, or the options of a command", "" },
-    { "version", NULL, version_run, 0, NULL, "print the version", "" },
+    { "hint", "[PREFIX]", hint_run, JSON | HINT | FOR, "lower windows for a while; list the hints",
+      NEEDS_DAEMON },
+    { "pause", NULL, pause_run, JSON, "give no windows, and keep learning", NEEDS_DAEMON },
+    { "resume", NULL, pause_run, JSON, "give windows again", NEEDS_DAEMON },
+    { "flush", NULL, flush_run, 0, "emergency: remove all rules and routes", "" },
+    { "metrics", NULL, metrics_run, 0, "metrics, as Prometheus text", NEEDS_DAEMON },
+    { "help", "[COMMAND]", help_run, 0, "this, or the options of a command", "" },
+    { "version", NULL, version_run, 0, "print the version", "" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+#define ROW(name, kind, field, help)                                                               \
+    {                                                                                              \
+        name, &value_##kind, offsetof(struct command_options, field), help, NULL                   \
+    }
+
 static const struct {
-    unsigned int shared; /* the option is for commands with this bit; 0: for all */
+    unsigned int of; /* commands with this bit; 0: all */
     struct option_row row;
-} shared_rows[] = {
-    { JSON, COMMAND_ROW("json", flag, json, "print JSON; null means unknown or not set") },
-    { CONTROL, COMMAND_ROW("control", path, control,
-                           "riptided's socket, or NAME of riptided@NAME.service (default /run/riptide/control)") },
-    { TABLE, COMMAND_ROW("table", u32, table, "riptided's routing table (default 7230)") },
-    { 0, COMMAND_ROW("help", flag, help, "print this help; also -h") },
+} options_of[] = {
+    { TOP, ROW("top", u32, top, "so many destinations at most, 0: all; --json has all (default 20)") },
+    { WATCH, ROW("watch", flag, watch, "again each second, until interrupted") },
+    { HISTORY, ROW("history", flag, history, "each of the last 48 hours") },
+    { VERBOSE, ROW("verbose", flag, verbose, "print the checks that passed as well; also -v") },
+    { ACCEPTED, ROW("accepted", flag, accepted,
+                    "watch connections that this host accepts; operand: PREFIX") },
+    { HINT, ROW("max", u32, cwnd_max, "no window above N segments") },
+    { HINT, ROW("off", flag, is_off, "no windows") },
+    { HINT, ROW("remove", flag, removes, "remove the hint for PREFIX; sections of the file stay") },
+    { FOR, ROW("for", duration, for_ns, "how long (default 366d for a hint, 10s for --accepted)") },
+    { JSON, ROW("json", flag, json, "print JSON; null means unknown or not set") },
+    { 0, ROW("control", path, control,
+             "riptided's socket, or NAME of riptided@NAME.service (default " CONTROL_PATH ")") },
+    { 0, ROW("help", flag, help, "print this help; also -h") },
 };
 
-enum { MAX_ROWS = 16 };
+#define N_OPTIONS (sizeof(options_of) / sizeof(options_of[0]))
 
-static struct command_options command_defaults(const struct command *command)
+/* The options of commands with these bits, followed by a row without name. */
+static void get_rows(unsigned int bits, struct option_row rows[N_OPTIONS + 1])
 {
-    struct riptide_applier_config applier;
-
-    riptide_applier_config_init(&applier, sizeof(applier));
-    return (struct command_options){ .command = command->name,
-                                     .control = CONTROL_PATH,
-                                     .table = applier.table,
-                                     .top = 20,
-                                     .for_ns = command->run == hint_run
-                                                   ? REQUEST_MAX_HINT_MS * UINT64_C(1000000)
-                                                   : UINT64_C(10000000000) };
-}
-
-/* All options of a command, followed by a row without name. */
-static void get_rows(const struct command *command, struct option_row rows[MAX_ROWS])
-{
-    for (const struct option_row *row = command->rows; row && row->name; row++)
-        *rows++ = *row;
-    for (size_t i = 0; i < sizeof(shared_rows) / sizeof(shared_rows[0]); i++) {
-        if (shared_rows[i].shared == 0 || command->shared & shared_rows[i].shared)
-            *rows++ = shared_rows[i].row;
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        if (options_of[i].of == 0 || bits & options_of[i].of)
+            *rows++ = options_of[i].row;
     }
     rows->name = NULL;
 }
 
 static const struct command *find_command(const char *name)
 {
-    /* For users who do not know the commands yet. */
-    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
-        name = "help";
-    if (!strcmp(name, "--version"))
-        name = "version";
     for (size_t i = 0; i < N_COMMANDS; i++) {
         if (!strcmp(name, commands[i].name))
             return &commands[i];
@@ -124,13 +117,12 @@ static int refuse_command(const char *name)
 
 static void print_command_help(const struct command *command)
 {
-    struct option_row rows[MAX_ROWS];
+    struct option_row rows[N_OPTIONS + 1];
     char statuses[160];
 
-    get_rows(command, rows);
-    printf("Usage: riptide %s%s%s%s\n  %s\n", command->name, command->shared ? " [OPTION]..." : "",
-           command->operands ? " " : "", command->operands ? command->operands : "",
-           command->summary);
+    get_rows(command->options, rows);
+    printf("Usage: riptide %s [OPTION]...%s%s\n  %s\n", command->name, command->operands ? " " : "",
+           command->operands ? command->operands : "", command->summary);
     options_print_help(stdout, rows);
     snprintf(statuses, sizeof(statuses), "0 success, 1 failure, 2 wrong option or value%s.",
              command->statuses);
@@ -143,7 +135,7 @@ static int help_run(const struct command_options *options)
     const struct command *command = NULL;
 
     if (options->n_operands > 1)
-        return command_refuse(options, "%s: one command at a time", options->operands[1]);
+        return command_say(options, EXIT_USAGE, "%s: one command at a time", options->operands[1]);
     if (options->n_operands == 1) {
         command = find_command(options->operands[0]);
         if (!command)
@@ -183,22 +175,24 @@ int command_print_json(const struct command_options *options, json_t *document)
     return EXIT_SUCCESS;
 }
 
-int command_refuse(const struct command_options *options, const char *format, ...)
+int command_say(const struct command_options *options, int status, const char *format, ...)
 {
-    char text[256];
+    const size_t indent = strlen("riptide: : ") + strlen(options->command);
+    char text[TEXT_BYTES];
     va_list args;
 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    log_answer("%s: %s (riptide %s --help)", options->command, text, options->command);
-    return EXIT_USAGE;
+    fprintf(stderr, "riptide: %s: ", options->command);
+    text_wrap(stderr, (unsigned int)indent, text);
+    return status;
 }
 
 int command_fail(const struct command_options *options, const struct riptide_error *error, int r)
 {
-    log_answer("%s: %s", options->command, log_error_text(error, r));
-    return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+    return command_say(options, r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE, "%s",
+                       log_error_text(error, r));
 }
 
 bool command_parse_prefix(const struct command_options *options, const char *operand,
@@ -206,53 +200,71 @@ bool command_parse_prefix(const struct command_options *options, const char *ope
 {
     if (riptide_prefix_parse(prefix, operand) == 0)
         return true;
-    command_refuse(options, "%s: %s", operand, value_prefixes.expected);
+    command_say(options, EXIT_USAGE, "%s: %s", operand, value_prefixes.expected);
     return false;
 }
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
-    struct command_options options = command_defaults(command);
-    struct option_row rows[MAX_ROWS];
+    struct command_options options = { .command = command->name,
+                                       .control = CONTROL_PATH,
+                                       .top = 20,
+                                       .for_ns = RIPTIDE_NEVER_NS,
+                                       .operands = argv };
+    struct option_row rows[N_OPTIONS + 1];
     struct riptide_error error;
-    int status;
 
-    get_rows(command, rows);
-    options.operands = argv;
+    get_rows(command->options, rows);
     options.n_operands = options_parse(rows, &options, argc, argv, &error);
-    if (options.n_operands < 0) {
-        log_answer("%s: %s", command->name, error.text);
-        status = EXIT_USAGE;
-    } else if (options.help) {
+    if (options.n_operands < 0)
+        return command_say(&options, EXIT_USAGE, "%s", error.text);
+    if (options.help) {
         print_command_help(command);
-        status = EXIT_SUCCESS;
-    } else if (options.n_operands > 0 && !command->operands) {
-        status = command_refuse(&options, "%s: unexpected operand; only options are allowed",
-                                argv[0]);
-    } else {
-        status = command->run(&options);
+        return EXIT_SUCCESS;
     }
-    free(options.exclude.items);
-    free(options.local_ports.items);
-    free(options.remote_ports.items);
-    return status;
+    if (options.n_operands > 0 && !command->operands)
+        return command_say(&options, EXIT_USAGE, "%s: unexpected operand; only options are allowed",
+                              argv[0]);
+    return command->run(&options);
+}
+
+/* The first word that is neither an option nor an option's value; argc: there is none. */
+static int find_operand(int argc, char **argv)
+{
+    struct option_row rows[N_OPTIONS + 1];
+    const struct option_row *row;
+    const char *name;
+    int i = 1;
+
+    get_rows(UINT_MAX, rows);
+    while (i < argc && argv[i][0] == '-') {
+        name = argv[i] + strspn(argv[i], "-");
+        row = options_find(rows, name, strlen(name));
+        i += row && row->kind->argument ? 2 : 1;
+    }
+    return i < argc ? i : argc;
 }
 
 /* Options may come before the command; without one it is status. */
 static int command_main(int argc, char **argv)
 {
-    const struct command *command = NULL;
-    int at = 1;
+    const int at = find_operand(argc, argv);
+    const struct command *command = &commands[0];
+    const char *first = argc > 1 ? argv[1] : "";
 
-    while (at < argc && !(command = find_command(argv[at])))
-        at++;
-    if (command) {
+    if (at < argc) {
+        command = find_command(argv[at]);
+        if (!command)
+            return refuse_command(argv[at]);
         memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
         return run_command(command, argc - 1, argv + 1);
     }
-    if (argc > 1 && argv[1][0] != '-')
-        return refuse_command(argv[1]);
-    return run_command(&commands[0], argc, argv);
+    /* For users who do not know the commands yet. */
+    if (!strcmp(first, "--help") || !strcmp(first, "-h"))
+        return help_run(&(struct command_options){ .command = "help" });
+    if (!strcmp(first, "--version"))
+        return version_run(NULL);
+    return run_command(command, argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -3,7 +3,7 @@
  * riptide status: the first line says whether windows are given, the next ones what to do if not,
  * or the figures. At most seven lines.
  */
-#include "client.h"
+#include "commands.h"
 #include "text.h"
 
 #include <errno.h>
@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-const struct option_row status_rows[] = {
-    COMMAND_ROW("history", flag, history, "each of the last 48 hours"),
-    { .name = NULL },
-};
 
 /* Fields below the first line: those that no longer fit are left out. */
 static unsigned int lines_left = 6;
@@ -65,56 +60,30 @@ static void put_working(const json_t *status)
         puts("riptide: working. No connection has opened in the last minute.");
 }
 
-/* By routes alone a family can be without windows while the other has them. */
-static void put_off(const json_t *status)
-{
-    const json_t *rules = get(status, "rules");
-    bool has_ipv4 = json_is_true(get(get(rules, "ipv4"), "in_place"));
-    bool has_ipv6 = json_is_true(get(get(rules, "ipv6"), "in_place"));
-
-    if (!is_by_routes(status) || has_ipv4 == has_ipv6)
-        puts("riptide: NO EFFECT. No connection gets a window.");
-    else
-        printf("riptide: DEGRADED. %s connections get no window.\n", has_ipv4 ? "IPv6" : "IPv4");
-}
-
-/* What is the same for all hosts. */
-static const struct {
-    const char *health, *line, *remedy;
-} plain[] = {
-    { "paused", "PAUSED. New connections start without windows.", "riptide resume" },
-    { "failing", "FAILING. The open connections cannot be read.", "riptide doctor" },
+/* What riptided calls its health: "dry run" is told from its status, and suspended has a time. */
+static const struct health {
+    const char *word, *line, *remedy; /* NULL: of put_working; nothing to do */
+    bool is_trouble;                  /* windows should be given, and are not, or not all */
+} healths[] = {
+    { "ok", NULL, NULL, false },
+    { "starting", "starting. No round is complete yet.", NULL, false },
+    { "paused", "PAUSED. New connections start without windows.", "riptide resume", false },
+    { "off", "NO EFFECT. No connection gets a window.", "riptide doctor", true },
+    { "degraded", "DEGRADED. Not all connections get their window.", "riptide doctor", true },
+    { "suspended", "SUSPENDED. Windows did harm; they are tried again later.",
+      "riptide verdict has the figures; a smaller cwnd-max may help", true },
     { "full", "FULL. New destinations find no free place.",
-      "a larger max-destinations, or prefix-len6 = 64" },
-    { "starting", "starting. No round is complete yet.", NULL },
+      "a larger max-destinations, or prefix-len6 = 64", true },
+    { "failing", "FAILING. The open connections cannot be read.", "riptide doctor", true },
 };
 
-/* The first line, and what to do: NULL: nothing. */
-static const char *put_health(const json_t *status, const char *health)
+static const struct health *find_health(const json_t *status)
 {
-    const json_int_t not_taken = number(status, "not_taken"), routes = number(status, "routes");
-    const double suspended_s = real(get(status, "apply"), "suspended_s");
-    char span[TEXT_SPAN_BYTES];
+    size_t i = sizeof(healths) / sizeof(healths[0]) - 1;
 
-    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
-        if (strcmp(health, plain[i].health) != 0)
-            continue;
-        printf("riptide: %s\n", plain[i].line);
-        return plain[i].remedy;
-    }
-    if (suspended_s > 0) {
-        printf("riptide: SUSPENDED. Windows did harm; they are tried again in %s.\n",
-               text_span(span, suspended_s));
-        return "riptide verdict has the figures; a smaller cwnd-max may help";
-    }
-    if (!strcmp(health, "degraded"))
-        printf("riptide: %s. " FORMAT " of " FORMAT " routes are not used by connections.\n",
-               not_taken == routes ? "NO EFFECT" : "DEGRADED", not_taken, routes);
-    else if (!strcmp(health, "off"))
-        put_off(status);
-    else
-        put_working(status);
-    return strcmp(health, "ok") == 0 ? NULL : "riptide doctor";
+    while (i > 0 && strcmp(text_of(status, "health"), healths[i].word) != 0)
+        i--;
+    return &healths[i];
 }
 
 /* The last one, if it is not older than an hour, and says more than the reason does. */
@@ -183,13 +152,6 @@ static void put_figures(const json_t *status)
               text_span(ago, real(round, "ago_s")));
 }
 
-/* Whether windows should be given, and are not, or not all. */
-static bool is_trouble(const char *health)
-{
-    return strcmp(health, "ok") != 0 && strcmp(health, "starting") != 0 &&
-           strcmp(health, "paused") != 0;
-}
-
 /* A line for each hour that is known, in local time. */
 static void put_hours(const json_t *hours)
 {
@@ -231,11 +193,11 @@ static int history_run(const struct command_options *options)
 
 int status_run(const struct command_options *options)
 {
-    struct riptide_error error = { .text = "" };
-    const char *health, *remedy;
+    const struct health *health;
+    struct riptide_error error;
+    char span[TEXT_SPAN_BYTES];
     json_t *status;
-    bool is_troubled;
-    int pid = 0, r;
+    int pid, r;
 
     if (options->history)
         return history_run(options);
@@ -245,19 +207,23 @@ int status_run(const struct command_options *options)
         return absence_report(options, r, pid, error.text);
     if (r < 0)
         return command_fail(options, &error, r);
-    health = text_of(status, "health");
-    is_troubled = is_trouble(health);
+    health = find_health(status);
     if (options->json) {
         r = command_print_json(options, status);
-        return r == EXIT_SUCCESS && is_troubled ? EXIT_TROUBLE : r;
+        return r == EXIT_SUCCESS && health->is_trouble ? EXIT_TROUBLE : r;
     }
-    remedy = put_health(status, health);
+    if (health->line)
+        printf("riptide: %s\n", health->line);
+    else
+        put_working(status);
     if (text_of(status, "reason")[0])
         field("why", "%s", text_of(status, "reason"));
-    if (remedy)
-        field("do", "%s", remedy);
+    if (real(get(status, "apply"), "suspended_s") > 0)
+        field("again", "in %s", text_span(span, real(get(status, "apply"), "suspended_s")));
+    if (health->remedy)
+        field("do", "%s", health->remedy);
     put_message(status);
     put_figures(status);
     json_decref(status);
-    return is_troubled ? EXIT_TROUBLE : EXIT_SUCCESS;
+    return health->is_trouble ? EXIT_TROUBLE : EXIT_SUCCESS;
 }

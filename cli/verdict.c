@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide verdict: whether windows help, by the connections that were held out. */
-#include "client.h"
+#include "commands.h"
 #include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Besides those of all commands. */
-enum { EXIT_HARM = 4 };
 
 static void put_word(const json_t *answer)
 {
@@ -92,11 +89,11 @@ int verdict_run(const struct command_options *options)
     is_harm = strcmp(text_of(answer, "verdict"), "harms") == 0;
     if (options->json) {
         status = command_print_json(options, answer);
-        return status == EXIT_SUCCESS && is_harm ? EXIT_HARM : status;
+        return status == EXIT_SUCCESS && is_harm ? EXIT_TROUBLE : status;
     }
     put_word(answer);
     put_table(answer);
     put_rest(answer);
     json_decref(answer);
-    return is_harm ? EXIT_HARM : EXIT_SUCCESS;
+    return is_harm ? EXIT_TROUBLE : EXIT_SUCCESS;
 }

@@ -3,9 +3,8 @@
  * riptide verify: opens a connection, sends nothing, and reads in its own TCP_INFO whether it
  * starts with riptided's window; if not, why. With --accepted: accepted.c.
  */
-#include "client.h"
+#include "commands.h"
 #include "destination.h"
-#include "log.h"
 #include "text.h"
 
 #include <errno.h>
@@ -17,33 +16,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Besides those of all commands: the peer takes less than the window. */
-enum { EXIT_BOUNDED = 3 };
-
 enum { DEFAULT_PORT = 443, TIMEOUT_MS = 5000 };
 
 /* Connections in a row that may be held out: with 50 % held out, once in a million. */
-enum { MOST_HELD_OUT = 20 };
+enum { MOST_TRIES = 20 };
 
-/* Connections in a row whose window may change between the two questions. */
-enum { MOST_CHANGED = 3 };
-
-/* TCP_INFINITE_SSTHRESH in include/net/tcp.h. */
-#define NO_SSTHRESH 0x7fffffffu
-
-const struct option_row verify_rows[] = {
-    COMMAND_ROW("accepted", flag, accepted,
-                "watch connections that this host accepts; operand: PREFIX"),
-    COMMAND_ROW("for", duration, for_ns, "how long to watch them (default 10s)"),
-    { .name = NULL },
-};
-
-/* The opened connection, before any data was sent. */
+/* The opened connection, before any data was sent; what riptided and the kernel say of it. */
 struct probe {
-    struct riptide_prefix peer, source;
-    uint16_t port, source_port;
+    struct kernel_query query;
     struct tcp_info info; /* an older kernel fills less */
-    char congestion_control[16];
+    struct kernel_route route;
+    json_t *answer; /* of riptided; NULL: it did not answer, for this reason */
+    struct riptide_error error;
 };
 
 union address {
@@ -67,192 +51,143 @@ static int wait_connected(int fd)
     do
         n = poll(&poll_fd, 1, TIMEOUT_MS);
     while (n < 0 && errno == EINTR);
-    if (n <= 0)
-        return n < 0 ? -errno : -ETIMEDOUT;
-    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n_bytes) < 0)
+    if (n == 0)
+        return -ETIMEDOUT;
+    if (n < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n_bytes) < 0)
         return -errno;
     return -error;
 }
 
-static int look(int fd, struct probe *probe)
-{
-    socklen_t info_bytes = sizeof(probe->info), name_bytes = sizeof(probe->congestion_control);
-    union address source = { 0 };
-    socklen_t source_bytes = sizeof(source);
-
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &probe->info, &info_bytes) < 0 ||
-        getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, probe->congestion_control, &name_bytes) < 0 ||
-        getsockname(fd, &source.any, &source_bytes) < 0)
-        return -errno;
-    probe->source = probe->peer;
-    memcpy(probe->source.addr, bytes_of(&source), probe->source.len / 8);
-    probe->source_port = ntohs(source.v6.sin6_port);
-    return 0;
-}
-
-/* Opens the connection, fills in the rest, and closes it. */
+/* Opens the connection, reads it, and closes it. */
 static int connect_once(struct probe *probe)
 {
+    struct riptide_prefix *source = &probe->query.source;
+    socklen_t info_bytes = sizeof(probe->info), near_bytes = sizeof(union address);
     /* Families and ports are at the same offset in both. */
-    union address peer = { .v6 = { .sin6_family = probe->peer.family,
-                                   .sin6_port = htons(probe->port) } };
-    int fd = socket(probe->peer.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    union address near = { 0 }, far = { .v6 = { .sin6_family = probe->query.peer.family,
+                                                .sin6_port = htons(probe->query.port) } };
+    int fd = socket(probe->query.peer.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int r;
 
     if (fd < 0)
         return -errno;
-    memcpy(bytes_of(&peer), probe->peer.addr, probe->peer.len / 8);
-    r = connect(fd, &peer.any, sizeof(peer)) < 0 ? -errno : 0;
+    memcpy(bytes_of(&far), probe->query.peer.addr, probe->query.peer.len / 8);
+    r = connect(fd, &far.any, sizeof(far)) < 0 ? -errno : 0;
     if (r == -EINPROGRESS)
         r = wait_connected(fd);
-    if (r == 0)
-        r = look(fd, probe);
+    if (r == 0 && (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &probe->info, &info_bytes) < 0 ||
+                   getsockname(fd, &near.any, &near_bytes) < 0))
+        r = -errno;
     close(fd);
+    *source = probe->query.peer;
+    memcpy(source->addr, bytes_of(&near), source->len / 8);
+    probe->query.source_port = ntohs(near.v6.sin6_port);
     return r;
 }
 
-/* What riptided and the kernel say of the connection. */
-struct evidence {
-    struct kernel_route route;
-    json_t *answer; /* of riptided; NULL: it did not answer */
-    struct riptide_error failure;
-};
-
-static void ask(struct evidence *evidence, const struct command_options *options,
-                const struct probe *probe)
-{
-    const struct kernel_query query = { .peer = probe->peer,
-                                        .source = probe->source,
-                                        .source_port = probe->source_port,
-                                        .port = probe->port };
-
-    json_decref(evidence->answer);
-    client_ask(options->control,
-               json_pack("{s:s, s:s}", "request", "explain", "dst", options->operands[0]),
-               &evidence->answer, NULL, &evidence->failure);
-    kernel_find_route(&query, &evidence->route);
-}
-
 /* Whether the window is one that riptided gives. */
-static bool is_ours(const struct evidence *evidence, const struct probe *probe)
+static bool is_ours(const struct probe *probe)
 {
-    const json_t *program = get(evidence->answer, "program");
+    const json_t *program = get(probe->answer, "program");
     const uint32_t cwnd = probe->info.tcpi_snd_cwnd;
 
-    return (evidence->route.is_ours && evidence->route.initcwnd == cwnd) ||
+    return (probe->route.is_ours && probe->route.initcwnd == cwnd) ||
            (number(program, "initcwnd") == cwnd && !text_of(program, "reason")[0]);
 }
 
 /*
  * A connection that is held out proves nothing, nor does one whose window has changed meanwhile:
- * then the next one is asked.
+ * then the next one is asked. While windows are off, paused for example, it would be no different.
  */
-static int gather(struct evidence *evidence, struct probe *probe,
-                  const struct command_options *options)
+static int gather(struct probe *probe, const struct command_options *options)
 {
-    const struct riptide_prefix any = { .family = 0 };
-    const json_t *program;
-    int most = 1, r = 0;
+    int pid, r = 0;
 
-    for (int i = 0; r == 0 && i < most; i++) {
-        probe->source = any;
+    for (int i = 0; r == 0 && i < MOST_TRIES; i++) {
         r = connect_once(probe);
         if (r < 0)
-            return r;
-        ask(evidence, options, probe);
-        if (is_ours(evidence, probe))
             break;
-        program = get(evidence->answer, "program");
-        /* While windows are off, paused for example, another one would be no different. */
-        if (text_of(program, "reason")[0] && !evidence->route.is_ours)
+        json_decref(probe->answer);
+        client_ask(options->control,
+                   json_pack("{s:s, s:s}", "request", "explain", "dst", options->operands[0]),
+                   &probe->answer, &pid, &probe->error);
+        kernel_find_route(&probe->query, &probe->route);
+        if (is_ours(probe) || !probe->answer || text_of(probe->answer, "reason")[0])
             break;
-        if (json_is_object(program) || evidence->route.is_ours)
-            most = real(program, "holdout_percent") > 0 ? MOST_HELD_OUT : MOST_CHANGED;
     }
     return r;
 }
 
 /* Why the connection does not start with riptided's window. */
-static void find_reason(struct start *start, const struct evidence *evidence,
-                        const struct probe *probe)
+static void put_reason(const struct probe *probe)
 {
-    *start = (struct start){ .is_ours = false };
-    if (evidence->answer)
-        destination_find_start(start, evidence->answer, &evidence->route, probe->peer.family);
-    if (probe->info.tcpi_total_retrans > 1)
-        snprintf(start->why, sizeof(start->why),
-                 "SYNs were lost (%u retransmitted): the kernel starts with one segment then",
-                 probe->info.tcpi_total_retrans);
-    else if (!evidence->answer)
-        snprintf(start->why, sizeof(start->why), "%s", evidence->failure.text);
-    else if (start->is_ours)
-        snprintf(start->why, sizeof(start->why),
-                 "riptided gives %d: this command may be outside of the cgroup %s, or the "
-                 "congestion control or a program of others has set the window",
-                 (int)start->window, text_of(get(evidence->answer, "program"), "cgroup"));
+    const json_t *program = get(probe->answer, "program");
+    struct start start;
+
+    if (probe->info.tcpi_total_retrans > 1) {
+        text_field(stdout, "why", "SYNs were lost (%u retransmitted): the kernel starts with one "
+                   "segment then", probe->info.tcpi_total_retrans);
+        return;
+    }
+    if (!probe->answer) {
+        text_field(stdout, "why", "%s", probe->error.text);
+        return;
+    }
+    destination_find_start(&start, probe->answer, &probe->route);
+    if (start.is_ours)
+        text_field(stdout, "why", "riptided gives %d: this command may be outside of the cgroup %s, "
+                   "or the congestion control or a program of others has set the window",
+                   (int)start.window, text_of(program, "cgroup"));
+    else
+        text_field(stdout, "why", "%s", start.why);
+    if (*start.remedy)
+        text_field(stdout, "do", "%s", start.remedy);
 }
 
 /* Returns the exit status. */
-static int report(const struct evidence *evidence, const struct probe *probe, const char *peer)
+static int report(const struct probe *probe, const char *peer)
 {
     const struct tcp_info *info = &probe->info;
-    const uint32_t fits = info->tcpi_snd_wnd && info->tcpi_snd_mss
-                              ? info->tcpi_snd_wnd / info->tcpi_snd_mss
-                              : UINT32_MAX;
-    bool has_ours = is_ours(evidence, probe), is_bounded = fits < info->tcpi_snd_cwnd;
-    char source[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct start start;
+    const uint32_t fits = info->tcpi_snd_mss ? info->tcpi_snd_wnd / info->tcpi_snd_mss : 0;
+    const bool has_ours = is_ours(probe);
 
-    printf("%s: %s port %u starts with %u segments\n",
-           !has_ours ? "other" : is_bounded ? "bounded" : "applied", peer, probe->port,
-           info->tcpi_snd_cwnd);
-    if (!has_ours) {
-        find_reason(&start, evidence, probe);
-        text_field(stdout, "why", "%s", start.why);
-        if (start.remedy)
-            text_field(stdout, "do", "%s", start.remedy);
-    }
-    riptide_prefix_format(&probe->source, source);
-    text_field(stdout, "connection", "from %s, %s, segments of %u bytes, none sent", source,
-               probe->congestion_control, info->tcpi_snd_mss);
-    if (fits != UINT32_MAX)
-        text_field(stdout, "peer", "takes %u bytes at first, %u segments%s", info->tcpi_snd_wnd,
-                   fits, is_bounded ? ": the rest waits for its first acknowledgement" : "");
-    if (info->tcpi_snd_ssthresh < NO_SSTHRESH && info->tcpi_snd_ssthresh < info->tcpi_snd_cwnd)
-        text_field(stdout, "threshold", "of slow start: %u segments, of an earlier connection, so "
-                   "that the window does not double (ip tcp_metrics)", info->tcpi_snd_ssthresh);
+    printf("%s: %s port %u starts with %u segments\n", has_ours ? "applied" : "other", peer,
+           probe->query.port, info->tcpi_snd_cwnd);
     if (!has_ours)
-        return EXIT_TROUBLE;
-    return is_bounded ? EXIT_BOUNDED : EXIT_SUCCESS;
+        put_reason(probe);
+    if (fits > 0)
+        text_field(stdout, "peer", "takes %u bytes at first, %u segments%s", info->tcpi_snd_wnd,
+                   fits, fits < info->tcpi_snd_cwnd
+                             ? ": the rest waits for its first acknowledgement" : "");
+    return has_ours ? EXIT_SUCCESS : EXIT_TROUBLE;
 }
 
 int verify_run(const struct command_options *options)
 {
-    struct probe probe = { .port = DEFAULT_PORT };
-    struct evidence evidence = { .answer = NULL };
+    const char *peer = options->operands[0];
+    struct probe probe = { .answer = NULL };
     uint32_t port = DEFAULT_PORT;
     int status, r;
 
     if (options->accepted)
         return accepted_run(options);
     if (options->n_operands < 1 || options->n_operands > 2)
-        return command_refuse(options, "give an address, and a port where it is not 443");
-    if (strchr(options->operands[0], '/') ||
-        riptide_prefix_parse(&probe.peer, options->operands[0]) != 0)
-        return command_refuse(options, "%s: no IPv4 or IPv6 address", options->operands[0]);
+        return command_say(options, EXIT_USAGE,
+                           "give an address, and a port where it is not %d", DEFAULT_PORT);
+    if (strchr(peer, '/') || riptide_prefix_parse(&probe.query.peer, peer) != 0)
+        return command_say(options, EXIT_USAGE, "%s: no IPv4 or IPv6 address", peer);
     if (options->n_operands == 2 &&
         (value_u32.parse(&port, options->operands[1]) < 0 || port == 0 ||
          port > UINT16_MAX))
-        return command_refuse(options, "%s: no port from 1 to 65535", options->operands[1]);
-    probe.port = (uint16_t)port;
-    r = gather(&evidence, &probe, options);
-    if (r < 0) {
-        log_answer("verify: %s port %u: %s", options->operands[0], port,
-                   r == -ETIMEDOUT ? "no answer within 5 s" : strerror(-r));
-        status = EXIT_FAILURE;
-    } else {
-        status = report(&evidence, &probe, options->operands[0]);
-    }
-    json_decref(evidence.answer);
+        return command_say(options, EXIT_USAGE, "%s: no port from 1 to 65535",
+                           options->operands[1]);
+    probe.query.port = (uint16_t)port;
+    r = gather(&probe, options);
+    if (r < 0)
+        status = command_say(options, EXIT_FAILURE, "%s port %u: %s", peer, port,
+                             r == -ETIMEDOUT ? "no answer within 5 s" : strerror(-r));
+    else
+        status = report(&probe, peer);
+    json_decref(probe.answer);
     return status;
 }

@@ -60,7 +60,7 @@ class Demo(Testbed):
     def window(self):
         """riptided's initial window to the receiver, if it gives one."""
         routes = self.ask_riptide("sender", "show")["routes"]
-        return next((route["window"] for route in routes if route["dst"] == HOSTS["receiver"]), None)
+        return next((window for dst, window, *_ in routes if dst == HOSTS["receiver"]), None)
 
     def pace(self):
         """How first flights leave."""

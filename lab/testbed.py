@@ -142,8 +142,7 @@ class Testbed:
 
     def windows(self, name):
         """{destination: initial window} of riptided's routes on a host."""
-        return {route["dst"]: route["initcwnd"]
-                for route in self.ask_riptide(name, "show")["routes"]}
+        return {dst: window for dst, window, *_ in self.ask_riptide(name, "show")["routes"]}
 
 
 def _remove_host(name):

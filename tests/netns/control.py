@@ -107,10 +107,12 @@ def count_fds(pid):
 
 
 def one_line(done, status=1):
+    """What a command says of its failure: one sentence, broken at 80 columns."""
     assert done.returncode == status, done
     assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-    return done.stderr
+    first, *others = done.stderr.splitlines()
+    assert all(line.startswith("  ") and len(line) <= 80 for line in others), done.stderr
+    return " ".join([first, *map(str.strip, others)]) + "\n"
 
 
 def whole(text):

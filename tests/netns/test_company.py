@@ -29,8 +29,8 @@ def test_table_in_use_is_refused_by_name(net, family, theirs, words):
         host={4: "198.51.100.0", 6: "2001:db8:99::"}[family]).split())
     before = net.host.ip("rule") + net.host.ip("-6", "rule")
     said = refusal(net.host)
-    kind, what, _ = doctor(net.host)["table"]
-    assert kind == "PROBLEM" and what.partition(": ")[2] in said
+    kind, what, _ = doctor(net.host)["start"]
+    assert kind == "advice" and what.partition(".table: ")[2] in said
     for word in words:
         assert word in said
     assert net.host.ip("rule") + net.host.ip("-6", "rule") == before

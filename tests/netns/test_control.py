@@ -22,7 +22,7 @@ def warnings(daemon):
 def test_no_daemon_is_a_status_of_its_own(host):
     write_state("/run/state", {})
     for command in (("metrics",), ("hint",), *CHANGES):
-        assert "not running" in one_line(host.run(RIPTIDE, *command, check=False), status=3)
+        assert "no riptided at " in one_line(host.run(RIPTIDE, *command, check=False), status=3)
 
 
 def test_others_read_and_change_nothing(net):

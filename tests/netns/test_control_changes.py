@@ -25,7 +25,6 @@ def test_hint_lowers_windows_is_taken_back_and_passes(net):
         riptide_json(net.host, "hint", "203.0.113.0/24", "--max", "20", "--for", "10h")
         wait_until(lambda: windows(net.host).get("203.0.113.1") == 20, "the hint")
         assert windows(net.host)["198.51.100.1"] == before["198.51.100.1"]
-        assert riptide_json(net.host, "show", "203.0.113.1")["window"]["limited_by"] == "max"
         removed = riptide_json(net.host, "hint", "203.0.113.0/24", "--remove")
         assert removed == {"removed": "203.0.113.0/24"}
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
@@ -54,7 +53,6 @@ def test_cap_holds_over_a_longer_section_until_it_ends(net, tmp_path):
         hint(net, "203.0.113.0/24", "--max", "15", "--for", "1h")
         wait_until(lambda: windows(net.host) == {"203.0.113.1": 15}, "the cap")
         assert net.connect("203.0.113.1").cwnd() == 15
-        assert riptide_json(net.host, "show", "203.0.113.1")["window"]["limited_by"] == "max"
         hint(net, "203.0.113.0/24", "--max", "15", "--for", "1s")
         wait_until(lambda: windows(net.host) == {"203.0.113.1": 60}, "the section's window again")
 
@@ -80,8 +78,8 @@ def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
         assert (document["route"]["state"], document["route"]["reason"]) == ("withdrawn", why)
         said = derived(net.host, "203.0.113.1")
         assert said.startswith(f"203.0.113.1: connections start with 10 segments (the kernel's)\n  why          {why}, by a hint")
-        shown = {row.split("\t")[0]: row.split("\t") for row in ask({"request": "show"})["routes"]}
-        assert shown["203.0.113.1"][1:4] == ["withdrawn", "0", "0"] and shown["203.0.113.1"][-1] == why
+        shown = {row[0]: row[1:] for row in ask({"request": "show"})["routes"]}
+        assert (shown["203.0.113.1"][:2], shown["203.0.113.1"][-1]) == ([0, "-"], f"withdrawn: {why}")
         # It is learned on, by all connections of it; the window is back with its end.
         assert hint(net, "203.0.113.0/24", "--off", "--for", "2s")
         wait_until(lambda: cwnds() == [True, True], "the window again")
@@ -214,6 +212,6 @@ def test_a_destination_shows_its_latest_changes(net):
             hint(net, "203.0.113.1", "--max", str(window), "--for", "1h")
             wait_until(lambda: windows(net.host).get("203.0.113.1") == window, "the hint")
         changes = ask({"request": "explain", "dst": "203.0.113.1"})["changes"]
-        assert [change["initcwnd"] for change in changes] == changed[:-9:-1]
+        assert [change["initcwnd"] for change in changes] == changed[:-5:-1]
         assert {change["by"] for change in changes} == {"routes"} and changes[0]["time"] >= changes[-1]["time"]
         assert ask({"request": "explain", "dst": "203.0.113.2"})["changes"] == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""riptide doctor on hosts with problems. tests/unit/test_checks.c has the hosts that no test can be."""
+"""riptide doctor on hosts with problems."""
 
 import json
 
@@ -37,11 +37,11 @@ def test_problems_and_advice_alone_are_printed(net):
     with Daemon.learned(net, "203.0.113.1") as daemon:
         assert doctor(net.host)["daemon"] == ("passed", "riptided runs and gives windows", "")
         net.host.run(RIPTIDE, "pause")
-        assert doctor(net.host)["daemon"][:2] == ("PROBLEM", "riptided is paused")
+        assert doctor(net.host)["daemon"] == ("advice", "riptided is paused", "riptide resume")
         net.host.run(RIPTIDE, "resume")
         wait_until(lambda: findings(net.host)["daemon"][0] == "passed", "the end of the pause")
         daemon.kill()
-    assert "has left 2 rules and 1 routes" in doctor(net.host)["daemon"][1]
+    assert "has left its rules" in doctor(net.host)["daemon"][1]
 
 
 def test_agent_that_embeds_the_library_is_no_riptided(net, host):
@@ -70,33 +70,56 @@ def test_first_rule_that_would_change_the_hosts_routing_is_refused(net):
         return " via 10.0.0.1 " in net.host.ip("route", "get", "198.51.100.200")
     net.host.ip("route", "add", "local", "198.51.100.0/24", "dev", "lo")
     net.host.ip("route", "add", "198.51.100.128/25", "via", "10.0.0.1")
-    kind, what, remedy = doctor(net.host)["table"]
+    kind, what, _ = doctor(net.host)["start"]
     done = net.host.run(RIPTIDED, "--apply", "routes", "--policy", "paper", check=False)
     assert done.returncode == 1 and is_by_main()
     said = "no longer uses 198.51.100.128/25 of main, which is inside a prefix of type local"
     logged = " ".join(done.stderr.replace("riptided: error: ", "").split())  # of more than 160 columns
-    assert kind == "PROBLEM" and said in what and said in logged and "apply = program" in remedy
+    assert kind == "advice" and f"windows by the program alone: no routes: our rules would be the first of this namespace, after which the kernel {said}" in what and said in logged
     # With any other rule routing has changed: ours changes no more.
     net.host.ip("rule", "add", "pref", "40000", "lookup", "main")
-    assert not is_by_main() and doctor(net.host)["table"][0] == "passed"
+    assert not is_by_main() and doctor(net.host)["start"][0] == "passed"
 
 
-NETWORKD = ("mount -t tmpfs none /run && mkdir -p /run/systemd/netif && >/run/systemd/netif/state && mount -t tmpfs none /etc && "
-            'mkdir -p /etc/systemd && printf "$0" >/etc/systemd/networkd.conf && exec "$@"')
+def doctor_with(host, path, text, before="true"):
+    """What it prints in a mount namespace whose /etc has this file alone. The programs are at another place there."""
+    script = (f'cp {RIPTIDE} /tmp/riptide-$$ && mount -t tmpfs none /run && mount -t tmpfs none /etc && mkdir -p $(dirname $1) && {before} && '
+              'printf "$0" >$1 && exec /tmp/riptide-$$ doctor -v')
+    done = host.run("unshare", "-m", "sh", "-c", script, text, path, check=False)
+    return " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize("text, word", [
-    ("", "rules and routes"),
+    ("", "our rules and routes when"),
     ("[Network]\nManageForeignRoutes=no\n", "our rules when"),
     ("[Network]\nManageForeignRoutingPolicyRules = off\nManageForeignRoutes=TRUE\n", "our routes when"),
     ("[Network]\nManageForeignRoutes=no\nManageForeignRoutingPolicyRules=no\n", None),
 ], ids=["default", "rules", "routes", "neither"])
 def test_networkd_that_removes_foreign_rules_and_routes(host, text, word):
     assert doctor(host)["networkd"][0] == "passed"
-    # In a mount namespace of its own, which has the programs at another place.
-    done = host.run("unshare", "-m", "sh", "-c", f'cp {RIPTIDE} /tmp/riptide-$$ && set -- /tmp/riptide-$$ doctor -v && {NETWORKD}',
-                    text, check=False)
-    assert ("PROBLEM      networkd: " in done.stdout, word is None or word in " ".join(done.stdout.split())) == (word is not None, True)
+    said = doctor_with(host, "/etc/systemd/networkd.conf", text, "mkdir -p /run/systemd/netif && >/run/systemd/netif/state")
+    assert ("PROBLEM networkd: " in said, word is None or word in said) == (word is not None, True)
+
+
+@pytest.mark.parametrize("text, said", [
+    ("table = 254\n", "PROBLEM start: table: 254 is the kernel's own; choose another "),
+    ("apply = program\ncgroup = /none\n", "PROBLEM start: cgroup: /none is not there: make it first "),
+    ("rules = no\n", "PROBLEM start: /etc/riptide/riptided.conf:1: rules: unknown key "),
+    ("apply = routes\n", "passed start: windows by routes, as configured "),
+], ids=["table", "cgroup", "mistake", "routes"])
+def test_start_is_tried_by_the_configuration(host, text, said):
+    assert said in doctor_with(host, "/etc/riptide/riptided.conf", text)
+
+
+@pytest.mark.parametrize("name, kind", [("net_admin", "PROBLEM"), ("bpf", "advice")])
+def test_capability_that_a_container_lacks_is_named(host, name, kind):
+    assert f"no process here can have CAP_{name.upper()}" in findings(host, ("setpriv", "--bounding-set", f"-{name}"))["start"][1]
+    assert findings(host, ("setpriv", "--bounding-set", f"-{name}"))["start"][0] == kind
+
+
+def test_idle_connections_that_keep_their_window(host):
+    host.sysctl("ipv4/tcp_slow_start_after_idle", 0)
+    assert doctor(host)["idle-restart"][:2] == ("advice", "idle connections keep their window, however old")
 
 
 def test_receiver_and_fast_open(net):

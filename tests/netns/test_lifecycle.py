@@ -55,10 +55,8 @@ def test_flush_pauses_a_riptided_that_runs(net):
     with learned(net) as (_, expected):
         done = net.host.run(RIPTIDE, "flush")
         # Routes that it restores before it is paused are removed as well.
-        assert re.fullmatch(
-            r"removed: rules \d+, routes \d+, table \d+\npaused: riptided keeps its rules removed\nuntil `riptide "
-            f"resume`; its routes are in table {TABLE}, to which no rule refers\n",
-            done.stdout), done.stdout
+        assert re.fullmatch(r"removed: rules \d+, routes \d+, table \d+\npaused: riptided gives no window until `riptide resume`\n",
+                            done.stdout), done.stdout
         assert not done.stderr
         one_tick(net)
         assert not rules(net.host)
@@ -82,9 +80,10 @@ def test_flush_names_a_riptided_that_does_not_answer(net):
             stdout, stderr = flush.communicate(timeout=DEADLINE_S)
             assert (flush.returncode, stdout) == (1, f"removed: rules 2, routes 3, table {TABLE}\n")
             assert not rules(net.host) and not routes(net.host)
-        assert stderr == (
-            f"riptide: flush: process {daemon.pid} manages this network namespace, and may restore all of them (/run/riptide/control: no answer "
-            f"within 5 s); its program gives windows until it ends: kill -KILL {daemon.pid}, then riptide flush\n")
+        assert max(map(len, stderr.splitlines())) <= 80
+        assert " ".join(stderr.split()) == (
+            f"riptide: flush: process {daemon.pid} manages this network namespace, and may restore all of them why no answer within 5 s at "
+            f"/run/riptide/control do kill -KILL {daemon.pid}, as its program gives windows until it ends; then riptide flush")
         wait_until(lambda: len(rules(net.host)) == 2, "all of it back")
 
 
@@ -98,18 +97,17 @@ def daemon_with(*options):
 
 
 @pytest.mark.parametrize("manager, prefix, command, why", [
-    (daemon_with("--control", "none"), (), (), "(riptided is not running, or not with --control /run/riptide"),
-    (daemon_with(), (), ("--control", "none"), "(riptided is not running, or not with --control none"),
-    (daemon_with(), (), ("--control", "/dev/null"), "(riptided is not running, or not with --control /dev/null"),
-    (daemon_with(), ONE_CAPABILITY, (), "(only root and the group of --control-group may ask for that)"),
+    (daemon_with("--control", "none"), (), (), "no riptided at /run/riptide"),
+    (daemon_with(), (), ("--control", "none"), "no riptided at none"),
+    (daemon_with(), (), ("--control", "/dev/null"), "no riptided at /dev/null"),
+    (daemon_with(), ONE_CAPABILITY, (), "only root and the group of --control-group may ask for that"),
     (lambda net: contextlib.nullcontext(start_agent(net.host)), (), (), ""),
 ], ids=["none", "unasked", "elsewhere", "not allowed", "agent"])
 def test_flush_names_who_cannot_be_asked(net, manager, prefix, command, why):
     with manager(net) as holder:
         done = net.host.run(*prefix, RIPTIDE, "flush", *command, check=False)
         assert done.stdout.startswith("removed: rules ")
-        assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
-        assert f"process {holder.pid} manages" in done.stderr and why in done.stderr
+        assert done.returncode == 1 and f"process {holder.pid} manages" in done.stderr and why in " ".join(done.stderr.split())
         wait_until(lambda: len(rules(net.host)) == 2, "the rules again")
 
 
@@ -121,7 +119,7 @@ def test_flush_leaves_a_riptided_of_another_namespace_alone(net):
         with Daemon(net.world, *BY_ROUTES, "--control", "none") as other:
             done = net.world.run(RIPTIDE, "flush", check=False)
             assert done.returncode == 1 and f"process {other.pid} manages" in done.stderr
-            assert "is of another network namespace)" in done.stderr
+            assert "is of another network namespace\n" in done.stderr
         assert snapshot(net.host) == expected
 
 
@@ -143,8 +141,8 @@ def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net, command, 
     done = net.host.run(*command)
     assert f"removed: rules 2, routes 3, table {table}\n" in done.stdout + done.stderr
     assert snapshot(net.host) == before
-    done = net.host.run(*command, "--table", table)
-    assert f"removed: rules 0, routes 0, table {table}\n" in done.stdout + done.stderr
+    done = net.host.run(*command)
+    assert "removed: rules 0, routes 0, " in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush"), None], ids=["riptide", "riptided", "start"])

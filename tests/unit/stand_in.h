@@ -70,16 +70,13 @@ bool daemon_next(struct daemon *daemon, uint32_t *cursor, struct request_row *ro
         return false;
     ++*cursor;
     *row = (struct request_row){
-        .route = { .dst = { AF_INET,
-                            32,
-                            { 10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n } },
-                   .initcwnd = 30 },
-        .estimate = { .cwnd = 31, .samples = 2 },
+        .dst = { AF_INET, 32, { 10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n } },
+        .window = 30,
+        .by = "route",
+        .connections = 2,
     };
-    if (daemon->has_reasons) {
-        row->route.state = RIPTIDE_ROUTE_LEFT_ALONE;
-        memset(row->route.reason, 1, sizeof(row->route.reason) - 1); /* six times as long in JSON */
-    }
+    if (daemon->has_reasons)
+        memset(row->reason, 1, sizeof(row->reason) - 1); /* six times as long in JSON */
     return true;
 }
 
@@ -123,7 +120,7 @@ int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
 
 json_t *daemon_list(struct daemon *daemon)
 {
-    return json_pack("{s:b}", "paused", daemon->is_paused);
+    return json_pack("{s:s?}", "off", daemon->is_paused ? "paused" : NULL);
 }
 
 double daemon_suspended_s(const struct daemon *daemon)

@@ -61,7 +61,7 @@ class Control:
         start: int | None = 0
         while start is not None:
             page = self.request("show", **members, **{"from": start})
-            rows += [_read_row(page["columns"], row) for row in page["routes"]]
+            rows += [_with_network(dict(zip(page["columns"], row))) for row in page["routes"]]
             start = page["next"]
         return rows
 
@@ -132,10 +132,3 @@ def _read_answer(line: bytes) -> dict[str, Any]:
 
 def _with_network(members: dict[str, Any]) -> dict[str, Any]:
     return {**members, "dst": ip_network(members["dst"])} if members.get("dst") else members
-
-
-def _read_row(columns: list[str], row: str) -> dict[str, Any]:
-    """Reads a row with tabs between its cells; all except dst, state and reason are numbers."""
-    cells = dict(zip(columns, row.split("\t")))
-    return _with_network({name: cell if name in ("dst", "state", "reason") else int(cell)
-                          for name, cell in cells.items()})

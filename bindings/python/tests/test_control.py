@@ -33,11 +33,11 @@ def test_status_show_and_explain(net: Network, daemon: Path) -> None:
     control = riptide.Control(daemon)
     assert control.status()["health"] == "ok"
     (shown,) = control.show()
-    assert shown["dst"] == DST and shown["state"] == "applied"
-    assert {"203.0.113.7": shown["initcwnd"]} == windows(net.host)
+    assert (shown["dst"], shown["reason"]) == (DST, None)
+    assert {"203.0.113.7": shown["window"]} == windows(net.host)
     assert control.show("2001:db8::/32") == []
     explained = control.explain(DST)
-    assert explained["window"]["cwnd"] == shown["cwnd"] and explained["in_scope"]
+    assert explained["window"]["cwnd"] == shown["window"] and explained["reason"] is None
     assert "no connection is held out" in control.verdict()["reason"]
 
 
