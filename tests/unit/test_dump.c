@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/observe/dump: the order of a dump's requests where answers come late, in part or never. The
- * netlink calls of libc are replaced for these cases alone, as the kernel cannot be brought to them
- * at will; tests/netns asks it for everything else.
+ * lib/observe/observer: the order of a dump's requests where answers come late, in part or never.
+ * What a socket sends and receives is replaced for these cases alone, as the kernel cannot be
+ * brought to them at will; tests/netns asks it for everything else.
  */
 #undef _FORTIFY_SOURCE /* with it poll is an inline function, which no other can replace */
 
 #include "unit.h"
 
-#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <poll.h>
 #include <riptide/observe.h>
 #include <sys/epoll.h>
 
-enum { ROUTES_FD = 20000, SOCKETS_FD, EPOLL_FD, MANY = 200 };
+NEEDS_NETLINK(NETLINK_SOCK_DIAG)
+
+enum { MANY = 200 };
 
 struct answer {
     struct nlmsghdr header;
@@ -21,9 +23,9 @@ struct answer {
 };
 
 static struct riptide_observer *observer;
-static int n_open;
-static bool is_watched;
-static uint32_t sequences[2]; /* of the last request on each socket */
+static bool is_watched;    /* the socket for sockets */
+static int routes_fd;      /* the other one */
+static uint32_t sequences[2]; /* of the last request for sockets, and for routes */
 static bool has_asked_for_routes;
 /* What the kernel says about sockets; type 0: the read fails with that error. */
 static struct answer said[64];
@@ -36,51 +38,10 @@ static void say(uint16_t type, int32_t error)
     };
 }
 
-int socket(int domain, int type, int protocol)
-{
-    /* A blocking one is for cookies of events, which are not there. */
-    return domain == AF_NETLINK && protocol >= 0 && type & SOCK_NONBLOCK ? ROUTES_FD + n_open++ : -1;
-}
-
-__extension__ int bind(int fd, const struct sockaddr *address, socklen_t n)
-{
-    return fd >= ROUTES_FD && address && n ? 0 : -1;
-}
-
-__extension__ int connect(int fd, const struct sockaddr *address, socklen_t n)
-{
-    return bind(fd, address, n);
-}
-
-__extension__ int getsockname(int fd, struct sockaddr *address, socklen_t *n)
-{
-    const struct sockaddr_nl own = { .nl_family = AF_NETLINK, .nl_pid = (uint32_t)fd };
-
-    memcpy(address, &own, sizeof(own));
-    *n = sizeof(own);
-    return 0;
-}
-
-int setsockopt(int fd, int level, int option, const void *value, socklen_t n)
-{
-    return fd >= ROUTES_FD && level && option && value && n ? 0 : -1;
-}
-
-int getsockopt(int fd, int level, int option, void *value, socklen_t *n)
-{
-    memset(value, 0, *n);
-    return fd >= ROUTES_FD && level && option ? 0 : -1;
-}
-
-int epoll_create1(int flags)
-{
-    return flags == EPOLL_CLOEXEC ? EPOLL_FD : -1;
-}
-
 int epoll_ctl(int fd, int operation, int member, struct epoll_event *event)
 {
-    assert_true(fd == EPOLL_FD && event);
-    if (member == SOCKETS_FD)
+    assert_true(fd >= 0 && event);
+    if (member != routes_fd)
         is_watched = operation == EPOLL_CTL_ADD;
     return 0;
 }
@@ -101,10 +62,13 @@ int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room)
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
     const struct nlmsghdr *request = msg->msg_iov[0].iov_base;
+    bool is_of_routes = request->nlmsg_type == RTM_GETROUTE;
 
     assert_true(flags == 0 && request->nlmsg_flags & NLM_F_DUMP);
-    has_asked_for_routes |= fd == ROUTES_FD;
-    sequences[fd - ROUTES_FD] = request->nlmsg_seq;
+    if (is_of_routes)
+        routes_fd = fd;
+    has_asked_for_routes |= is_of_routes;
+    sequences[is_of_routes] = request->nlmsg_seq;
     return request->nlmsg_len;
 }
 
@@ -122,22 +86,23 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
     const struct sockaddr_nl from = { .nl_family = AF_NETLINK };
     struct answer answer = { { .nlmsg_len = sizeof(answer), .nlmsg_type = NLMSG_DONE }, 0 };
+    struct sockaddr_nl own;
+    socklen_t n_own = sizeof(own);
 
     assert_int_equal(flags, MSG_DONTWAIT);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&own, &n_own), 0);
     errno = EAGAIN;
-    if (fd == ROUTES_FD && !has_asked_for_routes)
+    if (fd == routes_fd ? !has_asked_for_routes : n_read == n_said)
         return -1;
-    if (fd == SOCKETS_FD && n_read == n_said)
-        return -1;
-    if (fd == SOCKETS_FD)
-        answer = said[n_read++];
-    else
+    if (fd == routes_fd)
         has_asked_for_routes = false;
+    else
+        answer = said[n_read++];
     errno = answer.error;
     if (answer.header.nlmsg_type == 0)
         return -1;
-    answer.header.nlmsg_seq = sequences[fd - ROUTES_FD];
-    answer.header.nlmsg_pid = (uint32_t)fd;
+    answer.header.nlmsg_seq = sequences[fd == routes_fd];
+    answer.header.nlmsg_pid = own.nl_pid;
     memcpy(msg->msg_iov->iov_base, &answer, sizeof(answer));
     memcpy(msg->msg_name, &from, sizeof(from));
     msg->msg_namelen = sizeof(from);
@@ -149,7 +114,7 @@ static int setup(void **state)
 {
     struct riptide_observer_config config;
 
-    n_open = 0;
+    routes_fd = -1;
     n_said = n_read = 0;
     riptide_observer_config_init(&config, sizeof(config));
     config.destroy_events = false;
