@@ -6,7 +6,6 @@
 #include "netlink.h"
 
 #include "apply/routes/route.h"
-#include "case_bytes.h"
 #include "observe/sample.h"
 #include "prefix.h"
 #include "target.h"

@@ -4,7 +4,6 @@
  */
 #include "settings.h"
 
-#include "case_bytes.h"
 #include "target.h"
 
 #include <string.h>

@@ -4,7 +4,6 @@
  * change things, and only a hint in force can be removed. The first byte chooses the client and the daemon's
  * data.
  */
-#include "case_bytes.h"
 #include "stand_in.h"
 #include "target.h"
 

@@ -7,7 +7,6 @@
 
 #include "messages.h"
 #include "prefix.h"
-#include "target.h"
 
 #include <sys/socket.h>
 

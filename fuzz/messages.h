@@ -6,7 +6,7 @@
 #ifndef RIPTIDE_FUZZ_MESSAGES_H
 #define RIPTIDE_FUZZ_MESSAGES_H
 
-#include "case_bytes.h"
+#include "target.h"
 
 #include <linux/netlink.h>
 #include <string.h>

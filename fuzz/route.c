@@ -4,7 +4,6 @@
 
 #include "messages.h"
 #include "prefix.h"
-#include "target.h"
 
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>

@@ -4,7 +4,6 @@
  * bounds and lifetimes, and saved as text that loads as the same. The first byte chooses the policy,
  * and whether a valid first line comes before the others.
  */
-#include "case_bytes.h"
 #include "target.h"
 
 #include <riptide/compute.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lib/verdict/arm.h over a million cookies as kernels hand them out. Everything is computed, nothing
- * is drawn: what passes once passes always. And that it compiles for BPF: tests/unit/meson.build.
+ * is drawn: what passes once passes always.
  */
 #include "verdict/arm.h"
 #include "unit.h"

@@ -190,11 +190,8 @@ TEST(lines_of_addresses_that_no_peer_has_are_damaged)
         const char *dst;
         bool is_peer;
     } cases[] = {
-        { "127.0.0.1", false },   { "224.0.0.1", false },       { "169.254.1.1", false },
-        { "0.0.0.0", false },     { "255.255.255.255", false }, { "127.0.0.0/24", false },
-        { "::1", false },         { "::", false },              { "ff02::1", false },
-        { "fe80::1", false },     { "ff02::/64", false },       { "0.0.0.0/0", true },
-        { "::/0", true },
+        { "127.0.0.1", false }, { "127.0.0.0/24", false }, { "0.0.0.0", false }, { "0.0.0.0/0", true },
+        { "::1", false },       { "ff02::/64", false },    { "::", false },      { "::/0", true },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -318,21 +318,6 @@ TEST(an_agent_says_the_same)
     assert_true(given.time.change == 0);
 }
 
-TEST(few_connections_have_no_verdict)
-{
-    struct outcomes outcomes = { 0 };
-    struct verdict verdict, before;
-
-    memset(&verdict, 0x5a, sizeof(verdict));
-    before = verdict;
-    FILL(0, ARM_WINDOW, 1000, 2, 0.5, 0, 0);
-    FILL(0, ARM_HOLDOUT, VERDICT_MIN_CONNECTIONS - 1, 2, 0.5, 0, 0);
-    assert_int_equal(verdict_compute(&verdict, &outcomes, ALL_CLASSES, 0.05), RIPTIDE_E_UNKNOWN);
-    assert_memory_equal(&verdict, &before, sizeof(verdict));
-    FILL(0, ARM_HOLDOUT, VERDICT_MIN_CONNECTIONS, 2, 0.5, 0, 0);
-    assert_int_equal(verdict_compute(&verdict, &outcomes, ALL_CLASSES, 0.05), 0);
-}
-
 /* All alike and nothing retransmitted: that does not show that nothing could be. */
 TEST(an_interval_is_never_a_point)
 {
