@@ -46,7 +46,7 @@ TEST(series_of_the_documentation)
 }
 
 /* A flight of START; what it counts as shows after three that fit: a raise, or 48 without it. */
-TEST(what_a_connection_shows_of_its_first_flight)
+TEST(connection_shows_its_first_flight)
 {
     enum { FITS, LOSES, SAYS_NOTHING, UNSET = INT32_MAX };
     const struct {
@@ -245,7 +245,7 @@ TEST(connections_to_a_proxy_on_this_host_do_not_count)
 }
 
 /* Those of an opening that fit end first, and raise the window. */
-TEST(who_loses_comes_late_and_counts)
+TEST(flights_that_lose_count_after_those_that_fit)
 {
     ESTIMATOR *estimator = begun(true);
 
@@ -259,7 +259,7 @@ TEST(who_loses_comes_late_and_counts)
     assert_true(is_paced(estimator));
 }
 
-TEST(what_began_before_a_change_is_not_judged_by_it)
+TEST(flights_from_before_a_change_do_not_count)
 {
     ESTIMATOR *estimator = begun(false);
     struct riptide_sample lasting = closed(48, 48, 0);
@@ -284,7 +284,7 @@ TEST(what_began_before_a_change_is_not_judged_by_it)
 }
 
 /* Its flight was under way in the tick that raised the window. */
-TEST(an_open_connection_of_the_former_window_does_not_fit_the_next)
+TEST(open_connection_of_the_former_window_does_not_fit_the_next)
 {
     ESTIMATOR *estimator = begun(false);
     struct riptide_sample earlier = opened(48, 48, 0);
@@ -296,7 +296,7 @@ TEST(an_open_connection_of_the_former_window_does_not_fit_the_next)
     assert_int_equal(flights(estimator, "."), 96);
 }
 
-TEST(an_open_connection_is_judged_once_and_when_its_flight_is_over)
+TEST(open_connection_counts_once_when_its_flight_is_over)
 {
     ESTIMATOR *estimator = begun(false);
     struct riptide_sample older = opened(24, 24, 0), under_way = opened(24, 24, 0),
@@ -322,7 +322,7 @@ TEST(an_open_connection_is_judged_once_and_when_its_flight_is_over)
 }
 
 /* Others fill the path now and then, and a smaller window would lose as well. */
-TEST(a_paced_window_is_kept_while_fewer_than_a_third_lose)
+TEST(paced_window_is_kept_while_fewer_than_a_third_lose)
 {
     ESTIMATOR *estimator = begun(true);
     uint32_t cwnd;
@@ -340,7 +340,7 @@ TEST(a_paced_window_is_kept_while_fewer_than_a_third_lose)
     assert_true(is_paced(estimator));
 }
 
-TEST(a_cut_ends_at_the_lower_bound)
+TEST(cut_ends_at_the_lower_bound)
 {
     ESTIMATOR *estimator = begun(false);
 
@@ -365,7 +365,7 @@ TEST(paths_of_less_than_5_ms_are_not_paced)
 }
 
 /* Somebody has detached the program: routes give windows at once, until it is back. */
-TEST(a_window_that_is_paced_no_more_begins_where_all_begin)
+TEST(window_that_is_no_longer_paced_begins_anew)
 {
     ESTIMATOR *estimator = begun(true);
 
@@ -380,7 +380,7 @@ TEST(a_window_that_is_paced_no_more_begins_where_all_begin)
     assert_true(is_paced(estimator));
 }
 
-TEST(what_is_used_begins_and_what_says_nothing_is_left_out)
+TEST(used_connections_begin_and_others_are_left_out)
 {
     ESTIMATOR *estimator = estimator_of_policy("careful");
     struct riptide_sample unused = busy(500), idle = busy(500), unmeasured = busy(500);
@@ -476,7 +476,7 @@ TEST(another_path_in_between_is_not_learned)
 }
 
 /* A sample does not contain the window with which its connection began; some outlive the hint. */
-TEST(the_end_of_a_hint_is_no_growth)
+TEST(end_of_a_hint_is_no_growth)
 {
     ESTIMATOR *estimator = begun(false);
     struct riptide_prefix dst = prefix("192.0.2.0/24");
@@ -496,7 +496,7 @@ TEST(the_end_of_a_hint_is_no_growth)
 }
 
 /* While windows are off for it, paused, or all connections are held out; learning goes on behind that. */
-TEST(flights_without_the_window_are_not_judged)
+TEST(flights_without_the_window_do_not_count)
 {
     struct riptide_hint off = { .dst = prefix("192.0.2.1"), .off = true };
 

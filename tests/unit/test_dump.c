@@ -175,7 +175,7 @@ TEST_WITH(after_an_overrun_the_next_dump_waits_until_the_queue_is_empty, setup, 
     assert_int_equal(stats().failures, 1);
 }
 
-TEST_WITH(where_an_old_dump_is_under_way_it_asks_again_at_its_end, setup, teardown)
+TEST_WITH(request_is_repeated_where_an_old_dump_ends, setup, teardown)
 {
     assert_int_equal(riptide_observer_start(observer), 0);
     say(NLMSG_ERROR, -EBUSY);
@@ -186,7 +186,7 @@ TEST_WITH(where_an_old_dump_is_under_way_it_asks_again_at_its_end, setup, teardo
 }
 
 /* Its caller starts the next one time and again, as a host's timer does. */
-TEST_WITH(dump_of_which_nothing_comes_is_given_up, setup, teardown)
+TEST_WITH(dump_without_an_answer_is_given_up, setup, teardown)
 {
     int n = 0, r;
 

@@ -13,7 +13,7 @@ static struct window_key key_of(const char *text)
     return window_key_of(&prefix);
 }
 
-TEST(a_key_is_the_family_and_the_address)
+TEST(key_is_the_family_and_the_address)
 {
     static const struct {
         const char *prefix;
@@ -37,7 +37,7 @@ TEST(a_key_is_the_family_and_the_address)
     }
 }
 
-TEST(a_window_is_within_its_bound)
+TEST(entry_has_what_is_wanted)
 {
     const struct riptide_wanted wanted = { .initcwnd = 60,
                                            .may_lower = true,
@@ -51,7 +51,7 @@ TEST(a_window_is_within_its_bound)
     assert_memory_equal(&window, &expected, sizeof(window));
 }
 
-TEST(beside_routes_a_window_names_that_of_the_route_and_without_it)
+TEST(window_beside_a_route_names_that_of_the_route)
 {
     const struct riptide_wanted wanted = { .initcwnd = 60 };
     const struct riptide_wanted above = { .initcwnd = 60, .base_cwnd = 20 };
@@ -73,7 +73,7 @@ TEST(windows_are_counted_by_size)
     }
 }
 
-TEST(half_of_a_round_trip_is_the_least_that_is_paced_and_short_paths_are_not)
+TEST(pacing_is_half_a_round_trip_or_more_and_not_on_short_paths)
 {
     static const struct {
         uint32_t percent, rtt_us;

@@ -126,7 +126,7 @@ static uint16_t draw_port(const struct riptide_port_range *ranges)
     return ports[below(5)];
 }
 
-TEST(it_decides_as_the_definition)
+TEST(filter_decides_as_the_definition)
 {
     seed_random();
     for (int turn = 0; turn < 400; turn++) {

@@ -88,7 +88,7 @@ TEST(default_route_has_no_destination)
 }
 
 /* Between attributes, too: it has lost its destination. */
-TEST(what_is_cut_anywhere_is_invalid)
+TEST(route_cut_anywhere_is_invalid)
 {
     CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
     struct bytes bytes;
@@ -104,7 +104,7 @@ TEST(what_is_cut_anywhere_is_invalid)
 }
 
 /* A byte after the header of a valid route is changed, and the message lengthened. */
-TEST(contradictions_are_invalid)
+TEST(contradicting_figures_are_invalid)
 {
     static const struct {
         uint8_t at, byte, more;

@@ -81,7 +81,7 @@ TEST(text_comes_back)
     }
 }
 
-TEST(what_is_no_prefix_is_refused)
+TEST(text_that_is_no_prefix_is_refused)
 {
     static const char *const texts[] = {
         /* host bits */

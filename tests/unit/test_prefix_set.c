@@ -67,7 +67,7 @@ TEST(prefix_that_decides_nothing_goes)
 }
 
 /* A destination may be a prefix, which is judged as a whole. */
-TEST(a_prefix_is_inside_or_not)
+TEST(prefix_is_judged_as_a_whole)
 {
     static const struct {
         const char *dst;

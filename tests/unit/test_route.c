@@ -129,7 +129,7 @@ TEST(attribute_that_is_not_copied_is_a_reason)
 }
 
 /* What is left alone, and what is not: no reason. */
-TEST(what_has_no_base_has_a_reason)
+TEST(route_that_is_no_base_has_a_reason)
 {
     /* net.ipv4.nexthop_compat_mode decides whether the kernel shows the hops of an object. */
     static const char several[] = "its base route has several next hops";

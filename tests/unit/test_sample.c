@@ -208,7 +208,7 @@ static bool parses(const struct nlmsghdr *message)
            SAMPLE_MALFORMED;
 }
 
-TEST(a_cut_inside_an_attribute_is_malformed)
+TEST(message_cut_inside_an_attribute_is_malformed)
 {
     struct bytes message;
 

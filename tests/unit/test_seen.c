@@ -26,7 +26,7 @@ static uint64_t give(struct kernel *kernel)
     return ++*last;
 }
 
-TEST(what_a_dump_has_shown_is_told_from_what_it_has_not)
+TEST(cookies_of_a_dump_are_told_from_others)
 {
     enum { OPEN = 5000, CLOSED = 1000, DUMPS = 50 };
     CLEANUP(freep) struct seen *seen = calloc(1, sizeof(*seen));

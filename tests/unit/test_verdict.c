@@ -271,7 +271,7 @@ TEST(held_out_share_is_of_all_classes)
 }
 
 /* Hosts have it of an agent that holds some out; a struct of theirs may be an older one. */
-TEST(an_agent_says_the_same)
+TEST(agent_gives_the_verdict_or_a_reason)
 {
     static struct riptide_agent agent;
     struct outcomes *all = &agent.experiment.all, *halves = &agent.experiment.halves;
@@ -319,7 +319,7 @@ TEST(an_agent_says_the_same)
 }
 
 /* All alike and nothing retransmitted: that does not show that nothing could be. */
-TEST(an_interval_is_never_a_point)
+TEST(interval_is_never_a_point)
 {
     struct outcomes outcomes = { 0 };
     struct verdict verdict;
