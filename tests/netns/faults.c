@@ -5,7 +5,7 @@
  *     faults STATE_FILE KIND ERRNO N_FAIL    the first call, then the second, and so on
  *
  * FAULTS_CGROUP in the environment: with windows by the program on that cgroup as well, and without
- * routes where FAULTS_APPLY is "program".
+ * routes where FAULTS_WITHOUT_ROUTES is set.
  *
  * KIND: allocation, call, request or short (see shim.h); ERRNO: its number; N_FAIL: how many calls
  * fail one after the other. Each run is the life of an agent in a process of its own: load, start,
@@ -49,11 +49,8 @@ enum {
 /* How a run in a process of its own ended. */
 enum ending {
     ENDED_UNTOUCHED, /* nothing failed: there are no more calls */
-    ENDED_SURVIVED,  /* the agent went on, and its routes are right */
-    ENDED_REFUSED,   /* the start returned an error, and nothing was left */
-    ENDED_GIVEN_UP,  /* the dispatch did, and all was taken back */
+    ENDED_WELL,      /* the agent went on with the right routes, or gave up and left nothing */
     ENDED_WRONG,
-    N_ENDINGS,
 };
 
 static const char *const kinds[] = {
@@ -77,11 +74,6 @@ static uint64_t read_ns(clockid_t clock)
 
     clock_gettime(clock, &time);
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
-static uint64_t now_ns(void)
-{
-    return read_ns(CLOCK_BOOTTIME);
 }
 
 static bool complain(const char *what, const char *detail)
@@ -240,9 +232,7 @@ static void on_round(struct run *run, const struct riptide_tick *tick)
 
 static bool has_routes(void)
 {
-    const char *apply = getenv("FAULTS_APPLY");
-
-    return !apply || strcmp(apply, "program") != 0;
+    return applier_config.backend != RIPTIDE_PROGRAM;
 }
 
 /* Everything that a configuration can have that costs memory or a call. */
@@ -257,7 +247,7 @@ static void configure(struct all_config *all)
     riptide_agent_config_init(&all->agent, sizeof(all->agent));
     riptide_observer_config_init(&all->observer, sizeof(all->observer));
     riptide_estimator_config_init(&all->estimator, sizeof(all->estimator));
-    riptide_applier_config_init(&all->applier, sizeof(all->applier));
+    all->applier = applier_config;
     all->estimator.policy = riptide_policy_find("paper");
     all->observer.scope.learn = learn;
     all->observer.scope.n_learn = sizeof(learn) / sizeof(learn[0]);
@@ -267,10 +257,6 @@ static void configure(struct all_config *all)
     all->agent.interval_ns = INTERVAL_NS;
     all->agent.applier = &all->applier;
     all->agent.state = state_path;
-    all->applier.cgroup = getenv("FAULTS_CGROUP");
-    all->applier.backend = !all->applier.cgroup ? RIPTIDE_ROUTES
-                           : has_routes()       ? RIPTIDE_BOTH
-                                                : RIPTIDE_PROGRAM;
 }
 
 static void expect_line(int r, const struct riptide_error *error)
@@ -298,7 +284,7 @@ static int dispatch(struct run *run)
 
     if (shim_failures() > run->n_failures) {
         run->n_failures = shim_failures();
-        run->failed_ns = now_ns();
+        run->failed_ns = read_ns(CLOCK_BOOTTIME);
         run->rounds_after = 0;
         run->is_right = false;
     }
@@ -317,11 +303,11 @@ static int dispatch(struct run *run)
 static int serve(struct run *run)
 {
     const struct timespec wait = { .tv_nsec = WAIT_NS };
-    uint64_t end_ns = now_ns() + DEADLINE_MS * UINT64_C(1000000);
+    uint64_t end_ns = read_ns(CLOCK_BOOTTIME) + DEADLINE_MS * UINT64_C(1000000);
     struct pollfd fd = { .fd = riptide_agent_get_fd(run->agent), .events = POLLIN };
     int r = 0;
 
-    while (r >= 0 && now_ns() < end_ns &&
+    while (r >= 0 && read_ns(CLOCK_BOOTTIME) < end_ns &&
            (run->rounds < ROUNDS || (run->failed_ns && !run->is_right)) &&
            run->rounds_after <= MAX_LATE_ROUNDS)
         r = ppoll(&fd, 1, &wait, NULL) > 0 ? dispatch(run) : 0; /* poll(2) is the library's */
@@ -363,7 +349,7 @@ static void check_state(void)
     riptide_estimator_config_init(&config, sizeof(config));
     config.policy = riptide_policy_find("paper");
     if (riptide_estimator_new(&estimator, &config, &error) == 0) {
-        if (riptide_estimator_load(estimator, now_ns(), read_ns(CLOCK_REALTIME), text, n > 0 ? (size_t)n : 0,
+        if (riptide_estimator_load(estimator, read_ns(CLOCK_BOOTTIME), read_ns(CLOCK_REALTIME), text, n > 0 ? (size_t)n : 0,
                                    &error) != 0 ||
             strstr(error.text, "loaded: 0") || !strstr(error.text, "others: 0"))
             is_right = complain("the state is lost", error.text);
@@ -446,11 +432,7 @@ static enum ending run_plan(const struct shim_plan *plan)
     check_state();
     if (!is_right)
         return ENDED_WRONG;
-    if (shim_failures() == 0)
-        return ENDED_UNTOUCHED;
-    if (r < 0)
-        return run.is_started ? ENDED_GIVEN_UP : ENDED_REFUSED;
-    return ENDED_SURVIVED;
+    return shim_failures() == 0 ? ENDED_UNTOUCHED : ENDED_WELL;
 }
 
 /* What a run without faults reaches is what the others are measured by. */
@@ -502,22 +484,21 @@ static enum ending run_apart(const struct shim_plan *plan)
 /* Every point in turn, until nothing fails any more. */
 static int run_all(struct shim_plan *plan)
 {
-    uint32_t n[N_ENDINGS] = { 0 };
-    enum ending ending = ENDED_SURVIVED;
+    enum ending ending = ENDED_WELL;
+    uint32_t n_wrong = 0;
 
     for (plan->n = 1; ending != ENDED_UNTOUCHED && plan->n <= MAX_POINTS; plan->n++) {
         ending = run_apart(plan);
-        n[ending]++;
         if (ending == ENDED_WRONG) {
+            n_wrong++;
             printf("^ %s %d %u\n", kinds[plan->kind], plan->error, plan->n);
             riptide_applier_flush(&applier_config, NULL);
         }
         move_route(false);
     }
-    printf("%s %s: points %u, survived %u, refused %u, given up %u, wrong %u\n", kinds[plan->kind],
-           strerror(plan->error), plan->n - 2, n[ENDED_SURVIVED], n[ENDED_REFUSED],
-           n[ENDED_GIVEN_UP], n[ENDED_WRONG]);
-    return n[ENDED_WRONG] || n[ENDED_UNTOUCHED] != 1 ? EXIT_FAILURE : EXIT_SUCCESS;
+    printf("%s %s: points %u, wrong %u\n", kinds[plan->kind], strerror(plan->error), plan->n - 2,
+           n_wrong);
+    return n_wrong > 0 || ending != ENDED_UNTOUCHED ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static bool read_plan(struct shim_plan *plan, char **arguments)
@@ -544,6 +525,10 @@ int main(int argc, char **argv)
     }
     snprintf(state_path, sizeof(state_path), "%s", argv[1]);
     riptide_applier_config_init(&applier_config, sizeof(applier_config));
+    applier_config.cgroup = getenv("FAULTS_CGROUP");
+    applier_config.backend = RIPTIDE_ROUTES;
+    if (applier_config.cgroup)
+        applier_config.backend = getenv("FAULTS_WITHOUT_ROUTES") ? RIPTIDE_PROGRAM : RIPTIDE_BOTH;
     if (!learn())
         return EXIT_FAILURE;
     return run_all(&plan);

@@ -170,12 +170,14 @@ char *strdup(const char *text)
     return copy;
 }
 
-/* The wrapper of a function that returns -1 on failure, and its possible errors. */
-#define WRAP(type, name, parameters, arguments, ...)                                               \
+/* The wrapper of a function that returns `failure`, and its possible errors. */
+#define WRAP_AS(failure, type, name, parameters, arguments, ...)                                   \
     type name parameters                                                                           \
     {                                                                                              \
-        return fails(CAN_GIVE(__VA_ARGS__)) ? (type)-1 : REAL(name) arguments;                     \
+        return fails(CAN_GIVE(__VA_ARGS__)) ? (failure) : REAL(name) arguments;                    \
     }
+
+#define WRAP(type, name, ...) WRAP_AS((type)-1, type, name, __VA_ARGS__)
 
 WRAP(int, socket, (int domain, int type, int protocol), (domain, type, protocol), EMFILE, ENOBUFS,
      ENOMEM)
@@ -183,15 +185,11 @@ WRAP(int, bind, (int fd, const struct sockaddr *address, socklen_t n), (fd, addr
      ENOMEM)
 WRAP(int, connect, (int fd, const struct sockaddr *address, socklen_t n), (fd, address, n), EINTR,
      EAGAIN, ECONNREFUSED)
-WRAP(int, listen, (int fd, int n), (fd, n), EPERM)
-WRAP(int, accept4, (int fd, struct sockaddr *address, socklen_t *n, int flags),
-     (fd, address, n, flags), EINTR, EMFILE, ENOBUFS, ENOMEM)
 WRAP(int, getsockname, (int fd, struct sockaddr *address, socklen_t *n), (fd, address, n), ENOBUFS)
 WRAP(int, getsockopt, (int fd, int level, int name, void *value, socklen_t *n),
      (fd, level, name, value, n), ENOMEM)
 WRAP(int, setsockopt, (int fd, int level, int name, const void *value, socklen_t n),
      (fd, level, name, value, n), ENOBUFS, ENOMEM)
-WRAP(int, setns, (int fd, int type), (fd, type), ENOMEM)
 WRAP(int, stat, (const char *path, struct stat *found), (path, found), ENOMEM)
 WRAP(int, lstat, (const char *path, struct stat *found), (path, found), ENOMEM)
 WRAP(int, fstat, (int fd, struct stat *found), (fd, found), ENOMEM)
@@ -219,6 +217,11 @@ WRAP(int, timerfd_create, (clockid_t clock, int flags), (clock, flags), EMFILE, 
 WRAP(int, timerfd_settime,
      (int fd, int flags, const struct itimerspec *value, struct itimerspec *old),
      (fd, flags, value, old), ECANCELED)
+
+WRAP(int, fflush, (FILE *file), (file), EINTR, ENOSPC, EIO)
+WRAP_AS(NULL, FILE *, fopen, (const char *path, const char *mode), (path, mode), EMFILE, ENOMEM)
+WRAP_AS(NULL, FILE *, fdopen, (int fd, const char *mode), (fd, mode), ENOMEM)
+WRAP_AS(NULL, FILE *, open_memstream, (char **text, size_t *n), (text, n), ENOMEM)
 
 /* A request that the kernel only acknowledges, once its type says nothing. */
 static void refuse(struct nlmsghdr *message)
@@ -345,36 +348,20 @@ int openat(int fd, const char *path, int flags, ...)
     return fails(CAN_GIVE(EINTR, EMFILE, ENOMEM)) ? -1 : REAL(openat)(fd, path, flags);
 }
 
-FILE *fopen(const char *path, const char *mode)
-{
-    return fails(CAN_GIVE(EMFILE, ENOMEM)) ? NULL : REAL(fopen)(path, mode);
-}
+/* A file is closed all the same, as Linux does. */
+#define WRAP_CLOSE(name, type)                                                                     \
+    int name(type file)                                                                            \
+    {                                                                                              \
+        bool is_failing = fails(CAN_GIVE(EINTR, EIO, ENOSPC));                                     \
+        int r = REAL(name)(file);                                                                  \
+                                                                                                   \
+        if (is_failing)                                                                            \
+            errno = current.error;                                                                 \
+        return is_failing ? -1 : r;                                                                \
+    }
 
-FILE *fdopen(int fd, const char *mode)
-{
-    return fails(CAN_GIVE(ENOMEM)) ? NULL : REAL(fdopen)(fd, mode);
-}
-
-FILE *open_memstream(char **text, size_t *n)
-{
-    return fails(CAN_GIVE(ENOMEM)) ? NULL : REAL(open_memstream)(text, n);
-}
-
-int fflush(FILE *file)
-{
-    return fails(CAN_GIVE(EINTR, ENOSPC, EIO)) ? EOF : REAL(fflush)(file);
-}
-
-/* It is closed all the same. */
-int fclose(FILE *file)
-{
-    bool is_failing = fails(CAN_GIVE(EINTR, ENOSPC, EIO));
-    int r = REAL(fclose)(file);
-
-    if (is_failing)
-        errno = current.error;
-    return is_failing ? EOF : r;
-}
+WRAP_CLOSE(close, int)
+WRAP_CLOSE(fclose, FILE *)
 
 /* bpf(2) has no function of its own. */
 long syscall(long number, ...)
@@ -389,28 +376,6 @@ long syscall(long number, ...)
     if (number == SYS_bpf && fails(CAN_GIVE(EAGAIN, EBUSY, ENOMEM, EPERM, ENOSPC)))
         return -1;
     return REAL(syscall)(number, values[0], values[1], values[2]);
-}
-
-int fcntl(int fd, int command, ...)
-{
-    va_list arguments;
-    long argument;
-
-    va_start(arguments, command);
-    argument = va_arg(arguments, long);
-    va_end(arguments);
-    return fails(CAN_GIVE(EMFILE)) ? -1 : REAL(fcntl)(fd, command, argument);
-}
-
-/* It is closed all the same, as Linux does. */
-int close(int fd)
-{
-    bool is_failing = fails(CAN_GIVE(EINTR, EIO, ENOSPC));
-    int r = REAL(close)(fd);
-
-    if (is_failing)
-        errno = current.error;
-    return is_failing ? -1 : r;
 }
 
 /* And poll(2), by clang. */
