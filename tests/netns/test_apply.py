@@ -120,18 +120,6 @@ def test_a_refusal_of_the_verifier_is_said_in_its_words_and_is_no_wrong_option(n
         assert said in riptided.said() + "\n"
 
 
-def test_what_a_riptided_with_routes_left_goes_first(net, daemon):
-    net.learned("203.0.113.1", 30)
-    before = snapshot(net.host)
-    with daemon("routes") as killed:
-        wait_window(net.host, "203.0.113.1")
-        killed.kill()
-        assert snapshot(net.host) != before
-        killed.process.returncode = 0  # it has ended, as asked for
-        with daemon("program", has_rules=False):
-            assert snapshot(net.host) == before
-
-
 def test_rules_that_a_riptided_with_routes_left_go_beside_routes_of_others(net, daemon):
     """Of our protocol, so that our routes cannot be told from theirs and stay."""
     net.learned("203.0.113.1", 30)

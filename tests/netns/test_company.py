@@ -50,24 +50,6 @@ def test_rules_that_lose_their_place_go_until_it_is_back(net):
         assert len(rules(net.host)) == 2
 
 
-@pytest.mark.parametrize("family", [4, 6])
-def test_rule_of_somebody_else_to_our_table_outlives_a_removal(net, family):
-    """With more routes than a batch: our rule is removed before they are corrected, theirs stays."""
-    source, default, dst = {4: ("10.0.0.9", "via 10.0.1.1", "198.18.0.{}"),
-                            6: ("fd00::9", "via fd00:0:0:1::1", "2001:db8:18::{:x}")}[family]
-    with Driver(net.host) as driver:
-        driver.follow(*(f"set {dst.format(n)} 40" for n in range(1, 201)))
-        before = net.host.ip(f"-{family}", "rule").splitlines()
-        net.host.ip(f"-{family}", "rule", "add", "pref", "100", "from", source, "lookup", TABLE)
-        lifts = driver.quiet()["rule_removals"]
-        net.host.ip(f"-{family}", "route", "replace", "default", *default.split())
-        assert driver.quiet()["rule_removals"] > lifts
-        after = net.host.ip(f"-{family}", "rule").splitlines()
-        theirs = [rule for rule in after if rule not in before]
-        assert len(theirs) == 1 and f"from {source} lookup {TABLE}" in theirs[0]
-        assert sorted(before) == sorted(rule for rule in after if rule not in theirs)
-
-
 FOREIGN = {
     "before": {4: f"route prepend {PEER[4]}", 6: f"route add {PEER[6]} metric 1"},
     "instead": {4: f"route replace {PEER[4]}", 6: f"route replace {PEER[6]}"},

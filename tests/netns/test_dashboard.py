@@ -4,25 +4,24 @@ No distribution that tests run on has Grafana: the dashboard's form is checked, 
 Prometheus."""
 
 import contextlib
-import http.server
 import itertools
 import json
 import math
 import shutil
-import socketserver
-import threading
+import subprocess
+import sys
 import urllib.parse
 import urllib.request
 
 import pytest
 from control import add_experiment, outcome_line, write_state
-from netns import DEADLINE_S, REPOSITORY, RIPTIDE, Daemon, wait_until
+from netns import DEADLINE_S, REPOSITORY, Daemon, wait_until
 
 RULES = REPOSITORY / "docs/effect.rules.yaml"
 DASHBOARD = json.loads((REPOSITORY / "docs/riptide.dashboard.json").read_text())
 PANELS = DASHBOARD["panels"]
 TARGETS = [(panel["title"], target) for panel in PANELS for target in panel.get("targets", [])]
-PROMETHEUS = "127.0.0.1:9090"
+PROMETHEUS, PORT = "127.0.0.1:9090", 9091
 
 
 def cells(panel):
@@ -48,27 +47,12 @@ def test_the_form_is_what_grafana_reads():
 
 
 @contextlib.contextmanager
-def exporter(host):
-    """An exporter that reads the host's metrics at each scrape; returns its port."""
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):  # noqa: N802
-            text = host.run(RIPTIDE, "metrics", check=False).stdout.encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        def log_message(self, *_):
-            pass
-    with host.entered():
-        server = socketserver.TCPServer(("127.0.0.1", 0), Handler)
-    with server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join()
+def served(host, directory):
+    """Serves the files of a directory on the host; its port."""
+    server = host.start(sys.executable, "-m", "http.server", PORT, "--directory", directory, stderr=subprocess.DEVNULL)
+    yield
+    server.kill()
+    server.wait()
 
 
 def ask(host, what, **parameters):
@@ -84,13 +68,14 @@ def has_begun(host):
 
 
 @contextlib.contextmanager
-def prometheus(host, port, path):
+def prometheus(host, path):
     """A Prometheus that scrapes that port; rules run each second, not each five minutes."""
     config, rules = path / "prometheus.yml", path / "rules.yaml"
     rules.write_text(RULES.read_text().replace("interval: 5m", "interval: 1s"))
     config.write_text(json.dumps({
         "global": {"scrape_interval": "500ms", "scrape_timeout": "400ms", "evaluation_interval": "500ms"}, "rule_files": [str(rules)],
-        "scrape_configs": [{"job_name": "riptide", "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}]}))
+        "scrape_configs": [{"job_name": "riptide", "metrics_path": "/metrics.txt",
+                            "static_configs": [{"targets": [f"127.0.0.1:{PORT}"]}]}]}))
     process = host.start("prometheus", f"--config.file={config}", f"--storage.tsdb.path={path}/data", f"--web.listen-address={PROMETHEUS}",
                          "--log.level=error")
     try:
@@ -118,9 +103,9 @@ def test_each_question_has_an_answer_of_a_riptided_that_helps(net, cgroup, tmp_p
 
     write_state(state, {"203.0.113.1": 30})
     add_experiment(state, *outcomes)
-    with exporter(net.host) as port, prometheus(net.host, port, tmp_path), \
+    with served(net.host, tmp_path), prometheus(net.host, tmp_path), \
             Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5,
-                   "--state", state, has_rules=False):
+                   "--state", state, "--metrics", tmp_path / "metrics.txt", has_rules=False):
         missing = [(title, target["expr"]) for title, target in TARGETS]
 
         def is_answered():

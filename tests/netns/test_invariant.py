@@ -84,33 +84,6 @@ def test_difference_is_blamed_on_riptide_only_where_it_ends_with_it(is_riptides)
         twins.close()
 
 
-@pytest.mark.parametrize("line", ["ip link set eth0 mtu 1400", "sysctl ipv6/conf/eth0/mtu 1400"])
-def test_mtu_that_does_not_follow_its_link_is_a_difference(line):
-    twins = Twins(["198.51.100.7", "2001:db8::7"])
-
-    def differences():
-        return twins.differences(*(twins.ask(side) for side in (twins.with_us, twins.without_us)))
-
-    try:
-        twins.driver.send(["set 198.51.100.7 40", "set 2001:db8::7 40"])
-        assert twins.driver.quiet()["routes"] == 2
-        assert not differences()
-        twins.driver.process.send_signal(signal.SIGSTOP)
-        for side in (twins.with_us, twins.without_us):
-            if line.startswith("ip "):
-                side.shell.run(line)
-            else:
-                side.host.sysctl(*line.split()[1:])
-        found = differences()
-        twins.driver.process.send_signal(signal.SIGCONT)
-        # The kernel updates IPv6 routes after their link, but not after its sysctl.
-        assert {":" in twins.questions[n].address for n in found} == {"sysctl" in line}
-        twins.driver.later()
-        twins.judge()
-    finally:
-        twins.close()
-
-
 def test_moved_default_gateway_is_followed_by_the_rule_first(capsys):
     """How long a difference lasts if half of the destinations are affected at once, and how
     long they are without their windows."""

@@ -115,18 +115,6 @@ def test_a_namespace_that_is_given_up_ends_its_part_and_no_other(host, networks)
     assert containers.end() == 0
 
 
-def test_a_namespace_of_a_process_ends_with_it(host, net):
-    sleeper = net.host.start("sleep", "1000")
-    containers = Containers(host, f"/proc/{sleeper.pid}/ns/net")
-    assert containers.line() == "ready"
-    assert len(rules(net.host)) == 2
-    sleeper.kill()
-    sleeper.wait()
-    assert containers.line() == f"/proc/{sleeper.pid}/ns/net: gone"
-    assert containers.process.wait(DEADLINE_S) == 0
-    assert not rules(net.host)  # the namespace still exists here, but nothing maintains the rules
-
-
 @pytest.mark.parametrize("by", ["routes", "program"])
 def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
     """Each agent is made in the namespace and started from another; riptided is all in it."""

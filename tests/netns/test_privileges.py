@@ -2,7 +2,6 @@
 """The privileges that riptided keeps, and that they suffice."""
 
 import contextlib
-import os
 import subprocess
 
 import pytest
