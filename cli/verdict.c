@@ -65,7 +65,7 @@ static void put_rest(const json_t *answer)
     if (real(answer, "holdout_percent") > 0)
         text_field(stdout, "held out", "%g %% of connections, %s", real(answer, "holdout_percent"),
                    json_is_true(get(answer, "is_settled"))
-                       ? "after the first verdict; riptide resume begins a new one"
+                       ? "after the first verdict; a pause begins a new one"
                        : "until the first verdict");
     if (json_is_object(halves))
         text_field(stdout, "check",

@@ -24,7 +24,7 @@ struct riptide_agent;
 struct riptide_agent_config {
     size_t size;          /* of this struct, as the caller was compiled */
     uint64_t interval_ns; /* paper: i_u; from 10 ms to an hour; default 1 s */
-    /* NULL: defaults. max_windows becomes twice max_destinations, unless it is less than that. */
+    /* NULL: defaults. The applier's max_windows is not read: it is twice max_destinations. */
     const struct riptide_observer_config *observer;
     const struct riptide_estimator_config *estimator;
     const struct riptide_applier_config *applier;
@@ -91,7 +91,7 @@ struct riptide_agent_stats {
 /* A figure without and with windows, and its change with a 95 % confidence interval. */
 struct riptide_change {
     double held_out, with_window;
-    double change, low, high; /* valid however often it is read */
+    double change, low, high; /* the interval holds however often it is read */
 };
 
 /*
@@ -104,7 +104,7 @@ struct riptide_verdict {
     /*
      * Time: geometric mean, in smallest round trip times; its change is a share (-0.25: a quarter
      * less). Retransmitted: mean share of segments. Halves: time of one half of those held out
-     * against the other, about 0 if all is well.
+     * against the other: an interval without 0 says that the comparison is wrong; all 0: not known.
      */
     struct riptide_change time, retransmitted, halves;
     /*
@@ -148,15 +148,16 @@ int riptide_agent_dispatch(struct riptide_agent *agent);
 int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_event **eventp);
 
 /*
- * Adds a sample of the caller's own to the coming round, as of a stack outside the kernel. As
- * riptide_estimator_add; RIPTIDE_E_UNKNOWN: it is outside the observer's scope.
+ * Adds a sample of a stack of the caller's own to the coming round, also for the kernel's windows.
+ * As riptide_estimator_add; RIPTIDE_E_UNKNOWN: it is outside the observer's scope.
  */
 int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 
 /*
- * A destination, or that of a peer: also one without a window (estimate->cwnd 0) seen within the
- * time to live; and the next with a window (riptide_estimator_next). *windowp, with what it points
- * to, is valid until the next find, next or pop. Outcomes: RIPTIDE_E_UNKNOWN; RIPTIDE_E_DONE.
+ * A destination, or that of a peer, seen within the time to live, also with estimate->cwnd 0; and
+ * the next with a window (riptide_estimator_next). *windowp and what it points to are valid until
+ * the next find, next or pop. A stack of the host's own uses it while the stats say neither
+ * is_paused nor suspended_until_ns. Outcomes: RIPTIDE_E_UNKNOWN; RIPTIDE_E_DONE.
  */
 int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
                        const struct riptide_window **windowp);
@@ -169,9 +170,9 @@ enum riptide_arm {
 };
 
 /*
- * The arm of a connection of the host's own that opens now, for a comparison of its own figures:
- * by the peer and the cookie of its socket (SO_COOKIE), which is in the program's cgroup. Outcomes:
- * RIPTIDE_E_UNKNOWN: no window is in force for it, so that it shows nothing.
+ * The arm of an established connection, for figures of the host's own: by the cookie of its socket
+ * (SO_COOKIE), which is in the program's cgroup; where none is held out, by the peer. Outcomes:
+ * RIPTIDE_E_UNKNOWN: it opened without a window, or there was no place to note it: leave it out.
  */
 int riptide_agent_arm_of(const struct riptide_agent *agent, const struct riptide_prefix *peer,
                          uint64_t cookie, enum riptide_arm *armp);
@@ -181,7 +182,7 @@ int riptide_agent_set_hint(struct riptide_agent *agent, const struct riptide_hin
                            struct riptide_error *error);
 int riptide_agent_remove_hint(struct riptide_agent *agent, const struct riptide_prefix *dst);
 
-/* As riptide_applier_set_paused. `false`, also without a pause, begins a new first verdict. */
+/* As riptide_applier_set_paused. The end of a pause begins a new first verdict. */
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 
 /*

@@ -50,7 +50,7 @@ extern "C" {
 enum riptide_outcome {
     RIPTIDE_E_AGAIN = 1, /* nothing now; dispatch again when the fd is readable */
     RIPTIDE_E_DONE,      /* the dump or the walk is complete */
-    RIPTIDE_E_FULL,      /* the configured number of destinations is reached */
+    RIPTIDE_E_FULL,      /* the configured number, or the part of it that one network may have */
     RIPTIDE_E_INVALID,   /* the value is impossible (a window of 0, time that runs backwards) */
     RIPTIDE_E_UNKNOWN,   /* there is no data about it */
     RIPTIDE_E_MORE,      /* there may be more work: pop, and dispatch again */

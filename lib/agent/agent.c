@@ -320,9 +320,10 @@ RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is
 
     if (r < 0)
         return r;
-    agent->is_paused = is_paused;
-    if (!is_paused)
+    /* Only after a pause: each beginning makes what decides ask for more evidence. */
+    if (agent->is_paused && !is_paused)
         experiment_begin(&agent->experiment, HOLDOUT_FIRST);
+    agent->is_paused = is_paused;
     return agent_apply_pause(agent);
 }
 

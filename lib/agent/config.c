@@ -45,18 +45,17 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
             "a prefix; routes serve single addresses, the program serves prefixes");
     /*
      * One round may replace all destinations; those that give way keep their places in the applier
-     * until their routes are deleted and their events popped. A value that is never valid stays, so
-     * that the applier refuses it.
+     * until their routes are deleted and their events popped.
      */
-    if (applier->max_windows >= estimator->max_destinations &&
-        applier->max_windows <= RIPTIDE_MAX_DESTINATIONS)
-        applier->max_windows = estimator->max_destinations < RIPTIDE_MAX_DESTINATIONS / 2
-                                   ? 2 * estimator->max_destinations
-                                   : RIPTIDE_MAX_DESTINATIONS;
+    applier->max_windows = estimator->max_destinations < RIPTIDE_MAX_DESTINATIONS / 2
+                               ? 2 * estimator->max_destinations
+                               : RIPTIDE_MAX_DESTINATIONS;
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
         observer->destroy_events = RIPTIDE_DESTROY_EVENTS_YES;
-    if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_NO)
-        applier->holdout_percent = 0;
+    if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_NO && applier->holdout_percent > 0)
+        return error_set_field(error, "applier.holdout_percent",
+                               "%u; outcomes of connections need the observer's destroy_events",
+                               applier->holdout_percent);
     return 0;
 }
 
@@ -70,7 +69,6 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
     riptide_observer_config_init(&stages->observer, sizeof(stages->observer));
     riptide_estimator_config_init(&stages->estimator, sizeof(stages->estimator));
     riptide_applier_config_init(&stages->applier, sizeof(stages->applier));
-    stages->applier.max_windows = RIPTIDE_MAX_DESTINATIONS;
     r = config_copy(&stages->agent, sizeof(stages->agent), "agent", "size", config, error);
     if (r == 0 && given->observer)
         r = observer_config_check(&stages->observer, given->observer, error);

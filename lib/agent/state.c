@@ -153,6 +153,16 @@ static int read_file(const char *path, char **textp, size_t *np)
     return got < 0 ? errno : 0;
 }
 
+/* The next save replaces the file, which may be of a newer version, or none of ours. */
+static bool keep_old(const struct riptide_agent *agent)
+{
+    char old[PATH_MAX];
+
+    return !agent->stages.applier.dry_run &&
+           (size_t)snprintf(old, sizeof(old), "%s.old", agent->state) < sizeof(old) &&
+           rename(agent->state, old) == 0;
+}
+
 /* A pause, hints and outcomes count even if the clock is wrong and the windows are refused. */
 bool state_load(struct riptide_agent *agent)
 {
@@ -174,8 +184,9 @@ bool state_load(struct riptide_agent *agent)
                                &destinations);
     error_fill(&destinations, r);
     state_text_load(agent, text, clocks, &others);
-    error_set(&agent->state_said, "%s: %s%s; %s", agent->state, destinations.text,
-              r == 0 ? "" : "; no destinations loaded", others.text);
+    error_set(&agent->state_said, "%s: %s%s; %s%s", agent->state, destinations.text,
+              r == 0 ? "" : "; no destinations loaded", others.text,
+              r != 0 && keep_old(agent) ? "; kept as .old" : "");
     agent_apply_pause(agent);
     return r != 0;
 }

@@ -153,15 +153,13 @@ static bool load_experiment(struct experiment *experiment, const char *line, str
     if (until_ns > 0) {
         loaded.until_ns = clocks.now_ns + left_of(until_ns, loaded.wait_ns, clocks);
         snprintf(experiment->why_suspended, sizeof(experiment->why_suspended),
-                 "suspended before the last start, for another %" PRIu64
-                 " s; `riptide verdict` has the reason",
-                 (loaded.until_ns - clocks.now_ns) / NS_PER_S);
+                 "suspended before the last start: windows had done harm beyond chance");
     }
     experiment->suspension = loaded;
     if (percent != experiment->holdout_percent) {
         error_set(said,
-                  ": the file's are not used: they are of --holdout-percent %" PRIu32
-                  ", now it is %" PRIu32,
+                  ": the file's are not used: they are of a share of %" PRIu32
+                  " %% held out, now it is %" PRIu32,
                   percent, experiment->holdout_percent);
         memset(&experiment->all, 0, sizeof(experiment->all));
         return true;

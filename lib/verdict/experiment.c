@@ -16,8 +16,8 @@
 enum { STRETCH_HELD_OUT = 2000 };
 
 /*
- * The first phase ends with a verdict: windows save time, or its change is known up to this much.
- * Not with more time, which is harm as soon as it is beyond the margin.
+ * The first phase ends with a verdict: windows save time, or the change is known up to this much,
+ * and is no larger. With more time it goes on, until that is harm beyond the margin.
  */
 static const double tight = 0.05;
 static const uint64_t longest_first_ns = NS_PER_S * 3600;
@@ -63,7 +63,7 @@ void experiment_settle(struct experiment *experiment, const struct outcomes *bef
 
 static unsigned int group_of(const struct riptide_prefix *peer, uint64_t secret)
 {
-    size_t n_bytes = peer->family == AF_INET ? 24 / 8 : 64 / 8;
+    size_t n_bytes = peer->family == AF_INET ? 24 / 8 : 48 / 8;
     uint64_t source = 0;
 
     memcpy(&source, peer->addr, n_bytes);
@@ -109,17 +109,17 @@ static bool is_worse(struct experiment *experiment)
            (verdict.time.low > more_time || verdict.retransmitted.low > more_retransmitted);
 }
 
-static bool is_concluded(const struct experiment *experiment, const struct verdict *verdict)
+static bool is_concluded(const struct experiment *experiment, const struct riptide_change *time)
 {
     return experiment->traffic_ns >= longest_first_ns ||
-           (verdict &&
-            (verdict->time.high < 0 || verdict->time.high - verdict->time.low < 2 * tight));
+           (time && time->high < 0) ||
+           (time && time->high < tight && time->high - time->low < 2 * tight);
 }
 
 /* To another phase, or to the next stretch. */
 static void go_on(struct experiment *experiment, const struct verdict *verdict)
 {
-    if (experiment->phase == HOLDOUT_FIRST && is_concluded(experiment, verdict))
+    if (experiment->phase == HOLDOUT_FIRST && is_concluded(experiment, verdict ? &verdict->time : NULL))
         experiment_settle(experiment, experiment->stretch, SOURCE_GROUPS);
     else if (experiment->phase == HOLDOUT_SETTLED && is_worse(experiment))
         experiment_begin(experiment, HOLDOUT_FIRST);

@@ -136,15 +136,15 @@ static inline double verdict_harm(const struct verdict *verdict)
 }
 
 /*
- * Sources, a /24 or a /64 each, in groups by a secret hash. A peer sees its arm in its first flight
+ * Sources, a /24 or a /48 each, in groups by a secret hash. A peer sees its arm in its first flight
  * and can act on it from as many addresses as its prefix has: no group may decide alone.
  */
 enum { SOURCE_GROUPS = 16 };
 
 /*
  * A verdict over all classes without the group that speaks most for harm, and without the one that
- * speaks most against it. Outcomes: as verdict_compute; RIPTIDE_E_UNKNOWN also where fewer than
- * three groups have connections of both arms.
+ * speaks most against it, which may be an empty one. Outcomes: as verdict_compute, with and without
+ * each of them.
  */
 int verdict_compute_fair(struct verdict *verdict, const struct outcomes groups[SOURCE_GROUPS],
                          double alpha);

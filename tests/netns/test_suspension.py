@@ -202,7 +202,7 @@ def test_a_clock_that_is_behind_loses_neither_outcomes_nor_the_wait(net, cgroup,
     add_experiment(state, *OUTCOMES, suspended=3, until_ns=ahead_ns + 3600 * 10**9, wait_ns=2400 * 10**9, shown_ns=5)
     with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
                 has_rules=False) as daemon:
-        assert re.search(" ahead of this clock; no destinations loaded; outcomes of connections: 2000\n", daemon.said())
+        assert re.search(" ahead of this clock; no destinations loaded; outcomes of connections: 2000; kept as .old\n", daemon.said())
         apply = status()["apply"]
         assert apply["effect"]["connections"] == 1900
         assert 2300 < apply["suspended_s"] <= 2400

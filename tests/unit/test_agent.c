@@ -83,9 +83,6 @@ TEST(values_out_of_range_or_without_effect_are_refused_by_name)
     REFUSED("max_share: ", configs.agent.max_share = 1.01);
     REFUSED("max_share: ", configs.agent.max_share = __builtin_nan(""));
     REFUSED("applier.table: 0 ", configs.applier.table = 0);
-    REFUSED("applier.max_windows: 0; must be 1 to 16777216", configs.applier.max_windows = 0);
-    REFUSED("applier.max_windows: 4000000000; must be 1 to 16777216",
-            configs.applier.max_windows = 4000000000);
     REFUSED("applier.cgroup: system.slice; must be an absolute path", configs.applier.cgroup = "system.slice");
     REFUSED("applier.cgroup: /sys/fs/cgroup; routes are for all",
             configs.applier.backend = RIPTIDE_ROUTES, configs.applier.cgroup = "/sys/fs/cgroup");
@@ -99,6 +96,10 @@ TEST(values_out_of_range_or_without_effect_are_refused_by_name)
     observer.scope.learn = prefixes;
     observer.scope.n_learn = 2;
     REFUSED("observer.scope.learn[1]: ", configs.agent.observer = &observer);
+    riptide_observer_config_init(&observer, sizeof(observer));
+    observer.destroy_events = RIPTIDE_DESTROY_EVENTS_NO;
+    REFUSED("applier.holdout_percent: 5; outcomes of connections need",
+            configs.agent.observer = &observer, configs.applier.holdout_percent = 5);
 }
 
 static struct stages stages_of(const struct configs *configs)
@@ -114,26 +115,14 @@ static struct stages stages_of(const struct configs *configs)
 /* Destinations that give way have places beside those that replace them. */
 TEST(places_for_windows_are_twice_those_for_destinations)
 {
-    static const struct {
-        uint32_t max_destinations, max_windows, places;
-    } cases[] = {
-        { 16384, 32768, 32768 },
-        { 16384, 1, 1 },
-        { 16384, 16385, 32768 },
-        { 50000, 0, 100000 }, /* 0: no configuration of an applier */
-        { RIPTIDE_MAX_DESTINATIONS, 0, RIPTIDE_MAX_DESTINATIONS },
-    };
+    struct configs configs;
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct configs configs;
-
-        init(&configs);
-        configs.estimator.max_destinations = cases[i].max_destinations;
-        configs.applier.max_windows = cases[i].max_windows;
-        if (cases[i].max_windows == 0)
-            configs.agent.applier = NULL;
-        assert_int_equal(stages_of(&configs).applier.max_windows, cases[i].places);
-    }
+    init(&configs);
+    configs.applier.max_windows = 1;
+    configs.estimator.max_destinations = 50000;
+    assert_int_equal(stages_of(&configs).applier.max_windows, 100000);
+    configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS;
+    assert_int_equal(stages_of(&configs).applier.max_windows, RIPTIDE_MAX_DESTINATIONS);
 }
 
 TEST(calls_after_a_start_or_a_stop_are_refused)

@@ -88,17 +88,22 @@ TEST_WITH(state_goes_on_from_that_of_the_file, make_directory, remove_directory)
     assert_loads(false, "destinations loaded: 1, expired: 0, others: 0; outcomes of connections: 0", 50);
 }
 
-TEST_WITH(refusal_names_the_file, make_directory, remove_directory)
+TEST_WITH(refusal_names_the_file_and_keeps_it, make_directory, remove_directory)
 {
     static const char refused[] = "state: the first line is not that of a riptide state; no "
-                                  "destinations loaded; outcomes of connections: 0";
+                                  "destinations loaded; outcomes of connections: 0; kept as .old";
+    char old[sizeof(path) + 4];
+    struct stat kept;
 
-    save(30);
+    snprintf(old, sizeof(old), "%s.old", path);
     for (off_t size = 20; size >= 0; size -= 20) {
+        save(30);
         assert_int_equal(truncate(path, size), 0);
         assert_loads(true, refused, 0);
+        assert_int_equal(stat(old, &kept), 0);
+        assert_int_equal(kept.st_size, size);
     }
-    unlink(path);
+    unlink(old);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_loads(true, "is no regular file; starting empty", 0);
 }
